@@ -1,0 +1,67 @@
+# Everything a checkout needs is Python 3.11 or newer, make and git. `make help` lists the targets.
+
+PYTHON ?= python3
+LOCK_FLAGS ?=
+
+BIN := .venv/bin
+RUN := $(BIN)/python
+BASE := .venv/.stamp-base
+DEV := .venv/.stamp-dev
+COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--custom-compile-command "make lock" $(LOCK_FLAGS)
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_ROOT_USER_ACTION := ignore
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check bench lock wheel clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r target text; do \
+		printf '%-14s %s\n' "$$target" "$$text"; done
+
+demo: $(BASE) ## learn from recorded sessions and recall a skill, offline
+	@$(BIN)/tacit demo
+
+test: $(DEV) ## run the whole test suite
+	@$(RUN) -m pytest
+
+check: $(DEV) ## formatting, lint, types, import layers, house conventions, docs parity
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+	$(RUN) -m pytest -q tests/contract/test_conventions.py tests/contract/test_docs.py
+
+bench: $(DEV) ## run every benchmark; each writes its file under bench/results
+	@set -e; for script in bench/[!_]*.py; do \
+		test -f "$$script" || { echo "There is no benchmark under bench/ yet." >&2; exit 1; }; \
+		echo "$$script"; $(RUN) "$$script"; done
+
+lock: | $(RUN) ## pin the dependencies again; LOCK_FLAGS=--upgrade takes newer versions
+	@test -x $(BIN)/uv || $(RUN) -m pip install -qq uv
+	$(COMPILE) --extra dev pyproject.toml -o requirements/dev.txt
+	$(COMPILE) --constraints requirements/dev.txt pyproject.toml -o requirements/base.txt
+	$(COMPILE) --constraints requirements/dev.txt --group build -o requirements/build.txt
+
+wheel: $(DEV) ## build the wheel into dist/
+	@$(RUN) -m build --no-isolation --wheel --outdir dist
+
+clean: ## remove the environment, caches and builds
+	rm -rf .venv dist build .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(RUN):
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "Tacit needs Python 3.11 or newer, and '$(PYTHON)' is not. Try: make PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -m venv .venv
+
+$(BASE): requirements/base.txt requirements/build.txt pyproject.toml | $(RUN)
+	@echo "Preparing .venv ..."
+	@$(RUN) -m pip install -qq --require-hashes -r requirements/base.txt -r requirements/build.txt
+	@$(RUN) -m pip install -qq --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(DEV): requirements/dev.txt $(BASE)
+	@$(RUN) -m pip install -qq --require-hashes -r requirements/dev.txt
+	@touch $@

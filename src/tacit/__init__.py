@@ -1,0 +1,1 @@
+"""Tacit: a skill-learning layer for AI agents."""

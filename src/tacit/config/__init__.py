@@ -1,0 +1,1 @@
+"""Configuration: the only reader of configuration files and environment variables."""

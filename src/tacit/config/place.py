@@ -1,0 +1,134 @@
+"""Where the store lives: the nearest `.tacit` folder, shared by the worktrees of one repository; and its pause marker.
+
+Input is a starting folder; output is a `Place`. Creating the folder is asked for, never a side effect of looking.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from tacit.config.surroundings import Surroundings
+from tacit.domain.errors import ConfigError, StoreOutage
+
+FOLDER = ".tacit"
+DATABASE = "tacit.db"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """A store's file, and the project folder it belongs to."""
+
+    database: str
+    project: Path
+    chosen_by: str
+
+    @property
+    def folder(self) -> Path:
+        """The folder that holds the database."""
+        return Path(self.database).parent
+
+    @property
+    def project_name(self) -> str:
+        """Name of the project, used as the key of its scope."""
+        return self.project.name
+
+    def prepare(self) -> None:
+        """Create the folder; one named `.tacit` keeps itself out of version control."""
+        if self.database == ":memory:":
+            return
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            ignore = self.folder / ".gitignore"
+            if self.folder.name == FOLDER and not ignore.exists():
+                ignore.write_text("*\n", encoding="utf-8")
+        except OSError as error:
+            hint = "choose another place with --store or TACIT_STORE"
+            raise StoreOutage(f"cannot create {self.folder}: {error.strerror}", hint=hint) from error
+
+    @property
+    def paused_until(self) -> float | None:
+        """When the pause ends, as a Unix time (infinite for "until resumed"); `None` when not paused."""
+        try:
+            text = (self.folder / "paused").read_text(encoding="utf-8").strip()
+        except OSError:
+            return None
+        try:
+            until = float(text) if text else float("inf")
+        except ValueError:
+            until = float("inf")
+        return until if until > time.time() else None
+
+    def pause(self, seconds: float | None) -> None:
+        """Stop capturing and recalling, for a while or until resumed."""
+        self.prepare()
+        text = "" if seconds is None else str(time.time() + seconds)
+        (self.folder / "paused").write_text(text, encoding="utf-8")
+
+    def resume(self) -> None:
+        """End a pause."""
+        (self.folder / "paused").unlink(missing_ok=True)
+
+
+def find_place(surroundings: Surroundings, *, store: str = "", start: Path | None = None) -> Place:
+    """Decide which store is meant: the option, then the environment, then the nearest `.tacit`, then this project's."""
+    here = (start or Path.cwd()).resolve()
+    project = project_root(here)
+    for address, chosen_by in ((store, "--store"), (surroundings.store, "TACIT_STORE")):
+        if address:
+            return Place(database=_database_path(address, chosen_by), project=project, chosen_by=chosen_by)
+    home = surroundings.home.resolve()
+    inside = here if here.is_relative_to(project) else project  # a worktree looks where its main checkout is
+    for folder in (inside, *inside.parents):
+        candidate = folder / FOLDER
+        if candidate.is_dir() and candidate.resolve() != home:
+            return Place(database=str(candidate / DATABASE), project=folder, chosen_by=f"nearest {FOLDER} folder")
+        if (folder / ".git").exists():
+            break
+    return Place(database=str(project / FOLDER / DATABASE), project=project, chosen_by="default for this project")
+
+
+def global_place(surroundings: Surroundings) -> Place:
+    """The store of the global scope."""
+    database = str(surroundings.home / DATABASE)
+    return Place(database=database, project=surroundings.home, chosen_by="global scope")
+
+
+def project_root(start: Path) -> Path:
+    """The main checkout of the git repository around `start`, or `start` itself. Worktrees lead to the main one."""
+    for folder in (start, *start.parents):
+        marker = folder / ".git"
+        if marker.is_dir():
+            return folder
+        if marker.is_file():
+            return _main_checkout(marker) or folder
+    return start
+
+
+def _main_checkout(marker: Path) -> Path | None:
+    """Follow a worktree's `.git` file to the repository it belongs to; a submodule stands for itself."""
+    try:
+        line = marker.read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return None
+    target = Path(line.removeprefix("gitdir:").strip())
+    git_dir = (marker.parent / target).resolve()
+    if git_dir.parent.name == "worktrees" and git_dir.parent.parent.name == ".git":
+        return git_dir.parent.parent.parent
+    return None
+
+
+def _database_path(address: str, chosen_by: str) -> str:
+    if address.startswith(("postgresql://", "postgres://")):
+        raise ConfigError(
+            f"{chosen_by}: this version keeps its store in a SQLite file, not in PostgreSQL",
+            hint="give a file path such as .tacit/tacit.db",
+        )
+    if address == ":memory:":
+        return address
+    path = Path(address).expanduser()
+    if path.is_dir() or address.endswith(("/", os.sep)):
+        path = path / DATABASE
+    return str(path.absolute())

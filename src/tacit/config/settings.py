@@ -1,0 +1,150 @@
+"""Settings: `tacit.toml` and options → one frozen `Config`, with where each value came from.
+
+Flag beats environment beats file beats default. Unknown keys and wrong types are errors that name the key, the file and
+what would be right. Defaults work without any file.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from tacit.domain.errors import ConfigError
+
+FILE_NAME = "tacit.toml"
+
+
+class Strictness(StrEnum):
+    """The one dial of the gate."""
+
+    OPEN = "open"
+    STANDARD = "standard"
+    STRICT = "strict"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreSettings:
+    """How long experience is kept and how much room it may take."""
+
+    keep_days: int = 365
+    """Steps of learned trajectories older than this are dropped; their summary and hash stay."""
+    cap_mb: int = 1024
+    """Room for trajectories; the oldest learned ones go first."""
+    exclude: tuple[str, ...] = ()
+    """Glob patterns of workspace paths that are never captured."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecallSettings:
+    """How much comes back, and when nothing does."""
+
+    k: int = 3
+    budget_tokens: int = 1500
+    min_relevance: float = 0.34
+    """Below this share of matched query words recall says nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """What may become a skill, and what needs a person."""
+
+    strictness: Strictness = Strictness.STANDARD
+    """open: machine-verified candidates without external text go on trial by themselves; standard: a person decides on
+    everything learned; strict: candidates with external text are quarantined, one-time tasks rejected."""
+    min_steps: int = 3
+    duplicate_similarity: float = 0.72
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """All settings."""
+
+    store: StoreSettings = StoreSettings()
+    recall: RecallSettings = RecallSettings()
+    policy: Policy = Policy()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """One value with its key and where it came from."""
+
+    key: str
+    value: Any
+    source: str
+
+
+def load_config(folders: tuple[Path, ...] = (), *, file: str = "") -> tuple[Config, tuple[Setting, ...]]:
+    """Read the named file, or the first `tacit.toml` found in the folders; without one, all values are defaults."""
+    path = _find(folders, file=file)
+    table = _read(path) if path else {}
+    sections: dict[str, Any] = {}
+    settings: list[Setting] = []
+    unknown = sorted(set(table) - {field.name for field in dataclasses.fields(Config)})
+    if unknown:
+        raise _unknown_key(unknown[0], path, [field.name for field in dataclasses.fields(Config)])
+    for field in dataclasses.fields(Config):
+        section = _section(type(getattr(Config(), field.name)), table.get(field.name, {}), at=(field.name, path))
+        sections[field.name] = section
+        for item in dataclasses.fields(section):
+            given = item.name in table.get(field.name, {})
+            source = str(path) if given and path else "default"
+            settings.append(Setting(key=f"{field.name}.{item.name}", value=getattr(section, item.name), source=source))
+    return Config(**sections), tuple(settings)
+
+
+def _find(folders: tuple[Path, ...], *, file: str) -> Path | None:
+    if file:
+        path = Path(file).expanduser()
+        if not path.is_file():
+            raise ConfigError(f"TACIT_CONFIG names {file}, which is not a file", hint="correct or unset TACIT_CONFIG")
+        return path
+    return next((folder / FILE_NAME for folder in folders if (folder / FILE_NAME).is_file()), None)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: {error}", hint="mend the file; it must be TOML in UTF-8") from error
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}", hint="check the file's permissions") from error
+
+
+def _section(kind: type[Any], values: Any, *, at: tuple[str, Path | None]) -> Any:
+    name, path = at
+    if not isinstance(values, Mapping):
+        raise ConfigError(f"{path}: `{name}` must be a table", hint=f"write [{name}] and its keys below")
+    fields = {field.name: field for field in dataclasses.fields(kind)}
+    defaults = kind()
+    parsed: dict[str, Any] = {}
+    for key, value in values.items():
+        if key not in fields:
+            raise _unknown_key(f"{name}.{key}", path, [f"{name}.{known}" for known in fields])
+        parsed[key] = _value(getattr(defaults, key), value, key=f"{name}.{key}", path=path)
+    return kind(**parsed)
+
+
+def _value(default: Any, value: Any, *, key: str, path: Path | None) -> Any:
+    if isinstance(default, StrEnum):
+        kind = type(default)
+        if value in set(kind):
+            return kind(value)
+        raise ConfigError(f"{path}: {key} = {value!r} is not known", hint=f"use one of: {', '.join(kind)}")
+    if isinstance(default, tuple):
+        if isinstance(value, list) and all(isinstance(item, str) for item in value):
+            return tuple(value)
+        raise ConfigError(f"{path}: {key} must be a list of strings", hint=f'for example {key} = ["**/private/**"]')
+    wanted = float if isinstance(default, float) else int
+    if isinstance(value, bool) or not isinstance(value, int | wanted) or value < 0:
+        kind_name = "number" if wanted is float else "whole number"
+        raise ConfigError(f"{path}: {key} must be a {kind_name} of at least 0, not {value!r}", hint=f"default: {default}")
+    return wanted(value)
+
+
+def _unknown_key(key: str, path: Path | None, known: list[str]) -> ConfigError:
+    return ConfigError(f"{path}: unknown setting `{key}`", hint=f"known here: {', '.join(known)}")

@@ -1,0 +1,62 @@
+"""The environment variables Tacit looks at, read once at a surface and passed on as one value.
+
+Secrets, the store's address and the places of files come from here and nothing else does. Every other module takes
+what it needs as a parameter, so that tests and embedding programs decide.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+AGENT_MARKERS = (
+    "CLAUDECODE",
+    "CLAUDE_CODE_ENTRYPOINT",
+    "CLAUDE_CODE_SESSION_ID",
+    "CODEX_SANDBOX",
+    "CODEX_SANDBOX_NETWORK_DISABLED",
+    "CODEX_THREAD_ID",
+    "GEMINI_CLI",
+    "GEMINI_SESSION_ID",
+    "COPILOT_AGENT_SESSION_ID",
+    "QWEN_CODE",
+    "OPENCODE",
+    "LETTA_AGENT_ID",
+    "CURSOR_AGENT",
+    "CURSOR_TRACE_ID",
+    "AIDER_CHAT",
+    "AI_AGENT",
+)
+"""Set by coding agents in the shells they start. Their presence means: no person is typing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What the environment says."""
+
+    store: str = ""
+    config_file: str = ""
+    home: Path = Path()
+    user_home: Path = Path()
+    token: str = ""
+    user: str = ""
+    editor: str = ""
+    agent_markers: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, variables: Mapping[str, str] | None = None) -> Surroundings:
+        """Read the process environment, or the given variables instead."""
+        env = os.environ if variables is None else variables
+        user_home = Path(env.get("HOME") or Path.home())
+        return cls(
+            store=env.get("TACIT_STORE", ""),
+            config_file=env.get("TACIT_CONFIG", ""),
+            home=Path(env.get("TACIT_HOME") or user_home / ".tacit"),
+            user_home=user_home,
+            token=env.get("TACIT_TOKEN", ""),
+            user=env.get("USER") or env.get("USERNAME") or "",
+            editor=env.get("VISUAL") or env.get("EDITOR") or "",
+            agent_markers=tuple(name for name in AGENT_MARKERS if env.get(name)),
+        )

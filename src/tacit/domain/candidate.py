@@ -1,0 +1,102 @@
+"""What asks to become a skill version, and the gate's answer. Nothing becomes a version except through these two."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from tacit.domain.evidence import Assessment
+from tacit.domain.identity import content_id
+from tacit.domain.origin import Origin, lowest
+from tacit.domain.scope import Scope
+from tacit.domain.skill import Provenance, SkillContent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A proposed skill, revision or composition with its sources; not yet trusted."""
+
+    content: SkillContent
+    scope: Scope
+    origins: Mapping[str, Origin]
+    provenance: Provenance
+    assessment: Assessment | None = None
+    """What is known of the outcome of the attempt it came from."""
+    revises: str = ""
+    """Skill id, when it is meant as a new version of an existing skill."""
+    parents: tuple[str, ...] = ()
+    by: str = "tacit"
+
+    @property
+    def lowest_origin(self) -> Origin:
+        """The least trusted origin of any field."""
+        return lowest(self.origins.values())
+
+
+class Decision(StrEnum):
+    """The gate's answers."""
+
+    ACCEPT = "accept"
+    HOLD = "hold"
+    QUARANTINE = "quarantine"
+    REJECT = "reject"
+
+
+class Relation(StrEnum):
+    """How a candidate stands to what is already known."""
+
+    NEW = "new"
+    MERGE = "merge"
+    REINFORCE = "reinforce"
+    NONE = "none"
+
+
+class Severity(StrEnum):
+    """How much a finding weighs."""
+
+    INFO = "info"
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+    CRITICAL = "critical"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One stated reason: a short rule name, its weight, and a sentence."""
+
+    rule: str
+    message: str
+    severity: Severity = Severity.INFO
+    field: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """The gate's answer to one candidate, or to a trajectory that yields none, with every reason."""
+
+    decision: Decision
+    findings: tuple[Finding, ...]
+    at: datetime
+    relation: Relation = Relation.NEW
+    name: str = ""
+    content_hash: str = ""
+    skill_id: str = ""
+    version_id: str = ""
+    trajectory_ids: tuple[str, ...] = ()
+    policy_hash: str = ""
+    judge: str = "policy"
+    similarity: float | None = None
+    id: str = field(default="")
+
+    def __post_init__(self) -> None:
+        if not self.id:
+            key = (self.decision, self.findings, self.at, self.name, self.content_hash, self.trajectory_ids, self.judge)
+            object.__setattr__(self, "id", content_id("g", key))
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """The rule names of the findings, in order."""
+        return tuple(finding.rule for finding in self.findings)

@@ -1,0 +1,100 @@
+"""Every error Tacit raises on purpose, as one tree. A bug is none of these: it propagates.
+
+::
+
+    TacitError                    message, hint, retryable
+      Mistake                     the caller's input                   exit 2
+        ConfigError               a setting is unknown or malformed
+        InvalidSkill              a SKILL.md breaks the format; all problems listed
+        InvalidTrajectory         a log cannot be read; names file and line
+        NotFound                  no such skill, version, use or file
+      Refusal                     the rules say no; not a fault        exit 3
+        GateRefusal               the gate does not admit this candidate
+        IllegalTransition         the lifecycle has no such step
+        StaleVersion              the content changed since it was reviewed
+        NotPermitted              this surface or caller may not do that
+      Outage                      the world outside failed             exit 4
+        ModelOutage               a language model did not answer
+        StoreOutage               the store is locked, full, damaged or too new
+        VerifierOutage            a check could not be run; that is no evidence
+"""
+
+from __future__ import annotations
+
+
+class TacitError(Exception):
+    """Root of all deliberate errors: what happened, what to do next, whether trying again may help."""
+
+    exit_code = 1
+
+    def __init__(self, message: str, *, hint: str = "", retryable: bool = False) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.retryable = retryable
+
+
+class Mistake(TacitError):
+    """The caller's input is wrong and can be mended by the caller."""
+
+    exit_code = 2
+
+
+class ConfigError(Mistake):
+    """A setting is unknown, malformed or contradicts another one."""
+
+
+class InvalidSkill(Mistake):
+    """A SKILL.md breaks the format. Carries every problem found, not only the first."""
+
+    def __init__(self, message: str, *, problems: tuple[str, ...] = (), hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.problems = problems
+
+
+class InvalidTrajectory(Mistake):
+    """An agent's log, or a part of it, cannot be read. The message names file and line."""
+
+
+class NotFound(Mistake):
+    """Nothing has that id, name or path."""
+
+
+class Refusal(TacitError):
+    """The rules say no. Nothing is broken, and trying again does not help."""
+
+    exit_code = 3
+
+
+class GateRefusal(Refusal):
+    """The gate does not admit this candidate; the message gives its findings."""
+
+
+class IllegalTransition(Refusal):
+    """The lifecycle table has no step from the present status to the one asked for."""
+
+
+class StaleVersion(Refusal):
+    """What was reviewed is no longer what is stored: look again before deciding."""
+
+
+class NotPermitted(Refusal):
+    """The caller, or the surface it came through, may not do this."""
+
+
+class Outage(TacitError):
+    """Something outside Tacit failed. State is unchanged."""
+
+    exit_code = 4
+
+
+class ModelOutage(Outage):
+    """The language model did not answer, or not in the agreed form."""
+
+
+class StoreOutage(Outage):
+    """The store is locked, full, damaged, or written by a newer version."""
+
+
+class VerifierOutage(Outage):
+    """A check could not be run. That is no evidence, neither for nor against."""

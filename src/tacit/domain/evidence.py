@@ -1,0 +1,116 @@
+"""Uses of skills and what came of them. Grades say who vouches; self-reports can lower a rank, never raise it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from tacit.domain.identity import content_id
+
+
+class Grade(StrEnum):
+    """Who vouches for an outcome, strongest first."""
+
+    MACHINE = "machine-verified"
+    HUMAN = "human-verified"
+    SELF = "self-reported"
+
+    @property
+    def verified(self) -> bool:
+        """Whether it may raise a rank."""
+        return self is not Grade.SELF
+
+
+class Outcome(StrEnum):
+    """How something ended. Unknown is an honest answer and never counts as success."""
+
+    SUCCESS = "success"
+    PARTIAL = "partial"
+    FAILURE = "failure"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assessment:
+    """What is known of an attempt's outcome, on whose word, and why."""
+
+    outcome: Outcome = Outcome.UNKNOWN
+    grade: Grade = Grade.SELF
+    verifier: str = ""
+    reason: str = ""
+    step: int | None = None
+    """The step that showed it."""
+
+    @property
+    def verified_success(self) -> bool:
+        """Success that somebody other than the agent vouches for."""
+        return self.outcome is Outcome.SUCCESS and self.grade.verified
+
+    @property
+    def verified_failure(self) -> bool:
+        """Failure that somebody other than the agent vouches for."""
+        return self.outcome is Outcome.FAILURE and self.grade.verified
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Use:
+    """These versions were shown to that run through this surface (or held back as a control)."""
+
+    version_ids: tuple[str, ...]
+    task: str
+    at: datetime
+    surface: str = "api"
+    session_id: str = ""
+    model: str = ""
+    held_back: bool = False
+    id: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.id:
+            key = (self.version_ids, self.task, self.at, self.surface, self.session_id)
+            object.__setattr__(self, "id", content_id("u", key))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """A result of a use of one version."""
+
+    version_id: str
+    outcome: Outcome
+    grade: Grade
+    at: datetime
+    use_id: str = ""
+    trajectory_id: str = ""
+    verifier: str = ""
+    adherence: float | None = None
+    """How far the run followed the skill, 0 to 1; `None` where nobody looked."""
+    weight: float = 1.0
+    """The share of the run's credit: less than one where several skills were shown and nobody said which was followed."""
+    cost_usd: float | None = None
+    model: str = ""
+    by: str = ""
+    note: str = ""
+    id: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.id:
+            key = (self.version_id, self.outcome, self.grade, self.at, self.use_id, self.trajectory_id, self.by, self.note)
+            object.__setattr__(self, "id", content_id("e", key))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reliability:
+    """How often a version helped, as an interval. No verified evidence means: not known."""
+
+    successes: float = 0.0
+    trials: float = 0.0
+    low: float = 0.0
+    high: float = 1.0
+    self_reported: int = 0
+    """Reports without a verifier; they can pull `low` and `high` down, never up."""
+
+    @property
+    def known(self) -> bool:
+        """Whether any verified evidence exists."""
+        return self.trials > 0

@@ -1,0 +1,70 @@
+"""The life of a version: which status may follow which, and who may cause it.
+
+candidate → quarantined | rejected | trial → trusted → stale → retired. Recallable are trial and trusted. Nothing is
+deleted: rejected and retired versions can be brought back. A status changes only by an appended `Transition`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from tacit.domain.errors import IllegalTransition
+from tacit.domain.identity import content_id
+
+
+class Status(StrEnum):
+    """Where a version stands."""
+
+    CANDIDATE = "candidate"
+    QUARANTINED = "quarantined"
+    REJECTED = "rejected"
+    TRIAL = "trial"
+    TRUSTED = "trusted"
+    STALE = "stale"
+    RETIRED = "retired"
+
+
+RECALLABLE = frozenset({Status.TRIAL, Status.TRUSTED})
+
+LIFECYCLE: dict[Status | None, frozenset[Status]] = {
+    None: frozenset({Status.CANDIDATE, Status.QUARANTINED, Status.REJECTED, Status.TRIAL}),
+    Status.CANDIDATE: frozenset({Status.TRIAL, Status.QUARANTINED, Status.REJECTED}),
+    Status.QUARANTINED: frozenset({Status.TRIAL, Status.REJECTED}),
+    Status.REJECTED: frozenset({Status.CANDIDATE}),
+    Status.TRIAL: frozenset({Status.TRUSTED, Status.STALE, Status.RETIRED, Status.QUARANTINED, Status.CANDIDATE}),
+    Status.TRUSTED: frozenset({Status.STALE, Status.RETIRED, Status.QUARANTINED, Status.CANDIDATE}),
+    Status.STALE: frozenset({Status.TRIAL, Status.RETIRED, Status.QUARANTINED}),
+    Status.RETIRED: frozenset({Status.TRIAL}),
+}
+"""From → to. `None` is the birth of a version. Trusted is earned in trial only."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transition:
+    """An appended change of status, with its reason and what it rests on."""
+
+    version_id: str
+    content_hash: str
+    before: Status | None
+    after: Status
+    reason: str
+    by: str
+    at: datetime
+    evidence_ids: tuple[str, ...] = ()
+    id: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.id:
+            key = (self.version_id, self.before, self.after, self.reason, self.by, self.at)
+            object.__setattr__(self, "id", content_id("x", key))
+
+
+def check_transition(before: Status | None, after: Status) -> None:
+    """Raise unless the table allows this step."""
+    if after not in LIFECYCLE[before]:
+        allowed = ", ".join(sorted(LIFECYCLE[before])) or "nothing"
+        raise IllegalTransition(
+            f"a {before or 'new'} version cannot become {after}", hint=f"from {before or 'new'} it may become: {allowed}"
+        )

@@ -1,0 +1,218 @@
+"""The seams of Tacit: what a stage needs from the world, each with a real implementation and a shipped fake or second one.
+
+`Store` fetches and keeps; it decides nothing about ranking, budgets or admission. A missing id raises `NotFound`; a
+damaged row raises `StoreOutage` that names it. Values handed out are frozen domain types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Protocol
+
+from tacit.domain.candidate import Verdict
+from tacit.domain.evidence import Assessment, Evidence, Outcome, Use
+from tacit.domain.lifecycle import Status, Transition
+from tacit.domain.skill import Kind, Skill, SkillVersion
+from tacit.domain.trajectory import Trajectory
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """A version as the store holds it: with its identity and present status."""
+
+    skill: Skill
+    version: SkillVersion
+    status: Status
+    sequence: int
+    """Order of arrival; the newest recallable version of a skill is its current one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """A search hit: the stored version and how well its words matched (higher is better)."""
+
+    stored: Stored
+    lexical: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Episode:
+    """A past trajectory in brief, searchable by task."""
+
+    id: str
+    task: str
+    project: str
+    client: str
+    session_id: str
+    parent_session_id: str
+    assessment: Assessment
+    files: tuple[str, ...]
+    steps: int
+    started_at: datetime | None
+    captured_at: datetime
+    learned_at: datetime | None
+    superseded: bool
+    pruned: bool
+    """Whether retention has dropped its steps; the summary and its hash stay."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditEntry:
+    """One link of the audit chain: hashes and ids, never content."""
+
+    sequence: int
+    at: datetime
+    actor: str
+    action: str
+    subject: str
+    digest: str
+    hash: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """How much the store holds."""
+
+    trajectories: int
+    learned: int
+    outcomes: dict[str, int]
+    skills: dict[str, int]
+    """Current status of each skill → how many."""
+    kinds: dict[str, int]
+    versions: int
+    uses: int
+    evidence: dict[str, int]
+    """Grade → how many."""
+    audit: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Damage:
+    """Something in the store that is not as it was written."""
+
+    subject: str
+    problem: str
+
+
+class Store(Protocol):
+    """What survives. One writer at a time; every change is audited in the same transaction."""
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """Make several writes one: all or none. Nested use joins the outer one."""
+
+    def add_trajectory(self, trajectory: Trajectory, assessment: Assessment, *, at: datetime) -> bool:
+        """Keep a trajectory; False if its content is already known. A longer one of the same session supersedes."""
+
+    def trajectory(self, trajectory_id: str) -> Trajectory:
+        """Fetch one whole trajectory."""
+
+    def episodes(
+        self, *, unlearned: bool = False, outcome: Outcome | None = None, limit: int | None = None
+    ) -> list[Episode]:
+        """List past trajectories in brief, oldest first; `unlearned` leaves out learned, superseded and pruned ones."""
+
+    def search_episodes(self, terms: Sequence[str], *, limit: int = 10) -> list[Episode]:
+        """Find past trajectories whose task or files share words with the query, best first."""
+
+    def mark_learned(self, trajectory_id: str, *, at: datetime) -> None:
+        """Note that a trajectory has been distilled."""
+
+    def add_verdict(self, verdict: Verdict) -> None:
+        """Keep the gate's answer."""
+
+    def verdicts(self, *, trajectory_id: str = "", version_id: str = "", limit: int | None = None) -> list[Verdict]:
+        """The gate's answers, newest first."""
+
+    def add_version(self, skill: Skill, version: SkillVersion, transition: Transition) -> bool:
+        """Keep a version with its birth transition (and its skill, if new); False if this exact version is known."""
+
+    def add_transition(self, transition: Transition) -> None:
+        """Change a status; raises `IllegalTransition`, or `StaleVersion` if status or content is not as expected."""
+
+    def version(self, version_id: str) -> Stored:
+        """Fetch one version."""
+
+    def versions(self, skill_id: str) -> list[Stored]:
+        """All versions of a skill, oldest first."""
+
+    def transitions(self, version_id: str) -> list[Transition]:
+        """The life of a version, oldest first."""
+
+    def catalogue(
+        self, *, statuses: Collection[Status] | None = None, kinds: Collection[Kind] | None = None, name: str = ""
+    ) -> list[Stored]:
+        """All versions in these statuses, by name and then arrival."""
+
+    def search(
+        self, terms: Sequence[str], *, statuses: Collection[Status], kinds: Collection[Kind] | None = None, limit: int = 50
+    ) -> list[Hit]:
+        """Find versions by the words of name, description and body, best first."""
+
+    def document_frequency(self, terms: Sequence[str]) -> tuple[dict[str, int], int]:
+        """In how many stored versions each term occurs, and how many versions there are."""
+
+    def resolve(self, prefix: str) -> list[str]:
+        """Ids of versions, skills, trajectories and uses that begin with `prefix`, at most ten."""
+
+    def add_use(self, use: Use) -> None:
+        """Keep what was shown."""
+
+    def use(self, use_id: str) -> Use:
+        """Fetch one use."""
+
+    def add_evidence(self, evidence: Evidence) -> bool:
+        """Keep a result; False if this very one is known."""
+
+    def evidence(self, version_ids: Iterable[str]) -> dict[str, list[Evidence]]:
+        """Results by version, oldest first."""
+
+    def history(self, subject: str = "", *, limit: int | None = None) -> list[AuditEntry]:
+        """Links of the audit chain, oldest first; of one subject if given."""
+
+    def counts(self) -> Counts:
+        """How much there is."""
+
+    def verify(self) -> Iterator[Damage]:
+        """Check every row, the audit chain and the indexes; yields nothing when all is as written."""
+
+    def prune(self, *, keep_days: int | None, cap_bytes: int | None, at: datetime) -> int:
+        """Drop the steps of old trajectories beyond retention or cap; returns how many."""
+
+    def backup(self, path: Path) -> None:
+        """Write a consistent, verified copy while others go on."""
+
+    def close(self) -> None:
+        """Release the file."""
+
+
+class TrajectoryReader(Protocol):
+    """Turns one client's log into trajectories."""
+
+    name: str
+
+    def recognises(self, head: bytes, path: Path | None) -> bool:
+        """Whether this looks like the reader's format, judged by its first bytes and its path."""
+
+    def read(self, path: Path) -> Iterator[Trajectory]:
+        """Yield trajectories; raises `InvalidTrajectory` naming file and line for a part that cannot be read."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """What a verifier found when it ran."""
+
+    passed: bool
+    verifier: str
+    detail: str = ""
+
+
+class Verifier(Protocol):
+    """Runs a check that the agent did not write; raises `VerifierOutage` if it could not be run."""
+
+    def verify(self) -> Check:
+        """Run it."""

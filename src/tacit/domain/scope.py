@@ -1,0 +1,52 @@
+"""How far a skill reaches: team → session → project → organisation → global, narrow to broad."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tacit.domain.errors import Mistake
+
+
+class Level(StrEnum):
+    """One rung of the ladder; narrower shadows broader."""
+
+    TEAM = "team"
+    SESSION = "session"
+    PROJECT = "project"
+    ORGANISATION = "organisation"
+    GLOBAL = "global"
+
+    @property
+    def breadth(self) -> int:
+        """0 for the narrowest level, rising."""
+        return list(Level).index(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """A level and the name of the team, session, project or organisation it stands for (none for global)."""
+
+    level: Level = Level.PROJECT
+    key: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.level}:{self.key}" if self.key else str(self.level)
+
+    @classmethod
+    def parse(cls, text: str) -> Scope:
+        """Read ``project:invoices`` or ``global``."""
+        level, _, key = text.partition(":")
+        try:
+            return cls(Level(level.strip()), key.strip())
+        except ValueError:
+            known = ", ".join(Level)
+            raise Mistake(f"unknown scope {text!r}", hint=f"use LEVEL or LEVEL:NAME with a level of {known}") from None
+
+    def contains(self, other: Scope) -> bool:
+        """Whether something kept at this scope may be seen from `other`."""
+        if self.level is Level.GLOBAL:
+            return True
+        if self.level is other.level:
+            return not self.key or self.key == other.key
+        return self.level.breadth > other.level.breadth and self.level is Level.ORGANISATION

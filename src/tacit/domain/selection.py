@@ -1,0 +1,87 @@
+"""What is asked of memory, and what it answers: a ranked selection with reasons, or an explained nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tacit.domain.evidence import Reliability
+from tacit.domain.lifecycle import Status
+from tacit.domain.scope import Scope
+from tacit.domain.skill import Kind, SkillStep, SkillVersion
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """A task with its state, scope, tools at hand and budget."""
+
+    text: str
+    k: int = 3
+    budget_tokens: int = 1500
+    scope: Scope = Scope()
+    state: Mapping[str, Any] = field(default_factory=dict)
+    tools: tuple[str, ...] | None = None
+    kinds: tuple[Kind, ...] | None = None
+    category: str = ""
+    min_reliability: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """One recalled version with the signals that carried it."""
+
+    version: SkillVersion
+    status: Status
+    score: float
+    signals: Mapping[str, float]
+    reasons: tuple[str, ...]
+    text: str
+    """As the agent will see it."""
+    tokens: int
+    reliability: Reliability = Reliability()
+
+    @property
+    def name(self) -> str:
+        """The skill's name."""
+        return self.version.content.name
+
+    @property
+    def steps(self) -> tuple[SkillStep, ...]:
+        """The skill's steps."""
+        return self.version.content.steps
+
+    @property
+    def version_id(self) -> str:
+        """Which version it is."""
+        return self.version.id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut:
+    """A version that was considered and not given, and why."""
+
+    version_id: str
+    name: str
+    reason: str
+    score: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """Ranked items within the budget, what was left out and why, or an explained abstention."""
+
+    query: Query
+    items: tuple[Item, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+    reason: str = ""
+    """Why it abstained; empty otherwise."""
+    text: str = ""
+    """The whole block for the agent's context."""
+    tokens: int = 0
+    use_id: str = ""
+
+    @property
+    def abstained(self) -> bool:
+        """Whether nothing fitted."""
+        return not self.items

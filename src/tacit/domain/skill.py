@@ -1,0 +1,181 @@
+"""Skills: a lasting identity, and immutable versions of its content, each named by its hash.
+
+A version never changes; its status does, by appended transitions (see lifecycle). Who wrote each field (its origin) and
+which spans it came from (its provenance) travel beside the content and are not part of the content hash, so that a
+person's unchanged copy of an exported skill is recognised as the same content.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from tacit.domain.identity import content_id, digest
+from tacit.domain.origin import Origin, lowest
+from tacit.domain.scope import Scope
+from tacit.domain.trajectory import Span
+
+
+class Kind(StrEnum):
+    """What sort of knowledge a skill holds; each kind has its own recall strategy."""
+
+    PROCEDURE = "procedure"
+    LESSON = "lesson"
+    NORM = "norm"
+    PREFERENCE = "preference"
+    REFERENCE = "reference"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """A value that differs from use to use."""
+
+    name: str
+    description: str = ""
+    type: str = "string"
+    example: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
+    """Something that must hold before (pre-) or after (postcondition); `check` is a command that shows it, if known."""
+
+    text: str
+    check: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkillStep:
+    """One step: always a text, and the tool call where the source had one. Parameters stand as ``{name}``."""
+
+    text: str
+    tool: str = ""
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkillFile:
+    """A bundled file of tier 3, by its path below the skill's folder."""
+
+    path: str
+    content: str
+    encoding: str = "utf-8"
+    executable: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capabilities:
+    """What a skill may touch, as declared."""
+
+    hosts: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = ()
+    effects: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkillContent:
+    """All that a skill says. Two equal contents have one hash."""
+
+    kind: Kind
+    name: str
+    description: str
+    category: str = ""
+    tags: tuple[str, ...] = ()
+    example_queries: tuple[str, ...] = ()
+    steps: tuple[SkillStep, ...] = ()
+    parameters: tuple[Parameter, ...] = ()
+    preconditions: tuple[Condition, ...] = ()
+    postconditions: tuple[Condition, ...] = ()
+    signature: str = ""
+    """For a lesson: the error it answers, reduced to its invariant text."""
+    sub_skills: tuple[str, ...] = ()
+    extends: str = ""
+    """Name of the skill that this one overlays."""
+    body: str = ""
+    files: tuple[SkillFile, ...] = ()
+    capabilities: Capabilities = Capabilities()
+    allowed_tools: tuple[str, ...] = ()
+    license: str = ""
+    compatibility: str = ""
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    """Foreign metadata, kept as it was."""
+    portable: bool = False
+    """Whether it makes sense outside the project it came from."""
+    shareable: bool = True
+
+    def hash(self) -> str:
+        """The content hash that approvals are bound to."""
+        return digest(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provenance:
+    """What a version was made from, by whom, and which spans each field rests on."""
+
+    trajectory_ids: tuple[str, ...] = ()
+    grounding: Mapping[str, tuple[Span, ...]] = field(default_factory=dict)
+    """Field path, such as ``steps.2`` → the spans it came from."""
+    made_by: str = ""
+    """The distiller, importer or person."""
+    model: str = ""
+    prompt_version: str = ""
+    source: str = ""
+    """Path or address of an imported file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skill:
+    """A lasting identity. Its current version is the newest recallable one."""
+
+    id: str
+    kind: Kind
+    name: str
+    scope: Scope
+    created_at: datetime
+
+    @classmethod
+    def found(cls, content: SkillContent, scope: Scope, *, at: datetime) -> Skill:
+        """Give an identity to a first version; the same content in the same scope founds the same skill."""
+        identity = content_id("s", (content.kind, scope, content.hash()))
+        return cls(id=identity, kind=content.kind, name=content.name, scope=scope, created_at=at)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkillVersion:
+    """Immutable content of a skill with its origins, sources and parents."""
+
+    skill_id: str
+    content: SkillContent
+    origins: Mapping[str, Origin]
+    provenance: Provenance
+    created_at: datetime
+    parents: tuple[str, ...] = ()
+    id: str = ""
+    hash: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.hash:
+            object.__setattr__(self, "hash", self.content.hash())
+        if not self.id:
+            object.__setattr__(self, "id", self.content_id())
+
+    def content_id(self) -> str:
+        """Compute the id from skill and content, ignoring what the `id` field says."""
+        return content_id("v", (self.skill_id, self.content.hash()))
+
+    @property
+    def name(self) -> str:
+        """The skill's name in this version."""
+        return self.content.name
+
+    @property
+    def lowest_origin(self) -> Origin:
+        """The least trusted origin of any field."""
+        return lowest(self.origins.values())

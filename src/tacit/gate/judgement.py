@@ -1,0 +1,188 @@
+"""Judgement: all rules together. Candidate and what is already known → Verdict, and the version to keep, if any.
+
+By default a person decides on everything: the verdict is *hold*. Policy alone may accept into trial only under the open
+dial, for machine-verified evidence in which no field has external origin and no rule found anything of weight.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from tacit.domain.candidate import Candidate, Decision, Finding, Relation, Severity, Verdict
+from tacit.domain.evidence import Grade
+from tacit.domain.identity import digest
+from tacit.domain.lifecycle import Status, Transition
+from tacit.domain.origin import Origin, lowest
+from tacit.domain.ports import Stored
+from tacit.domain.skill import Provenance, Skill, SkillVersion
+from tacit.gate.duplicates import adds_nothing, merge, similarity
+from tacit.gate.formation import REFUSING, formation
+from tacit.config.settings import Policy, Strictness
+from tacit.gate.safety import safety
+
+_WEIGHT = {severity: weight for weight, severity in enumerate(Severity)}
+_BIRTH = {
+    Decision.ACCEPT: Status.TRIAL,
+    Decision.HOLD: Status.CANDIDATE,
+    Decision.QUARANTINE: Status.QUARANTINED,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """The verdict with what is to be stored: a version born in a status, or nothing."""
+
+    verdict: Verdict
+    skill: Skill | None = None
+    version: SkillVersion | None = None
+    transition: Transition | None = None
+
+
+def judge(candidate: Candidate, known: Sequence[Stored], policy: Policy, *, at: datetime) -> Judgement:
+    """Judge one candidate against the policy and what is already known (newest version of each similar skill)."""
+    findings = [*formation(candidate, policy), *safety(candidate)]
+    if any(_WEIGHT[f.severity] >= _WEIGHT[REFUSING] for f in findings if f.rule not in ("hidden_characters", "secret")):
+        return _without_version(candidate, Decision.REJECT, findings, policy=policy, at=at)
+    twin, likeness = _nearest(candidate, known, policy)
+    if twin is None:
+        return _with_version(candidate, None, findings, policy=policy, at=at)
+    finding = Finding(rule="near_duplicate", message=f"very like `{twin.version.name}` ({likeness:.2f})")
+    if twin.status is Status.REJECTED:
+        finding = Finding(rule="rejected_before", message=f"a person rejected `{twin.version.name}`, which is the same")
+        return _without_version(candidate, Decision.REJECT, [*findings, finding], policy=policy, at=at)
+    if candidate.content.hash() == twin.version.hash or (
+        not candidate.revises and adds_nothing(candidate.content, twin.version.content)
+    ):
+        return _reinforce(candidate, twin, [*findings, finding], policy=policy, at=at)
+    return _with_version(candidate, twin, [*findings, finding], policy=policy, at=at)
+
+
+def turned_away(findings: Iterable[Finding], *, trajectory_id: str, name: str, policy: Policy, at: datetime) -> Verdict:
+    """Record why a trajectory yields nothing."""
+    return Verdict(
+        decision=Decision.REJECT,
+        relation=Relation.NONE,
+        findings=tuple(findings),
+        at=at,
+        name=name,
+        trajectory_ids=(trajectory_id,),
+        policy_hash=digest(policy),
+    )
+
+
+def _nearest(candidate: Candidate, known: Sequence[Stored], policy: Policy) -> tuple[Stored | None, float]:
+    """The skill this candidate belongs to: the one it says it revises, else the most alike in the same scope."""
+    if candidate.revises:
+        own = [stored for stored in known if stored.skill.id == candidate.revises]
+        return (max(own, key=lambda stored: stored.sequence), 1.0) if own else (None, 0.0)
+    alike = [
+        (similarity(candidate.content, stored.version.content), -stored.sequence, stored)
+        for stored in known
+        if stored.skill.scope == candidate.scope
+    ]
+    likeness, _, twin = max(alike, key=lambda entry: entry[:2], default=(0.0, 0, None))
+    if twin is None or likeness < policy.duplicate_similarity:
+        return None, likeness
+    if twin.status is Status.REJECTED and twin.version.hash != candidate.content.hash():
+        return None, likeness  # only the very same content is refused for an earlier rejection
+    return twin, likeness
+
+
+def _with_version(
+    candidate: Candidate, twin: Stored | None, findings: list[Finding], *, policy: Policy, at: datetime
+) -> Judgement:
+    """Make the version: the first of a new skill, or the next of a known one."""
+    content, origins, provenance = candidate.content, dict(candidate.origins), candidate.provenance
+    parents = candidate.parents
+    if twin is not None and not candidate.revises:
+        content = merge(candidate.content, twin.version.content)
+        origins = {field: lowest((origin, origins.get(field, origin))) for field, origin in twin.version.origins.items()}
+        origins |= {f"merged.{field}": origin for field, origin in candidate.origins.items()}
+        provenance = _joined(candidate.provenance, twin.version.provenance)
+        parents = (twin.version.id,)
+    skill = twin.skill if twin else Skill.found(content, candidate.scope, at=at)
+    version = SkillVersion(
+        skill_id=skill.id, content=content, origins=origins, provenance=provenance, created_at=at, parents=parents
+    )
+    decision = _decide(candidate, origins.values(), findings, policy)
+    reason = "; ".join(finding.message for finding in findings) or "nothing found against it"
+    transition = Transition(
+        version_id=version.id, content_hash=version.hash, before=None, after=_BIRTH[decision], reason=reason, by=candidate.by, at=at
+    )
+    verdict = _verdict(candidate, decision, findings, policy=policy, at=at)
+    verdict = dataclasses.replace(
+        verdict,
+        relation=Relation.MERGE if twin else Relation.NEW,
+        name=content.name,
+        content_hash=version.hash,
+        skill_id=skill.id,
+        version_id=version.id,
+        id="",
+    )
+    return Judgement(verdict=verdict, skill=skill, version=version, transition=transition)
+
+
+def _decide(candidate: Candidate, origins: Iterable[Origin], findings: list[Finding], policy: Policy) -> Decision:
+    rules = {finding.rule for finding in findings}
+    if rules & {"hidden_characters", "secret"}:
+        return Decision.QUARANTINE
+    external = lowest(origins) is Origin.EXTERNAL
+    if external and policy.strictness is Strictness.STRICT:
+        return Decision.QUARANTINE
+    assessment = candidate.assessment
+    machine = assessment is not None and assessment.verified_success and assessment.grade is Grade.MACHINE
+    weighty = any(_WEIGHT[finding.severity] >= _WEIGHT[Severity.MEDIUM] for finding in findings)
+    if policy.strictness is Strictness.OPEN and machine and not external and not weighty:
+        return Decision.ACCEPT
+    return Decision.HOLD
+
+
+def _reinforce(
+    candidate: Candidate, twin: Stored, findings: list[Finding], *, policy: Policy, at: datetime
+) -> Judgement:
+    decision = Decision.ACCEPT if twin.status in (Status.TRIAL, Status.TRUSTED) else Decision.HOLD
+    verdict = _verdict(candidate, decision, findings, policy=policy, at=at)
+    verdict = dataclasses.replace(
+        verdict,
+        relation=Relation.REINFORCE,
+        name=twin.version.name,
+        content_hash=twin.version.hash,
+        skill_id=twin.skill.id,
+        version_id=twin.version.id,
+        id="",
+    )
+    return Judgement(verdict=verdict)
+
+
+def _without_version(
+    candidate: Candidate, decision: Decision, findings: list[Finding], *, policy: Policy, at: datetime
+) -> Judgement:
+    verdict = _verdict(candidate, decision, findings, policy=policy, at=at)
+    return Judgement(verdict=dataclasses.replace(verdict, relation=Relation.NONE, id=""))
+
+
+def _verdict(
+    candidate: Candidate, decision: Decision, findings: list[Finding], *, policy: Policy, at: datetime
+) -> Verdict:
+    return Verdict(
+        decision=decision,
+        findings=tuple(findings),
+        at=at,
+        name=candidate.content.name,
+        content_hash=candidate.content.hash(),
+        trajectory_ids=candidate.provenance.trajectory_ids,
+        policy_hash=digest(policy),
+    )
+
+
+def _joined(new: Provenance, old: Provenance) -> Provenance:
+    """Sources of a merged version: both sides, with the newcomer's grounding under its own prefix."""
+    return dataclasses.replace(
+        old,
+        trajectory_ids=tuple(dict.fromkeys(old.trajectory_ids + new.trajectory_ids)),
+        grounding={**old.grounding, **{f"merged.{field}": spans for field, spans in new.grounding.items()}},
+        made_by=new.made_by,
+    )

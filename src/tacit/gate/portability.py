@@ -1,0 +1,35 @@
+"""Portability: would this make sense outside the project it came from? Content → findings, each naming the place.
+
+A portable skill writes placeholders for what is local: absolute paths, private hosts, user names, ticket keys.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tacit.domain.candidate import Finding, Severity
+from tacit.domain.skill import SkillContent
+
+_RULES = (
+    ("absolute_path", re.compile(r"(?<![\w.~/:])/(?:home|Users|root|srv|opt|var|mnt|data|work|workspace)/[\w.\-/]+"), "<repo-root>"),
+    ("windows_path", re.compile(r"\b[A-Za-z]:\\[\w\\.\- ]+"), "<repo-root>"),
+    ("home_path", re.compile(r"(?<!\w)~/[\w.\-/]+"), "<home>"),
+    ("private_host", re.compile(r"\b(?:[\w-]+\.)+(?:internal|local|corp|lan|intranet)\b|\b(?:10|192\.168|172\.16)(?:\.\d{1,3}){2,3}\b"),
+     "<SERVICE>"),
+    ("ticket_key", re.compile(r"\b[A-Z]{2,10}-\d{2,6}\b(?<!UTF-8)"), "<PROJECT_KEY>"),
+)  # fmt: skip
+
+
+def portability(content: SkillContent) -> Iterator[Finding]:
+    """List what ties a skill to one project or machine."""
+    texts = {"name": content.name, "description": content.description, "body": content.body}
+    texts |= {f"steps.{i}": f"{step.text} {dict(step.arguments)}" for i, step in enumerate(content.steps)}
+    texts |= {f"preconditions.{i}": c.text for i, c in enumerate(content.preconditions)}
+    texts |= {f"postconditions.{i}": f"{c.text} {c.check}" for i, c in enumerate(content.postconditions)}
+    for field, text in texts.items():
+        for rule, pattern, placeholder in _RULES:
+            match = pattern.search(text)
+            if match:
+                message = f"{field} mentions `{match.group()}`; write {placeholder} to make it portable"
+                yield Finding(rule=rule, message=message, severity=Severity.LOW, field=field)

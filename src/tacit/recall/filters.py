@@ -1,0 +1,54 @@
+"""Filters before ranking: which versions may be considered at all, and why the others may not. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tacit.domain.ports import Stored
+from tacit.domain.selection import LeftOut, Query
+from tacit.domain.skill import SkillVersion
+
+
+def current_only(stored: Iterable[Stored]) -> list[Stored]:
+    """Keep the newest version of each skill."""
+    newest: dict[str, Stored] = {}
+    for item in stored:
+        held = newest.get(item.skill.id)
+        if held is None or item.sequence > held.sequence:
+            newest[item.skill.id] = item
+    return list(newest.values())
+
+
+def unshadowed(stored: Iterable[Stored]) -> tuple[list[Stored], list[LeftOut]]:
+    """Of skills with one name, keep the one of the narrowest scope."""
+    narrowest: dict[tuple[str, str], Stored] = {}
+    hidden: list[LeftOut] = []
+    for item in sorted(stored, key=lambda s: (s.skill.scope.level.breadth, -s.sequence)):
+        key = (item.version.content.kind, item.version.name)
+        winner = narrowest.setdefault(key, item)
+        if winner is not item:
+            reason = f"shadowed by the {winner.skill.scope} version"
+            hidden.append(LeftOut(version_id=item.version.id, name=item.version.name, reason=reason))
+    return list(narrowest.values()), hidden
+
+
+def obstacle(stored: Stored, query: Query) -> str:
+    """Say why a version may not be given for this query; empty if it may."""
+    content = stored.version.content
+    if not stored.skill.scope.contains(query.scope):
+        return f"belongs to {stored.skill.scope}"
+    if query.kinds is not None and content.kind not in query.kinds:
+        return f"is a {content.kind}"
+    if query.category and content.category != query.category:
+        return f"category is {content.category or 'not set'}"
+    missing = _missing_tools(stored.version, query.tools)
+    if missing:
+        return f"needs {', '.join(missing)}, not at hand"
+    return ""
+
+
+def _missing_tools(version: SkillVersion, tools: tuple[str, ...] | None) -> list[str]:
+    if tools is None:
+        return []
+    needed = {step.tool for step in version.content.steps if step.tool and not step.optional}
+    return sorted(needed - set(tools))

@@ -1,0 +1,139 @@
+"""Selection: hits and what is known of them → ranked items within a hard token budget, or an explained abstention. Pure."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from tacit.domain.evidence import Reliability
+from tacit.domain.ports import Hit, Stored
+from tacit.domain.selection import Item, LeftOut, Query, Selection
+from tacit.recall.filters import current_only, obstacle, unshadowed
+from tacit.recall.ranking import Rarity, fuse, recency, relevance
+from tacit.text.words import estimate_tokens, term_set
+
+NEAREST = 3
+"""How many near misses an abstention names."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What recall is told about the hits."""
+
+    rarity: Rarity
+    reliability: Mapping[str, Reliability]
+    rank: Callable[[Reliability], float]
+    last_used_at: Mapping[str, datetime] = field(default_factory=dict)
+
+
+Render = Callable[[Item], str]
+
+
+def select(
+    query: Query, hits: Sequence[Hit], known: Known, *, render: Render, now: datetime, min_relevance: float
+) -> Selection:
+    """Choose what to give for a query."""
+    eligible, left_out = _eligible(query, [hit.stored for hit in hits], known)
+    scored = sorted((_score(query, stored, known, now) for stored in eligible), key=_order)
+    relevant = [item for item in scored if item.signals["relevance"] >= min_relevance]
+    if not relevant:
+        return Selection(query=query, left_out=tuple(_nearest(scored) + left_out), reason=_why_nothing(scored, left_out))
+    items, over = _within_budget(relevant, query, render)
+    if not items:
+        reason = f"the best match does not fit into {query.budget_tokens} tokens"
+        return Selection(query=query, left_out=tuple(over + left_out), reason=reason)
+    below = [_left_out(item, "less relevant") for item in scored if item.signals["relevance"] < min_relevance]
+    tokens = sum(item.tokens for item in items)
+    return Selection(query=query, items=tuple(items), left_out=tuple(over + below + left_out), tokens=tokens)
+
+
+def _eligible(query: Query, stored: Sequence[Stored], known: Known) -> tuple[list[Stored], list[LeftOut]]:
+    candidates, left_out = unshadowed(s for s in current_only(stored) if s.skill.scope.contains(query.scope))
+    passed: list[Stored] = []
+    for item in candidates:
+        why = obstacle(item, query) or _unreliable(item, query, known)
+        if why:
+            left_out.append(LeftOut(version_id=item.version.id, name=item.version.name, reason=why))
+        else:
+            passed.append(item)
+    return passed, left_out
+
+
+def _unreliable(stored: Stored, query: Query, known: Known) -> str:
+    if query.min_reliability is None:
+        return ""
+    measured = known.reliability.get(stored.version.id, Reliability())
+    if measured.low >= query.min_reliability:
+        return ""
+    told = f"at least {measured.low:.0%}" if measured.known else "not known yet"
+    return f"reliability is {told}, {query.min_reliability:.0%} was asked for"
+
+
+def _score(query: Query, stored: Stored, known: Known, now: datetime) -> Item:
+    version = stored.version
+    fit, shared = relevance(term_set(query.text), version.content, known.rarity)
+    measured = known.reliability.get(version.id, Reliability())
+    last_at = known.last_used_at.get(version.id, version.created_at)
+    signals = {"relevance": fit, "reliability": known.rank(measured), "recency": recency(last_at, now)}
+    reasons = (
+        f"matches {', '.join(shared[:6])}" if shared else "no shared words",
+        _reliability_reason(measured),
+        f"{version.content.kind} at {stored.skill.scope}, {stored.status}",
+    )
+    return Item(
+        version=version,
+        status=stored.status,
+        score=fuse(signals),
+        signals=signals,
+        reasons=reasons,
+        text="",
+        tokens=0,
+        reliability=measured,
+    )
+
+
+def _reliability_reason(measured: Reliability) -> str:
+    if not measured.known:
+        return "not measured yet"
+    return f"worked in {measured.low:.0%} to {measured.high:.0%} of verified uses ({measured.trials:.3g} weighed)"
+
+
+def _order(item: Item) -> tuple[float, str]:
+    return -item.score, item.version.id
+
+
+def _within_budget(items: Sequence[Item], query: Query, render: Render) -> tuple[list[Item], list[LeftOut]]:
+    chosen: list[Item] = []
+    over: list[LeftOut] = []
+    left = query.budget_tokens
+    for item in items:
+        if len(chosen) == query.k:
+            over.append(_left_out(item, f"only {query.k} were asked for"))
+            continue
+        text = render(item)
+        tokens = estimate_tokens(text)
+        if tokens > left:
+            over.append(_left_out(item, f"takes {tokens} tokens, {left} are left"))
+            continue
+        left -= tokens
+        chosen.append(dataclasses.replace(item, text=text, tokens=tokens))
+    return chosen, over
+
+
+def _nearest(scored: Sequence[Item]) -> list[LeftOut]:
+    return [_left_out(item, f"nearest, relevance {item.signals['relevance']:.2f}") for item in scored[:NEAREST]]
+
+
+def _left_out(item: Item, reason: str) -> LeftOut:
+    return LeftOut(version_id=item.version_id, name=item.name, reason=reason, score=item.score)
+
+
+def _why_nothing(scored: Sequence[Item], left_out: Sequence[LeftOut]) -> str:
+    if scored:
+        best = max(scored, key=lambda item: item.signals["relevance"])
+        return f"nothing is close enough; the nearest, `{best.name}`, has relevance {best.signals['relevance']:.2f}"
+    if left_out:
+        return f"what matches may not be used here: `{left_out[0].name}` {left_out[0].reason}"
+    return "no approved skill shares a word with this task"

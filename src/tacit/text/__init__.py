@@ -1,0 +1,1 @@
+"""Pure text work that several stages share: words, similarity, error signatures, redaction. No effects, stdlib only."""

@@ -1,0 +1,245 @@
+"""Secrets that only their place gives away: assignments, flags, headers, cookies, URLs, commands, credential files.
+
+Text → spans of secrets. The name or the command around a value says it is one, and `values` has the last word.
+Does not know vendors' token shapes.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Callable, Iterator
+
+from tacit.text.redaction.names import SecretName, secret_name
+from tacit.text.redaction.shapes import Span
+from tacit.text.redaction.values import convincing, machine_made
+
+KEYWORDS = ("pass", "pwd", "psw", "secret", "token", "key", "auth", "cred", "cookie", "jwt")
+_NAME_CHARACTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
+_NAME_MAX = 60
+
+_CLOSE = r"(?:[\"'`\\\])*}]|u00[0-9a-f]{2}){0,8}"
+_ANNOTATION = r":[ ]?(?:&?str(?:ing)?|&'static str|bytes|optional\[str\]|str \| none|any|secretstr|final)[ ]{0,8}="
+_OPERATOR = (
+    rf"[ \t]{{0,16}}(?:{_ANNOTATION}|:=|=>|->|[=!]==?|\?=|\+=|[:=,(|>]"
+    r"|[,;]?[\s\"'\\]{1,24}(?:value|content|default)[\"'\\]{0,4}[ \t]{0,4}[:=])"
+)
+_PROSE_LINK = r"[ \t]{1,16}(?:(?:is|was|to|are|will be|is now|set to|of|changed to|identified by|by)[ \t:=]{1,4})?"
+TAIL = rf"[a-z0-9_.\-]{{0,32}}{_CLOSE}(?:({_OPERATOR})|{_PROSE_LINK}(?=[^\s]{{0,64}}[0-9!@#$%^&*+/]))"
+NAMED = tuple((keyword, re.compile(keyword + TAIL)) for keyword in KEYWORDS)
+
+_VALUE = re.compile(
+    r"""
+    [ \t]{0,16} (?:[|>][-+]?[ \t]*\n[ \t]+)? \*{0,2}[ \t]?
+    (?:
+      (?:[bruf@]{0,2}|some\()(?P<quote>\\{0,7}(?:"|'|`))(?P<quoted>(?:(?!(?P=quote))(?:\\.|[^\n])){1,2048}?)(?:(?P=quote)|(?=\n)|\Z)
+    | (?P<bare>(?:[^\s"'`<>\\&;,|]|\\(?![nrt"'`\\])|[&;,|](?!\s|\Z|["'`\\]|[\w.\ -]{1,40}[=:])|(?<=\S)[<>](?!redacted:|/)){1,1024})
+    )
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_MORE = re.compile(r"[^\s\"'`<>\\&;,|]*")
+_TRAILING = ")]},;:."
+
+
+def named_secrets(text: str, lowered: str) -> Iterator[Span]:
+    """Values assigned to a telling name, in any of the usual notations."""
+    for keyword, pattern in NAMED:
+        if keyword not in lowered:
+            continue
+        for match in pattern.finditer(lowered):
+            start, name = _whole_name(text, match)
+            promise = secret_name(name)
+            if promise is not None and text[max(0, start - 10) : start].rfind("<redacted:") < 0:
+                span = _assigned(text, match, promise=promise, start=start)
+                if span is not None:
+                    yield span
+
+
+def _whole_name(text: str, match: re.Match[str]) -> tuple[int, str]:
+    """The keyword with what belongs to its name on both sides: `secret` → `aws_secret_access_key`."""
+    before = text[max(0, match.start() - _NAME_MAX) : match.start()]
+    left = before[len(before.rstrip(_NAME_CHARACTERS)) :]
+    right = text[match.start() : match.end()]
+    name = right[: len(right) - len(right.lstrip(_NAME_CHARACTERS))]
+    if left[:1] in ("n", "t", "r") and before[: len(before) - len(left)].endswith("\\"):
+        left = left[1:]  # the n of a written-out \n is no part of the name
+    return match.start() - len(left), left + name
+
+
+def _assigned(text: str, match: re.Match[str], *, promise: SecretName, start: int) -> Span | None:
+    operator = match.group(1)
+    value = _VALUE.match(text, match.end())
+    if value is None:
+        return None
+    quoted = value.group("quoted") is not None
+    begin, end = value.span("quoted" if quoted else "bare")
+    body = text[begin:end]
+    if quoted:
+        if body[0] in ",)+;]} ":
+            return None  # the quote closed the name's own string, as in print("password:", password)
+    else:
+        kept = _trimmed(body)
+        end -= len(body) - len(kept)
+        body = kept
+        if end == begin + 1024:
+            end = _end_of(text, end)
+    name = text[start : match.end()].lstrip("-.")
+    flag = text[start : start + 1] == "-"
+    if operator is None and not _linked(text, match, flag=flag):
+        return None
+    firm = quoted or _is_environment(name) or (flag and operator is not None and "=" in operator)
+    loose = operator is not None and operator.strip() in {",", "(", "|", ">"}
+    if loose and not _loose_fits(text, value, operator=operator or ""):
+        return None
+    if not convincing(body, any_word=promise.any_word, firm=firm and not loose):
+        return None
+    return Span(begin, end, promise.kind)
+
+
+def _trimmed(body: str) -> str:
+    # A closing bracket belongs to the code around a bare value unless the value opened it.
+    while body and body[-1] in _TRAILING:
+        opener = {")": "(", "]": "[", "}": "{"}.get(body[-1])
+        if opener and opener in body:
+            break
+        body = body[:-1]
+    return body
+
+
+def _end_of(text: str, end: int) -> int:
+    more = _MORE.match(text, end)
+    return more.end() if more else end
+
+
+def _is_environment(name: str) -> bool:
+    """`NAME=` in capitals without blanks: a shell or .env assignment, where every word is a value."""
+    stem, separator, _ = name.partition("=")
+    return bool(separator) and stem.isupper() and stem == stem.strip()
+
+
+_LINK_WORD = re.compile(r"[ \t](?:is|was|to|are|will be|is now|set to|of|changed to|identified by|by)[ \t:=]+$", re.IGNORECASE)
+_LOGIN_BEFORE = re.compile(r"(?:\blogin|\buser|\bmachine|\baccount)[ \t\n]+\S{1,120}[ \t\n]+(?:login[ \t]+\S{1,120}[ \t\n]+)?$")
+
+
+def _linked(text: str, match: re.Match[str], *, flag: bool) -> bool:
+    """Whether a name and a value with only a blank between them belong together: a flag, `password is …`, .netrc."""
+    if flag or _LINK_WORD.search(match.group()):
+        return True
+    return bool(_LOGIN_BEFORE.search(text, max(0, match.start() - 300), match.start()))
+
+
+def _loose_fits(text: str, value: re.Match[str], *, operator: str) -> bool:
+    """`("password", "x")`, `<password>x</password>` and `| password | x |` need their own closing sign."""
+    mark = operator.strip()
+    if mark == ">":
+        return text.startswith("</", value.end())
+    if mark == "|":
+        return text[value.end() :][:8].lstrip().startswith("|")
+    return value.group("quoted") is not None
+
+
+_URL_LOGIN = re.compile(
+    r"://([^\s/:@?#\"'<>`\\]{0,256}):([^\s/\"'<>`\\]{1,512})@(?=[\w\[$%{.-])|://([^\s/:@?#\"'<>`\\]{20,512})@(?=[\w\[-])"
+)
+_LITERAL_LOGIN = frozenset("password pass passwd pwd pw secret token port x xxx".split())
+
+
+def url_secrets(text: str) -> Iterator[Span]:
+    """The password of `scheme://user:password@host`, or a long token in the user's place."""
+    if "@" not in text or "://" not in text:
+        return
+    for match in _URL_LOGIN.finditer(text):
+        if match.group(3):
+            if machine_made(match.group(3)):
+                yield Span(*match.span(3), "url-credential")
+        elif match.group(2).lower() not in _LITERAL_LOGIN and not _is_reference(match.group(2)):
+            yield Span(*match.span(2), "password")
+
+
+_REFERENCE = re.compile(r"[$%{*]\(?\{?\w*|\w*\(|\*+$|<|\.{3}|x{3,}$")
+
+
+def _is_reference(value: str) -> bool:
+    match = _REFERENCE.match(value)
+    return match is not None and (value[0] in "$%{<." or match.end() == len(value) or "(" in value)
+
+
+_SCHEME = re.compile(
+    r"(?:authorization[\"'\\\]]{0,4}[ \t]{0,4}[:=,][ \t]{0,4}[\"'\\]{0,4}([a-z][a-z0-9\-]{1,20})|\b(bearer|basic))"
+    r"(?:[ \t]{1,4}|%20|\+)[\"'\\]{0,4}",
+)
+_CREDENTIAL = re.compile(r"[A-Za-z0-9._~+/=\-:%]{8,8192}")
+
+
+def header_secrets(text: str, lowered: str) -> Iterator[Span]:
+    """What follows an authorization scheme: `Bearer …`, `Basic …`, `Authorization: token …`."""
+    if not any(word in lowered for word in ("authorization", "bearer", "basic")):
+        return
+    for match in _SCHEME.finditer(lowered):
+        value = _CREDENTIAL.match(text, match.end())
+        if value is None:
+            continue
+        body = value.group().rstrip(".:")
+        scheme = match.group(1) or match.group(2)
+        if _is_login(body) if scheme == "basic" else machine_made(body):
+            yield Span(value.start(), value.start() + len(body), "authorization")
+
+
+def _is_login(value: str) -> bool:
+    """Whether a value is base64 of `user:password`."""
+    try:
+        return b":" in base64.b64decode(value + "=" * (-len(value) % 4), validate=True)
+    except (ValueError, binascii.Error):
+        return False
+
+
+_COOKIES = re.compile(
+    r"(?:cookie2?[\"'\\\]]{0,4}[ \t]{0,4}[:=,][ \t]{0,4}|(?:--cookie|\s-b)[ \t=]{1,4})[\"'\\]{0,4}"
+    r"((?:[\w.!%\-]{1,80}=[^\s;\"'\\,]{0,4096}[; \t]{0,4}){1,60})"
+)
+_PAIR = re.compile(r"([\w.!%\-]+)=([^\s;\"'\\,]{8,4096})")
+_ATTRIBUTES = frozenset("path domain expires max-age samesite version".split())
+
+
+def cookie_secrets(text: str, lowered: str) -> Iterator[Span]:
+    """Session values in Cookie and Set-Cookie headers and in curl's cookie flags."""
+    if "cookie" not in lowered and ("curl" not in lowered or " -b" not in lowered):
+        return
+    for header in _COOKIES.finditer(lowered):
+        for pair in _PAIR.finditer(text, *header.span(1)):
+            if pair.group(1).lower() not in _ATTRIBUTES and machine_made(pair.group(2)):
+                yield Span(*pair.span(2), "cookie")
+
+
+_QUOTED = r"[\"'\\]{0,4}"
+_WORD = r"([^\s\"'\\]{4,256})"
+_COMMANDS: tuple[tuple[str, re.Pattern[str]], ...] = (
+    ("curl", re.compile(rf"\b(?:curl|wget|https?)\b[^\n]{{0,600}}?\s(?:-u|--user|--proxy-user|-a)[ \t=]{{0,4}}{_QUOTED}[^\s:\"'\\]{{1,128}}:{_WORD}")),
+    ("mysql", re.compile(rf"\bmysql(?:dump|admin|import|show)?\b[^\n|;&]{{0,300}}?\s-p{_QUOTED}{_WORD}")),
+    ("sshpass", re.compile(rf"\bsshpass\s+-p[ \t]?{_QUOTED}{_WORD}")),
+    ("redis-cli", re.compile(rf"\bredis-cli\b[^\n|;&]{{0,200}}?\s(?:-a|--pass)[ \t]+{_QUOTED}{_WORD}")),
+    (" login", re.compile(rf"\b(?:docker|podman|helm|oras|az|heroku|buildah|skopeo)\b[^\n|;&]{{0,100}}?\slogin\b[^\n|;&]{{0,200}}?\s-p[ \t=]*{_QUOTED}{_WORD}")),
+    ("openssl", re.compile(rf"\bpass:{_WORD}")),
+    ("sudo -s", re.compile(rf"\becho\s+(?:-n\s+)?{_QUOTED}{_WORD}{_QUOTED}\s*\|\s*sudo\s+-s\b")),
+    ("chpasswd", re.compile(rf"\becho\s+{_QUOTED}[\w.\-]{{1,64}}:{_WORD}{_QUOTED}\s*\|\s*(?:sudo\s+)?chpasswd")),
+    ("smbclient", re.compile(rf"\bsmbclient\b[^\n]{{0,200}}?-u[ \t]?{_QUOTED}[\w.\\\-]{{1,64}}%{_WORD}")),
+    (" -w ", re.compile(rf"\bldap(?:search|modify|add|whoami|passwd)\b[^\n]{{0,300}}?\s-w[ \t]+{_QUOTED}{_WORD}")),
+    (":", re.compile(r"(?:^|\n|\\n)[\w.*\-]{1,120}:(?:5432|5433|6432|\*):[\w.*\-]{1,120}:[\w.*@\-]{1,120}:([^\s:\"'\\]{4,256})(?=\s|\\n|\"|'|\Z)")),
+)  # fmt: skip
+
+
+def command_secrets(text: str, lowered: str) -> Iterator[Span]:
+    """Passwords in the flags of known commands, and lines of .pgpass."""
+    for literal, pattern in _COMMANDS:
+        if literal not in lowered:
+            continue
+        for match in pattern.finditer(lowered):
+            span = match.span(1)
+            if not _is_reference(text[slice(*span)]):
+                yield Span(*span, "password")
+
+
+Finder = Callable[[str, str], Iterator[Span]]
+FINDERS: tuple[Finder, ...] = (named_secrets, header_secrets, cookie_secrets, command_secrets)

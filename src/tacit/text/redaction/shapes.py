@@ -1,0 +1,154 @@
+"""Secrets that tell themselves by their shape: vendors' tokens, private-key blocks, JWTs, password hashes.
+
+Text → spans of secrets. Needs no name or header around them; does not judge free-form passwords.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class Span(NamedTuple):
+    """Where a secret stands in the text, and its kind."""
+
+    start: int
+    end: int
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """One kind's form: any of the literals must occur before the pattern is tried; group 1 is the secret."""
+
+    kind: str
+    literals: tuple[str, ...]
+    pattern: re.Pattern[str]
+    check: Callable[[str], bool] | None = None
+
+
+def _glue(prefix: str) -> str:
+    # The token may not be the tail of a longer word, unless what precedes is an escape (\n), a colour code or %3D.
+    return (
+        rf"{prefix}(?:(?<![A-Za-z0-9_\-]{prefix})|(?<=\\[nrt]{prefix})|(?<=\dm{prefix})|(?<=%[0-9A-F][0-9A-F]{prefix}))"
+    )
+
+
+def _shape(
+    kind: str, prefix: str, *, body: str, literals: tuple[str, ...] = (), check: Callable[[str], bool] | None = None
+) -> Shape:
+    # The prefix comes first and its left edge is checked after it, so that the search can jump from literal to literal.
+    return Shape(kind, literals or (prefix.replace("\\", ""),), re.compile(f"({_glue(prefix)}{body})"), check)
+
+
+def has_digit(token: str) -> bool:
+    return any(character.isdigit() for character in token)
+
+
+def _has_digit_and_capital(token: str) -> bool:
+    return has_digit(token) and any(c.isupper() for c in token) and any(c.islower() for c in token)
+
+
+def _is_jwt(token: str) -> bool:
+    header = token.split(".", 1)[0]
+    try:
+        fields = json.loads(base64.urlsafe_b64decode(header + "=" * (-len(header) % 4)))
+    except (ValueError, binascii.Error, RecursionError):
+        return False
+    return isinstance(fields, dict) and "alg" in fields
+
+
+_W = r"[A-Za-z0-9_\-]"
+_A = r"[A-Za-z0-9]"
+_END = r"(?![A-Za-z0-9_\-])"
+
+SHAPES: tuple[Shape, ...] = (
+    _shape("aws-access-key", "A(?:K|S)IA", body=rf"[A-Z0-9]{{16}}(?![A-Za-z0-9])", literals=("AKIA", "ASIA"), check=has_digit),
+    _shape("github-token", "gh[pousr]_", body=rf"{_A}{{20,255}}", literals=("ghp_", "gho_", "ghu_", "ghs_", "ghr_")),
+    _shape("github-token", "github_pat_", body=r"[A-Za-z0-9_]{22,255}"),
+    _shape("gitlab-token", "gl[a-z]{3}-", body=r"[A-Za-z0-9_\-.]{20,300}", literals=("glpat-", "glrtr-", "glcbt-", "glptt-"), check=has_digit),
+    _shape("slack-token", "xox[a-z]-", body=r"[A-Za-z0-9\-]{10,250}", literals=("xox",), check=has_digit),
+    _shape("slack-token", "xapp-", body=r"[A-Za-z0-9\-]{20,250}", check=has_digit),
+    Shape("slack-webhook", ("hooks.slack.com",), re.compile(r"hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9/_]{20,200})")),
+    _shape("stripe-key", "[sr]k_(?:live|test)_", body=rf"{_A}{{16,250}}", literals=("k_live_", "k_test_")),
+    _shape("stripe-key", "whsec_", body=r"[A-Za-z0-9+/=]{24,100}"),
+    _shape("anthropic-key", "sk-ant-", body=rf"{_W}{{20,250}}", check=has_digit),
+    _shape("openai-key", "sk-", body=rf"{_W}{{20,250}}", check=_has_digit_and_capital),
+    _shape("api-key", "sk-", body=r"(?:or-v1-)?[0-9a-f]{32,64}(?![A-Za-z0-9_\-])", check=has_digit),
+    _shape("google-key", "AIza", body=rf"{_W}{{35}}{_END}"),
+    _shape("google-oauth", r"ya29\.", body=r"[A-Za-z0-9_\-.]{20,2048}"),
+    _shape("google-oauth", "GOCSPX-", body=rf"{_W}{{20,60}}"),
+    _shape("google-oauth", "1//0", body=rf"{_W}{{30,120}}", check=_has_digit_and_capital),
+    _shape("jwt", "eyJ", body=rf"{_W}{{8,4096}}\.{_W}{{2,65536}}(?:\.{_W}{{0,65536}}){{0,3}}", check=_is_jwt),
+    _shape("npm-token", "npm_", body=rf"{_A}{{36,60}}{_END}"),
+    _shape("pypi-token", "pypi-", body=rf"AgE{_W}{{20,1000}}"),
+    _shape("huggingface-token", "hf_", body=rf"{_A}{{30,60}}"),
+    _shape("twilio-key", "SK", body=r"[0-9a-f]{32}(?![A-Za-z0-9])"),
+    _shape("sendgrid-key", r"SG\.", body=rf"{_W}{{16,32}}\.{_W}{{16,64}}"),
+    _shape("digitalocean-token", "do[opr]_v1_", body=r"[0-9a-f]{40,80}", literals=("dop_v1_", "doo_v1_", "dor_v1_")),
+    _shape("databricks-token", "dapi", body=r"[0-9a-f]{32}(?:-\d)?(?![A-Za-z0-9])"),
+    _shape("vault-token", r"hv[sbr]\.", body=rf"{_W}{{20,300}}", literals=("hvs.", "hvb.", "hvr.")),
+    Shape("telegram-token", (":AA",), re.compile(rf"(?<!\d)(\d{{7,11}}:AA{_W}{{32,34}}){_END}")),
+    Shape("discord-token", (".",), re.compile(rf"(?<![A-Za-z0-9_.\-])([MNO][A-Za-z0-9_\-]{{22,30}}\.{_W}{{6}}\.{_W}{{25,40}}){_END}"), _has_digit_and_capital),
+    _shape("age-key", "AGE-SECRET-KEY-1", body=r"[A-Z0-9]{40,80}"),
+    _shape("shopify-token", "shp(?:at|ca|pa|ss)_", body=r"[0-9a-fA-F]{32}", literals=("shpat_", "shpca_", "shppa_", "shpss_")),
+    _shape("linear-key", "lin_api_", body=rf"{_A}{{32,64}}"),
+    _shape("groq-key", "gsk_", body=rf"{_A}{{40,60}}"),
+    _shape("password-hash", r"\$(?:1|5|6|y|7|2[abxy])\$", body=r"[A-Za-z0-9./$=,]{20,200}", literals=("$1$", "$5$", "$6$", "$y$", "$7$", "$2a$", "$2b$", "$2x$", "$2y$")),
+    Shape("password-hash", ("$argon2", "$scrypt$", "$pbkdf2"), re.compile(r"(\$(?:argon2(?:id?|d)|scrypt|pbkdf2(?:-sha\d+)?)\$[A-Za-z0-9./$=,+\-]{20,300})")),
+    Shape("ssh-private-key", ("b3BlbnNzaC1rZXktdjEA",), re.compile(r"(b3BlbnNzaC1rZXktdjEA[A-Za-z0-9+/=]{0,8192})")),
+    Shape("signature", ("sig=", "Signature="), re.compile(r"[?&;](?:sig|X-Amz-Signature|Signature|X-Goog-Signature)=([A-Za-z0-9%+/=\-_]{27,1024})")),
+)  # fmt: skip
+
+_BLOCK = re.compile(r"-----BEGIN ([A-Z0-9 ]{0,40})PRIVATE KEY(?: BLOCK)?-----")
+_BODY_RUN = re.compile(r"[A-Za-z0-9+/=]{16}")
+_BODY_MAX = 32_768
+# A block without an end: base64 lines, perhaps numbered, quoted, diffed, or with \n written out.
+_BODY_LINES = re.compile(
+    r"(?:(?:\\[nr]|[\s\"'+>|,→]|\d{1,5}(?:\t|→))*+(?:(?:Version|Comment|Proc-Type|DEK-Info|Hash)[:][^\n\\]{0,200}"
+    r"|[A-Za-z0-9+/=]{16,4096}|[A-Za-z0-9+/]{1,15}={1,2}))*+"
+)
+_AWS_SECRET = re.compile(r"(?<![A-Za-z0-9/+=])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])")
+
+
+def shaped_secrets(text: str) -> Iterator[Span]:
+    """Every secret in the text that its own shape gives away."""
+    for shape in SHAPES:
+        if not any(literal in text for literal in shape.literals):
+            continue
+        for match in shape.pattern.finditer(text):
+            if shape.check is None or shape.check(match.group(1)):
+                yield Span(*match.span(1), shape.kind)
+                if shape.kind == "aws-access-key":
+                    yield from _secret_beside(text, match.end())
+    if "-----BEGIN " in text:
+        yield from _key_blocks(text)
+
+
+def _secret_beside(text: str, start: int) -> Iterator[Span]:
+    # An access key is often followed by its secret with no name at all: a CSV row, a prompt's answers.
+    for match in _AWS_SECRET.finditer(text, start, start + 200):
+        if _has_digit_and_capital(match.group()):
+            yield Span(*match.span(), "aws-secret-key")
+
+
+def _key_blocks(text: str) -> Iterator[Span]:
+    for match in _BLOCK.finditer(text):
+        label = match.group(1)
+        kind = "pgp-private-key" if "PGP" in label else "ssh-private-key" if "OPENSSH" in label else "private-key"
+        dashes = text.find("-----", match.end(), match.end() + _BODY_MAX)
+        if dashes >= 0 and text.startswith("-----END ", dashes):
+            close = text.find("-----", dashes + 9, dashes + 80)
+            end = close + 5 if close >= 0 else dashes + 9
+        else:
+            limit = dashes if dashes >= 0 else match.end() + _BODY_MAX
+            body = _BODY_LINES.match(text, match.end(), limit)
+            end = body.end() if body else match.end()
+        # Code that only mentions the markers has no body between them.
+        if _BODY_RUN.search(text, match.end(), end):
+            yield Span(match.start(), end, kind)

@@ -1,0 +1,415 @@
+"""Shell text → its commands: program, subcommand, flags, operands, and what joins them; which of them are checks.
+
+Reads what agents type into a shell tool, well enough to say which program ran and whether an exit status of 0 means
+anything. It never runs anything, expands nothing, and is not a full shell grammar: what it cannot read it keeps as words.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_MAX_TEXT = 50_000  # longer scripts are data, not commands somebody typed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """One simple command of a line, wrappers and redirections taken off."""
+
+    program: str
+    """Base name of what runs: `pytest` for `.venv/bin/pytest`, `manage.py` for `python3 manage.py`."""
+    runner: str = ""
+    """Interpreter or launcher before it, as typed: `python3 -m`, `uv run`."""
+    subcommand: str = ""
+    flags: tuple[str, ...] = ()
+    operands: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+    """Program and everything after it, in order."""
+    assignments: tuple[str, ...] = ()
+    directory: str = ""
+    """Where an earlier `cd` of the same line moved to."""
+    connector: str = ""
+    """What joins it to the next command: `&&`, `||`, `;`, `|`, `&` or nothing."""
+    text: str = ""
+
+    @property
+    def label(self) -> str:
+        """Launcher, program and subcommand: how a person would name this command."""
+        return " ".join(part for part in (self.runner, self.program, self.subcommand) if part)
+
+
+def parse_command(text: str) -> tuple[Command, ...]:
+    """Split a shell text into its simple commands, in order."""
+    commands: list[Command] = []
+    directory = ""
+    for segment, connector in _segments(_without_heredocs(text[:_MAX_TEXT])):
+        command = _command(segment, connector=connector, directory=directory)
+        if command is None:
+            continue
+        commands.append(command)
+        if command.program == "cd" and command.operands:
+            directory = command.operands[0]
+    return tuple(commands)
+
+
+def is_check(command: Command | str) -> bool:
+    """Tell whether this runs tests, a build or a linter, so that its exit status says something about the work."""
+    if isinstance(command, str):
+        return any(is_check(part) for part in parse_command(command))
+    nested = _nested(command)
+    if nested:
+        return is_check(nested)
+    if any(flag.split("=")[0] in _IDLE_FLAGS for flag in command.flags):
+        return False
+    if command.program in _IDLE_SHORT and _IDLE_SHORT[command.program] & set(command.flags):
+        return False
+    if command.program in _CHECKERS:
+        return True
+    if command.program in _WITH_CHECK_FLAG:
+        return bool({"--check", "--diff", "-c"} & set(command.flags))
+    goals = _CHECK_GOALS.get(command.program)
+    return bool(goals) and any(goals.fullmatch(word) for word in _goal_words(command)) if goals else False
+
+
+def masks_exit(text: str) -> bool:
+    """Tell whether exit status 0 of this text proves nothing about the checks in it (or, without any, its commands)."""
+    commands = parse_command(text)
+    if not commands:
+        return True
+    if _CONTROL_FLOW.search(_blank_quotes(text[:_MAX_TEXT])):
+        return True
+    watched = [i for i, command in enumerate(commands) if is_check(command)] or [_last_real(commands)]
+    options = _shell_options(commands)
+    return any(_masked(commands, i, options=options) for i in watched)
+
+
+# --- checks ---------------------------------------------------------------------------------------------------------
+
+_CHECKERS = frozenset(
+    "pytest py.test unittest tox nox jest vitest mocha ava tap ctest mypy pyright basedpyright pyre pylint flake8 tsc vue-tsc "
+    "eslint stylelint rubocop rspec phpunit pest phpstan psalm golangci-lint staticcheck shellcheck yamllint ktlint detekt "
+    "swiftlint hadolint clippy-driver cargo-nextest doctest pyflakes bandit import-linter lint-imports runtests.py biome "
+    "oxlint markdownlint actionlint tflint busted minitest karma cypress ward green trial nosetests nose2 coverage".split()
+)
+_WITH_CHECK_FLAG = frozenset("black isort prettier rustfmt dart-format autopep8 yapf gofmt clang-format".split())
+_SCRIPT_GOALS = re.compile(r"(?:run )?(?:[\w-]+[:-])?(?:tests?|t|lint|build|check|typecheck|type-check|verify|ci|unit|e2e)(?:[:-][\w:-]+)?")
+_MAKE_GOALS = re.compile(r"(?:[\w-]+[-_/])?(?:tests?|check|lint|build|all|ci|verify|typecheck|unittest)(?:[-_/][\w-]+)?")
+_CHECK_GOALS = {
+    **dict.fromkeys(("npm", "pnpm", "yarn", "bun", "turbo", "nx", "deno", "composer"), _SCRIPT_GOALS),
+    **dict.fromkeys(("make", "gmake", "just", "task", "rake", "ninja"), _MAKE_GOALS),
+    "cargo": re.compile(r"test|t|build|b|check|c|clippy|nextest|fmt --check"),
+    "go": re.compile(r"test|build|vet"),
+    **dict.fromkeys(("mvn", "mvnw", "gradle", "gradlew"), re.compile(r":?(?:[\w-]+:)*(?:test\w*|build|verify|check|compile\w*|package|install)")),
+    "dotnet": re.compile(r"test|build"),
+    "swift": re.compile(r"test|build"),
+    "mix": re.compile(r"test|compile|credo|dialyzer"),
+    **dict.fromkeys(("bazel", "bazelisk", "buck", "buck2", "pants"), re.compile(r"test|build|check|lint")),
+    "ruff": re.compile(r"check"),
+    "pre-commit": re.compile(r"run"),
+    "manage.py": re.compile(r"test|check"),
+    "rails": re.compile(r"test(?::\w+)?"),
+    "hatch": re.compile(r"test|build"),
+    "zig": re.compile(r"build|test"),
+    "flutter": re.compile(r"test|build|analyze"),
+    "dart": re.compile(r"test|analyze"),
+    "stack": re.compile(r"test|build"),
+    "cabal": re.compile(r"test|build"),
+    "sbt": re.compile(r"test|compile"),
+    "cmake": re.compile(r"--build"),
+    "terraform": re.compile(r"validate"),
+    "helm": re.compile(r"lint"),
+    "playwright": re.compile(r"test"),
+    "ng": re.compile(r"test|build|lint"),
+    "next": re.compile(r"build|lint"),
+    "vite": re.compile(r"build"),
+    "artisan": re.compile(r"test"),
+}  # fmt: skip
+_IDLE_FLAGS = frozenset(
+    "--help --version --collect-only --co --fixtures --markers --setup-plan --list --listTests --list-tests --dry-run "
+    "--just-print --if-present --showConfig --print-config --init --show-files --show-settings --list-targets".split()
+)
+_IDLE_SHORT = {"make": frozenset({"-n", "-i", "-q", "-p"}), "gmake": frozenset({"-n", "-i"}), "pytest": frozenset({"-h"}),
+               "tsc": frozenset({"-v", "-h"}), "cargo": frozenset({"-h", "-V"})}  # fmt: skip
+
+
+def _goal_words(command: Command) -> Iterator[str]:
+    yield command.subcommand
+    yield from command.subcommand.split()[-1:]
+    if command.program in ("make", "gmake", "just", "mvn", "mvnw", "gradle", "gradlew", "sbt", "rake"):
+        yield from command.operands
+    if command.program == "cmake":
+        yield from command.flags
+    if command.program == "cargo" and "--check" in command.flags:
+        yield f"{command.subcommand} --check"
+
+
+# --- exit status ----------------------------------------------------------------------------------------------------
+
+_CONTROL_FLOW = re.compile(r"(?:^|[;&|\n(]|\b(?:then|do|else))\s*(?:if|for|while|until|case|!|function\s)\s|`|\$\(|<\(|>\(")
+_PASSES_STATUS = re.compile(r"(?:exit|return)\s+(?:\$\?|\"?\$\{PIPESTATUS\[0\]\}\"?|\"?\$\{?\w*(?:rc|status|code|ret)\w*\}?\"?)\s*", re.IGNORECASE)
+_SILENT = frozenset({"cd", "export", "set", "source", ".", "unset", "ulimit", "pushd", "popd"})
+
+
+def _last_real(commands: tuple[Command, ...]) -> int:
+    """Index of the first command that does work: what follows it in a pipe or list must not swallow its status."""
+    return next((i for i, command in enumerate(commands) if command.program not in _SILENT), len(commands) - 1)
+
+
+def _shell_options(commands: tuple[Command, ...]) -> frozenset[str]:
+    found: set[str] = set()
+    for command in commands:
+        if command.program == "set":
+            if "pipefail" in command.operands:
+                found.add("pipefail")
+            if any(re.fullmatch(r"-[a-z]*e[a-z]*", flag) for flag in command.flags):
+                found.add("errexit")
+    return frozenset(found)
+
+
+def _masked(commands: tuple[Command, ...], at: int, *, options: frozenset[str]) -> bool:
+    """Follow the status of one command to the end of the line."""
+    nested = _nested(commands[at])
+    if nested and masks_exit(nested):
+        return True
+    after_or = False
+    for i in range(at, len(commands) - 1):
+        connector, following = commands[i].connector, commands[i + 1]
+        if connector == "&":
+            return True
+        if connector == "|" and "pipefail" not in options:
+            return not _PASSES_STATUS.fullmatch(commands[-1].text)
+        if connector == "||":
+            # Only a right side that fails itself keeps the failure.
+            if not re.fullmatch(r"(?:exit|return)\s+[1-9]\d*|false", following.text.strip(" (){}")):
+                return True
+            after_or = True
+        if connector == ";" and ("errexit" not in options or after_or) and not _passes_on(commands[i + 1 :]):
+            return True
+    return commands[-1].connector == "&"
+
+
+def _passes_on(rest: tuple[Command, ...]) -> bool:
+    return bool(_PASSES_STATUS.fullmatch(rest[-1].text)) and len(rest) <= 2
+
+
+def _nested(command: Command) -> str:
+    """The script of `bash -c "…"`."""
+    if command.program in ("bash", "sh", "zsh", "dash") and command.operands:
+        at = next((i for i, word in enumerate(command.words) if re.fullmatch(r"-[a-z]*c", word)), None)
+        if at is not None and at + 1 < len(command.words):
+            return command.words[at + 1]
+    return ""
+
+
+# --- splitting ------------------------------------------------------------------------------------------------------
+
+_HEREDOC = re.compile(r"<<-?\s*(?P<quote>['\"]?)(?P<tag>\w+)(?P=quote)")
+_REDIRECT = re.compile(r"(?:\d|&)?(?:>>|>\||>|<<<|<)(?:&(?:\d|-))?(?P<target>.*)", re.DOTALL)
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=.*", re.DOTALL)
+_KEYWORDS = frozenset({"if", "then", "else", "elif", "fi", "while", "until", "do", "done", "!", "{", "}", "(", ")"})
+
+
+def _without_heredocs(text: str) -> str:
+    """Take out the bodies of here-documents: they are data."""
+    if "<<" not in text:
+        return text
+    kept: list[str] = []
+    waiting: list[str] = []
+    for line in text.split("\n"):
+        if waiting:
+            if line.strip() == waiting[0]:
+                waiting.pop(0)
+            continue
+        waiting.extend(match["tag"] for match in _HEREDOC.finditer(line) if not line[: match.start()].endswith("<"))
+        kept.append(_HEREDOC.sub("", line) if waiting else line)
+    return "\n".join(kept)
+
+
+def _segments(text: str) -> Iterator[tuple[str, str]]:
+    """Cut at operators outside quotes and substitutions."""
+    start = i = 0
+    while i < len(text):
+        i = _skip_quoted(text, i)
+        if i >= len(text):
+            break
+        operator = _operator(text, i)
+        if operator:
+            yield text[start:i].strip(), ";" if operator in ("\n", ";;") else "|" if operator == "|&" else operator
+            i += len(operator)
+            start = i
+        elif text[i] == "#" and (i == 0 or text[i - 1].isspace()):
+            end = text.find("\n", i)
+            end = len(text) if end < 0 else end
+            text = text[:i] + text[end:]
+        else:
+            i += 1
+    yield text[start:].strip(), ""
+
+
+def _operator(text: str, i: int) -> str:
+    two = text[i : i + 2]
+    if two in ("&&", "||", ";;", "|&"):
+        return two
+    character = text[i]
+    if character == "&" and (text[i + 1 : i + 2] == ">" or text[i - 1 : i] in (">", "<")):
+        return ""
+    if character == "|" and text[i - 1 : i] == ">":
+        return ""
+    return character if character in ";|&\n" else ""
+
+
+def _skip_quoted(text: str, i: int) -> int:
+    """Move past a quoted run or a substitution that starts here; an unclosed one ends with the text."""
+    character = text[i]
+    if character == "\\":
+        return i + 2
+    if character in "'`":
+        end = text.find(character, i + 1)
+        return len(text) if end < 0 else end + 1
+    if character == '"':
+        end = i + 1
+        while end < len(text) and text[end] != '"':
+            end += 2 if text[end] == "\\" else 1
+        return end + 1
+    if character == "$" and text[i + 1 : i + 2] == "(":
+        return _closing(text, i + 1)
+    return i
+
+
+def _closing(text: str, i: int) -> int:
+    depth = 0
+    while i < len(text):
+        depth += {"(": 1, ")": -1}.get(text[i], 0)
+        i += 1
+        if depth == 0:
+            return i
+    return i
+
+
+def _blank_quotes(text: str) -> str:
+    """Single-quoted runs as blanks, so that what is only data is not taken for shell syntax."""
+    return re.sub(r"'[^']*'", "''", _without_heredocs(text))
+
+
+# --- one command ----------------------------------------------------------------------------------------------------
+
+_WRAPPERS = frozenset("sudo time env nohup nice command exec builtin stdbuf timeout xvfb-run ionice doas caffeinate".split())
+_WRAPPER_VALUES = re.compile(r"\d+(?:\.\d+)?[smhd]?|-\w+|--[\w-]+(?:=.*)?")
+_RUNNERS = {
+    "uv": "run", "poetry": "run", "pipenv": "run", "pdm": "run", "hatch": "run", "rye": "run", "pnpm": "exec", "bundle": "exec",
+    "npm": "exec", "conda": "run", "mise": "exec",
+}  # fmt: skip
+_LAUNCHERS = frozenset({"npx", "bunx", "uvx", "pipx", "tsx", "ts-node"})
+_INTERPRETER = re.compile(r"(?:python[\d.]*|py|node|ruby|perl|php|bash|sh|zsh|deno|bun)$")
+_SUBCOMMAND = re.compile(r"[a-z][a-z0-9]*(?:[:_-][a-z0-9]+)*")
+_SCRIPT = re.compile(r".+\.(?:py|sh|js|mjs|cjs|ts|rb|pl|php)")
+_MULTI = frozenset(
+    "git npm pnpm yarn bun deno cargo go make gmake just task docker docker-compose podman kubectl helm terraform pip pip3 uv uvx "
+    "poetry pdm hatch rye gh glab aws gcloud az brew apt apt-get dnf yum systemctl mvn mvnw gradle gradlew dotnet mix swift bazel "
+    "bazelisk buck buck2 pants rails rake bundle gem django-admin alembic flask ruff conda mamba composer artisan heroku vercel fly "
+    "wrangler prisma turbo nx lerna svn hg rustup stack cabal sbt zig flutter dart pre-commit playwright ng next vite tacit claude "
+    "codex launchctl service nix openssl supervisorctl ansible-galaxy dvc mlflow jupyter tox nox expo eas pulumi sam cdk sls".split()
+)
+_TWO_WORDS = re.compile(
+    r"(?:npm|pnpm|yarn|bun|deno|composer) run|docker (?:compose|container|image|volume|network|system)|gh \S+|glab \S+|aws \S+|"
+    r"gcloud \S+|az \S+|uv pip|git (?:stash|remote|worktree|submodule|bisect|config)|kubectl (?:rollout|config)|podman compose"
+)
+
+
+def _command(segment: str, *, connector: str, directory: str) -> Command | None:
+    words = _words(segment)
+    assignments: list[str] = []
+    while words and (words[0] in _KEYWORDS or _ASSIGNMENT.fullmatch(words[0]) or words[0] in _WRAPPERS):
+        word = words.pop(0)
+        if _ASSIGNMENT.fullmatch(word):
+            assignments.append(word)
+        while word in _WRAPPERS and words and _WRAPPER_VALUES.fullmatch(words[0]):
+            words.pop(0)
+    while words and words[-1] in _KEYWORDS:
+        words.pop()
+    if not words:
+        return None
+    runner, program, rest = _program(words)
+    subcommand, rest_operands = _subcommand(program, rest)
+    return Command(
+        program=program,
+        runner=runner,
+        subcommand=subcommand,
+        flags=tuple(word for word in rest if word.startswith("-") and word != "-"),
+        operands=tuple(rest_operands),
+        words=(program, *rest),
+        assignments=tuple(assignments),
+        directory=directory,
+        connector=connector,
+        text=segment,
+    )
+
+
+def _words(segment: str) -> list[str]:
+    segment = re.sub(r"^[\s({]+(?=\S)", "", segment)
+    try:
+        raw = shlex.split(segment, posix=True)
+    except ValueError:  # an unclosed quote: plain words are better than nothing
+        raw = segment.split()
+    words: list[str] = []
+    skip = False
+    for word in raw:
+        redirect = None if skip else _REDIRECT.fullmatch(word)
+        if redirect is None and not skip:
+            words.append(word)
+        skip = bool(redirect) and not (redirect and redirect["target"]) and "&" not in word[1:]
+    if words and words[-1].endswith(")") and "(" not in words[-1]:
+        words[-1] = words[-1].rstrip(")")
+    return [word for word in words if word]
+
+
+def _program(words: list[str]) -> tuple[str, str, list[str]]:
+    """Launcher as typed, program's base name, and the words after it."""
+    first = _base(words[0])
+    rest = words[1:]
+    if first in _RUNNERS and rest[:1] == [_RUNNERS[first]]:
+        inner = [word for word in rest[1:]]
+        while inner and inner[0].startswith("-"):
+            inner.pop(0)
+        if inner:
+            deeper, program, rest = _program(inner)
+            return " ".join(filter(None, (first, _RUNNERS[first], deeper))), program, rest
+        return "", first, rest
+    if first in _LAUNCHERS:
+        inner = list(rest)
+        while inner and inner[0].startswith("-"):
+            inner.pop(0)
+        if inner:
+            return first, _base(inner[0]).split("@")[0] or inner[0], inner[1:]
+    if _INTERPRETER.fullmatch(first):
+        return _interpreted(first, rest)
+    return "", first, rest
+
+
+def _interpreted(first: str, rest: list[str]) -> tuple[str, str, list[str]]:
+    for i, word in enumerate(rest):
+        if word == "-m" and i + 1 < len(rest) and first.startswith("py"):
+            return f"{first} -m", rest[i + 1], rest[i + 2 :]
+        if not word.startswith("-"):
+            if _SCRIPT.fullmatch(word) or "/" in word or _base(word) == "artisan":
+                return first, _base(word), rest[i + 1 :]
+            break
+        if word.startswith(("-c", "-e", "-lc")):
+            break
+    return "", first, rest
+
+
+def _subcommand(program: str, rest: list[str]) -> tuple[str, list[str]]:
+    operands = [word for word in rest if not word.startswith("-") or word == "-"]
+    takes = program in _MULTI or _SCRIPT.fullmatch(program) or program == "artisan"
+    if not takes or not operands or not _SUBCOMMAND.fullmatch(operands[0]):
+        return "", operands
+    if len(operands) > 1 and _TWO_WORDS.fullmatch(f"{program} {operands[0]}") and not operands[1].startswith("/"):
+        return " ".join(operands[:2]), operands[2:]
+    return operands[0], operands[1:]
+
+
+def _base(word: str) -> str:
+    return re.split(r"[/\\]", word.removesuffix(".exe"))[-1] or word

@@ -1,0 +1,260 @@
+"""The house's rules as functions: one parsed module in, its offences out. Reads no files.
+
+`test_conventions.py` runs every rule over `src/tacit` and shows that every rule can fail.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+FILE_LINES_MAX = 600
+FUNCTION_LINES_MAX = 60
+PARAMETERS_MAX = 6
+POSITIONAL_MAX = 2
+PUBLIC_METHODS_MAX = 12
+
+FORBIDDEN_WORDS = {
+    "util", "utils", "helper", "helpers", "common", "misc", "base", "manager", "managers", "service",
+    "services", "handler", "handlers", "engine", "engines", "processor", "processors", "factory",
+    "factories", "impl",
+}  # fmt: skip
+BROAD_EXCEPT_ALLOWED = {"surfaces/cli/__init__.py"}
+ENVIRONMENT_ALLOWED = ("config.py", "config/")
+PURE = ("domain/", "text/", "text.py", "statistics/", "statistics.py")
+WIDE_SIGNATURES = {"loop.py:Loop.recall", "loop.py:Memory.recall"}
+"""Functions that may pass the parameter limit, as `file.py:Class.name`: the public API fixes their shape."""
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """One source file: its path below `src/tacit`, its text and its tree."""
+
+    path: str
+    text: str
+    tree: ast.Module
+
+    @classmethod
+    def parse(cls, path: str, text: str) -> Module:
+        return cls(path, text, ast.parse(text))
+
+    @property
+    def lines(self) -> int:
+        return len(self.text.splitlines())
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A function with the names that lead to it and the class it belongs to, if any."""
+
+    name: str
+    node: Function
+    owner: ast.ClassDef | None
+    public: bool
+
+    @property
+    def lines(self) -> int:
+        return (self.node.end_lineno or self.node.lineno) - self.node.lineno + 1
+
+    @property
+    def positional(self) -> list[ast.arg]:
+        """Parameters that may be given by position, without self or cls."""
+        arguments = [*self.node.args.posonlyargs, *self.node.args.args]
+        bound = self.owner is not None and "staticmethod" not in _decorators(self.node)
+        return arguments[1:] if bound else arguments
+
+    @property
+    def parameters(self) -> int:
+        arguments = self.node.args
+        starred = sum(argument is not None for argument in (arguments.vararg, arguments.kwarg))
+        return len(self.positional) + len(arguments.kwonlyargs) + starred
+
+    @property
+    def is_command(self) -> bool:
+        """Whether a CLI framework calls it, so that its parameters are the command's options."""
+        last_words = {name.rsplit(".", 1)[-1] for name in _decorators(self.node)}
+        return bool(last_words & {"command", "group", "option", "argument"})
+
+
+Offence = tuple[int, str]
+Rule = Callable[[Module], Iterator[Offence]]
+
+
+def definitions(module: Module) -> Iterator[Definition]:
+    """Every function of the module, nested ones too."""
+    yield from _definitions(module.tree, prefix="", owner=None, public=True)
+
+
+def _definitions(
+    parent: ast.AST, *, prefix: str, owner: ast.ClassDef | None, public: bool
+) -> Iterator[Definition]:
+    for node in ast.iter_child_nodes(parent):
+        if isinstance(node, Function):
+            seen = public and not node.name.startswith("_")
+            yield Definition(prefix + node.name, node, owner, seen)
+            yield from _definitions(node, prefix=f"{prefix}{node.name}.", owner=None, public=False)
+        elif isinstance(node, ast.ClassDef):
+            seen = public and not node.name.startswith("_")
+            yield from _definitions(node, prefix=f"{prefix}{node.name}.", owner=node, public=seen)
+        else:
+            yield from _definitions(node, prefix=prefix, owner=owner, public=public)
+
+
+def _decorators(node: Function | ast.ClassDef) -> list[str]:
+    calls = (d.func if isinstance(d, ast.Call) else d for d in node.decorator_list)
+    return [ast.unparse(call) for call in calls]
+
+
+def words_of(name: str) -> list[str]:
+    """`parseHTTPBody_v2` → parse, http, body, v2."""
+    return [w.lower() for w in re.findall(r"[A-Z]+(?![a-z])\d*|[A-Z]?[a-z]+\d*|\d+", name)]
+
+
+def file_fits(module: Module) -> Iterator[Offence]:
+    if module.lines > FILE_LINES_MAX:
+        yield 1, f"{module.lines} lines, at most {FILE_LINES_MAX}"
+
+
+def functions_fit(module: Module) -> Iterator[Offence]:
+    for item in definitions(module):
+        if item.lines > FUNCTION_LINES_MAX:
+            yield item.node.lineno, f"{item.name} has {item.lines} lines, at most {FUNCTION_LINES_MAX}"
+
+
+def signatures_are_narrow(module: Module) -> Iterator[Offence]:
+    for item in definitions(module):
+        exempt = item.is_command or f"{module.path}:{item.name}" in WIDE_SIGNATURES
+        if item.parameters > PARAMETERS_MAX and not exempt:
+            yield (
+                item.node.lineno,
+                f"{item.name} takes {item.parameters} parameters, at most {PARAMETERS_MAX}",
+            )
+
+
+def options_are_keyword_only(module: Module) -> Iterator[Offence]:
+    for item in definitions(module):
+        late = [argument.arg for argument in item.positional[POSITIONAL_MAX:]]
+        if late and item.public and not item.is_command:
+            yield item.node.lineno, f"{item.name}: make {', '.join(late)} keyword-only"
+
+
+def classes_are_small(module: Module) -> Iterator[Offence]:
+    for node in ast.walk(module.tree):
+        if not isinstance(node, ast.ClassDef) or _may_be_large(module, node):
+            continue
+        methods = [n for n in node.body if isinstance(n, Function) and not n.name.startswith("_")]
+        if len(methods) > PUBLIC_METHODS_MAX:
+            yield node.lineno, f"{node.name} has {len(methods)} public methods, at most {PUBLIC_METHODS_MAX}"
+
+
+def _may_be_large(module: Module, node: ast.ClassDef) -> bool:
+    return (
+        (module.path == "loop.py" and node.name in {"Loop", "Memory"})
+        or (module.path == "domain/ports.py" and any("Protocol" in ast.unparse(b) for b in node.bases))
+        or (module.path.startswith("memory") and node.name.endswith("Store"))
+    )
+
+
+def names_say_something(module: Module) -> Iterator[Offence]:
+    stem = PurePosixPath(module.path)
+    named = [(1, part) for part in (*stem.parent.parts, stem.stem)]
+    named += [
+        (node.lineno, node.name)
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    for line, name in named:
+        for word in words_of(name):
+            if word in FORBIDDEN_WORDS or re.fullmatch(r"v\d+", word):
+                yield line, f"{name}: the word {word!r} says nothing"
+
+
+def module_has_docstring(module: Module) -> Iterator[Offence]:
+    if PurePosixPath(module.path).name == "__init__.py" and not module.text.strip():
+        return
+    if len((ast.get_docstring(module.tree) or "").split()) < 2:
+        yield 1, "open the module with its job: input, output, and what it does not do"
+
+
+def excepts_are_narrow(module: Module) -> Iterator[Offence]:
+    if module.path in BROAD_EXCEPT_ALLOWED:
+        return
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.ExceptHandler) and (node.type is None or _is_broad(node.type)):
+            yield node.lineno, "name the errors this expects"
+        elif isinstance(node, ast.Call) and _is_broad_suppress(node):
+            yield node.lineno, "name the errors this suppresses"
+
+
+def _is_broad_suppress(call: ast.Call) -> bool:
+    return ast.unparse(call.func).endswith("suppress") and any(_is_broad(kind) for kind in call.args)
+
+
+def _is_broad(caught: ast.expr) -> bool:
+    kinds = caught.elts if isinstance(caught, ast.Tuple) else [caught]
+    return any(ast.unparse(kind) in {"Exception", "BaseException"} for kind in kinds)
+
+
+def environment_is_read_in_config(module: Module) -> Iterator[Offence]:
+    if module.path.startswith(ENVIRONMENT_ALLOWED):
+        return
+    doors = {"environ", "environb", "getenv"}
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Attribute) and node.attr in doors and ast.unparse(node.value) == "os":
+            yield node.lineno, f"os.{node.attr} belongs to config"
+        elif isinstance(node, ast.ImportFrom) and node.module == "os":
+            for name in sorted(doors & {alias.name for alias in node.names}):
+                yield node.lineno, f"os.{name} belongs to config"
+
+
+def imports_are_absolute(module: Module) -> Iterator[Offence]:
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            yield node.lineno, "import from the defining module by its full name"
+
+
+def pure_modules_use_the_standard_library_only(module: Module) -> Iterator[Offence]:
+    if not module.path.startswith(PURE):
+        return
+    for line, name in _imported(module.tree):
+        root = name.split(".", 1)[0]
+        if root != "tacit" and root not in sys.stdlib_module_names:
+            yield line, f"{root} is not in the standard library"
+
+
+def _imported(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.lineno, node.module
+
+
+def printing_is_for_surfaces(module: Module) -> Iterator[Offence]:
+    if module.path.startswith("surfaces"):
+        return
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print":
+            yield node.lineno, "print belongs to surfaces"
+
+
+RULES: tuple[Rule, ...] = (
+    file_fits,
+    functions_fit,
+    signatures_are_narrow,
+    options_are_keyword_only,
+    classes_are_small,
+    names_say_something,
+    module_has_docstring,
+    excepts_are_narrow,
+    environment_is_read_in_config,
+    imports_are_absolute,
+    pure_modules_use_the_standard_library_only,
+    printing_is_for_surfaces,
+)

@@ -1,0 +1,3 @@
+"""Keep the recorded project's own tests out of this suite."""
+
+collect_ignore_glob = ["project/*"]

@@ -1,0 +1,1 @@
+"""Invoices, their lines, customers and payments."""
