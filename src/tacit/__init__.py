@@ -1,1 +1,88 @@
-"""Tacit: a skill-learning layer for AI agents."""
+"""Tacit: a skill-learning layer for AI agents.
+
+>>> import tacit
+>>> with tacit.open() as memory:                        # doctest: +SKIP
+...     memory.capture(tacit.read("session.jsonl"))
+...     report = memory.learn()
+...     selection = memory.recall("add a column to the invoices table")
+...     memory.record(selection.use_id, verifier=tacit.Command("pytest -q"))
+
+Names are loaded when they are first used, so that importing a part does not load the whole.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tacit.config.settings import Config
+    from tacit.domain.errors import TacitError
+    from tacit.domain.evidence import Grade, Outcome
+    from tacit.domain.origin import Origin
+    from tacit.domain.scope import Scope
+    from tacit.domain.selection import Selection
+    from tacit.domain.skill import Kind, SkillContent, SkillStep
+    from tacit.domain.trajectory import Environment, Role, Step, StepResult, Task, Trajectory
+    from tacit.experience import read
+    from tacit.loop import Loop
+    from tacit.opening import open
+    from tacit.outcome import Command
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "Command": "tacit.outcome",
+    "Config": "tacit.config.settings",
+    "Environment": "tacit.domain.trajectory",
+    "Grade": "tacit.domain.evidence",
+    "Kind": "tacit.domain.skill",
+    "Loop": "tacit.loop",
+    "Origin": "tacit.domain.origin",
+    "Outcome": "tacit.domain.evidence",
+    "Role": "tacit.domain.trajectory",
+    "Scope": "tacit.domain.scope",
+    "Selection": "tacit.domain.selection",
+    "SkillContent": "tacit.domain.skill",
+    "SkillStep": "tacit.domain.skill",
+    "Step": "tacit.domain.trajectory",
+    "StepResult": "tacit.domain.trajectory",
+    "TacitError": "tacit.domain.errors",
+    "Task": "tacit.domain.trajectory",
+    "Trajectory": "tacit.domain.trajectory",
+    "open": "tacit.opening",
+    "read": "tacit.experience",
+}
+
+__all__ = [
+    "Command",
+    "Config",
+    "Environment",
+    "Grade",
+    "Kind",
+    "Loop",
+    "Origin",
+    "Outcome",
+    "Role",
+    "Scope",
+    "Selection",
+    "SkillContent",
+    "SkillStep",
+    "Step",
+    "StepResult",
+    "TacitError",
+    "Task",
+    "Trajectory",
+    "open",
+    "read",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'tacit' has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, "__version__"})

@@ -139,7 +139,9 @@ def signatures_are_narrow(module: Module) -> Iterator[Offence]:
 
 def options_are_keyword_only(module: Module) -> Iterator[Offence]:
     for item in definitions(module):
-        late = [argument.arg for argument in item.positional[POSITIONAL_MAX:]]
+        # An option is a parameter with a default; required ones may follow by position.
+        options = item.positional[len(item.positional) - len(item.node.args.defaults) :]
+        late = [argument.arg for argument in item.positional[POSITIONAL_MAX:] if argument in options]
         if late and item.public and not item.is_command:
             yield item.node.lineno, f"{item.name}: make {', '.join(late)} keyword-only"
 

@@ -142,7 +142,9 @@ def _value(default: Any, value: Any, *, key: str, path: Path | None) -> Any:
     wanted = float if isinstance(default, float) else int
     if isinstance(value, bool) or not isinstance(value, int | wanted) or value < 0:
         kind_name = "number" if wanted is float else "whole number"
-        raise ConfigError(f"{path}: {key} must be a {kind_name} of at least 0, not {value!r}", hint=f"default: {default}")
+        raise ConfigError(
+            f"{path}: {key} must be a {kind_name} of at least 0, not {value!r}", hint=f"default: {default}"
+        )
     return wanted(value)
 
 

@@ -95,7 +95,16 @@ class Evidence:
 
     def __post_init__(self) -> None:
         if not self.id:
-            key = (self.version_id, self.outcome, self.grade, self.at, self.use_id, self.trajectory_id, self.by, self.note)
+            key = (
+                self.version_id,
+                self.outcome,
+                self.grade,
+                self.at,
+                self.use_id,
+                self.trajectory_id,
+                self.by,
+                self.note,
+            )
             object.__setattr__(self, "id", content_id("e", key))
 
 

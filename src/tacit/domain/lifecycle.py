@@ -66,5 +66,6 @@ def check_transition(before: Status | None, after: Status) -> None:
     if after not in LIFECYCLE[before]:
         allowed = ", ".join(sorted(LIFECYCLE[before])) or "nothing"
         raise IllegalTransition(
-            f"a {before or 'new'} version cannot become {after}", hint=f"from {before or 'new'} it may become: {allowed}"
+            f"a {before or 'new'} version cannot become {after}",
+            hint=f"from {before or 'new'} it may become: {allowed}",
         )

@@ -1,4 +1,4 @@
-"""The seams of Tacit: what a stage needs from the world, each with a real implementation and a shipped fake or second one.
+"""The seams of Tacit: what a stage needs from the world; each has a second implementation or a shipped fake.
 
 `Store` fetches and keeps; it decides nothing about ranking, budgets or admission. A missing id raises `NotFound`; a
 damaged row raises `StoreOutage` that names it. Values handed out are frozen domain types.
@@ -116,6 +116,9 @@ class Store(Protocol):
     ) -> list[Episode]:
         """List past trajectories in brief, oldest first; `unlearned` leaves out learned, superseded and pruned ones."""
 
+    def episode(self, trajectory_id: str) -> Episode:
+        """Fetch one past trajectory in brief."""
+
     def search_episodes(self, terms: Sequence[str], *, limit: int = 10) -> list[Episode]:
         """Find past trajectories whose task or files share words with the query, best first."""
 
@@ -149,7 +152,12 @@ class Store(Protocol):
         """All versions in these statuses, by name and then arrival."""
 
     def search(
-        self, terms: Sequence[str], *, statuses: Collection[Status], kinds: Collection[Kind] | None = None, limit: int = 50
+        self,
+        terms: Sequence[str],
+        *,
+        statuses: Collection[Status],
+        kinds: Collection[Kind] | None = None,
+        limit: int = 50,
     ) -> list[Hit]:
         """Find versions by the words of name, description and body, best first."""
 

@@ -14,6 +14,8 @@ from tacit.domain.skill import Condition, Kind, Parameter, SkillContent, SkillSt
 from tacit.text.shell import parse_command
 from tacit.text.similarity import order_similarity, text_similarity
 
+ACTIONS_WEIGHT = 0.65
+"""Doing the same things in the same order says more than being told of in the same words."""
 MAX_EXAMPLES = 8
 MAX_BODY = 4000
 
@@ -28,7 +30,7 @@ def similarity(left: SkillContent, right: SkillContent) -> float:
     subject = max(text_similarity(_subject(left), _subject(right)), text_similarity(left.name, right.name))
     if left.kind is not Kind.PROCEDURE or not (left.steps and right.steps):
         return max(subject, text_similarity(f"{left.description} {left.body}", f"{right.description} {right.body}"))
-    return 0.5 * order_similarity(shapes(left.steps), shapes(right.steps)) + 0.5 * subject
+    return ACTIONS_WEIGHT * order_similarity(shapes(left.steps), shapes(right.steps)) + (1 - ACTIONS_WEIGHT) * subject
 
 
 def adds_nothing(newcomer: SkillContent, known: SkillContent) -> bool:

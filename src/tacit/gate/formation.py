@@ -41,7 +41,9 @@ def _procedure(candidate: Candidate, policy: Policy) -> Iterator[Finding]:
         rule = "task_failed" if assessment.verified_failure else "unverified"
         yield _refuse(rule, assessment.reason or "nothing shows that the attempt succeeded")
     if steps < policy.min_steps:
-        yield _refuse(f"too_simple_{steps}_steps", f"{steps} steps are fewer than the {policy.min_steps} that make a procedure")
+        yield _refuse(
+            f"too_simple_{steps}_steps", f"{steps} steps are fewer than the {policy.min_steps} that make a procedure"
+        )
     yield _recurrence(candidate, policy)
 
 

@@ -50,7 +50,7 @@ def judge(candidate: Candidate, known: Sequence[Stored], policy: Policy, *, at: 
     if twin is None:
         return _with_version(candidate, None, findings, policy=policy, at=at)
     finding = Finding(rule="near_duplicate", message=f"very like `{twin.version.name}` ({likeness:.2f})")
-    if twin.status is Status.REJECTED:
+    if twin.status is Status.REJECTED and twin.version.hash == candidate.content.hash():
         finding = Finding(rule="rejected_before", message=f"a person rejected `{twin.version.name}`, which is the same")
         return _without_version(candidate, Decision.REJECT, [*findings, finding], policy=policy, at=at)
     if candidate.content.hash() == twin.version.hash or (
@@ -84,11 +84,7 @@ def _nearest(candidate: Candidate, known: Sequence[Stored], policy: Policy) -> t
         if stored.skill.scope == candidate.scope
     ]
     likeness, _, twin = max(alike, key=lambda entry: entry[:2], default=(0.0, 0, None))
-    if twin is None or likeness < policy.duplicate_similarity:
-        return None, likeness
-    if twin.status is Status.REJECTED and twin.version.hash != candidate.content.hash():
-        return None, likeness  # only the very same content is refused for an earlier rejection
-    return twin, likeness
+    return (twin, likeness) if likeness >= policy.duplicate_similarity else (None, likeness)
 
 
 def _with_version(
@@ -99,7 +95,9 @@ def _with_version(
     parents = candidate.parents
     if twin is not None and not candidate.revises:
         content = merge(candidate.content, twin.version.content)
-        origins = {field: lowest((origin, origins.get(field, origin))) for field, origin in twin.version.origins.items()}
+        origins = {
+            field: lowest((origin, origins.get(field, origin))) for field, origin in twin.version.origins.items()
+        }
         origins |= {f"merged.{field}": origin for field, origin in candidate.origins.items()}
         provenance = _joined(candidate.provenance, twin.version.provenance)
         parents = (twin.version.id,)
@@ -110,7 +108,13 @@ def _with_version(
     decision = _decide(candidate, origins.values(), findings, policy)
     reason = "; ".join(finding.message for finding in findings) or "nothing found against it"
     transition = Transition(
-        version_id=version.id, content_hash=version.hash, before=None, after=_BIRTH[decision], reason=reason, by=candidate.by, at=at
+        version_id=version.id,
+        content_hash=version.hash,
+        before=None,
+        after=_BIRTH[decision],
+        reason=reason,
+        by=candidate.by,
+        at=at,
     )
     verdict = _verdict(candidate, decision, findings, policy=policy, at=at)
     verdict = dataclasses.replace(

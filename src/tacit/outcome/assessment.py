@@ -15,7 +15,9 @@ from tacit.domain.trajectory import Step, StepResult, Trajectory
 from tacit.text.shell import is_check, masks_exit
 
 SHELL_TOOLS = frozenset({"Bash", "bash", "shell", "exec_command", "run_shell_command", "execute_bash", "terminal"})
-EDIT_TOOLS = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit", "apply_patch", "write_file", "replace", "str_replace"})
+EDIT_TOOLS = frozenset(
+    {"Write", "Edit", "MultiEdit", "NotebookEdit", "apply_patch", "write_file", "replace", "str_replace"}
+)
 
 _GUARDED = re.compile(
     r"(^|/)(tests?|specs?|__tests__)(/|$)|(^|/)(test_[^/]*|[^/]*_test|[^/]*[.-](test|spec))\.\w+$|(^|/)conftest\.py$"
@@ -52,7 +54,9 @@ def _claimed(trajectory: Trajectory, *, trusted: bool) -> Assessment | None:
             reason=f"the source says {claim.result}, verified by {claim.verified_by}, and the importer trusts it",
         )
     why = "the importer did not vouch for it" if claim.verified_by else "it names no verifier"
-    return Assessment(outcome=Outcome(claim.result), grade=Grade.SELF, reason=f"the source claims {claim.result}; {why}")
+    return Assessment(
+        outcome=Outcome(claim.result), grade=Grade.SELF, reason=f"the source claims {claim.result}; {why}"
+    )
 
 
 def _seen(trajectory: Trajectory) -> Assessment:
@@ -105,7 +109,9 @@ def _weakened(trajectory: Trajectory) -> Iterator[str]:
             words = re.split(r"[\s'\"()=;&|<>]+", _command(step))
         else:
             words = [str(step.arguments.get(key, "")) for key in ("file_path", "path", "notebook_path")]
-            words += re.findall(r"\*\*\* \w+ File: (\S+)", str(step.arguments.get("input", step.arguments.get("patch", ""))))
+            words += re.findall(
+                r"\*\*\* \w+ File: (\S+)", str(step.arguments.get("input", step.arguments.get("patch", "")))
+            )
         yield from (word for word in words if _GUARDED.search(_inside(word, trajectory.environment.workspace)))
 
 

@@ -39,7 +39,9 @@ def select(
     scored = sorted((_score(query, stored, known, now) for stored in eligible), key=_order)
     relevant = [item for item in scored if item.signals["relevance"] >= min_relevance]
     if not relevant:
-        return Selection(query=query, left_out=tuple(_nearest(scored) + left_out), reason=_why_nothing(scored, left_out))
+        return Selection(
+            query=query, left_out=tuple(_nearest(scored) + left_out), reason=_why_nothing(scored, left_out)
+        )
     items, over = _within_budget(relevant, query, render)
     if not items:
         reason = f"the best match does not fit into {query.budget_tokens} tokens"

@@ -11,6 +11,20 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tacit.text.programs import (
+    CHECK_GOALS,
+    CHECK_SCRIPT,
+    CHECKERS,
+    FORMATTERS,
+    IDLE_FLAGS,
+    IDLE_SHORT_FLAGS,
+    LAUNCHERS,
+    RUNNERS,
+    TWO_WORDS,
+    WITH_SUBCOMMAND,
+    WRAPPERS,
+)
+
 _MAX_TEXT = 50_000  # longer scripts are data, not commands somebody typed
 
 
@@ -28,6 +42,8 @@ class Command:
     words: tuple[str, ...] = ()
     """Program and everything after it, in order."""
     assignments: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
+    """Files that its output is written to; `/dev/null` and other descriptors left out."""
     directory: str = ""
     """Where an earlier `cd` of the same line moved to."""
     connector: str = ""
@@ -61,16 +77,20 @@ def is_check(command: Command | str) -> bool:
     nested = _nested(command)
     if nested:
         return is_check(nested)
-    if any(flag.split("=")[0] in _IDLE_FLAGS for flag in command.flags):
+    if any(flag.split("=")[0] in IDLE_FLAGS for flag in command.flags):
         return False
-    if command.program in _IDLE_SHORT and _IDLE_SHORT[command.program] & set(command.flags):
+    if command.program in IDLE_SHORT_FLAGS and IDLE_SHORT_FLAGS[command.program] & set(command.flags):
         return False
-    if command.program in _CHECKERS:
+    if command.program in CHECKERS:
         return True
-    if command.program in _WITH_CHECK_FLAG:
+    if command.program in FORMATTERS:
         return bool({"--check", "--diff", "-c"} & set(command.flags))
-    goals = _CHECK_GOALS.get(command.program)
-    return bool(goals) and any(goals.fullmatch(word) for word in _goal_words(command)) if goals else False
+    if command.program == "node":
+        return "--test" in command.flags
+    if CHECK_SCRIPT.fullmatch(command.program):
+        return True
+    goals = CHECK_GOALS.get(command.program)
+    return goals is not None and any(goals.fullmatch(word) for word in _goal_words(command))
 
 
 def masks_exit(text: str) -> bool:
@@ -87,56 +107,9 @@ def masks_exit(text: str) -> bool:
 
 # --- checks ---------------------------------------------------------------------------------------------------------
 
-_CHECKERS = frozenset(
-    "pytest py.test unittest tox nox jest vitest mocha ava tap ctest mypy pyright basedpyright pyre pylint flake8 tsc vue-tsc "
-    "eslint stylelint rubocop rspec phpunit pest phpstan psalm golangci-lint staticcheck shellcheck yamllint ktlint detekt "
-    "swiftlint hadolint clippy-driver cargo-nextest doctest pyflakes bandit import-linter lint-imports runtests.py biome "
-    "oxlint markdownlint actionlint tflint busted minitest karma cypress ward green trial nosetests nose2 coverage".split()
-)
-_WITH_CHECK_FLAG = frozenset("black isort prettier rustfmt dart-format autopep8 yapf gofmt clang-format".split())
-_SCRIPT_GOALS = re.compile(r"(?:run )?(?:[\w-]+[:-])?(?:tests?|t|lint|build|check|typecheck|type-check|verify|ci|unit|e2e)(?:[:-][\w:-]+)?")
-_MAKE_GOALS = re.compile(r"(?:[\w-]+[-_/])?(?:tests?|check|lint|build|all|ci|verify|typecheck|unittest)(?:[-_/][\w-]+)?")
-_CHECK_GOALS = {
-    **dict.fromkeys(("npm", "pnpm", "yarn", "bun", "turbo", "nx", "deno", "composer"), _SCRIPT_GOALS),
-    **dict.fromkeys(("make", "gmake", "just", "task", "rake", "ninja"), _MAKE_GOALS),
-    "cargo": re.compile(r"test|t|build|b|check|c|clippy|nextest|fmt --check"),
-    "go": re.compile(r"test|build|vet"),
-    **dict.fromkeys(("mvn", "mvnw", "gradle", "gradlew"), re.compile(r":?(?:[\w-]+:)*(?:test\w*|build|verify|check|compile\w*|package|install)")),
-    "dotnet": re.compile(r"test|build"),
-    "swift": re.compile(r"test|build"),
-    "mix": re.compile(r"test|compile|credo|dialyzer"),
-    **dict.fromkeys(("bazel", "bazelisk", "buck", "buck2", "pants"), re.compile(r"test|build|check|lint")),
-    "ruff": re.compile(r"check"),
-    "pre-commit": re.compile(r"run"),
-    "manage.py": re.compile(r"test|check"),
-    "rails": re.compile(r"test(?::\w+)?"),
-    "hatch": re.compile(r"test|build"),
-    "zig": re.compile(r"build|test"),
-    "flutter": re.compile(r"test|build|analyze"),
-    "dart": re.compile(r"test|analyze"),
-    "stack": re.compile(r"test|build"),
-    "cabal": re.compile(r"test|build"),
-    "sbt": re.compile(r"test|compile"),
-    "cmake": re.compile(r"--build"),
-    "terraform": re.compile(r"validate"),
-    "helm": re.compile(r"lint"),
-    "playwright": re.compile(r"test"),
-    "ng": re.compile(r"test|build|lint"),
-    "next": re.compile(r"build|lint"),
-    "vite": re.compile(r"build"),
-    "artisan": re.compile(r"test"),
-}  # fmt: skip
-_IDLE_FLAGS = frozenset(
-    "--help --version --collect-only --co --fixtures --markers --setup-plan --list --listTests --list-tests --dry-run "
-    "--just-print --if-present --showConfig --print-config --init --show-files --show-settings --list-targets".split()
-)
-_IDLE_SHORT = {"make": frozenset({"-n", "-i", "-q", "-p"}), "gmake": frozenset({"-n", "-i"}), "pytest": frozenset({"-h"}),
-               "tsc": frozenset({"-v", "-h"}), "cargo": frozenset({"-h", "-V"})}  # fmt: skip
-
 
 def _goal_words(command: Command) -> Iterator[str]:
     yield command.subcommand
-    yield from command.subcommand.split()[-1:]
     if command.program in ("make", "gmake", "just", "mvn", "mvnw", "gradle", "gradlew", "sbt", "rake"):
         yield from command.operands
     if command.program == "cmake":
@@ -147,8 +120,11 @@ def _goal_words(command: Command) -> Iterator[str]:
 
 # --- exit status ----------------------------------------------------------------------------------------------------
 
-_CONTROL_FLOW = re.compile(r"(?:^|[;&|\n(]|\b(?:then|do|else))\s*(?:if|for|while|until|case|!|function\s)\s|`|\$\(|<\(|>\(")
-_PASSES_STATUS = re.compile(r"(?:exit|return)\s+(?:\$\?|\"?\$\{PIPESTATUS\[0\]\}\"?|\"?\$\{?\w*(?:rc|status|code|ret)\w*\}?\"?)\s*", re.IGNORECASE)
+_CONTROL_FLOW = re.compile(r"(?:^|[;&|\n(]|\b(?:then|do|else))\s*(?:if|for|while|until|case|!|function\s)\s")
+_PASSES_STATUS = re.compile(
+    r"(?:exit|return)\s+(?:\$\?|\"?\$\{PIPESTATUS\[0\]\}\"?|\"?\$\{?\w*(?:rc|status|code|ret)\w*\}?\"?)\s*",
+    re.IGNORECASE,
+)
 _SILENT = frozenset({"cd", "export", "set", "source", ".", "unset", "ulimit", "pushd", "popd"})
 
 
@@ -206,7 +182,7 @@ def _nested(command: Command) -> str:
 # --- splitting ------------------------------------------------------------------------------------------------------
 
 _HEREDOC = re.compile(r"<<-?\s*(?P<quote>['\"]?)(?P<tag>\w+)(?P=quote)")
-_REDIRECT = re.compile(r"(?:\d|&)?(?:>>|>\||>|<<<|<)(?:&(?:\d|-))?(?P<target>.*)", re.DOTALL)
+_REDIRECT = re.compile(r"(?:\d|&)?(?P<sign>>>|>\||>|<<<|<)(?P<duplicate>&(?:\d|-))?(?P<target>.*)", re.DOTALL)
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=.*", re.DOTALL)
 _KEYWORDS = frozenset({"if", "then", "else", "elif", "fi", "while", "until", "do", "done", "!", "{", "}", "(", ")"})
 
@@ -295,37 +271,20 @@ def _blank_quotes(text: str) -> str:
 
 # --- one command ----------------------------------------------------------------------------------------------------
 
-_WRAPPERS = frozenset("sudo time env nohup nice command exec builtin stdbuf timeout xvfb-run ionice doas caffeinate".split())
 _WRAPPER_VALUES = re.compile(r"\d+(?:\.\d+)?[smhd]?|-\w+|--[\w-]+(?:=.*)?")
-_RUNNERS = {
-    "uv": "run", "poetry": "run", "pipenv": "run", "pdm": "run", "hatch": "run", "rye": "run", "pnpm": "exec", "bundle": "exec",
-    "npm": "exec", "conda": "run", "mise": "exec",
-}  # fmt: skip
-_LAUNCHERS = frozenset({"npx", "bunx", "uvx", "pipx", "tsx", "ts-node"})
 _INTERPRETER = re.compile(r"(?:python[\d.]*|py|node|ruby|perl|php|bash|sh|zsh|deno|bun)$")
 _SUBCOMMAND = re.compile(r"[a-z][a-z0-9]*(?:[:_-][a-z0-9]+)*")
 _SCRIPT = re.compile(r".+\.(?:py|sh|js|mjs|cjs|ts|rb|pl|php)")
-_MULTI = frozenset(
-    "git npm pnpm yarn bun deno cargo go make gmake just task docker docker-compose podman kubectl helm terraform pip pip3 uv uvx "
-    "poetry pdm hatch rye gh glab aws gcloud az brew apt apt-get dnf yum systemctl mvn mvnw gradle gradlew dotnet mix swift bazel "
-    "bazelisk buck buck2 pants rails rake bundle gem django-admin alembic flask ruff conda mamba composer artisan heroku vercel fly "
-    "wrangler prisma turbo nx lerna svn hg rustup stack cabal sbt zig flutter dart pre-commit playwright ng next vite tacit claude "
-    "codex launchctl service nix openssl supervisorctl ansible-galaxy dvc mlflow jupyter tox nox expo eas pulumi sam cdk sls".split()
-)
-_TWO_WORDS = re.compile(
-    r"(?:npm|pnpm|yarn|bun|deno|composer) run|docker (?:compose|container|image|volume|network|system)|gh \S+|glab \S+|aws \S+|"
-    r"gcloud \S+|az \S+|uv pip|git (?:stash|remote|worktree|submodule|bisect|config)|kubectl (?:rollout|config)|podman compose"
-)
 
 
 def _command(segment: str, *, connector: str, directory: str) -> Command | None:
-    words = _words(segment)
+    words, outputs = _words(segment)
     assignments: list[str] = []
-    while words and (words[0] in _KEYWORDS or _ASSIGNMENT.fullmatch(words[0]) or words[0] in _WRAPPERS):
+    while words and (words[0] in _KEYWORDS or _ASSIGNMENT.fullmatch(words[0]) or _wraps(words)):
         word = words.pop(0)
         if _ASSIGNMENT.fullmatch(word):
             assignments.append(word)
-        while word in _WRAPPERS and words and _WRAPPER_VALUES.fullmatch(words[0]):
+        while word in WRAPPERS and words and _WRAPPER_VALUES.fullmatch(words[0]):
             words.pop(0)
     while words and words[-1] in _KEYWORDS:
         words.pop()
@@ -341,43 +300,56 @@ def _command(segment: str, *, connector: str, directory: str) -> Command | None:
         operands=tuple(rest_operands),
         words=(program, *rest),
         assignments=tuple(assignments),
+        outputs=tuple(outputs),
         directory=directory,
         connector=connector,
         text=segment,
     )
 
 
-def _words(segment: str) -> list[str]:
+def _wraps(words: list[str]) -> bool:
+    """`sudo x` runs x; `env` alone and `command -v x` do not."""
+    return words[0] in WRAPPERS and len(words) > 1 and words[:2] not in (["command", "-v"], ["command", "-V"])
+
+
+def _words(segment: str) -> tuple[list[str], list[str]]:
+    """Words without redirections, and the files written to."""
     segment = re.sub(r"^[\s({]+(?=\S)", "", segment)
     try:
         raw = shlex.split(segment, posix=True)
     except ValueError:  # an unclosed quote: plain words are better than nothing
         raw = segment.split()
     words: list[str] = []
-    skip = False
+    outputs: list[str] = []
+    pending = ""
     for word in raw:
-        redirect = None if skip else _REDIRECT.fullmatch(word)
-        if redirect is None and not skip:
-            words.append(word)
-        skip = bool(redirect) and not (redirect and redirect["target"]) and "&" not in word[1:]
+        redirect = None if pending else _REDIRECT.fullmatch(word)
+        if redirect is None:
+            (outputs if pending == ">" else words).append(word)
+            pending = ""
+            continue
+        sign = ">" if ">" in redirect["sign"] else "<"
+        if redirect["target"] and sign == ">":
+            outputs.append(redirect["target"])
+        pending = "" if redirect["target"] or redirect["duplicate"] else sign
     if words and words[-1].endswith(")") and "(" not in words[-1]:
         words[-1] = words[-1].rstrip(")")
-    return [word for word in words if word]
+    return [word for word in words if word], [name for name in outputs if name != "/dev/null"]
 
 
 def _program(words: list[str]) -> tuple[str, str, list[str]]:
     """Launcher as typed, program's base name, and the words after it."""
     first = _base(words[0])
     rest = words[1:]
-    if first in _RUNNERS and rest[:1] == [_RUNNERS[first]]:
-        inner = [word for word in rest[1:]]
+    if first in RUNNERS and rest[:1] == [RUNNERS[first]]:
+        inner = rest[1:]
         while inner and inner[0].startswith("-"):
             inner.pop(0)
         if inner:
             deeper, program, rest = _program(inner)
-            return " ".join(filter(None, (first, _RUNNERS[first], deeper))), program, rest
+            return " ".join(filter(None, (first, RUNNERS[first], deeper))), program, rest
         return "", first, rest
-    if first in _LAUNCHERS:
+    if first in LAUNCHERS:
         inner = list(rest)
         while inner and inner[0].startswith("-"):
             inner.pop(0)
@@ -403,10 +375,10 @@ def _interpreted(first: str, rest: list[str]) -> tuple[str, str, list[str]]:
 
 def _subcommand(program: str, rest: list[str]) -> tuple[str, list[str]]:
     operands = [word for word in rest if not word.startswith("-") or word == "-"]
-    takes = program in _MULTI or _SCRIPT.fullmatch(program) or program == "artisan"
+    takes = program in WITH_SUBCOMMAND or _SCRIPT.fullmatch(program) or program == "artisan"
     if not takes or not operands or not _SUBCOMMAND.fullmatch(operands[0]):
         return "", operands
-    if len(operands) > 1 and _TWO_WORDS.fullmatch(f"{program} {operands[0]}") and not operands[1].startswith("/"):
+    if len(operands) > 1 and TWO_WORDS.fullmatch(f"{program} {operands[0]}") and not operands[1].startswith("/"):
         return " ".join(operands[:2]), operands[2:]
     return operands[0], operands[1:]
 

@@ -20,7 +20,9 @@ STOP_WORDS = frozenset(
 _WORD = re.compile(r"[^\W_]+(?:[_'’.\-][^\W_]+)*", re.UNICODE)
 _PIECE = re.compile(r"[^\W_]+", re.UNICODE)
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\U00020000-\U0002fa1f]+")
+_UNSPACED = re.compile(
+    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\U00020000-\U0002fa1f]+"
+)
 _MAX_TERM = 64
 CHARACTERS_PER_TOKEN = 4
 

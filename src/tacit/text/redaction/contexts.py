@@ -23,7 +23,7 @@ _CLOSE = r"(?:[\"'`\\\])*}]|u00[0-9a-f]{2}){0,8}"
 _ANNOTATION = r":[ ]?(?:&?str(?:ing)?|&'static str|bytes|optional\[str\]|str \| none|any|secretstr|final)[ ]{0,8}="
 _OPERATOR = (
     rf"[ \t]{{0,16}}(?:{_ANNOTATION}|:=|=>|->|[=!]==?|\?=|\+=|[:=,(|>]"
-    r"|[,;]?[\s\"'\\]{1,24}(?:value|content|default)[\"'\\]{0,4}[ \t]{0,4}[:=])"
+    r"|[,;]?(?:\\n|[\s\"'\\]){1,24}(?:value|content|default)[\"'\\]{0,4}[ \t]{0,4}[:=])"
 )
 _PROSE_LINK = r"[ \t]{1,16}(?:(?:is|was|to|are|will be|is now|set to|of|changed to|identified by|by)[ \t:=]{1,4})?"
 TAIL = rf"[a-z0-9_.\-]{{0,32}}{_CLOSE}(?:({_OPERATOR})|{_PROSE_LINK}(?=[^\s]{{0,64}}[0-9!@#$%^&*+/]))"
@@ -93,6 +93,8 @@ def _assigned(text: str, match: re.Match[str], *, promise: SecretName, start: in
     loose = operator is not None and operator.strip() in {",", "(", "|", ">"}
     if loose and not _loose_fits(text, value, operator=operator or ""):
         return None
+    if promise.kind == "cookie" and "=" in body.rstrip("="):
+        return None  # a whole header; its pairs are judged one by one
     if not convincing(body, any_word=promise.any_word, firm=firm and not loose):
         return None
     return Span(begin, end, promise.kind)
@@ -167,7 +169,7 @@ def _is_reference(value: str) -> bool:
 
 
 _SCHEME = re.compile(
-    r"(?:authorization[\"'\\\]]{0,4}[ \t]{0,4}[:=,][ \t]{0,4}[\"'\\]{0,4}([a-z][a-z0-9\-]{1,20})|\b(bearer|basic))"
+    r"(?:authorization[\"'\\\]]{0,4}[ \t]{0,4}[:=,][ \t]{0,4}[\"'\\]{0,4}([a-z][a-z0-9\-]{1,20})|\b(bearer))"
     r"(?:[ \t]{1,4}|%20|\+)[\"'\\]{0,4}",
 )
 _CREDENTIAL = re.compile(r"[A-Za-z0-9._~+/=\-:%]{8,8192}")
@@ -175,7 +177,7 @@ _CREDENTIAL = re.compile(r"[A-Za-z0-9._~+/=\-:%]{8,8192}")
 
 def header_secrets(text: str, lowered: str) -> Iterator[Span]:
     """What follows an authorization scheme: `Bearer …`, `Basic …`, `Authorization: token …`."""
-    if not any(word in lowered for word in ("authorization", "bearer", "basic")):
+    if not any(word in lowered for word in ("authorization", "bearer")):
         return
     for match in _SCHEME.finditer(lowered):
         value = _CREDENTIAL.match(text, match.end())
@@ -220,7 +222,7 @@ _COMMANDS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("mysql", re.compile(rf"\bmysql(?:dump|admin|import|show)?\b[^\n|;&]{{0,300}}?\s-p{_QUOTED}{_WORD}")),
     ("sshpass", re.compile(rf"\bsshpass\s+-p[ \t]?{_QUOTED}{_WORD}")),
     ("redis-cli", re.compile(rf"\bredis-cli\b[^\n|;&]{{0,200}}?\s(?:-a|--pass)[ \t]+{_QUOTED}{_WORD}")),
-    (" login", re.compile(rf"\b(?:docker|podman|helm|oras|az|heroku|buildah|skopeo)\b[^\n|;&]{{0,100}}?\slogin\b[^\n|;&]{{0,200}}?\s-p[ \t=]*{_QUOTED}{_WORD}")),
+    (" login", re.compile(rf"\b(?:docker|podman)\b[^\n|;&]{{0,100}}?\slogin\b[^\n|;&]{{0,200}}?\s-p[ \t=]*{_QUOTED}{_WORD}")),
     ("openssl", re.compile(rf"\bpass:{_WORD}")),
     ("sudo -s", re.compile(rf"\becho\s+(?:-n\s+)?{_QUOTED}{_WORD}{_QUOTED}\s*\|\s*sudo\s+-s\b")),
     ("chpasswd", re.compile(rf"\becho\s+{_QUOTED}[\w.\-]{{1,64}}:{_WORD}{_QUOTED}\s*\|\s*(?:sudo\s+)?chpasswd")),

@@ -1,0 +1,42 @@
+"""Writes docs/reference/cli.md from the command line's own help: `python docs/reference/generate.py`.
+
+A test compares the file with what this would write, so the reference cannot drift from the program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from tacit.surfaces.cli import cli
+
+TARGET = Path(__file__).with_name("cli.md")
+INTRODUCTION = """\
+# Command line
+
+Every command takes `--json` (exactly one JSON document on stdout) and `--store PATH`. Exit codes: 0 done, 1 a bug,
+2 a mistake in the input, 3 refused by the rules, 4 something outside failed; see [errors](errors.md).
+
+This page is written by `python docs/reference/generate.py`.
+"""
+
+
+def reference() -> str:
+    """The whole page."""
+    return INTRODUCTION + "".join(_pages(cli, "tacit"))
+
+
+def _pages(command: click.Command, path: str) -> Iterator[str]:
+    context = click.Context(command, info_name=path, terminal_width=100, max_content_width=100)
+    yield f"\n## `{path}`\n\n```text\n{command.get_help(context).strip()}\n```\n"
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            found = command.get_command(context, name)
+            if found is not None:
+                yield from _pages(found, f"{path} {name}")
+
+
+if __name__ == "__main__":
+    TARGET.write_text(reference(), encoding="utf-8")

@@ -1,0 +1,63 @@
+"""Text of unknown origin → text that may stand inside a Tacit block. Decides nothing about content.
+
+Characters that people cannot see but models read (controls, direction marks, tag and variation characters, fillers) are
+removed; what would look like the opening or closing of one of our blocks is escaped, also when written with odd
+brackets, blanks or full-width letters.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_LINE_ENDS = re.compile("\r\n?|[\x0b\x0c\x85\u2028\u2029]")
+_BRACKETS = re.compile("[<＜﹤‹〈⟨《⟪≺˂ᐸ❮❰]")
+_FILLERS = frozenset("\u00ad\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\ufff9\ufffa\ufffb")
+_JOINERS = frozenset("\u200c\u200d")
+_EMOJI_STYLE = "\ufe0f"
+_LOOKAHEAD = 48
+_NAME = "tacit"
+
+
+def clean(text: str) -> str:
+    """Make a text visible and unable to end or open a block."""
+    return _escape(_visible(_LINE_ENDS.sub("\n", text))).strip("\n")
+
+
+def one_line(text: str) -> str:
+    """The same, with every run of blanks as one blank."""
+    return " ".join(clean(text).split())
+
+
+def attribute(text: str) -> str:
+    """The same, fit to stand between double quotes."""
+    return one_line(text).replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _visible(text: str) -> str:
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(c for i, c in enumerate(text) if c in "\n\t" or _is_seen(c, text[i - 1 : i], text[i + 1 : i + 2]))
+
+
+def _is_seen(character: str, before: str, after: str) -> bool:
+    if character in _JOINERS or character == _EMOJI_STYLE:
+        # Joiners and the emoji style shape words and emoji; alone, doubled or next to ASCII they only carry hidden bits.
+        shapes = bool(before) and not before.isascii() and before not in _JOINERS and before != _EMOJI_STYLE
+        return shapes and (character == _EMOJI_STYLE or (bool(after) and not after.isascii()))
+    if unicodedata.category(character) in ("Cc", "Cf", "Cs", "Co", "Cn"):
+        return False
+    return (
+        character not in _FILLERS
+        and not 0xFE00 <= ord(character) <= 0xFE0E
+        and not 0xE0100 <= ord(character) <= 0xE01EF
+    )
+
+
+def _escape(text: str) -> str:
+    def replace(match: re.Match[str]) -> str:
+        following = unicodedata.normalize("NFKC", text[match.end() : match.end() + _LOOKAHEAD]).casefold()
+        letters = "".join(c for c in following if c.isalnum())
+        return "&lt;" if letters.startswith(_NAME) else match.group()
+
+    return _BRACKETS.sub(replace, text)

@@ -1,0 +1,207 @@
+"""A skill's folder on disk ↔ `SkillContent` with its bundled files. The format of SKILL.md itself is `skill_md`.
+
+Reads at most a few hundred files of a few megabytes; what is left out (links, oversized files, version control) is a
+warning. Writing replaces files one by one and never follows a link out of the folder; it removes nothing.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from tacit.application.frontmatter import BYTES_MAX, too_large
+from tacit.application.problems import Problem, invalid
+from tacit.application.skill_md import Parsed, examine, parse, render
+from tacit.application.validation import SKIPPED_NAMES, check_content
+from tacit.domain.errors import NotPermitted
+from tacit.domain.skill import SkillContent, SkillFile
+
+FILE_NAMES = ("SKILL.md", "skill.md")
+FILES_MAX = 500
+FILE_BYTES_MAX = 5 << 20
+FOLDER_BYTES_MAX = 20 << 20
+DEPTH_MAX = 8
+
+
+def find_skill_md(folder: Path) -> Path | None:
+    """The skill's file in this folder; the upper-case name is preferred."""
+    return next((folder / name for name in FILE_NAMES if (folder / name).is_file()), None)
+
+
+def load(path: Path, *, strict: bool = False, with_files: bool = True) -> Parsed:
+    """Read a skill from its folder or its SKILL.md; raises `InvalidSkill` that names the file, line and next step."""
+    found = _locate(path)
+    if isinstance(found, Problem):
+        raise invalid(str(path), [found])
+    text = _read_text(found)
+    if isinstance(text, Problem):
+        raise invalid(str(found), [text])
+    parsed = parse(text, strict=strict, directory=_folder_name(found), source=str(found))
+    if not with_files:
+        return parsed
+    files, executable, left_out = _gather(found.parent, leaving=found.name)
+    content = replace(parsed.content, files=_skill_files(files, parsed.files, executable=executable))
+    return replace(parsed, content=content, warnings=(*parsed.warnings, *left_out))
+
+
+def validate(subject: Path | SkillContent) -> list[Problem]:
+    """List every problem of a skill's folder, its SKILL.md, or a content that is to be written; empty means valid."""
+    if isinstance(subject, SkillContent):
+        return check_content(subject)
+    found = _locate(subject)
+    if isinstance(found, Problem):
+        return [found]
+    text = _read_text(found)
+    if isinstance(text, Problem):
+        return [text]
+    return examine(text, lenient=False, directory=_folder_name(found))[1]
+
+
+def files(content: SkillContent, *, stamp: Mapping[str, str] | None = None) -> dict[str, bytes]:
+    """Give the folder of a skill as path → bytes, SKILL.md first. Executable bits are not part of it."""
+    text = render(content, stamp=stamp)
+    return {FILE_NAMES[0]: text.encode("utf-8")} | {file.path: _bytes_of(file) for file in content.files}
+
+
+def unpack(folder: Mapping[str, bytes], *, strict: bool, executable: Collection[str] = ()) -> Parsed:
+    """Read a skill from path → bytes, the counterpart of `files`."""
+    name = next((name for name in FILE_NAMES if name in folder), None)
+    if name is None:
+        raise invalid("skill", [_no_file()])
+    text = _decode(folder[name])
+    if isinstance(text, Problem):
+        raise invalid(name, [text])
+    parsed = parse(text, strict=strict)
+    bundled = {path: data for path, data in folder.items() if path != name}
+    listed = _skill_files(bundled, parsed.files, executable=executable)
+    return replace(parsed, content=replace(parsed.content, files=listed))
+
+
+def save(content: SkillContent, root: Path, *, stamp: Mapping[str, str] | None = None) -> Path:
+    """Write a skill as a folder of its name below `root`; returns the SKILL.md."""
+    folder = root / content.name
+    executable = {file.path for file in content.files if file.executable}
+    for path, data in reversed(files(content, stamp=stamp).items()):  # SKILL.md last: it makes the folder a skill
+        target = folder / path
+        if any(place.is_symlink() for place in (target, *target.parents) if place.is_relative_to(folder)):
+            raise NotPermitted(f"{target} lies behind a link", hint="remove the link, or choose another folder")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        draft = target.with_name(f".{target.name[:200]}.draft")
+        draft.write_bytes(data)
+        draft.chmod(0o755 if path in executable else 0o644)
+        draft.replace(target)
+    return folder / FILE_NAMES[0]
+
+
+def _locate(path: Path) -> Path | Problem:
+    if path.is_file() and path.name in FILE_NAMES:
+        return path
+    if not path.exists():
+        hint = "give the folder that holds the SKILL.md"
+        return Problem(rule="path-missing", message=f"{path} does not exist", hint=hint, fatal=True)
+    if not path.is_dir():
+        hint = "give the folder that holds the SKILL.md"
+        return Problem(rule="path-not-a-folder", message=f"{path} is not a folder", hint=hint, fatal=True)
+    return find_skill_md(path) or _no_file()
+
+
+def _no_file() -> Problem:
+    hint = "create one with a name, a description and the instructions"
+    return Problem(rule="file-missing", message="the folder holds no SKILL.md", hint=hint, fatal=True)
+
+
+def _folder_name(skill_md: Path) -> str:
+    """The folder's own name, for a relative path such as ``.`` too; a link keeps its name, which is what agents see."""
+    folder = skill_md.absolute().parent
+    return folder.resolve().name if folder.name in ("", "..") else folder.name
+
+
+def _read_text(path: Path) -> str | Problem:
+    try:
+        with path.open("rb") as file:
+            data = file.read(BYTES_MAX + 1)
+    except OSError as error:
+        hint = "check its permissions"
+        return Problem(rule="unreadable", message=f"cannot be opened: {error.strerror}", hint=hint, fatal=True)
+    return _decode(data)
+
+
+def _decode(data: bytes) -> str | Problem:
+    if len(data) > BYTES_MAX:
+        return too_large()
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        message = f"is not UTF-8: byte 0x{data[error.start]:02x} at offset {error.start}"
+        return Problem(rule="encoding", message=message, line=line, hint="save the file as UTF-8", fatal=True)
+
+
+def _gather(folder: Path, *, leaving: str) -> tuple[dict[str, bytes], set[str], list[Problem]]:
+    found: dict[str, bytes] = {}
+    executable: set[str] = set()
+    left_out: list[Problem] = []
+    room = FOLDER_BYTES_MAX
+    for path in _walk(folder, DEPTH_MAX):
+        name = path.relative_to(folder).as_posix()
+        if name == leaving:
+            continue
+        reason = _reason_to_leave(path, room) if len(found) < FILES_MAX else f"beyond {FILES_MAX} files"
+        if reason:
+            message = f"{name} is left out: {reason}"
+            left_out.append(Problem(rule="file-left-out", message=message, field="files", severity="warning"))
+            continue
+        found[name] = path.read_bytes()
+        room -= len(found[name])
+        if path.stat().st_mode & 0o100:
+            executable.add(name)
+    return found, executable, left_out
+
+
+def _walk(folder: Path, depth: int) -> Iterator[Path]:
+    for path in sorted(folder.iterdir()):
+        if path.name in SKIPPED_NAMES:
+            continue
+        if path.is_dir() and not path.is_symlink() and depth and os.access(path, os.R_OK | os.X_OK):
+            yield from _walk(path, depth - 1)
+        else:
+            yield path
+
+
+def _reason_to_leave(path: Path, room: int) -> str:
+    if path.is_symlink():
+        return "it is a link"
+    if not path.is_file() or not os.access(path, os.R_OK):
+        return "it is no readable file"
+    size = path.stat().st_size
+    return f"it has {size} bytes" if size > min(FILE_BYTES_MAX, room) else ""
+
+
+def _skill_files(
+    data: Mapping[str, bytes], listed: tuple[tuple[str, str], ...], *, executable: Collection[str]
+) -> tuple[SkillFile, ...]:
+    encodings = {path: encoding for path, encoding in listed if path in data}
+    ordered = [*encodings, *(path for path in sorted(data) if path not in encodings)]
+    return tuple(
+        _skill_file(path, data[path], binary=encodings.get(path) == "base64", executable=path in executable)
+        for path in ordered
+    )
+
+
+def _skill_file(path: str, data: bytes, *, binary: bool, executable: bool) -> SkillFile:
+    try:
+        text = "" if binary else data.decode("utf-8")
+    except UnicodeDecodeError:
+        binary = True
+    if binary:
+        return SkillFile(
+            path=path, content=base64.b64encode(data).decode("ascii"), encoding="base64", executable=executable
+        )
+    return SkillFile(path=path, content=text, executable=executable)
+
+
+def _bytes_of(file: SkillFile) -> bytes:
+    return base64.b64decode(file.content) if file.encoding == "base64" else file.content.encode("utf-8")

@@ -1,0 +1,124 @@
+"""The three tiers in which an agent meets a skill: name and description, then the body, then single files.
+
+Entries of the catalogue → text. Tier 1 keeps to a token budget; tier 2 puts a skill's overlays behind its own text;
+tier 3 reads one bundled file and refuses every path that leads out of the skill's folder. Nothing is loaded eagerly.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from tacit.application.catalogue import Entry
+from tacit.application.context import evidence_line
+from tacit.application.fence import attribute, clean, one_line
+from tacit.application.sections import instructions
+from tacit.application.validation import SKIPPED_NAMES, path_fault
+from tacit.domain.errors import NotFound, NotPermitted
+from tacit.text.words import estimate_tokens
+
+READ_BYTES_MAX = 1 << 20
+LISTED_FILES_MAX = 200
+
+
+class Listed(Protocol):
+    """Anything that can stand in a listing."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def description(self) -> str: ...
+    @property
+    def path(self) -> Path | None: ...
+
+
+def to_prompt(skills: Iterable[Listed]) -> str:
+    """Write the `<available_skills>` block of the Agent Skills reference: one element per line, escaped."""
+    lines = ["<available_skills>"]
+    for skill in skills:
+        lines += ["<skill>", "<name>", html.escape(skill.name), "</name>"]
+        lines += ["<description>", html.escape(skill.description), "</description>"]
+        if skill.path:
+            lines += ["<location>", html.escape(str(skill.path), quote=False), "</location>"]
+        lines.append("</skill>")
+    return "\n".join([*lines, "</available_skills>"])
+
+
+def listing(entries: Sequence[Entry], *, budget_tokens: int) -> str:
+    """Tier 1: a line per skill, whole lines only, within the budget; nothing at all for no skills."""
+    lines = [f"- {one_line(entry.name)}: {one_line(entry.description)}" for entry in entries if not entry.hidden]
+    for count in range(len(lines), 0, -1):
+        more = [f"- ({len(lines) - count} more)"] if count < len(lines) else []
+        text = "\n".join(lines[:count] + more)
+        if estimate_tokens(text) <= budget_tokens:
+            return text
+    return ""
+
+
+def body_of(entry: Entry) -> str:
+    """Tier 2: the skill's instructions, then what each overlay adds to them, set apart with its standing."""
+    parts = [instructions(entry.content), *(_overlay(overlay) for overlay in entry.overlays)]
+    return "\n\n".join(part for part in parts if part.strip())
+
+
+def _overlay(overlay: Entry) -> str:
+    standing = f"{overlay.status}; {evidence_line(overlay.reliability)}" if overlay.status else "static"
+    opening = f'<tacit-overlay name="{attribute(overlay.name)}" standing="{attribute(standing)}">'
+    said = "\n\n".join(part for part in (one_line(overlay.description), clean(instructions(overlay.content))) if part)
+    return f"{opening}\n{said}\n</tacit-overlay>"
+
+
+def file_paths(entry: Entry) -> tuple[str, ...]:
+    """Tier 3: what can be read on demand, at most a few hundred paths."""
+    if entry.path is None:
+        return tuple(sorted(file.path for file in entry.content.files))[:LISTED_FILES_MAX]
+    folder = entry.path.parent
+    found: list[str] = []
+    pending = [folder]
+    while pending and len(found) < LISTED_FILES_MAX:
+        for path in sorted(pending.pop(0).iterdir()):
+            if path.name in SKIPPED_NAMES or path == entry.path or path.is_symlink():
+                continue
+            if path.is_dir():
+                pending.append(path)
+            elif path.is_file():
+                found.append(path.relative_to(folder).as_posix())
+    return tuple(sorted(found[:LISTED_FILES_MAX]))
+
+
+def read_file(entry: Entry, relative_path: str) -> bytes:
+    """Tier 3: read one bundled file; refuses paths out of the folder, links out of it, and files over a megabyte."""
+    if fault := path_fault(relative_path):
+        raise NotPermitted(f"{relative_path!r} {fault}", hint="give a path below the skill's folder")
+    data = _stored(entry, relative_path) if entry.path is None else _on_disk(entry.path.parent, relative_path)
+    if len(data) > READ_BYTES_MAX:
+        raise NotPermitted(
+            f"{relative_path!r} is larger than {READ_BYTES_MAX} bytes", hint="read it with a tool that pages"
+        )
+    return data
+
+
+def _stored(entry: Entry, relative_path: str) -> bytes:
+    for file in entry.content.files:
+        if file.path == relative_path:
+            return base64.b64decode(file.content) if file.encoding == "base64" else file.content.encode("utf-8")
+    raise _absent(entry.name, relative_path)
+
+
+def _on_disk(folder: Path, relative_path: str) -> bytes:
+    target = (folder / relative_path).resolve()
+    if not target.is_relative_to(folder.resolve()):
+        raise NotPermitted(
+            f"{relative_path!r} is a link out of the skill's folder", hint="copy the file into the folder"
+        )
+    if not target.is_file():
+        raise _absent(folder.name, relative_path)
+    with target.open("rb") as file:
+        return file.read(READ_BYTES_MAX + 1)
+
+
+def _absent(name: str, relative_path: str) -> NotFound:
+    return NotFound(f"the skill {name!r} has no file {relative_path!r}", hint="list its files first")

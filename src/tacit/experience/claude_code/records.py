@@ -1,0 +1,130 @@
+"""The parts of Claude Code's records that are read, as types to decode into. Unknown keys are passed over; no logic.
+
+Field names are the client's own. Fields whose form varies between versions and tools are `Any` and looked at by the
+one who uses them, so that a record is not lost for a detail.
+"""
+
+# ruff: noqa: N815
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+NOTHING = msgspec.Raw(b"null")
+_SHOWN_TO_THE_AGENT = frozenset({"file", "hook_additional_context", "mcp_resource", "queued_command"})
+
+
+class Kind(msgspec.Struct):
+    """Only the record's type: most types are passed over without a closer look."""
+
+    type: Any = None
+
+
+class Envelope(msgspec.Struct):
+    """What every record of a conversation carries."""
+
+    uuid: str | None = None
+    parentUuid: str | None = None
+    sessionId: str | None = None
+    agentId: str | None = None
+    isSidechain: bool | None = None
+    timestamp: str | None = None
+    cwd: str | None = None
+    gitBranch: str | None = None
+    version: str | None = None
+
+
+class Block(msgspec.Struct):
+    """One content block: text, tool_use, tool_result, or some other that is passed over."""
+
+    type: Any = None
+    text: Any = None
+    id: Any = None
+    name: Any = None
+    input: Any = None
+    tool_use_id: Any = None
+    content: Any = None
+    is_error: Any = None
+
+
+class Spent(msgspec.Struct):
+    """Token counts of one model message."""
+
+    input_tokens: Any = None
+    output_tokens: Any = None
+    cache_creation_input_tokens: Any = None
+    cache_read_input_tokens: Any = None
+
+
+class Message(msgspec.Struct):
+    """A message of either side; its usage is repeated in each of its records."""
+
+    content: str | list[Block] = ""
+    id: str | None = None
+    model: str | None = None
+    usage: Spent | None = None
+
+
+class Author(msgspec.Struct):
+    """Who made a prompt: a person, or a part of the client."""
+
+    kind: Any = None
+
+
+class Permission(msgspec.Struct):
+    """What was decided about a call."""
+
+    decision: Any = None
+
+
+class Structured(msgspec.Struct):
+    """What the client notes about a result beside its text."""
+
+    interrupted: Any = None
+    backgroundTaskId: Any = None
+    returnCodeInterpretation: Any = None
+
+
+class Record(Envelope):
+    """A user's or an assistant's record."""
+
+    message: Message = msgspec.field(default_factory=Message)
+    origin: Author | None = None
+    isMeta: bool | None = None
+    isCompactSummary: bool | None = None
+    isVisibleInTranscriptOnly: bool | None = None
+    isApiErrorMessage: bool | None = None
+    toolUseResult: msgspec.Raw = NOTHING
+    toolDenialKind: str | None = None
+    permissionDecision: Permission | None = None
+    attributionSkill: str | None = None
+
+
+class Rendered(msgspec.Struct):
+    """An attachment as it was sent to the model."""
+
+    content: Any = None
+
+
+class Attachment(msgspec.Struct):
+    """Something the client put into the conversation by itself, or a prompt typed while the agent worked."""
+
+    type: Any = None
+    content: Any = None
+    prompt: Any = None
+    commandMode: Any = None
+    origin: Author | None = None
+    isMeta: bool | None = None
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether its text can bear on what the agent did; lists of tools, dates and the like cannot."""
+        return self.type in _SHOWN_TO_THE_AGENT
+
+
+class Attached(Envelope):
+    """A record that carries an attachment."""
+
+    attachment: Attachment = msgspec.field(default_factory=Attachment)
+    rendered: list[Rendered] | None = None

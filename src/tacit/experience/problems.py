@@ -1,0 +1,42 @@
+"""What goes wrong while reading, and how a reader goes on: a place in a source → an error that names it.
+
+A reader yields trajectories and problems in one stream; `Parts` turns that stream into the iterator that the reader
+port promises, whose `next` raises a problem and may be called again. Nothing here decides whether to go on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tacit.domain.errors import InvalidTrajectory
+from tacit.domain.trajectory import Trajectory
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in a source something stands: a file or a document, and its line if it has lines."""
+
+    source: str
+    line: int | None = None
+
+    def problem(self, what: str, *, hint: str) -> InvalidTrajectory:
+        """Say what is wrong here and what to do next."""
+        where = self.source if self.line is None else f"{self.source}, line {self.line}"
+        return InvalidTrajectory(f"{where}: {what}", hint=hint)
+
+
+Part = Trajectory | InvalidTrajectory
+
+
+class Parts(Iterator[Trajectory]):
+    """Trajectories of one source; a problem is raised in its turn, and the next call goes on behind it."""
+
+    def __init__(self, parts: Iterator[Part]) -> None:
+        self._parts = parts
+
+    def __next__(self) -> Trajectory:
+        part = next(self._parts)
+        if isinstance(part, InvalidTrajectory):
+            raise part
+        return part

@@ -1,0 +1,431 @@
+"""The whole story on one page: one short method per verb, wiring the stages.
+
+experience → synthesis → gate → memory → recall → application → outcome, and around again. Stages do not know each other;
+what one needs of another is fetched here and passed in. Times come from one clock, given at construction.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+from tacit import application, experience, gate, outcome, recall, synthesis
+from tacit.config.place import Place
+from tacit.config.settings import Config
+from tacit.domain.candidate import Candidate, Decision, Finding, Relation, Verdict
+from tacit.domain.errors import Mistake, NotFound
+from tacit.domain.evidence import Evidence, Grade, Outcome, Reliability, Use
+from tacit.domain.lifecycle import RECALLABLE, Status, Transition
+from tacit.domain.origin import Origin
+from tacit.domain.ports import AuditEntry, Counts, Damage, Episode, Hit, Store, Stored, Verifier
+from tacit.domain.scope import Level, Scope
+from tacit.domain.selection import Item, Query, Selection
+from tacit.domain.skill import Kind, Provenance, SkillContent
+from tacit.domain.trajectory import Trajectory
+from tacit.recall.ranking import Rarity
+from tacit.text.words import terms
+
+NEIGHBOURS = 20
+"""How many similar skills the gate looks at."""
+CANDIDATE_HITS = 50
+SECONDS_PER_DAY = 86_400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Captured:
+    """What became of captured trajectories."""
+
+    added: tuple[str, ...] = ()
+    known: int = 0
+    excluded: int = 0
+    redacted: Mapping[str, int] = field(default_factory=dict)
+    """Kind of secret → how many were replaced."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Learned:
+    """What one pass of learning did, with every reason."""
+
+    trajectories: int = 0
+    verdicts: tuple[Verdict, ...] = ()
+    notes: tuple[synthesis.Note, ...] = ()
+
+    def _decided(self, decision: Decision) -> tuple[Verdict, ...]:
+        return tuple(v for v in self.verdicts if v.decision is decision and v.relation is not Relation.REINFORCE)
+
+    @property
+    def accepted(self) -> tuple[Verdict, ...]:
+        """On trial now."""
+        return self._decided(Decision.ACCEPT)
+
+    @property
+    def held(self) -> tuple[Verdict, ...]:
+        """Waiting for a person."""
+        return self._decided(Decision.HOLD)
+
+    @property
+    def quarantined(self) -> tuple[Verdict, ...]:
+        """Set apart as suspicious."""
+        return self._decided(Decision.QUARANTINE)
+
+    @property
+    def rejected(self) -> tuple[Verdict, ...]:
+        """Not made into skills, with the reason."""
+        return self._decided(Decision.REJECT)
+
+    @property
+    def reinforced(self) -> tuple[Verdict, ...]:
+        """Seen again; what is known already says it."""
+        return tuple(v for v in self.verdicts if v.relation is Relation.REINFORCE)
+
+
+class Loop:
+    """A memory of skills: everything one can do with it. Get one from `tacit.open()`."""
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        config: Config | None = None,
+        scope: Scope | None = None,
+        place: Place | None = None,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self.store = store
+        self.config = config or Config()
+        self.scope = scope or Scope(Level.PROJECT, "")
+        self.place = place
+        self._now = clock
+
+    # --- experience ---------------------------------------------------------------------------------------------
+
+    def capture(self, trajectories: Trajectory | Iterable[Trajectory], *, trust_outcomes: bool = False) -> Captured:
+        """Keep what an agent did, secrets taken out first. Capturing the same attempt again adds nothing.
+
+        `trust_outcomes` accepts an outcome written in the document, with the name of its verifier, as machine-verified.
+        """
+        added: list[str] = []
+        known = excluded = 0
+        redacted: Counter[str] = Counter()
+        for trajectory in [trajectories] if isinstance(trajectories, Trajectory) else trajectories:
+            if self._excluded(trajectory):
+                excluded += 1
+                continue
+            clean, found = experience.redacted(trajectory)
+            assessment = outcome.assess(clean, trust_claim=trust_outcomes)
+            if self.store.add_trajectory(clean, assessment, at=self._now()):
+                added.append(clean.id)
+                redacted.update(found)
+            else:
+                known += 1
+        return Captured(added=tuple(added), known=known, excluded=excluded, redacted=dict(redacted))
+
+    # --- synthesis → gate → memory ------------------------------------------------------------------------------
+
+    def learn(self, *, progress: Callable[[int, int], None] | None = None) -> Learned:
+        """Distil and gate everything not yet learned from. Each trajectory is one transaction: all of it or nothing."""
+        waiting = self.store.episodes(unlearned=True)
+        verdicts: list[Verdict] = []
+        notes: list[synthesis.Note] = []
+        for done, episode in enumerate(waiting, start=1):
+            distilled = synthesis.distil(self.store.trajectory(episode.id), episode.assessment)
+            verdicts += self._learn_one(episode, distilled)
+            notes += distilled.notes
+            if progress:
+                progress(done, len(waiting))
+        self.prune()
+        return Learned(trajectories=len(waiting), verdicts=tuple(verdicts), notes=tuple(notes))
+
+    def _learn_one(self, episode: Episode, distilled: synthesis.Distillation) -> list[Verdict]:
+        policy, now = self.config.policy, self._now()
+        with self.store.transaction():
+            if self.store.episode(episode.id).learned_at is not None:
+                return []  # another process was faster
+            verdicts = [self._admit(self._scoped(candidate)) for candidate in distilled.candidates]
+            held = [Finding(rule=note.detail["reason"], message=note.text) for note in distilled.notes if note.kind == "held"]
+            if held:
+                verdict = gate.turned_away(held, trajectory_id=episode.id, name=episode.task[:80], policy=policy, at=now)
+                self.store.add_verdict(verdict)
+                verdicts.append(verdict)
+            self.store.mark_learned(episode.id, at=now)
+        return verdicts
+
+    def propose(self, content: SkillContent, *, by: str, origin: Origin = Origin.AGENT, **options: Any) -> Verdict:
+        """Put a skill before the gate, whoever wrote it. Options: `revises`, `parents`, `scope`, `source`."""
+        provenance = Provenance(made_by=by, source=str(options.get("source", "")))
+        fields = ("name", "description", "body", *(f"steps.{i}" for i in range(len(content.steps))))
+        candidate = Candidate(
+            content=content,
+            scope=options.get("scope") or self._scope_for(content.kind),
+            origins=dict.fromkeys(fields, origin),
+            provenance=provenance,
+            revises=options.get("revises", ""),
+            parents=tuple(options.get("parents", ())),
+            by=by,
+        )
+        with self.store.transaction():
+            return self._admit(candidate)
+
+    def _admit(self, candidate: Candidate) -> Verdict:
+        """The one door: judge a candidate against what is known, and keep verdict and version together."""
+        judgement = gate.judge(candidate, self._known(candidate), self.config.policy, at=self._now())
+        verdict = judgement.verdict
+        if judgement.skill and judgement.version and judgement.transition:
+            if not self.store.add_version(judgement.skill, judgement.version, judgement.transition):
+                verdict = dataclasses.replace(verdict, relation=Relation.REINFORCE, id="")
+        self.store.add_verdict(verdict)
+        return verdict
+
+    def _known(self, candidate: Candidate) -> list[Stored]:
+        """The newest version of each skill that may be the same as the candidate."""
+        if candidate.revises:
+            return self.store.versions(candidate.revises)[-1:]
+        content = candidate.content
+        words = terms(f"{content.name} {content.description} {content.signature} {' '.join(content.tags)}")
+        hits = self.store.search(words, statuses=set(Status), kinds={content.kind}, limit=NEIGHBOURS)
+        return list({hit.stored.skill.id: self.store.versions(hit.stored.skill.id)[-1] for hit in hits}.values())
+
+    def _scoped(self, candidate: Candidate) -> Candidate:
+        return dataclasses.replace(candidate, scope=self._scope_for(candidate.content.kind))
+
+    def _scope_for(self, kind: Kind) -> Scope:
+        del kind  # every kind is written at the project; narrower scopes come with running sessions
+        return self.scope
+
+    # --- review -------------------------------------------------------------------------------------------------
+
+    def review(
+        self, version_id: str, decision: gate.Review | str, *, by: str, reason: str = "", content_hash: str = ""
+    ) -> Transition:
+        """Carry out a person's decision on one exact version: approve, reject, retire, restore or reopen."""
+        stored = self.version(version_id)
+        transition = gate.decide(
+            stored, decision, by=by, at=self._now(), reason=reason, content_hash=content_hash or stored.version.hash
+        )
+        self.store.add_transition(transition)
+        return transition
+
+    def waiting(self) -> list[Stored]:
+        """What waits for a person's decision, oldest first."""
+        held = self.store.catalogue(statuses={Status.CANDIDATE, Status.QUARANTINED})
+        return sorted(held, key=lambda stored: stored.sequence)
+
+    def rollback(self, version_id: str, *, by: str) -> list[Transition]:
+        """Make an earlier version current again by retiring what came after it."""
+        target = self.version(version_id)
+        moves: list[Transition] = []
+        with self.store.transaction():
+            for later in self.store.versions(target.skill.id):
+                if later.sequence > target.sequence and later.status in RECALLABLE:
+                    reason = f"rolled back to {target.version.id}"
+                    moves.append(self.review(later.version.id, gate.Review.RETIRE, by=by, reason=reason))
+            if target.status not in RECALLABLE:
+                again = gate.Review.RESTORE if target.status in (Status.RETIRED, Status.STALE) else gate.Review.APPROVE
+                moves.append(self.review(target.version.id, again, by=by, reason="rolled back to this version"))
+        if not moves:
+            raise Mistake(f"`{target.version.name}` {version_id} is already current", hint="nothing to roll back")
+        return moves
+
+    # --- recall → application -----------------------------------------------------------------------------------
+
+    def recall(
+        self,
+        task: str,
+        *,
+        k: int | None = None,
+        budget_tokens: int | None = None,
+        state: Mapping[str, Any] | None = None,
+        tools: Sequence[str] | None = None,
+        scope: Scope | None = None,
+        kinds: Sequence[Kind | str] | None = None,
+        category: str | None = None,
+        min_reliability: float | None = None,
+        surface: str = "api",
+    ) -> Selection:
+        """Find the skills that fit a task, or explain why none is given. What is given is kept as a use."""
+        query = Query(
+            text=task,
+            k=self.config.recall.k if k is None else k,
+            budget_tokens=self.config.recall.budget_tokens if budget_tokens is None else budget_tokens,
+            scope=scope or self.scope,
+            state=state or {},
+            tools=None if tools is None else tuple(tools),
+            kinds=None if kinds is None else tuple(Kind(kind) for kind in kinds),
+            category=category or "",
+            min_reliability=min_reliability,
+        )
+        if self.paused:
+            return Selection(query=query, reason="Tacit is paused here (tacit pause --resume ends it)")
+        selection = self._select(query)
+        if selection.abstained:
+            return selection
+        use = Use(
+            version_ids=tuple(item.version_id for item in selection.items), task=task, at=self._now(), surface=surface
+        )
+        self.store.add_use(use)
+        text = application.render_selection([item.text for item in selection.items])
+        return dataclasses.replace(selection, text=text, use_id=use.id)
+
+    def _select(self, query: Query) -> Selection:
+        words = terms(query.text)
+        hits = self._current_hits(self.store.search(words, statuses=RECALLABLE, kinds=query.kinds, limit=CANDIDATE_HITS))
+        evidence = self.store.evidence(hit.stored.version.id for hit in hits)
+        frequency, documents = self.store.document_frequency(words)
+        known = recall.Known(
+            rarity=Rarity(frequency, documents),
+            reliability={version_id: outcome.reliability(items) for version_id, items in evidence.items()},
+            rank=outcome.rank,
+            last_used_at={version_id: items[-1].at for version_id, items in evidence.items() if items},
+        )
+        return recall.select(
+            query, hits, known, render=_render, now=self._now(), min_relevance=self.config.recall.min_relevance
+        )
+
+    def _current_hits(self, hits: Sequence[Hit]) -> list[Hit]:
+        """Leave out older versions whose successor does not share the words."""
+        current = {skill_id: _current(self.store.versions(skill_id)) for skill_id in {h.stored.skill.id for h in hits}}
+        return [hit for hit in hits if current[hit.stored.skill.id].version.id == hit.stored.version.id]
+
+    def episodes(self, task: str, *, limit: int = 5) -> list[Episode]:
+        """Find past attempts at similar tasks."""
+        return self.store.search_episodes(terms(task), limit=limit)
+
+    # --- outcome ------------------------------------------------------------------------------------------------
+
+    def record(
+        self,
+        use_id: str,
+        *,
+        outcome: Outcome | str | None = None,
+        verifier: Verifier | None = None,
+        followed: Collection[str] | None = None,
+        by: str = "",
+        grade: Grade = Grade.SELF,
+    ) -> list[Evidence]:
+        """Say what came of a use. A verifier is run here and now, and makes the outcome machine-verified.
+
+        `followed` names the versions that the run really followed, if it is known; otherwise all that were shown share
+        the credit. `grade` is raised above self-reported only by a person's surface.
+        """
+        use = self.store.use(use_id)
+        details = {"by": by}
+        if verifier is not None:
+            check = verifier.verify()
+            outcome, grade = (Outcome.SUCCESS if check.passed else Outcome.FAILURE), Grade.MACHINE
+            details["verifier"] = check.verifier
+        if outcome is None:
+            raise Mistake("record needs an outcome or a verifier", hint="outcome='success' or verifier=tacit.Command(…)")
+        return self._keep_evidence(use, _outcome(outcome), grade=grade, followed=followed, details=details)
+
+    def feedback(
+        self, use_id: str, *, helpful: bool, note: str = "", by: str = "", grade: Grade = Grade.SELF
+    ) -> list[Evidence]:
+        """Say whether what was shown helped."""
+        result = Outcome.SUCCESS if helpful else Outcome.FAILURE
+        details = {"verifier": "feedback", "note": note, "by": by}
+        return self._keep_evidence(self.store.use(use_id), result, grade=grade, followed=None, details=details)
+
+    def _keep_evidence(
+        self, use: Use, result: Outcome, *, grade: Grade, followed: Collection[str] | None, details: Mapping[str, str]
+    ) -> list[Evidence]:
+        unknown = set(followed or ()) - set(use.version_ids)
+        if unknown:
+            raise Mistake(f"{sorted(unknown)[0]} was not shown in that use", hint=f"shown: {', '.join(use.version_ids)}")
+        kept = outcome.evidence_for(use, result, grade=grade, at=self._now(), followed=followed, details=details)
+        with self.store.transaction():
+            for item in kept:
+                self.store.add_evidence(item)
+        return kept
+
+    def reliability(self, version_id: str) -> Reliability:
+        """How reliable one version has shown itself."""
+        return outcome.reliability(self.store.evidence([version_id])[version_id])
+
+    # --- looking and keeping ------------------------------------------------------------------------------------
+
+    def version(self, reference: str) -> Stored:
+        """Find a version by its id, the beginning of it, a skill's id, or a skill's name (its current version)."""
+        named = self.store.catalogue(name=reference)
+        if named:
+            return _current(named)
+        found = self.store.resolve(reference) if len(reference) > 3 else []
+        versions = [identity for identity in found if identity.startswith("v_")]
+        if len(versions) == 1:
+            return self.store.version(versions[0])
+        skills = [identity for identity in found if identity.startswith("s_")]
+        if len(skills) == 1:
+            return _current(self.store.versions(skills[0]))
+        if len(found) > 1:
+            raise Mistake(f"{reference!r} is ambiguous: {', '.join(found[:5])}", hint="give more characters of the id")
+        raise NotFound(f"no skill or version {reference!r}", hint="see `tacit skills list --all`")
+
+    def skills(self, *, statuses: Collection[Status] | None = None) -> list[Stored]:
+        """The current version of each skill, by name."""
+        by_skill: dict[str, list[Stored]] = {}
+        for stored in self.store.catalogue():
+            by_skill.setdefault(stored.skill.id, []).append(stored)
+        current = [_current(versions) for versions in by_skill.values()]
+        return [stored for stored in current if statuses is None or stored.status in statuses]
+
+    def history(self, subject: str = "", *, limit: int | None = None) -> list[AuditEntry]:
+        """What happened, link by link of the audit chain."""
+        return self.store.history(subject, limit=limit)
+
+    def stats(self) -> Counts:
+        """How much there is."""
+        return self.store.counts()
+
+    def verify(self) -> list[Damage]:
+        """Check that everything is as it was written; empty means intact."""
+        return list(self.store.verify())
+
+    def backup(self, path: Path) -> None:
+        """Write a verified copy."""
+        self.store.backup(path)
+
+    def prune(self) -> int:
+        """Drop old trajectories' steps as the settings say."""
+        settings = self.config.store
+        return self.store.prune(keep_days=settings.keep_days, cap_bytes=settings.cap_mb * 1024 * 1024, at=self._now())
+
+    @property
+    def paused(self) -> bool:
+        """Whether capturing and recalling are switched off here."""
+        return self.place is not None and self.place.paused_until is not None
+
+    def close(self) -> None:
+        """Release the store."""
+        self.store.close()
+
+    def __enter__(self) -> Loop:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def _excluded(self, trajectory: Trajectory) -> bool:
+        workspace = trajectory.environment.workspace
+        return any(fnmatch(workspace, pattern) for pattern in self.config.store.exclude)
+
+
+def _render(item: Item) -> str:
+    return application.render_item(item.version.content, status=item.status, reliability=item.reliability)
+
+
+def _outcome(value: Outcome | str) -> Outcome:
+    try:
+        return Outcome(value)
+    except ValueError:
+        raise Mistake(f"unknown outcome {value!r}", hint=f"use one of: {', '.join(Outcome)}") from None
+
+
+def _current(versions: Sequence[Stored]) -> Stored:
+    """The newest recallable version, or the newest of all if none is."""
+    recallable = [stored for stored in versions if stored.status in RECALLABLE]
+    return max(recallable or versions, key=lambda stored: stored.sequence)

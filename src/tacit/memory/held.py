@@ -1,0 +1,98 @@
+"""What a volatile store holds, and plain answers about it: collections with snapshots, words → ranking, events → entries.
+
+Keeps no rule of its own; `volatile` is the store around it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from enum import StrEnum
+from typing import TypeVar
+
+from tacit.domain.candidate import Verdict
+from tacit.domain.evidence import Evidence, Use
+from tacit.domain.lifecycle import Status, Transition
+from tacit.domain.ports import AuditEntry, Episode, Store, Stored
+from tacit.domain.skill import Kind, Skill
+from tacit.memory import laws
+from tacit.memory.chain import Event
+from tacit.memory.lexical import distinct, rarity, score
+from tacit.memory.records import pack, unpack
+
+T = TypeVar("T")
+Words = tuple[list[str], ...]
+
+
+@dataclass(slots=True)
+class Held:
+    """Everything held. Values are immutable, so a shallow copy of each collection is a snapshot."""
+
+    skills: dict[str, Skill] = field(default_factory=dict)
+    versions: dict[str, Stored] = field(default_factory=dict)
+    transitions: dict[str, Transition] = field(default_factory=dict)
+    verdicts: dict[str, Verdict] = field(default_factory=dict)
+    uses: dict[str, Use] = field(default_factory=dict)
+    evidence: dict[str, Evidence] = field(default_factory=dict)
+    episodes: dict[str, Episode] = field(default_factory=dict)
+    contents: dict[str, bytes] = field(default_factory=dict)
+    version_words: dict[str, Words] = field(default_factory=dict)
+    episode_words: dict[str, Words] = field(default_factory=dict)
+    chain: list[tuple[Event, str]] = field(default_factory=list)
+    log: list[Callable[[Store], object]] = field(default_factory=list)
+    """What was done, to do it again on another store."""
+
+    def snapshot(self) -> Held:
+        return Held(*(getattr(self, each.name).copy() for each in fields(self)))
+
+
+def reread(value: T) -> T:
+    """The value as it reads back, cut off from whatever the caller still holds of it."""
+    return unpack(pack(value), type(value))
+
+
+def get(known: dict[str, T], identity: str, noun: str) -> T:
+    """Look up an id; raises `NotFound`."""
+    if identity not in known:
+        raise laws.unknown(noun, identity)
+    return known[identity]
+
+
+def wanted(stored: Stored, statuses: Collection[Status] | None, kinds: Collection[Kind] | None) -> bool:
+    """Whether a version passes the filters."""
+    return (statuses is None or stored.status in statuses) and (kinds is None or stored.version.content.kind in kinds)
+
+
+def count_documents(terms: Sequence[str], documents: dict[str, Words]) -> dict[str, int]:
+    """In how many documents each term occurs."""
+    sets = [{term for part in words for term in part} for words in documents.values()]
+    return {term: sum(term in each for each in sets) for term in distinct(terms)}
+
+
+def rank(terms: Sequence[str], documents: dict[str, Words], *, weights: Sequence[float]) -> list[tuple[str, float]]:
+    """Matching documents with their scores, best first, newer first among equals."""
+    frequencies = count_documents(terms, documents)
+    query = {term: rarity(count, len(documents)) for term, count in frequencies.items() if count}
+    scored = [(identity, score(query, words, weights=weights)) for identity, words in documents.items()]
+    newest_first = reversed(scored)
+    return sorted((found for found in newest_first if found[1] > 0), key=lambda found: -found[1])
+
+
+def tally(values: Iterable[StrEnum]) -> dict[str, int]:
+    """How many there are of each value."""
+    return dict(Counter(map(str, values)))
+
+
+def entry(event: Event, found: str) -> AuditEntry:
+    """What callers see of a link."""
+    return AuditEntry(
+        sequence=event.sequence,
+        at=datetime.fromisoformat(event.at),
+        actor=event.actor,
+        action=event.action,
+        subject=event.subject,
+        digest=event.digest,
+        hash=found,
+    )

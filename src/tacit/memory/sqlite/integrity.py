@@ -1,0 +1,168 @@
+"""Looks at everything: file, schema, each row under seal and hash, indexes and the audit chain → a list of damage.
+
+Reports and mends nothing; damage never stops it from looking further.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from tacit.domain.errors import StoreOutage
+from tacit.domain.ports import Damage
+from tacit.memory.chain import GENESIS, Event
+from tacit.memory.lexical import episode_words, version_words
+from tacit.memory.sqlite.audit import Audit, is_gone, record_path
+from tacit.memory.sqlite.connection import Connection
+from tacit.memory.sqlite.outages import Damaged
+from tacit.memory.sqlite.outcomes import Outcomes, owned_path
+from tacit.memory.sqlite.rows import Rows, Values
+from tacit.memory.sqlite.schema import statements
+from tacit.memory.sqlite.skills import Skills, version_path
+from tacit.memory.sqlite.trajectories import Trajectories
+from tacit.memory.sqlite.words import WordIndex
+
+
+class Integrity:
+    """Checks one store through the same parts that read it."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._audit = Audit(connection)
+        self._trajectories = Trajectories(connection, self._audit)
+        self._skills = Skills(connection, self._audit)
+        self._outcomes = Outcomes(connection, self._audit)
+        self._seals: dict[str, str] = {}
+
+    def damages(self) -> list[Damage]:
+        """Everything that is not as it was written, each once."""
+        self._seals = {}
+        found: dict[Damage, None] = {}
+        for step in (self._contents, self._indexes):
+            found.update(dict.fromkeys(_reported(step())))
+        return list(found)
+
+    def _contents(self) -> Iterator[Damage]:
+        with self._connection.reading():
+            for step in (self._file, self._schema, self._rows, self._words, self._blobs, self._chain):
+                yield from _reported(step())
+
+    def _file(self) -> Iterator[Damage]:
+        for (message,) in self._connection.run("PRAGMA integrity_check(100)"):
+            if message != "ok":
+                yield Damage(subject="the file", problem=message)
+        for table, row, parent, _ in self._connection.run("PRAGMA foreign_key_check"):
+            yield Damage(subject=f"{table} {row}", problem=f"refers to a missing row of {parent}")
+
+    def _schema(self) -> Iterator[Damage]:
+        present = {row[0] for row in self._connection.run("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL")}
+        for statement in statements():
+            if statement not in present:
+                yield Damage(subject="the schema", problem=f"lacks: {' '.join(statement.split()[:3])}")
+
+    def _rows(self) -> Iterator[Damage]:
+        skills, outcomes, trajectories = self._skills, self._outcomes, self._trajectories
+        yield from self._table(skills.skills, skills.skills.value, path=lambda row: record_path("skills", row["id"]))
+        yield from self._table(skills.versions, self._check_version, path=version_path)
+        yield from self._table(skills.transitions, skills.transitions.value)
+        yield from self._table(outcomes.verdicts, outcomes.verdicts.value, path=lambda row: owned_path("verdicts", row))
+        yield from self._table(outcomes.uses, outcomes.uses.value, path=lambda row: record_path("uses", row["id"]))
+        yield from self._table(outcomes.evidence, outcomes.evidence.value, path=lambda row: owned_path("evidence", row))
+        yield from self._table(
+            trajectories.rows, self._check_trajectory, path=lambda row: record_path("trajectories", row["id"])
+        )
+
+    def _table(
+        self, rows: Rows, check: Callable[[Values], object], *, path: Callable[[Values], str] | None = None
+    ) -> Iterator[Damage]:
+        for seq in rows.numbers():
+            try:
+                row = rows.at(seq)
+                if path:
+                    self._seals[path(row)] = row["seal"]
+                check(row)
+            except StoreOutage as error:
+                yield _damage(error)
+
+    def _check_version(self, row: Values) -> None:
+        stored = self._skills.stored(row)
+        self._skills.life_of(row)
+        self._check_words(
+            self._skills.index, row["seq"], self._skills.index.texts(version_words(stored.version.content))
+        )
+
+    def _check_trajectory(self, row: Values) -> None:
+        episode = self._trajectories.episode(row)
+        index = self._trajectories.index
+        self._check_words(index, row["seq"], index.texts(episode_words(episode)))
+        if not episode.pruned:
+            self._trajectories.content(row)
+
+    def _check_words(self, index: WordIndex, seq: int, expected: dict[str, str]) -> None:
+        row = index.words.at(seq)
+        if any(row[field] != text for field, text in expected.items()):
+            raise index.words.damage(seq, "are not the words of what they index")
+
+    def _blobs(self) -> Iterator[Damage]:
+        used = {row[0] for row in self._connection.run("SELECT blob FROM trajectories WHERE NOT pruned")}
+        for (name,) in self._connection.run("SELECT hash FROM blobs ORDER BY hash"):
+            if name not in used:
+                yield Damage(subject=f"blobs {name}", problem="belongs to no trajectory")
+
+    def _words(self) -> Iterator[Damage]:
+        pairs: tuple[tuple[WordIndex, Rows], ...] = (
+            (self._skills.index, self._skills.versions),
+            (self._trajectories.index, self._trajectories.rows),
+        )
+        for index, rows in pairs:
+            for seq in sorted(set(index.words.numbers()) - set(rows.numbers())):
+                yield Damage(subject=f"{index.words.table} {seq}", problem="indexes a row that is not there")
+
+    def _indexes(self) -> Iterator[Damage]:
+        for index in (self._skills.index, self._trajectories.index):
+            try:
+                with self._connection.writing():  # SQLite runs this check as a write, though it writes nothing
+                    index.check()
+            except StoreOutage as error:
+                yield _damage(error)
+
+    def _chain(self) -> Iterator[Damage]:
+        latest: dict[str, Event] = {}
+        before: str | None = GENESIS  # None: the link before could not be read, so nothing can be said of the next
+        for place, (seq,) in enumerate(self._connection.run("SELECT seq FROM audit ORDER BY seq"), start=1):
+            try:
+                found = self._audit.at(seq)
+            except StoreOutage as error:
+                yield _damage(error)
+                before = None
+                continue
+            if seq != place or before not in (None, found.previous):
+                yield Damage(subject=f"audit {seq}", problem="does not follow the link before it")
+            before = found.hash
+            latest[found.event.record] = found.event
+        yield from self._compare(latest)
+
+    def _compare(self, latest: dict[str, Event]) -> Iterator[Damage]:
+        for record, event in latest.items():
+            seal = self._seals.get(record)
+            if seal is None and not is_gone(event.action):
+                yield Damage(subject=record, problem="is in the audit chain, but is missing or cannot be read")
+            elif seal is not None and seal != event.digest:
+                yield Damage(subject=record, problem="is not what the audit chain last saw")
+        for record in sorted(self._seals.keys() - latest.keys()):
+            yield Damage(subject=record, problem="is not in the audit chain")
+
+
+def _reported(damages: Iterator[Damage]) -> Iterator[Damage]:
+    """Pass on what a check finds, and what stops it."""
+    try:
+        yield from damages
+    except StoreOutage as error:
+        yield _damage(error)
+
+
+def _damage(error: StoreOutage) -> Damage:
+    if error.retryable:  # locked is not damaged
+        raise error
+    if isinstance(error, Damaged):
+        return Damage(subject=error.subject, problem=error.problem)
+    return Damage(subject="the file", problem=error.message)

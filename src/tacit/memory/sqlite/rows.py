@@ -1,0 +1,142 @@
+"""Sealed rows: values in → a row with its seal; a row out only if the seal still fits.
+
+A seal is a hash over the table's name and every other column with its type, so that no change of a bit, a column, a row's
+number or its table goes unseen. What the columns mean is the callers' business.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Generic, TypeVar
+
+from tacit.memory.records import Unreadable, clean, pack, unpack
+from tacit.memory.sqlite.connection import Connection
+from tacit.memory.sqlite.outages import Damaged, damaged
+
+T = TypeVar("T")
+Values = dict[str, Any]
+"""Column → value, with `seq` and `seal`."""
+
+
+def seal_of(table: str, values: Sequence[Any]) -> str:
+    """Hash typed values so that no two different rows share a text to hash."""
+    parts = [table.encode()]
+    for value in values:
+        if isinstance(value, str):
+            tag, data = b"s", value.encode("utf-8", "surrogatepass")
+        elif isinstance(value, bytes):
+            tag, data = b"b", value
+        else:
+            tag, data = type(value).__name__.encode(), repr(value).encode()
+        parts.append(b"\0%b%d:" % (tag, len(data)))
+        parts.append(data)
+    return hashlib.sha256(b"".join(parts)).hexdigest()
+
+
+class Rows:
+    """The sealed rows of one table. `columns` leaves out `seq` and `seal`, which every table has."""
+
+    def __init__(self, connection: Connection, table: str, columns: Sequence[str]) -> None:
+        self.table = table
+        self._connection = connection
+        self._columns = ("seq", *columns)
+        listed = ", ".join((*self._columns, "seal"))
+        marks = ", ".join("?" * (len(self._columns) + 1))
+        self._insert = f"INSERT INTO {table} ({listed}) VALUES ({marks})"
+        self._select = f"SELECT {listed} FROM {table} WHERE seq = ?"
+        self._label = "id" if "id" in columns else "seq"
+
+    def next_seq(self) -> int:
+        """The number that the next row gets."""
+        return int(self._connection.single(f"SELECT coalesce(max(seq), 0) + 1 FROM {self.table}"))
+
+    def add(self, values: Mapping[str, Any], *, seq: int | None = None) -> Values:
+        """Append a row and return it as it was written."""
+        row = {"seq": self.next_seq() if seq is None else seq, **values}
+        ordered = [self._kept(row[column]) for column in self._columns]
+        seal = seal_of(self.table, ordered)
+        self._connection.run(self._insert, *ordered, seal)
+        return {**dict(zip(self._columns, ordered, strict=True)), "seal": seal}
+
+    def change(self, row: Values, **changes: Any) -> Values:
+        """Write changed columns of a row that was just read, and seal it anew."""
+        new = {**row, **{column: self._kept(value) for column, value in changes.items()}}
+        new["seal"] = seal_of(self.table, [new[column] for column in self._columns])
+        assignments = ", ".join(f"{column} = ?" for column in (*changes, "seal"))
+        values = [new[column] for column in (*changes, "seal")]
+        self._connection.run(f"UPDATE {self.table} SET {assignments} WHERE seq = ?", *values, row["seq"])
+        return new
+
+    def at(self, seq: int) -> Values:
+        """Read one row by its number; raises for one whose seal does not fit, or that is not there."""
+        try:
+            found = self._connection.run(self._select, seq)
+        except Damaged as error:
+            raise self.damage(seq, error.problem) from error
+        if not found:
+            raise self.damage(seq, "is missing")
+        row = dict(zip((*self._columns, "seal"), found[0], strict=True))
+        if row["seq"] != seq or row["seal"] != seal_of(self.table, found[0][:-1]):
+            raise self.damage(row[self._label], "does not fit its seal")
+        return row
+
+    def find(self, identity: str) -> Values | None:
+        """Read one row by its id; `None` if there is none."""
+        seq = self._connection.single(f"SELECT seq FROM {self.table} WHERE id = ?", identity)
+        if seq is None:
+            return None
+        row = self.at(seq)
+        if row["id"] != clean(identity):
+            raise self.damage(identity, "is not where its index says")
+        return row
+
+    def numbers(self, condition: str = "TRUE", *values: Any, order: str = "seq") -> list[int]:
+        """The numbers of the rows that meet a condition."""
+        sql = f"SELECT seq FROM {self.table} WHERE {condition} ORDER BY {order}"
+        return [row[0] for row in self._connection.run(sql, *values)]
+
+    def scan(self) -> Iterator[Values]:
+        """Read every row, oldest first; none is passed over."""
+        return map(self.at, self.numbers())
+
+    def damage(self, label: object, problem: str) -> Damaged:
+        """The error for one of this table's rows."""
+        return damaged(self._connection.path, f"{self.table} {label}", problem)
+
+    @staticmethod
+    def _kept(value: Any) -> Any:
+        if isinstance(value, str):
+            return clean(value)
+        return int(value) if isinstance(value, bool) else value
+
+
+class Records(Rows, Generic[T]):
+    """Sealed rows that each keep one domain value, with columns derived from it to look it up by."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        table: str,
+        *,
+        kind: type[T],
+        derive: Callable[[T], Values],
+        columns: Sequence[str],
+    ) -> None:
+        super().__init__(connection, table, (*columns, "record"))
+        self._kind = kind
+        self._derive = derive
+
+    def columns_of(self, value: T) -> Values:
+        """The value as columns: what it is looked up by, and the record itself."""
+        return {**self._derive(value), "record": pack(value)}
+
+    def value(self, row: Values) -> T:
+        """Read the value in a row; raises unless the derived columns say the same."""
+        try:
+            value = unpack(row["record"], self._kind)
+        except Unreadable as error:
+            raise self.damage(row["id"], str(error)) from error
+        if any(row[column] != expected for column, expected in self._derive(value).items()):
+            raise self.damage(row["id"], "does not fit its record")
+        return value

@@ -1,0 +1,95 @@
+"""Schema 1: the tables, their indexes and the triggers that refuse to rewrite what was only ever appended.
+
+Every table of records keeps the record's canonical JSON, the columns it is looked up by, and a seal over all of them.
+`seq` is the order of arrival. Later schemas are further migrations; this text does not change any more once released.
+"""
+
+from __future__ import annotations
+
+from tacit.memory.sqlite.connection import Connection
+from tacit.memory.sqlite.migrations import Migration
+
+_TABLES = """
+CREATE TABLE audit (
+  seq INTEGER PRIMARY KEY, at TEXT NOT NULL, actor TEXT NOT NULL, action TEXT NOT NULL, subject TEXT NOT NULL,
+  record TEXT NOT NULL, digest TEXT NOT NULL, previous TEXT NOT NULL, hash TEXT NOT NULL UNIQUE) STRICT;
+CREATE INDEX audit_by_subject ON audit (subject);
+CREATE INDEX audit_by_record ON audit (record);
+
+CREATE TABLE blobs (hash TEXT PRIMARY KEY, size INTEGER NOT NULL, data BLOB NOT NULL) STRICT;
+
+CREATE TABLE trajectories (
+  seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, session_id TEXT NOT NULL, outcome TEXT NOT NULL,
+  captured_at TEXT NOT NULL, learned INTEGER NOT NULL, superseded INTEGER NOT NULL, superseded_by TEXT NOT NULL,
+  pruned INTEGER NOT NULL, blob TEXT NOT NULL, record BLOB NOT NULL, seal TEXT NOT NULL) STRICT;
+CREATE INDEX trajectories_by_session ON trajectories (session_id) WHERE session_id <> '';
+
+CREATE TABLE verdicts (
+  seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, version_id TEXT NOT NULL, decision TEXT NOT NULL,
+  record BLOB NOT NULL, seal TEXT NOT NULL) STRICT;
+CREATE INDEX verdicts_by_version ON verdicts (version_id) WHERE version_id <> '';
+
+CREATE TABLE skills (
+  seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, record BLOB NOT NULL, seal TEXT NOT NULL) STRICT;
+
+CREATE TABLE versions (
+  seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, skill_id TEXT NOT NULL REFERENCES skills (id), hash TEXT NOT NULL,
+  kind TEXT NOT NULL, name TEXT NOT NULL, status TEXT NOT NULL, life TEXT NOT NULL, record BLOB NOT NULL,
+  seal TEXT NOT NULL) STRICT;
+CREATE INDEX versions_by_skill ON versions (skill_id);
+CREATE INDEX versions_by_status ON versions (status, kind);
+
+CREATE TABLE transitions (
+  seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, version_id TEXT NOT NULL REFERENCES versions (id),
+  status TEXT NOT NULL, record BLOB NOT NULL, seal TEXT NOT NULL) STRICT;
+CREATE INDEX transitions_by_version ON transitions (version_id);
+
+CREATE TABLE uses (seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, record BLOB NOT NULL, seal TEXT NOT NULL) STRICT;
+
+CREATE TABLE evidence (
+  seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, version_id TEXT NOT NULL REFERENCES versions (id), at TEXT NOT NULL,
+  grade TEXT NOT NULL, record BLOB NOT NULL, seal TEXT NOT NULL) STRICT;
+CREATE INDEX evidence_by_version ON evidence (version_id);
+
+CREATE TABLE version_words (
+  seq INTEGER PRIMARY KEY, name TEXT NOT NULL, description TEXT NOT NULL, body TEXT NOT NULL, extra TEXT NOT NULL,
+  seal TEXT NOT NULL) STRICT;
+CREATE VIRTUAL TABLE version_index USING fts5(
+  name, description, body, extra, content = 'version_words', content_rowid = 'seq', tokenize = "ascii tokenchars '_'");
+CREATE VIRTUAL TABLE version_terms USING fts5vocab('version_index', 'row');
+
+CREATE TABLE episode_words (
+  seq INTEGER PRIMARY KEY, task TEXT NOT NULL, files TEXT NOT NULL, project TEXT NOT NULL, seal TEXT NOT NULL) STRICT;
+CREATE VIRTUAL TABLE episode_index USING fts5(
+  task, files, project, content = 'episode_words', content_rowid = 'seq', tokenize = "ascii tokenchars '_'");
+CREATE VIRTUAL TABLE episode_terms USING fts5vocab('episode_index', 'row');
+"""
+
+_APPENDED = ("audit", "verdicts", "skills", "transitions", "uses", "evidence", "version_words", "episode_words")
+
+
+def _refusal(name: str, event: str, table: str) -> str:
+    return (
+        f"CREATE TRIGGER {name} BEFORE {event} ON {table} "
+        f"BEGIN SELECT RAISE(ABORT, '{table} is only ever appended to'); END"
+    )
+
+
+def statements() -> list[str]:
+    """All statements of schema 1, in order."""
+    found = [text.strip() for text in _TABLES.split(";") if text.strip()]
+    for table in _APPENDED:
+        found.append(_refusal(f"{table}_keeps_rows", "UPDATE", table))
+        found.append(_refusal(f"{table}_loses_no_row", "DELETE", table))
+    found.append(_refusal("versions_keep_content", "UPDATE OF seq, id, skill_id, hash, kind, name, record", "versions"))
+    found.append(_refusal("versions_lose_no_row", "DELETE", "versions"))
+    found.append(_refusal("trajectories_lose_no_row", "DELETE", "trajectories"))
+    return found
+
+
+def _create(connection: Connection) -> None:
+    for statement in statements():
+        connection.run(statement)
+
+
+MIGRATIONS = (Migration(number=1, apply=_create),)

@@ -1,0 +1,203 @@
+"""Skills, their immutable versions and the transitions that make up each version's life.
+
+A version's row carries its present status and `life`, a running hash over its transitions, so that one audit entry per
+change covers both tables. Which transition is wise is not decided here, only which is legal.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Sequence
+
+from tacit.domain.lifecycle import Status, Transition
+from tacit.domain.ports import Hit, Stored
+from tacit.domain.skill import Kind, Skill, SkillVersion
+from tacit.memory import laws
+from tacit.memory.lexical import VERSION_FIELDS, VERSION_WEIGHTS, version_words
+from tacit.memory.records import clean, unpack
+from tacit.memory.sqlite.audit import Audit, Note, record_path
+from tacit.memory.sqlite.connection import Connection
+from tacit.memory.sqlite.rows import Records, Values
+from tacit.memory.sqlite.words import WordIndex
+
+SKILLS, VERSIONS, TRANSITIONS = "skills", "versions", "transitions"
+_VERSION_COLUMNS = ("id", "skill_id", "hash", "kind", "name", "status", "life")
+
+
+class Skills:
+    """The tables `skills`, `versions` and `transitions`, and the index over versions."""
+
+    def __init__(self, connection: Connection, audit: Audit) -> None:
+        self._connection = connection
+        self._audit = audit
+        self.skills = Records(connection, SKILLS, kind=Skill, derive=_of_skill, columns=("id", "kind"))
+        self.versions = Records(connection, VERSIONS, kind=SkillVersion, derive=_of_version, columns=_VERSION_COLUMNS)
+        self.transitions = Records(
+            connection, TRANSITIONS, kind=Transition, derive=_of_transition, columns=("id", "version_id", "status")
+        )
+        self.index = WordIndex(connection, "version", fields=VERSION_FIELDS, weights=VERSION_WEIGHTS)
+
+    def add(self, skill: Skill, version: SkillVersion, birth: Transition) -> bool:
+        """Keep a version, and its skill if new; False if the version is known."""
+        laws.check_birth(skill, version, birth)
+        if self.versions.find(version.id):
+            return False
+        self._found(skill, birth)
+        columns = self.versions.columns_of(version)
+        step = self._step(birth)
+        life = next_life("", step["record"])
+        row = self.versions.add({**columns, "status": str(birth.after), "life": life})
+        self.transitions.add(step)
+        self.index.add(row["seq"], version_words(unpack(row["record"], SkillVersion).content))
+        note = Note(
+            action=f"version {birth.after}", subject=version.id, record=version_path(row), actor=birth.by, at=birth.at
+        )
+        self._audit.append(note, digest=row["seal"])
+        return True
+
+    def change(self, transition: Transition) -> None:
+        """Append a transition and move the version's status with it."""
+        row = self._version_row(transition.version_id)
+        stored = self.stored(row)
+        laws.check_step(transition, status=stored.status, content_hash=stored.version.hash)
+        step = self.transitions.add(self._step(transition))
+        life = next_life(row["life"], step["record"])
+        changed = self.versions.change(row, status=str(transition.after), life=life)
+        note = Note(
+            action=f"transition {transition.after}",
+            subject=row["id"],
+            record=version_path(changed),
+            actor=transition.by,
+            at=transition.at,
+        )
+        self._audit.append(note, digest=changed["seal"])
+
+    def version(self, version_id: str) -> Stored:
+        """Fetch one version."""
+        return self.stored(self._version_row(version_id))
+
+    def of_skill(self, skill_id: str) -> list[Stored]:
+        """All versions of a skill, oldest first."""
+        self._skill(skill_id)
+        rows = [self.versions.at(seq) for seq in self.versions.numbers("skill_id = ?", skill_id)]
+        self._audit.check_complete(VERSIONS, skill_id, found={version_path(row) for row in rows})
+        return [self.stored(row) for row in rows]
+
+    def life(self, version_id: str) -> list[Transition]:
+        """The transitions of a version, oldest first."""
+        return self.life_of(self._version_row(version_id))
+
+    def life_of(self, row: Values) -> list[Transition]:
+        """The transitions of a version's row; raises unless they are exactly those that the row has seen."""
+        life, found = "", []
+        for seq in self.transitions.numbers("version_id = ?", row["id"]):
+            step = self.transitions.at(seq)
+            life = next_life(life, step["record"])
+            found.append(self.transitions.value(step))
+        if life != row["life"] or not found or found[-1].after != row["status"]:
+            raise self.versions.damage(row["id"], "does not fit its transitions")
+        return found
+
+    def catalogue(
+        self, *, statuses: Collection[Status] | None, kinds: Collection[Kind] | None, name: str
+    ) -> list[Stored]:
+        """All versions in these statuses and kinds, by name and then arrival."""
+        self.check_filters()
+        condition, values = _filters(statuses, kinds)
+        rows = map(self.versions.at, self.versions.numbers(condition, *values, order="name, seq"))
+        return [self.stored(row) for row in rows if not name or row["name"] == clean(name)]
+
+    def search(
+        self, terms: Sequence[str], *, statuses: Collection[Status], kinds: Collection[Kind] | None, limit: int
+    ) -> list[Hit]:
+        """Find versions by words, best first."""
+        self.check_filters()
+        condition, values = _filters(statuses, kinds)
+        inside = f"seq IN (SELECT seq FROM versions WHERE {condition})"
+        found = self.index.search(terms, limit=limit, condition=inside, values=values)
+        return [Hit(stored=self.stored(self.versions.at(seq)), lexical=lexical) for seq, lexical in found]
+
+    def stored(self, row: Values) -> Stored:
+        """Read the version in a row, under the hash of its content."""
+        version = self.versions.value(row)
+        if version.hash != version.content.hash() or version.id != version.content_id():
+            raise self.versions.damage(row["id"], "does not hold the content that its id and hash name")
+        skill = self._skill(version.skill_id)
+        return Stored(skill=skill, version=version, status=Status(row["status"]), sequence=row["seq"])
+
+    def check_filters(self) -> None:
+        """Raise if a row has a status or kind that does not exist: a filter would pass it over in silence."""
+        marks = ", ".join("?" * len(Status)), ", ".join("?" * len(Kind))
+        condition = f"status NOT IN ({marks[0]}) OR kind NOT IN ({marks[1]})"
+        known = [*map(str, Status), *map(str, Kind)]
+        for (seq,) in self._connection.run(f"SELECT seq FROM versions WHERE {condition} LIMIT 1", *known):
+            self.versions.at(seq)
+            raise self.versions.damage(seq, "has no known status or kind")
+
+    def _found(self, skill: Skill, birth: Transition) -> None:
+        known = self.skills.find(skill.id)
+        if known is None:
+            row = self.skills.add(self.skills.columns_of(skill))
+            path = record_path(SKILLS, skill.id)
+            note = Note(action="skill", subject=skill.id, record=path, actor=birth.by, at=birth.at)
+            self._audit.append(note, digest=row["seal"])
+        elif self.skills.value(known).kind is not skill.kind:
+            raise laws.same_id("skill", skill.id)
+
+    def _step(self, transition: Transition) -> Values:
+        if self.transitions.find(transition.id):
+            raise laws.same_id("transition", transition.id)
+        return self.transitions.columns_of(transition)
+
+    def _skill(self, skill_id: str) -> Skill:
+        row = self.skills.find(skill_id)
+        if row is None:
+            raise self._audit.absent(SKILLS, skill_id, noun="skill")
+        return self.skills.value(row)
+
+    def _version_row(self, version_id: str) -> Values:
+        row = self.versions.find(version_id)
+        if row is None:
+            raise self._audit.absent(VERSIONS, version_id, noun="version")
+        return row
+
+
+def version_path(row: Values) -> str:
+    """The chain's name for a version's row."""
+    return record_path(VERSIONS, row["skill_id"], row["id"])
+
+
+def next_life(life: str, record: bytes) -> str:
+    """Extend the running hash of a version's transitions by one."""
+    return hashlib.sha256(life.encode() + record).hexdigest()
+
+
+def _of_skill(skill: Skill) -> Values:
+    return {"id": clean(skill.id), "kind": str(skill.kind)}
+
+
+def _of_version(version: SkillVersion) -> Values:
+    return {
+        "id": clean(version.id),
+        "skill_id": clean(version.skill_id),
+        "hash": clean(version.hash),
+        "kind": str(version.content.kind),
+        "name": clean(version.content.name),
+    }
+
+
+def _of_transition(transition: Transition) -> Values:
+    return {
+        "id": clean(transition.id),
+        "version_id": clean(transition.version_id),
+        "status": str(transition.after),
+    }
+
+
+def _filters(statuses: Collection[Status] | None, kinds: Collection[Kind] | None) -> tuple[str, list[str]]:
+    conditions, values = ["TRUE"], list[str]()
+    for column, wanted in (("status", statuses), ("kind", kinds)):
+        if wanted is not None:
+            conditions.append(f"{column} IN ({', '.join('?' * len(wanted))})")
+            values.extend(str(value) for value in wanted)
+    return " AND ".join(conditions), values

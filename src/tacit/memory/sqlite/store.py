@@ -1,0 +1,219 @@
+"""The `Store` on one SQLite file: each method opens its transaction and hands over to the part that knows the table.
+
+Nothing is decided here; see `skills`, `trajectories`, `outcomes`, `audit` and `integrity`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from datetime import datetime
+from pathlib import Path
+
+from tacit.domain.candidate import Verdict
+from tacit.domain.errors import Mistake, NotFound
+from tacit.domain.evidence import Assessment, Evidence, Outcome, Use
+from tacit.domain.lifecycle import Status, Transition
+from tacit.domain.ports import AuditEntry, Counts, Damage, Episode, Hit, Stored
+from tacit.domain.skill import Kind, Skill, SkillVersion
+from tacit.domain.trajectory import Trajectory
+from tacit.memory.sqlite.audit import Audit
+from tacit.memory.sqlite.connection import MEMORY, PATIENCE_S, Connection
+from tacit.memory.sqlite.copies import copy_store
+from tacit.memory.sqlite.integrity import Integrity
+from tacit.memory.sqlite.migrations import Migration, migrate
+from tacit.memory.sqlite.outages import damaged
+from tacit.memory.sqlite.outcomes import Outcomes
+from tacit.memory.sqlite.schema import MIGRATIONS
+from tacit.memory.sqlite.skills import Skills
+from tacit.memory.sqlite.survey import count_all, ids_with_prefix
+from tacit.memory.sqlite.trajectories import Trajectories
+
+
+class SqliteStore:
+    """Keeps everything in one file. `patience_s` bounds the wait for other writers."""
+
+    def __init__(
+        self, path: str | Path, *, patience_s: float = PATIENCE_S, migrations: Sequence[Migration] = MIGRATIONS
+    ) -> None:
+        self._connection = Connection(str(path), patience_s=patience_s)
+        try:
+            migrate(self._connection, migrations)
+        except BaseException:
+            self._connection.close()
+            raise
+        self._audit = Audit(self._connection)
+        self._trajectories = Trajectories(self._connection, self._audit)
+        self._skills = Skills(self._connection, self._audit)
+        self._outcomes = Outcomes(self._connection, self._audit)
+
+    @property
+    def path(self) -> str:
+        """The file."""
+        return self._connection.path
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """Make several writes one: all or none."""
+        return self._connection.writing()
+
+    def add_trajectory(self, trajectory: Trajectory, assessment: Assessment, *, at: datetime) -> bool:
+        """Keep a trajectory; False if its content is already known."""
+        with self._connection.writing():
+            return self._trajectories.add(trajectory, assessment, at=at)
+
+    def trajectory(self, trajectory_id: str) -> Trajectory:
+        """Fetch one whole trajectory."""
+        with self._connection.reading():
+            return self._trajectories.whole(trajectory_id)
+
+    def episodes(
+        self, *, unlearned: bool = False, outcome: Outcome | None = None, limit: int | None = None
+    ) -> list[Episode]:
+        """List past trajectories in brief, oldest first."""
+        with self._connection.reading():
+            return self._trajectories.episodes(unlearned=unlearned, outcome=outcome, limit=limit)
+
+    def episode(self, trajectory_id: str) -> Episode:
+        """Fetch one past trajectory in brief."""
+        with self._connection.reading():
+            return self._trajectories.brief(trajectory_id)
+
+    def search_episodes(self, terms: Sequence[str], *, limit: int = 10) -> list[Episode]:
+        """Find past trajectories by words of task and files, best first."""
+        with self._connection.reading():
+            return self._trajectories.search(terms, limit=limit)
+
+    def mark_learned(self, trajectory_id: str, *, at: datetime) -> None:
+        """Note that a trajectory has been distilled."""
+        with self._connection.writing():
+            self._trajectories.mark_learned(trajectory_id, at=at)
+
+    def add_verdict(self, verdict: Verdict) -> None:
+        """Keep the gate's answer."""
+        with self._connection.writing():
+            self._outcomes.add_verdict(verdict)
+
+    def verdicts(self, *, trajectory_id: str = "", version_id: str = "", limit: int | None = None) -> list[Verdict]:
+        """The gate's answers, newest first."""
+        with self._connection.reading():
+            return self._outcomes.list_verdicts(trajectory_id=trajectory_id, version_id=version_id, limit=limit)
+
+    def add_version(self, skill: Skill, version: SkillVersion, transition: Transition) -> bool:
+        """Keep a version with its birth transition; False if it is known."""
+        with self._connection.writing():
+            return self._skills.add(skill, version, transition)
+
+    def add_transition(self, transition: Transition) -> None:
+        """Change a status."""
+        with self._connection.writing():
+            self._skills.change(transition)
+
+    def version(self, version_id: str) -> Stored:
+        """Fetch one version."""
+        with self._connection.reading():
+            return self._skills.version(version_id)
+
+    def versions(self, skill_id: str) -> list[Stored]:
+        """All versions of a skill, oldest first."""
+        with self._connection.reading():
+            return self._skills.of_skill(skill_id)
+
+    def transitions(self, version_id: str) -> list[Transition]:
+        """The life of a version, oldest first."""
+        with self._connection.reading():
+            return self._skills.life(version_id)
+
+    def catalogue(
+        self, *, statuses: Collection[Status] | None = None, kinds: Collection[Kind] | None = None, name: str = ""
+    ) -> list[Stored]:
+        """All versions in these statuses, by name and then arrival."""
+        with self._connection.reading():
+            return self._skills.catalogue(statuses=statuses, kinds=kinds, name=name)
+
+    def search(
+        self,
+        terms: Sequence[str],
+        *,
+        statuses: Collection[Status],
+        kinds: Collection[Kind] | None = None,
+        limit: int = 50,
+    ) -> list[Hit]:
+        """Find versions by words, best first."""
+        with self._connection.reading():
+            return self._skills.search(terms, statuses=statuses, kinds=kinds, limit=limit)
+
+    def document_frequency(self, terms: Sequence[str]) -> tuple[dict[str, int], int]:
+        """In how many versions each term occurs, and how many versions there are."""
+        with self._connection.reading():
+            return self._skills.index.frequencies(terms)
+
+    def resolve(self, prefix: str) -> list[str]:
+        """Ids that begin with `prefix`, at most ten."""
+        with self._connection.reading():
+            return ids_with_prefix(self._connection, prefix)
+
+    def add_use(self, use: Use) -> None:
+        """Keep what was shown."""
+        with self._connection.writing():
+            self._outcomes.add_use(use)
+
+    def use(self, use_id: str) -> Use:
+        """Fetch one use."""
+        with self._connection.reading():
+            return self._outcomes.use(use_id)
+
+    def add_evidence(self, evidence: Evidence) -> bool:
+        """Keep a result; False if this very one is known."""
+        with self._connection.writing():
+            return self._outcomes.add_evidence(evidence)
+
+    def evidence(self, version_ids: Iterable[str]) -> dict[str, list[Evidence]]:
+        """Results by version, oldest first."""
+        with self._connection.reading():
+            return self._outcomes.by_version(version_ids)
+
+    def history(self, subject: str = "", *, limit: int | None = None) -> list[AuditEntry]:
+        """The newest links of the audit chain, oldest first; of one subject (a skill with its versions) if given."""
+        with self._connection.reading():
+            return self._audit.entries(self._with_versions(subject) if subject else None, limit=limit)
+
+    def counts(self) -> Counts:
+        """How much there is."""
+        with self._connection.reading():
+            return count_all(self._connection)
+
+    def verify(self) -> Iterator[Damage]:
+        """Check every row, the audit chain and the indexes."""
+        yield from Integrity(self._connection).damages()
+
+    def prune(self, *, keep_days: int | None, cap_bytes: int | None, at: datetime) -> int:
+        """Drop the steps of old trajectories beyond retention or cap; returns how many."""
+        with self._connection.writing():
+            return self._trajectories.prune(keep_days=keep_days, cap_bytes=cap_bytes, at=at)
+
+    def backup(self, path: Path) -> None:
+        """Write a consistent, verified copy while others go on."""
+        if self._connection.in_transaction:
+            raise Mistake("a backup cannot be taken inside a transaction", hint="finish the transaction first")
+        source = self._connection.raw if self.path == MEMORY else self.path
+        copy_store(source, Path(path), check=_check_copy)
+
+    def close(self) -> None:
+        """Release the file."""
+        self._connection.close()
+
+    def _with_versions(self, subject: str) -> frozenset[str]:
+        try:
+            versions = self._skills.of_skill(subject)
+        except NotFound:
+            return frozenset({subject})
+        return frozenset({subject, *(stored.version.id for stored in versions)})
+
+
+def _check_copy(path: Path) -> None:
+    connection = Connection(str(path))
+    try:
+        for damage in Integrity(connection).damages():
+            raise damaged(str(path), damage.subject, damage.problem)
+    finally:
+        connection.close()

@@ -1,0 +1,90 @@
+"""Full-text indexes: terms in → numbers of matching rows and their scores out.
+
+Terms are made by `tacit.text.words`; a term outside plain ASCII is written as its bytes in hex, so that the index splits
+exactly where we do, whatever the script. Candidates come from the index, scores from the one measure of `lexical`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tacit.memory.lexical import distinct, rarity, score
+from tacit.memory.sqlite.connection import Connection
+from tacit.memory.sqlite.rows import Rows
+
+_SPARE = 50  # candidates beyond the limit, since the index ranks a little differently from `lexical`
+
+
+class WordIndex:
+    """One full-text index (`version` or `episode`) over the sealed words of one table's rows."""
+
+    def __init__(self, connection: Connection, name: str, *, fields: Sequence[str], weights: Sequence[float]) -> None:
+        self.words = Rows(connection, f"{name}_words", fields)
+        self._connection = connection
+        self._fields = tuple(fields)
+        self._weights = tuple(weights)
+        self._index = f"{name}_index"
+        self._terms = f"{name}_terms"
+
+    def add(self, seq: int, words: Sequence[Sequence[str]]) -> None:
+        """Index the words of a new row."""
+        texts = self.texts(words)
+        self.words.add(texts, seq=seq)
+        listed = ", ".join(self._fields)
+        marks = ", ".join("?" * len(self._fields))
+        values = [texts[field] for field in self._fields]
+        self._connection.run(f"INSERT INTO {self._index} (rowid, {listed}) VALUES (?, {marks})", seq, *values)
+
+    def texts(self, words: Sequence[Sequence[str]]) -> dict[str, str]:
+        """The words by field, as they are stored."""
+        return {field: " ".join(map(_stored_form, found)) for field, found in zip(self._fields, words, strict=True)}
+
+    def frequencies(self, terms: Sequence[str]) -> tuple[dict[str, int], int]:
+        """In how many rows each term occurs, and how many rows there are."""
+        found = {
+            term: self._connection.single(f"SELECT doc FROM {self._terms} WHERE term = ?", _stored_form(term)) or 0
+            for term in distinct(terms)
+        }
+        return found, int(self._connection.single(f"SELECT count(*) FROM {self.words.table}"))
+
+    def search(
+        self, terms: Sequence[str], *, limit: int, condition: str = "TRUE", values: Sequence[str] = ()
+    ) -> list[tuple[int, float]]:
+        """Numbers and scores of matching rows, best first, newer first among equals.
+
+        `condition` may speak of the row's number as ``seq``.
+        """
+        frequencies, total = self.frequencies(terms)
+        present = {_stored_form(term): rarity(count, total) for term, count in frequencies.items() if count}
+        if not present or limit <= 0:
+            return []
+        candidates = self._candidates(present, limit=limit + _SPARE, condition=condition, values=values)
+        scored = [(seq, self._score(seq, present)) for seq in candidates]
+        return sorted(scored, key=lambda found: (-found[1], -found[0]))[:limit]
+
+    def check(self) -> None:
+        """Let the index compare itself with the words; raises `Damaged` if they differ."""
+        self._connection.run(f"INSERT INTO {self._index} ({self._index}, rank) VALUES ('integrity-check', 1)")
+
+    def _candidates(
+        self, present: Mapping[str, float], *, limit: int, condition: str, values: Sequence[str]
+    ) -> list[int]:
+        match = " OR ".join(f'"{term}"' for term in present)
+        weights = ", ".join(map(str, self._weights))
+        rows = self._connection.run(
+            f"SELECT rowid AS seq FROM {self._index} WHERE {self._index} MATCH ? AND ({condition}) "
+            f"ORDER BY bm25({self._index}, {weights}), rowid DESC LIMIT {limit}",
+            match,
+            *values,
+        )
+        return [row[0] for row in rows]
+
+    def _score(self, seq: int, query: Mapping[str, float]) -> float:
+        row = self.words.at(seq)
+        return score(query, [row[field].split() for field in self._fields], weights=self._weights)
+
+
+def _stored_form(term: str) -> str:
+    if term.isascii() and term.isalnum():
+        return term
+    return "_" + term.encode("utf-8", "surrogatepass").hex()

@@ -1,0 +1,32 @@
+"""Opening a memory: a place, a path or nothing at all → a `Loop` ready for use."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tacit.config.place import Place, find_place
+from tacit.config.settings import Config, load_config
+from tacit.config.surroundings import Surroundings
+from tacit.domain.scope import Level, Scope
+from tacit.loop import Loop
+from tacit.memory import open_store
+
+
+def open(store: str | Path = "", *, config: Config | None = None) -> Loop:  # noqa: A001 - tacit.open() is the public name
+    """Open the nearest store (`.tacit/tacit.db` of this project), or the one at the given path.
+
+    The store is created if there is none. Use it as a context manager, or call `close()`.
+    """
+    surroundings = Surroundings.read()
+    place = find_place(surroundings, store=str(store))
+    if config is None:
+        folders = (Path.cwd(), place.project, surroundings.home)
+        config, _ = load_config(folders, file=surroundings.config_file)
+    return open_at(place, config=config)
+
+
+def open_at(place: Place, *, config: Config) -> Loop:
+    """Open the store of a place."""
+    place.prepare()
+    scope = Scope(Level.PROJECT, place.project_name)
+    return Loop(open_store(place.database), config=config, scope=scope, place=place)

@@ -1,0 +1,74 @@
+"""Who may do what: one table of verbs, and the test for "a person is typing".
+
+An agent may recall, apply, record, capture, learn and propose. Reviewing, retiring, rolling back and making tokens belong
+to a person: at a terminal that no agent has marked as its own, or with a person's token. The honest limit: an agent that
+has the same user's shell and hides its marks can imitate a person.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+
+from tacit.config.surroundings import Surroundings
+from tacit.domain.errors import NotPermitted, StoreOutage
+
+PERSON_ONLY = frozenset({"review", "retire", "rollback", "restore", "edit", "purge", "promote", "token"})
+TOKEN_FILE = "token.sha256"  # noqa: S105 - the name of a file
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """Who is on the other side of a surface, as far as it shows."""
+
+    surroundings: Surroundings
+    at_terminal: bool
+
+    @property
+    def is_person(self) -> bool:
+        """Whether a person is typing, or vouches by token."""
+        return self.has_token or (self.at_terminal and not self.surroundings.agent_markers)
+
+    @property
+    def has_token(self) -> bool:
+        """Whether the person's token was given."""
+        return bool(self.surroundings.token) and _matches(self.surroundings.token, self.surroundings.home)
+
+    def require_person(self, verb: str) -> None:
+        """Raise unless a person may be assumed for this verb."""
+        if verb not in PERSON_ONLY or self.is_person:
+            return
+        if self.surroundings.agent_markers:
+            why = f"this shell belongs to an agent ({self.surroundings.agent_markers[0]} is set)"
+        else:
+            why = "there is no terminal"
+        if self.surroundings.token:
+            why += ", and TACIT_TOKEN does not match"
+        raise NotPermitted(
+            f"`{verb}` is for a person, and {why}",
+            hint="run it in a terminal of your own, or set TACIT_TOKEN to the token that `tacit config token` gave you",
+        )
+
+
+def new_token(home: Path) -> str:
+    """Make a person's token, keep only its hash, and return it once."""
+    token = "tacit_" + secrets.token_hex(32)
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        file = home / TOKEN_FILE
+        file.touch(mode=0o600)
+        file.write_text(hashlib.sha256(token.encode()).hexdigest() + "\n", encoding="ascii")
+    except OSError as error:
+        raise StoreOutage(f"cannot write {home / TOKEN_FILE}: {error.strerror}", hint="check TACIT_HOME") from error
+    return token
+
+
+def _matches(token: str, home: Path) -> bool:
+    try:
+        known = (home / TOKEN_FILE).read_text(encoding="ascii", errors="replace").strip()
+    except OSError:
+        return False
+    return hmac.compare_digest(hashlib.sha256(token.encode("utf-8", "replace")).hexdigest(), known)

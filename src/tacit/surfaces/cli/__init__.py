@@ -1,0 +1,118 @@
+"""The command line: `tacit VERB`. Builds the group, and turns every error into a message, a next step and an exit code."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import traceback
+from importlib import import_module
+from pathlib import Path
+
+import click
+
+from tacit.config.surroundings import Surroundings
+from tacit.domain.errors import InvalidSkill, TacitError
+from tacit.surfaces.cli.session import Session, clean
+
+_COMMANDS = {
+    "learn": "learning",
+    "recall": "learning",
+    "record": "outcomes",
+    "feedback": "outcomes",
+    "review": "reviewing",
+    "skills": "skills",
+    "history": "upkeep",
+    "stats": "upkeep",
+    "verify": "upkeep",
+    "backup": "upkeep",
+    "pause": "upkeep",
+    "config": "settings",
+    "demo": "demo",
+}
+"""Command → the module that holds it, imported only when it is called."""
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they are needed, so that a quick command stays quick."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names of the commands, in the order of the loop."""
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return one command."""
+        module = _COMMANDS.get(cmd_name)
+        if module is None:
+            return None
+        command: click.Command = getattr(import_module(f"tacit.surfaces.cli.{module}"), cmd_name)
+        return command
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--store", default="", metavar="PATH", help="Use this store instead of the project's .tacit/tacit.db.")
+@click.version_option(package_name="tacit", message="tacit %(version)s")
+@click.pass_context
+def cli(context: click.Context, store: str) -> None:
+    """Turn what AI agents do into skills that are measured, reviewed and handed back.
+
+    Start with `tacit demo`, or with `tacit learn TRANSCRIPT…` and then `tacit review`.
+    """
+    if context.obj is None:
+        context.obj = Session(surroundings=Surroundings.read())
+    context.obj.store = store
+
+
+def main() -> None:
+    """Run the command line and exit with the code of the error tree: 0 done, 2 mistake, 3 refused, 4 outage, 1 bug."""
+    session = Session(surroundings=Surroundings.read())
+    try:
+        sys.exit(cli.main(obj=session, standalone_mode=False) or 0)
+    except TacitError as error:
+        _report(session, error)
+        sys.exit(error.exit_code)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("stopped; what was acknowledged is kept", err=True)
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader has gone; there is nobody to tell
+        sys.exit(141)
+    except Exception:  # the top of the surface: a bug is logged with its traceback and told plainly
+        log = _log_bug(session.surroundings.home)
+        click.echo(f"error: a bug in Tacit; nothing half-done was kept. Details: {log}", err=True)
+        sys.exit(1)
+    finally:
+        session.close()
+
+
+def _report(session: Session, error: TacitError) -> None:
+    problems = list(error.problems) if isinstance(error, InvalidSkill) else []
+    if session.as_json:
+        told = {"kind": type(error).__name__, "message": error.message, "hint": error.hint, "retryable": error.retryable}
+        click.echo(json.dumps({"error": told | ({"problems": problems} if problems else {})}, ensure_ascii=False))
+        return
+    click.secho("error: ", fg="red", bold=True, nl=False, err=True)
+    click.echo(clean(error.message), err=True)
+    for problem in problems:
+        click.echo(f"  - {clean(problem)}", err=True)
+    if error.hint:
+        click.secho("next:  ", fg="cyan", nl=False, err=True)
+        click.echo(clean(error.hint), err=True)
+
+
+def _log_bug(home: Path) -> str:
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        log = home / "tacit.log"
+        handler = logging.FileHandler(log, encoding="utf-8")
+        handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+        logger = logging.getLogger("tacit")
+        logger.addHandler(handler)
+        logger.error(traceback.format_exc())
+    except OSError:
+        traceback.print_exc()
+        return "above"
+    return str(log)

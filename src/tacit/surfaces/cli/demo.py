@@ -1,0 +1,125 @@
+"""`tacit demo`: the whole loop on transcripts that a real client wrote, in a store of its own.
+
+Learns, shows a skill, approves it, recalls it for a new task, keeps silent on an unrelated one, records a verified
+outcome, and shows how reliability and history changed. Touches nothing of the user's.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.markup import escape
+from rich.panel import Panel
+
+from tacit import application, experience
+from tacit.config.settings import Config
+from tacit.domain.ports import Stored
+from tacit.domain.scope import Level, Scope
+from tacit.domain.selection import Selection
+from tacit.domain.skill import Kind
+from tacit.loop import Captured, Learned, Loop
+from tacit.memory import open_store
+from tacit.outcome import Command
+from tacit.surfaces.cli.session import Session, clean, command_options
+from tacit.surfaces.cli.show import show_learned, show_selection, told_reliability
+
+NEW_TASK = "Add a migration that adds column `paid_at` to `payments`"
+UNRELATED_TASK = "Translate the landing page into French"
+PROJECT = "invoice-app"
+
+
+@click.command()
+@click.option("--keep", type=click.Path(file_okay=False, path_type=Path), help="Keep the demo's store in this folder.")
+@command_options
+def demo(session: Session, *, keep: Path | None) -> None:
+    """Show the whole loop in under a minute, offline, on recorded Claude Code transcripts."""
+    with tempfile.TemporaryDirectory(prefix="tacit-demo-") as temporary:
+        folder = keep or Path(temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        console = Console(quiet=True) if session.as_json else session.console
+        with Loop(open_store(str(folder / "tacit.db")), config=Config(), scope=Scope(Level.PROJECT, PROJECT)) as loop:
+            document = _play(console, loop)
+    session.answer(document, lambda: None)
+
+
+def _play(console: Console, loop: Loop) -> dict[str, Any]:
+    _chapter(console, 1, "Learn", "Seven Claude Code sessions in a small project, as the client wrote them to disk.")
+    captured, learned = _learn(loop)
+    show_learned(console, captured, learned)
+
+    _chapter(console, 2, "Look", "One of the skills, as a person reviews it and as Agent Skills clients read it.")
+    candidate = _procedure(loop)
+    console.print(Panel(escape(clean(application.render(candidate.version.content))), title=candidate.version.name))
+
+    _chapter(console, 3, "Approve", "Nothing is handed to an agent before a person approves the exact content.")
+    before = loop.recall(NEW_TASK, surface="demo")
+    console.print(f"Recall before approval: {escape(before.reason)}.")
+    for stored in loop.waiting():
+        move = loop.review(stored.version.id, "approve", by="demo", content_hash=stored.version.hash)
+        console.print(f"{escape(stored.version.name)}: {move.before} → [cyan]{move.after}[/cyan]")
+
+    _chapter(console, 4, "Recall", f"A new task: “{NEW_TASK}”")
+    selection = loop.recall(NEW_TASK, k=2, surface="demo")
+    show_selection(console, selection)
+    console.print(f"\nAnd an unrelated one: “{UNRELATED_TASK}”")
+    silent = loop.recall(UNRELATED_TASK, surface="demo")
+    show_selection(console, silent)
+
+    _chapter(console, 5, "Prove", "The agent followed it; Tacit runs the check itself and keeps what it shows.")
+    reliabilities = _prove(console, loop, selection)
+
+    _chapter(console, 6, "Remember", "Every change is a link in a chain of hashes.")
+    top = selection.items[0]
+    for entry in loop.history(top.version.skill_id):
+        console.print(f"[dim]{entry.sequence:4d}[/dim]  {entry.action}  [dim]{entry.hash[7:19]}[/dim]")
+    damage = loop.verify()
+    console.print("[green]The store is intact.[/green]" if not damage else f"[red]{damage[0].problem}[/red]")
+    console.print("\nYour turn: [bold]tacit learn ~/.claude/projects/…[/bold], then [bold]tacit review[/bold].")
+    return {
+        "trajectories": len(captured.added),
+        "held": [verdict.name for verdict in learned.held],
+        "recalled": [item.name for item in selection.items],
+        "abstained_on_unrelated": silent.abstained,
+        "reliability": reliabilities,
+        "intact": not damage,
+    }
+
+
+def _learn(loop: Loop) -> tuple[Captured, Learned]:
+    with resources.as_file(resources.files("tacit") / "demo" / "transcripts") as folder:
+        captured = loop.capture(experience.read(folder))
+    return captured, loop.learn()
+
+
+def _procedure(loop: Loop) -> Stored:
+    """The procedure that most sessions confirm: the one to show."""
+    procedures = [stored for stored in loop.waiting() if stored.version.content.kind is Kind.PROCEDURE]
+    return max(procedures, key=lambda stored: (len(stored.version.provenance.trajectory_ids), stored.sequence))
+
+
+def _prove(console: Console, loop: Loop, selection: Selection) -> list[dict[str, Any]]:
+    top = selection.items[0]
+    told = [loop.reliability(top.version_id)]
+    console.print(f"Reliability of {escape(top.name)} before: {told_reliability(told[-1])}")
+    check = Command(f'"{sys.executable}" -c "assert 1 + 1 == 2"')
+    loop.record(selection.use_id, verifier=check, followed=[top.version_id], by="demo")
+    told.append(loop.reliability(top.version_id))
+    console.print(f"After one machine-verified success: [green]{told_reliability(told[-1])}[/green]")
+    again = loop.recall(NEW_TASK, surface="demo")
+    for _ in range(3):
+        loop.record(again.use_id, outcome="success", by="an agent praising itself")
+    told.append(loop.reliability(top.version_id))
+    console.print(f"After three self-reports of success: {told_reliability(told[-1])} - praise moves nothing.")
+    return [{"low": known.low, "high": known.high, "trials": known.trials} for known in told]
+
+
+def _chapter(console: Console, number: int, title: str, text: str) -> None:
+    console.print()
+    console.rule(f"[bold]{number}. {title}[/bold]", align="left")
+    console.print(f"[dim]{escape(text)}[/dim]")

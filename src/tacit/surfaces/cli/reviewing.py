@@ -1,0 +1,106 @@
+"""`tacit review`: a person decides on what was learned, bound to the exact content."""
+
+from __future__ import annotations
+
+import click
+from rich.markup import escape
+
+from tacit import application
+from tacit.domain.errors import Mistake
+from tacit.domain.ports import Stored
+from tacit.gate import Review
+from tacit.surfaces.cli.session import Session, clean, command_options
+from tacit.surfaces.cli.show import show_candidate, show_waiting
+from tacit.surfaces.cli.skills import edit_version
+
+
+@click.command()
+@click.argument("reference", required=False, metavar="[ID]")
+@click.option("--approve", "decision", flag_value=Review.APPROVE.value, help="Let it be recalled, on trial.")
+@click.option("--reject", "decision", flag_value=Review.REJECT.value, help="Turn it down.")
+@click.option("--retire", "decision", flag_value=Review.RETIRE.value, help="Take it out of use; it can be restored.")
+@click.option("--restore", "decision", flag_value=Review.RESTORE.value, help="Bring a retired one back, on trial.")
+@click.option("--reopen", "decision", flag_value=Review.REOPEN.value, help="Undo a decision: back to candidate.")
+@click.option("--by", default="", help="Your name, kept with the decision.")
+@click.option("--reason", default="", help="Why, kept with the decision.")
+@click.option("--hash", "content_hash", default="", help="Decide only if the content still has this hash.")
+@command_options
+def review(
+    session: Session, *, reference: str | None, decision: str | None, by: str, reason: str, content_hash: str
+) -> None:
+    """Decide on what was learned. Without ID: one by one at a terminal, or the list with --json.
+
+    Reviewing belongs to a person: it is refused without a terminal and inside an agent's shell, unless TACIT_TOKEN holds
+    the token from `tacit config token`.
+    """
+    if reference is None and decision is None:
+        if session.as_json or not session.caller.is_person:
+            waiting = session.loop.waiting()
+            session.answer({"waiting": [_document(stored) for stored in waiting]}, lambda: show_waiting(session, waiting))
+            return
+        _interactive(session, by=by)
+        return
+    if reference is None or decision is None:
+        raise Mistake("give both an ID and a decision", hint="tacit review ID --approve --by NAME")
+    session.caller.require_person("review")
+    stored = session.loop.version(_newest_waiting(session, reference))
+    moved = session.loop.review(
+        stored.version.id, decision, by=by or session.surroundings.user, reason=reason, content_hash=content_hash
+    )
+    session.answer(
+        {"version_id": moved.version_id, "before": moved.before, "after": moved.after, "by": moved.by},
+        lambda: session.console.print(f"[bold]{escape(stored.version.name)}[/bold]: {moved.before} → {moved.after}"),
+    )
+
+
+def _newest_waiting(session: Session, reference: str) -> str:
+    """A name means the version of it that waits, if one does; anything else is taken as it is."""
+    waiting = [stored for stored in session.loop.waiting() if stored.version.name == reference]
+    return waiting[-1].version.id if waiting else reference
+
+
+def _interactive(session: Session, *, by: str) -> None:
+    waiting = session.loop.waiting()
+    if not waiting:
+        session.console.print("Nothing waits for review.")
+        return
+    by = by or session.surroundings.user or click.prompt("Your name")
+    for count, stored in enumerate(waiting, start=1):
+        session.console.rule(f"{count} of {len(waiting)}")
+        show_candidate(session, stored)
+        choice = click.prompt(
+            "[a]pprove  [r]eject  [e]dit  [s]kip  [q]uit", type=click.Choice(list("aresq")), show_choices=False
+        )
+        if choice == "q":
+            return
+        if choice == "s":
+            continue
+        if choice == "e":
+            edited = edit_version(session, stored, by=by)
+            if edited is None:
+                session.console.print("unchanged; it still waits")
+                continue
+            stored = edited
+            if not click.confirm("Approve your edit?"):
+                continue
+            choice = "a"
+        decision = Review.APPROVE if choice == "a" else Review.REJECT
+        reason = "" if choice == "a" else click.prompt("Why", default="", show_default=False)
+        moved = session.loop.review(stored.version.id, decision, by=by, reason=reason, content_hash=stored.version.hash)
+        session.console.print(f"[bold]{escape(clean(stored.version.name))}[/bold] is now {moved.after}")
+
+
+def _document(stored: Stored) -> dict[str, object]:
+    content = stored.version.content
+    return {
+        "version_id": stored.version.id,
+        "skill_id": stored.skill.id,
+        "name": content.name,
+        "kind": content.kind,
+        "description": content.description,
+        "status": stored.status,
+        "content_hash": stored.version.hash,
+        "lowest_origin": stored.version.lowest_origin,
+        "parents": stored.version.parents,
+        "skill_md": application.render(content),
+    }

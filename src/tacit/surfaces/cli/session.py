@@ -1,0 +1,96 @@
+"""One run of the command line: which store, who is calling, and how to answer (tables for people, JSON for programs)."""
+
+from __future__ import annotations
+
+import json
+import sys
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property, wraps
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+from rich.console import Console
+
+from tacit.config.place import Place, find_place
+from tacit.config.settings import Config, Setting, load_config
+from tacit.config.surroundings import Surroundings
+from tacit.domain.identity import plain
+from tacit.loop import Loop
+from tacit.opening import open_at
+from tacit.surfaces.authority import Caller
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass
+class Session:
+    """State of one command: made by the group, filled by the command's own options."""
+
+    surroundings: Surroundings
+    store: str = ""
+    as_json: bool = False
+    console: Console = field(default_factory=lambda: Console(highlight=False, soft_wrap=False))
+    errors: Console = field(default_factory=lambda: Console(stderr=True, highlight=False))
+
+    @cached_property
+    def place(self) -> Place:
+        """Where the store is."""
+        return find_place(self.surroundings, store=self.store)
+
+    @cached_property
+    def settings(self) -> tuple[Config, tuple[Setting, ...]]:
+        """All settings and their sources."""
+        folders = (Path.cwd(), self.place.project, self.surroundings.home)
+        return load_config(folders, file=self.surroundings.config_file)
+
+    @cached_property
+    def loop(self) -> Loop:
+        """The opened memory."""
+        return open_at(self.place, config=self.settings[0])
+
+    @property
+    def caller(self) -> Caller:
+        """Who is calling."""
+        at_terminal = sys.stdin.isatty() and (sys.stdout.isatty() or self.as_json)
+        return Caller(surroundings=self.surroundings, at_terminal=at_terminal)
+
+    def answer(self, document: Any, show: Callable[[], None]) -> None:
+        """Print one JSON document for a program, or let `show` print for a person."""
+        if self.as_json:
+            click.echo(json.dumps(plain(document), indent=2, ensure_ascii=False))
+        else:
+            show()
+
+    def close(self) -> None:
+        """Release the store if it was opened."""
+        if "loop" in self.__dict__:
+            self.loop.close()
+
+
+def command_options(function: F) -> F:
+    """Give a command `--json` and `--store`, and pass it the session as its first argument."""
+
+    @click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text.")
+    @click.option("--store", default="", metavar="PATH", help="Use this store instead of the project's.")
+    @click.pass_obj
+    @wraps(function)
+    def with_session(session: Session, *, as_json: bool, store: str, **options: Any) -> Any:
+        session.as_json = session.as_json or as_json
+        session.store = store or session.store
+        return function(session, **options)
+
+    return with_session  # type: ignore[return-value]
+
+
+def clean(text: str) -> str:
+    """Make stored text safe to print: no escape sequences, no hidden characters."""
+    return "".join(c if c in "\n\t" or unicodedata.category(c)[0] != "C" else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def one_line(text: str, width: int = 80) -> str:
+    """Cut a text to one printable line."""
+    line = " ".join(clean(text).split())
+    return line if len(line) <= width else line[: width - 1] + "…"

@@ -1,0 +1,47 @@
+"""`tacit config`: every setting with where it came from, and a person's token."""
+
+from __future__ import annotations
+
+import click
+from rich.markup import escape
+from rich.table import Table
+
+from tacit.surfaces.authority import new_token
+from tacit.surfaces.cli.session import Session, command_options
+
+
+@click.group(invoke_without_command=True)
+@command_options
+def config(session: Session) -> None:
+    """Print every setting and where it came from. Settings are read from tacit.toml in the project or in ~/.tacit."""
+    if click.get_current_context().invoked_subcommand:
+        return
+    _, settings = session.settings
+    place = session.place
+    document = {
+        "store": {"value": place.database, "source": place.chosen_by},
+        "settings": {s.key: {"value": s.value, "source": s.source} for s in settings},
+    }
+
+    def show() -> None:
+        table = Table(box=None, padding=(0, 2, 0, 0))
+        for column in ("setting", "value", "from"):
+            table.add_column(column, overflow="fold")
+        table.add_row("store", escape(place.database), place.chosen_by)
+        for setting in settings:
+            table.add_row(setting.key, escape(str(setting.value)), escape(setting.source))
+        session.console.print(table)
+
+    session.answer(document, show)
+
+
+@config.command()
+@command_options
+def token(session: Session) -> None:
+    """Make a person's token for reviewing outside a terminal. It is shown once; a new one replaces the old one."""
+    session.caller.require_person("token")
+    made = new_token(session.surroundings.home)
+    session.answer(
+        {"token": made},
+        lambda: session.console.print(f"{made}\nKeep it from agents. Use it as TACIT_TOKEN.", soft_wrap=True),
+    )

@@ -1,0 +1,203 @@
+"""Pictures for people: tables and panels of the loop's answers. Prints; decides nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.markup import escape
+from rich.panel import Panel
+from rich.syntax import Syntax
+from rich.table import Table
+
+from tacit import application
+from tacit.domain.candidate import Severity, Verdict
+from tacit.domain.errors import InvalidTrajectory
+from tacit.domain.evidence import Outcome, Reliability
+from tacit.domain.origin import Origin
+from tacit.domain.ports import Episode, Stored
+from tacit.domain.selection import Selection
+from tacit.loop import Captured, Learned
+from tacit.surfaces.cli.session import Session, clean, one_line
+
+STATUS_STYLE = {
+    "candidate": "yellow",
+    "quarantined": "red",
+    "rejected": "dim",
+    "trial": "cyan",
+    "trusted": "green",
+    "stale": "magenta",
+    "retired": "dim",
+    "static": "blue",
+}
+_OUTCOME_STYLE = {Outcome.SUCCESS: "green", Outcome.FAILURE: "red", Outcome.PARTIAL: "yellow", Outcome.UNKNOWN: "dim"}
+SHOWN_NOTES = 6
+
+
+def show_learned(
+    console: Console, captured: Captured, learned: Learned, problems: Sequence[InvalidTrajectory] = ()
+) -> None:
+    """Tell what a pass of learning brought: skills that wait, things seen, and why the rest was held."""
+    secrets = sum(captured.redacted.values())
+    console.print(
+        f"Read [bold]{len(captured.added)}[/bold] new trajectories"
+        + (f", {captured.known} already known" if captured.known else "")
+        + (f", {captured.excluded} excluded" if captured.excluded else "")
+        + (f"; [yellow]{secrets} secrets[/yellow] taken out before storing" if secrets else "")
+        + "."
+    )
+    for problem in problems[:SHOWN_NOTES]:
+        console.print(f"[red]not read[/red] {escape(clean(problem.message))}\n         {escape(clean(problem.hint))}")
+    if len(problems) > SHOWN_NOTES:
+        console.print(f"         and {len(problems) - SHOWN_NOTES} more (--json lists all)")
+    _show_verdicts(console, learned)
+    _show_notes(console, learned)
+    if learned.held or learned.quarantined:
+        console.print("\nNext: [bold]tacit review[/bold] to decide on what was learned.")
+
+
+def _show_verdicts(console: Console, learned: Learned) -> None:
+    kept = [*learned.accepted, *learned.held, *learned.quarantined]
+    if kept:
+        table = Table(title="Learned", title_justify="left", box=None, padding=(0, 2, 0, 0))
+        for column in ("skill", "now", "why"):
+            table.add_column(column, overflow="fold")
+        for verdict in kept[:20]:
+            style = {"accept": "cyan", "hold": "yellow", "quarantine": "red"}[verdict.decision]
+            table.add_row(escape(clean(verdict.name)), f"[{style}]{_standing(verdict)}[/{style}]", _why(verdict))
+        console.print(table)
+        if len(kept) > 20:
+            console.print(f"  and {len(kept) - 20} more (tacit review, or --json)")
+    if learned.reinforced:
+        names = Counter(clean(verdict.name) for verdict in learned.reinforced)
+        told = ", ".join(f"{escape(name)} ×{count}" for name, count in names.most_common(5))
+        console.print(f"Seen again: {told}" + (" …" if len(names) > 5 else ""))
+    if learned.rejected:
+        reasons = Counter(verdict.reasons[0] if verdict.reasons else "unknown" for verdict in learned.rejected)
+        told = ", ".join(f"{escape(reason)} ×{count}" for reason, count in reasons.most_common(6))
+        console.print(f"Not made into procedures: {told}")
+
+
+def _standing(verdict: Verdict) -> str:
+    word = {"accept": "on trial", "hold": "waits for review", "quarantine": "quarantined"}[verdict.decision]
+    return f"{word} ({verdict.relation})" if verdict.relation == "merge" else word
+
+
+def _why(verdict: Verdict) -> str:
+    weighty = [f for f in verdict.findings if f.severity is not Severity.INFO] or list(verdict.findings)
+    return escape("; ".join(dict.fromkeys(clean(finding.message) for finding in weighty[:2])))
+
+
+def _show_notes(console: Console, learned: Learned) -> None:
+    titles = {
+        "recovered_error": "Recovered errors",
+        "working_command": "Commands that work here",
+        "correction": "Corrections",
+        "held": "Why some were held",
+    }
+    for kind, title in titles.items():
+        texts = Counter(clean(note.text) for note in learned.notes if note.kind == kind)
+        if not texts:
+            continue
+        console.print(f"\n[bold]{title}[/bold]")
+        for text, count in texts.most_common(SHOWN_NOTES):
+            console.print(f"  • {escape(one_line(text, 150))}" + (f" [dim]×{count}[/dim]" if count > 1 else ""))
+        if len(texts) > SHOWN_NOTES:
+            console.print(f"  [dim]and {len(texts) - SHOWN_NOTES} more[/dim]")
+
+
+def show_selection(console: Console, selection: Selection) -> None:
+    """Show what recall gives, or why it says nothing."""
+    if selection.abstained:
+        console.print(f"[bold]Nothing given:[/bold] {escape(clean(selection.reason))}")
+        for left in selection.left_out[:3]:
+            console.print(f"  [dim]{escape(clean(left.name))}: {escape(clean(left.reason))}[/dim]")
+        return
+    for item in selection.items:
+        signals = ", ".join(f"{name} {value:.2f}" for name, value in item.signals.items())
+        title = f"[bold]{escape(item.name)}[/bold]  {item.score:.2f}"
+        console.print(Panel(escape(clean(item.text)), title=title, title_align="left", subtitle=f"[dim]{signals}[/dim]"))
+        console.print(f"  [dim]{escape(clean('; '.join(item.reasons)))}[/dim]")
+    for left in selection.left_out[:3]:
+        console.print(f"  [dim]left out {escape(clean(left.name))}: {escape(clean(left.reason))}[/dim]")
+    console.print(
+        f"\n{selection.tokens} tokens. Afterwards: [bold]tacit record {selection.use_id[:12]} --verify 'COMMAND'[/bold]"
+    )
+
+
+def show_episodes(console: Console, episodes: Sequence[Episode]) -> None:
+    """Show past attempts."""
+    if not episodes:
+        console.print("No past attempt shares a word with this task.")
+        return
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for column in ("when", "task", "outcome", "steps", "files"):
+        table.add_column(column, overflow="fold")
+    for episode in episodes:
+        when = f"{episode.started_at:%Y-%m-%d}" if episode.started_at else ""
+        outcome = episode.assessment.outcome
+        told = f"[{_OUTCOME_STYLE[outcome]}]{outcome}[/]"
+        files = ", ".join(path.rpartition("/")[2] for path in episode.files[:3])
+        table.add_row(when, escape(one_line(episode.task, 90)), told, str(episode.steps), escape(clean(files)))
+    console.print(table)
+
+
+def show_candidate(session: Session, stored: Stored) -> None:
+    """Show one candidate as a reviewer needs it: findings first, then content, then where it came from."""
+    console, version = session.console, stored.version
+    for verdict in session.loop.store.verdicts(version_id=version.id, limit=3):
+        for finding in verdict.findings:
+            style = {"info": "dim", "low": "dim", "medium": "yellow"}.get(finding.severity, "bold red")
+            console.print(f"[{style}]{finding.severity}: {escape(clean(finding.message))}[/{style}]")
+    current = [s for s in session.loop.store.versions(stored.skill.id) if s.status in ("trial", "trusted")]
+    if current:
+        console.print(f"A new version of [bold]{escape(clean(version.name))}[/bold]; changes to the current one:")
+        show_diff(console, application.render(current[-1].version.content), application.render(version.content))
+    else:
+        console.print(Panel(escape(clean(application.render(version.content))), title=escape(version.name)))
+    external = sorted(field for field, origin in version.origins.items() if origin is Origin.EXTERNAL)
+    if external:
+        console.print(f"[yellow]From outside (tool output, files, web): {escape(', '.join(external))}[/yellow]")
+    sources = len(version.provenance.trajectory_ids)
+    made = version.provenance.made_by or "unknown"
+    console.print(f"[dim]{version.id}  {version.hash[:23]}  made by {escape(clean(made))} from {sources} trajectories[/dim]")
+
+
+def show_waiting(session: Session, waiting: Sequence[Stored]) -> None:
+    """List what waits for a person."""
+    if not waiting:
+        session.console.print("Nothing waits for review.")
+        return
+    show_skills(session.console, [(stored, Reliability()) for stored in waiting])
+    session.console.print("\nA person decides: [bold]tacit review ID --approve --by NAME[/bold] in a terminal.")
+
+
+def show_skills(console: Console, rows: Sequence[tuple[Stored, Reliability]]) -> None:
+    """List skills."""
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for column in ("id", "name", "kind", "status", "reliability", "what for"):
+        table.add_column(column, overflow="fold", no_wrap=column in ("id", "kind", "status"))
+    for stored, known in rows:
+        style = STATUS_STYLE[stored.status]
+        table.add_row(
+            stored.version.id[:10],
+            escape(clean(stored.version.name)),
+            stored.version.content.kind,
+            f"[{style}]{stored.status}[/{style}]",
+            told_reliability(known),
+            escape(one_line(stored.version.content.description, 70)),
+        )
+    console.print(table)
+
+
+def told_reliability(known: Reliability) -> str:
+    """An interval in words."""
+    if not known.known:
+        return "not known yet"
+    return f"{known.low:.0%}-{known.high:.0%} of {known.trials:.3g}"
+
+
+def show_diff(console: Console, before: str, after: str) -> None:
+    """Print a unified diff in colour."""
+    console.print(Syntax(clean(application.diff(before, after)) or "no difference", "diff", background_color="default"))

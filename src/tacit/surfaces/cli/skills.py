@@ -1,0 +1,247 @@
+"""`tacit skills …`: look at, compare, edit, exchange and roll back skills."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.markup import escape
+
+from tacit import application
+from tacit.domain.candidate import Relation, Verdict
+from tacit.domain.errors import InvalidSkill, Mistake
+from tacit.domain.lifecycle import Status
+from tacit.domain.origin import Origin
+from tacit.domain.ports import Stored
+from tacit.surfaces.cli.session import Session, clean, command_options, one_line
+from tacit.surfaces.cli.show import show_diff, show_skills, told_reliability
+
+_HIDDEN = frozenset({Status.REJECTED, Status.RETIRED})
+
+
+@click.group()
+def skills() -> None:
+    """Look at, compare, edit, exchange and roll back skills."""
+
+
+@skills.command("list")
+@click.option("--all", "everything", is_flag=True, help="Rejected and retired ones too.")
+@click.option("--static/--no-static", default=True, help="Skills that people wrote in skill folders too.")
+@command_options
+def list_(session: Session, *, everything: bool, static: bool) -> None:
+    """List learned skills and the static ones of this project and user, in one catalogue."""
+    loop = session.loop
+    learned = [stored for stored in loop.skills() if everything or stored.status not in _HIDDEN]
+    rows = [(stored, loop.reliability(stored.version.id)) for stored in learned]
+    found = application.find_static_skills(session.place.project, session.surroundings.user_home) if static else None
+    document: dict[str, Any] = {
+        "skills": [_summary(stored) | {"reliability": known} for stored, known in rows],
+        "static": [
+            {"name": s.name, "description": s.description, "path": str(s.path), "warnings": [str(w) for w in s.warnings]}
+            for s in (found.skills if found else ())
+        ],
+        "shadowed": [{"name": s.name, "path": str(s.path), "by": str(s.by)} for s in (found.shadowed if found else ())],
+    }
+
+    def show() -> None:
+        if rows:
+            show_skills(session.console, rows)
+        else:
+            session.console.print("No learned skills yet: [bold]tacit learn PATH[/bold]")
+        for skill in found.skills if found else ():
+            session.console.print(f"[blue]static[/blue]  {escape(clean(skill.name))}  [dim]{escape(one_line(skill.description, 90))}[/dim]")
+        for shadow in found.shadowed if found else ():
+            session.console.print(f"[dim]shadowed: {escape(clean(shadow.name))} in {shadow.path} by {shadow.by}[/dim]")
+
+    session.answer(document, show)
+
+
+@skills.command()
+@click.argument("reference")
+@click.option("--file", "file", help="Print one bundled file instead.")
+@command_options
+def show(session: Session, *, reference: str, file: str | None) -> None:
+    """Show one skill: its SKILL.md, status, evidence and sources. REFERENCE is a name or the beginning of an id."""
+    stored = session.loop.version(reference)
+    if file is not None:
+        text = application.file_text(stored.version.content, file)
+        session.answer({"path": file, "content": text}, lambda: click.echo(clean(text)))
+        return
+    known = session.loop.reliability(stored.version.id)
+    text = application.render(stored.version.content)
+    lives = session.loop.store.transitions(stored.version.id)
+    document = _summary(stored) | {
+        "reliability": known,
+        "skill_md": text,
+        "files": [f.path for f in stored.version.content.files],
+        "origins": stored.version.origins,
+        "provenance": stored.version.provenance,
+        "life": lives,
+        "versions": [
+            {"version_id": s.version.id, "status": s.status, "created_at": s.version.created_at}
+            for s in session.loop.store.versions(stored.skill.id)
+        ],
+    }
+
+    def show_it() -> None:
+        click.echo(clean(text))
+        session.console.print(f"[dim]{stored.version.id}  {stored.status}  {stored.skill.scope}  {stored.version.hash}[/dim]")
+        session.console.print(f"Reliability: {told_reliability(known)}")
+        for move in lives:
+            session.console.print(f"[dim]{move.at:%Y-%m-%d %H:%M}  {move.before or 'born'} → {move.after}  by {escape(clean(move.by))}[/dim]")
+
+    session.answer(document, show_it)
+
+
+@skills.command()
+@click.argument("reference")
+@click.argument("other", required=False)
+@command_options
+def diff(session: Session, *, reference: str, other: str | None) -> None:
+    """Compare two versions, or one version with the one before it."""
+    stored = session.loop.version(reference)
+    if other:
+        before, after = stored, session.loop.version(other)
+    else:
+        earlier = [s for s in session.loop.store.versions(stored.skill.id) if s.sequence < stored.sequence]
+        if not earlier:
+            raise Mistake(f"`{stored.version.name}` has no earlier version", hint="name two versions to compare")
+        before, after = earlier[-1], stored
+    texts = application.render(before.version.content), application.render(after.version.content)
+    document = {"before": before.version.id, "after": after.version.id, "diff": application.diff(*texts)}
+    session.answer(document, lambda: show_diff(session.console, *texts))
+
+
+@skills.command()
+@click.argument("reference")
+@click.option("--by", default="", help="Your name, kept with the edit.")
+@command_options
+def edit(session: Session, *, reference: str, by: str) -> None:
+    """Edit a skill's SKILL.md in $EDITOR; the result is a new version that waits for review."""
+    session.caller.require_person("edit")
+    stored = session.loop.version(reference)
+    edited = edit_version(session, stored, by=by or session.surroundings.user or "person")
+    if edited is None:
+        session.answer({"changed": False}, lambda: session.console.print("Unchanged."))
+        return
+    session.answer(
+        {"changed": True, "version_id": edited.version.id},
+        lambda: session.console.print(f"New version {edited.version.id[:10]} waits: [bold]tacit review[/bold]"),
+    )
+
+
+def edit_version(session: Session, stored: Stored, *, by: str) -> Stored | None:
+    """Let a person edit a version; returns the new one, or nothing if it was left as it was."""
+    before = application.render(stored.version.content)
+    text = click.edit(before, editor=session.surroundings.editor or None, extension=".md")
+    if text is None or text == before:
+        return None
+    content = application.parse(text, files=stored.version.content.files)
+    verdict = session.loop.propose(
+        content, by=by, origin=Origin.USER, revises=stored.skill.id, parents=(stored.version.id,)
+    )
+    return session.loop.store.version(verdict.version_id) if verdict.version_id else None
+
+
+@skills.command()
+@click.argument("references", nargs=-1)
+@click.option("--all", "everything", is_flag=True, help="Every skill that may be recalled.")
+@click.option("--to", "folder", type=click.Path(file_okay=False, path_type=Path), required=True, help="Skills folder.")
+@click.option("--force", is_flag=True, help="Overwrite what lies there under the same name.")
+@command_options
+def export(session: Session, *, references: tuple[str, ...], everything: bool, folder: Path, force: bool) -> None:
+    """Write skills as Agent Skills folders, NAME/SKILL.md with their files. Editing and importing brings them back."""
+    if bool(references) == everything:
+        raise Mistake("name the skills to export, or give --all", hint="tacit skills export NAME --to .agents/skills")
+    loop = session.loop
+    chosen = loop.skills(statuses={Status.TRIAL, Status.TRUSTED}) if everything else [loop.version(r) for r in references]
+    written = [application.export(stored.version.content, folder, force=force) for stored in chosen]
+    session.answer(
+        {"written": [str(path) for path in written]},
+        lambda: [session.console.print(f"wrote {escape(str(path))}", soft_wrap=True) for path in written] and None,
+    )
+
+
+@skills.command("import")
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--by", default="", help="Who brings them in.")
+@click.option("--dry-run", is_flag=True, help="Only check: list every problem, store nothing.")
+@command_options
+def import_(session: Session, *, paths: tuple[Path, ...], by: str, dry_run: bool) -> None:
+    """Bring SKILL.md folders in through the gate; they wait for review. An edited export becomes a new version."""
+    by = by or session.surroundings.user or "import"
+    origin = Origin.USER if session.caller.is_person else Origin.EXTERNAL
+    results: list[dict[str, Any]] = []
+    for path in application.skill_folders(paths):
+        try:
+            content = application.load(path).content
+        except InvalidSkill as error:
+            results.append({"path": str(path), "imported": False, "problems": error.problems or (error.message,)})
+            continue
+        result: dict[str, Any] = {"path": str(path), "name": content.name, "imported": not dry_run}
+        if not dry_run:
+            verdict = _bring_in(session, content, by=by, origin=origin, source=str(path))
+            result |= {"decision": verdict.decision, "relation": verdict.relation, "version_id": verdict.version_id}
+        results.append(result)
+    session.answer({"results": results}, lambda: _show_imported(session, results))
+    if not any(result.get("name") for result in results):
+        raise Mistake("no skill could be imported", hint="mend the problems listed above, then import again")
+
+
+def _bring_in(session: Session, content: Any, *, by: str, origin: Origin, source: str) -> Verdict:
+    """Propose an imported content, as a revision where a skill of this name and kind exists in this scope."""
+    same = [s for s in session.loop.store.catalogue(name=content.name, kinds={content.kind}) if s.skill.scope == session.loop.scope]
+    options: dict[str, Any] = {"source": source}
+    if same:
+        options |= {"revises": same[-1].skill.id, "parents": (same[-1].version.id,)}
+    return session.loop.propose(content, by=by, origin=origin, **options)
+
+
+def _show_imported(session: Session, results: list[dict[str, Any]]) -> None:
+    for result in results:
+        if "problems" in result:
+            session.console.print(f"[red]not imported[/red] {escape(clean(result['path']))}")
+            for problem in result["problems"]:
+                session.console.print(f"  - {escape(clean(problem))}")
+        elif result.get("relation") == Relation.REINFORCE:
+            session.console.print(f"[dim]unchanged[/dim]    {escape(clean(result['name']))}")
+        else:
+            told = f"{result.get('decision', 'valid')} ({result['relation']})" if "relation" in result else "valid"
+            session.console.print(f"[green]{told}[/green]  {escape(clean(result['name']))}")
+
+
+@skills.command()
+@click.argument("reference")
+@click.option("--by", default="", help="Your name, kept with the decision.")
+@command_options
+def rollback(session: Session, *, reference: str, by: str) -> None:
+    """Make an earlier version current again (give its version id); later ones are retired, not deleted."""
+    session.caller.require_person("rollback")
+    stored = session.loop.version(reference)
+    if not stored.version.id.startswith(reference):
+        earlier = [s for s in session.loop.store.versions(stored.skill.id) if s.sequence < stored.sequence]
+        if not earlier:
+            raise Mistake(f"`{stored.version.name}` has no earlier version", hint="tacit skills show NAME lists versions")
+        stored = earlier[-1]
+    moves = session.loop.rollback(stored.version.id, by=by or session.surroundings.user)
+    session.answer(
+        {"current": stored.version.id, "moves": moves},
+        lambda: session.console.print(f"[bold]{escape(clean(stored.version.name))}[/bold] is back at {stored.version.id[:10]}"),
+    )
+
+
+def _summary(stored: Stored) -> dict[str, Any]:
+    content = stored.version.content
+    return {
+        "name": content.name,
+        "kind": content.kind,
+        "description": content.description,
+        "category": content.category,
+        "status": stored.status,
+        "scope": str(stored.skill.scope),
+        "skill_id": stored.skill.id,
+        "version_id": stored.version.id,
+        "content_hash": stored.version.hash,
+        "created_at": stored.version.created_at,
+    }

@@ -1,0 +1,129 @@
+"""`tacit history`, `stats`, `verify`, `backup`, `pause`: looking after the store."""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+from rich.markup import escape
+from rich.table import Table
+
+from tacit.domain.errors import Mistake, NotFound, StoreOutage
+from tacit.domain.identity import plain
+from tacit.surfaces.cli.session import Session, clean, command_options
+from tacit.surfaces.cli.show import STATUS_STYLE
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+
+
+@click.command()
+@click.argument("subject", required=False, default="")
+@click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help="The last so many entries.")
+@command_options
+def history(session: Session, *, subject: str, limit: int) -> None:
+    """Show what happened, from the audit chain: of everything, or of one skill, version, trajectory or use."""
+    loop = session.loop
+    if subject:
+        named = loop.store.catalogue(name=subject)
+        found = [named[-1].skill.id] if named else loop.store.resolve(subject)
+        if not found:
+            raise NotFound(f"nothing has the name or id {subject!r}", hint="tacit skills list --all")
+        subject = found[0]
+    entries = loop.history(subject)[-limit:]
+
+    def show() -> None:
+        table = Table(box=None, padding=(0, 2, 0, 0))
+        for column in ("#", "when", "what", "of", "by"):
+            table.add_column(column)
+        for entry in entries:
+            when = f"{entry.at:%Y-%m-%d %H:%M:%S}"
+            table.add_row(str(entry.sequence), when, escape(entry.action), entry.subject[:14], escape(clean(entry.actor)))
+        session.console.print(table if entries else "Nothing has happened yet.")
+
+    session.answer({"subject": subject, "entries": entries}, show)
+
+
+@click.command()
+@command_options
+def stats(session: Session) -> None:
+    """Count what there is: trajectories, skills by status, uses and evidence."""
+    counts = session.loop.stats()
+    document = plain(counts) | {"store": session.place.database}
+
+    def show() -> None:
+        table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+        outcomes = ", ".join(f"{n} {outcome}" for outcome, n in counts.outcomes.items())
+        statuses = ", ".join(f"[{STATUS_STYLE[s]}]{n} {s}[/]" for s, n in counts.skills.items())
+        rows = {
+            "trajectories": f"{counts.trajectories} ({outcomes})" if outcomes else str(counts.trajectories),
+            "learned from": str(counts.learned),
+            "skills": statuses or "none yet",
+            "kinds": ", ".join(f"{n} {kind}" for kind, n in counts.kinds.items()) or "none yet",
+            "versions": str(counts.versions),
+            "uses": str(counts.uses),
+            "evidence": ", ".join(f"{n} {grade}" for grade, n in counts.evidence.items()) or "none yet",
+            "audit entries": str(counts.audit),
+            "size": f"{counts.bytes / 1_048_576:.1f} MiB",
+            "store": escape(session.place.database),
+        }
+        for name, value in rows.items():
+            table.add_row(f"[bold]{name}[/bold]", value)
+        session.console.print(table)
+
+    session.answer(document, show)
+
+
+@click.command()
+@command_options
+def verify(session: Session) -> None:
+    """Check that the store is intact: every row, every hash, the audit chain, the indexes. Exit 0 means intact."""
+    damage = session.loop.verify()
+    document = {"intact": not damage, "damage": damage, "store": session.place.database}
+
+    def show() -> None:
+        if not damage:
+            session.console.print("[green]intact[/green]")
+        for item in damage:
+            session.console.print(f"[red]damaged[/red] {escape(item.subject)}: {escape(clean(item.problem))}")
+
+    session.answer(document, show)
+    if damage and not session.as_json:
+        raise StoreOutage(f"{len(damage)} damaged places", hint="restore a backup; `tacit backup` makes them")
+    if damage:
+        raise click.exceptions.Exit(StoreOutage.exit_code)
+
+
+@click.command()
+@click.argument("path", type=click.Path(dir_okay=False, path_type=Path))
+@command_options
+def backup(session: Session, *, path: Path) -> None:
+    """Write a verified copy of the store to PATH while others go on working. To restore, put it in place of the store."""
+    session.loop.backup(path)
+    session.answer({"backup": str(path)}, lambda: session.console.print(f"wrote {escape(str(path))}", soft_wrap=True))
+
+
+@click.command()
+@click.option("--for", "duration", metavar="TIME", help="Only for so long, e.g. 30m, 2h, 1d.")
+@click.option("--resume", is_flag=True, help="Go on again.")
+@click.option("--status", "ask", is_flag=True, help="Only say whether it is paused.")
+@command_options
+def pause(session: Session, *, duration: str | None, resume: bool, ask: bool) -> None:
+    """Stop capturing, learning and recalling in this project, until resumed or for a while."""
+    if resume:
+        session.place.resume()
+    elif not ask:
+        session.place.pause(_seconds(duration) if duration else None)
+    until = session.place.paused_until
+    end = None if until is None or math.isinf(until) else datetime.fromtimestamp(until, UTC)
+    told = "not paused" if until is None else f"paused until {end:%Y-%m-%d %H:%M} UTC" if end else "paused until resumed"
+    session.answer({"paused": until is not None, "until": end}, lambda: session.console.print(told))
+
+
+def _seconds(text: str) -> float:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd])", text.strip())
+    if not match:
+        raise Mistake(f"{text!r} is not a duration", hint="write a number and a unit: 45s, 30m, 2h, 1d")
+    return float(match[1]) * _UNITS[match[2]]

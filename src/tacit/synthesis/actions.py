@@ -1,0 +1,236 @@
+"""A step of a trajectory → what kind of action it was: does it read, write or check, and did it work.
+
+Knows the tools of coding agents by name and other tools by how their names begin. It looks at one step at a time; what
+an action contributed to the whole is decided by those who see the whole.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from tacit.domain.trajectory import Step, StepResult, Trajectory
+from tacit.text.shell import Command, is_check, parse_command
+
+
+class Effect(StrEnum):
+    """What an action does to the world."""
+
+    READ = "read"
+    WRITE = "write"
+    CHECK = "check"
+    ASIDE = "aside"
+    """Planning, thinking, loading a skill: never part of a procedure."""
+
+
+class Family(StrEnum):
+    """What sort of tool it goes through."""
+
+    SHELL = "shell"
+    FILE = "file"
+    CALL = "call"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Action:
+    """A tool call, classified."""
+
+    step: Step
+    effect: Effect
+    family: Family
+    command: str = ""
+    """The shell text, where there is one."""
+    commands: tuple[Command, ...] = ()
+    path: str = ""
+    """The one file it reads or changes, where that is known."""
+
+    @property
+    def index(self) -> int:
+        """Position of the step."""
+        return self.step.index
+
+    @property
+    def worked(self) -> bool:
+        """Whether nothing says that it failed."""
+        return not self.step.failed and not answers_error(self)
+
+    @property
+    def surely_worked(self) -> bool:
+        """Whether the client said that it worked."""
+        return self.step.result is StepResult.OK and self.worked
+
+    @property
+    def programs(self) -> tuple[Command, ...]:
+        """The commands that do something: without `cd`, `export` and the like."""
+        return tuple(command for command in self.commands if command.program not in _SILENT)
+
+    @property
+    def label(self) -> str:
+        """How a person would name it: the command without its operands, or the tool."""
+        return self.programs[0].label if self.programs else self.step.tool
+
+
+def actions_of(trajectory: Trajectory) -> tuple[Action, ...]:
+    """The meaningful tool calls of a trajectory, in order; asides and Tacit's own are left out."""
+    found = (action_of(step) for step in trajectory.steps if step.is_action)
+    return tuple(action for action in found if action.effect is not Effect.ASIDE)
+
+
+def action_of(step: Step) -> Action:
+    """Classify one tool call."""
+    name = plain_name(step.tool)
+    command = command_text(step)
+    if command:
+        commands = parse_command(command)
+        effect = Effect.ASIDE if _own(commands) else _shell_effect(command, commands)
+        return Action(step=step, effect=effect, family=Family.SHELL, command=command, commands=commands)
+    if name in _ASIDES or step.tool.casefold().startswith(_OWN_TOOLS):
+        return Action(step=step, effect=Effect.ASIDE, family=Family.CALL)
+    if name in _FILE_TOOLS:
+        return Action(step=step, effect=_FILE_TOOLS[name], family=Family.FILE, path=_path(step.arguments))
+    effect = Effect.READ if _READING.match(_snake(name)) or _PROBING.search(_snake(name)) else Effect.WRITE
+    return Action(step=step, effect=effect, family=Family.CALL)
+
+
+def command_text(step: Step) -> str:
+    """The shell text of a step, or nothing if its tool is no shell."""
+    if plain_name(step.tool) not in _SHELLS:
+        return ""
+    for key in ("command", "cmd", "script", "code", "input"):
+        value = step.arguments.get(key)
+        if isinstance(value, str):
+            return value
+        if isinstance(value, list | tuple) and value and all(isinstance(word, str) for word in value):
+            wrapped = len(value) > 2 and value[0].rsplit("/", 1)[-1] in ("bash", "sh", "zsh") and value[1].endswith("c")
+            return str(value[2]) if wrapped else " ".join(value)
+    return ""
+
+
+def delegates(action: Action) -> bool:
+    """Whether the call hands work to another agent."""
+    return action.family is Family.CALL and plain_name(action.step.tool) in ("agent", "task")
+
+
+def answers_error(action: Action) -> bool:
+    """Whether a plain tool's answer is an error message though the client calls it a success."""
+    return action.family is Family.CALL and bool(_ERROR_ANSWER.match(action.step.observation[:200]))
+
+
+def leaves(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
+    """The scalar values in a nest of arguments, each with the nearest key above it."""
+    if isinstance(value, Mapping):
+        for name, item in value.items():
+            yield from leaves(item, str(name))
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from leaves(item, key)
+    elif value is not None:
+        yield key, value
+
+
+def same_call(left: Step, right: Step) -> bool:
+    """Whether two steps are the same call with the same arguments, apart from what only describes it."""
+    return left.tool == right.tool and essential(left) == essential(right)
+
+
+def essential(step: Step) -> dict[str, Any]:
+    """The arguments that make a difference to what happens."""
+    return {key: value for key, value in step.arguments.items() if key not in _DESCRIBING}
+
+
+def plain_name(tool: str) -> str:
+    """A tool's own name: without the server it comes from, in lower case."""
+    return tool.rsplit("__", 1)[-1].rsplit(".", 1)[-1].casefold()
+
+
+_DESCRIBING = frozenset({"description", "timeout", "timeout_ms", "run_in_background", "explanation", "justification"})
+_SILENT = frozenset({"cd", "export", "set", "source", ".", "unset", "pushd", "popd", "true", ":"})
+_OWN_TOOLS = ("mcp__tacit__", "tacit__", "tacit.")
+_ERROR_ANSWER = re.compile(r"\s*(?:error|failed)\b\s*[:\-!]|\s*\{\s*\"error\"\s*:", re.IGNORECASE)
+_SHELLS = frozenset(
+    "bash shell exec_command local_shell run_shell_command shell_command run_terminal_cmd execute_command "
+    "terminal container.exec run_command run_in_terminal".split()
+)
+_ASIDES = frozenset(
+    "todowrite todoread todo_write update_plan think skill toolsearch exitplanmode enterplanmode askuserquestion "
+    "slashcommand bashoutput killshell taskoutput taskstop write_stdin report_intent save_memory".split()
+)
+_FILE_TOOLS = {
+    **dict.fromkeys(
+        "read read_file view view_image read_many_files notebookread ls list_dir list_directory glob file_search "
+        "grep grep_search search_file_content webfetch web_fetch websearch web_search google_web_search "
+        "codebase_search open_file find_path".split(),
+        Effect.READ,
+    ),
+    **dict.fromkeys(
+        "write write_file create create_file edit edit_file multiedit replace str_replace "
+        "str_replace_based_edit_tool str_replace_editor apply_patch notebookedit insert insert_edit_into_file "
+        "multi_replace_string_in_file".split(),
+        Effect.WRITE,
+    ),
+}  # fmt: skip
+_READING = re.compile(
+    r"(?:get|find|list|search|check|calculate|read|fetch|lookup|look_up|query|describe|show|view|can|is|has|count|inspect|retrieve|"
+    r"browse|status|whoami|explain|compute|convert|validate)(?:_|$)"
+)
+_PROBING = re.compile(
+    r"(?:^|_)(?:test|ping|diagnose|diagnostics|health|healthcheck|dry_run|lookup)(?:_|$)|_(?:search|status|list|info)$"
+)
+_READERS = frozenset(
+    "ls cat head tail grep egrep fgrep rg ag find fd tree pwd which whereis type wc stat file less more bat awk "
+    "date id whoami uname hostname du df ps top env printenv man info sort uniq cut diff cmp jq yq tr column xxd "
+    "hexdump basename dirname realpath readlink strings nl echo printf test [ [[ sleep history lsof netstat ss "
+    "nproc free".split()
+)
+_READING_SUBCOMMANDS = {
+    "git": frozenset(
+        "status log diff show blame branch remote reflog ls-files grep describe rev-parse shortlog cat-file".split()
+    ),
+    "docker": frozenset({"ps", "images", "logs", "inspect", "stats", "version", "info"}),
+    "kubectl": frozenset({"get", "describe", "logs", "top", "version"}),
+    "pip": frozenset({"list", "show", "freeze"}), "pip3": frozenset({"list", "show", "freeze"}),
+    "npm": frozenset({"ls", "list", "view", "outdated"}), "cargo": frozenset({"tree", "metadata"}),
+    "gh": frozenset({"pr view", "pr list", "issue view", "issue list", "pr diff", "run view", "run list", "pr checks"}),
+    "systemctl": frozenset({"status", "list-units"}),
+}  # fmt: skip
+_ASKING_FLAGS = frozenset({"--help", "--version", "-V"})
+
+
+def _own(commands: tuple[Command, ...]) -> bool:
+    """Tacit watching itself would learn from its own advice."""
+    real = [command for command in commands if command.program not in _SILENT]
+    return bool(real) and all(command.program == "tacit" for command in real)
+
+
+def _shell_effect(text: str, commands: tuple[Command, ...]) -> Effect:
+    if is_check(text):
+        return Effect.CHECK
+    return Effect.READ if all(_reads(command) for command in commands) else Effect.WRITE
+
+
+def _reads(command: Command) -> bool:
+    if command.outputs:
+        return False
+    if command.program in _SILENT or _ASKING_FLAGS & set(command.flags):
+        return True
+    if command.program == "sed":
+        return not any(flag.startswith(("-i", "--in-place")) for flag in command.flags)
+    if command.program == "find":
+        return not {"-delete", "-exec", "-execdir"} & set(command.flags)
+    if command.program == "git" and command.subcommand == "branch" and command.operands:
+        return False
+    return command.program in _READERS or command.subcommand in _READING_SUBCOMMANDS.get(command.program, ())
+
+
+def _path(arguments: Mapping[str, Any]) -> str:
+    for key in ("file_path", "path", "filePath", "absolute_path", "notebook_path", "filename"):
+        if isinstance(arguments.get(key), str):
+            return str(arguments[key])
+    return ""
+
+
+def _snake(name: str) -> str:
+    return re.sub(r"[-\s]+", "_", name)

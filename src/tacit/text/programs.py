@@ -1,0 +1,75 @@
+"""What is known of command-line programs: which run checks, which take a subcommand, which only launch another.
+
+Tables only, for reading shell text. Nothing here parses or decides.
+"""
+
+from __future__ import annotations
+
+import re
+
+CHECKERS = frozenset(
+    "pytest py.test unittest tox nox jest vitest mocha ava tap ctest mypy pyright basedpyright pyre pylint flake8 "
+    "tsc vue-tsc eslint stylelint rubocop rspec phpunit pest phpstan psalm golangci-lint staticcheck shellcheck "
+    "yamllint ktlint detekt swiftlint hadolint clippy-driver cargo-nextest doctest pyflakes bandit import-linter "
+    "lint-imports biome oxlint markdownlint actionlint tflint busted minitest karma nosetests nose2".split()
+)
+"""Programs that are a check however they are called."""
+FORMATTERS = frozenset("black isort prettier rustfmt dart-format autopep8 yapf gofmt clang-format".split())
+"""Formatters: a check only if told to change nothing."""
+CHECK_SCRIPT = re.compile(r"(?:run[-_]?)?(?:all[-_]?)?(?:tests?|checks?|lint|build|ci|verify)\.(?:sh|py|js|mjs)")
+"""Scripts named after a check."""
+_SCRIPTS = r"(?:run )?(?:[\w-]+[:-])?(?:tests?|t|lint|build|check|type-?check|verify|unit|e2e)(?:[:-][\w:-]+)?|run ci"
+_GOALS = (
+    ("npm pnpm yarn bun turbo nx deno composer", _SCRIPTS),
+    (
+        "make gmake just task rake ninja",
+        r"(?:[\w-]+[-_/])?(?:tests?|check|lint|build|all|ci|verify|typecheck)(?:[-_/][\w-]+)?",
+    ),
+    ("mvn mvnw gradle gradlew", r":?(?:[\w-]+:)*(?:test\w*|build|verify|check|compile\w*|package|install)"),
+    ("dotnet swift zig stack cabal hatch", r"test|build"),
+    ("bazel bazelisk buck buck2 pants", r"test|build|check|lint"),
+    ("cargo", r"test|t|build|b|check|c|clippy|nextest|fmt --check"),
+    ("go", r"test|build|vet"),
+    ("mix", r"test|compile|credo|dialyzer"),
+    ("flutter dart ng next vite", r"test|build|analyze|lint"),
+    ("pre-commit coverage cypress", r"run"),
+    ("ruff", r"check"),
+    ("manage.py sbt", r"test|check|compile"),
+    ("rails artisan playwright", r"test(?::\w+)?"),
+    ("cmake", r"--build"),
+    ("terraform", r"validate"),
+    ("helm", r"lint"),
+)
+CHECK_GOALS = {program: re.compile(pattern) for programs, pattern in _GOALS for program in programs.split()}
+"""Programs of which some subcommands are checks."""
+IDLE_FLAGS = frozenset(
+    "--help --version --collect-only --co --fixtures --markers --setup-plan --list --listTests --list-tests --dry-run "
+    "--just-print --if-present --showConfig --print-config --init --show-files --show-settings --list-targets".split()
+)
+"""With these a check does not check."""
+IDLE_SHORT_FLAGS = {"make": {"-n", "-i", "-q", "-p"}, "gmake": {"-n", "-i"}, "pytest": {"-h"}, "tsc": {"-v", "-h"}}
+WITH_SUBCOMMAND = frozenset(
+    "git npm pnpm yarn bun deno cargo go make gmake just task docker docker-compose podman kubectl helm terraform "
+    "pip pip3 uv uvx poetry pdm hatch rye gh glab aws gcloud az brew apt apt-get dnf yum systemctl mvn mvnw "
+    "gradle gradlew dotnet mix swift bazel bazelisk buck buck2 pants rails rake bundle gem django-admin alembic "
+    "flask ruff conda mamba composer artisan heroku vercel fly wrangler prisma turbo nx lerna svn hg rustup stack "
+    "cabal sbt zig flutter dart pre-commit playwright ng next vite tacit claude coverage cypress codex launchctl "
+    "service nix openssl supervisorctl ansible-galaxy dvc mlflow jupyter tox nox expo eas pulumi sam cdk sls".split()
+)
+"""Programs whose first operand is a subcommand."""
+TWO_WORDS = re.compile(
+    r"(?:npm|pnpm|yarn|bun|deno|composer) run|docker (?:compose|container|image|volume|network|system)|gh \S+|glab \S+|aws \S+|"
+    r"gcloud \S+|az \S+|uv pip|git (?:stash|remote|worktree|submodule|bisect|config)|kubectl (?:rollout|config)|podman compose"
+)
+"""Subcommands of two words."""
+WRAPPERS = frozenset(
+    "sudo time env nohup nice command exec builtin stdbuf timeout xvfb-run ionice doas caffeinate".split()
+)
+"""Run what follows, with a setting or two."""
+RUNNERS = {
+    "uv": "run", "poetry": "run", "pipenv": "run", "pdm": "run", "hatch": "run", "rye": "run", "pnpm": "exec", "bundle": "exec",
+    "npm": "exec", "conda": "run", "mise": "exec",
+}  # fmt: skip
+"""Run what follows, with this subcommand."""
+LAUNCHERS = frozenset({"npx", "bunx", "uvx", "pipx", "tsx", "ts-node"})
+"""Run what follows."""

@@ -1,0 +1,173 @@
+"""Secrets become typed placeholders before anything is stored: text or JSON-like value → the same without secrets.
+
+`export OPENAI_API_KEY=sk-…` → `export OPENAI_API_KEY=<redacted:openai-key>`. What surrounds a secret stays, a
+placeholder is never touched again, and text without secrets comes back as it was. Finds credentials, not personal
+data; does not hide file names, hosts or user names; keeps nothing of what it removed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tacit.text.redaction.contexts import FINDERS, url_secrets
+from tacit.text.redaction.names import SecretName, secret_name
+from tacit.text.redaction.prefilter import may_hold_secret
+from tacit.text.redaction.shapes import Span, shaped_secrets
+from tacit.text.redaction.values import convincing
+
+__all__ = ["Redacted", "RedactedValue", "may_hold_secret", "redact", "redact_value"]
+
+_PLACEHOLDER = re.compile(r"<redacted:[a-z0-9-]{1,40}>")
+_SHORTEST = 6
+_ROUNDS_MAX = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Redacted:
+    """A text without its secrets, and the kind of each one removed, in no promised order."""
+
+    text: str
+    found: tuple[str, ...] = ()
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        return Counter(self.found)
+
+
+@dataclass(frozen=True, slots=True)
+class RedactedValue:
+    """A JSON-like value without its secrets, and the kind of each one removed."""
+
+    value: Any
+    found: tuple[str, ...] = ()
+
+
+def redact(text: str) -> Redacted:
+    """Replace every secret in the text by a placeholder that names its kind."""
+    if len(text) < _SHORTEST or not may_hold_secret(text):
+        return Redacted(text)
+    found: list[str] = []
+    # A placeholder can bring a neighbour to light, so go on until nothing changes: that makes a second call idle.
+    for _ in range(_ROUNDS_MAX):
+        spans = _free_of_placeholders(text, _disjoint(_secrets(text)))
+        if not spans:
+            break
+        text = _replaced(text, spans)
+        found.extend(span.kind for span in spans)
+    return Redacted(text, tuple(found))
+
+
+def redact_value(value: Any) -> RedactedValue:
+    """Redact every string of a nested value; a key such as `password` tells that its string is a secret.
+
+    Callers who hold the raw JSON text save time by asking `may_hold_secret` about it first.
+    """
+    if not may_hold_secret(json.dumps(value, ensure_ascii=False, default=repr, skipkeys=True)):
+        return RedactedValue(value)
+    found: list[str] = []
+    return RedactedValue(_walk(value, None, found=found), tuple(found))
+
+
+def _secrets(text: str) -> Iterator[Span]:
+    yield from shaped_secrets(text)
+    yield from url_secrets(text)
+    # The capital dotted I is the only character whose lower case is longer, which would shift every position.
+    lowered = text.replace("\u0130", "I").lower()
+    for find in FINDERS:
+        yield from find(text, lowered)
+
+
+def _disjoint(spans: Iterable[Span]) -> list[Span]:
+    """Join what overlaps. The first finder to see a secret names it: a vendor's kind says more than `password`."""
+    order = {span: rank for rank, span in reversed(list(enumerate(spans)))}
+    joined: list[Span] = []
+    for span in sorted(order):
+        if joined and span.start < joined[-1].end:
+            last = joined.pop()
+            kind = min(last, span, key=lambda one: order.get(one, len(order))).kind
+            merged = Span(last.start, max(last.end, span.end), kind)
+            order[merged] = min(order.get(last, len(order)), order[span])
+            joined.append(merged)
+        else:
+            joined.append(span)
+    return joined
+
+
+def _free_of_placeholders(text: str, spans: list[Span]) -> list[Span]:
+    if not spans or "<redacted:" not in text:
+        return spans
+    taken = [match.span() for match in _PLACEHOLDER.finditer(text)]
+    pieces: list[Span] = []
+    for start, end, kind in spans:
+        for low, high in taken:
+            if high <= start or low >= end:
+                continue
+            if low > start:
+                pieces.append(Span(start, low, kind))
+            start = high
+        if start < end:
+            pieces.append(Span(start, end, kind))
+    return pieces
+
+
+def _replaced(text: str, spans: list[Span]) -> str:
+    parts: list[str] = []
+    rest = 0
+    for start, end, kind in spans:
+        parts += (text[rest:start], f"<redacted:{kind}>")
+        rest = end
+    return "".join([*parts, text[rest:]])
+
+
+def _walk(value: Any, promise: SecretName | None, *, found: list[str]) -> Any:
+    if isinstance(value, str):
+        return _string(value, promise, found=found)
+    if isinstance(value, dict):
+        return _mapping(value, found=found)
+    if isinstance(value, list | tuple):
+        items = [_walk(item, _flag_before(value, index) or promise, found=found) for index, item in enumerate(value)]
+        return type(value)(items) if type(value) in (list, tuple) else items
+    return value
+
+
+def _string(text: str, promise: SecretName | None, *, found: list[str]) -> str:
+    result = redact(text)
+    if result.found:
+        found.extend(result.found)
+        return result.text
+    if promise is None or _PLACEHOLDER.search(text) or not convincing(text, any_word=promise.any_word, firm=True):
+        return text
+    found.append(promise.kind)
+    return f"<redacted:{promise.kind}>"
+
+
+def _mapping(value: dict[Any, Any], *, found: list[str]) -> dict[Any, Any]:
+    # {"name": "DB_PASSWORD", "value": …} keeps the telling name beside the value, not in the key.
+    label = next((value[key] for key in ("name", "key", "Name", "Key") if isinstance(value.get(key), str)), "")
+    result: dict[Any, Any] = {}
+    for key, item in value.items():
+        name = label if key in ("value", "Value") else key
+        promise = secret_name(name) if isinstance(name, str) else None
+        new_key = _fresh(redact(key).text, result) if isinstance(key, str) else key
+        result[new_key] = _walk(item, promise, found=found)
+    return result
+
+
+def _fresh(key: str, taken: dict[Any, Any]) -> str:
+    number = 2
+    fresh = key
+    while fresh in taken:
+        fresh, number = f"{key}#{number}", number + 1
+    return fresh
+
+
+def _flag_before(items: list[Any] | tuple[Any, ...], index: int) -> SecretName | None:
+    flag = items[index - 1] if index else None
+    if isinstance(flag, str) and flag.startswith("-") and "=" not in flag:
+        return secret_name(flag)
+    return None

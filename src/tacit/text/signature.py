@@ -1,0 +1,87 @@
+"""Error output → its signature: the telling line with everything that differs from run to run masked.
+
+Two runs that fail for the same reason give the same signature, whatever their paths, numbers, ids, times and names. It
+chooses and masks; it does not judge whether the text is an error at all, and gives the empty string for empty text.
+"""
+
+from __future__ import annotations
+
+import re
+
+MAX_LENGTH = 200
+_HEAD = 16_000  # compilers name the cause first …
+_TAIL = 64_000  # … interpreters last; what lies between in a huge log tells nothing more
+_MAX_LINE = 1_000
+
+_ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
+_WRAPPING = re.compile(
+    r"</?(?:tool_use_error|error|stderr|stdout|output)>|^Exit code \d+$|^\s*(?:E {2,}|\d{1,4}\s*\|\s)", re.MULTILINE
+)
+_EXCEPTION = re.compile(
+    r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Warning|Interrupt|Timeout|Failure|Exit|DoesNotExist)\b(?::.*)?"
+)
+_TELLING = re.compile(
+    r"\b(?:error|fatal|panic|critical)\b(?:\[\w+\])?\s*:|\bERR!|\berror TS\d+|command not found|not recognized as|"
+    r"no such file or directory|permission denied|\bERROR\b|\bFAILED\b|^\s*(?:error|fatal)\b|cannot |could not |unable to ",
+    re.IGNORECASE,
+)
+_SUMMARY = re.compile(
+    r"could not compile|found \d+ errors?|^make(?:\[\d+\])?: \*\*\*|a complete log of this run|command failed with exit code|"
+    r"aborting due to|^npm ERR!\s*$|process completed with exit code|lifecycle script|short test summary|"
+    r"build failed with an exception",
+    re.IGNORECASE,
+)
+
+_MASKED = re.compile(
+    r"(?P<keep><(?:value|path|url|email|id|time|hex|n)>|\b[A-Z]{1,5}-?\d{3,5}\b|\b[a-z]+\d{1,3}\b(?![\w./:-])|"
+    r"\b(?:HTTP|status|status code)[ :]{1,2}[1-5]\d\d\b)"
+    r"|(?P<url>\b[a-z][a-z0-9+.-]{1,20}://[^\s'\"`<>)\]]+)"
+    r"|(?P<email>\b[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+\b)"
+    r"|(?P<id>\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b)"
+    r"|(?P<time>\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?|\b\d\d:\d\d:\d\d(?:[.,]\d+)?\b)"
+    r"|(?P<value>(?<![\w'])'[^'\n]{1,200}'(?![\w'])|(?<![\w\"])\"[^\"\n]{1,200}\"|`[^`\s]{1,200}`|‘[^’\n]{1,200}’|“[^”\n]{1,200}”)"
+    r"|(?P<path>(?:(?<![\w.>-])(?:[A-Za-z]:)?|\b[\w.@~+-]{1,80}|~|\.{1,2})(?:[/\\][\w.@~+%=-]{1,120})+[/\\]?(?::\d+){0,2})"
+    r"|(?P<file>\b[\w-]{1,80}\.(?:py|js|ts|tsx|jsx|mjs|go|rs|java|rb|php|c|h|cpp|cs|sh|json|toml|yaml|yml|lock|txt|md|sql)\b(?::\d+){0,2})"
+    r"|(?P<hex>\b0x[0-9a-fA-F]+\b|\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}\b)"
+    r"|(?P<n>[+-]?\d+(?:[.,]\d+)*)"
+)  # fmt: skip
+
+
+def error_signature(text: str) -> str:
+    """Reduce error output to the line that tells most, with its variable parts masked."""
+    line = _telling_line(_bounded(text))
+    for _ in range(MAX_LENGTH):  # a mask can uncover another; each round masks at least one thing
+        masked = _clean(_MASKED.sub(_mask, line))
+        if masked == line:
+            break
+        line = masked
+    return line
+
+
+def _bounded(text: str) -> str:
+    return text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n{text[-_TAIL:]}"
+
+
+def _telling_line(text: str) -> str:
+    lines = [clean for line in _WRAPPING.sub("", _ESCAPE.sub("", text)).splitlines() if (clean := _clean(line))]
+    exceptions = [line for line in lines if _EXCEPTION.fullmatch(line)]
+    if exceptions:
+        return exceptions[-1]
+    telling = [line for line in lines if _TELLING.search(line)]
+    causes = [line for line in telling if not _SUMMARY.search(line)]
+    if causes:
+        return causes[0]
+    return (telling or lines or [""])[-1]
+
+
+def _clean(line: str) -> str:
+    """One line, single blanks, within bounds, no wrapping left."""
+    line = " ".join(_WRAPPING.sub("", line[:_MAX_LINE]).split())
+    return line[:MAX_LENGTH].rstrip()
+
+
+def _mask(match: re.Match[str]) -> str:
+    kind = match.lastgroup or "n"
+    if kind == "keep":
+        return match.group()
+    return "<path>" if kind == "file" else f"<{kind}>"

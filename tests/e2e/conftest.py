@@ -1,0 +1,104 @@
+"""Real processes: a runner for the command line in a clean environment, and a terminal for it."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a finished process left."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+@dataclass
+class Terminal:
+    """Runs `tacit` in a project folder, without and with a terminal."""
+
+    project: Path
+    home: Path
+    variables: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL", "PYTHONPATH") if name in os.environ}
+        own = {"HOME": str(self.home), "USER": "ann", "COLUMNS": "160", "TERM": "xterm", "PYTHONWARNINGS": "error"}
+        return kept | own | self.variables
+
+    def run(self, *arguments: str, stdin: str = "") -> Ran:
+        done = subprocess.run(
+            [sys.executable, "-m", "tacit", *arguments],
+            cwd=self.project,
+            env=self.environment,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        return Ran(done.returncode, done.stdout, done.stderr)
+
+    def type(self, *arguments: str, answers: dict[str, str] | None = None, timeout_s: float = 60) -> Ran:
+        """Run in a pseudo-terminal; whenever a waited-for text appears, type its answer."""
+        child, master = pty.fork()
+        if child == 0:
+            os.chdir(self.project)
+            os.execve(sys.executable, [sys.executable, "-m", "tacit", *arguments], self.environment)
+        waiting = dict(answers or {})
+        seen, read_to = "", 0
+        deadline = time.monotonic() + timeout_s
+        while time.monotonic() < deadline:
+            ready, _, _ = select.select([master], [], [], 0.2)
+            if not ready:
+                continue
+            try:
+                data = os.read(master, 65536)
+            except OSError:
+                break
+            if not data:
+                break
+            seen += data.decode("utf-8", "replace")
+            for text, answer in waiting.items():
+                at = seen.find(text, read_to)
+                if at >= 0:
+                    read_to = at + len(text)
+                    os.write(master, answer.encode())
+                    break
+        _, status = os.waitpid(child, 0)
+        os.close(master)
+        return Ran(os.waitstatus_to_exitcode(status), seen, "")
+
+
+@pytest.fixture
+def terminal(tmp_path: Path) -> Terminal:
+    project, home = tmp_path / "shop", tmp_path / "home"
+    project.mkdir()
+    home.mkdir()
+    subprocess.run(["git", "init", "-q", str(project)], check=True)
+    return Terminal(project=project, home=home)
+
+
+@pytest.fixture(scope="session")
+def transcripts() -> Iterator[Path]:
+    with resources.as_file(resources.files("tacit") / "demo" / "transcripts") as folder:
+        yield folder

@@ -1,0 +1,155 @@
+"""Whatever lies in a file, a reader gives trajectories or `InvalidTrajectory`, and always the same ones."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tacit.domain.errors import InvalidTrajectory
+from tacit.domain.identity import canonical
+from tacit.domain.trajectory import Trajectory
+from tacit.experience import READERS, read
+
+COMMON = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(), max_size=12)
+values = st.recursive(
+    scalars,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
+    max_leaves=8,
+)
+keys = st.sampled_from(
+    "type message content role uuid parentUuid sessionId isSidechain agentId isMeta origin kind attachment prompt toolUseResult "
+    "tool_use_id is_error text id name input usage timestamp cwd steps source agent schema_version tool_calls arguments "
+    "function_name observation results extra source_call_id subagent_trajectories is_copied_context final_metrics".split()
+)
+words = st.sampled_from(
+    "user assistant agent system attachment text tool_use tool_result queued_command ATIF-v1.8 ATIF-v9 s t1 "
+    "<system-reminder> </system-reminder> [Request\\ interrupted 2026-01-01T00:00:00Z".split()
+)
+# Documents that look almost right reach further into a reader than arbitrary ones.
+almost = st.recursive(
+    words | scalars,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(keys, inner, max_size=6),
+    max_leaves=25,
+)
+openings = st.sampled_from(
+    [
+        b"",
+        b'{"type":"queue-operation","sessionId":"s"}\n',
+        b'{"schema_version":"ATIF-v1.8","agent":{},"steps":[]}\n',
+        b'{\n"schema_version":"ATIF-v1.8","agent":{},"steps":[\n',
+    ]
+)
+
+
+def as_line(value: Any) -> bytes:
+    return json.dumps(value).encode() + b"\n"  # NaN and lone surrogates included, as careless writers do
+
+
+def outcome(data: bytes) -> tuple[list[Trajectory], list[str]]:
+    """Read the bytes as a file: by the reader that knows it, and by each reader regardless."""
+    trajectories: list[Trajectory] = []
+    problems: list[InvalidTrajectory] = []
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "log.jsonl"
+        path.write_bytes(data)
+        trajectories += read(path, on_problem=problems.append)
+        for reader in READERS:
+            parts = reader.read(path)
+            while True:
+                try:
+                    trajectories.append(next(parts))
+                except InvalidTrajectory as problem:
+                    problems.append(problem)
+                except StopIteration:
+                    break
+    assert all(problem.hint and "log.jsonl" in problem.message for problem in problems)
+    return trajectories, [problem.message.rpartition("log.jsonl")[2] for problem in problems]
+
+
+def ids(trajectories: list[Trajectory]) -> list[str]:
+    return [trajectory.id for trajectory in trajectories]
+
+
+@COMMON
+@given(openings, st.binary(max_size=400))
+def test_any_bytes_are_read_or_refused(opening: bytes, data: bytes) -> None:
+    outcome(opening + data)
+
+
+@COMMON
+@given(openings, st.lists(values | almost, max_size=5))
+def test_any_json_lines_are_read_or_refused(opening: bytes, lines: list[Any]) -> None:
+    trajectories, _ = outcome(opening + b"".join(map(as_line, lines)))
+    for trajectory in trajectories:
+        canonical(trajectory).decode("utf-8")
+
+
+@COMMON
+@given(st.lists(almost, min_size=1, max_size=4), st.data())
+def test_a_file_cut_off_anywhere_is_read_or_refused(lines: list[Any], data: st.DataObject) -> None:
+    whole = b'{"type":"queue-operation","sessionId":"s"}\n' + b"".join(map(as_line, lines))
+    packed = data.draw(st.booleans())
+    content = gzip.compress(whole, mtime=0) if packed else whole
+    outcome(content[: data.draw(st.integers(0, len(content)))])
+
+
+@COMMON
+@given(openings, st.lists(almost, max_size=5))
+def test_reading_twice_gives_the_same(opening: bytes, lines: list[Any]) -> None:
+    content = opening + b"".join(map(as_line, lines))
+    first, second = outcome(content), outcome(content)
+    assert ids(first[0]) == ids(second[0])
+    assert first[1] == second[1]
+
+
+@COMMON
+@given(almost)
+def test_any_document_in_memory_is_read_or_refused(document: Any) -> None:
+    problems: list[InvalidTrajectory] = []
+    assert isinstance(list(read([document], on_problem=problems.append)), list)
+    assert all(problem.hint for problem in problems)
+
+
+texts = st.text(st.characters(codec="utf-8"), max_size=30)
+arguments = st.dictionaries(texts, texts | st.integers(-(2**63), 2**63 - 1) | st.booleans(), max_size=3)
+
+
+@COMMON
+@given(st.lists(st.tuples(texts, arguments, texts), min_size=1, max_size=4))
+def test_what_a_valid_document_says_arrives_unchanged(turns: list[tuple[str, dict[str, Any], str]]) -> None:
+    steps = [
+        {
+            "source": "agent",
+            "message": message,
+            "tool_calls": [{"tool_call_id": "c", "function_name": "look", "arguments": given_arguments}],
+            "observation": {"results": [{"source_call_id": "c", "content": seen}]},
+        }
+        for message, given_arguments, seen in turns
+    ]
+    (trajectory,) = read({"schema_version": "ATIF-v1.8", "steps": steps})
+    assert [(step.text, step.arguments, step.observation) for step in trajectory.steps] == turns
+
+
+@COMMON
+@given(st.lists(st.sampled_from(["one", "two", "three"]), min_size=1, max_size=6), st.sets(st.integers(0, 6)))
+def test_damaged_lines_cost_only_themselves(tasks: list[str], damaged: set[int]) -> None:
+    lines = [
+        as_line({"schema_version": "ATIF-v1.8", "agent": {}, "steps": [{"source": "user", "message": t}]})
+        for t in tasks
+    ]
+    sent = [line[:-9] + b"\n" if number in damaged else line for number, line in enumerate(lines)]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "log.jsonl"
+        path.write_bytes(b"".join(sent))
+        problems: list[InvalidTrajectory] = []
+        found = [trajectory.task.text for trajectory in read(path, on_problem=problems.append)]
+    assert found == [task for number, task in enumerate(tasks) if number not in damaged]
+    assert len(problems) == len(tasks) - len(found)

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+from tacit.domain.errors import InvalidTrajectory
+from tacit.experience.lines import HEAD_BYTES, Line, head_of, numbered_lines
+
+
+def written(folder: Path, data: bytes) -> Path:
+    path = folder / "log.jsonl"
+    path.write_bytes(data)
+    return path
+
+
+def data_of(path: Path, *, max_bytes: int = 100) -> list[bytes | int]:
+    """The lines as bytes; a problem as the number of the line it names."""
+    found: list[bytes | int] = []
+    for line in numbered_lines(path, max_bytes=max_bytes):
+        if isinstance(line, InvalidTrajectory):
+            found.append(int(line.message.split(", line ")[1].split(":")[0]))
+        else:
+            found.append(line.data)
+    return found
+
+
+def test_lines_are_numbered_and_blank_ones_are_counted_but_not_given(tmp_path: Path) -> None:
+    lines = list(numbered_lines(written(tmp_path, b"a\n\n  \nb")))
+    assert lines == [Line(1, b"a\n", True), Line(4, b"b", False)]
+
+
+def test_a_line_at_the_limit_is_given_and_one_beyond_it_is_a_problem(tmp_path: Path) -> None:
+    data = b"\n".join([b"x" * 100, b"y" * 101, b"z" * 5_000_000, b"last"])
+    assert data_of(written(tmp_path, data)) == [b"x" * 100 + b"\n", 2, 3, b"last"]
+
+
+def test_the_problem_of_a_long_line_tells_its_size_and_the_limit(tmp_path: Path) -> None:
+    (problem,) = numbered_lines(written(tmp_path, b"x" * 1000), max_bytes=100)
+    assert isinstance(problem, InvalidTrajectory)
+    assert "1000 bytes" in problem.message
+    assert "at most 100" in problem.message
+    assert problem.hint
+
+
+def test_a_long_line_in_compressed_data_is_passed_over_as_well(tmp_path: Path) -> None:
+    path = written(tmp_path, gzip.compress(b"a\n" + b"0" * 10_000_000 + b"\nb\n"))
+    assert data_of(path) == [b"a\n", 2, b"b\n"]
+
+
+def test_lines_before_the_end_of_truncated_compressed_data_are_given(tmp_path: Path) -> None:
+    packed = gzip.compress(b"".join(b"%06d\n" % number for number in range(20_000)))
+    found = data_of(written(tmp_path, packed[: len(packed) // 2]))
+    assert found[0] == b"000000\n"
+    assert len(found) > 5_000
+    assert found[-1] == len(found)
+
+
+def test_compressed_data_with_a_flipped_bit_is_a_problem_and_no_crash(tmp_path: Path) -> None:
+    packed = bytearray(gzip.compress(b"".join(b"%06d\n" % number for number in range(20_000))))
+    packed[len(packed) // 2] ^= 0xFF
+    assert isinstance(data_of(written(tmp_path, bytes(packed)))[-1], int)
+
+
+def test_a_file_that_may_not_be_read_is_a_problem(tmp_path: Path) -> None:
+    (problem,) = numbered_lines(tmp_path / "missing.jsonl")
+    assert isinstance(problem, InvalidTrajectory)
+    assert "cannot be read" in problem.message
+
+
+def test_the_head_of_a_file_is_unpacked_and_bounded(tmp_path: Path) -> None:
+    assert head_of(written(tmp_path, b"abc")) == b"abc"
+    assert head_of(written(tmp_path, gzip.compress(b"abc"))) == b"abc"
+    assert len(head_of(written(tmp_path, gzip.compress(b"0" * 10_000_000)))) == HEAD_BYTES
+    assert head_of(written(tmp_path, gzip.compress(b"abc" * 1000)[:30])) != b""
+    assert head_of(written(tmp_path, b"\x1f\x8bnot gzip at all")) == b""

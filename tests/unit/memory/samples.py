@@ -1,0 +1,119 @@
+"""Small domain values for tests of stores: every one differs by what is passed in and by nothing else."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from tacit.domain.candidate import Decision, Finding, Verdict
+from tacit.domain.evidence import Assessment, Evidence, Grade, Outcome, Use
+from tacit.domain.lifecycle import Status, Transition
+from tacit.domain.origin import Origin
+from tacit.domain.ports import Store, Stored
+from tacit.domain.scope import Scope
+from tacit.domain.skill import Kind, Provenance, Skill, SkillContent, SkillStep, SkillVersion
+from tacit.domain.trajectory import Environment, Role, Span, Step, StepResult, Task, Trajectory
+
+START = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
+SUCCESS = Assessment(outcome=Outcome.SUCCESS, grade=Grade.MACHINE, verifier="pytest")
+
+
+def at(minutes: float = 0) -> datetime:
+    """A time, so many minutes after the start."""
+    return START + timedelta(minutes=minutes)
+
+
+def trajectory(task: str = "fix the build", *, steps: int = 2, session: str = "", **more: Any) -> Trajectory:
+    """An attempt with so many steps, dated from the start."""
+    made = tuple(
+        Step(
+            index=index,
+            role=Role.AGENT,
+            tool="Edit",
+            arguments={"file_path": f"src/part{index}.py", "n": index},
+            observation="ok",
+            result=StepResult.OK,
+            at=at(index),
+        )
+        for index in range(steps)
+    )
+    return Trajectory(
+        task=Task(text=task, project=more.pop("project", "invoices")),
+        steps=more.pop("made", made),
+        environment=Environment(client="claude-code"),
+        session_id=session,
+        **more,
+    )
+
+
+def content(name: str = "deploy-service", **more: Any) -> SkillContent:
+    """A procedure of one step."""
+    more.setdefault("description", "Deploy the service to staging")
+    more.setdefault("steps", (SkillStep(text="run make deploy", tool="Bash", arguments={"command": "make deploy"}),))
+    return SkillContent(kind=more.pop("kind", Kind.PROCEDURE), name=name, **more)
+
+
+def version_of(skill: Skill, what: SkillContent, *, minutes: float = 0) -> SkillVersion:
+    """A version of a skill, with origins and provenance."""
+    return SkillVersion(
+        skill_id=skill.id,
+        content=what,
+        origins={"name": Origin.AGENT, "steps.0": Origin.EXTERNAL},
+        provenance=Provenance(trajectory_ids=("t_1",), grounding={"steps.0": (Span("t_1", 3),)}, made_by="miner"),
+        created_at=at(minutes),
+    )
+
+
+def step_to(stored: Stored, after: Status, *, minutes: float = 1, **more: Any) -> Transition:
+    """A transition from the present status."""
+    fields = {"reason": "because", "by": "ana", "before": stored.status, "content_hash": stored.version.hash, **more}
+    return Transition(version_id=stored.version.id, after=after, at=at(minutes), **fields)
+
+
+def birth_of(version: SkillVersion, status: Status, *, minutes: float = 0) -> Transition:
+    """The first transition of a version."""
+    return Transition(
+        version_id=version.id, content_hash=version.hash, before=None, after=status, reason="new", by="gate",
+        at=at(minutes),
+    )  # fmt: skip
+
+
+def put_version(
+    store: Store, name: str = "deploy-service", *, status: Status = Status.TRIAL, skill: Skill | None = None, **more: Any
+) -> Stored:
+    """Add a version, of a new skill unless one is given, and fetch it."""
+    minutes = more.pop("minutes", 0)
+    what = content(name, **more)
+    founded = skill or Skill.found(what, Scope(), at=at(minutes))
+    version = version_of(founded, what, minutes=minutes)
+    assert store.add_version(founded, version, birth_of(version, status, minutes=minutes))
+    return store.version(version.id)
+
+
+def verdict(decision: Decision = Decision.ACCEPT, *, minutes: float = 0, **more: Any) -> Verdict:
+    """A gate's answer with one finding."""
+    return Verdict(decision=decision, findings=(Finding(rule="verified", message="it passed"),), at=at(minutes), **more)
+
+
+def use(version_id: str, *, minutes: float = 0, **more: Any) -> Use:
+    """A use of one version."""
+    return Use(version_ids=(version_id,), task=more.pop("task", "deploy it"), at=at(minutes), **more)
+
+
+def evidence(version_id: str, *, minutes: float = 0, **more: Any) -> Evidence:
+    """A verified success, unless told otherwise."""
+    more.setdefault("outcome", Outcome.SUCCESS)
+    more.setdefault("grade", Grade.MACHINE)
+    return Evidence(version_id=version_id, at=at(minutes), **more)
+
+
+def fill(store: Store) -> Stored:
+    """Put one of everything into a store; returns the version."""
+    store.add_trajectory(trajectory(), SUCCESS, at=at())
+    stored = put_version(store)
+    store.add_transition(step_to(stored, Status.TRUSTED))
+    store.add_verdict(verdict(version_id=stored.version.id, trajectory_ids=(trajectory().id,)))
+    store.add_use(use(stored.version.id))
+    store.add_evidence(evidence(stored.version.id))
+    store.mark_learned(trajectory().id, at=at(5))
+    return store.version(stored.version.id)
