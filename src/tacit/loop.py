@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from fnmatch import fnmatch
 from pathlib import Path
@@ -18,7 +17,7 @@ from typing import Any
 from tacit import application, experience, gate, outcome, recall, synthesis
 from tacit.config.place import Place
 from tacit.config.settings import Config
-from tacit.domain.candidate import Candidate, Decision, Finding, Relation, Verdict
+from tacit.domain.candidate import Candidate, Finding, Relation, Verdict
 from tacit.domain.errors import Mistake, NotFound
 from tacit.domain.evidence import Evidence, Grade, Outcome, Reliability, Use
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
@@ -29,60 +28,12 @@ from tacit.domain.selection import Item, Query, Selection
 from tacit.domain.skill import Kind, Provenance, SkillContent
 from tacit.domain.trajectory import Trajectory
 from tacit.recall.ranking import Rarity
-from tacit.text.words import terms
+from tacit.report import Applied, Captured, Learned
+from tacit.text.words import estimate_tokens, terms
 
 NEIGHBOURS = 20
 """How many similar skills the gate looks at."""
 CANDIDATE_HITS = 50
-SECONDS_PER_DAY = 86_400
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Captured:
-    """What became of captured trajectories."""
-
-    added: tuple[str, ...] = ()
-    known: int = 0
-    excluded: int = 0
-    redacted: Mapping[str, int] = field(default_factory=dict)
-    """Kind of secret → how many were replaced."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Learned:
-    """What one pass of learning did, with every reason."""
-
-    trajectories: int = 0
-    verdicts: tuple[Verdict, ...] = ()
-    notes: tuple[synthesis.Note, ...] = ()
-
-    def _decided(self, decision: Decision) -> tuple[Verdict, ...]:
-        return tuple(v for v in self.verdicts if v.decision is decision and v.relation is not Relation.REINFORCE)
-
-    @property
-    def accepted(self) -> tuple[Verdict, ...]:
-        """On trial now."""
-        return self._decided(Decision.ACCEPT)
-
-    @property
-    def held(self) -> tuple[Verdict, ...]:
-        """Waiting for a person."""
-        return self._decided(Decision.HOLD)
-
-    @property
-    def quarantined(self) -> tuple[Verdict, ...]:
-        """Set apart as suspicious."""
-        return self._decided(Decision.QUARANTINE)
-
-    @property
-    def rejected(self) -> tuple[Verdict, ...]:
-        """Not made into skills, with the reason."""
-        return self._decided(Decision.REJECT)
-
-    @property
-    def reinforced(self) -> tuple[Verdict, ...]:
-        """Seen again; what is known already says it."""
-        return tuple(v for v in self.verdicts if v.relation is Relation.REINFORCE)
 
 
 class Loop:
@@ -148,9 +99,15 @@ class Loop:
             if self.store.episode(episode.id).learned_at is not None:
                 return []  # another process was faster
             verdicts = [self._admit(self._scoped(candidate)) for candidate in distilled.candidates]
-            held = [Finding(rule=note.detail["reason"], message=note.text) for note in distilled.notes if note.kind == "held"]
+            held = [
+                Finding(rule=note.detail["reason"], message=note.text)
+                for note in distilled.notes
+                if note.kind == "held"
+            ]
             if held:
-                verdict = gate.turned_away(held, trajectory_id=episode.id, name=episode.task[:80], policy=policy, at=now)
+                verdict = gate.turned_away(
+                    held, trajectory_id=episode.id, name=episode.task[:80], policy=policy, at=now
+                )
                 self.store.add_verdict(verdict)
                 verdicts.append(verdict)
             self.store.mark_learned(episode.id, at=now)
@@ -176,9 +133,9 @@ class Loop:
         """The one door: judge a candidate against what is known, and keep verdict and version together."""
         judgement = gate.judge(candidate, self._known(candidate), self.config.policy, at=self._now())
         verdict = judgement.verdict
-        if judgement.skill and judgement.version and judgement.transition:
-            if not self.store.add_version(judgement.skill, judgement.version, judgement.transition):
-                verdict = dataclasses.replace(verdict, relation=Relation.REINFORCE, id="")
+        skill, version, birth = judgement.skill, judgement.version, judgement.transition
+        if skill and version and birth and not self.store.add_version(skill, version, birth):
+            verdict = dataclasses.replace(verdict, relation=Relation.REINFORCE, id="")  # known, word for word
         self.store.add_verdict(verdict)
         return verdict
 
@@ -270,22 +227,30 @@ class Loop:
         )
         self.store.add_use(use)
         text = application.render_selection([item.text for item in selection.items])
-        return dataclasses.replace(selection, text=text, use_id=use.id)
+        return dataclasses.replace(selection, text=text, tokens=estimate_tokens(text), use_id=use.id)
 
     def _select(self, query: Query) -> Selection:
         words = terms(query.text)
-        hits = self._current_hits(self.store.search(words, statuses=RECALLABLE, kinds=query.kinds, limit=CANDIDATE_HITS))
+        hits = self._current_hits(
+            self.store.search(words, statuses=RECALLABLE, kinds=query.kinds, limit=CANDIDATE_HITS)
+        )
         evidence = self.store.evidence(hit.stored.version.id for hit in hits)
         frequency, documents = self.store.document_frequency(words)
         known = recall.Known(
-            rarity=Rarity(frequency, documents),
+            rarity=Rarity.for_query(query.text, frequency, documents),
             reliability={version_id: outcome.reliability(items) for version_id, items in evidence.items()},
             rank=outcome.rank,
             last_used_at={version_id: items[-1].at for version_id, items in evidence.items() if items},
         )
-        return recall.select(
-            query, hits, known, render=_render, now=self._now(), min_relevance=self.config.recall.min_relevance
+        selection = recall.select(
+            dataclasses.replace(query, budget_tokens=query.budget_tokens - application.frame_tokens()),
+            hits,
+            known,
+            render=_render,
+            now=self._now(),
+            min_relevance=self.config.recall.min_relevance,
         )
+        return dataclasses.replace(selection, query=query)
 
     def _current_hits(self, hits: Sequence[Hit]) -> list[Hit]:
         """Leave out older versions whose successor does not share the words."""
@@ -295,6 +260,29 @@ class Loop:
     def episodes(self, task: str, *, limit: int = 5) -> list[Episode]:
         """Find past attempts at similar tasks."""
         return self.store.search_episodes(terms(task), limit=limit)
+
+    def catalogue(self, home: Path | None = None) -> application.Catalogue:
+        """Everything an agent could be offered: skills in this project's and user's folders, and the learned ones."""
+        static = application.scan(project=self.place.project if self.place else None, home=home)
+        learned = [
+            application.LearnedSkill(
+                content=stored.version.content,
+                version_id=stored.version.id,
+                status=stored.status,
+                reliability=self.reliability(stored.version.id),
+            )
+            for stored in self.skills(statuses=RECALLABLE)
+        ]
+        found = application.merge(static.skills, learned)
+        return dataclasses.replace(found, shadowed=(*static.shadowed, *found.shadowed))
+
+    def apply(self, name: str, *, home: Path | None = None, tools: Sequence[str] | None = None) -> Applied:
+        """Activate one skill of the catalogue: its text with overlays, its files by name, and the tools it leaves open."""
+        entry = next((entry for entry in self.catalogue(home).entries if entry.name == name), None)
+        if entry is None:
+            raise NotFound(f"no skill {name!r} may be applied here", hint="see `tacit skills list`")
+        gated = application.gate_tools([entry], tools) if tools is not None else None
+        return Applied(entry=entry, text=application.body_of(entry), files=application.file_paths(entry), tools=gated)
 
     # --- outcome ------------------------------------------------------------------------------------------------
 
@@ -320,7 +308,9 @@ class Loop:
             outcome, grade = (Outcome.SUCCESS if check.passed else Outcome.FAILURE), Grade.MACHINE
             details["verifier"] = check.verifier
         if outcome is None:
-            raise Mistake("record needs an outcome or a verifier", hint="outcome='success' or verifier=tacit.Command(…)")
+            raise Mistake(
+                "record needs an outcome or a verifier", hint="outcome='success' or verifier=tacit.Command(…)"
+            )
         return self._keep_evidence(use, _outcome(outcome), grade=grade, followed=followed, details=details)
 
     def feedback(
@@ -336,7 +326,9 @@ class Loop:
     ) -> list[Evidence]:
         unknown = set(followed or ()) - set(use.version_ids)
         if unknown:
-            raise Mistake(f"{sorted(unknown)[0]} was not shown in that use", hint=f"shown: {', '.join(use.version_ids)}")
+            raise Mistake(
+                f"{sorted(unknown)[0]} was not shown in that use", hint=f"shown: {', '.join(use.version_ids)}"
+            )
         kept = outcome.evidence_for(use, result, grade=grade, at=self._now(), followed=followed, details=details)
         with self.store.transaction():
             for item in kept:
@@ -414,8 +406,11 @@ class Loop:
         return any(fnmatch(workspace, pattern) for pattern in self.config.store.exclude)
 
 
-def _render(item: Item) -> str:
-    return application.render_item(item.version.content, status=item.status, reliability=item.reliability)
+def _render(item: Item, max_tokens: int) -> str:
+    most = min(max_tokens, application.ITEM_TOKENS_MAX)
+    return application.render_item(
+        item.version.content, status=item.status, reliability=item.reliability, max_tokens=most
+    )
 
 
 def _outcome(value: Outcome | str) -> Outcome:

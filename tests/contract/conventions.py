@@ -91,9 +91,7 @@ def definitions(module: Module) -> Iterator[Definition]:
     yield from _definitions(module.tree, prefix="", owner=None, public=True)
 
 
-def _definitions(
-    parent: ast.AST, *, prefix: str, owner: ast.ClassDef | None, public: bool
-) -> Iterator[Definition]:
+def _definitions(parent: ast.AST, *, prefix: str, owner: ast.ClassDef | None, public: bool) -> Iterator[Definition]:
     for node in ast.iter_child_nodes(parent):
         if isinstance(node, Function):
             seen = public and not node.name.startswith("_")

@@ -109,9 +109,7 @@ def test_files_stay_below_the_soft_ceiling() -> None:
 
 
 def test_nine_functions_in_ten_fit_the_soft_ceiling() -> None:
-    sized = sorted(
-        (d.lines, f"src/tacit/{m.path}:{d.node.lineno} {d.name}") for m in MODULES for d in definitions(m)
-    )
+    sized = sorted((d.lines, f"src/tacit/{m.path}:{d.node.lineno} {d.name}") for m in MODULES for d in definitions(m))
     p90 = sized[max(int(len(sized) * 0.9) - 1, 0)][0]
     longest = [f"{lines} lines  {where}" for lines, where in sized if lines > FUNCTION_LINES_P90]
     assert p90 <= FUNCTION_LINES_P90, f"p90 is {p90}" + listing(longest)
@@ -150,9 +148,7 @@ def test_no_file_names_a_machine_or_a_package_index() -> None:
     assert not offences, listing(offences)
 
 
-@pytest.mark.parametrize(
-    "text", ["/root" + "/x", "see /work" + "/main", "(/home" + "/ann/x)", "--index" + "-url x"]
-)
+@pytest.mark.parametrize("text", ["/root" + "/x", "see /work" + "/main", "(/home" + "/ann/x)", "--index" + "-url x"])
 def test_machine_addresses_are_recognised(text: str) -> None:
     assert MACHINE.search(text)
 

@@ -32,7 +32,9 @@ def approve_all(terminal: Terminal) -> list[str]:
     return [item["name"] for item in waiting]
 
 
-def test_learning_shows_what_waits_what_was_seen_and_why_the_rest_was_held(terminal: Terminal, transcripts: Path) -> None:
+def test_learning_shows_what_waits_what_was_seen_and_why_the_rest_was_held(
+    terminal: Terminal, transcripts: Path
+) -> None:
     done = terminal.run("learn", str(transcripts))
     assert done.code == 0, done.err
     assert "waits for review" in done.out

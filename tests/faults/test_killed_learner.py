@@ -65,7 +65,9 @@ def snapshot(database: Path) -> tuple[list[str], list[tuple[str, str]]]:
         return [episode.id for episode in loop.store.episodes()], versions
 
 
-def test_a_killed_learner_loses_nothing_acknowledged_and_goes_on(tmp_path: Path, trajectories: list[Trajectory]) -> None:
+def test_a_killed_learner_loses_nothing_acknowledged_and_goes_on(
+    tmp_path: Path, trajectories: list[Trajectory]
+) -> None:
     whole = tmp_path / "whole.db"
     started = time.perf_counter()
     reading, writing = os.pipe()

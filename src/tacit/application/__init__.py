@@ -1,1 +1,38 @@
 """A selection of skills → what the agent sees: SKILL.md folders, one catalogue in three tiers, and the context block."""
+
+from tacit.application.catalogue import Catalogue, Entry, LearnedSkill, Scan, StaticSkill, merge, scan
+from tacit.application.context import ITEM_TOKENS_MAX, frame_tokens, render_item, render_selection
+from tacit.application.problems import Problem
+from tacit.application.skill_folder import find_skill_md, load, save, validate
+from tacit.application.skill_md import Parsed, parse, render
+from tacit.application.tiers import body_of, file_paths, listing, read_file, to_prompt
+from tacit.application.tools import GatedTools, gate_tools
+
+__all__ = [
+    "ITEM_TOKENS_MAX",
+    "Catalogue",
+    "Entry",
+    "GatedTools",
+    "LearnedSkill",
+    "Parsed",
+    "Problem",
+    "Scan",
+    "StaticSkill",
+    "body_of",
+    "file_paths",
+    "find_skill_md",
+    "frame_tokens",
+    "gate_tools",
+    "listing",
+    "load",
+    "merge",
+    "parse",
+    "read_file",
+    "render",
+    "render_item",
+    "render_selection",
+    "save",
+    "scan",
+    "to_prompt",
+    "validate",
+]

@@ -1,8 +1,8 @@
 """Skill folders on disk and learned skills → one catalogue. Reads folders, writes none, and ranks nothing.
 
-`scan` finds static skills below the known roots, project before user; the first of a name counts and the others are
-reported as shadowed. `merge` puts learned skills beside them. A skill that `extends` another is attached to it as an
-overlay and leaves its file alone; where there is nothing to extend, it stands alone and is reported.
+`scan` reads the skills below the known roots, project before user; the first of a name counts, the others are reported
+as shadowed. `merge` puts learned skills beside them. A skill that `extends` another is attached to it as
+an overlay and leaves its file alone; where there is nothing to extend, it stands alone and is reported.
 """
 
 from __future__ import annotations

@@ -57,13 +57,25 @@ def validate(subject: Path | SkillContent) -> list[Problem]:
     text = _read_text(found)
     if isinstance(text, Problem):
         return [text]
-    return examine(text, lenient=False, directory=_folder_name(found))[1]
+    return examine(text, directory=_folder_name(found))[1]
 
 
 def files(content: SkillContent, *, stamp: Mapping[str, str] | None = None) -> dict[str, bytes]:
-    """Give the folder of a skill as path → bytes, SKILL.md first. Executable bits are not part of it."""
+    """Give the folder of a skill as path → bytes, SKILL.md first; raises `InvalidSkill` where the format cannot hold it.
+
+    Executable bits are not part of it.
+    """
+    problems = check_content(content)
     text = render(content, stamp=stamp)
-    return {FILE_NAMES[0]: text.encode("utf-8")} | {file.path: _bytes_of(file) for file in content.files}
+    data = text.encode("utf-8", "surrogatepass")
+    if len(data) > BYTES_MAX:
+        problems.append(too_large())
+    if data != text.encode("utf-8", "replace"):
+        hint = "remove the lone surrogate characters"
+        problems.append(Problem(rule="encoding", message="the text has no UTF-8 form", hint=hint))
+    if any(problem.severity == "error" for problem in problems):
+        raise invalid(content.name or "skill", problems)
+    return {FILE_NAMES[0]: data} | {file.path: _bytes_of(file) for file in content.files}
 
 
 def unpack(folder: Mapping[str, bytes], *, strict: bool, executable: Collection[str] = ()) -> Parsed:
@@ -81,7 +93,7 @@ def unpack(folder: Mapping[str, bytes], *, strict: bool, executable: Collection[
 
 
 def save(content: SkillContent, root: Path, *, stamp: Mapping[str, str] | None = None) -> Path:
-    """Write a skill as a folder of its name below `root`; returns the SKILL.md."""
+    """Write a skill as a folder of its name below `root`, over what is there; returns the SKILL.md."""
     folder = root / content.name
     executable = {file.path for file in content.files if file.executable}
     for path, data in reversed(files(content, stamp=stamp).items()):  # SKILL.md last: it makes the folder a skill

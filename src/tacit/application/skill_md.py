@@ -1,4 +1,4 @@
-"""The text of a SKILL.md ↔ `SkillContent`: strictly valid when written, strict or lenient when read. No file access.
+"""The text of a SKILL.md ↔ `SkillContent`, strict or lenient when read. No file access.
 
 Where each field goes:
 
@@ -17,7 +17,8 @@ differs by exactly that edit.
 
 Reading strictly raises on any breach of the specification. Reading leniently warns, and raises only for what cannot be
 worked around: no front matter, unreadable YAML, no description, more than a megabyte. Unknown top-level keys are then
-kept under `metadata`. A text with lone surrogates has no UTF-8 form and is refused when written.
+kept under `metadata`. Writing never fails, so that a person can always look at a skill; whether the text may leave as
+a valid file is checked by `skill_folder.files`.
 """
 
 from __future__ import annotations
@@ -26,17 +27,18 @@ import base64
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tacit.application import own_metadata as own
-from tacit.application.frontmatter import BYTES_MAX, Document, Field, Plain, read_document, too_large, write_mapping
+from tacit.application.frontmatter import Document, read_document
 from tacit.application.names import normal_name
 from tacit.application.own_metadata import PREFIX, OwnMetadata
 from tacit.application.problems import Problem, invalid
 from tacit.application.sections import HEADINGS, is_as_written, is_exact, read, write
 from tacit.application.tools import split_tools
-from tacit.application.validation import FIELDS, check_body, check_content, check_fields, text_of
+from tacit.application.validation import FIELDS, check_body, check_fields, text_of
+from tacit.application.yaml_values import Field, Plain, write_mapping
 from tacit.domain.skill import Capabilities, Kind, SkillContent
 
 MARKER = "<!-- tacit: the sections below are read back as structure -->"
@@ -58,15 +60,15 @@ class Parsed:
 
 def parse(text: str, *, strict: bool, directory: str = "", source: str = "SKILL.md") -> Parsed:
     """Read a SKILL.md. `directory` is the name of its folder, `source` what errors call it."""
-    parsed, problems = examine(text, lenient=not strict, directory=directory)
+    parsed, problems = examine(text, directory=directory)
     if parsed is None or (strict and any(problem.severity == "error" for problem in problems)):
         raise invalid(source, problems)
     return parsed
 
 
-def examine(text: str, *, lenient: bool, directory: str = "") -> tuple[Parsed | None, list[Problem]]:
+def examine(text: str, *, directory: str = "") -> tuple[Parsed | None, list[Problem]]:
     """Read a SKILL.md as far as it can be read, with every problem in it; nothing raises."""
-    document, problems = read_document(text, lenient=lenient)
+    document, problems = read_document(text)
     if document is None:
         return None, problems
     problems = problems + check_fields(document.fields, directory=directory) + check_body(document.body.strip())
@@ -75,14 +77,11 @@ def examine(text: str, *, lenient: bool, directory: str = "") -> tuple[Parsed | 
     parsed, damage = _interpret(document, directory)
     problems += damage
     warnings = tuple(problem.as_warning() for problem in problems)
-    return Parsed(content=parsed.content, warnings=warnings, stamp=parsed.stamp, files=parsed.files), problems
+    return replace(parsed, warnings=warnings), problems
 
 
 def render(content: SkillContent, *, stamp: Mapping[str, str] | None = None) -> str:
-    """Write a content as a strictly valid SKILL.md; raises `InvalidSkill` where the format cannot hold it."""
-    problems = check_content(content)
-    if any(problem.severity == "error" for problem in problems):
-        raise invalid(content.name or "skill", problems)
+    """Write a content as a SKILL.md, strictly valid if `check_content` finds no error in it."""
     metadata = {PREFIX + key: value for key, value in (stamp or {}).items() if key in STAMPS}
     metadata |= dict(_own_pairs(content))
     metadata |= {key: value for key, value in content.metadata.items() if not key.startswith(PREFIX)}
@@ -90,16 +89,7 @@ def render(content: SkillContent, *, stamp: Mapping[str, str] | None = None) -> 
     if metadata:
         front += "metadata:\n" + write_mapping(metadata.items(), indent="  ")
     body = _written_body(content)
-    text = f"---\n{front}---\n" + (f"\n{body}\n" if body else "")
-    try:
-        size = len(text.encode("utf-8"))
-    except UnicodeEncodeError as error:
-        hint = "remove the lone surrogate characters"
-        problem = Problem(rule="encoding", message=f"the text has no UTF-8 form: {error.reason}", hint=hint, fatal=True)
-        raise invalid(content.name, [problem]) from None
-    if size > BYTES_MAX:
-        raise invalid(content.name, [too_large()])
-    return text
+    return f"---\n{front}---\n" + (f"\n{body}\n" if body else "")
 
 
 def _top_level(content: SkillContent) -> Iterator[tuple[str, str]]:

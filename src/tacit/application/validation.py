@@ -11,9 +11,9 @@ import binascii
 from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 
-from tacit.application.frontmatter import Field
 from tacit.application.names import name_faults, normal_name
 from tacit.application.problems import Problem
+from tacit.application.yaml_values import Field
 from tacit.domain.skill import SkillContent, SkillFile
 from tacit.text.words import estimate_tokens
 

@@ -119,6 +119,10 @@ class Claim:
     score: float | None = None
     verified_by: str = ""
 
+    def __post_init__(self) -> None:
+        if self.score is not None:  # 1 and 1.0 are one score, and must give one content hash
+            object.__setattr__(self, "score", float(self.score))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:

@@ -278,7 +278,7 @@ def _outcome(results: list[Result], observation: str, *, flagged: bool) -> tuple
     code = next((entry.exit_code for entry in details if type(entry.exit_code) is int), None)
     if code is not None and abs(code) >= 2**31:
         code = None
-    if flagged or any(entry.is_failure for entry in details) or observation.endswith(_FAILURE_NOTE):
+    if flagged or any(entry.is_failure for entry in details) or observation.rstrip().endswith(_FAILURE_NOTE):
         return StepResult.FAILED, code
     return StepResult.OK, code
 

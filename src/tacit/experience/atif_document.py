@@ -9,7 +9,7 @@ import msgspec
 _NOTHING = msgspec.Raw(b"")
 
 
-class MessagePart(msgspec.Struct):
+class MessagePart(msgspec.Struct, gc=False):
     """A piece of a message: text, or something else that has no text."""
 
     type: str = "text"
@@ -19,11 +19,11 @@ class MessagePart(msgspec.Struct):
 Message = str | list[MessagePart] | None
 
 
-class _Metadata(msgspec.Struct):
+class _Metadata(msgspec.Struct, gc=False):
     is_error: Any = None
 
 
-class Details(msgspec.Struct):
+class Details(msgspec.Struct, gc=False):
     """What producers write under `extra` about how a call ended: ATIF has no field of its own for it."""
 
     is_error: Any = None
@@ -42,7 +42,7 @@ _details = msgspec.json.Decoder(Details)
 _NO_DETAILS = Details()
 
 
-class _Extended(msgspec.Struct):
+class _Extended(msgspec.Struct, gc=False):
     extra: msgspec.Raw = _NOTHING
 
     @property
@@ -58,7 +58,7 @@ class _Extended(msgspec.Struct):
             return _NO_DETAILS
 
 
-class Call(msgspec.Struct):
+class Call(msgspec.Struct, gc=False):
     """A tool call as the model made it."""
 
     function_name: str
@@ -66,20 +66,20 @@ class Call(msgspec.Struct):
     arguments: dict[str, Any] | str | None = None
 
 
-class Result(_Extended):
+class Result(_Extended, gc=False):
     """What came back, and from which call."""
 
     source_call_id: str | None = None
     content: Message = None
 
 
-class Observation(msgspec.Struct):
+class Observation(msgspec.Struct, gc=False):
     """All that came back in one step."""
 
     results: list[Result] = []
 
 
-class Metrics(msgspec.Struct):
+class Metrics(msgspec.Struct, gc=False):
     """What one step cost."""
 
     prompt_tokens: Any = None
@@ -88,7 +88,7 @@ class Metrics(msgspec.Struct):
     cost_usd: Any = None
 
 
-class FinalMetrics(msgspec.Struct):
+class FinalMetrics(msgspec.Struct, gc=False):
     """What the whole run cost."""
 
     total_prompt_tokens: Any = None
@@ -97,7 +97,7 @@ class FinalMetrics(msgspec.Struct):
     total_cost_usd: Any = None
 
 
-class Recorded(_Extended):
+class Recorded(_Extended, gc=False):
     """One recorded step: a message, or an agent's turn with its calls and what came back."""
 
     source: str = ""
@@ -109,7 +109,7 @@ class Recorded(_Extended):
     is_copied_context: bool | None = None
 
 
-class Agent(msgspec.Struct):
+class Agent(msgspec.Struct, gc=False):
     """Who ran."""
 
     name: str | None = None
@@ -118,13 +118,13 @@ class Agent(msgspec.Struct):
     tool_definitions: list[Any] | None = None
 
 
-class Versioned(msgspec.Struct):
+class Versioned(msgspec.Struct, gc=False):
     """Only the version, for a document whose form is not understood."""
 
     schema_version: Any = None
 
 
-class Document(msgspec.Struct):
+class Document(msgspec.Struct, gc=False):
     """One run."""
 
     steps: list[Recorded]

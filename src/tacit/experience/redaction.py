@@ -8,41 +8,57 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tacit.domain.trajectory import Claim, Environment, Step, Task, Trajectory
 from tacit.text.redaction import may_hold_secret, redact, redact_value
 
 _Found = Counter[str]
+_PARTS = 8
 _as_json = json.JSONEncoder(ensure_ascii=False, default=repr, skipkeys=True).encode
 
 
 def redacted(trajectory: Trajectory) -> tuple[Trajectory, dict[str, int]]:
     """Take secrets out of every text, argument and observation; the id is that of the new content."""
-    if not may_hold_secret(_everything(trajectory)):
+    suspects = set(_suspects([_frame_text(trajectory), *map(_step_text, trajectory.steps)]))
+    if not suspects:
         return trajectory, {}
     found: _Found = Counter()
-    task = _task(trajectory.task, found)
-    claim = _claim(trajectory.claim, found)
-    environment = _environment(trajectory.environment, found)
-    steps = [_step(step, found) for step in trajectory.steps]
+    task, claim, environment = trajectory.task, trajectory.claim, trajectory.environment
+    if 0 in suspects:
+        task, claim, environment = _task(task, found), _claim(claim, found), _environment(environment, found)
     same = task is trajectory.task and claim is trajectory.claim and environment is trajectory.environment
+    steps = tuple(
+        _step(step, found) if number in suspects else step for number, step in enumerate(trajectory.steps, start=1)
+    )
     if same and all(new is old for new, old in zip(steps, trajectory.steps, strict=True)):
         return trajectory, {}
-    clean = dataclasses.replace(trajectory, task=task, claim=claim, environment=environment, steps=tuple(steps), id="")
+    clean = dataclasses.replace(trajectory, task=task, claim=claim, environment=environment, steps=steps, id="")
     return clean, dict(found)
 
 
-def _everything(trajectory: Trajectory) -> str:
-    """Give all that is looked at as one text: to ask once about the whole costs a third of asking about each part."""
+def _suspects(texts: list[str], first: int = 0) -> Iterator[int]:
+    """Number the texts that may hold a secret; to ask about many at once costs far less than about each."""
+    if not may_hold_secret("\n".join(texts)):
+        return
+    if len(texts) == 1:
+        yield first
+        return
+    size = -(-len(texts) // _PARTS)
+    for start in range(0, len(texts), size):
+        yield from _suspects(texts[start : start + size], first + start)
+
+
+def _frame_text(trajectory: Trajectory) -> str:
     claim = trajectory.claim or Claim()
-    parts = [trajectory.task.text, claim.result, claim.verified_by, trajectory.environment.branch]
-    for step in trajectory.steps:
-        parts += (step.text, step.observation)
-        if step.arguments:
-            parts.append(_as_json(step.arguments))
-    return "\n".join(parts)
+    return "\n".join((trajectory.task.text, claim.result, claim.verified_by, trajectory.environment.branch))
+
+
+def _step_text(step: Step) -> str:
+    if step.arguments:
+        return f"{step.text}\n{step.observation}\n{_as_json(step.arguments)}"
+    return f"{step.text}\n{step.observation}" if step.observation else step.text
 
 
 def _step(step: Step, found: _Found) -> Step:

@@ -1,7 +1,7 @@
 """Gate: Candidate → Verdict. The one door to memory: formation policy, duplicates, safety, review rules. Pure."""
 
-from tacit.gate.judgement import Judgement, judge, turned_away
 from tacit.config.settings import Policy
+from tacit.gate.judgement import Judgement, judge, turned_away
 from tacit.gate.portability import portability
 from tacit.gate.review import Review, decide
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tacit.config.settings import Policy, Strictness
 from tacit.domain.candidate import Candidate, Finding, Severity
 from tacit.domain.skill import Kind
-from tacit.config.settings import Policy, Strictness
 from tacit.text.words import stem, term_set
 
 RECURRENT_CATEGORIES = frozenset(

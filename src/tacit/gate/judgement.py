@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from tacit.config.settings import Policy, Strictness
 from tacit.domain.candidate import Candidate, Decision, Finding, Relation, Severity, Verdict
 from tacit.domain.evidence import Grade
 from tacit.domain.identity import digest
@@ -20,7 +21,6 @@ from tacit.domain.ports import Stored
 from tacit.domain.skill import Provenance, Skill, SkillVersion
 from tacit.gate.duplicates import adds_nothing, merge, similarity
 from tacit.gate.formation import REFUSING, formation
-from tacit.config.settings import Policy, Strictness
 from tacit.gate.safety import safety
 
 _WEIGHT = {severity: weight for weight, severity in enumerate(Severity)}

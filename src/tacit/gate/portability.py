@@ -11,14 +11,16 @@ from collections.abc import Iterator
 from tacit.domain.candidate import Finding, Severity
 from tacit.domain.skill import SkillContent
 
+_LOCAL_ROOTS = "home|Users|root|srv|opt|var|mnt|data|work|workspace"
+_PRIVATE_NET = r"\b(?:10|192\.168|172\.16)(?:\.\d{1,3}){2,3}\b"
+_PRIVATE_NAME = r"\b(?:[\w-]+\.)+(?:internal|local|corp|lan|intranet)\b"
 _RULES = (
-    ("absolute_path", re.compile(r"(?<![\w.~/:])/(?:home|Users|root|srv|opt|var|mnt|data|work|workspace)/[\w.\-/]+"), "<repo-root>"),
+    ("absolute_path", re.compile(rf"(?<![\w.~/:])/(?:{_LOCAL_ROOTS})/[\w.\-/]+"), "<repo-root>"),
     ("windows_path", re.compile(r"\b[A-Za-z]:\\[\w\\.\- ]+"), "<repo-root>"),
     ("home_path", re.compile(r"(?<!\w)~/[\w.\-/]+"), "<home>"),
-    ("private_host", re.compile(r"\b(?:[\w-]+\.)+(?:internal|local|corp|lan|intranet)\b|\b(?:10|192\.168|172\.16)(?:\.\d{1,3}){2,3}\b"),
-     "<SERVICE>"),
-    ("ticket_key", re.compile(r"\b[A-Z]{2,10}-\d{2,6}\b(?<!UTF-8)"), "<PROJECT_KEY>"),
-)  # fmt: skip
+    ("private_host", re.compile(f"{_PRIVATE_NAME}|{_PRIVATE_NET}"), "<SERVICE>"),
+    ("ticket_key", re.compile(r"\b(?!UTF-|ISO-|SHA-|RFC-|PEP-)[A-Z]{2,10}-\d{2,6}\b"), "<PROJECT_KEY>"),
+)
 
 
 def portability(content: SkillContent) -> Iterator[Finding]:

@@ -28,9 +28,10 @@ def safety(candidate: Candidate) -> Iterator[Finding]:
         if redact(text).found:
             message = f"{path} contains what looks like a secret"
             yield Finding(rule="secret", message=message, severity=Severity.CRITICAL, field=path)
-    for path in sorted(path for path, origin in candidate.origins.items() if origin is Origin.EXTERNAL):
-        message = f"{path} repeats text that came from a tool's output, a file or the web"
-        yield Finding(rule="external_text", message=message, severity=Severity.MEDIUM, field=path)
+    external = sorted(path for path, origin in candidate.origins.items() if origin is Origin.EXTERNAL)
+    if external:
+        message = f"text from a tool's output, a file or the web in {', '.join(external)}"
+        yield Finding(rule="external_text", message=message, severity=Severity.MEDIUM, field=external[0])
 
 
 def hidden_characters(text: str) -> set[str]:

@@ -7,12 +7,13 @@ found in the query. It decides whether anything is said at all; reliability and 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
 from tacit.domain.skill import SkillContent
-from tacit.text.words import term_set
+from tacit.text.words import term_set, terms
 
 WEIGHTS = {"relevance": 0.6, "reliability": 0.3, "recency": 0.1}
 SUBJECT_SHARE, QUERY_SHARE = 0.35, 0.65
@@ -24,17 +25,34 @@ HALF_LIFE_DAYS = 90.0
 RECENCY_FLOOR = 0.1
 
 
-@dataclass(frozen=True, slots=True)
+UNKNOWN_WORD, UNKNOWN_VALUE = 0.6, 0.25
+"""A word that no skill contains is a doubt; a value that none contains (a name, a number, a quotation) is hardly one."""
+
+_QUOTED = re.compile(r"`[^`\n]{1,80}`|\"[^\"\n]{1,80}\"|'[^'\n]{2,80}'|[“«][^”»\n]{1,80}[”»]|\S*[\d_#/@]\S*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Rarity:
     """How telling each term is, from the number of stored versions that contain it."""
 
     frequency: Mapping[str, int]
     documents: int
+    values: frozenset[str] = frozenset()
+    """Terms of the query that stand for values rather than words."""
+
+    @classmethod
+    def for_query(cls, text: str, frequency: Mapping[str, int], documents: int) -> Rarity:
+        """Tell words and values of a query apart: what is quoted, or holds a digit or a sign, is a value."""
+        values = frozenset(term for quoted in _QUOTED.findall(text) for term in terms(quoted))
+        return cls(frequency=frequency, documents=documents, values=values)
 
     def of(self, term: str) -> float:
-        """Inverse document frequency, at least a little above zero."""
+        """Inverse document frequency, less for what no skill contains at all."""
         seen = self.frequency.get(term, 0)
-        return math.log(1 + (self.documents - seen + 0.5) / (seen + 0.5))
+        idf = math.log(1 + (self.documents - seen + 0.5) / (seen + 0.5))
+        if seen:
+            return idf
+        return idf * (UNKNOWN_VALUE if term in self.values else UNKNOWN_WORD)
 
 
 def relevance(query_terms: frozenset[str], content: SkillContent, rarity: Rarity) -> tuple[float, list[str]]:

@@ -28,7 +28,8 @@ class Known:
     last_used_at: Mapping[str, datetime] = field(default_factory=dict)
 
 
-Render = Callable[[Item], str]
+Render = Callable[[Item, int], str]
+"""Writes an item as the agent sees it in at most so many tokens; empty if that is too little."""
 
 
 def select(
@@ -114,10 +115,10 @@ def _within_budget(items: Sequence[Item], query: Query, render: Render) -> tuple
         if len(chosen) == query.k:
             over.append(_left_out(item, f"only {query.k} were asked for"))
             continue
-        text = render(item)
+        text = render(item, left)
         tokens = estimate_tokens(text)
-        if tokens > left:
-            over.append(_left_out(item, f"takes {tokens} tokens, {left} are left"))
+        if not text or tokens > left:
+            over.append(_left_out(item, f"does not fit into the {left} tokens left"))
             continue
         left -= tokens
         chosen.append(dataclasses.replace(item, text=text, tokens=tokens))

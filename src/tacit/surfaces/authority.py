@@ -17,7 +17,7 @@ from tacit.config.surroundings import Surroundings
 from tacit.domain.errors import NotPermitted, StoreOutage
 
 PERSON_ONLY = frozenset({"review", "retire", "rollback", "restore", "edit", "purge", "promote", "token"})
-TOKEN_FILE = "token.sha256"  # noqa: S105 - the name of a file
+TOKEN_FILE = "token.sha256"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

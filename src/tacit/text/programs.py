@@ -44,10 +44,22 @@ CHECK_GOALS = {program: re.compile(pattern) for programs, pattern in _GOALS for 
 """Programs of which some subcommands are checks."""
 IDLE_FLAGS = frozenset(
     "--help --version --collect-only --co --fixtures --markers --setup-plan --list --listTests --list-tests --dry-run "
-    "--just-print --if-present --showConfig --print-config --init --show-files --show-settings --list-targets".split()
+    "--just-print --if-present --showConfig --print-config --init --show-files --show-settings --list-targets "
+    "--setup-only --fixtures-per-test --cache-show --exit-zero --passWithNoTests --pass-with-no-tests --ignore-errors --touch "
+    "--recon --notest --no-run -DskipTests -Dmaven.test.skip -Dmaven.test.failure.ignore -fn --fail-never".split()
 )
-"""With these a check does not check."""
-IDLE_SHORT_FLAGS = {"make": {"-n", "-i", "-q", "-p"}, "gmake": {"-n", "-i"}, "pytest": {"-h"}, "tsc": {"-v", "-h"}}
+"""With these a check does not check, or passes whatever it finds."""
+MEDDLING = re.compile(
+    r"PYTEST_(?:ADDOPTS|PLUGINS)|MAKEFLAGS|GOFLAGS|npm_config_\w+|SKIP|BASH_ENV|LD_PRELOAD", re.IGNORECASE
+)
+"""Variables that can make a check do nothing."""
+IDLE_SHORT_FLAGS = {
+    "make": {"-n", "-i", "-q", "-p", "-t"},
+    "gmake": {"-n", "-i", "-q", "-p", "-t"},
+    "pytest": {"-h", "-V"},
+    "ruff": {"-e"},
+    "tsc": {"-v", "-h"},
+}
 WITH_SUBCOMMAND = frozenset(
     "git npm pnpm yarn bun deno cargo go make gmake just task docker docker-compose podman kubectl helm terraform "
     "pip pip3 uv uvx poetry pdm hatch rye gh glab aws gcloud az brew apt apt-get dnf yum systemctl mvn mvnw "

@@ -19,6 +19,7 @@ from tacit.text.programs import (
     IDLE_FLAGS,
     IDLE_SHORT_FLAGS,
     LAUNCHERS,
+    MEDDLING,
     RUNNERS,
     TWO_WORDS,
     WITH_SUBCOMMAND,
@@ -102,7 +103,7 @@ def masks_exit(text: str) -> bool:
         return True
     watched = [i for i, command in enumerate(commands) if is_check(command)] or [_last_real(commands)]
     options = _shell_options(commands)
-    return any(_masked(commands, i, options=options) for i in watched)
+    return any(_may_not_run(commands, i) or _masked(commands, i, options=options) for i in watched)
 
 
 # --- checks ---------------------------------------------------------------------------------------------------------
@@ -120,11 +121,12 @@ def _goal_words(command: Command) -> Iterator[str]:
 
 # --- exit status ----------------------------------------------------------------------------------------------------
 
-_CONTROL_FLOW = re.compile(r"(?:^|[;&|\n(]|\b(?:then|do|else))\s*(?:if|for|while|until|case|!|function\s)\s")
+_CONTROL_FLOW = re.compile(r"(?:^|[;&|\n(]|\b(?:then|do|else))\s*(?:if|for|while|until|case|time\s+!|!|function\s)\s")
 _PASSES_STATUS = re.compile(
     r"(?:exit|return)\s+(?:\$\?|\"?\$\{PIPESTATUS\[0\]\}\"?|\"?\$\{?\w*(?:rc|status|code|ret)\w*\}?\"?)\s*",
     re.IGNORECASE,
 )
+_FAILS = re.compile(r"(?:exit|return)\s+[1-9]\d*|false")
 _SILENT = frozenset({"cd", "export", "set", "source", ".", "unset", "ulimit", "pushd", "popd"})
 
 
@@ -141,6 +143,8 @@ def _shell_options(commands: tuple[Command, ...]) -> frozenset[str]:
                 found.add("pipefail")
             if any(re.fullmatch(r"-[a-z]*e[a-z]*", flag) for flag in command.flags):
                 found.add("errexit")
+            if any(word.startswith("+") for word in command.operands):
+                return frozenset()  # switched off again somewhere: count on nothing
     return frozenset(found)
 
 
@@ -158,12 +162,35 @@ def _masked(commands: tuple[Command, ...], at: int, *, options: frozenset[str]) 
             return not _PASSES_STATUS.fullmatch(commands[-1].text)
         if connector == "||":
             # Only a right side that fails itself keeps the failure.
-            if not re.fullmatch(r"(?:exit|return)\s+[1-9]\d*|false", following.text.strip(" (){}")):
+            if not _FAILS.fullmatch(following.text.strip(" (){}")):
                 return True
             after_or = True
         if connector == ";" and ("errexit" not in options or after_or) and not _passes_on(commands[i + 1 :]):
             return True
     return commands[-1].connector == "&"
+
+
+def _may_not_run(commands: tuple[Command, ...], at: int) -> bool:
+    """Tell whether the line can end with status 0 although this command was skipped, replaced or told to do nothing."""
+    if any(MEDDLING.fullmatch(name.partition("=")[0]) for c in commands[: at + 1] for name in _settings(c)):
+        return True
+    for earlier in commands[:at]:
+        text = earlier.text.strip(" (){}")
+        if re.match(r"exec\s", text) or (re.match(r"(?:exit|return)\b", text) and not _FAILS.fullmatch(text)):
+            return True
+        if re.match(r"set\s+(?:-\w*n|-o\s+noexec)|alias\s|trap\s.*exit|[\w.-]+\s*\(\)", text, re.DOTALL):
+            return True
+    for earlier in reversed(commands[:at]):
+        if earlier.connector in (";", "&"):
+            return False
+        if earlier.connector == "||":
+            return True
+    return False
+
+
+def _settings(command: Command) -> tuple[str, ...]:
+    exported = command.operands if command.program in ("export", "declare") else ()
+    return (*command.assignments, *exported)
 
 
 def _passes_on(rest: tuple[Command, ...]) -> bool:

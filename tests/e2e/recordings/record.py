@@ -48,9 +48,7 @@ def play(scenario, work, server, claude):
             words = ["-p", prompt, which, scenario["session"], "--model", "claude-sonnet-4-5"]
             words += ["--dangerously-skip-permissions", "--strict-mcp-config"]
             environment = {**ENVIRONMENT, "HOME": f"{work}/home/dev"}
-            subprocess.run(
-                [claude, *words], cwd=project, env=environment, stdin=subprocess.DEVNULL, check=True
-            )
+            subprocess.run([claude, *words], cwd=project, env=environment, stdin=subprocess.DEVNULL, check=True)
     finally:
         model.terminate()
         model.wait()

@@ -79,7 +79,12 @@ def birth_of(version: SkillVersion, status: Status, *, minutes: float = 0) -> Tr
 
 
 def put_version(
-    store: Store, name: str = "deploy-service", *, status: Status = Status.TRIAL, skill: Skill | None = None, **more: Any
+    store: Store,
+    name: str = "deploy-service",
+    *,
+    status: Status = Status.TRIAL,
+    skill: Skill | None = None,
+    **more: Any,
 ) -> Stored:
     """Add a version, of a new skill unless one is given, and fetch it."""
     minutes = more.pop("minutes", 0)

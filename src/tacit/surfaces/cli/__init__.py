@@ -91,7 +91,12 @@ def main() -> None:
 def _report(session: Session, error: TacitError) -> None:
     problems = list(error.problems) if isinstance(error, InvalidSkill) else []
     if session.as_json:
-        told = {"kind": type(error).__name__, "message": error.message, "hint": error.hint, "retryable": error.retryable}
+        told = {
+            "kind": type(error).__name__,
+            "message": error.message,
+            "hint": error.hint,
+            "retryable": error.retryable,
+        }
         click.echo(json.dumps({"error": told | ({"problems": problems} if problems else {})}, ensure_ascii=False))
         return
     click.secho("error: ", fg="red", bold=True, nl=False, err=True)

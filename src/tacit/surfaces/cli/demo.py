@@ -23,9 +23,10 @@ from tacit.domain.ports import Stored
 from tacit.domain.scope import Level, Scope
 from tacit.domain.selection import Selection
 from tacit.domain.skill import Kind
-from tacit.loop import Captured, Learned, Loop
+from tacit.loop import Loop
 from tacit.memory import open_store
 from tacit.outcome import Command
+from tacit.report import Captured, Learned
 from tacit.surfaces.cli.session import Session, clean, command_options
 from tacit.surfaces.cli.show import show_learned, show_selection, told_reliability
 
@@ -100,7 +101,7 @@ def _learn(loop: Loop) -> tuple[Captured, Learned]:
 def _procedure(loop: Loop) -> Stored:
     """The procedure that most sessions confirm: the one to show."""
     procedures = [stored for stored in loop.waiting() if stored.version.content.kind is Kind.PROCEDURE]
-    return max(procedures, key=lambda stored: (len(stored.version.provenance.trajectory_ids), stored.sequence))
+    return max(procedures, key=lambda stored: len(loop.store.verdicts(version_id=stored.version.id)))
 
 
 def _prove(console: Console, loop: Loop, selection: Selection) -> list[dict[str, Any]]:

@@ -19,7 +19,7 @@ from tacit.domain.ports import Episode
 from tacit.domain.scope import Scope
 from tacit.domain.selection import Selection
 from tacit.domain.skill import Kind
-from tacit.loop import Captured, Learned
+from tacit.report import Captured, Learned
 from tacit.surfaces.cli.session import Session, command_options, one_line
 from tacit.surfaces.cli.show import show_episodes, show_learned, show_selection
 

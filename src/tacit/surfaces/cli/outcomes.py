@@ -18,8 +18,12 @@ from tacit.surfaces.cli.session import Session, command_options
     "--outcome", type=click.Choice([o for o in Outcome if o is not Outcome.UNKNOWN]), help="How it ended, on your word."
 )
 @click.option("--verify", "check", metavar="COMMAND", help="Run this check now; its exit status is the outcome.")
-@click.option("--timeout", "timeout_s", type=click.FloatRange(min=0.1), default=600.0, help="Limit for the check, seconds.")
-@click.option("--followed", multiple=True, metavar="VERSION", help="A version the run really followed (may be repeated).")
+@click.option(
+    "--timeout", "timeout_s", type=click.FloatRange(min=0.1), default=600.0, help="Limit for the check, seconds."
+)
+@click.option(
+    "--followed", multiple=True, metavar="VERSION", help="A version the run really followed (may be repeated)."
+)
 @click.option("--by", default="", help="Who says so.")
 @command_options
 def record(session: Session, *, use_id: str, outcome: str | None, check: str | None, **options: Any) -> None:

@@ -36,7 +36,9 @@ def review(
     if reference is None and decision is None:
         if session.as_json or not session.caller.is_person:
             waiting = session.loop.waiting()
-            session.answer({"waiting": [_document(stored) for stored in waiting]}, lambda: show_waiting(session, waiting))
+            session.answer(
+                {"waiting": [_document(stored) for stored in waiting]}, lambda: show_waiting(session, waiting)
+            )
             return
         _interactive(session, by=by)
         return
@@ -73,21 +75,21 @@ def _interactive(session: Session, *, by: str) -> None:
         )
         if choice == "q":
             return
-        if choice == "s":
-            continue
-        if choice == "e":
-            edited = edit_version(session, stored, by=by)
-            if edited is None:
-                session.console.print("unchanged; it still waits")
-                continue
-            stored = edited
-            if not click.confirm("Approve your edit?"):
-                continue
-            choice = "a"
-        decision = Review.APPROVE if choice == "a" else Review.REJECT
-        reason = "" if choice == "a" else click.prompt("Why", default="", show_default=False)
-        moved = session.loop.review(stored.version.id, decision, by=by, reason=reason, content_hash=stored.version.hash)
-        session.console.print(f"[bold]{escape(clean(stored.version.name))}[/bold] is now {moved.after}")
+        if choice != "s":
+            _carry_out(session, stored, choice, by=by)
+
+
+def _carry_out(session: Session, stored: Stored, choice: str, *, by: str) -> None:
+    if choice == "e":
+        edited = edit_version(session, stored, by=by)
+        if edited is None or not click.confirm("Approve your edit?"):
+            session.console.print("It still waits.")
+            return
+        stored = edited
+    decision = Review.REJECT if choice == "r" else Review.APPROVE
+    reason = click.prompt("Why", default="", show_default=False) if choice == "r" else ""
+    moved = session.loop.review(stored.version.id, decision, by=by, reason=reason, content_hash=stored.version.hash)
+    session.console.print(f"[bold]{escape(clean(stored.version.name))}[/bold] is now {moved.after}")
 
 
 def _document(stored: Stored) -> dict[str, object]:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import click
 from rich.console import Console
@@ -73,16 +73,17 @@ class Session:
 def command_options(function: F) -> F:
     """Give a command `--json` and `--store`, and pass it the session as its first argument."""
 
-    @click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text.")
-    @click.option("--store", default="", metavar="PATH", help="Use this store instead of the project's.")
-    @click.pass_obj
     @wraps(function)
-    def with_session(session: Session, *, as_json: bool, store: str, **options: Any) -> Any:
+    def with_session(*, as_json: bool, store: str, **options: Any) -> Any:
+        session = click.get_current_context().find_object(Session)
+        assert session is not None
         session.as_json = session.as_json or as_json
         session.store = store or session.store
         return function(session, **options)
 
-    return with_session  # type: ignore[return-value]
+    as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text.")
+    store = click.option("--store", default="", metavar="PATH", help="Use this store instead of the project's.")
+    return cast(F, as_json(store(with_session)))
 
 
 def clean(text: str) -> str:

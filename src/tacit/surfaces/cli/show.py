@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections import Counter
 from collections.abc import Sequence
 
@@ -18,7 +19,7 @@ from tacit.domain.evidence import Outcome, Reliability
 from tacit.domain.origin import Origin
 from tacit.domain.ports import Episode, Stored
 from tacit.domain.selection import Selection
-from tacit.loop import Captured, Learned
+from tacit.report import Captured, Learned
 from tacit.surfaces.cli.session import Session, clean, one_line
 
 STATUS_STYLE = {
@@ -117,7 +118,9 @@ def show_selection(console: Console, selection: Selection) -> None:
     for item in selection.items:
         signals = ", ".join(f"{name} {value:.2f}" for name, value in item.signals.items())
         title = f"[bold]{escape(item.name)}[/bold]  {item.score:.2f}"
-        console.print(Panel(escape(clean(item.text)), title=title, title_align="left", subtitle=f"[dim]{signals}[/dim]"))
+        console.print(
+            Panel(escape(clean(item.text)), title=title, title_align="left", subtitle=f"[dim]{signals}[/dim]")
+        )
         console.print(f"  [dim]{escape(clean('; '.join(item.reasons)))}[/dim]")
     for left in selection.left_out[:3]:
         console.print(f"  [dim]left out {escape(clean(left.name))}: {escape(clean(left.reason))}[/dim]")
@@ -161,7 +164,9 @@ def show_candidate(session: Session, stored: Stored) -> None:
         console.print(f"[yellow]From outside (tool output, files, web): {escape(', '.join(external))}[/yellow]")
     sources = len(version.provenance.trajectory_ids)
     made = version.provenance.made_by or "unknown"
-    console.print(f"[dim]{version.id}  {version.hash[:23]}  made by {escape(clean(made))} from {sources} trajectories[/dim]")
+    console.print(
+        f"[dim]{version.id}  {version.hash[:23]}  made by {escape(clean(made))} from {sources} trajectories[/dim]"
+    )
 
 
 def show_waiting(session: Session, waiting: Sequence[Stored]) -> None:
@@ -200,4 +205,10 @@ def told_reliability(known: Reliability) -> str:
 
 def show_diff(console: Console, before: str, after: str) -> None:
     """Print a unified diff in colour."""
-    console.print(Syntax(clean(application.diff(before, after)) or "no difference", "diff", background_color="default"))
+    console.print(Syntax(clean(difference(before, after)) or "no difference", "diff", background_color="default"))
+
+
+def difference(before: str, after: str) -> str:
+    """A unified diff of two texts."""
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), "before", "after", lineterm="")
+    return "\n".join(lines)

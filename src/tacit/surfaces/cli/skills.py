@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +12,12 @@ from rich.markup import escape
 
 from tacit import application
 from tacit.domain.candidate import Relation, Verdict
-from tacit.domain.errors import InvalidSkill, Mistake
+from tacit.domain.errors import InvalidSkill, Mistake, NotFound, Refusal
 from tacit.domain.lifecycle import Status
 from tacit.domain.origin import Origin
 from tacit.domain.ports import Stored
 from tacit.surfaces.cli.session import Session, clean, command_options, one_line
-from tacit.surfaces.cli.show import show_diff, show_skills, told_reliability
+from tacit.surfaces.cli.show import difference, show_diff, show_skills, told_reliability
 
 _HIDDEN = frozenset({Status.REJECTED, Status.RETIRED})
 
@@ -34,11 +36,16 @@ def list_(session: Session, *, everything: bool, static: bool) -> None:
     loop = session.loop
     learned = [stored for stored in loop.skills() if everything or stored.status not in _HIDDEN]
     rows = [(stored, loop.reliability(stored.version.id)) for stored in learned]
-    found = application.find_static_skills(session.place.project, session.surroundings.user_home) if static else None
+    found = application.scan(project=session.place.project, home=session.surroundings.user_home) if static else None
     document: dict[str, Any] = {
         "skills": [_summary(stored) | {"reliability": known} for stored, known in rows],
         "static": [
-            {"name": s.name, "description": s.description, "path": str(s.path), "warnings": [str(w) for w in s.warnings]}
+            {
+                "name": s.name,
+                "description": s.description,
+                "path": str(s.path),
+                "warnings": [str(w) for w in s.warnings],
+            }
             for s in (found.skills if found else ())
         ],
         "shadowed": [{"name": s.name, "path": str(s.path), "by": str(s.by)} for s in (found.shadowed if found else ())],
@@ -50,7 +57,9 @@ def list_(session: Session, *, everything: bool, static: bool) -> None:
         else:
             session.console.print("No learned skills yet: [bold]tacit learn PATH[/bold]")
         for skill in found.skills if found else ():
-            session.console.print(f"[blue]static[/blue]  {escape(clean(skill.name))}  [dim]{escape(one_line(skill.description, 90))}[/dim]")
+            session.console.print(
+                f"[blue]static[/blue]  {escape(clean(skill.name))}  [dim]{escape(one_line(skill.description, 90))}[/dim]"
+            )
         for shadow in found.shadowed if found else ():
             session.console.print(f"[dim]shadowed: {escape(clean(shadow.name))} in {shadow.path} by {shadow.by}[/dim]")
 
@@ -65,7 +74,7 @@ def show(session: Session, *, reference: str, file: str | None) -> None:
     """Show one skill: its SKILL.md, status, evidence and sources. REFERENCE is a name or the beginning of an id."""
     stored = session.loop.version(reference)
     if file is not None:
-        text = application.file_text(stored.version.content, file)
+        text = _file_text(stored, file)
         session.answer({"path": file, "content": text}, lambda: click.echo(clean(text)))
         return
     known = session.loop.reliability(stored.version.id)
@@ -86,10 +95,14 @@ def show(session: Session, *, reference: str, file: str | None) -> None:
 
     def show_it() -> None:
         click.echo(clean(text))
-        session.console.print(f"[dim]{stored.version.id}  {stored.status}  {stored.skill.scope}  {stored.version.hash}[/dim]")
+        session.console.print(
+            f"[dim]{stored.version.id}  {stored.status}  {stored.skill.scope}  {stored.version.hash}[/dim]"
+        )
         session.console.print(f"Reliability: {told_reliability(known)}")
         for move in lives:
-            session.console.print(f"[dim]{move.at:%Y-%m-%d %H:%M}  {move.before or 'born'} → {move.after}  by {escape(clean(move.by))}[/dim]")
+            session.console.print(
+                f"[dim]{move.at:%Y-%m-%d %H:%M}  {move.before or 'born'} → {move.after}  by {escape(clean(move.by))}[/dim]"
+            )
 
     session.answer(document, show_it)
 
@@ -109,7 +122,7 @@ def diff(session: Session, *, reference: str, other: str | None) -> None:
             raise Mistake(f"`{stored.version.name}` has no earlier version", hint="name two versions to compare")
         before, after = earlier[-1], stored
     texts = application.render(before.version.content), application.render(after.version.content)
-    document = {"before": before.version.id, "after": after.version.id, "diff": application.diff(*texts)}
+    document = {"before": before.version.id, "after": after.version.id, "diff": difference(*texts)}
     session.answer(document, lambda: show_diff(session.console, *texts))
 
 
@@ -137,7 +150,8 @@ def edit_version(session: Session, stored: Stored, *, by: str) -> Stored | None:
     text = click.edit(before, editor=session.surroundings.editor or None, extension=".md")
     if text is None or text == before:
         return None
-    content = application.parse(text, files=stored.version.content.files)
+    parsed = application.parse(text, strict=True).content
+    content = dataclasses.replace(parsed, files=stored.version.content.files)
     verdict = session.loop.propose(
         content, by=by, origin=Origin.USER, revises=stored.skill.id, parents=(stored.version.id,)
     )
@@ -155,12 +169,12 @@ def export(session: Session, *, references: tuple[str, ...], everything: bool, f
     if bool(references) == everything:
         raise Mistake("name the skills to export, or give --all", hint="tacit skills export NAME --to .agents/skills")
     loop = session.loop
-    chosen = loop.skills(statuses={Status.TRIAL, Status.TRUSTED}) if everything else [loop.version(r) for r in references]
-    written = [application.export(stored.version.content, folder, force=force) for stored in chosen]
-    session.answer(
-        {"written": [str(path) for path in written]},
-        lambda: [session.console.print(f"wrote {escape(str(path))}", soft_wrap=True) for path in written] and None,
+    chosen = (
+        loop.skills(statuses={Status.TRIAL, Status.TRUSTED}) if everything else [loop.version(r) for r in references]
     )
+    written = [_write(stored, folder, force=force) for stored in chosen]
+    told = "\n".join(f"wrote {path}" for path in written)
+    session.answer({"written": [str(path) for path in written]}, lambda: click.echo(clean(told)))
 
 
 @skills.command("import")
@@ -173,15 +187,17 @@ def import_(session: Session, *, paths: tuple[Path, ...], by: str, dry_run: bool
     by = by or session.surroundings.user or "import"
     origin = Origin.USER if session.caller.is_person else Origin.EXTERNAL
     results: list[dict[str, Any]] = []
-    for path in application.skill_folders(paths):
+    for path in _skill_folders(paths):
         try:
-            content = application.load(path).content
+            parsed = application.load(path)
         except InvalidSkill as error:
             results.append({"path": str(path), "imported": False, "problems": error.problems or (error.message,)})
             continue
-        result: dict[str, Any] = {"path": str(path), "name": content.name, "imported": not dry_run}
+        warnings = [str(warning) for warning in parsed.warnings]
+        result: dict[str, Any] = {"path": str(path), "name": parsed.content.name, "imported": not dry_run}
+        result |= {"warnings": warnings} if warnings else {}
         if not dry_run:
-            verdict = _bring_in(session, content, by=by, origin=origin, source=str(path))
+            verdict = _bring_in(session, parsed, by=by, origin=origin, source=str(path))
             result |= {"decision": verdict.decision, "relation": verdict.relation, "version_id": verdict.version_id}
         results.append(result)
     session.answer({"results": results}, lambda: _show_imported(session, results))
@@ -189,13 +205,51 @@ def import_(session: Session, *, paths: tuple[Path, ...], by: str, dry_run: bool
         raise Mistake("no skill could be imported", hint="mend the problems listed above, then import again")
 
 
-def _bring_in(session: Session, content: Any, *, by: str, origin: Origin, source: str) -> Verdict:
-    """Propose an imported content, as a revision where a skill of this name and kind exists in this scope."""
-    same = [s for s in session.loop.store.catalogue(name=content.name, kinds={content.kind}) if s.skill.scope == session.loop.scope]
+def _skill_folders(paths: tuple[Path, ...]) -> Iterator[Path]:
+    """Each path is a skill's folder, its SKILL.md, or a folder of such folders."""
+    for path in paths:
+        if not path.exists():
+            raise NotFound(f"no such file or folder: {path}", hint="check the path")
+        inner = (
+            sorted(p for p in path.iterdir() if p.is_dir() and application.find_skill_md(p)) if path.is_dir() else []
+        )
+        if inner and not application.find_skill_md(path):
+            yield from inner
+        else:
+            yield path
+
+
+def _bring_in(session: Session, parsed: application.Parsed, *, by: str, origin: Origin, source: str) -> Verdict:
+    """Propose an imported content: as a revision of the skill it was exported from, or of the one with its name."""
+    content, store = parsed.content, session.loop.store
+    same = [s for s in store.catalogue(name=content.name, kinds={content.kind}) if s.skill.scope == session.loop.scope]
+    stamped = parsed.stamp.get("skill-id", "")
+    if stamped and stamped in store.resolve(stamped):
+        same = store.versions(stamped)
     options: dict[str, Any] = {"source": source}
     if same:
         options |= {"revises": same[-1].skill.id, "parents": (same[-1].version.id,)}
     return session.loop.propose(content, by=by, origin=origin, **options)
+
+
+def _write(stored: Stored, folder: Path, *, force: bool) -> Path:
+    """Write one skill; a folder that holds another skill's text is left alone unless forced."""
+    target = folder / stored.version.name
+    if application.find_skill_md(target) and not force:
+        there = application.load(target)
+        if there.stamp.get("skill-id") != stored.skill.id or there.content.hash() != stored.version.hash:
+            raise Refusal(f"{target} already holds a skill with other text", hint="import it first, or give --force")
+    return application.save(
+        stored.version.content, folder, stamp={"skill-id": stored.skill.id, "version-id": stored.version.id}
+    )
+
+
+def _file_text(stored: Stored, path: str) -> str:
+    for file in stored.version.content.files:
+        if file.path == path:
+            return file.content
+    known = ", ".join(file.path for file in stored.version.content.files) or "it has no files"
+    raise NotFound(f"`{stored.version.name}` has no file {path!r}", hint=f"files: {known}")
 
 
 def _show_imported(session: Session, results: list[dict[str, Any]]) -> None:
@@ -222,12 +276,16 @@ def rollback(session: Session, *, reference: str, by: str) -> None:
     if not stored.version.id.startswith(reference):
         earlier = [s for s in session.loop.store.versions(stored.skill.id) if s.sequence < stored.sequence]
         if not earlier:
-            raise Mistake(f"`{stored.version.name}` has no earlier version", hint="tacit skills show NAME lists versions")
+            raise Mistake(
+                f"`{stored.version.name}` has no earlier version", hint="tacit skills show NAME lists versions"
+            )
         stored = earlier[-1]
     moves = session.loop.rollback(stored.version.id, by=by or session.surroundings.user)
     session.answer(
         {"current": stored.version.id, "moves": moves},
-        lambda: session.console.print(f"[bold]{escape(clean(stored.version.name))}[/bold] is back at {stored.version.id[:10]}"),
+        lambda: session.console.print(
+            f"[bold]{escape(clean(stored.version.name))}[/bold] is back at {stored.version.id[:10]}"
+        ),
     )
 
 

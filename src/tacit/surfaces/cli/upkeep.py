@@ -40,7 +40,9 @@ def history(session: Session, *, subject: str, limit: int) -> None:
             table.add_column(column)
         for entry in entries:
             when = f"{entry.at:%Y-%m-%d %H:%M:%S}"
-            table.add_row(str(entry.sequence), when, escape(entry.action), entry.subject[:14], escape(clean(entry.actor)))
+            table.add_row(
+                str(entry.sequence), when, escape(entry.action), entry.subject[:14], escape(clean(entry.actor))
+            )
         session.console.print(table if entries else "Nothing has happened yet.")
 
     session.answer({"subject": subject, "entries": entries}, show)
@@ -118,7 +120,9 @@ def pause(session: Session, *, duration: str | None, resume: bool, ask: bool) ->
         session.place.pause(_seconds(duration) if duration else None)
     until = session.place.paused_until
     end = None if until is None or math.isinf(until) else datetime.fromtimestamp(until, UTC)
-    told = "not paused" if until is None else f"paused until {end:%Y-%m-%d %H:%M} UTC" if end else "paused until resumed"
+    told = (
+        "not paused" if until is None else f"paused until {end:%Y-%m-%d %H:%M} UTC" if end else "paused until resumed"
+    )
     session.answer({"paused": until is not None, "until": end}, lambda: session.console.print(told))
 
 

@@ -121,8 +121,12 @@ def _is_environment(name: str) -> bool:
     return bool(separator) and stem.isupper() and stem == stem.strip()
 
 
-_LINK_WORD = re.compile(r"[ \t](?:is|was|to|are|will be|is now|set to|of|changed to|identified by|by)[ \t:=]+$", re.IGNORECASE)
-_LOGIN_BEFORE = re.compile(r"(?:\blogin|\buser|\bmachine|\baccount)[ \t\n]+\S{1,120}[ \t\n]+(?:login[ \t]+\S{1,120}[ \t\n]+)?$")
+_LINK_WORD = re.compile(
+    r"[ \t](?:is|was|to|are|will be|is now|set to|of|changed to|identified by|by)[ \t:=]+$", re.IGNORECASE
+)
+_LOGIN_BEFORE = re.compile(
+    r"(?:\blogin|\buser|\bmachine|\baccount)[ \t\n]+\S{1,120}[ \t\n]+(?:login[ \t]+\S{1,120}[ \t\n]+)?$"
+)
 
 
 def _linked(text: str, match: re.Match[str], *, flag: bool) -> bool:

@@ -23,7 +23,9 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _PLURAL = {"passwords": "password", "credentials": "credential"}
 
 # What may follow the telling word without changing its meaning: PASSWORD_PROD, SECRET_KEY_BASE, token2.
-_SUFFIXES = frozenset("base prod production stage staging dev test live old new value raw plain hash main default".split())
+_SUFFIXES = frozenset(
+    "base prod production stage staging dev test live old new value raw plain hash main default".split()
+)
 
 _PASSWORD_ENDS = ("password", "passwd", "passphrase", "passcode")
 _PASSWORD_WORDS = frozenset("pwd pass psw pswd userpass dbpass".split())

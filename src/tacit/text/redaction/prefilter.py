@@ -83,7 +83,9 @@ def _has_login_url(lowered: bytes) -> bool:
     at = lowered.find(b"@")
     while at >= 0:
         scheme = lowered.rfind(b":", max(0, at - _URL_REACH), at)
-        if scheme >= 0 and (b"://" in lowered[max(0, at - _URL_REACH) : at] or b":\\/" in lowered[max(0, at - 800) : at]):
+        if scheme >= 0 and (
+            b"://" in lowered[max(0, at - _URL_REACH) : at] or b":\\/" in lowered[max(0, at - 800) : at]
+        ):
             return True
         at = lowered.find(b"@", at + 1)
     return False

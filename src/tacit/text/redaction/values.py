@@ -24,7 +24,9 @@ _REFERENCE = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_PLACEHOLDER = re.compile(r"(?:your|my|the|enter|insert|change|replace|example|dummy|fake|todo)[-_ ]?\w*|\w*(?:changeme|placeholder)\w*|x{4}")
+_PLACEHOLDER = re.compile(
+    r"(?:your|my|the|enter|insert|change|replace|example|dummy|fake|todo)[-_ ]?\w*|\w*(?:changeme|placeholder)\w*|x{4}"
+)
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_]*\d{0,2}$")
 # my-app-token-2, kebab and snake names: words and short numbers, nothing machine-made.
 _SLUG = re.compile(r"(?:[A-Za-z]+|\d{1,4}|v\d+)(?:[-_./:@][A-Za-z]*|[-_./:@]\d{1,4}|[-_./:@]v\d+)*\d{0,3}$")
@@ -69,7 +71,9 @@ def _password_like(value: str, *, firm: bool) -> bool:
 
 def _names_a_secret(value: str) -> bool:
     lowered = value.lower()
-    return bool(_IDENTIFIER.match(value)) and any(word in lowered for word in ("pass", "pw", "secret", "token", "key", "_"))
+    return bool(_IDENTIFIER.match(value)) and any(
+        word in lowered for word in ("pass", "pw", "secret", "token", "key", "_")
+    )
 
 
 def _is_passphrase(value: str) -> bool:

@@ -1,0 +1,71 @@
+"""What the loop answers: what was captured, what one pass of learning did, what was activated. Values only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tacit import application, synthesis
+from tacit.domain.candidate import Decision, Relation, Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Captured:
+    """What became of captured trajectories."""
+
+    added: tuple[str, ...] = ()
+    known: int = 0
+    excluded: int = 0
+    redacted: Mapping[str, int] = field(default_factory=dict)
+    """Kind of secret → how many were replaced."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Learned:
+    """What one pass of learning did, with every reason."""
+
+    trajectories: int = 0
+    verdicts: tuple[Verdict, ...] = ()
+    notes: tuple[synthesis.Note, ...] = ()
+
+    def _decided(self, decision: Decision) -> tuple[Verdict, ...]:
+        return tuple(v for v in self.verdicts if v.decision is decision and v.relation is not Relation.REINFORCE)
+
+    @property
+    def accepted(self) -> tuple[Verdict, ...]:
+        """On trial now."""
+        return self._decided(Decision.ACCEPT)
+
+    @property
+    def held(self) -> tuple[Verdict, ...]:
+        """Waiting for a person."""
+        return self._decided(Decision.HOLD)
+
+    @property
+    def quarantined(self) -> tuple[Verdict, ...]:
+        """Set apart as suspicious."""
+        return self._decided(Decision.QUARANTINE)
+
+    @property
+    def rejected(self) -> tuple[Verdict, ...]:
+        """Not made into skills, with the reason."""
+        return self._decided(Decision.REJECT)
+
+    @property
+    def reinforced(self) -> tuple[Verdict, ...]:
+        """Seen again; what is known already says it."""
+        return tuple(v for v in self.verdicts if v.relation is Relation.REINFORCE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Applied:
+    """An activated skill."""
+
+    entry: application.Entry
+    text: str
+    files: tuple[str, ...]
+    tools: application.GatedTools | None
+
+    def read(self, path: str) -> bytes:
+        """Read one of its files."""
+        return application.read_file(self.entry, path)

@@ -1,0 +1,739 @@
+"""What every store promises, on every store: one test per promise of `tacit.domain.ports.Store`."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tacit.domain.candidate import Decision
+from tacit.domain.errors import IllegalTransition, Mistake, NotFound, StaleVersion, StoreOutage
+from tacit.domain.evidence import Assessment, Grade, Outcome
+from tacit.domain.lifecycle import RECALLABLE, Status
+from tacit.domain.ports import Store
+from tacit.domain.scope import Level, Scope
+from tacit.domain.skill import Kind, Skill, SkillFile, SkillStep
+from tacit.domain.trajectory import Claim, Role, Step, Trajectory
+from tacit.memory import open_store
+from tacit.text.words import terms
+from tests.unit.memory.samples import (
+    SUCCESS, at, birth_of, content, evidence, fill, put_version, step_to, trajectory, use, verdict, version_of,
+)  # fmt: skip
+
+ALL = frozenset(Status)
+
+
+class Boom(Exception):
+    """Something that goes wrong in the caller."""
+
+
+def names(store: Store, query: str, **more: Any) -> list[str]:
+    more.setdefault("statuses", ALL)
+    return [hit.stored.version.name for hit in store.search(terms(query), **more)]
+
+
+# --- transactions ---------------------------------------------------------------------------------------------------
+
+
+def test_a_transaction_keeps_all_of_its_writes(store: Store) -> None:
+    with store.transaction():
+        stored = put_version(store)
+        store.add_evidence(evidence(stored.version.id))
+    assert store.counts().evidence == {"machine-verified": 1}
+
+
+def test_an_exception_rolls_back_every_write_of_its_transaction(store: Store) -> None:
+    fill(store)
+    before = store.counts(), store.history()
+    with pytest.raises(Boom), store.transaction():
+        put_version(store, "other")
+        store.add_trajectory(trajectory("other"), SUCCESS, at=at())
+        raise Boom
+    assert (store.counts(), store.history()) == before
+    assert names(store, "other") == []
+
+
+def test_a_nested_transaction_ends_with_the_outer_one(store: Store) -> None:
+    with pytest.raises(Boom), store.transaction():
+        with store.transaction():
+            put_version(store)
+        raise Boom
+    assert store.counts().versions == 0
+
+
+def test_a_failure_caught_inside_undoes_only_the_nested_part(store: Store) -> None:
+    with store.transaction():
+        put_version(store, "first")
+        with pytest.raises(Boom), store.transaction():
+            put_version(store, "second")
+            raise Boom
+    assert [stored.version.name for stored in store.catalogue()] == ["first"]
+
+
+def test_a_refused_write_leaves_nothing_behind_in_its_transaction(store: Store) -> None:
+    with store.transaction():
+        stored = put_version(store)
+        with pytest.raises(IllegalTransition):
+            store.add_transition(step_to(stored, Status.REJECTED))
+    assert len(store.transitions(stored.version.id)) == 1
+    assert list(store.verify()) == []
+
+
+def test_a_transaction_sees_its_own_writes(store: Store) -> None:
+    with store.transaction():
+        stored = put_version(store)
+        assert store.version(stored.version.id) == stored
+        assert names(store, "deploy") == ["deploy-service"]
+
+
+def test_threads_take_turns(store: Store) -> None:
+    stored = put_version(store)
+
+    def write(number: int) -> None:
+        for index in range(10):
+            store.add_evidence(evidence(stored.version.id, note=f"{number}-{index}"))
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(store.evidence([stored.version.id])[stored.version.id]) == 40
+    assert list(store.verify()) == []
+
+
+# --- trajectories ---------------------------------------------------------------------------------------------------
+
+
+def test_a_trajectory_reads_back_as_it_was(store: Store) -> None:
+    whole = trajectory("löse 问题 \ud800", session="s1", source="log.jsonl", claim=Claim(result="passed", score=1))
+    assert store.add_trajectory(whole, SUCCESS, at=at())
+    assert store.trajectory(whole.id) == whole
+
+
+def test_the_same_content_is_kept_once(store: Store) -> None:
+    assert store.add_trajectory(trajectory(), SUCCESS, at=at())
+    assert not store.add_trajectory(replace(trajectory(), source="elsewhere"), SUCCESS, at=at(1))
+    assert len(store.episodes()) == 1
+
+
+def test_a_trajectory_under_a_false_id_is_refused(store: Store) -> None:
+    with pytest.raises(Mistake, match="does not hold the content"):
+        store.add_trajectory(replace(trajectory(), id="t_false"), SUCCESS, at=at())
+
+
+def test_an_unknown_trajectory_is_not_found(store: Store) -> None:
+    for ask in (store.trajectory, store.episode):
+        with pytest.raises(NotFound, match="t_unknown"):
+            ask("t_unknown")
+    with pytest.raises(NotFound, match="t_unknown"):
+        store.mark_learned("t_unknown", at=at())
+
+
+def test_what_cannot_be_read_back_is_refused_before_it_is_kept(store: Store) -> None:
+    broken = trajectory(made=(Step(index=0, role=Role.AGENT, exit_code="zero"),))  # type: ignore[arg-type]
+    with pytest.raises(Mistake, match="cannot be kept"):
+        store.add_trajectory(broken, SUCCESS, at=at())
+    assert store.counts().trajectories == 0
+
+
+def test_an_episode_sums_up_its_trajectory(store: Store) -> None:
+    whole = trajectory("fix it", steps=3, session="s1", parent_session_id="s0", project="shop")
+    store.add_trajectory(whole, SUCCESS, at=at(9))
+    episode = store.episode(whole.id)
+    assert [episode] == store.episodes()
+    assert (episode.task, episode.project, episode.client) == ("fix it", "shop", "claude-code")
+    assert (episode.session_id, episode.parent_session_id, episode.steps) == ("s1", "s0", 3)
+    assert (episode.assessment, episode.started_at, episode.captured_at) == (SUCCESS, at(0), at(9))
+    assert episode.learned_at is None
+    assert not episode.superseded
+    assert not episode.pruned
+
+
+def test_an_episode_lists_the_files_its_steps_touched(store: Store) -> None:
+    arguments: list[dict[str, Any]] = [
+        {"file_path": "a.py"}, {"path": "b/"}, {"notebook_path": "c.ipynb"}, {"path": "b/"}, {"path": 7}, {"path": " "},
+    ]  # fmt: skip
+    arguments += [{"path": f"many/{number}"} for number in range(100)]
+    made = tuple(Step(index=i, role=Role.AGENT, tool="T", arguments=given) for i, given in enumerate(arguments))
+    whole = trajectory(made=made)
+    store.add_trajectory(whole, SUCCESS, at=at())
+    files = store.episode(whole.id).files
+    assert files[:4] == ("a.py", "b/", "c.ipynb", "many/0")
+    assert len(files) == 50
+
+
+def test_episodes_are_listed_oldest_first_up_to_a_limit(store: Store) -> None:
+    for number in range(4):
+        store.add_trajectory(trajectory(f"task {number}"), SUCCESS, at=at(-number))
+    assert [episode.task for episode in store.episodes(limit=3)] == ["task 0", "task 1", "task 2"]
+    assert store.episodes(limit=0) == []
+
+
+def test_episodes_can_be_chosen_by_outcome(store: Store) -> None:
+    store.add_trajectory(trajectory("good"), SUCCESS, at=at())
+    store.add_trajectory(trajectory("bad"), Assessment(outcome=Outcome.FAILURE), at=at())
+    assert [episode.task for episode in store.episodes(outcome=Outcome.FAILURE)] == ["bad"]
+
+
+def test_learned_trajectories_are_no_longer_waiting(store: Store) -> None:
+    first, second = trajectory("one"), trajectory("two")
+    for whole in (first, second):
+        store.add_trajectory(whole, SUCCESS, at=at())
+    store.mark_learned(first.id, at=at(3))
+    assert [episode.id for episode in store.episodes(unlearned=True)] == [second.id]
+    assert store.episode(first.id).learned_at == at(3)
+
+
+def test_marking_learned_again_with_the_same_time_changes_nothing(store: Store) -> None:
+    store.add_trajectory(trajectory(), SUCCESS, at=at())
+    store.mark_learned(trajectory().id, at=at(3))
+    before = store.history()
+    store.mark_learned(trajectory().id, at=at(3))
+    assert store.history() == before
+
+
+def test_a_longer_capture_of_a_session_supersedes_the_shorter_one(store: Store) -> None:
+    short, long = trajectory(steps=2, session="s1"), trajectory(steps=5, session="s1")
+    store.add_trajectory(short, SUCCESS, at=at())
+    store.add_trajectory(long, SUCCESS, at=at(1))
+    assert store.episode(short.id).superseded
+    assert not store.episode(long.id).superseded
+    assert [episode.id for episode in store.episodes(unlearned=True)] == [long.id]
+    assert store.trajectory(short.id) == short
+
+
+def test_a_shorter_capture_that_arrives_late_is_superseded_at_once(store: Store) -> None:
+    short, long = trajectory(steps=2, session="s1"), trajectory(steps=5, session="s1")
+    store.add_trajectory(long, SUCCESS, at=at())
+    assert store.add_trajectory(short, SUCCESS, at=at(1))
+    assert store.episode(short.id).superseded
+    assert not store.episode(long.id).superseded
+
+
+def test_the_newer_of_two_captures_of_equal_length_stays(store: Store) -> None:
+    one = trajectory(session="s1")
+    other = replace(one, claim=Claim(result="passed"), id="")
+    store.add_trajectory(one, SUCCESS, at=at())
+    store.add_trajectory(other, SUCCESS, at=at(1))
+    assert [store.episode(one.id).superseded, store.episode(other.id).superseded] == [True, False]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        trajectory(steps=5, session="s2"),
+        trajectory(steps=5, session="s1", parent_session_id="s0"),
+        trajectory("another task", steps=5, session="s1"),
+        trajectory(session="s1", made=trajectory(steps=6).steps[1:]),
+    ],
+    ids=["another session", "a subagent", "another task", "another start"],
+)
+def test_another_attempt_supersedes_nothing(store: Store, other: Trajectory) -> None:
+    store.add_trajectory(trajectory(steps=2, session="s1"), SUCCESS, at=at())
+    store.add_trajectory(other, SUCCESS, at=at(1))
+    assert not any(episode.superseded for episode in store.episodes())
+
+
+@pytest.mark.parametrize("session", ["", "s1"])
+def test_without_session_or_dates_nothing_is_superseded(store: Store, session: str) -> None:
+    for count in (1, 2):
+        made = tuple(Step(index=i, role=Role.AGENT, text="x", at=None if session else at(i)) for i in range(count))
+        store.add_trajectory(trajectory(session=session, made=made), SUCCESS, at=at())
+    assert not any(episode.superseded for episode in store.episodes())
+
+
+def test_episodes_are_found_by_task_file_and_project(store: Store) -> None:
+    store.add_trajectory(trajectory("repair the payment webhook", project="shop"), SUCCESS, at=at())
+    store.add_trajectory(trajectory("write release notes", project="docs", steps=0), SUCCESS, at=at())
+    for query in ("Payments?", "part1.py", "shop"):
+        assert [e.task for e in store.search_episodes(terms(query))] == ["repair the payment webhook"]
+    assert store.search_episodes(terms("nothing alike")) == []
+    assert store.search_episodes(terms("payment"), limit=0) == []
+
+
+def test_a_superseded_capture_is_not_found_beside_its_successor(store: Store) -> None:
+    for steps in (1, 2, 3):
+        store.add_trajectory(trajectory("repair the webhook", steps=steps, session="s1"), SUCCESS, at=at(steps))
+    assert [episode.steps for episode in store.search_episodes(terms("webhook"))] == [3]
+
+
+# --- retention ------------------------------------------------------------------------------------------------------
+
+
+def test_pruning_by_age_drops_the_steps_and_keeps_the_summary(store: Store) -> None:
+    old, young = trajectory("old"), trajectory("young")
+    store.add_trajectory(old, SUCCESS, at=at())
+    store.add_trajectory(young, SUCCESS, at=at(60 * 24 * 9))
+    for whole in (old, young):
+        store.mark_learned(whole.id, at=at(60 * 24 * 9))
+    assert store.prune(keep_days=5, cap_bytes=None, at=at(60 * 24 * 10)) == 1
+    assert store.episode(old.id).pruned
+    with pytest.raises(NotFound, match="pruned"):
+        store.trajectory(old.id)
+    assert store.trajectory(young.id) == young
+    assert store.history(old.id)[-1].action == "prune"
+    assert not store.add_trajectory(old, SUCCESS, at=at(60 * 24 * 11))
+    assert list(store.verify()) == []
+
+
+def test_pruning_never_touches_what_was_not_learned_from(store: Store) -> None:
+    store.add_trajectory(trajectory(), SUCCESS, at=at())
+    assert store.prune(keep_days=0, cap_bytes=0, at=at(60 * 24 * 365)) == 0
+    assert store.trajectory(trajectory().id) == trajectory()
+
+
+def test_pruning_may_drop_a_superseded_capture_that_was_not_learned_from(store: Store) -> None:
+    for steps in (1, 2):
+        store.add_trajectory(trajectory(steps=steps, session="s1"), SUCCESS, at=at())
+    assert store.prune(keep_days=0, cap_bytes=None, at=at(1)) == 1
+    assert [episode.pruned for episode in store.episodes()] == [True, False]
+
+
+def test_pruning_to_a_cap_drops_the_oldest_first_and_no_more_than_needed(store: Store) -> None:
+    everything = [trajectory(f"task {number}") for number in range(4)]
+    for number, whole in enumerate(everything):
+        store.add_trajectory(whole, SUCCESS, at=at(-number))
+        store.mark_learned(whole.id, at=at())
+    assert store.prune(keep_days=None, cap_bytes=10**9, at=at(1)) == 0
+    dropped = store.prune(keep_days=None, cap_bytes=700, at=at(1))
+    assert 0 < dropped < 4
+    assert [episode.pruned for episode in store.episodes()] == [number >= 4 - dropped for number in range(4)]
+    assert store.prune(keep_days=None, cap_bytes=700, at=at(2)) == 0
+
+
+# --- skills and versions --------------------------------------------------------------------------------------------
+
+
+def test_a_version_reads_back_as_it_was(store: Store) -> None:
+    what = content(
+        "naïve-名前", description="Ω \ud83d", tags=("a", "b"), metadata={"k": "v"},
+        files=(SkillFile(path="run.sh", content="echo", executable=True),),
+        steps=(SkillStep(text="do", arguments={"deep": {"list": [1, 2.5, None, True, 10**30]}}),),
+    )  # fmt: skip
+    skill = Skill.found(what, Scope(Level.PROJECT, "shop"), at=at())
+    version = version_of(skill, what)
+    assert store.add_version(skill, version, birth_of(version, Status.CANDIDATE))
+    stored = store.version(version.id)
+    assert (stored.skill, stored.version, stored.status, stored.sequence) == (skill, version, Status.CANDIDATE, 1)
+    assert stored.version.content.hash() == version.hash
+
+
+def test_a_known_version_is_not_kept_twice(store: Store) -> None:
+    stored = put_version(store)
+    again = replace(stored.version, created_at=at(50))
+    assert not store.add_version(stored.skill, again, birth_of(again, Status.TRIAL, minutes=50))
+    assert store.versions(stored.skill.id) == [stored]
+
+
+def test_versions_of_a_skill_come_oldest_first(store: Store) -> None:
+    first = put_version(store)
+    put_version(store, "unrelated")
+    second = put_version(store, body="more", skill=first.skill, status=Status.CANDIDATE)
+    assert store.versions(first.skill.id) == [first, second]
+    assert first.sequence < second.sequence
+
+
+def test_unknown_skills_and_versions_are_not_found(store: Store) -> None:
+    for ask in (store.version, store.versions, store.transitions, store.use):
+        with pytest.raises(NotFound, match="x_unknown"):
+            ask("x_unknown")
+
+
+def test_a_version_must_hold_what_its_id_and_hash_name(store: Store) -> None:
+    what = content()
+    skill = Skill.found(what, Scope(), at=at())
+    honest = version_of(skill, what)
+    for false in (replace(honest, hash="sha256:0"), replace(honest, id="v_0"), replace(honest, content=content("x"))):
+        with pytest.raises(Mistake):
+            store.add_version(skill, false, birth_of(honest, Status.TRIAL))
+    with pytest.raises(Mistake, match="another skill"):
+        store.add_version(replace(skill, id="s_other"), honest, birth_of(honest, Status.TRIAL))
+    with pytest.raises(Mistake, match="not the birth"):
+        store.add_version(skill, honest, replace(birth_of(honest, Status.TRIAL), version_id="v_0"))
+    with pytest.raises(IllegalTransition):
+        store.add_version(skill, honest, birth_of(honest, Status.TRUSTED))
+    assert store.counts().versions == 0
+
+
+def test_a_transition_moves_the_status_and_is_kept(store: Store) -> None:
+    stored = put_version(store)
+    step = step_to(stored, Status.TRUSTED, evidence_ids=("e_1",))
+    store.add_transition(step)
+    assert store.version(stored.version.id).status is Status.TRUSTED
+    assert store.transitions(stored.version.id)[1:] == [step]
+
+
+def test_a_transition_from_another_status_is_stale(store: Store) -> None:
+    stored = put_version(store)
+    store.add_transition(step_to(stored, Status.STALE))
+    with pytest.raises(StaleVersion, match="is stale, not trial"):
+        store.add_transition(step_to(stored, Status.TRUSTED))
+    assert store.version(stored.version.id).status is Status.STALE
+
+
+def test_a_transition_about_other_content_is_stale(store: Store) -> None:
+    stored = put_version(store)
+    with pytest.raises(StaleVersion, match="content"):
+        store.add_transition(step_to(stored, Status.TRUSTED, content_hash="sha256:other"))
+
+
+def test_a_transition_that_the_lifecycle_lacks_is_illegal(store: Store) -> None:
+    stored = put_version(store, status=Status.CANDIDATE)
+    with pytest.raises(IllegalTransition):
+        store.add_transition(step_to(stored, Status.TRUSTED))
+    assert store.version(stored.version.id) == stored
+
+
+def test_a_transition_of_an_unknown_version_is_not_found(store: Store) -> None:
+    stored = put_version(store)
+    with pytest.raises(NotFound):
+        store.add_transition(replace(step_to(stored, Status.TRUSTED), version_id="v_unknown"))
+
+
+def test_a_second_transition_under_a_taken_id_is_refused(store: Store) -> None:
+    stored = put_version(store)
+    store.add_transition(step_to(stored, Status.CANDIDATE, id="x_1"))
+    with pytest.raises(Mistake, match="x_1"):
+        store.add_transition(step_to(store.version(stored.version.id), Status.TRIAL, id="x_1"))
+    assert store.version(stored.version.id).status is Status.CANDIDATE
+
+
+def test_the_catalogue_is_ordered_by_name_and_then_arrival(store: Store) -> None:
+    zebra = put_version(store, "zebra")
+    ant = put_version(store, "ant", status=Status.CANDIDATE)
+    later = put_version(store, "ant", body="more")
+    assert store.catalogue() == [ant, later, zebra]
+
+
+def test_the_catalogue_can_be_filtered(store: Store) -> None:
+    one = put_version(store, "one", status=Status.CANDIDATE)
+    two = put_version(store, "two", kind=Kind.LESSON)
+    assert store.catalogue(statuses=[Status.CANDIDATE]) == [one]
+    assert store.catalogue(kinds={Kind.LESSON}) == [two]
+    assert store.catalogue(name="two") == [two]
+    assert store.catalogue(statuses=(), name="two") == []
+    assert store.catalogue(statuses=RECALLABLE, kinds=[Kind.PROCEDURE], name="one") == []
+
+
+# --- search ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "deploy", "DEPLOYING", "deploy: x/y", "deploy AND NOT", '"deploy', "deploy*", "NEAR(deploy)", "(deploy", "name:deploy",
+        "deploy^2", "deploy -service", "{deploy}", "deploy'); DROP TABLE versions;--", "don't deploy", "deploy\x00service",
+    ],
+)  # fmt: skip
+def test_any_punctuation_may_stand_in_a_query(store: Store, query: str) -> None:
+    put_version(store)
+    assert names(store, query) == ["deploy-service"]
+
+
+@pytest.mark.parametrize("query", ["", '"', "*", "NEAR(", "''", "-", "the of", "\x00", "zzz", "\ud800"])
+def test_a_query_without_known_words_finds_nothing(store: Store, query: str) -> None:
+    put_version(store)
+    assert names(store, query) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [
+        ("数据库迁移步骤", "迁移"),
+        ("データベースの移行", "移行"),
+        ("배포하기", "배포"),
+        ("Größe der Straße", "grösse"),
+        ("déployer le système", "deployer"),
+        ("развёртывание службы", "службы"),
+        ("ترحيل قاعدة البيانات", "قاعدة"),
+        ("डेटाबेस", "डेटाबेस"),
+        ("𞤀𞤣𞤤𞤢𞤥", "𞤀𞤣𞤤𞤢𞤥"),
+        ("don't panic", "don't"),
+        ("makeMigration", "make_migration"),
+    ],
+)
+def test_words_of_any_language_are_found(store: Store, text: str, query: str) -> None:
+    put_version(store, "wanted", description=text, steps=())
+    put_version(store, "unrelated", description="something else entirely", steps=())
+    assert names(store, query) == ["wanted"]
+
+
+@pytest.mark.parametrize("where", ["body", "signature", "category", "description"])
+def test_every_text_of_a_skill_is_searched(store: Store, where: str) -> None:
+    put_version(store, "plain")
+    put_version(store, "wanted", **{where: "xylophone"})
+    put_version(store, "listed", tags=("xylophone",), steps=(SkillStep(text="play xylophone"),))
+    assert set(names(store, "xylophones")) == {"wanted", "listed"}
+
+
+def test_a_name_weighs_more_than_a_body(store: Store) -> None:
+    put_version(store, "other", body="rotate rotate keys", description="x")
+    put_version(store, "rotate", description="x")
+    put_version(store, "filler", description="y")
+    assert names(store, "rotate") == ["rotate", "other"]
+
+
+def test_scores_are_positive_and_fall(store: Store) -> None:
+    for number in range(5):
+        put_version(store, f"skill{number}", body="deploy " * number)
+    scores = [hit.lexical for hit in store.search(terms("deploy service"), statuses=ALL)]
+    assert len(scores) == 5
+    assert scores == sorted(scores, reverse=True)
+    assert min(scores) > 0
+
+
+def test_search_keeps_to_statuses_kinds_and_limit(store: Store) -> None:
+    put_version(store, "one", status=Status.CANDIDATE)
+    put_version(store, "two", kind=Kind.LESSON)
+    put_version(store, "three")
+    assert set(names(store, "deploy", statuses=RECALLABLE)) == {"two", "three"}
+    assert names(store, "deploy", kinds=[Kind.LESSON]) == ["two"]
+    assert names(store, "deploy", statuses=[]) == []
+    assert len(names(store, "deploy", limit=2)) == 2
+    assert names(store, "deploy", limit=0) == []
+
+
+def test_search_follows_a_change_of_status(store: Store) -> None:
+    stored = put_version(store)
+    store.add_transition(step_to(stored, Status.RETIRED))
+    assert names(store, "deploy", statuses=RECALLABLE) == []
+    assert names(store, "deploy", statuses=[Status.RETIRED]) == ["deploy-service"]
+
+
+def test_a_query_may_be_very_long(store: Store) -> None:
+    put_version(store)
+    assert names(store, " ".join(f"word{number}" for number in range(5000)) + " deploy") == ["deploy-service"]
+
+
+def test_document_frequency_counts_versions(store: Store) -> None:
+    put_version(store, "one", description="deploy deploy")
+    put_version(store, "two", description="nothing", steps=())
+    frequency, total = store.document_frequency([*terms("deploy"), "数据", "deploy", ""])
+    assert (frequency, total) == ({terms("deploy")[0]: 1, "数据": 0}, 2)
+
+
+# --- ids ------------------------------------------------------------------------------------------------------------
+
+
+def test_ids_are_resolved_by_prefix(store: Store) -> None:
+    stored = fill(store)
+    shown = use(stored.version.id)
+    for identity in (stored.version.id, stored.skill.id, trajectory().id, shown.id):
+        assert store.resolve(identity[:8]) == [identity]
+        assert store.resolve(identity) == [identity]
+
+
+@pytest.mark.parametrize("prefix", ["%", "_", "v%", "*", "v_?", "'", "V_", "\ud800"])
+def test_a_prefix_is_taken_literally(store: Store, prefix: str) -> None:
+    fill(store)
+    assert store.resolve(prefix) == []
+
+
+def test_at_most_ten_ids_are_resolved_in_order(store: Store) -> None:
+    for number in range(12):
+        store.add_use(use("v_1", id=f"u_{number:02}"))
+    assert store.resolve("u_") == [f"u_{number:02}" for number in range(10)]
+
+
+# --- verdicts, uses, evidence ---------------------------------------------------------------------------------------
+
+
+def test_verdicts_come_newest_first_and_can_be_chosen(store: Store) -> None:
+    one = verdict(version_id="v_1", trajectory_ids=("t_1", "t_2"), similarity=0.5)
+    two = verdict(Decision.REJECT, minutes=1, trajectory_ids=("t_2",))
+    for given in (one, two, one):
+        store.add_verdict(given)
+    assert store.verdicts() == [two, one]
+    assert store.verdicts(trajectory_id="t_1") == [one]
+    assert store.verdicts(trajectory_id="t_2", limit=1) == [two]
+    assert store.verdicts(version_id="v_1") == [one]
+    assert store.verdicts(version_id="v_1", trajectory_id="t_9") == []
+
+
+def test_a_use_reads_back_and_is_kept_once(store: Store) -> None:
+    shown = use("v_1", surface="hook", session_id="s1", model="m", held_back=True)
+    store.add_use(shown)
+    store.add_use(shown)
+    assert store.use(shown.id) == shown
+    assert store.counts().uses == 1
+
+
+def test_evidence_is_grouped_by_version_oldest_first(store: Store) -> None:
+    one, two = put_version(store, "one").version.id, put_version(store, "two").version.id
+    late, early, other = evidence(one, minutes=9), evidence(one, minutes=3, adherence=1), evidence(two, note="n")
+    for piece in (late, early, other):
+        assert store.add_evidence(piece)
+    assert store.evidence([one, two, "v_none"]) == {one: [early, late], two: [other], "v_none": []}
+
+
+def test_the_same_evidence_counts_once(store: Store) -> None:
+    piece = evidence(put_version(store).version.id)
+    assert store.add_evidence(piece)
+    assert not store.add_evidence(piece)
+    assert store.counts().evidence == {"machine-verified": 1}
+
+
+def test_evidence_about_an_unknown_version_is_not_found(store: Store) -> None:
+    with pytest.raises(NotFound):
+        store.add_evidence(evidence("v_unknown"))
+
+
+def test_a_different_record_under_a_taken_id_is_refused_and_changes_nothing(store: Store) -> None:
+    version_id = put_version(store).version.id
+    store.add_use(use(version_id, id="u_1"))
+    store.add_verdict(verdict(id="g_1"))
+    store.add_evidence(evidence(version_id, id="e_1"))
+    before = store.history()
+    for write in (
+        lambda: store.add_use(use(version_id, id="u_1", model="other")),
+        lambda: store.add_verdict(verdict(Decision.HOLD, id="g_1")),
+        lambda: store.add_evidence(evidence(version_id, id="e_1", outcome=Outcome.FAILURE)),
+    ):
+        with pytest.raises(Mistake, match="already kept"):
+            write()
+    assert store.history() == before
+
+
+# --- audit, counts, verify, backup ----------------------------------------------------------------------------------
+
+
+def test_every_change_leaves_one_link_in_the_chain(store: Store) -> None:
+    stored = fill(store)
+    links = [(entry.sequence, entry.actor, entry.action, entry.subject) for entry in store.history()]
+    version_id, skill_id, whole_id = stored.version.id, stored.skill.id, trajectory().id
+    assert links == [
+        (1, "claude-code", "trajectory", whole_id),
+        (2, "gate", "skill", skill_id),
+        (3, "gate", "version trial", version_id),
+        (4, "ana", "transition trusted", version_id),
+        (5, "policy", "verdict accept", version_id),
+        (6, "api", "use", use(version_id).id),
+        (7, "tacit", "evidence success", version_id),
+        (8, "tacit", "learned", whole_id),
+    ]
+    assert [entry.at for entry in store.history(whole_id)] == [at(), at(5)]
+    assert len({entry.hash for entry in store.history()}) == 8
+
+
+def test_the_history_of_a_skill_holds_that_of_its_versions(store: Store) -> None:
+    stored = fill(store)
+    other = put_version(store, "other")
+    assert [entry.sequence for entry in store.history(stored.version.id)] == [3, 4, 5, 7]
+    assert [entry.sequence for entry in store.history(stored.skill.id)] == [2, 3, 4, 5, 7]
+    assert [entry.sequence for entry in store.history(other.skill.id)] == [9, 10]
+    assert store.history("x_unknown") == []
+
+
+def test_a_limit_on_history_keeps_the_newest_links(store: Store) -> None:
+    stored = fill(store)
+    assert [entry.sequence for entry in store.history(limit=2)] == [7, 8]
+    assert [entry.sequence for entry in store.history(stored.version.id, limit=2)] == [5, 7]
+    assert store.history(limit=0) == []
+    assert len(store.history(limit=100)) == 8
+
+
+def test_the_chain_holds_no_content(store: Store) -> None:
+    store.add_trajectory(trajectory("secret words"), SUCCESS, at=at())
+    put_version(store, "secret-name", description="secret words")
+    store.add_use(use("v_1", task="secret words"))
+    assert "secret" not in repr(store.history())
+
+
+def test_counts_tell_what_is_held(store: Store) -> None:
+    fill(store)
+    store.add_trajectory(trajectory("other"), Assessment(outcome=Outcome.FAILURE), at=at())
+    put_version(store, "lesson", kind=Kind.LESSON, status=Status.QUARANTINED)
+    counts = store.counts()
+    assert (counts.trajectories, counts.learned, counts.versions, counts.uses) == (2, 1, 2, 1)
+    assert counts.outcomes == {"success": 1, "failure": 1}
+    assert counts.skills == {"trusted": 1, "quarantined": 1}
+    assert counts.kinds == {"procedure": 1, "lesson": 1}
+    assert counts.evidence == {"machine-verified": 1}
+    assert counts.audit == len(store.history())
+    assert counts.bytes > 0
+
+
+def test_a_skill_counts_by_its_newest_recallable_version(store: Store) -> None:
+    first = put_version(store)
+    put_version(store, body="two", skill=first.skill, status=Status.CANDIDATE)
+    assert store.counts().skills == {"trial": 1}
+    store.add_transition(step_to(first, Status.RETIRED))
+    assert store.counts().skills == {"candidate": 1}
+
+
+def test_superseded_captures_are_not_counted(store: Store) -> None:
+    for steps in (1, 2, 3):
+        store.add_trajectory(trajectory(steps=steps, session="s1"), SUCCESS, at=at(steps))
+    assert store.counts().trajectories == 1
+    assert store.counts().outcomes == {"success": 1}
+
+
+def test_an_intact_store_verifies(store: Store) -> None:
+    assert list(store.verify()) == []
+    fill(store)
+    assert list(store.verify()) == []
+
+
+def test_a_backup_holds_everything_and_verifies(store: Store, tmp_path: Path) -> None:
+    stored = fill(store)
+    store.add_trajectory(trajectory("old", steps=9), SUCCESS, at=at(-9999))
+    store.mark_learned(trajectory("old", steps=9).id, at=at())
+    store.prune(keep_days=1, cap_bytes=None, at=at())
+    store.backup(tmp_path / "copies" / "backup.db")
+    assert [path.name for path in (tmp_path / "copies").iterdir()] == ["backup.db"]
+    copy = open_store(tmp_path / "copies" / "backup.db")
+    try:
+        assert list(copy.verify()) == []
+        assert copy.catalogue() == store.catalogue()
+        assert copy.episodes() == store.episodes()
+        assert copy.transitions(stored.version.id) == store.transitions(stored.version.id)
+        assert [entry.action for entry in copy.history()] == [entry.action for entry in store.history()]
+    finally:
+        copy.close()
+
+
+def test_a_backup_overwrites_nothing(store: Store, tmp_path: Path) -> None:
+    taken = tmp_path / "taken.db"
+    taken.write_text("mine")
+    with pytest.raises(Mistake, match="exists already"):
+        store.backup(taken)
+    assert taken.read_text() == "mine"
+
+
+def test_a_backup_inside_a_transaction_is_refused(store: Store, tmp_path: Path) -> None:
+    with store.transaction(), pytest.raises(Mistake, match="inside a transaction"):
+        store.backup(tmp_path / "backup.db")
+
+
+def test_times_without_a_zone_are_refused(store: Store) -> None:
+    naive = datetime(2026, 1, 1)  # noqa: DTZ001
+    version_id = put_version(store).version.id
+    for write in (
+        lambda: store.add_trajectory(trajectory(), SUCCESS, at=naive),
+        lambda: store.add_use(replace(use(version_id), at=naive)),
+        lambda: store.add_evidence(replace(evidence(version_id), at=naive)),
+        lambda: store.add_verdict(replace(verdict(), at=naive)),
+    ):
+        with pytest.raises(Mistake, match="no zone"):
+            write()
+
+
+def test_grades_are_counted_apart(store: Store) -> None:
+    version_id = put_version(store).version.id
+    for grade in Grade:
+        store.add_evidence(evidence(version_id, grade=grade))
+    assert store.counts().evidence == {"machine-verified": 1, "human-verified": 1, "self-reported": 1}
+
+
+def test_a_closed_store_says_so(store: Store) -> None:
+    store.close()
+    store.close()
+    with pytest.raises(StoreOutage, match="closed"):
+        store.counts()
+    with pytest.raises(StoreOutage, match="closed"):
+        store.add_use(use("v_1"))

@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from tacit.text.shell import Command, is_check, masks_exit, parse_command
+
+
+def only(text: str) -> Command:
+    (command,) = parse_command(text)
+    return command
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("pytest -q", "pytest"),
+        (".venv/bin/pytest -q", "pytest"),
+        ("python3 -m unittest -q", "python3 -m unittest"),
+        ("python3 manage.py sync", "python3 manage.py sync"),
+        ("./manage.sh deploy now", "manage.sh deploy"),
+        ("git commit -m 'a && b; c | d'", "git commit"),
+        ("npm run build", "npm run build"),
+        ("docker compose up -d", "docker compose up"),
+        ("gh pr create --fill", "gh pr create"),
+        ("uv run pytest -x", "uv run pytest"),
+        ("npx --yes tsc --noEmit", "npx tsc"),
+        ("sudo -E timeout 60 env A=1 pytest", "pytest"),
+        ("FOO=1 BAR='x y' make test", "make test"),
+        ("ls migrations", "ls"),
+        ("env", "env"),
+        ("command -v pytest", "command"),
+        ("bundle exec rspec", "bundle exec rspec"),
+    ],
+)
+def test_program_and_subcommand_are_found(text: str, label: str) -> None:
+    assert only(text).label == label
+
+
+def test_flags_operands_assignments_and_outputs_are_told_apart() -> None:
+    command = only("A=1 tool run -v --name=x one 'two words' > out.txt 2>&1 < in.txt 2>/dev/null")
+    assert command.assignments == ("A=1",)
+    assert command.flags == ("-v", "--name=x")
+    assert command.operands == ("run", "one", "two words")
+    assert command.outputs == ("out.txt",)
+
+
+def test_line_is_split_at_its_operators() -> None:
+    commands = parse_command("cd /a/b && make || exit 1; ls | head &\npwd")
+    assert [(command.program, command.connector) for command in commands] == [
+        ("cd", "&&"),
+        ("make", "||"),
+        ("exit", ";"),
+        ("ls", "|"),
+        ("head", "&"),
+        ("pwd", ""),
+    ]
+    assert commands[1].directory == "/a/b"
+
+
+def test_operators_in_quotes_and_substitutions_do_not_split() -> None:
+    assert only('echo "a; b && c" \'d | e\' $(f; g) `h; i` j\\;k').program == "echo"
+
+
+def test_heredoc_and_comments_are_not_commands() -> None:
+    commands = parse_command("cat <<'EOF' > x.py\nimport pytest; pytest\nEOF\npython x.py # then pytest\n")
+    assert [command.program for command in commands] == ["cat", "x.py"]
+    assert commands[0].outputs == ("x.py",)
+
+
+@pytest.mark.parametrize("text", ["", "   ", "&& || ;", "'", '"unclosed', "a 'b", "$(", "((", "\\", "<<", "A=1"])
+def test_broken_text_does_not_break_it(text: str) -> None:
+    parse_command(text)
+    is_check(text)
+    masks_exit(text)
+
+
+def test_long_text_is_quick() -> None:
+    began = time.perf_counter()
+    parse_command("echo 'a' # b\n" * 100_000)
+    parse_command("$(" * 500_000)
+    assert time.perf_counter() - began < 5
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "pytest", "python -m pytest tests", "python3 -m unittest -q", "tox", "nox -s tests", "npm test", "npm run test:unit",
+        "pnpm lint", "yarn build", "bun test", "npx jest", "npx vitest run", "mocha", "cargo test", "cargo clippy -- -D warnings",
+        "cargo fmt --check", "go test ./...", "go vet ./...", "make test", "make -j4 check", "make clean build", "mvn -q verify",
+        "./gradlew :app:testDebug", "ctest", "ruff check .", "mypy src", "pyright", "npx tsc --noEmit", "eslint .", "flake8",
+        "rubocop", "bundle exec rspec", "vendor/bin/phpunit", "dotnet test", "swift test", "mix test", "bazel test //...",
+        "pre-commit run -a", "black --check .", "cd sub && pytest", "bash -lc 'pytest -q'", "./run_tests.sh", "node --test",
+        "python manage.py test", "coverage run -m pytest", "uv run mypy",
+    ],
+)  # fmt: skip
+def test_tests_builds_and_linters_are_checks(text: str) -> None:
+    assert is_check(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ls", "echo pytest", "grep -rn pytest .", "pip install pytest", "pytest --version", "pytest --collect-only", "make -n test",
+        "make", "make deploy", "npm ci", "npm install", "npm run dev", "npm run build --if-present", "black .", "ruff format .",
+        "cargo run", "go run .", "git commit -m 'pytest'", "cat <<EOF\npytest\nEOF", "which pytest", "command -v pytest",
+        "coverage report", "python script.py", "git checkout test", "docker build .", "",
+    ],
+)  # fmt: skip
+def test_other_commands_are_no_checks(text: str) -> None:
+    assert not is_check(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "pytest | tail -5", "pytest 2>&1 | tee log", "pytest || true", "pytest || echo failed", "pytest; true", "pytest; echo $?",
+        "pytest ; exit 0", "pytest &", "pytest & wait", "nohup pytest &", "pytest\nls", "ruff check .; pytest", "! pytest",
+        "if pytest; then echo ok; fi", "for f in a b; do pytest $f; done", "while ! pytest; do sleep 1; done",
+        "bash -c 'pytest | tail'", "(pytest) || true", "cd x && pytest; cd ..", "pytest && ls || true", "", "ls; pwd",
+    ],
+)  # fmt: skip
+def test_exit_status_that_proves_nothing_is_seen(text: str) -> None:
+    assert masks_exit(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "pytest", "cd x && pytest -q", "pytest && echo ok", "pytest > log 2>&1", "pytest &> log", "make lint && make test",
+        "set -o pipefail; pytest | tail", "set -euo pipefail\npytest | tail\nls", "pytest || exit 1", "pytest; exit $?",
+        "pytest | tee log; exit ${PIPESTATUS[0]}", "cd x; pytest", "export A=1; pytest", "bash -c 'pytest -q'",
+        "cd $(git rev-parse --show-toplevel) && pytest", "cat a | head && pytest", "echo 'a; b' && pytest", "timeout 60 pytest",
+    ],
+)  # fmt: skip
+def test_exit_status_that_gets_through_is_not_masked(text: str) -> None:
+    assert not masks_exit(text)
