@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from tacit.domain.errors import InvalidTrajectory
 from tacit.domain.identity import canonical
-from tacit.domain.trajectory import Trajectory
-from tacit.experience import READERS, read
+from tacit.domain.trajectory import Role, Step, Task, Trajectory
+from tacit.experience import READERS, read, redacted
+from tacit.text.redaction import redact, redact_value
 
 COMMON = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -25,8 +26,8 @@ values = st.recursive(
     max_leaves=8,
 )
 keys = st.sampled_from(
-    "type message content role uuid parentUuid sessionId isSidechain agentId isMeta origin kind attachment prompt toolUseResult "
-    "tool_use_id is_error text id name input usage timestamp cwd steps source agent schema_version tool_calls arguments "
+    "type message content role uuid parentUuid sessionId isSidechain agentId isMeta origin kind attachment prompt "
+    "toolUseResult tool_use_id is_error text id name input usage timestamp cwd steps source agent schema_version tool_calls arguments "
     "function_name observation results extra source_call_id subagent_trajectories is_copied_context final_metrics".split()
 )
 words = st.sampled_from(
@@ -153,3 +154,35 @@ def test_damaged_lines_cost_only_themselves(tasks: list[str], damaged: set[int])
         found = [trajectory.task.text for trajectory in read(path, on_problem=problems.append)]
     assert found == [task for number, task in enumerate(tasks) if number not in damaged]
     assert len(problems) == len(tasks) - len(found)
+
+
+fragments = st.sampled_from(
+    [
+        "ghp_" + "a1B2" * 9,
+        "password: hunter2hunter2",
+        "AKIA" + "ABCDEFGH12345678",
+        "https://u:p4ssw0rd99@host/",
+        "-----BEGIN",
+    ]
+)
+pieces = st.lists(fragments | st.text(max_size=12), max_size=4).map(" ".join)
+maybe_leaky = st.builds(
+    lambda text, tool, given_arguments, seen: Step(
+        index=0, role=Role.AGENT, text=text, tool=tool, arguments=given_arguments, observation=seen
+    ),
+    pieces,
+    st.sampled_from(["", "Bash"]),
+    st.dictionaries(st.sampled_from(["command", "password", "token"]) | pieces, pieces, max_size=3),
+    pieces,
+)
+
+
+@COMMON
+@given(pieces, st.lists(maybe_leaky, max_size=20))
+def test_asking_about_many_steps_at_once_misses_no_secret(task: str, steps: list[Step]) -> None:
+    clean, _ = redacted(Trajectory(task=Task(text=task), steps=tuple(steps)))
+    assert clean.task.text == redact(task).text
+    for new, old in zip(clean.steps, steps, strict=True):
+        assert new.text == redact(old.text).text
+        assert new.observation == redact(old.observation).text
+        assert new.arguments == redact_value(old.arguments).value

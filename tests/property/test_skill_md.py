@@ -76,7 +76,7 @@ CONTENT = st.builds(
     portable=st.booleans(),
     shareable=st.booleans(),
 )
-THOROUGH = settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+THOROUGH = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @THOROUGH

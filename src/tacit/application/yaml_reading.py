@@ -1,4 +1,4 @@
-"""YAML text → fields with their lines, every scalar a string. Anchors, aliases, tags and deep nesting are refused.
+"""YAML text → fields with their lines, every scalar a string. Anchors, aliases, tags and masses of values are refused.
 
 Input is the text between the delimiters, output is fields and problems; nothing raises for bad input. What the fields
 mean is not known here.
@@ -15,6 +15,7 @@ from tacit.application.problems import Problem
 from tacit.application.yaml_values import Field, Plain
 
 DEPTH_MAX = 8
+NODES_MAX = 2000
 
 
 def read_fields(front: str) -> tuple[dict[str, Field] | None, list[Problem]]:
@@ -72,6 +73,7 @@ class _Loader(yaml.BaseLoader):
     """Composes nodes without resolving types, and refuses what could grow or run."""
 
     depth = 0
+    nodes = 0
 
     def compose_node(self, parent: yaml.Node | None, index: object) -> yaml.Node | None:
         event = self.peek_event()  # type: ignore[no-untyped-call]
@@ -81,6 +83,9 @@ class _Loader(yaml.BaseLoader):
         if getattr(event, "tag", None):
             raise _Refused(problem=f"the tag {event.tag!r} is not allowed", problem_mark=mark)
         self.depth += 1
+        self.nodes += 1
+        if self.nodes > NODES_MAX:
+            raise _Refused(problem=f"there are more than {NODES_MAX} values", problem_mark=mark)
         if self.depth > DEPTH_MAX:
             raise _Refused(problem=f"values are nested more than {DEPTH_MAX} deep", problem_mark=mark)
         node = super().compose_node(parent, index)  # type: ignore[arg-type]

@@ -1,36 +1,78 @@
 """Trajectory → Assessment: did it succeed, and who says so?
 
 Machine-verified success needs a check (tests, build, linter) that ran after the last change, ended with exit status 0
-that nothing could mask, and that the agent did not rewrite on the way. A check that failed last is a verified failure.
-All else is unknown. An outcome written in an imported document counts only if the importing person trusts it.
+that nothing could mask, that the agent did not rewrite on the way, and that leaves no earlier failure unanswered. A check
+that failed last is a verified failure; one that could not run is no evidence. All else is unknown. An outcome written in
+an imported document counts only if the importing person trusts it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
 
 from tacit.domain.evidence import Assessment, Grade, Outcome
 from tacit.domain.trajectory import Step, StepResult, Trajectory
-from tacit.text.shell import is_check, masks_exit
+from tacit.outcome.changes import Change, changes, command_of, decides_checks, shell_changes
+from tacit.text.shell import Command, is_check, masks_exit, parse_command
 
-SHELL_TOOLS = frozenset({"Bash", "bash", "shell", "exec_command", "run_shell_command", "execute_bash", "terminal"})
-EDIT_TOOLS = frozenset(
-    {"Write", "Edit", "MultiEdit", "NotebookEdit", "apply_patch", "write_file", "replace", "str_replace"}
+_COULD_NOT_RUN = frozenset({124, 126, 127, 130, 137, 143})
+"""Exit statuses of a shell: time limit, not executable, not found, interrupted, killed."""
+_PYTEST_NOTHING_RAN = frozenset({4, 5})
+_NO_PROGRAM = re.compile(
+    r"command not found|: not found$|No module named '?(?:pytest|tox|nox|mypy|ruff)\b", re.MULTILINE
 )
+_NOTHING_RAN = re.compile(
+    r"collected 0 items|no tests ran|\bRan 0 tests|\b0 passing|no tests to run|No tests? (?:files )?found|\[no test files\]"
+    r"|running 0 tests|Tests: +\d+ skipped, \d+ total",
+    re.IGNORECASE,
+)
+_SOMETHING_RAN = re.compile(
+    r"\b[1-9]\d* (?:passed|passing)|\bRan [1-9]|running [1-9]|^ok\s+\S+\s+[\d.]+s\s*$", re.MULTILINE
+)
+_SAYS_FAILED = re.compile(
+    r"\b[1-9]\d* (?:failed|failing|failures)\b|\bFAILED \((?:failures|errors)=|^FAIL\b", re.MULTILINE
+)
+_RUNS_ITS_OPERANDS = frozenset(
+    "pytest py.test unittest doctest jest vitest mocha ava tap rspec phpunit pest busted node make gmake just task ninja".split()
+)
+_TESTING = re.compile(
+    r"test|spec|verify|jest|mocha|\bava\b|\btox\b|\bnox\b|karma|cypress|playwright|make (?:check|all|ci)|nose"
+)
+_NARROWING = frozenset("-k -m -t -g -run --grep --testNamePattern --select --filter --only".split())
+_EXCLUDING = frozenset("--deselect --ignore --ignore-glob --exclude --skip --testPathIgnorePatterns".split())
 
-_GUARDED = re.compile(
-    r"(^|/)(tests?|specs?|__tests__)(/|$)|(^|/)(test_[^/]*|[^/]*_test|[^/]*[.-](test|spec))\.\w+$|(^|/)conftest\.py$"
-    r"|(^|/)(pytest\.ini|tox\.ini|noxfile\.py|setup\.cfg|pyproject\.toml|package\.json|Makefile|makefile|justfile"
-    r"|jest\.config\.\w+|vitest\.config\.\w+|\.eslintrc[^/]*|eslint\.config\.\w+|tsconfig[^/]*\.json|mypy\.ini|ruff\.toml"
-    r"|\.pre-commit-config\.yaml|Cargo\.toml|build\.gradle[^/]*|pom\.xml)$|(^|/)\.github/workflows/"
-)
-"""Files that decide what a check means. An agent that touched one of them has not been checked by somebody else."""
 
-_SHELL_CHANGE = re.compile(
-    r"(^|[\s;&|(])(sed\s+(-\w+\s+)*-\w*i|tee|cp|mv|rm|touch|truncate|patch|install|ln|dd|git\s+(checkout|restore|reset|apply|stash"
-    r"|revert|merge|pull|rebase|cherry-pick))\b|>{1,2}\s*[^\s&|>]|\bopen\([^)]*['\"][wax]"
-)
+@dataclass(frozen=True, slots=True)
+class _Check:
+    """A step that ran a check, and the first check in its line."""
+
+    step: Step
+    text: str
+    first: Command
+
+    @property
+    def passed(self) -> bool:
+        return self.step.result is StepResult.OK and not _proves_nothing(self)
+
+    @property
+    def label(self) -> str:
+        return f"{self.first.program} {self.first.subcommand}".strip()
+
+    @property
+    def excluded(self) -> set[str]:
+        """What it was told to leave out."""
+        words = self.first.words
+        named = {word for word in words if word.split("=")[0] in _EXCLUDING}
+        return named | {word for flag, word in zip(words, words[1:], strict=False) if flag == "-k" and "not " in word}
+
+    @property
+    def chosen(self) -> set[str]:
+        """What it was told to look at; nothing means everything."""
+        flags = {word for word in self.first.words if word.split("=")[0] in _NARROWING | _EXCLUDING}
+        return flags | set(self.first.operands)
 
 
 def assess(trajectory: Trajectory, *, trust_claim: bool = False) -> Assessment:
@@ -61,63 +103,114 @@ def _claimed(trajectory: Trajectory, *, trusted: bool) -> Assessment | None:
 
 def _seen(trajectory: Trajectory) -> Assessment:
     """What the steps themselves show."""
-    checks = [step for step in trajectory.actions if _is_check(step)]
+    checks = list(_checks(trajectory))
     if not checks:
         return Assessment(reason="no test, build or linter was run")
     last = checks[-1]
-    command = _command(last)
-    if last.failed:
-        reason = f"`{_short(command)}` was the last check and it failed"
-        if last.result is not StepResult.FAILED:
-            return Assessment(reason=f"the last check was {last.result}", step=last.index)
-        return Assessment(
-            outcome=Outcome.FAILURE, grade=Grade.MACHINE, verifier=command, reason=reason, step=last.index
-        )
-    changed_later = next((s for s in trajectory.actions if s.index > last.index and _changes_files(s)), None)
-    if changed_later is not None:
-        return Assessment(reason=f"something was changed after the last check (step {changed_later.index})")
-    if last.result is not StepResult.OK or masks_exit(command):
-        return Assessment(reason=f"the exit status of `{_short(command)}` proves nothing", step=last.index)
-    weakened = next(_weakened(trajectory), None)
-    if weakened:
-        return Assessment(reason=f"the agent changed `{weakened}`, which decides what the check means", step=last.index)
-    reason = f"`{_short(command)}` passed after the last change"
-    return Assessment(outcome=Outcome.SUCCESS, grade=Grade.MACHINE, verifier=command, reason=reason, step=last.index)
+    command = f"`{_short(last.text)}`"
+    if last.step.failed:
+        return _failed(last)
+    doubt = (
+        _changed_later(trajectory, last)
+        or (f"the exit status of {command} proves nothing" if not last.passed else "")
+        or _weakened(trajectory, last)
+        or _put_aside(trajectory, last)
+        or _unanswered(trajectory, checks)
+    )
+    if doubt:
+        return Assessment(reason=doubt, step=last.step.index)
+    return Assessment(
+        outcome=Outcome.SUCCESS,
+        grade=Grade.MACHINE,
+        verifier=last.text,
+        reason=f"{command} passed after the last change",
+        step=last.step.index,
+    )
 
 
-def _command(step: Step) -> str:
-    value = step.arguments.get("command", step.arguments.get("cmd", ""))
-    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
-def _is_check(step: Step) -> bool:
-    return step.tool in SHELL_TOOLS and is_check(_command(step))
-
-
-def _changes_files(step: Step) -> bool:
-    if step.tool in EDIT_TOOLS:
-        return not step.failed
-    return step.tool in SHELL_TOOLS and not _is_check(step) and bool(_SHELL_CHANGE.search(_command(step)))
-
-
-def _weakened(trajectory: Trajectory) -> Iterator[str]:
-    """Files the agent wrote that a check depends on."""
+def _checks(trajectory: Trajectory) -> Iterator[_Check]:
     for step in trajectory.actions:
-        if not _changes_files(step):
-            continue
-        if step.tool in SHELL_TOOLS:
-            words = re.split(r"[\s'\"()=;&|<>]+", _command(step))
-        else:
-            words = [str(step.arguments.get(key, "")) for key in ("file_path", "path", "notebook_path")]
-            words += re.findall(
-                r"\*\*\* \w+ File: (\S+)", str(step.arguments.get("input", step.arguments.get("patch", "")))
-            )
-        yield from (word for word in words if _GUARDED.search(_inside(word, trajectory.environment.workspace)))
+        text = command_of(step)
+        first = next((command for command in parse_command(text) if is_check(command)), None) if text else None
+        if first is not None:
+            yield _Check(step, text, first)
 
 
-def _inside(path: str, workspace: str) -> str:
-    """The path seen from the workspace, so that a workspace below a folder named `test` is not itself suspicious."""
-    return path.removeprefix(workspace.rstrip("/") + "/") if workspace else path
+def _failed(last: _Check) -> Assessment:
+    step = last.step
+    if step.result is not StepResult.FAILED:
+        return Assessment(reason=f"the last check was {step.result}", step=step.index)
+    no_tests = last.first.program == "pytest" and step.exit_code in _PYTEST_NOTHING_RAN
+    if step.exit_code in _COULD_NOT_RUN or no_tests or _NO_PROGRAM.search(step.observation[-2000:]):
+        return Assessment(reason=f"the last check, `{_short(last.text)}`, could not run", step=step.index)
+    reason = f"`{_short(last.text)}` was the last check and it failed"
+    return Assessment(outcome=Outcome.FAILURE, grade=Grade.MACHINE, verifier=last.text, reason=reason, step=step.index)
+
+
+def _proves_nothing(check: _Check) -> bool:
+    """Whether status 0 says nothing: masked, never waited for, or contradicted by what was printed."""
+    step, seen = check.step, check.step.observation
+    if masks_exit(check.text) or step.exit_code not in (None, 0) or step.arguments.get("run_in_background"):
+        return True
+    return bool(_SAYS_FAILED.search(seen) or (_NOTHING_RAN.search(seen) and not _SOMETHING_RAN.search(seen)))
+
+
+def _changed_later(trajectory: Trajectory, last: _Check) -> str:
+    commands = parse_command(last.text)
+    at = max(i for i, command in enumerate(commands) if is_check(command))
+    if any(True for command in commands[at + 1 :] for _ in shell_changes(command.text)):
+        return f"something was changed after the check in `{_short(last.text)}`"
+    later = next((step for step in trajectory.actions if step.index > last.step.index and changes(step)), None)
+    return f"something was changed after the last check (step {later.index})" if later else ""
+
+
+def _weakened(trajectory: Trajectory, last: _Check) -> str:
+    """Whether the agent wrote something that the check depends on, or that the check runs."""
+    workspace = trajectory.environment.workspace
+    run = {PurePosixPath(last.first.program).name}
+    if last.first.program in _RUNS_ITS_OPERANDS:
+        run |= {PurePosixPath(word.split("::")[0]).name for word in last.first.operands}
+        run |= {f"{name}.py" for name in run}
+    for file in _files(trajectory.actions):
+        if decides_checks(file, workspace) or PurePosixPath(file).name in run:
+            return f"the agent changed `{file}`, which decides what the check means"
+    return ""
+
+
+def _files(steps: Sequence[Step]) -> Iterator[str]:
+    return (change.file for step in steps for change in changes(step) if change.file)
+
+
+def _put_aside(trajectory: Trajectory, last: _Check) -> str:
+    """Whether the work was put away, so that the check looked at something else."""
+    working, aside = False, False
+    before = [changes(step) for step in trajectory.actions if step.index < last.step.index]
+    same_line: list[tuple[Change, ...]] = [tuple(shell_changes(last.text))]
+    for change in (change for made in before + same_line for change in made):
+        aside = change.sets_aside or (aside and not working and not change.file)
+        working = working or not change.sets_aside
+    return "the work was put aside before the last check" if aside and working else ""
+
+
+def _unanswered(trajectory: Trajectory, checks: Sequence[_Check]) -> str:
+    """An earlier check that failed, and that no later one took up again."""
+    for failed in checks:
+        if failed.step.result is StepResult.FAILED and not any(
+            _answers(later, failed, trajectory) for later in checks if later.step.index > failed.step.index
+        ):
+            return f"`{_short(failed.text)}` failed, and no later check shows that it is mended"
+    return ""
+
+
+def _answers(later: _Check, failed: _Check, trajectory: Trajectory) -> bool:
+    """The same check again, or tests; not fewer of them, unless something was changed in between."""
+    if not later.passed or later.excluded - failed.excluded:
+        return False
+    if later.label != failed.label:
+        return bool(_TESTING.search(later.label))
+    between = range(failed.step.index + 1, later.step.index)
+    changed = any(changes(step) for step in trajectory.actions if step.index in between)
+    return changed or not (failed.chosen and later.chosen - failed.chosen or not failed.chosen and later.chosen)
 
 
 def _short(command: str) -> str:

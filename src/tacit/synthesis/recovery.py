@@ -144,7 +144,7 @@ def _recovery(failed: Action, later: Action, between: Sequence[Action]) -> Recov
     edits = [action for action in changes if action.family is Family.FILE]
     others = [action for action in changes if action.family is not Family.FILE and action.effect is Effect.WRITE]
     asked = [action for action in others if _asked_for(action, failed.step.observation)]
-    if failed.family is Family.FILE or failed.effect is Effect.READ:
+    if failed.family is Family.FILE or (failed.family is Family.SHELL and failed.effect is Effect.READ):
         return Recovery(failed=failed, worked=later, means=Means.REWORKED)
     if same_call(failed.step, later.step):
         if not changes:

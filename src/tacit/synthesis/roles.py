@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from tacit.synthesis.tokens import EMAIL, type_of
+from tacit.synthesis.tokens import EMAIL, URL, type_of
 
 _NOUNS = frozenset(
     "column table field file folder directory branch tag version target endpoint route url user username name "
@@ -24,12 +24,20 @@ _NOUNS = frozenset(
 _LINKING = frozenset("called named the a an new my our this that is as of".split())
 _SQL = {"TABLE": "table", "COLUMN": "column", "INDEX": "index", "INTO": "table", "FROM": "table", "UPDATE": "table",
         "JOIN": "table", "DATABASE": "database", "SCHEMA": "schema", "VIEW": "view", "ROLE": "role"}  # fmt: skip
-_BY_TYPE = {"url": "url", "id": "id", "integer": "number", "number": "number"}
+_BY_TYPE = {"id": "id", "integer": "number", "number": "number"}
 
 
 def role_of(value: str, task: str, calls: Sequence[str]) -> str:
     """Name the role that a value plays."""
-    return _in_task(value, task) or _in_calls(value, calls) or _by_shape(value)
+    return _unmistakable(value) or _in_task(value, task) or _in_calls(value, calls) or _by_shape(value)
+
+
+def _unmistakable(value: str) -> str:
+    if EMAIL.fullmatch(value):
+        return "email"
+    if re.fullmatch(r"\d{4}-\d\d-\d\d", value):
+        return "date"
+    return "url" if URL.fullmatch(value) else ""
 
 
 def _in_task(value: str, task: str) -> str:
@@ -65,10 +73,6 @@ def _in_calls(value: str, calls: Sequence[str]) -> str:
 
 
 def _by_shape(value: str) -> str:
-    if EMAIL.fullmatch(value):
-        return "email"
-    if re.fullmatch(r"\d{4}-\d\d-\d\d", value):
-        return "date"
     kind = type_of(value)
     if kind == "path":
         return "file" if "." in value.rsplit("/", 1)[-1] else "path"

@@ -352,7 +352,8 @@ def _words(segment: str) -> tuple[list[str], list[str]]:
     for word in raw:
         redirect = None if pending else _REDIRECT.fullmatch(word)
         if redirect is None:
-            (outputs if pending == ">" else words).append(word)
+            if pending != "<":
+                (outputs if pending else words).append(word)
             pending = ""
             continue
         sign = ">" if ">" in redirect["sign"] else "<"

@@ -101,7 +101,7 @@ def main():
     server, claude, work = (Path(word).resolve() for word in sys.argv[1:])
     (work / "home/dev").mkdir(parents=True)
     project = work / "workspace/invoice-app"
-    shutil.copytree(HERE / "project", project, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(HERE.parents[2] / "src/tacit/demo/project", project, ignore=shutil.ignore_patterns("__pycache__"))
     (project / "gitignore").rename(project / ".gitignore")
     for words in ("init -b main", "add -A", "commit -m invoice-app"):
         git(project, *words.split())

@@ -39,8 +39,8 @@ def prompt(content: Any, **more: Any) -> dict[str, Any]:
     return record("user", message={"role": "user", "content": content}, **more)
 
 
-def said(*blocks: dict[str, Any], id: str | None = None, usage: Any = None, **more: Any) -> dict[str, Any]:
-    name = id or f"msg_{next(_numbers)}"
+def said(*blocks: dict[str, Any], message_id: str = "", usage: Any = None, **more: Any) -> dict[str, Any]:
+    name = message_id or f"msg_{next(_numbers)}"
     model = more.pop("model", "claude-x")
     return record("assistant", message={"id": name, "model": model, "content": list(blocks), "usage": usage}, **more)
 
@@ -49,12 +49,12 @@ def text(words: str) -> dict[str, Any]:
     return {"type": "text", "text": words}
 
 
-def use(id: str, name: str = "Bash", **arguments: Any) -> dict[str, Any]:
-    return {"type": "tool_use", "id": id, "name": name, "input": arguments}
+def use(call: str, name: str = "Bash", **arguments: Any) -> dict[str, Any]:
+    return {"type": "tool_use", "id": call, "name": name, "input": arguments}
 
 
-def result(id: str, content: Any, *, is_error: bool | None = None, **more: Any) -> dict[str, Any]:
-    block = {"type": "tool_result", "tool_use_id": id, "content": content}
+def result(call: str, content: Any, *, is_error: bool | None = None, **more: Any) -> dict[str, Any]:
+    block = {"type": "tool_result", "tool_use_id": call, "content": content}
     if is_error is not None:
         block["is_error"] = is_error
     return prompt([block], **more)
@@ -189,10 +189,10 @@ class TestCalls:
     def test_a_call_carries_what_was_said_in_the_same_message(self, session: Any) -> None:
         trajectory = session(
             prompt("go"),
-            said(text("I look."), id="m1"),
-            said(use("t1", command="ls"), id="m1"),
-            said(use("t2", command="pwd"), id="m1"),
-            said(text("Done."), id="m2"),
+            said(text("I look."), message_id="m1"),
+            said(use("t1", command="ls"), message_id="m1"),
+            said(use("t2", command="pwd"), message_id="m1"),
+            said(text("Done."), message_id="m2"),
         )
         assert [(step.tool, step.text) for step in trajectory.steps[1:]] == [
             ("Bash", "I look."),
@@ -348,9 +348,9 @@ class TestTrajectory:
         }
         trajectory = session(
             prompt("go"),
-            said(text("a"), id="m1", usage=usage),
-            said(use("t1"), id="m1", usage=usage),
-            said(text("b"), id="m2", usage={"output_tokens": 1}),
+            said(text("a"), message_id="m1", usage=usage),
+            said(use("t1"), message_id="m1", usage=usage),
+            said(text("b"), message_id="m2", usage={"output_tokens": 1}),
         )
         assert trajectory.usage == Usage(input_tokens=15, output_tokens=4, cached_tokens=7)
 

@@ -32,7 +32,14 @@ def slip_in(text: str) -> dict[str, Any]:
 
 def call(tool: str, arguments: Mapping[str, Any] | None = None, out: str = "", **more: Any) -> dict[str, Any]:
     result = more.pop("result", StepResult.OK)
-    return {"role": Role.AGENT, "tool": tool, "arguments": arguments or {}, "observation": out, "result": result, **more}
+    return {
+        "role": Role.AGENT,
+        "tool": tool,
+        "arguments": arguments or {},
+        "observation": out,
+        "result": result,
+        **more,
+    }
 
 
 def bash(command: str, out: str = "", *, code: int = 0, **more: Any) -> dict[str, Any]:

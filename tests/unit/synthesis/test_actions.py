@@ -69,7 +69,9 @@ def test_shell_text_may_come_as_a_list_of_words() -> None:
 
 
 def test_label_names_program_and_subcommand() -> None:
-    assert action_of(step("Bash", {"command": "cd /x && python3 manage.py sync --all"})).label == "python3 manage.py sync"
+    assert (
+        action_of(step("Bash", {"command": "cd /x && python3 manage.py sync --all"})).label == "python3 manage.py sync"
+    )
     assert action_of(step("get_order", {"id": 1})).label == "get_order"
 
 

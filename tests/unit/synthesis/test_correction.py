@@ -90,4 +90,7 @@ def test_norm_holds_the_persons_words_and_points_to_what_followed() -> None:
     )
     assert set(norm.origins.values()) == {Origin.USER}
     (trajectory_id,) = norm.provenance.trajectory_ids
-    assert norm.provenance.grounding["evidence"] == (Span(trajectory_id, 2, "text"), Span(trajectory_id, 3, "arguments"))
+    assert norm.provenance.grounding["evidence"] == (
+        Span(trajectory_id, 2, "text"),
+        Span(trajectory_id, 3, "arguments"),
+    )

@@ -17,7 +17,12 @@ def test_unverified_attempt_still_tells_what_it_did() -> None:
 
 def test_working_commands_are_counted_and_looking_around_is_not() -> None:
     trajectory = attempt(
-        "x", bash("npm test", "no", code=1), bash("npm test -- a"), bash("npm test"), bash("ls"), call("Agent", {"prompt": "x"})
+        "x",
+        bash("npm test", "no", code=1),
+        bash("npm test -- a"),
+        bash("npm test"),
+        bash("ls"),
+        call("Agent", {"prompt": "x"}),
     )
     found = notes(distil(trajectory, UNKNOWN), "working_command")
     assert [note.text for note in found] == ["`npm test` worked 2 times and failed once."]

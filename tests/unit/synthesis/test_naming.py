@@ -15,8 +15,14 @@ ACTIONS = actions_of(attempt("x", edit("a.py", "a", "b"), bash("touch a"), bash(
     ("task", "name"),
     [
         ("Add a migration that adds column `{column}` to `{table}`.", "add-migration-column"),
-        ("Sales wants it. Please add a migration so that table `{t}` gets a text column `{c}`.", "add-migration-table-text-column"),
-        ("Create a migration: column `{c}` (text) on `{t}`, so that a line can carry a remark.", "create-migration-column"),
+        (
+            "Sales wants it. Please add a migration so that table `{t}` gets a text column `{c}`.",
+            "add-migration-table-text-column",
+        ),
+        (
+            "Create a migration: column `{c}` (text) on `{t}`, so that a line can carry a remark.",
+            "create-migration-column",
+        ),
         ("Hi! Could you please fix the failing login test?", "fix-failing-login-test"),
         ("The build is broken", "build-broken"),
         ("Deploy version {version} to staging", "deploy-version-staging"),
@@ -35,7 +41,9 @@ def test_description_leans_on_the_sentence_before_if_it_must() -> None:
 
 
 def test_description_names_what_may_differ_and_stays_short() -> None:
-    title = title_of("Add a column `{column}`. " + "More words. " * 300, ACTIONS, parameters=("column", "table", "table_2"))
+    title = title_of(
+        "Add a column `{column}`. " + "More words. " * 300, ACTIONS, parameters=("column", "table", "table_2")
+    )
     assert title.description.endswith("Use when a task asks for this with any column and table.")
     assert len(title.description) <= 1024
 
@@ -71,5 +79,7 @@ def test_category_follows_the_words_of_the_task(task: str, category: str) -> Non
 
 def test_category_of_plain_tools_is_what_they_are_about() -> None:
     trajectory = attempt("x")
-    steps = attempt("x", *[{"role": "agent", "tool": t} for t in ("get_user", "get_order_details", "cancel_order")]).steps[1:]
+    steps = attempt(
+        "x", *[{"role": "agent", "tool": t} for t in ("get_user", "get_order_details", "cancel_order")]
+    ).steps[1:]
     assert category_of(trajectory.task.text, [action_of(step) for step in steps]) == "order"

@@ -29,7 +29,11 @@ def put_in(trajectory: Trajectory) -> list[Any]:
     ("task", "command", "expected"),
     [
         ("Add column `due_date`", "make add_due_date", "make add_{column}"),
-        ("Add `due_date` as a column", 'sql "ALTER TABLE x ADD COLUMN due_date"', 'sql "ALTER TABLE x ADD COLUMN {column}"'),
+        (
+            "Add `due_date` as a column",
+            'sql "ALTER TABLE x ADD COLUMN due_date"',
+            'sql "ALTER TABLE x ADD COLUMN {column}"',
+        ),
         ("Seed 20 invoices", "seed --count 20", "seed --count {count}"),
         ("Look at order #W2378156", "show #W2378156", "show {order}"),
         ("Mail bob@example.com", "send bob@example.com", "send {email}"),
@@ -59,7 +63,9 @@ def test_common_words_and_the_commands_themselves_do_not(task: str, command: str
 
 
 def test_plain_tools_argument_is_named_after_its_key_and_keeps_its_type() -> None:
-    trajectory = attempt("Give Ada Lovelace 250 points", call("grant", {"first_name": "Ada", "points": 250, "loud": True}))
+    trajectory = attempt(
+        "Give Ada Lovelace 250 points", call("grant", {"first_name": "Ada", "points": 250, "loud": True})
+    )
     found = parameters(trajectory)
     assert put_in(trajectory) == [{"first_name": "{first_name}", "points": "{points}", "loud": True}]
     assert (found["points"].type, found["points"].example) == ("integer", "250")
@@ -73,7 +79,9 @@ def test_words_said_later_in_the_conversation_count_too() -> None:
 
 
 def test_value_from_an_earlier_answer_is_bound_to_its_tool_and_leaves_no_example() -> None:
-    trajectory = attempt("Hello", call("find_user", {}, "yusuf_rossi_9620"), call("get_user", {"user_id": "yusuf_rossi_9620"}))
+    trajectory = attempt(
+        "Hello", call("find_user", {}, "yusuf_rossi_9620"), call("get_user", {"user_id": "yusuf_rossi_9620"})
+    )
     assert put_in(trajectory)[1] == {"user_id": "{user_id}"}
     found = parameters(trajectory)["user_id"]
     assert found.description == "from the result of `find_user`"
@@ -91,18 +99,25 @@ def test_word_under_the_same_key_in_an_answer_is_bound() -> None:
 
 
 def test_vague_key_is_named_as_the_answer_names_it() -> None:
-    trajectory = attempt("Hello", call("find", {}, '{"line_ids": ["L1001", "L1002"]}'), call("details", {"id": "L1002"}))
+    trajectory = attempt(
+        "Hello", call("find", {}, '{"line_ids": ["L1001", "L1002"]}'), call("details", {"id": "L1002"})
+    )
     assert put_in(trajectory)[1] == {"id": "{line_id}"}
 
 
 def test_several_values_of_one_role_are_numbered() -> None:
-    trajectory = attempt("Cancel #W100 and #W200", call("cancel", {"order_id": "#W100"}), call("cancel", {"order_id": "#W200"}))
+    trajectory = attempt(
+        "Cancel #W100 and #W200", call("cancel", {"order_id": "#W100"}), call("cancel", {"order_id": "#W200"})
+    )
     assert put_in(trajectory) == [{"order_id": "{order_id}"}, {"order_id": "{order_id_2}"}]
 
 
 def test_same_value_is_the_same_parameter_everywhere() -> None:
     trajectory = attempt(
-        "Add column `due_date`", bash("make due_date"), edit("due_date.py", "x", "due_date = 1"), call("ask", {"about": "due_date"})
+        "Add column `due_date`",
+        bash("touch due_date"),
+        edit("due_date.py", "x", "due_date = 1"),
+        call("ask", {"about": "due_date"}),
     )
     assert [parameter.name for parameter in general(trajectory).parameters] == ["column", "workspace"]
 
@@ -113,7 +128,9 @@ def test_workspace_becomes_a_parameter_without_example() -> None:
 
 
 def test_path_is_not_taken_for_the_end_of_another_path() -> None:
-    trajectory = attempt("Mend README.md", edit("vendor/README.md", "a", "b"), edit("README.md", "a", "b"), bash("cat ./README.md"))
+    trajectory = attempt(
+        "Mend README.md", edit("vendor/README.md", "a", "b"), edit("README.md", "a", "b"), bash("cat ./README.md")
+    )
     paths = [arguments.get("file_path", arguments.get("command")) for arguments in put_in(trajectory)]
     assert paths == ["{workspace}/vendor/README.md", "{workspace}/{file}", "cat ./{file}"]
 
@@ -127,7 +144,9 @@ def test_name_never_collides_with_braces_in_the_text() -> None:
 
 def test_filling_in_gives_the_original_back() -> None:
     trajectory = attempt(
-        "Give `ada` 250 of `ada_b`", call("grant", {"who": "ada", "points": 250, "note": "ada: 250, ada_b"}), bash("grant ada ada_b 250")
+        "Give `ada` 250 of `ada_b`",
+        call("grant", {"who": "ada", "points": 250, "note": "ada: 250, ada_b"}),
+        bash("grant ada ada_b 250"),
     )
     found = general(trajectory)
     assert len(found.parameters) == 3

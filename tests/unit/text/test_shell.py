@@ -60,7 +60,7 @@ def test_line_is_split_at_its_operators() -> None:
 
 
 def test_operators_in_quotes_and_substitutions_do_not_split() -> None:
-    assert only('echo "a; b && c" \'d | e\' $(f; g) `h; i` j\\;k').program == "echo"
+    assert only("echo \"a; b && c\" 'd | e' $(f; g) `h; i` j\\;k").program == "echo"
 
 
 def test_heredoc_and_comments_are_not_commands() -> None:

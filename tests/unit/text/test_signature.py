@@ -17,11 +17,14 @@ from tacit.text.signature import MAX_LENGTH, error_signature
             "error: revision chain is stale: run `python3 <path> sync` first",
         ),
         (
-            'Traceback (most recent call last):\n  File "/a/b.py", line 3\nModuleNotFoundError: No module named \'requests\'\n',
+            "Traceback (most recent call last):\n  File \"/a/b.py\", line 3\nModuleNotFoundError: No module named 'requests'\n",
             "ModuleNotFoundError: No module named <value>",
         ),
         ("npm ERR! code ERESOLVE\nnpm ERR! A complete log of this run is in: /x/y.log", "npm ERR! code ERESOLVE"),
-        ("src/m.rs:3:5: error[E0382]: use of `x`\nerror: could not compile `foo`", "<path>: error[E0382]: use of <value>"),
+        (
+            "src/m.rs:3:5: error[E0382]: use of `x`\nerror: could not compile `foo`",
+            "<path>: error[E0382]: use of <value>",
+        ),
         ("bash: foo: command not found", "bash: foo: command not found"),
         ("a.ts(3,4): error TS2345: Argument 'x'", "<path>(<n>): error TS2345: Argument <value>"),
         ("E       AssertionError: assert 3 == 4\nshort test summary info", "AssertionError: assert <n> == <n>"),
@@ -59,13 +62,20 @@ def test_signature_is_bounded_one_line_and_idempotent(text: str) -> None:
     assert error_signature(signature) == signature
 
 
-@given(st.lists(st.sampled_from(["'", '"', "`", "/a/b", "12", "0x1f", "error:", "a1b2c3d", " ", "E   ", "<n>", "x@y.z", "::"]), max_size=80))
+@given(
+    st.lists(
+        st.sampled_from(["'", '"', "`", "/a/b", "12", "0x1f", "error:", "a1b2c3d", " ", "E   ", "<n>", "x@y.z", "::"]),
+        max_size=80,
+    )
+)
 def test_signature_is_idempotent_on_odd_mixtures(pieces: list[str]) -> None:
     signature = error_signature("".join(pieces))
     assert error_signature(signature) == signature
 
 
-@pytest.mark.parametrize("piece", ["x/", "error ", "a.b@c-", "a", "'", "error: 'foo\n", "1,", "\x1b[", "E   x\n", "0-", "a/b "])
+@pytest.mark.parametrize(
+    "piece", ["x/", "error ", "a.b@c-", "a", "'", "error: 'foo\n", "1,", "\x1b[", "E   x\n", "0-", "a/b "]
+)
 def test_a_megabyte_is_quick(piece: str) -> None:
     began = time.perf_counter()
     error_signature(piece * (1_000_000 // len(piece)))

@@ -6,7 +6,7 @@ outcome, and shows how reliability and history changed. Touches nothing of the u
 
 from __future__ import annotations
 
-import sys
+import shutil
 import tempfile
 from importlib import resources
 from pathlib import Path
@@ -27,12 +27,15 @@ from tacit.loop import Loop
 from tacit.memory import open_store
 from tacit.outcome import Command
 from tacit.report import Captured, Learned
+from tacit.surfaces.cli.follow import follow, search_path
 from tacit.surfaces.cli.session import Session, clean, command_options
 from tacit.surfaces.cli.show import show_learned, show_selection, told_reliability
 
 NEW_TASK = "Add a migration that adds column `paid_at` to `payments`"
 UNRELATED_TASK = "Translate the landing page into French"
 PROJECT = "invoice-app"
+VALUES = {"column": "paid_at", "table": "payments"}
+"""What the new task says the parameters are."""
 
 
 @click.command()
@@ -45,11 +48,11 @@ def demo(session: Session, *, keep: Path | None) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         console = Console(quiet=True) if session.as_json else session.console
         with Loop(open_store(str(folder / "tacit.db")), config=Config(), scope=Scope(Level.PROJECT, PROJECT)) as loop:
-            document = _play(console, loop)
+            document = _play(console, loop, folder)
     session.answer(document, lambda: None)
 
 
-def _play(console: Console, loop: Loop) -> dict[str, Any]:
+def _play(console: Console, loop: Loop, folder: Path) -> dict[str, Any]:
     _chapter(console, 1, "Learn", "Seven Claude Code sessions in a small project, as the client wrote them to disk.")
     captured, learned = _learn(loop)
     show_learned(console, captured, learned)
@@ -72,8 +75,8 @@ def _play(console: Console, loop: Loop) -> dict[str, Any]:
     silent = loop.recall(UNRELATED_TASK, surface="demo")
     show_selection(console, silent)
 
-    _chapter(console, 5, "Prove", "The agent followed it; Tacit runs the check itself and keeps what it shows.")
-    reliabilities = _prove(console, loop, selection)
+    _chapter(console, 5, "Prove", "A small agent follows the recalled steps in the real project; Tacit runs the check itself.")
+    reliabilities = _prove(console, loop, selection, _project(folder))
 
     _chapter(console, 6, "Remember", "Every change is a link in a chain of hashes.")
     top = selection.items[0]
@@ -104,20 +107,33 @@ def _procedure(loop: Loop) -> Stored:
     return max(procedures, key=lambda stored: len(loop.store.verdicts(version_id=stored.version.id)))
 
 
-def _prove(console: Console, loop: Loop, selection: Selection) -> list[dict[str, Any]]:
+def _prove(console: Console, loop: Loop, selection: Selection, folder: Path) -> list[dict[str, Any]]:
+    """Follow the recalled skill in a real project, and let its own postcondition decide."""
     top = selection.items[0]
     told = [loop.reliability(top.version_id)]
     console.print(f"Reliability of {escape(top.name)} before: {told_reliability(told[-1])}")
-    check = Command(f'"{sys.executable}" -c "assert 1 + 1 == 2"')
-    loop.record(selection.use_id, verifier=check, followed=[top.version_id], by="demo")
+    for text, worked in follow(top.steps, VALUES | {"workspace": str(folder)}, folder=folder):
+        console.print(f"  {'[green]done[/green]' if worked else '[red]failed[/red]'}  {escape(clean(text))}")
+    postcondition = top.version.content.postconditions[0].check
+    check = Command(f"PATH='{search_path(folder)}' {postcondition}", cwd=folder)
+    [kept] = loop.record(selection.use_id, verifier=check, followed=[top.version_id], by="demo")
     told.append(loop.reliability(top.version_id))
-    console.print(f"After one machine-verified success: [green]{told_reliability(told[-1])}[/green]")
+    console.print(f"Tacit ran `{escape(postcondition)}`: {kept.outcome}, {kept.grade}.")
+    console.print(f"Reliability now: [green]{told_reliability(told[-1])}[/green]")
     again = loop.recall(NEW_TASK, surface="demo")
     for _ in range(3):
         loop.record(again.use_id, outcome="success", by="an agent praising itself")
     told.append(loop.reliability(top.version_id))
-    console.print(f"After three self-reports of success: {told_reliability(told[-1])} - praise moves nothing.")
+    console.print(f"After three self-reports of success: {told_reliability(told[-1])}; praise moves nothing.")
     return [{"low": known.low, "high": known.high, "trials": known.trials} for known in told]
+
+
+def _project(folder: Path) -> Path:
+    """A fresh copy of the small project in which the sessions were recorded."""
+    target = folder / PROJECT
+    with resources.as_file(resources.files("tacit") / "demo" / "project") as source:
+        shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True)
+    return target
 
 
 def _chapter(console: Console, number: int, title: str, text: str) -> None:
