@@ -169,9 +169,10 @@ class Loop:
         return transition
 
     def waiting(self) -> list[Stored]:
-        """What waits for a person's decision, oldest first."""
-        held = self.store.catalogue(statuses={Status.CANDIDATE, Status.QUARANTINED})
-        return sorted(held, key=lambda stored: stored.sequence)
+        """What waits for a person's decision, oldest first: of each skill only the newest version, if it waits."""
+        newest = {stored.skill.id: stored for stored in sorted(self.store.catalogue(), key=_sequence)}
+        held = {Status.CANDIDATE, Status.QUARANTINED}
+        return [stored for stored in sorted(newest.values(), key=_sequence) if stored.status in held]
 
     def rollback(self, version_id: str, *, by: str) -> list[Transition]:
         """Make an earlier version current again by retiring what came after it."""
@@ -420,7 +421,11 @@ def _outcome(value: Outcome | str) -> Outcome:
         raise Mistake(f"unknown outcome {value!r}", hint=f"use one of: {', '.join(Outcome)}") from None
 
 
+def _sequence(stored: Stored) -> int:
+    return stored.sequence
+
+
 def _current(versions: Sequence[Stored]) -> Stored:
     """The newest recallable version, or the newest of all if none is."""
     recallable = [stored for stored in versions if stored.status in RECALLABLE]
-    return max(recallable or versions, key=lambda stored: stored.sequence)
+    return max(recallable or versions, key=_sequence)

@@ -125,24 +125,25 @@ READ_IN_PROCESS = """
 import resource, sys, time
 from pathlib import Path
 from tacit.experience import read
-began = time.perf_counter()
 problems = []
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-tasks = [t.task.text for t in read(Path(sys.argv[1]), on_problem=problems.append)]
+words = [step.text for t in read(Path(sys.argv[1]), on_problem=problems.append) for step in t.steps]
 grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024
-print(",".join(tasks), len(problems), grown, sep="\\n")
+print(",".join(words), len(problems), grown, time.process_time(), sep="\\n")
 print(*(problem.message for problem in problems), sep="\\n")
 """
 
 
-def read_elsewhere(path: Path) -> tuple[list[str], list[str], int]:
-    """Read in a process of its own; returns tasks, problems and by how many MiB its memory grew."""
+def read_elsewhere(path: Path) -> tuple[list[str], list[str]]:
+    """Read in a process of its own; returns what was said and the problems, having checked that memory and time were bounded."""
     environment = {**os.environ, "PYTHONPATH": str(SRC)}
     command = [sys.executable, "-c", READ_IN_PROCESS, str(path)]
     run = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=True)
-    tasks, count, grown, *problems = run.stdout.splitlines()
+    words, count, grown_mib, spent_s, *problems = run.stdout.splitlines()
     assert len(problems) == int(count)
-    return tasks.split(","), problems, int(grown)
+    assert int(grown_mib) < 160
+    assert float(spent_s) < 5
+    return words.split(","), problems
 
 
 @pytest.mark.parametrize("make", [atif, claude], ids=["atif", "claude-code"])
@@ -153,13 +154,10 @@ def test_a_line_of_200_mb_costs_neither_memory_nor_the_lines_around_it(tmp_path:
         stream.write(b'{"type": "')
         stream.seek(200 * MIB, os.SEEK_CUR)  # a hole: takes no room on the disk
         stream.write(b'"}\n' + make("behind"))
-    began = time.perf_counter()
-    tasks, problems, grown = read_elsewhere(path)
-    assert time.perf_counter() - began < 5
-    assert tasks[0] == "before"
+    words, problems = read_elsewhere(path)
+    assert words == ["before", "behind"]
     assert len(problems) == 1
     assert f"{path}, line 2: the line is {200 * MIB + 13} bytes long" in problems[0]
-    assert grown < 160
 
 
 def test_a_small_archive_that_unpacks_to_a_huge_line_is_bounded_too(tmp_path: Path) -> None:
@@ -170,17 +168,14 @@ def test_a_small_archive_that_unpacks_to_a_huge_line_is_bounded_too(tmp_path: Pa
             stream.write(b"0" * MIB)
         stream.write(b'"}\n' + atif("behind"))
     assert path.stat().st_size < MIB
-    began = time.perf_counter()
-    tasks, problems, grown = read_elsewhere(path)
-    assert time.perf_counter() - began < 5
-    assert tasks == ["before", "behind"]
+    words, problems = read_elsewhere(path)
+    assert words == ["before", "behind"]
     assert len(problems) == 1
-    assert grown < 160
 
 
 def test_many_reminders_in_one_prompt_take_no_more_than_a_moment(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     path.write_bytes(claude("<system-reminder>" * 1_000_000) + claude("</system-reminder>x" * 1_000_000))
-    began = time.perf_counter()
+    began = time.process_time()
     assert len(list(read(path))) == 1
-    assert time.perf_counter() - began < 3
+    assert time.process_time() - began < 3

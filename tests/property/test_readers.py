@@ -27,8 +27,9 @@ values = st.recursive(
 )
 keys = st.sampled_from(
     "type message content role uuid parentUuid sessionId isSidechain agentId isMeta origin kind attachment prompt "
-    "toolUseResult tool_use_id is_error text id name input usage timestamp cwd steps source agent schema_version tool_calls arguments "
-    "function_name observation results extra source_call_id subagent_trajectories is_copied_context final_metrics".split()
+    "toolUseResult tool_use_id is_error text id name input usage timestamp cwd steps source agent schema_version "
+    "tool_calls arguments function_name observation results extra source_call_id subagent_trajectories is_copied_context "
+    "final_metrics".split()
 )
 words = st.sampled_from(
     "user assistant agent system attachment text tool_use tool_result queued_command ATIF-v1.8 ATIF-v9 s t1 "

@@ -17,6 +17,8 @@ from tacit.application.problems import Problem
 from tacit.application.yaml_values import Field, quote_loose_values
 
 BYTES_MAX = 1 << 20
+FRONT_CHARACTERS_MAX = 1 << 18
+"""A YAML parser reads about a megabyte in two seconds, and a folder holds many skills."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +32,10 @@ class Document:
 def read_document(text: str) -> tuple[Document | None, list[Problem]]:
     """Take a SKILL.md apart; without a document the problems say why.
 
-    YAML that cannot be read is read again with its loose values quoted; the fault is reported all the same.
+    YAML that cannot be read or is refused is read again with its loose values quoted; the fault is reported all the same.
     """
     if len(text.encode("utf-8", "surrogatepass")) > BYTES_MAX:
-        return None, [too_large()]
+        return None, [too_large("SKILL.md", BYTES_MAX)]
     text = text.removeprefix("\ufeff")
     if text.partition("\n")[0].endswith("\r"):
         text = text.replace("\r\n", "\n")
@@ -41,20 +43,22 @@ def read_document(text: str) -> tuple[Document | None, list[Problem]]:
     if isinstance(parts, Problem):
         return None, [parts]
     front, body = parts
+    if len(front) > FRONT_CHARACTERS_MAX:
+        return None, [too_large("the front matter", FRONT_CHARACTERS_MAX)]
     from tacit.application.yaml_reading import read_fields  # the parser is loaded only where something is parsed
 
     fields, problems = read_fields(front)
-    if fields is None and problems[0].rule == "yaml":
+    if fields is None:
         fields, again = read_fields(quote_loose_values(front))
         if fields is not None:
             problems = [replace(problems[0], fatal=False, hint="put quotes around the value"), *again]
     return (None if fields is None else Document(fields, body)), problems
 
 
-def too_large() -> Problem:
-    """The problem of a SKILL.md beyond the size limit."""
+def too_large(what: str, limit: int) -> Problem:
+    """The problem of a text beyond its size limit."""
     hint = "move detail into files under references/"
-    return Problem(rule="size", message=f"SKILL.md is larger than {BYTES_MAX} bytes", hint=hint, fatal=True)
+    return Problem(rule="size", message=f"{what} is larger than {limit >> 10} KiB", hint=hint, fatal=True)
 
 
 def _split(text: str) -> tuple[str, str] | Problem:

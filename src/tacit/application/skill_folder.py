@@ -68,8 +68,7 @@ def files(content: SkillContent, *, stamp: Mapping[str, str] | None = None) -> d
     problems = check_content(content)
     text = render(content, stamp=stamp)
     data = text.encode("utf-8", "surrogatepass")
-    if len(data) > BYTES_MAX:
-        problems.append(too_large())
+    problems += [problem for problem in examine(text)[1] if problem.fatal and problem.rule == "size"]
     if data != text.encode("utf-8", "replace"):
         hint = "remove the lone surrogate characters"
         problems.append(Problem(rule="encoding", message="the text has no UTF-8 form", hint=hint))
@@ -143,7 +142,7 @@ def _read_text(path: Path) -> str | Problem:
 
 def _decode(data: bytes) -> str | Problem:
     if len(data) > BYTES_MAX:
-        return too_large()
+        return too_large("SKILL.md", BYTES_MAX)
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:

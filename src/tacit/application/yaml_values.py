@@ -24,6 +24,8 @@ class Field:
 
 _LOOSE = re.compile(r"^(?P<indent> *)(?P<key>[^\s:#'\"\-\[{][^:]*):[ \t]+(?P<value>\S.*)$")
 
+_FLOW = re.compile(r"\[.*\]|\{.*\}")
+
 
 def quote_loose_values(front: str) -> str:
     """Quote the unquoted values of ``key: value`` lines, taking up indented lines that continue them."""
@@ -38,7 +40,7 @@ def quote_loose_values(front: str) -> str:
             continue
         while at < len(lines) and (lines[at].startswith(match["indent"] + " ") or not lines[at].strip()):
             at += 1
-        if match["value"][0] in "\"'|>":
+        if match["value"][0] in "\"'|>" or _FLOW.fullmatch(match["value"].strip()):
             done.extend(lines[start:at])
         else:
             whole = " ".join([match["value"].strip(), *(line.strip() for line in lines[start + 1 : at])]).rstrip()

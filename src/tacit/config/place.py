@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tacit.config.surroundings import Surroundings
-from tacit.domain.errors import ConfigError, StoreOutage
+from tacit.domain.errors import ConfigError, Mistake, StoreOutage
 
 FOLDER = ".tacit"
 DATABASE = "tacit.db"
+MEMORY = ":memory:"
+"""The address of a store that lives as long as the process."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +39,7 @@ class Place:
 
     def prepare(self) -> None:
         """Create the folder; one named `.tacit` keeps itself out of version control."""
-        if self.database == ":memory:":
+        if self.database == MEMORY:
             return
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -51,8 +53,10 @@ class Place:
     @property
     def paused_until(self) -> float | None:
         """When the pause ends, as a Unix time (infinite for "until resumed"); `None` when not paused."""
+        if self.database == MEMORY:
+            return None
         try:
-            text = (self.folder / "paused").read_text(encoding="utf-8").strip()
+            text = self._pause_file.read_text(encoding="utf-8", errors="replace").strip()
         except OSError:
             return None
         try:
@@ -63,13 +67,29 @@ class Place:
 
     def pause(self, seconds: float | None) -> None:
         """Stop capturing and recalling, for a while or until resumed."""
+        if self.database == MEMORY:
+            raise Mistake("a store in memory cannot be paused", hint="close it instead")
         self.prepare()
         text = "" if seconds is None else str(time.time() + seconds)
-        (self.folder / "paused").write_text(text, encoding="utf-8")
+        try:
+            self._pause_file.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise StoreOutage(f"cannot write {self._pause_file}: {error.strerror}", hint="check permissions") from error
 
     def resume(self) -> None:
         """End a pause."""
-        (self.folder / "paused").unlink(missing_ok=True)
+        if self.database == MEMORY:
+            return
+        try:
+            self._pause_file.unlink(missing_ok=True)
+        except OSError as error:
+            raise StoreOutage(
+                f"cannot remove {self._pause_file}: {error.strerror}", hint="check permissions"
+            ) from error
+
+    @property
+    def _pause_file(self) -> Path:
+        return self.folder / "paused"
 
 
 def find_place(surroundings: Surroundings, *, store: str = "", start: Path | None = None) -> Place:
@@ -126,9 +146,14 @@ def _database_path(address: str, chosen_by: str) -> str:
             f"{chosen_by}: this version keeps its store in a SQLite file, not in PostgreSQL",
             hint="give a file path such as .tacit/tacit.db",
         )
-    if address == ":memory:":
+    if address == MEMORY:
         return address
-    path = Path(address).expanduser()
+    try:
+        path = Path(address).expanduser()
+    except RuntimeError as error:
+        raise ConfigError(
+            f"{chosen_by}: {address}: {error}", hint="give a file path such as .tacit/tacit.db"
+        ) from error
     if path.is_dir() or address.endswith(("/", os.sep)):
         path = path / DATABASE
     return str(path.absolute())

@@ -17,6 +17,8 @@ from typing import Any
 from tacit.domain.errors import ConfigError
 
 FILE_NAME = "tacit.toml"
+_LARGEST = 1_000_000
+"""Beyond any sensible number of days, megabytes, tokens or steps."""
 
 
 class Strictness(StrEnum):
@@ -132,20 +134,20 @@ def _section(kind: type[Any], values: Any, *, at: tuple[str, Path | None]) -> An
 def _value(default: Any, value: Any, *, key: str, path: Path | None) -> Any:
     if isinstance(default, StrEnum):
         kind = type(default)
-        if value in set(kind):
+        if isinstance(value, str) and value in set(kind):
             return kind(value)
         raise ConfigError(f"{path}: {key} = {value!r} is not known", hint=f"use one of: {', '.join(kind)}")
     if isinstance(default, tuple):
         if isinstance(value, list) and all(isinstance(item, str) for item in value):
             return tuple(value)
         raise ConfigError(f"{path}: {key} must be a list of strings", hint=f'for example {key} = ["**/private/**"]')
-    wanted = float if isinstance(default, float) else int
-    if isinstance(value, bool) or not isinstance(value, int | wanted) or value < 0:
-        kind_name = "number" if wanted is float else "whole number"
-        raise ConfigError(
-            f"{path}: {key} must be a {kind_name} of at least 0, not {value!r}", hint=f"default: {default}"
-        )
-    return wanted(value)
+    if isinstance(default, float):  # every one of them is a share
+        right, wanted = isinstance(value, int | float) and 0 <= value <= 1, "a number from 0 to 1"
+    else:
+        right, wanted = isinstance(value, int) and 0 <= value <= _LARGEST, f"a whole number from 0 to {_LARGEST}"
+    if isinstance(value, bool) or not right:
+        raise ConfigError(f"{path}: {key} must be {wanted}, not {value!r}", hint=f"default: {default}")
+    return type(default)(value)
 
 
 def _unknown_key(key: str, path: Path | None, known: list[str]) -> ConfigError:

@@ -12,6 +12,7 @@ import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from enum import Enum
+from functools import cache
 from typing import Any
 
 ID_LENGTH = 32  # hex digits: 128 bits, beyond accidental collision
@@ -19,18 +20,32 @@ ID_LENGTH = 32  # hex digits: 128 bits, beyond accidental collision
 
 def plain(value: Any) -> Any:
     """Reduce dataclasses, enums, times and tuples to JSON's own types, leaving out fields at their default."""
+    kind = type(value)
+    if kind in _AS_IS:
+        return value
+    if kind is tuple or kind is list:
+        return [plain(item) for item in value]
+    if kind is dict:
+        return {str(key): plain(item) for key, item in value.items()}
+    if dataclasses.is_dataclass(kind):
+        held = ((name, getattr(value, name), default) for name, default in _fields(kind))
+        return {name: plain(item) for name, item, default in held if item is not default and item != default}
+    return _plain_other(value)
+
+
+def _plain_other(value: Any) -> Any:
     if isinstance(value, Enum):
         return value.value
-    if value is None or isinstance(value, str | int | float | bool):
+    if isinstance(value, str | int | float):
         return value
     if isinstance(value, datetime):
-        return value.astimezone(UTC).isoformat()
-    if dataclasses.is_dataclass(value):
-        return {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value) if not _at_default(value, f)}
+        return (value if value.tzinfo else value.replace(tzinfo=UTC)).astimezone(UTC).isoformat()
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
+    if isinstance(value, list | tuple):
         return [plain(item) for item in value]
+    if isinstance(value, set | frozenset):
+        return sorted((plain(item) for item in value), key=canonical)
     raise TypeError(f"no canonical form for {type(value).__name__}")
 
 
@@ -50,10 +65,19 @@ def content_id(prefix: str, value: Any) -> str:
     return f"{prefix}_{hashlib.sha256(canonical(value)).hexdigest()[:ID_LENGTH]}"
 
 
-def _at_default(value: Any, field: dataclasses.Field[Any]) -> bool:
-    current = getattr(value, field.name)
-    if field.default is not dataclasses.MISSING:
-        return bool(current == field.default)
-    if field.default_factory is not dataclasses.MISSING:
-        return bool(current == field.default_factory())
-    return False
+_AS_IS = frozenset({str, int, float, bool, type(None)})
+_NO_DEFAULT = object()
+
+
+@cache
+def _fields(kind: type[Any]) -> tuple[tuple[str, Any], ...]:
+    """Names of a dataclass's fields, each with its default."""
+    found = []
+    for field in dataclasses.fields(kind):
+        default: Any = _NO_DEFAULT
+        if field.default is not dataclasses.MISSING:
+            default = field.default
+        elif field.default_factory is not dataclasses.MISSING:
+            default = field.default_factory()
+        found.append((field.name, default))
+    return tuple(found)

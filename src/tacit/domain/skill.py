@@ -167,8 +167,8 @@ class SkillVersion:
             object.__setattr__(self, "id", self.content_id())
 
     def content_id(self) -> str:
-        """Compute the id from skill and content, ignoring what the `id` field says."""
-        return content_id("v", (self.skill_id, self.content.hash()))
+        """Compute the id from skill and content hash, ignoring what the `id` field says."""
+        return content_id("v", (self.skill_id, self.hash))
 
     @property
     def name(self) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -120,6 +119,8 @@ def _reported(sources: Iterator[Iterator[Trajectory]], on_problem: OnProblem | N
 
 @cache
 def _from_other_packages() -> tuple[TrajectoryReader, ...]:
+    from importlib.metadata import entry_points  # slow to import, and seldom needed
+
     built_in = {f"{type(reader).__module__}:{type(reader).__qualname__}" for reader in READERS}
     readers: list[TrajectoryReader] = []
     for entry in entry_points(group=_GROUP):

@@ -12,7 +12,7 @@ from tacit.domain.candidate import Finding, Severity
 from tacit.domain.skill import SkillContent
 
 _LOCAL_ROOTS = "home|Users|root|srv|opt|var|mnt|data|work|workspace"
-_PRIVATE_NET = r"\b(?:10|192\.168|172\.16)(?:\.\d{1,3}){2,3}\b"
+_PRIVATE_NET = r"\b(?:10\.\d{1,3}|192\.168|172\.(?:1[6-9]|2\d|3[01]))(?:\.\d{1,3}){2}\b"
 _PRIVATE_NAME = r"\b(?:[\w-]+\.)+(?:internal|local|corp|lan|intranet)\b"
 _RULES = (
     ("absolute_path", re.compile(rf"(?<![\w.~/:])/(?:{_LOCAL_ROOTS})/[\w.\-/]+"), "<repo-root>"),

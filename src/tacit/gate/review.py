@@ -47,7 +47,10 @@ def decide(
     if decision is Review.APPROVE and stored.status in (Status.TRIAL, Status.TRUSTED):
         raise IllegalTransition(f"`{stored.version.name}` is already {stored.status}", hint="nothing to do")
     if decision is Review.RESTORE and stored.status not in (Status.RETIRED, Status.STALE):
-        raise IllegalTransition(f"`{stored.version.name}` is {stored.status}, not retired", hint="approve it instead")
+        hint = (
+            "reopen it instead" if stored.status is Status.REJECTED else "only what is retired or stale can be restored"
+        )
+        raise IllegalTransition(f"`{stored.version.name}` is {stored.status}, not retired", hint=hint)
     after = _AFTER[decision]
     check_transition(stored.status, after)
     return Transition(

@@ -9,8 +9,9 @@ an imported document counts only if the importing person trusts it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import PurePosixPath
 
 from tacit.domain.evidence import Assessment, Grade, Outcome
@@ -30,19 +31,23 @@ _NOTHING_RAN = re.compile(
     re.IGNORECASE,
 )
 _SOMETHING_RAN = re.compile(
-    r"\b[1-9]\d* (?:passed|passing)|\bRan [1-9]|running [1-9]|^ok\s+\S+\s+[\d.]+s\s*$", re.MULTILINE
+    r"\b[1-9]\d* (?:passed|passing)|\bRan [1-9]|running [1-9]|^ok\s+\S+\s+(?:[\d.]+s|\(cached\))\s*$", re.MULTILINE
 )
 _SAYS_FAILED = re.compile(
     r"\b[1-9]\d* (?:failed|failing|failures)\b|\bFAILED \((?:failures|errors)=|^FAIL\b", re.MULTILINE
 )
 _RUNS_ITS_OPERANDS = frozenset(
-    "pytest py.test unittest doctest jest vitest mocha ava tap rspec phpunit pest busted node make gmake just task ninja".split()
+    "pytest py.test unittest doctest jest vitest mocha ava tap rspec phpunit pest busted node make gmake just task "
+    "ninja".split()
 )
 _TESTING = re.compile(
     r"test|spec|verify|jest|mocha|\bava\b|\btox\b|\bnox\b|karma|cypress|playwright|make (?:check|all|ci)|nose"
 )
 _NARROWING = frozenset("-k -m -t -g -run --grep --testNamePattern --select --filter --only".split())
 _EXCLUDING = frozenset("--deselect --ignore --ignore-glob --exclude --skip --testPathIgnorePatterns".split())
+
+_Made = Mapping[int, tuple[Change, ...]]
+"""Index of a step → what it changed; steps that changed nothing are left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +57,7 @@ class _Check:
     step: Step
     text: str
     first: Command
-
-    @property
-    def passed(self) -> bool:
-        return self.step.result is StepResult.OK and not _proves_nothing(self)
+    passed: bool
 
     @property
     def label(self) -> str:
@@ -66,7 +68,7 @@ class _Check:
         """What it was told to leave out."""
         words = self.first.words
         named = {word for word in words if word.split("=")[0] in _EXCLUDING}
-        return named | {word for flag, word in zip(words, words[1:], strict=False) if flag == "-k" and "not " in word}
+        return named | {word for flag, word in pairwise(words) if flag == "-k" and "not " in word}
 
     @property
     def chosen(self) -> set[str]:
@@ -107,15 +109,16 @@ def _seen(trajectory: Trajectory) -> Assessment:
     if not checks:
         return Assessment(reason="no test, build or linter was run")
     last = checks[-1]
+    made = {step.index: found for step in trajectory.actions if (found := changes(step))}
     command = f"`{_short(last.text)}`"
     if last.step.failed:
         return _failed(last)
     doubt = (
-        _changed_later(trajectory, last)
+        _changed_later(made, last)
         or (f"the exit status of {command} proves nothing" if not last.passed else "")
-        or _weakened(trajectory, last)
-        or _put_aside(trajectory, last)
-        or _unanswered(trajectory, checks)
+        or _weakened(made, last, trajectory.environment.workspace)
+        or _put_aside(made, last)
+        or _unanswered(made, checks)
     )
     if doubt:
         return Assessment(reason=doubt, step=last.step.index)
@@ -133,7 +136,7 @@ def _checks(trajectory: Trajectory) -> Iterator[_Check]:
         text = command_of(step)
         first = next((command for command in parse_command(text) if is_check(command)), None) if text else None
         if first is not None:
-            yield _Check(step, text, first)
+            yield _Check(step, text, first, passed=step.result is StepResult.OK and not _proves_nothing(step, text))
 
 
 def _failed(last: _Check) -> Assessment:
@@ -147,70 +150,65 @@ def _failed(last: _Check) -> Assessment:
     return Assessment(outcome=Outcome.FAILURE, grade=Grade.MACHINE, verifier=last.text, reason=reason, step=step.index)
 
 
-def _proves_nothing(check: _Check) -> bool:
+def _proves_nothing(step: Step, text: str) -> bool:
     """Whether status 0 says nothing: masked, never waited for, or contradicted by what was printed."""
-    step, seen = check.step, check.step.observation
-    if masks_exit(check.text) or step.exit_code not in (None, 0) or step.arguments.get("run_in_background"):
+    seen = step.observation
+    if masks_exit(text) or step.exit_code not in (None, 0) or step.arguments.get("run_in_background"):
         return True
     return bool(_SAYS_FAILED.search(seen) or (_NOTHING_RAN.search(seen) and not _SOMETHING_RAN.search(seen)))
 
 
-def _changed_later(trajectory: Trajectory, last: _Check) -> str:
+def _changed_later(made: _Made, last: _Check) -> str:
     commands = parse_command(last.text)
     at = max(i for i, command in enumerate(commands) if is_check(command))
+    while commands[at].connector == "|":  # what reads the check's output belongs to it
+        at += 1
     if any(True for command in commands[at + 1 :] for _ in shell_changes(command.text)):
         return f"something was changed after the check in `{_short(last.text)}`"
-    later = next((step for step in trajectory.actions if step.index > last.step.index and changes(step)), None)
-    return f"something was changed after the last check (step {later.index})" if later else ""
+    later = next((index for index in made if index > last.step.index), None)
+    return "" if later is None else f"something was changed after the last check (step {later})"
 
 
-def _weakened(trajectory: Trajectory, last: _Check) -> str:
+def _weakened(made: _Made, last: _Check, workspace: str) -> str:
     """Whether the agent wrote something that the check depends on, or that the check runs."""
-    workspace = trajectory.environment.workspace
     run = {PurePosixPath(last.first.program).name}
     if last.first.program in _RUNS_ITS_OPERANDS:
         run |= {PurePosixPath(word.split("::")[0]).name for word in last.first.operands}
         run |= {f"{name}.py" for name in run}
-    for file in _files(trajectory.actions):
+    for file in dict.fromkeys(change.file for found in made.values() for change in found if change.file):
         if decides_checks(file, workspace) or PurePosixPath(file).name in run:
             return f"the agent changed `{file}`, which decides what the check means"
     return ""
 
 
-def _files(steps: Sequence[Step]) -> Iterator[str]:
-    return (change.file for step in steps for change in changes(step) if change.file)
-
-
-def _put_aside(trajectory: Trajectory, last: _Check) -> str:
+def _put_aside(made: _Made, last: _Check) -> str:
     """Whether the work was put away, so that the check looked at something else."""
-    working, aside = False, False
-    before = [changes(step) for step in trajectory.actions if step.index < last.step.index]
-    same_line: list[tuple[Change, ...]] = [tuple(shell_changes(last.text))]
-    for change in (change for made in before + same_line for change in made):
-        aside = change.sets_aside or (aside and not working and not change.file)
+    working = aside = False
+    before = [change for index, found in made.items() if index < last.step.index for change in found]
+    for change in (*before, *shell_changes(last.text)):
+        aside = change.sets_aside and (working or aside)
         working = working or not change.sets_aside
-    return "the work was put aside before the last check" if aside and working else ""
+    return "the work was put aside before the last check" if aside else ""
 
 
-def _unanswered(trajectory: Trajectory, checks: Sequence[_Check]) -> str:
+def _unanswered(made: _Made, checks: Sequence[_Check]) -> str:
     """An earlier check that failed, and that no later one took up again."""
     for failed in checks:
         if failed.step.result is StepResult.FAILED and not any(
-            _answers(later, failed, trajectory) for later in checks if later.step.index > failed.step.index
+            _answers(later, failed, made) for later in checks if later.step.index > failed.step.index
         ):
             return f"`{_short(failed.text)}` failed, and no later check shows that it is mended"
     return ""
 
 
-def _answers(later: _Check, failed: _Check, trajectory: Trajectory) -> bool:
+def _answers(later: _Check, failed: _Check, made: _Made) -> bool:
     """The same check again, or tests; not fewer of them, unless something was changed in between."""
     if not later.passed or later.excluded - failed.excluded:
         return False
     if later.label != failed.label:
         return bool(_TESTING.search(later.label))
-    between = range(failed.step.index + 1, later.step.index)
-    changed = any(changes(step) for step in trajectory.actions if step.index in between)
-    return changed or not (failed.chosen and later.chosen - failed.chosen or not failed.chosen and later.chosen)
+    changed = any(failed.step.index < index < later.step.index for index in made)
+    return changed or not later.chosen - failed.chosen
 
 
 def _short(command: str) -> str:

@@ -101,7 +101,7 @@ def shell_changes(text: str) -> Iterator[Change]:
         yield Change(file.strip())
     if _INLINE.search(text) and _WRITE_CALL.search(text):
         yield Change()
-        yield from (Change(word) for word in re.findall(r"['\"]([^'\"\n]+)['\"]", text))
+        yield from (Change(word) for word in re.split(r"[\s'\"()\[\],;]+", text) if word)
     for command in parse_command(text):
         yield from _changes_of(command)
 
@@ -157,7 +157,7 @@ def _changes_of(command: Command) -> Iterator[Change]:
     elif program in ("curl", "wget", "dd"):
         yield from map(Change, _outputs_of(command.words))
     elif re.match(
-        r"\s*(?:sudo\s+)?(?:sed|perl|ruby|awk|gawk)\s.*(?:\s-\w*i|--in-place|inplace)", command.text, re.DOTALL
+        r"\s*(?:sudo\s+)?(?:sed|perl|ruby|awk|gawk)\b.*\s(?:-\w*i|--in-place|inplace)", command.text, re.DOTALL
     ):
         yield from map(Change, command.text.split()[2:])
 
@@ -172,8 +172,9 @@ def _git_changes(command: Command) -> Iterator[Change]:
     if verb == "reset" and "--hard" not in words:
         return
     back = verb == "stash" and bool(words & {"pop", "apply"})
-    yield Change(sets_aside=verb in ("stash", "checkout", "switch", "restore", "reset", "revert", "clean") and not back)
-    yield from (Change(word) for word in (*command.operands, second) if word and word != "--")
+    aside = verb in ("stash", "checkout", "switch", "restore", "reset", "revert", "clean") and not back
+    yield Change(sets_aside=aside)
+    yield from (Change(word, aside) for word in (*command.operands, second) if word and word != "--")
 
 
 def _script_of(command: Command) -> str:

@@ -7,8 +7,9 @@ self-reported success counts nothing, so no number of them moves a rank.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 
-from tacit.domain.evidence import Evidence, Outcome, Reliability
+from tacit.domain.evidence import Evidence, Grade, Outcome, Reliability
 from tacit.statistics import wilson
 
 HALF_LIFE_USES = 30
@@ -17,17 +18,19 @@ SELF_REPORT_WEIGHT = 0.5
 NEUTRAL = 0.5
 """The rank of a skill that nobody has measured."""
 
+_STRENGTH = {Grade.MACHINE: 2, Grade.HUMAN: 1, Grade.SELF: 0}
 _VALUE = {Outcome.SUCCESS: 1.0, Outcome.PARTIAL: 0.5, Outcome.FAILURE: 0.0}
 
 
 def reliability(evidence: Iterable[Evidence]) -> Reliability:
     """Weigh all evidence on one version."""
-    counted = [item for item in sorted(_one_per_use(evidence), key=lambda e: e.at) if item.outcome in _VALUE]
+    counted = sorted(_one_per_use(evidence), key=lambda item: item.at)
     verified = [item for item in counted if item.grade.verified]
     claimed = [item for item in counted if not item.grade.verified]
-    successes = trials = 0.0
-    for age, item in enumerate(reversed(verified)):
-        weight = item.weight * 0.5 ** (age / HALF_LIFE_USES)
+    successes = trials = age = 0.0
+    for item in reversed(verified):
+        weight = _faded(age) - _faded(age + item.weight)
+        age += item.weight
         trials += weight
         successes += weight * _VALUE[item.outcome]
     doubts = SELF_REPORT_WEIGHT * sum(item.weight * (1 - _VALUE[item.outcome]) for item in claimed)
@@ -45,13 +48,29 @@ def rank(known: Reliability) -> float:
     return min(NEUTRAL, known.high)
 
 
+def _faded(age: float) -> float:
+    """What all results from this age on can weigh together. A whole result weighs one when new.
+
+    Age is counted in results, so a small share of one ages the others by as little as it adds.
+    """
+    fading = 0.5 ** (1 / HALF_LIFE_USES)
+    return float(fading**age / (1 - fading))
+
+
 def _one_per_use(evidence: Iterable[Evidence]) -> list[Evidence]:
-    """Keep one result per use: the best graded, and of those the latest. One run is one vote."""
-    strength = {"machine-verified": 2, "human-verified": 1, "self-reported": 0}
+    """Keep one result per use, the best graded. One run is one vote.
+
+    Of several verified ones the latest counts; of several claims the worst, since a claim may lower but never raise.
+    """
     best: dict[str, Evidence] = {}
     for item in evidence:
         key = item.use_id or item.trajectory_id or item.id
         held = best.get(key)
-        if held is None or (strength[item.grade], item.at) >= (strength[held.grade], held.at):
+        if item.outcome in _VALUE and (held is None or _preference(item) >= _preference(held)):
             best[key] = item
     return list(best.values())
+
+
+def _preference(item: Evidence) -> tuple[int, float, datetime]:
+    doubt = 0.0 if item.grade.verified else 1 - _VALUE[item.outcome]
+    return _STRENGTH[item.grade], doubt, item.at

@@ -20,16 +20,19 @@ def current_only(stored: Iterable[Stored]) -> list[Stored]:
 
 
 def unshadowed(stored: Iterable[Stored]) -> tuple[list[Stored], list[LeftOut]]:
-    """Of skills with one name, keep the one of the narrowest scope."""
+    """Of skills with one name, keep those of the narrowest scope; within one scope nothing shadows."""
     narrowest: dict[tuple[str, str], Stored] = {}
+    kept: list[Stored] = []
     hidden: list[LeftOut] = []
-    for item in sorted(stored, key=lambda s: (s.skill.scope.level.breadth, -s.sequence)):
+    for item in sorted(stored, key=lambda s: (s.skill.scope.level.breadth, not s.skill.scope.key, -s.sequence)):
         key = (item.version.content.kind, item.version.name)
         winner = narrowest.setdefault(key, item)
-        if winner is not item:
+        if winner.skill.scope == item.skill.scope:
+            kept.append(item)
+        else:
             reason = f"shadowed by the {winner.skill.scope} version"
             hidden.append(LeftOut(version_id=item.version.id, name=item.version.name, reason=reason))
-    return list(narrowest.values()), hidden
+    return kept, hidden
 
 
 def obstacle(stored: Stored, query: Query) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from tacit.domain.evidence import Reliability
+from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.ports import Hit, Stored
 from tacit.domain.selection import Item, LeftOut, Query, Selection
 from tacit.recall.filters import current_only, obstacle, unshadowed
@@ -45,7 +46,9 @@ def select(
         )
     items, over = _within_budget(relevant, query, render)
     if not items:
-        reason = f"the best match does not fit into {query.budget_tokens} tokens"
+        reason = (
+            f"the best match does not fit into {query.budget_tokens} tokens" if query.k > 0 else "none was asked for"
+        )
         return Selection(query=query, left_out=tuple(over + left_out), reason=reason)
     below = [_left_out(item, "less relevant") for item in scored if item.signals["relevance"] < min_relevance]
     tokens = sum(item.tokens for item in items)
@@ -53,7 +56,8 @@ def select(
 
 
 def _eligible(query: Query, stored: Sequence[Stored], known: Known) -> tuple[list[Stored], list[LeftOut]]:
-    candidates, left_out = unshadowed(s for s in current_only(stored) if s.skill.scope.contains(query.scope))
+    recallable = [item for item in stored if item.status in RECALLABLE]
+    candidates, left_out = unshadowed(s for s in current_only(recallable) if s.skill.scope.contains(query.scope))
     passed: list[Stored] = []
     for item in candidates:
         why = obstacle(item, query) or _unreliable(item, query, known)
@@ -112,7 +116,7 @@ def _within_budget(items: Sequence[Item], query: Query, render: Render) -> tuple
     over: list[LeftOut] = []
     left = query.budget_tokens
     for item in items:
-        if len(chosen) == query.k:
+        if len(chosen) >= query.k:
             over.append(_left_out(item, f"only {query.k} were asked for"))
             continue
         text = render(item, left)
@@ -126,7 +130,8 @@ def _within_budget(items: Sequence[Item], query: Query, render: Render) -> tuple
 
 
 def _nearest(scored: Sequence[Item]) -> list[LeftOut]:
-    return [_left_out(item, f"nearest, relevance {item.signals['relevance']:.2f}") for item in scored[:NEAREST]]
+    nearest = sorted(scored, key=lambda item: (-item.signals["relevance"], item.version_id))[:NEAREST]
+    return [_left_out(item, f"nearest, relevance {item.signals['relevance']:.2f}") for item in nearest]
 
 
 def _left_out(item: Item, reason: str) -> LeftOut:
@@ -135,7 +140,7 @@ def _left_out(item: Item, reason: str) -> LeftOut:
 
 def _why_nothing(scored: Sequence[Item], left_out: Sequence[LeftOut]) -> str:
     if scored:
-        best = max(scored, key=lambda item: item.signals["relevance"])
+        best = min(scored, key=lambda item: (-item.signals["relevance"], item.version_id))
         return f"nothing is close enough; the nearest, `{best.name}`, has relevance {best.signals['relevance']:.2f}"
     if left_out:
         return f"what matches may not be used here: `{left_out[0].name}` {left_out[0].reason}"

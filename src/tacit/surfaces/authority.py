@@ -60,6 +60,7 @@ def new_token(home: Path) -> str:
         home.mkdir(parents=True, exist_ok=True)
         file = home / TOKEN_FILE
         file.touch(mode=0o600)
+        file.chmod(0o600)  # it may have been there with a wider mode
         file.write_text(hashlib.sha256(token.encode()).hexdigest() + "\n", encoding="ascii")
     except OSError as error:
         raise StoreOutage(f"cannot write {home / TOKEN_FILE}: {error.strerror}", hint="check TACIT_HOME") from error
@@ -68,7 +69,7 @@ def new_token(home: Path) -> str:
 
 def _matches(token: str, home: Path) -> bool:
     try:
-        known = (home / TOKEN_FILE).read_text(encoding="ascii", errors="replace").strip()
+        known = (home / TOKEN_FILE).read_bytes().strip()
     except OSError:
         return False
-    return hmac.compare_digest(hashlib.sha256(token.encode("utf-8", "replace")).hexdigest(), known)
+    return hmac.compare_digest(hashlib.sha256(token.encode("utf-8", "replace")).hexdigest().encode(), known)

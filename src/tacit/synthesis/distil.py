@@ -40,11 +40,16 @@ def distil(trajectory: Trajectory, assessment: Assessment) -> Distillation:
     timeline = Timeline(trajectory)
     candidates += [found for recovery in recoveries if (found := lesson(trajectory, recovery, timeline=timeline))]
     candidates += [found for said in corrections if (found := candidate_of(trajectory, said, assessment=assessment))]
-    notes = (*_held(made, trajectory, actions), *_recovered(recoveries), *_corrected(corrections), *_commands(actions))
+    notes = (
+        *_held(made, trajectory, actions=actions),
+        *_recovered(recoveries),
+        *_corrected(corrections),
+        *_commands(actions),
+    )
     return Distillation(candidates=tuple(candidates), notes=notes)
 
 
-def _held(made: Candidate | Held, trajectory: Trajectory, actions: Sequence[Action]) -> Iterator[Note]:
+def _held(made: Candidate | Held, trajectory: Trajectory, *, actions: Sequence[Action]) -> Iterator[Note]:
     """Why there is no procedure, and what the attempt did all the same."""
     if not isinstance(made, Held):
         return

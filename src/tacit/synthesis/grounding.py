@@ -51,14 +51,14 @@ def action_spans(action: Action, timeline: Timeline, *, arguments: Any, workspac
     """The call itself, and every observation that a literal still standing in its `arguments` was copied from."""
     own = Span(timeline.trajectory_id, action.index, "arguments")
     copied: dict[Span, None] = {}
-    for literal in dict.fromkeys(_literals(action, arguments, workspace)):
+    for literal in dict.fromkeys(_literals(action, arguments, workspace=workspace)):
         place = timeline.copied(literal, before=action.index)
         if place is not None:
             copied.setdefault(timeline.span(place))
     return (own, *copied)
 
 
-def _literals(action: Action, arguments: Any, workspace: str) -> Iterator[str]:
+def _literals(action: Action, arguments: Any, *, workspace: str) -> Iterator[str]:
     """What would be dangerous if somebody outside had slipped it in."""
     for command in action.commands:
         if len(command.text) >= 8 and " " in command.text:

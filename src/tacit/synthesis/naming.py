@@ -89,7 +89,7 @@ def title_of(task: str, actions: Sequence[Action], *, parameters: Sequence[str] 
         return _title_of_tools(changing or [calls[-1].step.tool], calls, example=shorten(clean, 300))
     words = _name_words(sentence, clean) if sentence else _content_words(clean)[:_NAME_WORDS]
     name = slug(words) or slug(_split(actions[0].label)) or "procedure"
-    return Title(name=name, description=_description(sentence or clean, clean, parameters), from_task=True)
+    return Title(name=name, description=_description(sentence or clean, clean, parameters=parameters), from_task=True)
 
 
 def _title_of_tools(tools: Sequence[str], calls: Sequence[Action], *, example: str) -> Title:
@@ -186,7 +186,7 @@ def _content_words(text: str) -> list[str]:
     return list(found.values())
 
 
-def _description(sentence: str, task: str, parameters: Sequence[str]) -> str:
+def _description(sentence: str, task: str, *, parameters: Sequence[str]) -> str:
     at = task.find(sentence[1:])
     # "Find them all" means nothing without the sentence before it.
     leans = re.match(r"\w+\s+(?:them|it|this|that|these|those)\b", sentence)

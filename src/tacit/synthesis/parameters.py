@@ -99,13 +99,13 @@ def fill(value: Any, values: Mapping[str, Any]) -> Any:
 
 def generalise(actions: Sequence[Action], timeline: Timeline, *, workspace: str = "") -> Generalisation:
     """Find what differs from use to use in these calls."""
-    finder = _Finder(actions, timeline, workspace)
+    finder = _Finder(actions, timeline, workspace=workspace)
     for action in actions:
         for key, leaf in leaves(action.step.arguments):
             if isinstance(leaf, bool) or key in _FREE_TEXT:
                 continue
             if action.family is Family.CALL and 0 < len(str(leaf)) <= _MAX_VALUE:
-                finder.whole(action, key, leaf)
+                finder.whole(action, leaf, key=key)
             if isinstance(leaf, str):
                 finder.inside(action, leaf)
                 finder.workspace(action, leaf)
@@ -115,7 +115,7 @@ def generalise(actions: Sequence[Action], timeline: Timeline, *, workspace: str 
 class _Finder:
     """Collects bindings, one per value, with names that do not collide."""
 
-    def __init__(self, actions: Sequence[Action], timeline: Timeline, workspace: str) -> None:
+    def __init__(self, actions: Sequence[Action], timeline: Timeline, *, workspace: str) -> None:
         self.timeline = timeline
         self._root = workspace
         self.found: dict[str, Binding] = {}
@@ -138,7 +138,7 @@ class _Finder:
             if piece not in commands and (piece in marked or _telling(piece)) and piece.casefold() not in STOP_WORDS
         ]
 
-    def whole(self, action: Action, key: str, leaf: Any) -> None:
+    def whole(self, action: Action, leaf: Any, *, key: str) -> None:
         """A plain tool's argument that is, as a whole, somebody else's value."""
         text = str(leaf)
         if text in self.found or not text.strip():
@@ -149,9 +149,9 @@ class _Finder:
         if key in _VAGUE_KEYS:
             key = self._better_key(text, place) or key
         if place.origin is Origin.USER:
-            self._add(key, leaf, place)
-        elif place.part == "observation" and self._bound(key, leaf, place):
-            self._add(key, leaf, place, source=self._tools.get(place.step, ""))
+            self._add(leaf, place, wish=key)
+        elif place.part == "observation" and self._bound(leaf, place, key=key):
+            self._add(leaf, place, wish=key, source=self._tools.get(place.step, ""))
 
     def inside(self, action: Action, leaf: str) -> None:
         """Values that the person named, within a longer text."""
@@ -160,14 +160,14 @@ class _Finder:
                 continue
             place = self.timeline.first_seen(piece, before=action.index)
             if place is not None and place.origin is Origin.USER:
-                self._add(role_of(piece, self.timeline.user_text, self._typed), piece, place)
+                self._add(piece, place, wish=role_of(piece, self.timeline.user_text, calls=self._typed))
 
     def workspace(self, action: Action, leaf: str) -> None:
         """The folder that the attempt was made in."""
         folder = self._root
         if len(folder) > 1 and folder not in self.found and value_pattern(folder).search(leaf):
             place = Sighting(Origin.AGENT, action.index, "arguments")
-            self._add("workspace", folder, place, description="the project's root folder")
+            self._add(folder, place, wish="workspace", description="the project's root folder")
 
     def _better_key(self, text: str, place: Sighting) -> str:
         """What the value is called in the answer it came from, or by another call."""
@@ -177,7 +177,7 @@ class _Finder:
         keys = [*([str(found[1])] if found else []), *self._keys.get(text, ())]
         return next((key for key in keys if key not in _VAGUE_KEYS), "")
 
-    def _bound(self, key: str, leaf: Any, place: Sighting) -> bool:
+    def _bound(self, leaf: Any, place: Sighting, *, key: str) -> bool:
         """Whether it is clear that the argument is that answer's value, and not a word that happens to stand there."""
         answer = self.timeline.observation(place.step)
         text = str(leaf)
@@ -186,7 +186,7 @@ class _Finder:
         same_key = re.search(rf'"{re.escape(_singular(key))}s?"\s*:\s*\[?\s*"?{re.escape(text)}\b', answer)
         return bool(same_key) or (isinstance(leaf, str) and len(text) >= 4 and run_specific(text))
 
-    def _add(self, wish: str, original: Any, place: Sighting, *, source: str = "", description: str = "") -> None:
+    def _add(self, original: Any, place: Sighting, *, wish: str, source: str = "", description: str = "") -> None:
         text = str(original)
         name = self._free_name(_singular(wish))
         external = place.origin is Origin.EXTERNAL

@@ -59,7 +59,7 @@ def procedure(
     corrected: Sequence[int] = (),
 ) -> Candidate | Held:
     """Make a procedure of one attempt, or say why not."""
-    held = _held(assessment, actions, corrected)
+    held = _held(assessment, actions, corrected=corrected)
     if held:
         return held
     timeline = Timeline(trajectory, ignore=corrected)
@@ -78,7 +78,7 @@ def procedure(
     )
 
 
-def _held(assessment: Assessment, actions: Sequence[Action], corrected: Sequence[int]) -> Held | None:
+def _held(assessment: Assessment, actions: Sequence[Action], *, corrected: Sequence[int]) -> Held | None:
     if assessment.verified_failure:
         return Held(reason="task_failed", text=f"The attempt failed: {assessment.reason or 'a check said so'}.")
     if not assessment.verified_success:

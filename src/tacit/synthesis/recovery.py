@@ -15,7 +15,7 @@ from tacit.domain.trajectory import Span, StepResult
 from tacit.synthesis.actions import Action, Effect, Family, essential, leaves, same_call
 from tacit.synthesis.timeline import Timeline
 from tacit.synthesis.wording import call_text, code, shorten
-from tacit.text.shell import masks_exit
+from tacit.text.shell import Command, masks_exit
 from tacit.text.signature import error_signature
 
 _MAX_BETWEEN = 12
@@ -96,7 +96,7 @@ def recoveries_of(actions: Sequence[Action]) -> tuple[Recovery, ...]:
                 and not _hidden(later)
                 and (same_call(failed.step, later.step) or is_variant(failed, later))
             ):
-                recovery = _recovery(failed, later, following[:distance])
+                recovery = _recovery(failed, later, between=following[:distance])
                 found.setdefault((recovery.signature, failed.label), recovery)
                 break
     return tuple(found.values())
@@ -107,8 +107,8 @@ def is_variant(failed: Action, later: Action) -> bool:
     if failed.family is not later.family or same_call(failed.step, later.step):
         return False
     if failed.family is Family.SHELL:
-        return any(_alike(a.words, b.words, a.label, b.label) for a in failed.programs for b in later.programs
-                   if (a.program, a.subcommand) == (b.program, b.subcommand)) or _renamed(failed, later)  # fmt: skip
+        pairs = ((before, after) for before in failed.programs for after in later.programs)
+        return any(_alike(before, after) for before, after in pairs) or _renamed(failed, later)
     if failed.family is Family.FILE:
         return failed.step.tool == later.step.tool and failed.path == later.path and bool(failed.path)
     if failed.step.tool != later.step.tool:
@@ -135,7 +135,7 @@ def telling_line(observation: str) -> str:
     return wanted
 
 
-def _recovery(failed: Action, later: Action, between: Sequence[Action]) -> Recovery:
+def _recovery(failed: Action, later: Action, *, between: Sequence[Action]) -> Recovery:
     changes = [
         action
         for action in between
@@ -175,12 +175,12 @@ def _asked_for(action: Action, error: str) -> bool:
     return False
 
 
-def _alike(left: tuple[str, ...], right: tuple[str, ...], left_label: str, right_label: str) -> bool:
-    """Same program and subcommand: another form if operands overlap, or neither has any."""
-    skip = set(left_label.split()) | set(right_label.split())
-    a = {word for word in left if not word.startswith("-")} - skip
-    b = {word for word in right if not word.startswith("-")} - skip
-    return bool(a & b) or not a or not b
+def _alike(before: Command, after: Command) -> bool:
+    """Same program and subcommand, and the operands overlap, or one of them has none."""
+    if (before.program, before.subcommand) != (after.program, after.subcommand):
+        return False
+    left, right = set(before.operands), set(after.operands)
+    return bool(left & right) or not left or not right
 
 
 def _renamed(failed: Action, later: Action) -> bool:

@@ -27,7 +27,7 @@ def rests_on(actions: Sequence[Action], timeline: Timeline) -> tuple[Action, ...
         if action.effect is not Effect.READ or (not writes and action.family is Family.CALL):
             keep = writes or not _repeats_earlier(worked, at)
         else:
-            keep = _confirms(worked, at) or _contributes(action, kept, timeline) or _opens_for_edit(worked, at)
+            keep = _confirms(worked, at) or _contributes(action, kept, timeline=timeline) or _opens_for_edit(worked, at)
         if keep:
             kept.insert(0, action)
     return tuple(kept)
@@ -92,7 +92,7 @@ def _confirms(actions: Sequence[Action], at: int) -> bool:
     return bool(earlier) and earlier[0].step.observation != action.step.observation
 
 
-def _contributes(action: Action, later: Sequence[Action], timeline: Timeline) -> bool:
+def _contributes(action: Action, later: Sequence[Action], *, timeline: Timeline) -> bool:
     """Whether a later call uses a value that was first seen in this answer."""
     # A name found by looking around is written into the later steps; only if another run would find another name,
     # because the search depends on the task or the value is an id, does the search belong to the procedure.

@@ -27,7 +27,7 @@ _SQL = {"TABLE": "table", "COLUMN": "column", "INDEX": "index", "INTO": "table",
 _BY_TYPE = {"id": "id", "integer": "number", "number": "number"}
 
 
-def role_of(value: str, task: str, calls: Sequence[str]) -> str:
+def role_of(value: str, task: str, *, calls: Sequence[str]) -> str:
     """Name the role that a value plays."""
     return _unmistakable(value) or _in_task(value, task) or _in_calls(value, calls) or _by_shape(value)
 

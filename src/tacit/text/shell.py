@@ -121,7 +121,7 @@ def _goal_words(command: Command) -> Iterator[str]:
 
 # --- exit status ----------------------------------------------------------------------------------------------------
 
-_CONTROL_FLOW = re.compile(r"(?:^|[;&|\n(]|\b(?:then|do|else))\s*(?:if|for|while|until|case|time\s+!|!|function\s)\s")
+_CONTROL_FLOW = re.compile(r"(?:^|[;&|\n(]|\b(?:then|do|else))\s*(?:if|for|while|until|case|time\s+!|!|function)\s")
 _PASSES_STATUS = re.compile(
     r"(?:exit|return)\s+(?:\$\?|\"?\$\{PIPESTATUS\[0\]\}\"?|\"?\$\{?\w*(?:rc|status|code|ret)\w*\}?\"?)\s*",
     re.IGNORECASE,

@@ -138,7 +138,7 @@ def test_reading_that_gave_a_run_specific_value_stays() -> None:
         bash("touch restarted"),
         bash("make check"),
     )
-    assert [step.arguments["command"] for step in the_procedure(trajectory).content.steps][0] == "docker ps"
+    assert the_procedure(trajectory).content.steps[0].arguments == {"command": "docker ps"}
 
 
 def test_only_the_last_look_into_a_file_before_its_change_stays() -> None:

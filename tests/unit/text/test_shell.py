@@ -86,13 +86,14 @@ def test_long_text_is_quick() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "pytest", "python -m pytest tests", "python3 -m unittest -q", "tox", "nox -s tests", "npm test", "npm run test:unit",
-        "pnpm lint", "yarn build", "bun test", "npx jest", "npx vitest run", "mocha", "cargo test", "cargo clippy -- -D warnings",
-        "cargo fmt --check", "go test ./...", "go vet ./...", "make test", "make -j4 check", "make clean build", "mvn -q verify",
-        "./gradlew :app:testDebug", "ctest", "ruff check .", "mypy src", "pyright", "npx tsc --noEmit", "eslint .", "flake8",
-        "rubocop", "bundle exec rspec", "vendor/bin/phpunit", "dotnet test", "swift test", "mix test", "bazel test //...",
-        "pre-commit run -a", "black --check .", "cd sub && pytest", "bash -lc 'pytest -q'", "./run_tests.sh", "node --test",
-        "python manage.py test", "coverage run -m pytest", "uv run mypy",
+        "pytest", "python -m pytest tests", "python3 -m unittest -q", "tox", "nox -s tests", "npm test",
+        "npm run test:unit", "pnpm lint", "yarn build", "bun test", "npx jest", "npx vitest run", "mocha",
+        "cargo test", "cargo clippy -- -D warnings", "cargo fmt --check", "go test ./...", "go vet ./...",
+        "make test", "make -j4 check", "make clean build", "mvn -q verify", "./gradlew :app:testDebug", "ctest",
+        "ruff check .", "mypy src", "pyright", "npx tsc --noEmit", "eslint .", "flake8", "rubocop",
+        "bundle exec rspec", "vendor/bin/phpunit", "dotnet test", "swift test", "mix test", "bazel test //...",
+        "pre-commit run -a", "black --check .", "cd sub && pytest", "bash -lc 'pytest -q'", "./run_tests.sh",
+        "node --test", "python manage.py test", "coverage run -m pytest", "uv run mypy",
     ],
 )  # fmt: skip
 def test_tests_builds_and_linters_are_checks(text: str) -> None:
@@ -102,9 +103,10 @@ def test_tests_builds_and_linters_are_checks(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "ls", "echo pytest", "grep -rn pytest .", "pip install pytest", "pytest --version", "pytest --collect-only", "make -n test",
-        "make", "make deploy", "npm ci", "npm install", "npm run dev", "npm run build --if-present", "black .", "ruff format .",
-        "cargo run", "go run .", "git commit -m 'pytest'", "cat <<EOF\npytest\nEOF", "which pytest", "command -v pytest",
+        "ls", "echo pytest", "grep -rn pytest .", "pip install pytest", "pytest --version",
+        "pytest --collect-only", "make -n test", "make", "make deploy", "npm ci", "npm install", "npm run dev",
+        "npm run build --if-present", "black .", "ruff format .", "cargo run", "go run .",
+        "git commit -m 'pytest'", "cat <<EOF\npytest\nEOF", "which pytest", "command -v pytest",
         "coverage report", "python script.py", "git checkout test", "docker build .", "",
     ],
 )  # fmt: skip
@@ -115,10 +117,11 @@ def test_other_commands_are_no_checks(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "pytest | tail -5", "pytest 2>&1 | tee log", "pytest || true", "pytest || echo failed", "pytest; true", "pytest; echo $?",
-        "pytest ; exit 0", "pytest &", "pytest & wait", "nohup pytest &", "pytest\nls", "ruff check .; pytest", "! pytest",
-        "if pytest; then echo ok; fi", "for f in a b; do pytest $f; done", "while ! pytest; do sleep 1; done",
-        "bash -c 'pytest | tail'", "(pytest) || true", "cd x && pytest; cd ..", "pytest && ls || true", "", "ls; pwd",
+        "pytest | tail -5", "pytest 2>&1 | tee log", "pytest || true", "pytest || echo failed", "pytest; true",
+        "pytest; echo $?", "pytest ; exit 0", "pytest &", "pytest & wait", "nohup pytest &", "pytest\nls",
+        "ruff check .; pytest", "! pytest", "if pytest; then echo ok; fi", "for f in a b; do pytest $f; done",
+        "while ! pytest; do sleep 1; done", "bash -c 'pytest | tail'", "(pytest) || true",
+        "cd x && pytest; cd ..", "pytest && ls || true", "", "ls; pwd",
     ],
 )  # fmt: skip
 def test_exit_status_that_proves_nothing_is_seen(text: str) -> None:
@@ -128,10 +131,11 @@ def test_exit_status_that_proves_nothing_is_seen(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "pytest", "cd x && pytest -q", "pytest && echo ok", "pytest > log 2>&1", "pytest &> log", "make lint && make test",
-        "set -o pipefail; pytest | tail", "set -euo pipefail\npytest | tail\nls", "pytest || exit 1", "pytest; exit $?",
-        "pytest | tee log; exit ${PIPESTATUS[0]}", "cd x; pytest", "export A=1; pytest", "bash -c 'pytest -q'",
-        "cd $(git rev-parse --show-toplevel) && pytest", "cat a | head && pytest", "echo 'a; b' && pytest", "timeout 60 pytest",
+        "pytest", "cd x && pytest -q", "pytest && echo ok", "pytest > log 2>&1", "pytest &> log",
+        "make lint && make test", "set -o pipefail; pytest | tail", "set -euo pipefail\npytest | tail\nls",
+        "pytest || exit 1", "pytest; exit $?", "pytest | tee log; exit ${PIPESTATUS[0]}", "cd x; pytest",
+        "export A=1; pytest", "bash -c 'pytest -q'", "cd $(git rev-parse --show-toplevel) && pytest",
+        "cat a | head && pytest", "echo 'a; b' && pytest", "timeout 60 pytest",
     ],
 )  # fmt: skip
 def test_exit_status_that_gets_through_is_not_masked(text: str) -> None:

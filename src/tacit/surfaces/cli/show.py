@@ -21,6 +21,7 @@ from tacit.domain.ports import Episode, Stored
 from tacit.domain.selection import Selection
 from tacit.report import Captured, Learned
 from tacit.surfaces.cli.session import Session, clean, one_line
+from tacit.synthesis import Note
 
 STATUS_STYLE = {
     "candidate": "yellow",
@@ -97,15 +98,32 @@ def _show_notes(console: Console, learned: Learned) -> None:
         "correction": "Corrections",
         "held": "Why some were held",
     }
+    width = max(60, console.width - 8)
     for kind, title in titles.items():
-        texts = Counter(clean(note.text) for note in learned.notes if note.kind == kind)
+        notes = [note for note in learned.notes if note.kind == kind]
+        texts = _command_counts(notes) if kind == "working_command" else Counter(clean(note.text) for note in notes)
         if not texts:
             continue
         console.print(f"\n[bold]{title}[/bold]")
         for text, count in texts.most_common(SHOWN_NOTES):
-            console.print(f"  • {escape(one_line(text, 150))}" + (f" [dim]×{count}[/dim]" if count > 1 else ""))
+            times = f" [dim]×{count}[/dim]" if count > 1 and kind != "working_command" else ""
+            console.print(f"  • {escape(one_line(text, width))}{times}")
         if len(texts) > SHOWN_NOTES:
             console.print(f"  [dim]and {len(texts) - SHOWN_NOTES} more[/dim]")
+
+
+def _command_counts(notes: Sequence[Note]) -> Counter[str]:
+    """Add up each command over all trajectories; the most used first."""
+    worked: Counter[str] = Counter()
+    failed: Counter[str] = Counter()
+    for note in notes:
+        worked[note.detail["command"]] += int(note.detail["ok"])
+        failed[note.detail["command"]] += int(note.detail["failed"])
+    told: Counter[str] = Counter()
+    for command, times in worked.items():
+        tail = f", failed {failed[command]}×" if failed[command] else ""
+        told[f"`{clean(command)}` worked {times}×{tail}"] = times
+    return told
 
 
 def show_selection(console: Console, selection: Selection) -> None:

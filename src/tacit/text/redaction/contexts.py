@@ -13,33 +13,37 @@ from collections.abc import Callable, Iterator
 
 from tacit.text.redaction.names import SecretName, secret_name
 from tacit.text.redaction.shapes import Span
-from tacit.text.redaction.values import convincing, machine_made
+from tacit.text.redaction.values import convincing, machine_made, password_shaped
 
-KEYWORDS = ("pass", "pwd", "psw", "secret", "token", "key", "auth", "cred", "cookie", "jwt")
+KEYWORDS = ("pass", "pw", "psw", "psk", "secret", "token", "key", "auth", "cred", "cookie", "jwt")
 _NAME_CHARACTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
 _NAME_MAX = 60
 
 _CLOSE = r"(?:[\"'`\\\])*}]|u00[0-9a-f]{2}){0,8}"
 _ANNOTATION = r":[ ]?(?:&?str(?:ing)?|&'static str|bytes|optional\[str\]|str \| none|any|secretstr|final)[ ]{0,8}="
 _OPERATOR = (
-    rf"[ \t]{{0,16}}(?:{_ANNOTATION}|:=|=>|->|[=!]==?|\?=|\+=|[:=,(|>]"
-    r"|[,;]?(?:\\n|[\s\"'\\]){1,24}(?:value|content|default)[\"'\\]{0,4}[ \t]{0,4}[:=])"
+    rf"[ \t]{{0,16}}(?:{_ANNOTATION}|:=|=>|->|[=!]==?|\?=|\+=|<<<|%3[da]"
+    r"|[,;:]?(?:\\n|[\s\"'\\{]){1,24}(?:value|content|default)[\"'\\]{0,4}[ \t]{0,4}[:=]|[:=,(|>])"
 )
 _PROSE_LINK = r"[ \t]{1,16}(?:(?:is|was|to|are|will be|is now|set to|of|changed to|identified by|by)[ \t:=]{1,4})?"
 TAIL = rf"[a-z0-9_.\-]{{0,32}}{_CLOSE}(?:({_OPERATOR})|{_PROSE_LINK}(?=[^\s]{{0,64}}[0-9!@#$%^&*+/]))"
 NAMED = tuple((keyword, re.compile(keyword + TAIL)) for keyword in KEYWORDS)
 
+_PLAIN = r"[^\s\"'`<>\\&;,|%]"
 _VALUE = re.compile(
-    r"""
-    [ \t]{0,16} (?:[|>][-+]?[ \t]*\n[ \t]+)? \*{0,2}[ \t]?
+    rf"""
+    [ \t]{{0,16}} (?:[|>][-+]?[ \t]*\n[ \t]+|(?P<below>\n[ \t]*))? \*{{0,2}}[ \t]?
     (?:
-      (?:[bruf@]{0,2}|some\()(?P<quote>\\{0,7}(?:"|'|`))(?P<quoted>(?:(?!(?P=quote))(?:\\.|[^\n])){1,2048}?)(?:(?P=quote)|(?=\n)|\Z)
-    | (?P<bare>(?:[^\s"'`<>\\&;,|]|\\(?![nrt"'`\\])|[&;,|](?!\s|\Z|["'`\\]|[\w.\ -]{1,40}[=:])|(?<=\S)[<>](?!redacted:|/)){1,1024})
+      (?:[bruf@]{{0,2}}|(?:string::from|some|secretstr|secret|string|str|bytes)\()
+      (?P<quote>\\{{0,7}}(?:"|'|`))(?P<quoted>(?:(?!(?P=quote))(?:\\.|[^\n])){{1,2048}}?)(?:(?P=quote)|(?=\n)|\Z)
+    | (?P<bare>(?:{_PLAIN}{{1,64}}+|%(?!26)|\\(?![nrt"'`\\])|(?<=\S)[<>](?!redacted:|/)
+        |[&;,|](?!\s|\Z|["'`\\]|[\w.\ -]{{1,40}}[=:])){{1,32}}+)
     )
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_MORE = re.compile(r"[^\s\"'`<>\\&;,|]*")
+_BARE_LONG = 64 * 32
+_MORE = re.compile(rf"{_PLAIN}*+")
 _TRAILING = ")]},;:."
 
 
@@ -48,13 +52,19 @@ def named_secrets(text: str, lowered: str) -> Iterator[Span]:
     for keyword, pattern in NAMED:
         if keyword not in lowered:
             continue
+        done = 0
         for match in pattern.finditer(lowered):
             start, name = _whole_name(text, match)
-            promise = secret_name(name)
-            if promise is not None and text[max(0, start - 10) : start].rfind("<redacted:") < 0:
-                span = _assigned(text, match, promise=promise, start=start)
-                if span is not None:
-                    yield span
+            promise = secret_name(name) if match.start() >= done else None
+            if promise is None or "<redacted:" in text[max(0, start - 10) : start]:
+                continue
+            span = _assigned(text, match, promise=promise, start=start)
+            if span is not None:
+                done = span.end
+                yield span
+
+
+_TWO_WORDS = re.compile(r"(?:api|access|secret|private|auth|license|the|my|our|this) $", re.IGNORECASE)
 
 
 def _whole_name(text: str, match: re.Match[str]) -> tuple[int, str]:
@@ -65,59 +75,55 @@ def _whole_name(text: str, match: re.Match[str]) -> tuple[int, str]:
     name = right[: len(right) - len(right.lstrip(_NAME_CHARACTERS))]
     if left[:1] in ("n", "t", "r") and before[: len(before) - len(left)].endswith("\\"):
         left = left[1:]  # the n of a written-out \n is no part of the name
+    if not left and name.lower() == "key" and _TWO_WORDS.search(before):
+        name = "api key"
     return match.start() - len(left), left + name
 
 
 def _assigned(text: str, match: re.Match[str], *, promise: SecretName, start: int) -> Span | None:
-    operator = match.group(1)
     value = _VALUE.match(text, match.end())
-    if value is None:
-        return None
-    quoted = value.group("quoted") is not None
-    begin, end = value.span("quoted" if quoted else "bare")
+    if value is None or (promise.kind == "cookie" and "=" in value.group().rstrip("=\"'")):
+        return None  # a whole Cookie header is judged pair by pair
+    begin, end = _extent(text, value)
     body = text[begin:end]
-    if quoted:
-        if body[0] in ",)+;]} ":
-            return None  # the quote closed the name's own string, as in print("password:", password)
+    if not body or body[0] in ",)+;]} ":
+        return None  # the quote closed the name's own string, as in print("password:", password)
+    operator = match.group(1)
+    flag = text.startswith("-", start)
+    quoted = value.group("quoted") is not None
+    mark = (operator or "").strip()
+    if value.group("below") is not None:
+        fits = mark == ":" and password_shaped(body) and text[end : end + 1] in ("", "\n", "\r")
+    elif operator is None:
+        fits = flag or _linked(text, match) or password_shaped(body)
     else:
-        kept = _trimmed(body)
-        end -= len(body) - len(kept)
-        body = kept
-        if end == begin + 1024:
-            end = _end_of(text, end)
-    name = text[start : match.end()].lstrip("-.")
-    flag = text[start : start + 1] == "-"
-    if operator is None and not _linked(text, match, flag=flag):
-        return None
-    firm = quoted or _is_environment(name) or (flag and operator is not None and "=" in operator)
-    loose = operator is not None and operator.strip() in {",", "(", "|", ">"}
-    if loose and not _loose_fits(text, value, operator=operator or ""):
-        return None
-    if promise.kind == "cookie" and "=" in body.rstrip("="):
-        return None  # a whole header; its pairs are judged one by one
-    if not convincing(body, any_word=promise.any_word, firm=firm and not loose):
+        fits = mark not in _LOOSE or _loose_fits(text, value, mark=mark)
+    firm = quoted or _is_environment(text[start : match.end()]) or (flag and "=" in mark)
+    if not fits or not convincing(body[:256], any_word=promise.any_word, firm=firm and mark not in _LOOSE):
         return None
     return Span(begin, end, promise.kind)
 
 
-def _trimmed(body: str) -> str:
-    # A closing bracket belongs to the code around a bare value unless the value opened it.
-    while body and body[-1] in _TRAILING:
-        opener = {")": "(", "]": "[", "}": "{"}.get(body[-1])
-        if opener and opener in body:
+def _extent(text: str, value: re.Match[str]) -> tuple[int, int]:
+    """Where the value itself begins and ends, without quotes and without the code around a bare one."""
+    if value.group("quoted") is not None:
+        return value.span("quoted")
+    begin, end = value.span("bare")
+    if end - begin >= _BARE_LONG:
+        more = _MORE.match(text, end)
+        return begin, more.end() if more else end
+    while end > begin and text[end - 1] in _TRAILING:
+        # A closing bracket belongs to the code around a bare value unless the value opened it.
+        opener = {")": "(", "]": "[", "}": "{"}.get(text[end - 1])
+        if opener and opener in text[begin:end]:
             break
-        body = body[:-1]
-    return body
+        end -= 1
+    return begin, end
 
 
-def _end_of(text: str, end: int) -> int:
-    more = _MORE.match(text, end)
-    return more.end() if more else end
-
-
-def _is_environment(name: str) -> bool:
+def _is_environment(assignment: str) -> bool:
     """`NAME=` in capitals without blanks: a shell or .env assignment, where every word is a value."""
-    stem, separator, _ = name.partition("=")
+    stem, separator, _ = assignment.partition("=")
     return bool(separator) and stem.isupper() and stem == stem.strip()
 
 
@@ -127,22 +133,22 @@ _LINK_WORD = re.compile(
 _LOGIN_BEFORE = re.compile(
     r"(?:\blogin|\buser|\bmachine|\baccount)[ \t\n]+\S{1,120}[ \t\n]+(?:login[ \t]+\S{1,120}[ \t\n]+)?$"
 )
+_LOOSE = frozenset({",", "(", "|", ">"})
 
 
-def _linked(text: str, match: re.Match[str], *, flag: bool) -> bool:
-    """Whether a name and a value with only a blank between them belong together: a flag, `password is …`, .netrc."""
-    if flag or _LINK_WORD.search(match.group()):
+def _linked(text: str, match: re.Match[str]) -> bool:
+    """Whether a name and a value with only a blank between them belong together: `password is …`, .netrc."""
+    if _LINK_WORD.search(match.group()):
         return True
-    return bool(_LOGIN_BEFORE.search(text, max(0, match.start() - 300), match.start()))
+    return bool(_LOGIN_BEFORE.search(text[max(0, match.start() - 300) : match.start()]))
 
 
-def _loose_fits(text: str, value: re.Match[str], *, operator: str) -> bool:
+def _loose_fits(text: str, value: re.Match[str], *, mark: str) -> bool:
     """`("password", "x")`, `<password>x</password>` and `| password | x |` need their own closing sign."""
-    mark = operator.strip()
     if mark == ">":
         return text.startswith("</", value.end())
     if mark == "|":
-        return text[value.end() :][:8].lstrip().startswith("|")
+        return text[value.end() : value.end() + 16].lstrip().startswith("|")
     return value.group("quoted") is not None
 
 
@@ -227,6 +233,11 @@ _COMMANDS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("sshpass", re.compile(rf"\bsshpass\s+-p[ \t]?{_QUOTED}{_WORD}")),
     ("redis-cli", re.compile(rf"\bredis-cli\b[^\n|;&]{{0,200}}?\s(?:-a|--pass)[ \t]+{_QUOTED}{_WORD}")),
     (" login", re.compile(rf"\b(?:docker|podman)\b[^\n|;&]{{0,100}}?\slogin\b[^\n|;&]{{0,200}}?\s-p[ \t=]*{_QUOTED}{_WORD}")),
+    ("identified by", re.compile(r"\bidentified by\s+(?:password\s+)?[\"'\\]{1,4}([^\s\"'\\]{4,256})")),
+    ("to-securestring", re.compile(r"to-securestring\s+(?:-string\s+)?[\"'\\]{1,4}([^\"'\n\\]{4,256})")),
+    ("add-mask::", re.compile(rf"::add-mask::{_WORD}")),
+    ("cred", re.compile(rf"\b(?:creds|credentials)[ \t]{{0,4}}[:=][ \t]{{0,4}}[\w.@\-]{{1,80}}[ \t]{{0,4}}[/:|,][ \t]{{0,4}}{_WORD}")),
+    ("auth", re.compile(r"auth[ \t]{0,4}=?[ \t]{0,4}\([\"'\\]{1,4}[^\s\"'\\]{1,120}[\"'\\]{1,4},[ \t]{0,4}[\"'\\]{1,4}([^\s\"'\\]{4,256})[\"'\\]")),
     ("openssl", re.compile(rf"\bpass:{_WORD}")),
     ("sudo -s", re.compile(rf"\becho\s+(?:-n\s+)?{_QUOTED}{_WORD}{_QUOTED}\s*\|\s*sudo\s+-s\b")),
     ("chpasswd", re.compile(rf"\becho\s+{_QUOTED}[\w.\-]{{1,64}}:{_WORD}{_QUOTED}\s*\|\s*(?:sudo\s+)?chpasswd")),

@@ -20,7 +20,7 @@ class SecretName:
 
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-_PLURAL = {"passwords": "password", "credentials": "credential"}
+_PLURAL = {"passwords": "password", "credentials": "credential", "creds": "credential"}
 
 # What may follow the telling word without changing its meaning: PASSWORD_PROD, SECRET_KEY_BASE, token2.
 _SUFFIXES = frozenset(
@@ -28,7 +28,7 @@ _SUFFIXES = frozenset(
 )
 
 _PASSWORD_ENDS = ("password", "passwd", "passphrase", "passcode")
-_PASSWORD_WORDS = frozenset("pwd pass psw pswd userpass dbpass".split())
+_PASSWORD_WORDS = frozenset("pwd pw pass psw pswd psk userpass dbpass requirepass masterauth".split())
 _TOKEN_ENDS = ("token", "secret")
 _KEY_ENDS = ("apikey", "secretkey", "accesskey", "privatekey", "authkey", "accountkey", "signingkey", "encryptionkey")
 _CREDENTIAL_WORDS = frozenset("credential authorization auth cookie jwt bearer".split())
@@ -36,7 +36,7 @@ _CREDENTIAL_WORDS = frozenset("credential authorization auth cookie jwt bearer".
 # `next_page_token` and `eos_token` name places in a listing or in a vocabulary.
 _HARMLESS_TOKENS = frozenset(
     "next page continuation cursor sync eos bos pad unk sep cls mask special stop start end begin first last image cancel "
-    "cancellation num per max min total no the".split()
+    "cancellation progress num per max min total no the".split()
 )
 # `cache_key`, `primary_key` and `public_key` are no secrets: a key needs one of these before it.
 _KEY_QUALIFIERS = frozenset(

@@ -15,7 +15,7 @@ _REFERENCE = re.compile(
     \$\{ | \$\( | \$\w+(?:[:.\[]\S*)?$ | %\w+% | %\(?\w*\)?[sdr]?$ | \{\{? | <[^>]*>? | \[ | \( | \.{2,} | … | &\w+$
   | [*•xX\-_.#?0]+$                                # masks
   | [A-Za-z_][\w.:>-]*[(\[{]                       # calls and subscripts
-  | [A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+\??!?;?$   # dotted names
+  | [A-Za-z_]+\d{0,3}(?:(?:\.|::|->)[A-Za-z_]+\d{0,3})+\??!?;?$   # dotted names
   | (?:https?|file|op|vault|secret|env|ssm|arn|ref|urn|s3|gs|data|sha\d+)[:+/]
   | (?:\.{0,2}|~|[A-Za-z]:)[/\\][\w.~-]+(?:[/\\][\w.@~-]*)*$   # paths
   | v?\d+(?:\.\d+)+(?:[-+.]\w+)*$                  # versions and addresses
@@ -83,6 +83,18 @@ def _is_passphrase(value: str) -> bool:
     if not all(re.fullmatch(r"[\w!@#$%^&*+?.-]+", word) for word in words) or value[-1] in ".:?":
         return False
     return not any(word.lower().strip(".,:;!?") in _PROSE for word in words)
+
+
+_ALGORITHM = re.compile(r"(?:sha|md|base|utf|aes|rsa|oauth|rfc|pbkdf|ntlm|hs|rs|es|iso|v)-?\d", re.IGNORECASE)
+
+
+def password_shaped(value: str) -> bool:
+    """Whether a word amid prose looks chosen as a password: letters, digits and a third class, or drawn at random."""
+    if not 8 <= len(value) <= 256 or _ALGORITHM.match(value) or not value.isascii():
+        return False
+    classes = (str.islower, str.isupper, str.isdigit, lambda c: not c.isalnum())
+    present = [any(test(c) for c in value) for test in classes]
+    return (present[2] and sum(present) >= 3 and not _SLUG.match(value)) or (len(value) >= 16 and machine_made(value))
 
 
 def machine_made(value: str) -> bool:
