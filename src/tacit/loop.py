@@ -14,11 +14,11 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
-from tacit import application, experience, gate, outcome, recall, synthesis
+from tacit import application, experience, gate, outcome, recall, shelf, synthesis
 from tacit.config.place import Place
 from tacit.config.settings import Config
 from tacit.domain.candidate import Candidate, Finding, Relation, Verdict
-from tacit.domain.errors import Mistake, NotFound
+from tacit.domain.errors import Mistake, NotFound, Refusal
 from tacit.domain.evidence import Evidence, Grade, Outcome, Reliability, Use
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
 from tacit.domain.origin import Origin
@@ -61,6 +61,7 @@ class Loop:
 
         `trust_outcomes` accepts an outcome written in the document, with the name of its verifier, as machine-verified.
         """
+        self._require_running()
         added: list[str] = []
         known = excluded = 0
         redacted: Counter[str] = Counter()
@@ -81,6 +82,7 @@ class Loop:
 
     def learn(self, *, progress: Callable[[int, int], None] | None = None) -> Learned:
         """Distil and gate everything not yet learned from. Each trajectory is one transaction: all of it or nothing."""
+        self._require_running()
         waiting = self.store.episodes(unlearned=True)
         verdicts: list[Verdict] = []
         notes: list[synthesis.Note] = []
@@ -115,15 +117,15 @@ class Loop:
 
     def propose(self, content: SkillContent, *, by: str, origin: Origin = Origin.AGENT, **options: Any) -> Verdict:
         """Put a skill before the gate, whoever wrote it. Options: `revises`, `parents`, `scope`, `source`."""
-        provenance = Provenance(made_by=by, source=str(options.get("source", "")))
-        fields = ("name", "description", "body", *(f"steps.{i}" for i in range(len(content.steps))))
+        parents = tuple(options.get("parents", ()))
+        before = [self.store.version(parent).version for parent in parents]
         candidate = Candidate(
             content=content,
-            scope=options.get("scope") or self._scope_for(content.kind),
-            origins=dict.fromkeys(fields, origin),
-            provenance=provenance,
+            scope=options.get("scope") or self.scope,
+            origins=gate.origins_of_edit(content, origin, before),
+            provenance=Provenance(made_by=by, source=str(options.get("source", ""))),
             revises=options.get("revises", ""),
-            parents=tuple(options.get("parents", ())),
+            parents=parents,
             by=by,
         )
         with self.store.transaction():
@@ -149,11 +151,8 @@ class Loop:
         return list({hit.stored.skill.id: self.store.versions(hit.stored.skill.id)[-1] for hit in hits}.values())
 
     def _scoped(self, candidate: Candidate) -> Candidate:
-        return dataclasses.replace(candidate, scope=self._scope_for(candidate.content.kind))
-
-    def _scope_for(self, kind: Kind) -> Scope:
-        del kind  # every kind is written at the project; narrower scopes come with running sessions
-        return self.scope
+        """Everything is learned at the project; narrower scopes come with running sessions."""
+        return dataclasses.replace(candidate, scope=self.scope)
 
     # --- review -------------------------------------------------------------------------------------------------
 
@@ -170,9 +169,7 @@ class Loop:
 
     def waiting(self) -> list[Stored]:
         """What waits for a person's decision, oldest first: of each skill only the newest version, if it waits."""
-        newest = {stored.skill.id: stored for stored in sorted(self.store.catalogue(), key=_sequence)}
-        held = {Status.CANDIDATE, Status.QUARANTINED}
-        return [stored for stored in sorted(newest.values(), key=_sequence) if stored.status in held]
+        return shelf.waiting(self.store)
 
     def rollback(self, version_id: str, *, by: str) -> list[Transition]:
         """Make an earlier version current again by retiring what came after it."""
@@ -255,7 +252,10 @@ class Loop:
 
     def _current_hits(self, hits: Sequence[Hit]) -> list[Hit]:
         """Leave out older versions whose successor does not share the words."""
-        current = {skill_id: _current(self.store.versions(skill_id)) for skill_id in {h.stored.skill.id for h in hits}}
+        current = {
+            skill_id: shelf.newest_recallable(self.store.versions(skill_id))
+            for skill_id in {h.stored.skill.id for h in hits}
+        }
         return [hit for hit in hits if current[hit.stored.skill.id].version.id == hit.stored.version.id]
 
     def episodes(self, task: str, *, limit: int = 5) -> list[Episode]:
@@ -344,27 +344,11 @@ class Loop:
 
     def version(self, reference: str) -> Stored:
         """Find a version by its id, the beginning of it, a skill's id, or a skill's name (its current version)."""
-        named = self.store.catalogue(name=reference)
-        if named:
-            return _current(named)
-        found = self.store.resolve(reference) if len(reference) > 3 else []
-        versions = [identity for identity in found if identity.startswith("v_")]
-        if len(versions) == 1:
-            return self.store.version(versions[0])
-        skills = [identity for identity in found if identity.startswith("s_")]
-        if len(skills) == 1:
-            return _current(self.store.versions(skills[0]))
-        if len(found) > 1:
-            raise Mistake(f"{reference!r} is ambiguous: {', '.join(found[:5])}", hint="give more characters of the id")
-        raise NotFound(f"no skill or version {reference!r}", hint="see `tacit skills list --all`")
+        return shelf.find(self.store, reference)
 
     def skills(self, *, statuses: Collection[Status] | None = None) -> list[Stored]:
         """The current version of each skill, by name."""
-        by_skill: dict[str, list[Stored]] = {}
-        for stored in self.store.catalogue():
-            by_skill.setdefault(stored.skill.id, []).append(stored)
-        current = [_current(versions) for versions in by_skill.values()]
-        return [stored for stored in current if statuses is None or stored.status in statuses]
+        return shelf.current(self.store, statuses=statuses)
 
     def history(self, subject: str = "", *, limit: int | None = None) -> list[AuditEntry]:
         """What happened, link by link of the audit chain."""
@@ -391,6 +375,10 @@ class Loop:
     def paused(self) -> bool:
         """Whether capturing and recalling are switched off here."""
         return self.place is not None and self.place.paused_until is not None
+
+    def _require_running(self) -> None:
+        if self.paused:
+            raise Refusal("Tacit is paused here", hint="tacit pause --resume")
 
     def close(self) -> None:
         """Release the store."""
@@ -419,13 +407,3 @@ def _outcome(value: Outcome | str) -> Outcome:
         return Outcome(value)
     except ValueError:
         raise Mistake(f"unknown outcome {value!r}", hint=f"use one of: {', '.join(Outcome)}") from None
-
-
-def _sequence(stored: Stored) -> int:
-    return stored.sequence
-
-
-def _current(versions: Sequence[Stored]) -> Stored:
-    """The newest recallable version, or the newest of all if none is."""
-    recallable = [stored for stored in versions if stored.status in RECALLABLE]
-    return max(recallable or versions, key=_sequence)

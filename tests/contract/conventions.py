@@ -187,9 +187,17 @@ def excepts_are_narrow(module: Module) -> Iterator[Offence]:
         return
     for node in ast.walk(module.tree):
         if isinstance(node, ast.ExceptHandler) and (node.type is None or _is_broad(node.type)):
+            if _passes_on(node):
+                continue
             yield node.lineno, "name the errors this expects"
         elif isinstance(node, ast.Call) and _is_broad_suppress(node):
             yield node.lineno, "name the errors this suppresses"
+
+
+def _passes_on(handler: ast.ExceptHandler) -> bool:
+    """Whether it only cleans up and raises the same error again: that swallows nothing."""
+    last = handler.body[-1]
+    return isinstance(last, ast.Raise) and last.exc is None
 
 
 def _is_broad_suppress(call: ast.Call) -> bool:

@@ -20,6 +20,7 @@ PACKAGE = ROOT / "src" / "tacit"
 MODULES = [
     Module.parse(path.relative_to(PACKAGE).as_posix(), path.read_text(encoding="utf-8"))
     for path in sorted(PACKAGE.rglob("*.py"))
+    if not path.is_relative_to(PACKAGE / "demo")  # the demo's little project is data, not our code
 ]
 
 FILE_LINES_SOFT = 400
@@ -36,7 +37,7 @@ BAD: list[tuple[Rule, str, str]] = [
     (
         conventions.options_are_keyword_only,
         "gate.py",
-        DOC + "class Policy:\n    def judge(self, a, b, c): ...\n",
+        DOC + "class Policy:\n    def judge(self, a, b, c=None): ...\n",
     ),
     (
         conventions.classes_are_small,

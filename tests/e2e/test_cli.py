@@ -14,11 +14,36 @@ from tests.e2e.conftest import Terminal
 TASK = "Add a migration that adds column `paid_at` to `payments`"
 
 
-@pytest.fixture
-def learned(terminal: Terminal, transcripts: Path) -> Terminal:
-    done = terminal.run("learn", str(transcripts), "--json")
-    assert done.code == 0, done.err
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory, transcripts: Path) -> Path:
+    """Two stores made once by real runs: `learned`, and `approved` in which a person approved everything."""
+    folder = tmp_path_factory.mktemp("template")
+    (folder / "home").mkdir()
+    maker = Terminal(project=folder, home=folder / "home", variables={"TACIT_STORE": str(folder / "learned.db")})
+    assert maker.run("learn", str(transcripts), "--json").code == 0
+    assert maker.run("backup", str(folder / "approved.db")).code == 0
+    maker.variables["TACIT_STORE"] = str(folder / "approved.db")
+    approve_all(maker)
+    return folder
+
+
+def placed(terminal: Terminal, store: Path) -> Terminal:
+    """Put a copy of a store into the project."""
+    folder = terminal.project / ".tacit"
+    folder.mkdir()
+    copied = terminal.run("--store", str(store), "backup", str(folder / "tacit.db"))
+    assert copied.code == 0, copied.err
     return terminal
+
+
+@pytest.fixture
+def learned(terminal: Terminal, template: Path) -> Terminal:
+    return placed(terminal, template / "learned.db")
+
+
+@pytest.fixture
+def approved(terminal: Terminal, template: Path) -> Terminal:
+    return placed(terminal, template / "approved.db")
 
 
 def approve_all(terminal: Terminal) -> list[str]:
@@ -52,10 +77,11 @@ def test_learning_twice_adds_nothing(learned: Terminal, transcripts: Path) -> No
     assert learned.run("stats", "--json").json == before
 
 
-def test_the_loop_closes(learned: Terminal) -> None:
-    nothing = learned.run("recall", TASK, "--json").json
-    assert nothing["abstained"], "a candidate must not be recalled before a person approves it"
+def test_a_candidate_is_not_recalled_before_a_person_approves_it(learned: Terminal) -> None:
+    assert learned.run("recall", TASK, "--json").json["abstained"]
 
+
+def test_the_loop_closes(learned: Terminal) -> None:
     approve_all(learned)
     given = learned.run("recall", TASK, "--json").json
     assert not given["abstained"]
@@ -76,13 +102,12 @@ def test_the_loop_closes(learned: Terminal) -> None:
     assert learned.run("verify").code == 0
 
 
-def test_a_check_that_cannot_run_records_nothing(learned: Terminal) -> None:
-    approve_all(learned)
-    use = learned.run("recall", TASK, "--json").json["use_id"]
-    done = learned.run("record", use, "--verify", "no-such-program-at-all", "--json")
+def test_a_check_that_cannot_run_records_nothing(approved: Terminal) -> None:
+    use = approved.run("recall", TASK, "--json").json["use_id"]
+    done = approved.run("record", use, "--verify", "no-such-program-at-all", "--json")
     assert done.code == 4
     assert done.json["error"]["kind"] == "VerifierOutage"
-    assert learned.run("stats", "--json").json.get("evidence", {}) == {}
+    assert approved.run("stats", "--json").json.get("evidence", {}) == {}
 
 
 def test_reviewing_is_refused_without_a_terminal(learned: Terminal) -> None:
@@ -117,29 +142,28 @@ def test_an_approval_is_bound_to_the_content_hash(learned: Terminal) -> None:
     assert "content hash differs" in done.out
 
 
-def test_an_edited_export_comes_back_as_a_new_version_and_can_be_rolled_back(learned: Terminal, tmp_path: Path) -> None:
-    approve_all(learned)
-    skill = learned.run("recall", TASK, "--json").json["items"][0]
+def test_an_edited_export_comes_back_as_a_new_version_and_can_be_rolled_back(approved: Terminal, tmp_path: Path) -> None:
+    skill = approved.run("recall", TASK, "--json").json["items"][0]
     folder = tmp_path / "exported"
-    assert learned.run("skills", "export", skill["name"], "--to", str(folder)).code == 0
+    assert approved.run("skills", "export", skill["name"], "--to", str(folder)).code == 0
     file = folder / skill["name"] / "SKILL.md"
-    unchanged = learned.run("skills", "import", str(folder), "--json").json["results"]
+    unchanged = approved.run("skills", "import", str(folder), "--json").json["results"]
     assert unchanged[0]["relation"] == "reinforce"
 
     file.chmod(0o644)
-    file.write_text(file.read_text().replace("description: ", "description: Mind the change freeze. ", 1))
-    imported = learned.run("skills", "import", str(folder), "--json").json["results"][0]
+    file.write_text(file.read_text().replace("Add a database", "Mind the change freeze. Add a database", 1))
+    imported = approved.run("skills", "import", str(folder), "--json").json["results"][0]
     assert imported["relation"] == "merge"
     assert imported["version_id"] != skill["version_id"]
-    difference = learned.run("skills", "diff", imported["version_id"], "--json").json["diff"]
-    assert "+description: Mind the change freeze." in difference
-    assert learned.run("recall", TASK, "--json").json["items"][0]["version_id"] == skill["version_id"]
+    difference = approved.run("skills", "diff", imported["version_id"], "--json").json["diff"]
+    assert [line for line in difference.splitlines() if line.startswith("+description") and "Mind the change" in line]
+    assert approved.run("recall", TASK, "--json").json["items"][0]["version_id"] == skill["version_id"]
 
-    approve_all(learned)
-    assert learned.run("recall", TASK, "--json").json["items"][0]["version_id"] == imported["version_id"]
-    back = learned.type("skills", "rollback", skill["version_id"])
+    approve_all(approved)
+    assert approved.run("recall", TASK, "--json").json["items"][0]["version_id"] == imported["version_id"]
+    back = approved.type("skills", "rollback", skill["version_id"])
     assert back.code == 0, back.out
-    assert learned.run("recall", TASK, "--json").json["items"][0]["version_id"] == skill["version_id"]
+    assert approved.run("recall", TASK, "--json").json["items"][0]["version_id"] == skill["version_id"]
 
 
 def test_a_person_edits_a_skill_in_the_editor(learned: Terminal, tmp_path: Path) -> None:
@@ -180,13 +204,12 @@ def test_a_backup_is_a_whole_store(learned: Terminal, tmp_path: Path) -> None:
     assert again.code == 2
 
 
-def test_a_pause_silences_recall_and_learning(learned: Terminal, transcripts: Path) -> None:
-    approve_all(learned)
-    assert learned.run("pause", "--for", "1h").code == 0
-    assert "paused" in learned.run("recall", TASK, "--json").json["reason"]
-    assert learned.run("learn", str(transcripts)).code == 3
-    assert learned.run("pause", "--resume").code == 0
-    assert not learned.run("recall", TASK, "--json").json["abstained"]
+def test_a_pause_silences_recall_and_learning(approved: Terminal, transcripts: Path) -> None:
+    assert approved.run("pause", "--for", "1h").code == 0
+    assert "paused" in approved.run("recall", TASK, "--json").json["reason"]
+    assert approved.run("learn", str(transcripts)).code == 3
+    assert approved.run("pause", "--resume").code == 0
+    assert not approved.run("recall", TASK, "--json").json["abstained"]
 
 
 def test_bad_files_are_named_and_the_rest_of_the_batch_is_learned_from(terminal: Terminal, transcripts: Path) -> None:

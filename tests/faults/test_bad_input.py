@@ -135,7 +135,7 @@ print(*(problem.message for problem in problems), sep="\\n")
 
 
 def read_elsewhere(path: Path) -> tuple[list[str], list[str]]:
-    """Read in a process of its own; returns what was said and the problems, having checked that memory and time were bounded."""
+    """Read in a process of its own, in bounded memory and time; returns what was said, and the problems."""
     environment = {**os.environ, "PYTHONPATH": str(SRC)}
     command = [sys.executable, "-c", READ_IN_PROCESS, str(path)]
     run = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=True)

@@ -76,7 +76,9 @@ CONTENT = st.builds(
     portable=st.booleans(),
     shareable=st.booleans(),
 )
-THOROUGH = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+THOROUGH = settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+QUICK = settings(THOROUGH, max_examples=40)
 
 
 @THOROUGH
@@ -97,6 +99,7 @@ def test_writing_what_was_read_gives_the_same_text(content: SkillContent) -> Non
     assert not [problem for problem in parsed.warnings if problem.rule != "body-size"]
 
 
+@QUICK
 @given(CONTENT, st.dictionaries(st.sampled_from(["skill-id", "version-id"]), st.text(min_size=1)))
 def test_a_stamp_is_read_back_and_is_no_part_of_the_content(content: SkillContent, stamp: dict[str, str]) -> None:
     parsed = parse(render(content, stamp=stamp), strict=True)
@@ -104,6 +107,7 @@ def test_a_stamp_is_read_back_and_is_no_part_of_the_content(content: SkillConten
     assert parsed.content == _without_files(content)
 
 
+@QUICK
 @given(CONTENT)
 def test_a_file_changed_to_crlf_or_given_a_byte_order_mark_still_reads(content: SkillContent) -> None:
     text = render(content)
@@ -150,6 +154,7 @@ def test_tools_survive_joining_with_blanks(tools: list[str]) -> None:
     assert split_tools(" ".join(tools)) == tuple(tools)
 
 
+@QUICK
 @given(CONTENT)
 def test_a_content_that_validates_can_be_written(content: SkillContent) -> None:
     assert not [problem for problem in validate(content) if problem.severity == "error"]

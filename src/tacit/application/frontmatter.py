@@ -32,7 +32,7 @@ class Document:
 def read_document(text: str) -> tuple[Document | None, list[Problem]]:
     """Take a SKILL.md apart; without a document the problems say why.
 
-    YAML that cannot be read or is refused is read again with its loose values quoted; the fault is reported all the same.
+    YAML that cannot be read is read again with its loose values quoted; the fault is reported all the same.
     """
     if len(text.encode("utf-8", "surrogatepass")) > BYTES_MAX:
         return None, [too_large("SKILL.md", BYTES_MAX)]
@@ -48,7 +48,7 @@ def read_document(text: str) -> tuple[Document | None, list[Problem]]:
     from tacit.application.yaml_reading import read_fields  # the parser is loaded only where something is parsed
 
     fields, problems = read_fields(front)
-    if fields is None:
+    if fields is None and problems[0].rule == "yaml":
         fields, again = read_fields(quote_loose_values(front))
         if fields is not None:
             problems = [replace(problems[0], fatal=False, hint="put quotes around the value"), *again]

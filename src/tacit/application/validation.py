@@ -153,8 +153,6 @@ def check_content(content: SkillContent) -> list[Problem]:
     if content.name != normal_name(content.name):
         hint = "apply NFKC and trim it"
         problems.append(Problem(rule="name-form", message="the name is not normalised", field="name", hint=hint))
-    if not all(isinstance(v, str) for pair in content.metadata.items() for v in pair):
-        problems.append(Problem(rule="metadata-value", message="metadata holds more than text", field="metadata"))
     return problems + check_body(content.body) + list(_check_files(content.files))
 
 

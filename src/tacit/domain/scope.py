@@ -49,4 +49,4 @@ class Scope:
             return True
         if self.level is other.level:
             return not self.key or self.key == other.key
-        return self.level.breadth > other.level.breadth and self.level is Level.ORGANISATION
+        return self.level.breadth > other.level.breadth

@@ -2,7 +2,8 @@
 
 from tacit.config.settings import Policy
 from tacit.gate.judgement import Judgement, judge, turned_away
+from tacit.gate.origins import origins_of_edit
 from tacit.gate.portability import portability
 from tacit.gate.review import Review, decide
 
-__all__ = ["Judgement", "Policy", "Review", "decide", "judge", "portability", "turned_away"]
+__all__ = ["Judgement", "Policy", "Review", "decide", "judge", "origins_of_edit", "portability", "turned_away"]

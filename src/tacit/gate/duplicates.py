@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
 
-from tacit.domain.skill import Condition, Kind, Parameter, SkillContent, SkillStep
+from tacit.domain.skill import Capabilities, Condition, Kind, Parameter, SkillContent, SkillStep
 from tacit.text.shell import parse_command
 from tacit.text.similarity import order_similarity, text_similarity
 
@@ -22,10 +23,14 @@ MAX_BODY = 4000
 
 def similarity(left: SkillContent, right: SkillContent) -> float:
     """How much two contents are the same skill, from 0 to 1."""
-    if left.kind is not right.kind:
-        return 0.0
+    if left == right:
+        return 1.0
+    if left.kind is not right.kind or left.extends != right.extends or bool(left.sub_skills) != bool(right.sub_skills):
+        return 0.0  # an overlay is not what it extends, nor a composite its part
     if left.kind is Kind.LESSON and left.signature and right.signature:
         same_fix = order_similarity(shapes(left.steps), shapes(right.steps))
+        if not (left.steps or right.steps):
+            same_fix = text_similarity(left.body or left.description, right.body or right.description)
         return text_similarity(left.signature, right.signature) * (0.5 + 0.5 * same_fix)
     subject = max(text_similarity(_subject(left), _subject(right)), text_similarity(left.name, right.name))
     if left.kind is not Kind.PROCEDURE or not (left.steps and right.steps):
@@ -36,25 +41,53 @@ def similarity(left: SkillContent, right: SkillContent) -> float:
 def adds_nothing(newcomer: SkillContent, known: SkillContent) -> bool:
     """Whether everything the newcomer does is already said, so that it only confirms."""
     if newcomer.kind is not Kind.PROCEDURE or not newcomer.steps:
-        # Of the same error, fix or wish told again, the wording is no news.
-        return shapes(newcomer.steps) == shapes(known.steps)
+        # Of the same fix told again the wording is no news; without steps the text is all there is.
+        said = bool(known.steps) or _merge_lines(known.body, newcomer.body) == known.body
+        return said and shapes(newcomer.steps) == shapes(known.steps)
     required = [shape for step, shape in zip(known.steps, shapes(known.steps), strict=True) if not step.optional]
     new = shapes(newcomer.steps)
     return _is_subsequence(required, new) and _is_subsequence(new, shapes(known.steps))
 
 
-def merge(newcomer: SkillContent, known: SkillContent) -> SkillContent:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Merged:
+    """One content made of two, and where the parts of each side went: field path before → field path after."""
+
+    content: SkillContent
+    from_newcomer: Mapping[str, str]
+    from_known: Mapping[str, str]
+
+
+def merge(newcomer: SkillContent, known: SkillContent) -> Merged:
     """Make the next version of `known` with what the newcomer shows; the known name and identity stay."""
-    return dataclasses.replace(
+    pairs = _align(newcomer.steps, known.steps)
+    content = dataclasses.replace(
         known,
-        steps=_merge_steps(newcomer.steps, known.steps),
+        steps=tuple(_merged_step(pair, newcomer.steps, known.steps) for pair in pairs),
         parameters=_by_name(known.parameters, newcomer.parameters),
         preconditions=_by_text(known.preconditions, newcomer.preconditions),
         postconditions=_by_text(known.postconditions, newcomer.postconditions),
         tags=tuple(dict.fromkeys(known.tags + newcomer.tags)),
         example_queries=tuple(dict.fromkeys(known.example_queries + newcomer.example_queries))[:MAX_EXAMPLES],
         body=_merge_lines(known.body, newcomer.body),
+        sub_skills=tuple(dict.fromkeys(known.sub_skills + newcomer.sub_skills)),
+        files=tuple({file.path: file for file in (*newcomer.files, *known.files)}.values()),
+        capabilities=_united(known.capabilities, newcomer.capabilities),
     )
+    from_known = {f"steps.{old}": f"steps.{at}" for at, (old, _) in enumerate(pairs) if old is not None}
+    from_newcomer = {f"steps.{new}": f"steps.{at}" for at, (_, new) in enumerate(pairs) if new is not None}
+    return Merged(
+        content=content,
+        from_known=from_known | _places(known, content),
+        from_newcomer=from_newcomer | _places(newcomer, content),
+    )
+
+
+def moved(path: str, places: Mapping[str, str]) -> str:
+    """Where a field of one side, such as ``steps.2.arguments``, stands after merging."""
+    parts = path.split(".")
+    head = ".".join(parts[:2])
+    return ".".join([places.get(head, head), *parts[2:]])
 
 
 def shapes(steps: Sequence[SkillStep]) -> list[Hashable]:
@@ -81,17 +114,46 @@ def _is_subsequence(part: Sequence[Hashable], whole: Sequence[Hashable]) -> bool
     return all(any(item == other for other in remaining) for item in part)
 
 
-def _merge_steps(new: Sequence[SkillStep], old: Sequence[SkillStep]) -> tuple[SkillStep, ...]:
-    """Align both; shared steps keep the newcomer's wording and stay required only if both require them."""
-    new_shapes, old_shapes = shapes(new), shapes(old)
-    merged: list[SkillStep] = []
-    for tag, i1, i2, j1, j2 in difflib.SequenceMatcher(a=old_shapes, b=new_shapes, autojunk=False).get_opcodes():
+_Pair = tuple[int | None, int | None]
+"""A merged step: its index among the known steps, and among the newcomer's."""
+
+
+def _align(new: Sequence[SkillStep], old: Sequence[SkillStep]) -> list[_Pair]:
+    """Put both in one order that keeps the order of each."""
+    pairs: list[_Pair] = []
+    matcher = difflib.SequenceMatcher(a=shapes(old), b=shapes(new), autojunk=False)
+    for tag, i1, i2, j1, j2 in matcher.get_opcodes():
         if tag == "equal":
-            pairs = zip(old[i1:i2], new[j1:j2], strict=True)
-            merged += [dataclasses.replace(b, optional=a.optional or b.optional) for a, b in pairs]
+            pairs += zip(range(i1, i2), range(j1, j2), strict=True)
         else:
-            merged += [dataclasses.replace(step, optional=True) for step in (*old[i1:i2], *new[j1:j2])]
-    return tuple(merged)
+            pairs += [(i, None) for i in range(i1, i2)]
+            pairs += [(None, j) for j in range(j1, j2)]
+    return pairs
+
+
+def _merged_step(pair: _Pair, new: Sequence[SkillStep], old: Sequence[SkillStep]) -> SkillStep:
+    """A shared step keeps the newcomer's wording and stays required only if both require it."""
+    sides = [steps[i] for i, steps in zip(pair, (old, new), strict=True) if i is not None]
+    return dataclasses.replace(sides[-1], optional=len(sides) == 1 or any(step.optional for step in sides))
+
+
+def _places(part: SkillContent, whole: SkillContent) -> dict[str, str]:
+    """Where the parameters and conditions of one side went."""
+    places: dict[str, str] = {}
+    for field, key in (("parameters", "name"), ("preconditions", "text"), ("postconditions", "text")):
+        index = {getattr(item, key): i for i, item in enumerate(getattr(whole, field))}
+        for i, item in enumerate(getattr(part, field)):
+            places[f"{field}.{i}"] = f"{field}.{index[getattr(item, key)]}"
+    return places
+
+
+def _united(known: Capabilities, more: Capabilities) -> Capabilities:
+    return Capabilities(
+        **{
+            field.name: tuple(dict.fromkeys(getattr(known, field.name) + getattr(more, field.name)))
+            for field in dataclasses.fields(Capabilities)
+        }
+    )
 
 
 def _by_name(known: Sequence[Parameter], more: Sequence[Parameter]) -> tuple[Parameter, ...]:
@@ -101,11 +163,16 @@ def _by_name(known: Sequence[Parameter], more: Sequence[Parameter]) -> tuple[Par
 
 
 def _by_text(known: Sequence[Condition], more: Sequence[Condition]) -> tuple[Condition, ...]:
-    return tuple({condition.text: condition for condition in (*more, *known)}.values())
+    merged = {condition.text: condition for condition in more}
+    merged |= {condition.text: condition for condition in known}
+    return tuple(merged[text] for text in dict.fromkeys(condition.text for condition in (*known, *more)))
 
 
 def _merge_lines(known: str, new: str) -> str:
-    """Keep the known body and add the newcomer's lines that it lacks, up to a bound."""
-    have = set(known.splitlines())
-    fresh = [line for line in new.splitlines() if line.strip() and line not in have]
-    return "\n".join([known, *fresh]).strip("\n")[:MAX_BODY] if fresh else known
+    """Keep the known body whole, and add the newcomer's lines that it lacks while there is room."""
+    merged, have = known, set(known.splitlines())
+    for line in new.splitlines():
+        longer = f"{merged}\n{line}".strip("\n")
+        if line.strip() and line not in have and len(longer) <= MAX_BODY:
+            merged = longer
+    return merged

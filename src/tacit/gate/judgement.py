@@ -18,12 +18,14 @@ from tacit.domain.identity import digest
 from tacit.domain.lifecycle import Status, Transition
 from tacit.domain.origin import Origin, lowest
 from tacit.domain.ports import Stored
-from tacit.domain.skill import Provenance, Skill, SkillVersion
-from tacit.gate.duplicates import adds_nothing, merge, similarity
+from tacit.domain.skill import Skill, SkillVersion
+from tacit.domain.trajectory import Span
+from tacit.gate.duplicates import adds_nothing, merge, moved, similarity
 from tacit.gate.formation import REFUSING, formation
 from tacit.gate.safety import safety
 
 _WEIGHT = {severity: weight for weight, severity in enumerate(Severity)}
+_QUARANTINING = frozenset({"hidden_characters", "secret"})
 _BIRTH = {
     Decision.ACCEPT: Status.TRIAL,
     Decision.HOLD: Status.CANDIDATE,
@@ -43,21 +45,29 @@ class Judgement:
 
 def judge(candidate: Candidate, known: Sequence[Stored], policy: Policy, *, at: datetime) -> Judgement:
     """Judge one candidate against the policy and what is already known (newest version of each similar skill)."""
-    findings = [*formation(candidate, policy), *safety(candidate)]
-    if any(_WEIGHT[f.severity] >= _WEIGHT[REFUSING] for f in findings if f.rule not in ("hidden_characters", "secret")):
+    formed = list(formation(candidate, policy))
+    findings = [*formed, *safety(candidate)]
+    if any(_WEIGHT[f.severity] >= _WEIGHT[REFUSING] for f in findings if f.rule not in _QUARANTINING):
         return _without_version(candidate, Decision.REJECT, findings, policy=policy, at=at)
     twin, likeness = _nearest(candidate, known, policy)
     if twin is None:
         return _with_version(candidate, None, findings, policy=policy, at=at)
-    finding = Finding(rule="near_duplicate", message=f"very like `{twin.version.name}` ({likeness:.2f})")
-    if twin.status is Status.REJECTED and twin.version.hash == candidate.content.hash():
-        finding = Finding(rule="rejected_before", message=f"a person rejected `{twin.version.name}`, which is the same")
-        return _without_version(candidate, Decision.REJECT, [*findings, finding], policy=policy, at=at)
-    if candidate.content.hash() == twin.version.hash or (
-        not candidate.revises and adds_nothing(candidate.content, twin.version.content)
-    ):
-        return _reinforce(candidate, twin, [*findings, finding], policy=policy, at=at)
-    return _with_version(candidate, twin, [*findings, finding], policy=policy, at=at)
+    same = candidate.content.hash() == twin.version.hash
+    adds = bool(candidate.revises) or not adds_nothing(candidate.content, twin.version.content)
+    if twin.status is Status.REJECTED and not candidate.revises:
+        findings.append(_rejected_before(twin))
+        if same or not adds:
+            return _without_version(candidate, Decision.REJECT, findings, policy=policy, at=at)
+        return _with_version(candidate, None, findings, policy=policy, at=at)  # what was rejected stays out of it
+    near = Finding(rule="near_duplicate", message=f"very like `{twin.version.name}` ({likeness:.2f})")
+    if same or not adds:
+        return _reinforce(candidate, twin, [*findings, near], policy=policy, at=at)
+    if candidate.revises:
+        return _with_version(candidate, twin, [*findings, near], policy=policy, at=at)
+    joined = _joined(candidate, twin.version)
+    judgement = _with_version(joined, twin, [*formed, *safety(joined), near], policy=policy, at=at)
+    verdict = dataclasses.replace(judgement.verdict, trajectory_ids=candidate.provenance.trajectory_ids, id="")
+    return dataclasses.replace(judgement, verdict=verdict)
 
 
 def turned_away(findings: Iterable[Finding], *, trajectory_id: str, name: str, policy: Policy, at: datetime) -> Verdict:
@@ -91,21 +101,17 @@ def _with_version(
     candidate: Candidate, twin: Stored | None, findings: list[Finding], *, policy: Policy, at: datetime
 ) -> Judgement:
     """Make the version: the first of a new skill, or the next of a known one."""
-    content, origins, provenance = candidate.content, dict(candidate.origins), candidate.provenance
-    parents = candidate.parents
-    if twin is not None and not candidate.revises:
-        content = merge(candidate.content, twin.version.content)
-        origins = {
-            field: lowest((origin, origins.get(field, origin))) for field, origin in twin.version.origins.items()
-        }
-        origins |= {f"merged.{field}": origin for field, origin in candidate.origins.items()}
-        provenance = _joined(candidate.provenance, twin.version.provenance)
-        parents = (twin.version.id,)
+    content = candidate.content
     skill = twin.skill if twin else Skill.found(content, candidate.scope, at=at)
     version = SkillVersion(
-        skill_id=skill.id, content=content, origins=origins, provenance=provenance, created_at=at, parents=parents
+        skill_id=skill.id,
+        content=content,
+        origins=candidate.origins,
+        provenance=candidate.provenance,
+        created_at=at,
+        parents=candidate.parents,
     )
-    decision = _decide(candidate, origins.values(), findings, policy)
+    decision = _decide(candidate, findings, policy)
     reason = "; ".join(finding.message for finding in findings) or "nothing found against it"
     transition = Transition(
         version_id=version.id,
@@ -129,11 +135,10 @@ def _with_version(
     return Judgement(verdict=verdict, skill=skill, version=version, transition=transition)
 
 
-def _decide(candidate: Candidate, origins: Iterable[Origin], findings: list[Finding], policy: Policy) -> Decision:
-    rules = {finding.rule for finding in findings}
-    if rules & {"hidden_characters", "secret"}:
+def _decide(candidate: Candidate, findings: list[Finding], policy: Policy) -> Decision:
+    if any(finding.rule in _QUARANTINING for finding in findings):
         return Decision.QUARANTINE
-    external = lowest(origins) is Origin.EXTERNAL
+    external = candidate.lowest_origin is Origin.EXTERNAL
     if external and policy.strictness is Strictness.STRICT:
         return Decision.QUARANTINE
     assessment = candidate.assessment
@@ -182,11 +187,31 @@ def _verdict(
     )
 
 
-def _joined(new: Provenance, old: Provenance) -> Provenance:
-    """Sources of a merged version: both sides, with the newcomer's grounding under its own prefix."""
-    return dataclasses.replace(
-        old,
-        trajectory_ids=tuple(dict.fromkeys(old.trajectory_ids + new.trajectory_ids)),
-        grounding={**old.grounding, **{f"merged.{field}": spans for field, spans in new.grounding.items()}},
-        made_by=new.made_by,
+def _joined(candidate: Candidate, known: SkillVersion) -> Candidate:
+    """The candidate and the version it is like as one, each field with the lower of its origins and both sides' sources."""
+    merged = merge(candidate.content, known.content)
+    origins: dict[str, Origin] = {}
+    grounding: dict[str, tuple[Span, ...]] = {}
+    sides = ((known, merged.from_known), (candidate, merged.from_newcomer))
+    for side, places in sides:
+        for path, origin in side.origins.items():
+            at = moved(path, places)
+            origins[at] = lowest((origin, origins.get(at, origin)))
+        for path, spans in side.provenance.grounding.items():
+            at = moved(path, places)
+            grounding[at] = tuple(dict.fromkeys(grounding.get(at, ()) + spans))
+    trajectory_ids = dict.fromkeys(known.provenance.trajectory_ids + candidate.provenance.trajectory_ids)
+    provenance = dataclasses.replace(
+        known.provenance,
+        trajectory_ids=tuple(trajectory_ids),
+        grounding=grounding,
+        made_by=candidate.provenance.made_by,
     )
+    return dataclasses.replace(
+        candidate, content=merged.content, origins=origins, provenance=provenance, parents=(known.id,)
+    )
+
+
+def _rejected_before(twin: Stored) -> Finding:
+    message = f"a person rejected `{twin.version.name}`, which is the same or very like it"
+    return Finding(rule="rejected_before", message=message, severity=Severity.MEDIUM)

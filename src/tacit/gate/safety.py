@@ -6,6 +6,7 @@ judge intent, and it is not a malware scanner.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterator
 
@@ -14,7 +15,10 @@ from tacit.domain.identity import plain
 from tacit.domain.origin import Origin
 from tacit.text.redaction import redact
 
-_ALLOWED_CONTROLS = frozenset("\n\t\r")
+_BLANKS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+"""Letters and marks that show nothing."""
+_JOINING = re.compile(r"[\u0600-\u07bf\u0900-\u0dff\u1000-\u109f\u1780-\u17ff]")
+"""Scripts whose spelling needs zero-width joiners and non-joiners."""
 
 
 def safety(candidate: Candidate) -> Iterator[Finding]:
@@ -35,19 +39,41 @@ def safety(candidate: Candidate) -> Iterator[Finding]:
 
 
 def hidden_characters(text: str) -> set[str]:
-    """Names of control, bidirectional, zero-width and tag characters in a text."""
+    """Names of control, bidirectional, zero-width, filling and tag characters in a text."""
     if text.isascii() and text.isprintable():
         return set()
-    found = {c for c in text if unicodedata.category(c) in ("Cc", "Cf", "Co", "Cs") and c not in _ALLOWED_CONTROLS}
-    return {unicodedata.name(c, f"U+{ord(c):04X}") for c in found if not _joins_emoji(c, text)}
+    found = {c for at, c in enumerate(text) if _hides(c) and not _belongs(text, at)}
+    return {unicodedata.name(c, f"U+{ord(c):04X}") for c in found}
 
 
-def _joins_emoji(character: str, text: str) -> bool:
-    """A zero-width joiner or variation selector next to a symbol is part of an emoji."""
-    if character not in "\u200d\ufe0f":
+def _hides(character: str) -> bool:
+    return (
+        unicodedata.category(character) in ("Cc", "Cf", "Co", "Cs", "Zl", "Zp")
+        or character in _BLANKS
+        or _is_selector(character)
+    )
+
+
+def _belongs(text: str, at: int) -> bool:
+    """Whether a hidden character has its place here: an end of line, part of an emoji, or a joiner its script needs."""
+    character, before = text[at], text[at - 1] if at else ""
+    if character in "\n\t":
+        return True
+    if character == "\r":
+        return text[at + 1 : at + 2] == "\n"
+    if not before:
         return False
-    at = text.find(character)
-    return at > 0 and unicodedata.category(text[at - 1]) in ("So", "Sk", "Mn")
+    if character in "\u200c\u200d" and _JOINING.match(before):
+        return True
+    kind = unicodedata.category(before)
+    if character == "\u200d":
+        return kind in ("So", "Sk") or before == "\ufe0f"
+    return character in "\ufe0e\ufe0f" and kind in ("So", "Sk", "Sm", "Po", "Nd")
+
+
+def _is_selector(character: str) -> bool:
+    """Variation selectors: a run of them can spell a hidden text."""
+    return "\ufe00" <= character <= "\ufe0f" or "\U000e0100" <= character <= "\U000e01ef"
 
 
 def _texts(value: object, path: str) -> Iterator[tuple[str, str]]:

@@ -12,7 +12,7 @@ from datetime import datetime
 from tacit.domain.evidence import Evidence, Grade, Outcome, Use
 from tacit.domain.skill import SkillVersion
 from tacit.domain.trajectory import Trajectory
-from tacit.text.similarity import common_subsequence
+from tacit.text.similarity import shared_subsequence
 
 FOLLOWED_FROM = 0.5
 """A run that took at least this share of a skill's required steps, in order, is said to have followed it."""
@@ -24,7 +24,7 @@ def adherence(version: SkillVersion, trajectory: Trajectory) -> float | None:
     if not wanted:
         return None
     done = [step.tool for step in trajectory.actions if not step.failed]
-    return common_subsequence(wanted, done) / len(wanted)
+    return shared_subsequence(wanted, done) / len(wanted)
 
 
 def evidence_for(

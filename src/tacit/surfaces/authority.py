@@ -1,8 +1,9 @@
 """Who may do what: one table of verbs, and the test for "a person is typing".
 
-An agent may recall, apply, record, capture, learn and propose. Reviewing, retiring, rolling back and making tokens belong
-to a person: at a terminal that no agent has marked as its own, or with a person's token. The honest limit: an agent that
-has the same user's shell and hides its marks can imitate a person.
+An agent may recall, apply, record, capture, learn and propose. Reviewing (which includes retiring and restoring), rolling
+back, editing, exporting what nobody approved, and making tokens belong to a person: at a terminal that no agent has
+marked as its own, or with a person's token. The honest limit: an agent that has the same user's shell and hides its
+marks can imitate a person.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pathlib import Path
 from tacit.config.surroundings import Surroundings
 from tacit.domain.errors import NotPermitted, StoreOutage
 
-PERSON_ONLY = frozenset({"review", "retire", "rollback", "restore", "edit", "purge", "promote", "token"})
+PERSON_ONLY = frozenset({"review", "rollback", "edit", "export unapproved", "token"})
 TOKEN_FILE = "token.sha256"
 
 

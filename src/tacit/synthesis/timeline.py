@@ -67,7 +67,9 @@ class Timeline:
         asked = [step.text for step in trajectory.steps if step.role is Role.USER]
         self.task_step = next((step.index for step in trajectory.steps if step.role is Role.USER), _BEFORE_ALL)
         if trajectory.task.text and trajectory.task.text not in asked:
-            self._tracks[Origin.USER].add(trajectory.task.text, Sighting(Origin.USER, self.task_step, "text"))
+            # A subagent's task was written by the agent that started it, not by a person.
+            asker = Origin.AGENT if trajectory.parent_session_id else Origin.USER
+            self._tracks[asker].add(trajectory.task.text, Sighting(asker, self.task_step, "text"))
         for step in trajectory.steps:
             self._add(step, stated=step.index not in skipped)
         self._joined = {origin: _GAP.join(track.pieces) for origin, track in self._tracks.items()}

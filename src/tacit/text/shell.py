@@ -367,7 +367,7 @@ def _words(segment: str) -> tuple[list[str], list[str]]:
 
 def _program(words: list[str]) -> tuple[str, str, list[str]]:
     """Launcher as typed, program's base name, and the words after it."""
-    first = _base(words[0])
+    first = _basename(words[0])
     rest = words[1:]
     if first in RUNNERS and rest[:1] == [RUNNERS[first]]:
         inner = rest[1:]
@@ -382,7 +382,7 @@ def _program(words: list[str]) -> tuple[str, str, list[str]]:
         while inner and inner[0].startswith("-"):
             inner.pop(0)
         if inner:
-            return first, _base(inner[0]).split("@")[0] or inner[0], inner[1:]
+            return first, _basename(inner[0]).split("@")[0] or inner[0], inner[1:]
     if _INTERPRETER.fullmatch(first):
         return _interpreted(first, rest)
     return "", first, rest
@@ -393,8 +393,8 @@ def _interpreted(first: str, rest: list[str]) -> tuple[str, str, list[str]]:
         if word == "-m" and i + 1 < len(rest) and first.startswith("py"):
             return f"{first} -m", rest[i + 1], rest[i + 2 :]
         if not word.startswith("-"):
-            if _SCRIPT.fullmatch(word) or "/" in word or _base(word) == "artisan":
-                return first, _base(word), rest[i + 1 :]
+            if _SCRIPT.fullmatch(word) or "/" in word or _basename(word) == "artisan":
+                return first, _basename(word), rest[i + 1 :]
             break
         if word.startswith(("-c", "-e", "-lc")):
             break
@@ -411,5 +411,5 @@ def _subcommand(program: str, rest: list[str]) -> tuple[str, list[str]]:
     return operands[0], operands[1:]
 
 
-def _base(word: str) -> str:
+def _basename(word: str) -> str:
     return re.split(r"[/\\]", word.removesuffix(".exe"))[-1] or word

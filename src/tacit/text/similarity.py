@@ -19,7 +19,7 @@ def text_similarity(left: str, right: str) -> float:
     return jaccard(term_set(left), term_set(right))
 
 
-def common_subsequence(left: Sequence[Hashable], right: Sequence[Hashable]) -> int:
+def shared_subsequence(left: Sequence[Hashable], right: Sequence[Hashable]) -> int:
     """Length of the longest common subsequence."""
     row = [0] * (len(right) + 1)
     for a in left:
@@ -32,4 +32,4 @@ def common_subsequence(left: Sequence[Hashable], right: Sequence[Hashable]) -> i
 def order_similarity(left: Sequence[Hashable], right: Sequence[Hashable]) -> float:
     """Dice measure of the longest common subsequence: same things in the same order gives 1."""
     total = len(left) + len(right)
-    return 2 * common_subsequence(left, right) / total if total else 0.0
+    return 2 * shared_subsequence(left, right) / total if total else 0.0

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
+from functools import lru_cache
 
 STOP_WORDS = frozenset(
     "a an and are as at be been but by can could did do does for from had has have how i if in into is it its just me my "
@@ -17,22 +18,29 @@ STOP_WORDS = frozenset(
     "was we were what when where which while who will with would you your".split()
 )
 
-_WORD = re.compile(r"[^\W_]+(?:[_'’.\-][^\W_]+)*", re.UNICODE)
-_PIECE = re.compile(r"[^\W_]+", re.UNICODE)
+_MARKS = (
+    "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc"
+    "\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed\u0711\u0730-\u074a\u07a6-\u07b0\u0900-\u0963\u0971-\u0df3\u0e00-\u0e4e\u0e80-\u0ece\u0f71-\u0fbc"
+    "\u1000-\u1049\u1050-\u109f\u1780-\u17d3\u1dc0-\u1dff\u3099\u309a\ua8e0-\ua8ff"
+)
+"""Accents, vowel signs and the like: part of the word they stand in, though no letters to the regular expressions."""
+_PIECE = re.compile(rf"(?:[^\W_]++|[{_MARKS}]++)++")
+_WORD = re.compile(rf"{_PIECE.pattern}(?:[_'’.\-]{_PIECE.pattern})*")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _UNSPACED = re.compile(
     r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\U00020000-\U0002fa1f]+"
 )
 _MAX_TERM = 64
-CHARACTERS_PER_TOKEN = 4
+BYTES_PER_TOKEN = 4
 
 
 def terms(text: str, *, keep_stop_words: bool = False) -> list[str]:
     """Split text into normalised terms, in order, with repeats."""
     found: list[str] = []
     for match in _WORD.finditer(unicodedata.normalize("NFKC", text)):
-        found.extend(_terms_of(match.group()))
-    return found if keep_stop_words else [term for term in found if term not in STOP_WORDS]
+        word = match.group()
+        found.extend(_usual(word) if len(word) <= _MAX_TERM else _terms_of(word))
+    return [term for term in found if term and (keep_stop_words or term not in STOP_WORDS)]
 
 
 def term_set(text: str) -> frozenset[str]:
@@ -41,18 +49,18 @@ def term_set(text: str) -> frozenset[str]:
 
 
 def estimate_tokens(text: str) -> int:
-    """Estimate how many model tokens a text takes; errs on the high side for scripts without blanks."""
-    unspaced = sum(len(run) for run in _UNSPACED.findall(text))
-    return unspaced + -(-(len(text) - unspaced) // CHARACTERS_PER_TOKEN)
+    """Estimate how many model tokens a text takes; letters beyond ASCII weigh more, scripts without blanks most."""
+    rest, unspaced = _UNSPACED.sub("", text), sum(len(run) for run in _UNSPACED.findall(text))
+    return unspaced + -(-len(rest.encode("utf-8", "replace")) // BYTES_PER_TOKEN)
 
 
 def stem(word: str) -> str:
-    """Strip common English endings; crude, but the same for index and query."""
-    if len(word) < 4 or not word.isascii() or not word.isalpha():
-        return word
-    for ending, replacement, minimum in _ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) >= minimum:
-            return _undouble(word[: -len(ending)] + replacement)
+    """Strip common English endings until none is left; crude, but the same for index and query."""
+    while len(word) >= 4 and word.isascii() and word.isalpha():
+        shorter = _without_ending(word)
+        if shorter == word:
+            break
+        word = shorter
     return word
 
 
@@ -63,20 +71,31 @@ _ENDINGS = (
 )  # fmt: skip
 
 
+def _without_ending(word: str) -> str:
+    for ending, replacement, minimum in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= minimum:
+            return _undouble(word[: -len(ending)] + replacement)
+    return word
+
+
 def _undouble(word: str) -> str:
-    if len(word) > 4 and word[-1] == word[-2] and word[-1] not in "aeiouls":
+    if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "aeiouls":
         word = word[:-1]
     return word[:-1] if word.endswith("e") and len(word) > 4 else word
+
+
+@lru_cache(maxsize=8192)
+def _usual(word: str) -> tuple[str, ...]:
+    """The terms of a word of usual length, kept: texts repeat themselves."""
+    return tuple(_terms_of(word))
 
 
 def _terms_of(word: str) -> Iterable[str]:
     pieces = [piece for part in _PIECE.findall(word) for piece in _CAMEL.split(part) if piece]
     for piece in pieces:
         yield from _normal(piece)
-    if len(pieces) > 1:
-        whole = "".join(pieces).casefold()
-        if not _UNSPACED.search(whole):
-            yield whole[:_MAX_TERM]
+    if len(pieces) > 1 and not _UNSPACED.search(word):
+        yield _word("".join(pieces).casefold())
 
 
 def _normal(piece: str) -> Iterable[str]:
@@ -84,17 +103,24 @@ def _normal(piece: str) -> Iterable[str]:
     rest = 0
     for run in _UNSPACED.finditer(folded):
         if run.start() > rest:
-            yield folded[rest : run.start()][:_MAX_TERM]
+            yield _word(folded[rest : run.start()])
         characters = run.group()
         yield from (characters[i : i + 2] for i in range(max(1, len(characters) - 1)))
         rest = run.end()
     if rest < len(folded):
-        word = _strip_marks(folded[rest:])[:_MAX_TERM]
-        yield word if word in STOP_WORDS else stem(word)
+        yield _word(folded[rest:])
+
+
+def _word(folded: str) -> str:
+    """One word as it is indexed: without accents, cut to length, stemmed."""
+    word = _strip_marks(folded)[:_MAX_TERM]
+    return word if word in STOP_WORDS else stem(word)
 
 
 def _strip_marks(word: str) -> str:
+    """Take accents off; the vowel signs of scripts further east carry the word and stay."""
     if word.isascii():
         return word
     decomposed = unicodedata.normalize("NFD", word)
-    return unicodedata.normalize("NFC", "".join(c for c in decomposed if unicodedata.category(c) != "Mn"))
+    kept = "".join(c for c in decomposed if c >= "\u0900" or unicodedata.category(c) != "Mn")
+    return unicodedata.normalize("NFC", kept)

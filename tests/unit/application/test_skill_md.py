@@ -166,7 +166,7 @@ class TestEditing:
 
     def test_an_edit_of_an_odd_section_drops_the_exact_copy(self) -> None:
         odd = replace(LEARNED, postconditions=(Condition(text=" odd \n- check: text"),))
-        content = parse(render(odd).replace(" odd ", "even"), strict=True).content
+        content = parse(render(odd).replace("-  odd ", "- even"), strict=True).content
         assert content.postconditions == (Condition(text="even", check="text"),)
 
     def test_edited_allowed_tools_win_over_the_exact_copy(self) -> None:
@@ -189,7 +189,7 @@ class TestLenient:
 
     @pytest.mark.parametrize(
         "value",
-        ["[Beta] does things", "*important* words", "*alias", "&anchor x", "!tag x", "@you", "`code` first", "%x"],
+        ["[Beta] does things", "*important* words", "@you", "`code` first", "%x", "- dash: x"],
     )
     def test_values_that_begin_with_a_sign_of_yaml_are_mended(self, value: str) -> None:
         parsed = parse(f"---\nname: a\ndescription: {value}\nmetadata:\n  k: [v: w\n---\nx\n", strict=False)

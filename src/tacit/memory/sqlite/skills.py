@@ -113,7 +113,7 @@ class Skills:
         """Find versions by words, best first."""
         self.check_filters()
         condition, values = _filters(statuses, kinds)
-        inside = f"seq IN (SELECT seq FROM versions WHERE {condition})"
+        inside = f"+rowid IN (SELECT seq FROM versions WHERE {condition})"
         found = self.index.search(terms, limit=limit, condition=inside, values=values)
         return [Hit(stored=self.stored(self.versions.at(seq)), lexical=lexical) for seq, lexical in found]
 

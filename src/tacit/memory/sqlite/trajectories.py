@@ -27,7 +27,7 @@ TABLE = "trajectories"
 _COLUMNS = (
     "id", "session_id", "outcome", "captured_at", "learned", "superseded", "superseded_by", "pruned", "blob",
 )  # fmt: skip
-_NOT_SUPERSEDED = "seq NOT IN (SELECT seq FROM trajectories WHERE superseded = 1 AND superseded_by <> '')"
+_NOT_SUPERSEDED = "+rowid NOT IN (SELECT seq FROM trajectories WHERE superseded = 1 AND superseded_by <> '')"
 """Asks two columns, so that one flipped bit cannot hide a row from the reader that would notice it."""
 
 

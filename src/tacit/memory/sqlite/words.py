@@ -52,7 +52,7 @@ class WordIndex:
     ) -> list[tuple[int, float]]:
         """Numbers and scores of matching rows, best first, newer first among equals.
 
-        `condition` may speak of the row's number as ``seq``.
+        `condition` speaks of the row's number as ``+rowid``; without the plus SQLite would ask the index row by row.
         """
         frequencies, total = self.frequencies(terms)
         present = {_stored_form(term): rarity(count, total) for term, count in frequencies.items() if count}
@@ -72,7 +72,7 @@ class WordIndex:
         match = " OR ".join(f'"{term}"' for term in present)
         weights = ", ".join(map(str, self._weights))
         rows = self._connection.run(
-            f"SELECT rowid AS seq FROM {self._index} WHERE {self._index} MATCH ? AND ({condition}) "
+            f"SELECT rowid FROM {self._index} WHERE {self._index} MATCH ? AND ({condition}) "
             f"ORDER BY bm25({self._index}, {weights}), rowid DESC LIMIT {limit}",
             match,
             *values,

@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from tacit.config.surroundings import Surroundings
-from tacit.domain.errors import InvalidSkill, TacitError
+from tacit.domain.errors import InvalidSkill, Mistake, TacitError
 from tacit.surfaces.cli.session import Session, clean
 
 _COMMANDS = {
@@ -72,7 +72,10 @@ def main() -> None:
         _report(session, error)
         sys.exit(error.exit_code)
     except click.ClickException as error:
-        error.show()
+        if "--json" in sys.argv:
+            _report(session, Mistake(error.format_message(), hint="see the command's --help"), as_json=True)
+        else:
+            error.show()
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         click.echo("stopped; what was acknowledged is kept", err=True)
@@ -88,9 +91,9 @@ def main() -> None:
         session.close()
 
 
-def _report(session: Session, error: TacitError) -> None:
+def _report(session: Session, error: TacitError, *, as_json: bool = False) -> None:
     problems = list(error.problems) if isinstance(error, InvalidSkill) else []
-    if session.as_json:
+    if session.as_json or as_json:
         told = {
             "kind": type(error).__name__,
             "message": error.message,

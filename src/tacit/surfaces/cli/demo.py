@@ -75,7 +75,12 @@ def _play(console: Console, loop: Loop, folder: Path) -> dict[str, Any]:
     silent = loop.recall(UNRELATED_TASK, surface="demo")
     show_selection(console, silent)
 
-    _chapter(console, 5, "Prove", "A small agent follows the recalled steps in the real project; Tacit runs the check itself.")
+    _chapter(
+        console,
+        5,
+        "Prove",
+        "A small agent follows the recalled steps in the real project; Tacit runs the check itself.",
+    )
     reliabilities = _prove(console, loop, selection, _project(folder))
 
     _chapter(console, 6, "Remember", "Every change is a link in a chain of hashes.")

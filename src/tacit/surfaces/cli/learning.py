@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 
 from tacit import experience
 from tacit.domain.candidate import Relation, Verdict
-from tacit.domain.errors import InvalidTrajectory, Mistake, NotFound, Refusal
+from tacit.domain.errors import InvalidTrajectory, Mistake, NotFound
 from tacit.domain.evidence import Outcome
 from tacit.domain.ports import Episode
 from tacit.domain.scope import Scope
@@ -40,18 +40,16 @@ def learn(session: Session, *, paths: tuple[Path, ...], trust_outcomes: bool) ->
     Reads Claude Code transcripts and ATIF documents (also .jsonl and .gz). Secrets are taken out before anything is
     stored. What was learned waits for `tacit review`. Running it twice adds nothing.
     """
-    loop = session.loop
-    if loop.paused:
-        raise Refusal("Tacit is paused here", hint="tacit pause --resume")
     for path in paths:
         if not path.exists():
             raise NotFound(f"no such file or folder: {path}", hint="check the path")
     problems: list[InvalidTrajectory] = []
     captured = _capture(session, paths, trust_outcomes=trust_outcomes, problems=problems)
     with _progress(session, "learning") as advance:
-        learned = loop.learn(progress=advance)
+        learned = session.loop.learn(progress=advance)
     session.answer(
-        _learn_document(captured, learned, problems), lambda: show_learned(session.console, captured, learned, problems)
+        _learn_document(captured, learned, problems),
+        lambda: show_learned(session.console, captured, learned, problems=problems),
     )
     if problems and not captured.added and not captured.known:
         raise Mistake(f"nothing could be read: {problems[0].message}", hint=problems[0].hint)
@@ -130,7 +128,7 @@ def _verdict(verdict: Verdict) -> dict[str, Any]:
     "--kind",
     "kinds",
     multiple=True,
-    type=click.Choice([*Kind, "episode"]),
+    type=click.Choice([*(kind.value for kind in Kind), "episode"]),
     help="Only this kind (may be repeated); `episode` finds past attempts instead of skills.",
 )
 @click.option("--category", help="Only this category.")

@@ -5,17 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 import click
+from rich.markup import escape
 
-from tacit.domain.errors import Mistake, NotFound
+from tacit.domain.errors import Mistake, NotFound, NotPermitted
 from tacit.domain.evidence import Evidence, Grade, Outcome
 from tacit.outcome import Command
-from tacit.surfaces.cli.session import Session, command_options
+from tacit.surfaces.cli.session import Session, clean, command_options
+from tacit.text.shell import is_check, masks_exit
 
 
 @click.command()
 @click.argument("use_id")
 @click.option(
-    "--outcome", type=click.Choice([o for o in Outcome if o is not Outcome.UNKNOWN]), help="How it ended, on your word."
+    "--outcome",
+    type=click.Choice([o.value for o in Outcome if o is not Outcome.UNKNOWN]),
+    help="How it ended, on your word.",
 )
 @click.option("--verify", "check", metavar="COMMAND", help="Run this check now; its exit status is the outcome.")
 @click.option(
@@ -34,9 +38,12 @@ def record(session: Session, *, use_id: str, outcome: str | None, check: str | N
     """
     if (outcome is None) == (check is None):
         raise Mistake("give either --outcome or --verify", hint="--verify 'pytest -q' counts more than anybody's word")
+    use = _use(session, use_id)
+    if check and session.surroundings.agent_markers and not session.caller.is_person:
+        _require_real_check(session, use, check)
     verifier = Command(check, timeout_s=options["timeout_s"]) if check else None
     kept = session.loop.record(
-        _use(session, use_id),
+        use,
         outcome=outcome,
         verifier=verifier,
         followed=[session.loop.version(reference).version.id for reference in options["followed"]] or None,
@@ -68,6 +75,18 @@ def _use(session: Session, reference: str) -> str:
     return found[0]
 
 
+def _require_real_check(session: Session, use_id: str, check: str) -> None:
+    """An agent may not choose a check that proves nothing: it must be a skill's own postcondition, or a test, build or lint."""
+    store = session.loop.store
+    contents = [store.version(version_id).version.content for version_id in store.use(use_id).version_ids]
+    own = {condition.check for content in contents for condition in content.postconditions}
+    if check not in own and (not is_check(check) or masks_exit(check)):
+        raise NotPermitted(
+            f"`{check}` proves nothing about the work, and this shell belongs to an agent",
+            hint=f"use the skill's own check: {', '.join(sorted(own - {''})) or 'a test, build or linter command'}",
+        )
+
+
 def _grade(session: Session) -> Grade:
     return Grade.HUMAN if session.caller.is_person else Grade.SELF
 
@@ -75,6 +94,6 @@ def _grade(session: Session) -> Grade:
 def _show(session: Session, kept: list[Evidence]) -> None:
     for item in kept:
         known = session.loop.reliability(item.version_id)
-        name = session.loop.store.version(item.version_id).version.name
+        name = escape(clean(session.loop.store.version(item.version_id).version.name))
         told = f"{known.low:.0%} to {known.high:.0%}" if known.known else "not known yet"
         session.console.print(f"{item.outcome} ({item.grade}) for [bold]{name}[/bold]; reliability now: {told}")

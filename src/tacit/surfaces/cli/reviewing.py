@@ -51,7 +51,9 @@ def review(
     )
     session.answer(
         {"version_id": moved.version_id, "before": moved.before, "after": moved.after, "by": moved.by},
-        lambda: session.console.print(f"[bold]{escape(stored.version.name)}[/bold]: {moved.before} → {moved.after}"),
+        lambda: session.console.print(
+            f"[bold]{escape(clean(stored.version.name))}[/bold]: {moved.before} → {moved.after}"
+        ),
     )
 
 

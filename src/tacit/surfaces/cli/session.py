@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, wraps
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 from rich.console import Console
@@ -18,9 +18,10 @@ from tacit.config.place import Place, find_place
 from tacit.config.settings import Config, Setting, load_config
 from tacit.config.surroundings import Surroundings
 from tacit.domain.identity import plain
-from tacit.loop import Loop
-from tacit.opening import open_at
 from tacit.surfaces.authority import Caller
+
+if TYPE_CHECKING:
+    from tacit.loop import Loop
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -48,7 +49,9 @@ class Session:
 
     @cached_property
     def loop(self) -> Loop:
-        """The opened memory."""
+        """The opened memory; loaded here, so that `tacit --help` need not wait for it."""
+        from tacit.opening import open_at
+
         return open_at(self.place, config=self.settings[0])
 
     @property

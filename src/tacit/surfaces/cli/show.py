@@ -38,7 +38,7 @@ SHOWN_NOTES = 6
 
 
 def show_learned(
-    console: Console, captured: Captured, learned: Learned, problems: Sequence[InvalidTrajectory] = ()
+    console: Console, captured: Captured, learned: Learned, *, problems: Sequence[InvalidTrajectory] = ()
 ) -> None:
     """Tell what a pass of learning brought: skills that wait, things seen, and why the rest was held."""
     secrets = sum(captured.redacted.values())
@@ -135,7 +135,7 @@ def show_selection(console: Console, selection: Selection) -> None:
         return
     for item in selection.items:
         signals = ", ".join(f"{name} {value:.2f}" for name, value in item.signals.items())
-        title = f"[bold]{escape(item.name)}[/bold]  {item.score:.2f}"
+        title = f"[bold]{escape(clean(item.name))}[/bold]  {item.score:.2f}"
         console.print(
             Panel(escape(clean(item.text)), title=title, title_align="left", subtitle=f"[dim]{signals}[/dim]")
         )
@@ -176,7 +176,7 @@ def show_candidate(session: Session, stored: Stored) -> None:
         console.print(f"A new version of [bold]{escape(clean(version.name))}[/bold]; changes to the current one:")
         show_diff(console, application.render(current[-1].version.content), application.render(version.content))
     else:
-        console.print(Panel(escape(clean(application.render(version.content))), title=escape(version.name)))
+        console.print(Panel(escape(clean(application.render(version.content))), title=escape(clean(version.name))))
     external = sorted(field for field, origin in version.origins.items() if origin is Origin.EXTERNAL)
     if external:
         console.print(f"[yellow]From outside (tool output, files, web): {escape(', '.join(external))}[/yellow]")

@@ -13,7 +13,7 @@ from rich.markup import escape
 from tacit import application
 from tacit.domain.candidate import Relation, Verdict
 from tacit.domain.errors import InvalidSkill, Mistake, NotFound, Refusal
-from tacit.domain.lifecycle import Status
+from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.origin import Origin
 from tacit.domain.ports import Stored
 from tacit.surfaces.cli.session import Session, clean, command_options, one_line
@@ -169,9 +169,9 @@ def export(session: Session, *, references: tuple[str, ...], everything: bool, f
     if bool(references) == everything:
         raise Mistake("name the skills to export, or give --all", hint="tacit skills export NAME --to .agents/skills")
     loop = session.loop
-    chosen = (
-        loop.skills(statuses={Status.TRIAL, Status.TRUSTED}) if everything else [loop.version(r) for r in references]
-    )
+    chosen = loop.skills(statuses=RECALLABLE) if everything else [loop.version(r) for r in references]
+    if any(stored.status not in RECALLABLE for stored in chosen):
+        session.caller.require_person("export unapproved")
     written = [_write(stored, folder, force=force) for stored in chosen]
     told = "\n".join(f"wrote {path}" for path in written)
     session.answer({"written": [str(path) for path in written]}, lambda: click.echo(clean(told)))

@@ -43,6 +43,7 @@ _VALUE = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _BARE_LONG = 64 * 32
+_JUDGED = 160
 _MORE = re.compile(rf"{_PLAIN}*+")
 _TRAILING = ")]},;:."
 
@@ -99,7 +100,7 @@ def _assigned(text: str, match: re.Match[str], *, promise: SecretName, start: in
     else:
         fits = mark not in _LOOSE or _loose_fits(text, value, mark=mark)
     firm = quoted or _is_environment(text[start : match.end()]) or (flag and "=" in mark)
-    if not fits or not convincing(body[:256], any_word=promise.any_word, firm=firm and mark not in _LOOSE):
+    if not fits or not convincing(body[:_JUDGED], any_word=promise.any_word, firm=firm and mark not in _LOOSE):
         return None
     return Span(begin, end, promise.kind)
 

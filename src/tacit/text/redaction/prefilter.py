@@ -58,6 +58,7 @@ _NAMES = tuple(
 )
 _NAME = re.compile(rb"[A-Za-z0-9_.\-]{1,64}")
 _NAME_CHARACTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
+_TWO_WORDS = re.compile(rb"(?:api|access|secret|private|auth|license|the|my|our|this) $", re.IGNORECASE)
 _URL_REACH = 800
 
 
@@ -77,6 +78,8 @@ def _names_secret(raw: bytes, match: re.Match[bytes]) -> bool:
     left = before[len(before.rstrip(_NAME_CHARACTERS)) :]
     right = _NAME.match(raw, match.start())
     name = (left + (right.group() if right else b"")).decode("ascii", "replace")
+    if name in ("key", "Key", "KEY") and _TWO_WORDS.search(before):
+        return True
     # After a written-out \n the n looks like part of the name; either reading may be the right one.
     return secret_name(name) is not None or (name[:1] in "nrt" and secret_name(name[1:]) is not None)
 

@@ -27,6 +27,10 @@ _REFERENCE = re.compile(
 _PLACEHOLDER = re.compile(
     r"(?:your|my|the|enter|insert|change|replace|example|dummy|fake|todo)[-_ ]?\w*|\w*(?:changeme|placeholder)\w*|x{4}"
 )
+_BLANK = re.compile(r"\s")
+_DIGIT = re.compile(r"\d")
+_LETTER = re.compile(r"[^\W\d_]")
+_CLASSES = tuple(map(re.compile, ("[a-z]", "[A-Z]", "[0-9]", "[^A-Za-z0-9]")))
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_]*\d{0,2}$")
 # my-app-token-2, kebab and snake names: words and short numbers, nothing machine-made.
 _SLUG = re.compile(r"(?:[A-Za-z]+|\d{1,4}|v\d+)(?:[-_./:@][A-Za-z]*|[-_./:@]\d{1,4}|[-_./:@]v\d+)*\d{0,3}$")
@@ -49,7 +53,7 @@ def convincing(value: str, *, any_word: bool, firm: bool) -> bool:
     """Whether the value is a secret. `firm` says the place leaves little doubt: quoted, or NAME=value in capitals."""
     if len(value) < 4 or _REFERENCE.match(value) or _PLACEHOLDER.match(value.lower()):
         return False
-    if any(character.isspace() for character in value):
+    if _BLANK.search(value):
         return any_word and firm and _is_passphrase(value)
     plain = value.strip("\"'`,;.:!?)")
     if plain.lower() in _NOT_VALUES:
@@ -66,7 +70,7 @@ def _password_like(value: str, *, firm: bool) -> bool:
         return len(value) >= 6
     if firm:
         return True
-    return any(c.isdigit() for c in value) and any(c.isalpha() for c in value) and not _names_a_secret(value)
+    return bool(_DIGIT.search(value) and _LETTER.search(value)) and not _names_a_secret(value)
 
 
 def _names_a_secret(value: str) -> bool:
@@ -92,21 +96,20 @@ def password_shaped(value: str) -> bool:
     """Whether a word amid prose looks chosen as a password: letters, digits and a third class, or drawn at random."""
     if not 8 <= len(value) <= 256 or _ALGORITHM.match(value) or not value.isascii():
         return False
-    classes = (str.islower, str.isupper, str.isdigit, lambda c: not c.isalnum())
-    present = [any(test(c) for c in value) for test in classes]
-    return (present[2] and sum(present) >= 3 and not _SLUG.match(value)) or (len(value) >= 16 and machine_made(value))
+    classes = sum(bool(one.search(value)) for one in _CLASSES)
+    return (bool(_DIGIT.search(value)) and classes >= 3 and not _SLUG.match(value)) or (
+        len(value) >= 16 and machine_made(value)
+    )
 
 
 def machine_made(value: str) -> bool:
     """Whether a value looks drawn at random: digits among letters, or case that follows no word."""
     if len(value) < 8:
         return False
-    digits = sum(c.isdigit() for c in value)
-    letters = sum(c.isalpha() for c in value)
-    if letters == 0 or _SLUG.match(value):
+    if not _LETTER.search(value) or _SLUG.match(value):
         return False
-    if digits == 0:
-        return len(value) >= 16 and letters >= 12 and not _CAMEL.match(value) and _mixed(value)
+    if not _DIGIT.search(value):
+        return len(value) >= 16 and len(_LETTER.findall(value)) >= 12 and not _CAMEL.match(value) and _mixed(value)
     return entropy(value) >= (2.3 if len(value) < 16 else 2.8)
 
 

@@ -1,0 +1,54 @@
+"""What stands on the shelf: store → the current version of each skill, what waits for a person, what a reference means."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from tacit.domain.errors import Mistake, NotFound
+from tacit.domain.lifecycle import RECALLABLE, Status
+from tacit.domain.ports import Store, Stored
+
+_HELD = frozenset({Status.CANDIDATE, Status.QUARANTINED})
+_SHORTEST_PREFIX = 4
+
+
+def newest_recallable(versions: Sequence[Stored]) -> Stored:
+    """Of one skill's versions the current one: the newest recallable, or the newest of all if none is."""
+    recallable = [stored for stored in versions if stored.status in RECALLABLE]
+    return max(recallable or versions, key=_sequence)
+
+
+def current(store: Store, *, statuses: Collection[Status] | None = None) -> list[Stored]:
+    """The current version of each skill, by name."""
+    by_skill: dict[str, list[Stored]] = {}
+    for stored in store.catalogue():
+        by_skill.setdefault(stored.skill.id, []).append(stored)
+    chosen = [newest_recallable(versions) for versions in by_skill.values()]
+    return [stored for stored in chosen if statuses is None or stored.status in statuses]
+
+
+def waiting(store: Store) -> list[Stored]:
+    """What waits for a person, oldest first; an older candidate gives way to a newer one of the same skill."""
+    newest = {stored.skill.id: stored for stored in sorted(store.catalogue(), key=_sequence)}
+    return sorted((stored for stored in newest.values() if stored.status in _HELD), key=_sequence)
+
+
+def find(store: Store, reference: str) -> Stored:
+    """Find a version by its id, the beginning of it, a skill's id, or a skill's name."""
+    named = store.catalogue(name=reference)
+    if named:
+        return newest_recallable(named)
+    found = store.resolve(reference) if len(reference) >= _SHORTEST_PREFIX else []
+    versions = [identity for identity in found if identity.startswith("v_")]
+    if len(versions) == 1:
+        return store.version(versions[0])
+    skills = [identity for identity in found if identity.startswith("s_")]
+    if len(skills) == 1:
+        return newest_recallable(store.versions(skills[0]))
+    if len(versions) + len(skills) > 1:
+        raise Mistake(f"{reference!r} is ambiguous: {', '.join(found[:5])}", hint="give more characters of the id")
+    raise NotFound(f"no skill or version {reference!r}", hint="see `tacit skills list --all`")
+
+
+def _sequence(stored: Stored) -> int:
+    return stored.sequence
