@@ -14,7 +14,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench lock wheel clean
+.PHONY: help demo test check faults bench lock wheel clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r target text; do \
@@ -32,6 +32,9 @@ check: $(DEV) ## formatting, lint, types, import layers, house conventions, docs
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(RUN) -m pytest -q tests/contract/test_conventions.py tests/contract/test_docs.py
+
+faults: $(DEV) ## the fault tests at full length: 200 kills, 32 writers, bit flips
+	@TACIT_TEST_KILLS=200 $(RUN) -m pytest tests/faults
 
 bench: $(DEV) ## run every benchmark; each writes its file under bench/results
 	@set -e; for script in bench/[!_]*.py; do \

@@ -28,5 +28,5 @@ def open(store: str | Path = "", *, config: Config | None = None) -> Loop:  # no
 def open_at(place: Place, *, config: Config) -> Loop:
     """Open the store of a place."""
     place.prepare()
-    scope = Scope(Level.PROJECT, place.project_name)
+    scope = Scope(Level.PROJECT, "" if place.is_projects_own else place.project_name)
     return Loop(open_store(place.database), config=config, scope=scope, place=place)

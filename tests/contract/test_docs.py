@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import runpy
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -89,6 +90,12 @@ def test_a_command_is_named_only_as_a_whole() -> None:
 def read(page: Path) -> str:
     assert page.is_file(), f"{page.relative_to(ROOT)} is missing"
     return page.read_text(encoding="utf-8")
+
+
+def test_the_command_reference_is_what_the_program_says_of_itself() -> None:
+    script = runpy.run_path(str(DOCS / "reference" / "generate.py"))
+    written = (DOCS / "reference" / "cli.md").read_text(encoding="utf-8")
+    assert written == script["reference"](), "run: python docs/reference/generate.py"
 
 
 def commands(command: click.Command, path: str) -> Iterator[str]:

@@ -34,8 +34,13 @@ class Place:
 
     @property
     def project_name(self) -> str:
-        """Name of the project, used as the key of its scope."""
+        """Name of the project: tells projects apart that share one store."""
         return self.project.name
+
+    @property
+    def is_projects_own(self) -> bool:
+        """Whether the store lies in the project itself, so that renaming the folder loses nothing."""
+        return self.folder.name == FOLDER and self.folder.parent == self.project
 
     def prepare(self) -> None:
         """Create the folder; one named `.tacit` keeps itself out of version control."""
@@ -131,10 +136,9 @@ def _main_checkout(marker: Path) -> Path | None:
     """Follow a worktree's `.git` file to the repository it belongs to; a submodule stands for itself."""
     try:
         line = marker.read_text(encoding="utf-8", errors="replace").strip()
-    except OSError:
+        git_dir = (marker.parent / line.removeprefix("gitdir:").strip()).resolve()
+    except (OSError, ValueError):
         return None
-    target = Path(line.removeprefix("gitdir:").strip())
-    git_dir = (marker.parent / target).resolve()
     if git_dir.parent.name == "worktrees" and git_dir.parent.parent.name == ".git":
         return git_dir.parent.parent.parent
     return None

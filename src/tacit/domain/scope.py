@@ -44,9 +44,9 @@ class Scope:
             raise Mistake(f"unknown scope {text!r}", hint=f"use LEVEL or LEVEL:NAME with a level of {known}") from None
 
     def contains(self, other: Scope) -> bool:
-        """Whether something kept at this scope may be seen from `other`."""
+        """Whether something kept at this scope may be seen from `other`. A scope without a name stands for any of its level."""
         if self.level is Level.GLOBAL:
             return True
         if self.level is other.level:
-            return not self.key or self.key == other.key
+            return not self.key or not other.key or self.key == other.key
         return self.level.breadth > other.level.breadth

@@ -6,6 +6,7 @@ exactly where we do, whatever the script. Candidates come from the index, scores
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 from tacit.memory.lexical import distinct, rarity, score
@@ -13,6 +14,7 @@ from tacit.memory.sqlite.connection import Connection
 from tacit.memory.sqlite.rows import Rows
 
 _SPARE = 50  # candidates beyond the limit, since the index ranks a little differently from `lexical`
+_COMMON = math.log(2.0)  # the rarity of a word that half of all rows have; the index itself gives it no weight
 
 
 class WordIndex:
@@ -45,7 +47,7 @@ class WordIndex:
             term: self._connection.single(f"SELECT doc FROM {self._terms} WHERE term = ?", _stored_form(term)) or 0
             for term in distinct(terms)
         }
-        return found, int(self._connection.single(f"SELECT count(*) FROM {self.words.table}"))
+        return found, int(self._connection.single(f"SELECT count(*) FROM {self._index}_docsize"))
 
     def search(
         self, terms: Sequence[str], *, limit: int, condition: str = "TRUE", values: Sequence[str] = ()
@@ -58,7 +60,11 @@ class WordIndex:
         present = {_stored_form(term): rarity(count, total) for term, count in frequencies.items() if count}
         if not present or limit <= 0:
             return []
-        candidates = self._candidates(present, limit=limit + _SPARE, condition=condition, values=values)
+        telling = [form for form, worth in present.items() if worth > _COMMON]
+        wanted = limit + _SPARE
+        candidates = self._candidates(telling, limit=wanted, condition=condition, values=values)
+        if len(candidates) < wanted and len(telling) < len(present):  # too few: let words that most rows have decide
+            candidates = self._candidates(list(present), limit=wanted, condition=condition, values=values)
         scored = [(seq, self._score(seq, present)) for seq in candidates]
         return sorted(scored, key=lambda found: (-found[1], -found[0]))[:limit]
 
@@ -66,10 +72,10 @@ class WordIndex:
         """Let the index compare itself with the words; raises `Damaged` if they differ."""
         self._connection.run(f"INSERT INTO {self._index} ({self._index}, rank) VALUES ('integrity-check', 1)")
 
-    def _candidates(
-        self, present: Mapping[str, float], *, limit: int, condition: str, values: Sequence[str]
-    ) -> list[int]:
-        match = " OR ".join(f'"{term}"' for term in present)
+    def _candidates(self, forms: Sequence[str], *, limit: int, condition: str, values: Sequence[str]) -> list[int]:
+        if not forms:
+            return []
+        match = " OR ".join(f'"{form}"' for form in forms)
         weights = ", ".join(map(str, self._weights))
         rows = self._connection.run(
             f"SELECT rowid FROM {self._index} WHERE {self._index} MATCH ? AND ({condition}) "

@@ -102,6 +102,8 @@ def _assigned(text: str, match: re.Match[str], *, promise: SecretName, start: in
     firm = quoted or _is_environment(text[start : match.end()]) or (flag and "=" in mark)
     if not fits or not convincing(body[:_JUDGED], any_word=promise.any_word, firm=firm and mark not in _LOOSE):
         return None
+    if not quoted and end - begin >= _BARE_LONG:
+        end = max(end, more.end() if (more := _MORE.match(text, end)) else end)
     return Span(begin, end, promise.kind)
 
 
@@ -110,9 +112,6 @@ def _extent(text: str, value: re.Match[str]) -> tuple[int, int]:
     if value.group("quoted") is not None:
         return value.span("quoted")
     begin, end = value.span("bare")
-    if end - begin >= _BARE_LONG:
-        more = _MORE.match(text, end)
-        return begin, more.end() if more else end
     while end > begin and text[end - 1] in _TRAILING:
         # A closing bracket belongs to the code around a bare value unless the value opened it.
         opener = {")": "(", "]": "[", "}": "{"}.get(text[end - 1])

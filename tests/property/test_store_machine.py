@@ -1,0 +1,187 @@
+"""Any sequence of calls leaves the store on SQLite and the one in memory with the same answers, and both intact."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, multiple, rule
+
+from tacit.domain.candidate import Decision
+from tacit.domain.errors import TacitError
+from tacit.domain.evidence import Assessment, Grade, Outcome
+from tacit.domain.lifecycle import Status
+from tacit.domain.ports import Counts, Store
+from tacit.domain.scope import Scope
+from tacit.domain.skill import Kind, Skill
+from tacit.memory import VolatileStore, open_store
+from tacit.text.words import terms
+from tests.unit.memory.samples import at, birth_of, content, evidence, trajectory, use, verdict, version_of
+from tests.unit.memory.samples import step_to as step_from
+
+minutes = st.integers(0, 5)
+words = st.sampled_from(["deploy", "rotate the keys", "数据库 迁移", "don't", "", "x/y: z", "deploy deploy", "\ud800 é"])
+sessions = st.sampled_from(["", "s1", "s2"])
+
+
+class Undone(Exception):
+    """Ends a transaction that must leave no trace."""
+
+
+class Twins(RuleBasedStateMachine):
+    """Drives both stores with the same calls."""
+
+    versions: Bundle[str] = Bundle("versions")
+    attempts: Bundle[str] = Bundle("attempts")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = Path(tempfile.mkdtemp())
+        self.disk = open_store(self.folder / "tacit.db")
+        self.memory = VolatileStore()
+        self.undo = False
+
+    def teardown(self) -> None:
+        try:
+            assert list(self.disk.verify()) == []
+            assert list(self.memory.verify()) == []
+        finally:
+            self.disk.close()
+            shutil.rmtree(self.folder)
+
+    def both(self, call: Callable[[Store], Any]) -> Any:
+        """Make the same call on both; the answers, or the errors, must be the same."""
+        answers = []
+        for store in (self.disk, self.memory):
+            try:
+                answers.append(self._call(store, call))
+            except TacitError as error:
+                answers.append((type(error), error.message))
+        assert answers[0] == answers[1]
+        return answers[0]
+
+    def _call(self, store: Store, call: Callable[[Store], Any]) -> Any:
+        if not self.undo:
+            return call(store)
+        answer = None
+        try:
+            with store.transaction():
+                answer = call(store)
+                raise Undone
+        except Undone:
+            return answer
+
+    @rule(undo=st.booleans())
+    def choose_whether_writes_are_undone(self, undo: bool) -> None:
+        self.undo = undo
+
+    @rule(
+        target=attempts, task=words, steps=st.integers(0, 4), session=sessions, parent=sessions,
+        outcome=st.sampled_from(Outcome), when=minutes,
+    )  # fmt: skip
+    def capture(self, task: str, steps: int, session: str, parent: str, outcome: Outcome, when: int) -> str:
+        whole = trajectory(task, steps=steps, session=session, parent_session_id=parent)
+        self.both(lambda store: store.add_trajectory(whole, Assessment(outcome=outcome), at=at(when)))
+        return whole.id
+
+    @rule(attempt=attempts, when=minutes)
+    def learn(self, attempt: str, when: int) -> None:
+        self.both(lambda store: store.mark_learned(attempt, at=at(when)))
+
+    @rule(keep_days=st.sampled_from([None, 0, 1]), cap=st.sampled_from([None, 0, 300, 10_000]))
+    def prune(self, keep_days: int | None, cap: int | None) -> None:
+        self.both(lambda store: store.prune(keep_days=keep_days, cap_bytes=cap, at=at(60 * 24)))
+
+    @rule(
+        target=versions, name=st.sampled_from(["a", "b"]), body=words, kind=st.sampled_from(Kind),
+        status=st.sampled_from(Status), when=minutes,
+    )  # fmt: skip
+    def add(self, name: str, body: str, kind: Kind, status: Status, when: int) -> str:
+        what = content(name, body=body, kind=kind)
+        skill = Skill.found(content(name, kind=kind), Scope(), at=at(when))
+        version = version_of(skill, what, minutes=when)
+        self.both(lambda store: store.add_version(skill, version, birth_of(version, status, minutes=when)))
+        return version.id
+
+    @rule(version_id=versions, after=st.sampled_from(Status), when=minutes, stale=st.sampled_from(["", "hash", "status"]))
+    def move(self, version_id: str, after: Status, when: int, stale: str) -> None:
+        def change(store: Store) -> None:
+            step = step_from(store.version(version_id), after, minutes=when)
+            if stale == "hash":
+                step = replace(step, content_hash="sha256:0")
+            if stale == "status":
+                step = replace(step, before=Status.REJECTED)
+            store.add_transition(step)
+
+        self.both(change)
+
+    @rule(version_id=versions, when=minutes, outcome=st.sampled_from(Outcome), grade=st.sampled_from(Grade), clash=st.booleans())
+    def record(self, version_id: str, when: int, outcome: Outcome, grade: Grade, clash: bool) -> None:
+        more = {"id": "e_1"} if clash else {}
+        piece = evidence(version_id, minutes=when, outcome=outcome, grade=grade, **more)
+        self.both(lambda store: store.add_evidence(piece))
+
+    @rule(version_id=versions, when=minutes, model=st.sampled_from(["", "m"]))
+    def show(self, version_id: str, when: int, model: str) -> None:
+        shown = use(version_id, minutes=when, model=model)
+        self.both(lambda store: store.add_use(shown))
+        self.both(lambda store: store.use(shown.id))
+
+    @rule(version_id=versions, attempt=attempts, decision=st.sampled_from(Decision), when=minutes)
+    def judge(self, version_id: str, attempt: str, decision: Decision, when: int) -> None:
+        given = verdict(decision, version_id=version_id, trajectory_ids=(attempt,), minutes=when)
+        self.both(lambda store: store.add_verdict(given))
+        self.both(lambda store: store.verdicts(trajectory_id=attempt))
+        self.both(lambda store: store.verdicts(version_id=version_id, limit=2))
+
+    @rule(query=words, limit=st.integers(0, 3), statuses=st.sets(st.sampled_from(Status)))
+    def find(self, query: str, limit: int, statuses: set[Status]) -> None:
+        asked = terms(query)
+        self.both(lambda store: store.search(asked, statuses=statuses, limit=limit))
+        self.both(lambda store: store.search(asked, statuses=frozenset(Status), kinds={Kind.LESSON, Kind.NORM}))
+        self.both(lambda store: store.search_episodes(asked, limit=limit))
+        self.both(lambda store: store.document_frequency(asked))
+
+    @rule(target=versions, version_id=versions)
+    def look_at_a_version(self, version_id: str) -> Any:
+        self.both(lambda store: store.version(version_id))
+        self.both(lambda store: store.transitions(version_id))
+        self.both(lambda store: store.evidence([version_id]))
+        self.both(lambda store: _links(store, version_id))
+        self.both(lambda store: store.resolve(version_id[:4]))
+        return multiple()
+
+    @rule(attempt=attempts)
+    def look_at_an_attempt(self, attempt: str) -> None:
+        self.both(lambda store: store.trajectory(attempt))
+        self.both(lambda store: store.episode(attempt))
+
+    @invariant()
+    def both_hold_the_same(self) -> None:
+        self.both(lambda store: store.episodes())
+        self.both(lambda store: store.episodes(unlearned=True, outcome=Outcome.SUCCESS, limit=2))
+        self.both(lambda store: store.catalogue())
+        self.both(lambda store: store.verdicts())
+        self.both(lambda store: _links(store))
+        self.both(lambda store: _comparable(store.counts()))
+
+
+def _links(store: Store, subject: str = "") -> list[tuple[Any, ...]]:
+    return [(e.sequence, e.at, e.actor, e.action, e.subject) for e in store.history(subject)]
+
+
+def _comparable(counts: Counts) -> Counts:
+    return replace(counts, bytes=0)
+
+
+TestTwins = Twins.TestCase
+TestTwins.settings = settings(
+    max_examples=40, stateful_step_count=25, deadline=None, derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)  # fmt: skip

@@ -1,0 +1,116 @@
+"""Settings: defaults without a file, and every wrong value named with its key, its file and what is right."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tacit.config.settings import Config, Strictness, load_config
+from tacit.domain.errors import ConfigError
+
+
+def write(folder: Path, text: str) -> Path:
+    file = folder / "tacit.toml"
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def test_without_a_file_everything_is_at_its_default(tmp_path):
+    config, settings = load_config((tmp_path,))
+    assert config == Config()
+    assert {setting.source for setting in settings} == {"default"}
+    assert len(settings) <= 25
+
+
+def test_the_defaults_are_these():
+    config = Config()
+    assert (config.recall.k, config.recall.budget_tokens, config.recall.min_relevance) == (3, 1500, 0.34)
+    assert (config.policy.strictness, config.policy.min_steps) == (Strictness.STANDARD, 3)
+    assert config.policy.duplicate_similarity == 0.72
+    assert (config.store.keep_days, config.store.cap_mb, config.store.exclude) == (365, 1024, ())
+
+
+def test_a_file_changes_what_it_names_and_each_value_tells_where_it_came_from(tmp_path):
+    text = '[recall]\nk = 5\nmin_relevance = 1\n[policy]\nstrictness = "open"\n[store]\nexclude = ["**/secret/**"]\n'
+    file = write(tmp_path, text)
+    config, settings = load_config((tmp_path,))
+    assert (config.recall.k, config.recall.min_relevance, config.recall.budget_tokens) == (5, 1.0, 1500)
+    assert isinstance(config.recall.min_relevance, float)
+    assert config.policy.strictness is Strictness.OPEN
+    assert config.store.exclude == ("**/secret/**",)
+    source = {setting.key: (setting.value, setting.source) for setting in settings}
+    assert source["recall.k"] == (5, str(file))
+    assert source["recall.budget_tokens"] == (1500, "default")
+
+
+def test_the_first_folder_with_a_file_wins(tmp_path):
+    near, far = tmp_path / "near", tmp_path / "far"
+    near.mkdir()
+    far.mkdir()
+    write(far, "[recall]\nk = 9\n")
+    assert load_config((near, far))[0].recall.k == 9
+    write(near, "[recall]\nk = 4\n")
+    assert load_config((near, far))[0].recall.k == 4
+
+
+def test_a_named_file_beats_the_folders_and_must_exist(tmp_path):
+    write(tmp_path, "[recall]\nk = 9\n")
+    other = tmp_path / "other.toml"
+    other.write_text("[recall]\nk = 2\n")
+    assert load_config((tmp_path,), file=str(other))[0].recall.k == 2
+    with pytest.raises(ConfigError, match=r"TACIT_CONFIG names .*missing\.toml") as refused:
+        load_config((tmp_path,), file=str(tmp_path / "missing.toml"))
+    assert "unset TACIT_CONFIG" in refused.value.hint
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "right"),
+    [
+        ('[recall]\nk = "3"', "recall.k", "whole number"),
+        ("[recall]\nk = 3.5", "recall.k", "whole number"),
+        ("[recall]\nk = true", "recall.k", "whole number"),
+        ("[recall]\nk = -1", "recall.k", "from 0"),
+        ("[recall]\nk = []", "recall.k", "whole number"),
+        ("[recall.k]\nx = 1", "recall.k", "whole number"),
+        ("[store]\nkeep_days = 999999999999999", "store.keep_days", "whole number from 0 to"),
+        ("[recall]\nmin_relevance = 1.5", "recall.min_relevance", "number from 0 to 1"),
+        ("[recall]\nmin_relevance = nan", "recall.min_relevance", "number from 0 to 1"),
+        ("[recall]\nmin_relevance = inf", "recall.min_relevance", "number from 0 to 1"),
+        ("[recall]\nmin_relevance = false", "recall.min_relevance", "number from 0 to 1"),
+        ("[policy]\nduplicate_similarity = -0.1", "policy.duplicate_similarity", "number from 0 to 1"),
+        ('[policy]\nstrictness = "loose"', "policy.strictness", "open, standard, strict"),
+        ('[policy]\nstrictness = ["open"]', "policy.strictness", "open, standard, strict"),
+        ("[policy.strictness]\nx = 1", "policy.strictness", "open, standard, strict"),
+        ("[policy]\nstrictness = true", "policy.strictness", "open, standard, strict"),
+        ('[store]\nexclude = "x"', "store.exclude", "list of strings"),
+        ("[store]\nexclude = [1]", "store.exclude", "list of strings"),
+        ("store = 3", "store", "must be a table"),
+        ("[[store]]\nkeep_days = 3", "store", "must be a table"),
+        ("[stor]\nx = 1", "stor", "store, recall, policy"),
+        ("k = 3", "k", "store, recall, policy"),
+        ("[recall]\nkk = 1", "recall.kk", "recall.k, recall.budget_tokens"),
+    ],
+)
+def test_a_wrong_value_is_refused_with_its_key_its_file_and_what_is_right(tmp_path, text, key, right):
+    file = write(tmp_path, text)
+    with pytest.raises(ConfigError) as refused:
+        load_config((tmp_path,))
+    assert key in refused.value.message
+    assert str(file) in refused.value.message
+    assert right in f"{refused.value.message} {refused.value.hint}"
+
+
+@pytest.mark.parametrize("damage", [b"[recall\nk = 3", b"\xff\xfe\x00", b"[recall]\nk = 1\nk = 2\n"])
+def test_a_file_that_is_no_toml_is_refused_by_name(tmp_path, damage):
+    file = tmp_path / "tacit.toml"
+    file.write_bytes(damage)
+    with pytest.raises(ConfigError) as refused:
+        load_config((tmp_path,))
+    assert str(file) in refused.value.message
+    assert "TOML" in refused.value.hint
+
+
+def test_an_empty_file_is_all_defaults(tmp_path):
+    write(tmp_path, "")
+    assert load_config((tmp_path,))[0] == Config()

@@ -1,0 +1,118 @@
+"""Who counts as a person: a terminal that no agent has marked, or the token."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from tacit.config.surroundings import AGENT_MARKERS, Surroundings
+from tacit.domain.errors import NotPermitted, StoreOutage
+from tacit.surfaces.authority import PERSON_ONLY, TOKEN_FILE, Caller, new_token
+
+AGENTS_VERBS = ["recall", "apply", "record", "capture", "learn", "propose", "stats", "history"]
+
+
+def caller(home: Path, *, terminal: bool = False, **variables: str) -> Caller:
+    return Caller(surroundings=Surroundings.read({"HOME": str(home), **variables}), at_terminal=terminal)
+
+
+@pytest.mark.parametrize("verb", sorted(PERSON_ONLY))
+def test_without_a_terminal_a_persons_verb_is_refused(tmp_path, verb):
+    with pytest.raises(NotPermitted, match=f"`{verb}` is for a person, and there is no terminal") as refused:
+        caller(tmp_path).require_person(verb)
+    assert "tacit config token" in refused.value.hint
+
+
+@pytest.mark.parametrize("verb", sorted(PERSON_ONLY))
+def test_a_person_at_a_terminal_may_do_everything(tmp_path, verb):
+    caller(tmp_path, terminal=True).require_person(verb)
+
+
+@pytest.mark.parametrize("verb", AGENTS_VERBS)
+def test_an_agent_may_do_what_is_not_a_persons(tmp_path, verb):
+    caller(tmp_path, CLAUDECODE="1").require_person(verb)
+
+
+def test_reviewing_belongs_to_persons():
+    assert {"review", "rollback", "edit", "token"} <= PERSON_ONLY
+    assert not PERSON_ONLY & set(AGENTS_VERBS)
+
+
+@pytest.mark.parametrize("marker", AGENT_MARKERS)
+def test_each_agents_mark_refuses_even_at_a_terminal_and_is_named(tmp_path, marker):
+    with pytest.raises(NotPermitted, match=f"belongs to an agent \\({marker} is set\\)"):
+        caller(tmp_path, terminal=True, **{marker: "1"}).require_person("review")
+
+
+def test_an_empty_mark_is_no_mark(tmp_path):
+    caller(tmp_path, terminal=True, CLAUDECODE="").require_person("review")
+
+
+@pytest.mark.parametrize("variables", [{}, {"CLAUDECODE": "1"}])
+def test_the_right_token_stands_for_a_person(tmp_path, variables):
+    token = new_token(tmp_path / ".tacit")
+    caller(tmp_path, TACIT_TOKEN=token, **variables).require_person("review")
+
+
+@pytest.mark.parametrize("given", ["tacit_wrong", "é\udce9", "x" * 10_000, " "])
+def test_a_wrong_token_is_refused_and_said_to_be_wrong(tmp_path, given):
+    new_token(tmp_path / ".tacit")
+    with pytest.raises(NotPermitted, match="TACIT_TOKEN does not match"):
+        caller(tmp_path, TACIT_TOKEN=given).require_person("review")
+
+
+def test_a_token_is_refused_where_none_was_made(tmp_path):
+    assert not caller(tmp_path, TACIT_TOKEN="tacit_x").is_person
+
+
+@pytest.mark.parametrize("damage", [b"", b"\n", b"\xff\xfe", "é".encode()])
+def test_a_damaged_token_file_lets_nobody_in(tmp_path, damage):
+    home = tmp_path / ".tacit"
+    home.mkdir()
+    (home / TOKEN_FILE).write_bytes(damage)
+    assert not caller(tmp_path, TACIT_TOKEN="tacit_x").is_person
+    assert not caller(tmp_path).is_person
+
+
+def test_the_hash_in_the_file_is_not_itself_a_token(tmp_path):
+    new_token(tmp_path / ".tacit")
+    known = (tmp_path / ".tacit" / TOKEN_FILE).read_text().strip()
+    assert not caller(tmp_path, TACIT_TOKEN=known).is_person
+
+
+def test_only_a_hash_is_kept_and_only_its_owner_can_read_it(tmp_path):
+    home = tmp_path / ".tacit"
+    token = new_token(home)
+    file = home / TOKEN_FILE
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert file.read_text() == hashlib.sha256(token.encode()).hexdigest() + "\n"
+    assert all(token not in path.read_text() for path in home.rglob("*"))
+
+
+def test_a_file_that_was_open_to_others_is_closed(tmp_path):
+    file = tmp_path / TOKEN_FILE
+    file.write_text("old")
+    file.chmod(0o644)
+    new_token(tmp_path)
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_new_token_replaces_the_old_one(tmp_path):
+    old, new = new_token(tmp_path / ".tacit"), new_token(tmp_path / ".tacit")
+    assert old != new
+    assert not caller(tmp_path, TACIT_TOKEN=old).is_person
+    assert caller(tmp_path, TACIT_TOKEN=new).is_person
+
+
+def test_a_home_that_cannot_be_written_is_an_outage(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreOutage, match="cannot write"):
+        new_token(tmp_path / "file" / "home")
+
+
+def test_a_caller_is_a_value(tmp_path):
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        caller(tmp_path).at_terminal = True  # type: ignore[misc]
