@@ -10,8 +10,9 @@ import dataclasses
 import difflib
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from tacit.domain.skill import Capabilities, Condition, Kind, Parameter, SkillContent, SkillStep
+from tacit.domain.skill import Capabilities, Kind, SkillContent, SkillStep
 from tacit.text.shell import parse_command
 from tacit.text.similarity import order_similarity, text_similarity
 
@@ -19,6 +20,8 @@ ACTIONS_WEIGHT = 0.65
 """Doing the same things in the same order says more than being told of in the same words."""
 MAX_EXAMPLES = 8
 MAX_BODY = 4000
+_KEYED = {"parameters": "name", "preconditions": "text", "postconditions": "text", "files": "path"}
+"""Lists whose entries are the same if they have the same value here."""
 
 
 def similarity(left: SkillContent, right: SkillContent) -> float:
@@ -61,17 +64,17 @@ class Merged:
 def merge(newcomer: SkillContent, known: SkillContent) -> Merged:
     """Make the next version of `known` with what the newcomer shows; the known name and identity stay."""
     pairs = _align(newcomer.steps, known.steps)
+    keyed: dict[str, Any] = {
+        field: _by_key(key, getattr(known, field), getattr(newcomer, field)) for field, key in _KEYED.items()
+    }
     content = dataclasses.replace(
         known,
         steps=tuple(_merged_step(pair, newcomer.steps, known.steps) for pair in pairs),
-        parameters=_by_name(known.parameters, newcomer.parameters),
-        preconditions=_by_text(known.preconditions, newcomer.preconditions),
-        postconditions=_by_text(known.postconditions, newcomer.postconditions),
+        **keyed,
         tags=tuple(dict.fromkeys(known.tags + newcomer.tags)),
         example_queries=tuple(dict.fromkeys(known.example_queries + newcomer.example_queries))[:MAX_EXAMPLES],
         body=_merge_lines(known.body, newcomer.body),
         sub_skills=tuple(dict.fromkeys(known.sub_skills + newcomer.sub_skills)),
-        files=tuple({file.path: file for file in (*newcomer.files, *known.files)}.values()),
         capabilities=_united(known.capabilities, newcomer.capabilities),
     )
     from_known = {f"steps.{old}": f"steps.{at}" for at, (old, _) in enumerate(pairs) if old is not None}
@@ -138,9 +141,9 @@ def _merged_step(pair: _Pair, new: Sequence[SkillStep], old: Sequence[SkillStep]
 
 
 def _places(part: SkillContent, whole: SkillContent) -> dict[str, str]:
-    """Where the parameters and conditions of one side went."""
+    """Where the parameters, conditions and files of one side went."""
     places: dict[str, str] = {}
-    for field, key in (("parameters", "name"), ("preconditions", "text"), ("postconditions", "text")):
+    for field, key in _KEYED.items():
         index = {getattr(item, key): i for i, item in enumerate(getattr(whole, field))}
         for i, item in enumerate(getattr(part, field)):
             places[f"{field}.{i}"] = f"{field}.{index[getattr(item, key)]}"
@@ -156,16 +159,12 @@ def _united(known: Capabilities, more: Capabilities) -> Capabilities:
     )
 
 
-def _by_name(known: Sequence[Parameter], more: Sequence[Parameter]) -> tuple[Parameter, ...]:
-    merged = {parameter.name: parameter for parameter in more}
-    merged |= {parameter.name: parameter for parameter in known}
-    return tuple(merged[name] for name in dict.fromkeys([p.name for p in (*known, *more)]))
-
-
-def _by_text(known: Sequence[Condition], more: Sequence[Condition]) -> tuple[Condition, ...]:
-    merged = {condition.text: condition for condition in more}
-    merged |= {condition.text: condition for condition in known}
-    return tuple(merged[text] for text in dict.fromkeys(condition.text for condition in (*known, *more)))
+def _by_key(key: str, known: Sequence[Any], more: Sequence[Any]) -> tuple[Any, ...]:
+    """Both sides' entries, the known ones first; of two with one key the known one stays."""
+    merged = {getattr(item, key): item for item in known}
+    for item in more:
+        merged.setdefault(getattr(item, key), item)
+    return tuple(merged.values())
 
 
 def _merge_lines(known: str, new: str) -> str:

@@ -11,16 +11,15 @@ from tacit.domain.skill import SkillContent, SkillVersion
 
 def origins_of_edit(content: SkillContent, writer: Origin, before: Sequence[SkillVersion]) -> dict[str, Origin]:
     """Give each field its origin: the writer's where it is new, and the earlier one, never raised, where it was kept."""
-    now = _fields(content)
-    origins = dict.fromkeys(now, writer)
+    earlier: dict[str, Origin] = {}
     for version in before:
-        earlier = {value: _origin(version, field) for field, value in _fields(version.content).items()}
-        for field, value in now.items():
-            if value in earlier:
-                origins[field] = (
-                    lowest((earlier[value], origins[field])) if writer is Origin.EXTERNAL else earlier[value]
-                )
-    return origins
+        for field, value in _fields(version.content).items():
+            origin = _origin(version, field)
+            earlier[value] = lowest((origin, earlier.get(value, origin)))
+    kept = {field: earlier[value] for field, value in _fields(content).items() if value in earlier}
+    if writer is Origin.EXTERNAL:
+        kept = dict.fromkeys(kept, Origin.EXTERNAL)
+    return dict.fromkeys(_fields(content), writer) | kept
 
 
 def _origin(version: SkillVersion, field: str) -> Origin:

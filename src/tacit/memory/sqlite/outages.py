@@ -11,8 +11,17 @@ from tacit.domain.errors import Mistake, StoreOutage, TacitError
 
 DAMAGE_HINT = "run `tacit verify` to see what is damaged, and restore a backup"
 
-_SCHEMA_COMPLAINTS = ("no such ", "malformed", "vtable constructor failed", "fts5", "table ", "index ", "trigger ")
-"""How messages begin that fixed statements get only from a changed schema; a syntax error is a bug and passes."""
+_BUGS = (
+    "near ",
+    "incomplete input",
+    "unrecognized token",
+    "cannot ",
+    "no such savepoint",
+    "too many ",
+    "wrong number of ",
+)
+"""How messages about a wrong statement begin. Every other complaint about fixed, tested statements means that the file's
+schema, or an index's own tables, are no longer as they were made."""
 
 
 class Damaged(StoreOutage):
@@ -67,6 +76,6 @@ def outage(error: apsw.Error, path: str) -> TacitError | None:
         return StoreOutage(f"the store {path} is closed", hint="open it again")
     if isinstance(error, apsw.TooBigError):
         return Mistake("the record is larger than the store can hold", hint="the limit is about one gigabyte")
-    if isinstance(error, apsw.SQLError) and str(error).startswith(_SCHEMA_COMPLAINTS):
+    if isinstance(error, apsw.SQLError) and not str(error).startswith(_BUGS):
         return damaged(path, "the schema", f"is not as it was made: {error}")
     return None

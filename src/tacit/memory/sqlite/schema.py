@@ -16,7 +16,8 @@ CREATE TABLE audit (
 CREATE INDEX audit_by_subject ON audit (subject);
 CREATE INDEX audit_by_record ON audit (record);
 
-CREATE TABLE blobs (hash TEXT PRIMARY KEY, size INTEGER NOT NULL, data BLOB NOT NULL) STRICT;
+CREATE TABLE blobs (
+  hash TEXT PRIMARY KEY, size INTEGER NOT NULL, data BLOB NOT NULL, seal TEXT NOT NULL) STRICT;
 
 CREATE TABLE trajectories (
   seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, session_id TEXT NOT NULL, outcome TEXT NOT NULL,

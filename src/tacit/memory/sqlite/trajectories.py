@@ -19,8 +19,8 @@ from tacit.memory.lexical import EPISODE_FIELDS, EPISODE_WEIGHTS, episode_words
 from tacit.memory.records import Unreadable, aware, clean, compress, pack, stamp, unpack
 from tacit.memory.sqlite.audit import Audit, Note, record_path
 from tacit.memory.sqlite.connection import Connection
-from tacit.memory.sqlite.outages import damaged
-from tacit.memory.sqlite.rows import Records, Values
+from tacit.memory.sqlite.outages import Damaged, damaged
+from tacit.memory.sqlite.rows import Records, Values, seal_of
 from tacit.memory.sqlite.words import WordIndex
 
 TABLE = "trajectories"
@@ -73,17 +73,19 @@ class Trajectories:
 
     def content(self, row: Values) -> Trajectory:
         """Read the blob of a row under its hash."""
-        found = self._connection.run("SELECT size, data FROM blobs WHERE hash = ?", row["blob"])
+        found = self._connection.run("SELECT size, data, seal FROM blobs WHERE hash = ?", row["blob"])
         if not found:
             raise self.rows.damage(row["id"], "has lost its steps")
-        size, data = found[0]
+        size, data, seal = found[0]
+        if seal != seal_of("blobs", (row["blob"], size, data)):
+            raise self._blob_damage(row, "does not fit its seal")
         try:
-            content = zlib.decompress(bytes(data))
+            content = zlib.decompress(data)
             trajectory = unpack(content, Trajectory)
-        except (zlib.error, TypeError, Unreadable) as error:
-            raise damaged(self._connection.path, f"blobs {row['blob']}", f"cannot be read: {error}") from error
-        if len(data) != size or _hash(content) != row["blob"]:
-            raise damaged(self._connection.path, f"blobs {row['blob']}", "does not fit its hash")
+        except (zlib.error, Unreadable) as error:
+            raise self._blob_damage(row, f"cannot be read: {error}") from error
+        if _hash(content) != row["blob"]:
+            raise self._blob_damage(row, "does not fit its hash")
         if trajectory.content_id() != row["id"] or trajectory.id != row["id"]:
             raise self.rows.damage(row["id"], "does not hold the content that its id names")
         return trajectory
@@ -153,8 +155,13 @@ class Trajectories:
 
     def _add_blob(self, content: bytes) -> str:
         name, data = _hash(content), compress(content)
-        self._connection.run("INSERT INTO blobs (hash, size, data) VALUES (?, ?, ?)", name, len(data), data)
+        values = (name, len(data), data)
+        insert = "INSERT INTO blobs (hash, size, data, seal) VALUES (?, ?, ?, ?)"
+        self._connection.run(insert, *values, seal_of("blobs", values))
         return name
+
+    def _blob_damage(self, row: Values, problem: str) -> Damaged:
+        return damaged(self._connection.path, f"blobs {row['blob']}", problem)
 
     def _change(self, row: Values, episode: Episode, *, action: str, at: datetime, superseded_by: str = "") -> None:
         other = {"superseded_by": superseded_by} if superseded_by else {}

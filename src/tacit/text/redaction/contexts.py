@@ -37,13 +37,13 @@ _VALUE = re.compile(
       (?:[bruf@]{{0,2}}|(?:string::from|some|secretstr|secret|string|str|bytes)\()
       (?P<quote>\\{{0,7}}(?:"|'|`))(?P<quoted>(?:(?!(?P=quote))(?:\\.|[^\n])){{1,2048}}?)(?:(?P=quote)|(?=\n)|\Z)
     | (?P<bare>(?:{_PLAIN}{{1,64}}+|%(?!26)|\\(?![nrt"'`\\])|(?<=\S)[<>](?!redacted:|/)
-        |[&;,|](?!\s|\Z|["'`\\]|[\w.\ -]{{1,40}}[=:])){{1,32}}+)
+        |[&;,|](?!\s|\Z|["'`\\]|[\w.\ -]{{1,40}}[=:])){{1,6}}+)
     )
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_BARE_LONG = 64 * 32
-_JUDGED = 160
+_BARE_LONG = 64 * 6
+_JUDGED = 120
 _MORE = re.compile(rf"{_PLAIN}*+")
 _TRAILING = ")]},;:."
 
@@ -229,7 +229,7 @@ _QUOTED = r"[\"'\\]{0,4}"
 _WORD = r"([^\s\"'\\]{4,256})"
 _COMMANDS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("curl", re.compile(rf"\b(?:curl|wget|https?)\b[^\n]{{0,600}}?\s(?:-u|--user|--proxy-user|-a)[ \t=]{{0,4}}{_QUOTED}[^\s:\"'\\]{{1,128}}:{_WORD}")),
-    ("mysql", re.compile(rf"\bmysql(?:dump|admin|import|show)?\b[^\n|;&]{{0,300}}?\s-p{_QUOTED}{_WORD}")),
+    ("mysql", re.compile(rf"\bmysql(?:dump|admin|import|show)?\b[^\n|;&]{{0,120}}?\s-p{_QUOTED}{_WORD}")),
     ("sshpass", re.compile(rf"\bsshpass\s+-p[ \t]?{_QUOTED}{_WORD}")),
     ("redis-cli", re.compile(rf"\bredis-cli\b[^\n|;&]{{0,200}}?\s(?:-a|--pass)[ \t]+{_QUOTED}{_WORD}")),
     (" login", re.compile(rf"\b(?:docker|podman)\b[^\n|;&]{{0,100}}?\slogin\b[^\n|;&]{{0,200}}?\s-p[ \t=]*{_QUOTED}{_WORD}")),

@@ -1,0 +1,211 @@
+"""One flipped bit anywhere in the store: the row's next read refuses it and `verify` names it; nothing changes silently."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from tacit.domain.errors import StoreOutage
+from tacit.domain.lifecycle import Status
+from tacit.domain.ports import Store
+from tacit.memory import open_store
+from tacit.memory.sqlite.schema import statements
+from tacit.text.words import terms
+from tests.unit.memory.samples import evidence, fill, put_version, trajectory, use, verdict
+
+ROW_FLIPS_PER_COLUMN = 8
+FILE_FLIPS = 300
+ALL = frozenset(Status)
+
+READS: dict[str, Callable[[Store], object]] = {
+    "skills": lambda store: store.catalogue(),
+    "versions": lambda store: store.catalogue(statuses=ALL),
+    "transitions": lambda store: [store.transitions(i) for i in version_ids()],
+    "verdicts": lambda store: store.verdicts(),
+    "uses": lambda store: store.use(use(version_ids()[0]).id),
+    "evidence": lambda store: store.evidence(version_ids()),
+    "audit": lambda store: store.history(),
+    "trajectories": lambda store: (store.episodes(), store.trajectory(trajectory().id)),
+    "blobs": lambda store: store.trajectory(trajectory().id),
+    "version_words": lambda store: store.search(terms("deploy service"), statuses=ALL),
+    "episode_words": lambda store: store.search_episodes(terms("fix the build")),
+}
+"""How each table's rows are read by anybody who uses the store."""
+
+
+@cache
+def version_ids() -> list[str]:
+    return build(":memory:")
+
+
+def build(path: Path | str) -> list[str]:
+    """Make a store with some of everything; returns the ids of its two versions."""
+    store = open_store(path)
+    first = fill(store).version.id
+    second = put_version(store, "second", body="words " * 50).version.id
+    store.add_evidence(evidence(second, note="n", adherence=0.5))
+    store.add_verdict(verdict(minutes=3, trajectory_ids=(trajectory().id,), version_id=first))
+    store.close()
+    return [first, second]
+
+
+def read_everything(store: Store) -> list[Any]:
+    catalogue = store.catalogue()
+    ids = [stored.version.id for stored in catalogue]
+    return [
+        catalogue,
+        [store.versions(stored.skill.id) for stored in catalogue],
+        [store.transitions(version_id) for version_id in ids],
+        store.evidence(ids),
+        store.verdicts(),
+        store.use(use(ids[0]).id),
+        store.episodes(),
+        [store.trajectory(episode.id) for episode in store.episodes()],
+        store.history(),
+    ]
+
+
+class Vandal:
+    """A raw connection that changes cells behind the store's back, triggers or not."""
+
+    def __init__(self, path: Path) -> None:
+        self.database = apsw.Connection(str(path))
+        self.database.execute("PRAGMA synchronous = OFF").fetchall()
+        self.triggers = [sql for sql in statements() if sql.startswith("CREATE TRIGGER")]
+
+    def cells(self, table: str) -> Iterator[tuple[int, str, Any]]:
+        columns = [row[1] for row in self.database.execute(f"PRAGMA table_info({table})")]
+        for row in self.database.execute(f"SELECT rowid, * FROM {table} ORDER BY rowid").fetchall():
+            yield from ((row[0], column, value) for column, value in zip(columns, row[1:], strict=True))
+
+    def put(self, table: str, rowid: int, column: str, value: Any) -> None:
+        with self.database:
+            for sql in self.triggers:
+                self.database.execute(f"DROP TRIGGER {sql.split()[2]}")
+            slot = "CAST(? AS TEXT)" if isinstance(value, tuple) else "?"
+            bound = value[0] if isinstance(value, tuple) else value
+            self.database.execute(f"UPDATE {table} SET {column} = {slot} WHERE rowid = ?", (bound, rowid))
+            for sql in self.triggers:
+                self.database.execute(sql)
+
+
+def flipped(value: Any, chooser: random.Random) -> Any:
+    """The value with one bit changed; a text comes as bytes in a tuple, for it may no longer be one."""
+    if isinstance(value, int):
+        return value ^ (1 << chooser.randrange(5, 20))
+    data = bytearray(value.encode() if isinstance(value, str) else value)
+    data[chooser.randrange(len(data))] ^= 1 << chooser.randrange(8)
+    return (bytes(data),) if isinstance(value, str) else bytes(data)
+
+
+@pytest.mark.parametrize("table", READS)
+def test_a_flipped_bit_in_any_column_is_refused_at_the_next_read_and_reported(table: str, tmp_path: Path) -> None:
+    path = tmp_path / "tacit.db"
+    build(path)
+    chooser = random.Random(table)
+    vandal, store = Vandal(path), open_store(path)
+    cells = list(vandal.cells(table))
+    trials = [cell for column in dict.fromkeys(c[1] for c in cells) for cell in some(cells, column, chooser)]
+    assert trials
+    for rowid, column, value in trials:
+        harmed = flipped(value, chooser)
+        vandal.put(table, rowid, column, harmed)
+        with pytest.raises(StoreOutage) as caught:
+            READS[table](store)
+        assert "tacit verify" in caught.value.hint, (column, harmed)
+        assert list(store.verify()), (column, harmed)
+        moved = harmed if column == "seq" else rowid
+        vandal.put(table, moved, column, (value.encode(),) if isinstance(value, str) else value)
+        READS[table](store)
+    assert list(store.verify()) == []
+    store.close()
+    vandal.database.close()
+
+
+def some(cells: list[tuple[int, str, Any]], column: str, chooser: random.Random) -> list[tuple[int, str, Any]]:
+    """A few cells of a column that hold a bit to flip, and belong to a row that the table's read reaches."""
+    usable = [cell for cell in cells if cell[1] == column and cell[2] not in ("", b"", None)]
+    return [chooser.choice(usable) for _ in range(ROW_FLIPS_PER_COLUMN)] if usable else []
+
+
+@pytest.mark.parametrize(
+    ("table", "label"), [("evidence", "evidence"), ("uses", "uses"), ("transitions", "versions"), ("versions", "versions")]
+)
+def test_a_deleted_row_is_missed(table: str, label: str, tmp_path: Path) -> None:
+    path = tmp_path / "tacit.db"
+    build(path)
+    vandal, store = Vandal(path), open_store(path)
+    for sql in vandal.triggers:
+        vandal.database.execute(f"DROP TRIGGER {sql.split()[2]}")
+    vandal.database.execute(f"DELETE FROM {table} WHERE seq = 1")
+    for sql in vandal.triggers:
+        vandal.database.execute(sql)
+    with pytest.raises(StoreOutage, match=label):
+        [store.version(i) for i in version_ids()], READS[table](store)
+    assert any(label in damage.subject for damage in store.verify())
+    store.close()
+    vandal.database.close()
+
+
+def test_a_row_resealed_by_hand_is_still_reported_by_the_chain(tmp_path: Path) -> None:
+    from tacit.memory.sqlite.rows import seal_of
+
+    path = tmp_path / "tacit.db"
+    build(path)
+    vandal, store = Vandal(path), open_store(path)
+    row = vandal.database.execute("SELECT seq, id, record FROM uses").fetchall()[0]
+    record = row[2].replace(b"deploy it", b"erase all")
+    vandal.put("uses", row[0], "record", record)
+    vandal.put("uses", row[0], "seal", seal_of("uses", (row[0], row[1], record)))
+    assert [damage.problem for damage in store.verify()] == ["is not what the audit chain last saw"]
+    store.close()
+    vandal.database.close()
+
+
+def test_no_flipped_bit_of_the_file_changes_a_value_silently(tmp_path: Path) -> None:
+    path, harmed = tmp_path / "tacit.db", tmp_path / "harmed.db"
+    build(path)
+    original = bytearray(path.read_bytes())
+    store = open_store(path)
+    expected, hits = read_everything(store), store.search(terms("deploy words"), statuses=ALL)
+    store.close()
+    chooser = random.Random(20260101)
+    content = [place for place, byte in enumerate(original) if byte]
+    seen = {"refused": 0, "reported": 0, "harmless": 0}
+    for trial in range(FILE_FLIPS):
+        data = bytearray(original)
+        place = chooser.choice(content) if trial % 4 else chooser.randrange(len(data))
+        data[place] ^= 1 << chooser.randrange(8)
+        harmed.write_bytes(data)
+        seen[verdict_on(harmed, expected, hits)] += 1
+        for leftover in tmp_path.glob("harmed.db*"):
+            leftover.unlink()
+    assert seen["refused"] + seen["reported"] >= FILE_FLIPS // 3
+    assert sum(seen.values()) == FILE_FLIPS
+
+
+def verdict_on(path: Path, expected: list[Any], hits: list[Any]) -> str:
+    """What becomes of a harmed file; raises if a changed value gets through."""
+    try:
+        store = open_store(path)
+    except StoreOutage:
+        return "refused"
+    try:
+        damages = list(store.verify())
+        try:
+            assert read_everything(store) == expected
+        except StoreOutage:
+            assert damages
+            return "refused"
+        if damages:
+            return "reported"
+        assert store.search(terms("deploy words"), statuses=ALL) == hits
+        return "harmless"
+    finally:
+        store.close()

@@ -1,0 +1,142 @@
+"""Thirty-two processes write to one new store at once: nothing is lost, nobody is told "locked", the chain has no gap."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from tacit.domain.errors import StoreOutage
+from tacit.memory import open_store
+from tacit.memory.sqlite.store import SqliteStore
+from tests.unit.memory.samples import at, fill, put_version, use
+
+PROCESSES = 32
+WRITES = 100
+ROOT = Path(__file__).parents[2]
+
+WRITER = """
+import sys
+from tacit.memory import open_store
+from tests.unit.memory.samples import birth_of, content, use, version_of, at
+from tacit.domain.lifecycle import Status
+from tacit.domain.scope import Scope
+from tacit.domain.skill import Skill
+
+path, number, writes = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+what = content("shared")
+skill = Skill.found(what, Scope(), at=at())
+version = version_of(skill, what)
+sys.stdin.readline()
+store = open_store(path)
+store.add_version(skill, version, birth_of(version, Status.TRIAL))
+for index in range(writes):
+    store.add_use(use(version.id, id=f"u_{number}_{index}"))
+    print(f"u_{number}_{index}", flush=True)
+store.close()
+"""
+
+
+def start(script: str, *arguments: object) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", script, *map(str, arguments)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"},
+    )  # fmt: skip
+
+
+def test_32_processes_creating_and_filling_one_store_lose_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "tacit.db"
+    writers = [start(WRITER, path, number, WRITES) for number in range(PROCESSES)]
+    outputs: dict[int, tuple[str, str]] = {}
+    watchers = [
+        threading.Thread(target=lambda n=number, w=writer: outputs.update({n: w.communicate("go\n")}))
+        for number, writer in enumerate(writers)
+    ]
+    for watcher in watchers:
+        watcher.start()
+    for watcher in watchers:
+        watcher.join()
+    assert [(writer.returncode, outputs[number][1]) for number, writer in enumerate(writers)] == [(0, "")] * PROCESSES
+    acknowledged = {line for output, _ in outputs.values() for line in output.split()}
+    store = open_store(path)
+    try:
+        assert len(acknowledged) == PROCESSES * WRITES == 3200
+        assert all(store.use(identity).id == identity for identity in acknowledged)
+        assert store.counts().versions == 1
+        assert [entry.sequence for entry in store.history()] == list(range(1, len(acknowledged) + 3))
+        assert list(store.verify()) == []
+    finally:
+        store.close()
+
+
+def test_a_store_that_stays_locked_is_a_retryable_outage(tmp_path: Path) -> None:
+    path = tmp_path / "tacit.db"
+    holder = open_store(path)
+    waiting = SqliteStore(path, patience_s=0.3)
+    begun = time.monotonic()
+    with holder.transaction(), pytest.raises(StoreOutage, match="locked") as caught:
+        waiting.add_use(use("v_1"))
+    assert caught.value.retryable
+    assert time.monotonic() - begun >= 0.3
+    waiting.add_use(use("v_1"))
+    assert waiting.use(use("v_1").id) == use("v_1")
+    holder.close()
+    waiting.close()
+
+
+def test_a_reader_is_not_held_up_by_a_writer(tmp_path: Path) -> None:
+    path = tmp_path / "tacit.db"
+    writer, reader = open_store(path), SqliteStore(path, patience_s=0.2)
+    stored = fill(writer)
+    with writer.transaction():
+        put_version(writer, "unfinished")
+        assert [found.version.id for found in reader.catalogue()] == [stored.version.id]
+    assert len(reader.catalogue()) == 2
+    writer.close()
+    reader.close()
+
+
+def test_a_backup_taken_among_writers_verifies(tmp_path: Path) -> None:
+    path = tmp_path / "tacit.db"
+    store = open_store(path)
+    writers = [start(WRITER, path, number, 40) for number in range(3)]
+    for writer in writers:
+        assert writer.stdin
+        writer.stdin.write("go\n")
+        writer.stdin.flush()
+    taken = []
+    while any(writer.poll() is None for writer in writers) and len(taken) < 5:
+        known = store.counts().uses
+        target = tmp_path / f"backup{len(taken)}.db"
+        store.backup(target)
+        taken.append((target, known))
+    for writer in writers:
+        assert writer.communicate()[1] == ""
+    assert taken
+    for target, known in taken:
+        copy = open_store(target)
+        assert copy.counts().uses >= known
+        assert list(copy.verify()) == []
+        copy.close()
+    store.close()
+
+
+def test_a_store_may_not_be_used_across_a_fork(tmp_path: Path) -> None:
+    store = open_store(tmp_path / "tacit.db")
+    child = os.fork()
+    if child == 0:
+        try:
+            store.add_use(use("v_1", minutes=1))
+        except StoreOutage:
+            os._exit(7)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    store.add_use(use("v_1"))
+    assert store.history()[-1].at == at()
+    store.close()

@@ -1,0 +1,56 @@
+"""Writing over an earlier version: only what was changed is the writer's."""
+
+from __future__ import annotations
+
+from tacit.domain.origin import Origin
+from tacit.domain.skill import SkillStep
+from tacit.gate import origins_of_edit
+from tests.unit.making import content, stored
+
+FIELDS = {"kind": Origin.AGENT, "name": Origin.AGENT, "description": Origin.EXTERNAL, "category": Origin.AGENT}
+STEPS = (SkillStep(text="one"), SkillStep(text="two"))
+KNOWN = stored(content(steps=STEPS), origins={**FIELDS, "steps.0": Origin.EXTERNAL, "steps.1": Origin.AGENT}).version
+
+
+def test_without_an_earlier_version_everything_is_the_writers():
+    assert set(origins_of_edit(content(), Origin.USER, []).values()) == {Origin.USER}
+
+
+def test_what_was_kept_keeps_its_origin_and_what_was_changed_is_the_writers():
+    edited = content(description="My own words", steps=(SkillStep(text="one"), SkillStep(text="my two")))
+    origins = origins_of_edit(edited, Origin.USER, [KNOWN])
+    assert origins["name"] is Origin.AGENT
+    assert origins["description"] is Origin.USER
+    assert (origins["steps.0"], origins["steps.1"]) == (Origin.EXTERNAL, Origin.USER)
+
+
+def test_a_step_that_moved_keeps_its_origin():
+    origins = origins_of_edit(content(steps=STEPS[::-1]), Origin.OPERATOR, [KNOWN])
+    assert (origins["steps.0"], origins["steps.1"]) == (Origin.AGENT, Origin.EXTERNAL)
+
+
+def test_a_text_that_stood_in_two_places_keeps_the_lower_origin():
+    twice = (SkillStep(text="one"), SkillStep(text="one"))
+    known = stored(content(steps=twice), origins={"steps.0": Origin.EXTERNAL, "steps.1": Origin.USER}).version
+    origins = origins_of_edit(content(steps=twice[:1]), Origin.USER, [known])
+    assert origins["steps.0"] is Origin.EXTERNAL
+
+
+def test_of_several_earlier_versions_the_lower_origin_counts():
+    later = stored(content(steps=STEPS), origins={"steps.0": Origin.USER}).version
+    for before in ([KNOWN, later], [later, KNOWN]):
+        assert origins_of_edit(content(steps=STEPS), Origin.USER, before)["steps.0"] is Origin.EXTERNAL
+
+
+def test_an_earlier_field_of_unknown_origin_counts_as_external():
+    known = stored(content(body="x"), origins={"name": Origin.USER}).version
+    assert origins_of_edit(content(body="x"), Origin.OPERATOR, [known])["body"] is Origin.EXTERNAL
+
+
+def test_the_lowest_part_of_a_field_counts_for_the_whole():
+    known = stored(content(steps=STEPS), origins={"steps.0": Origin.USER, "steps.0.arguments": Origin.EXTERNAL}).version
+    assert origins_of_edit(content(steps=STEPS), Origin.USER, [known])["steps.0"] is Origin.EXTERNAL
+
+
+def test_what_came_from_outside_lowers_even_what_it_repeats():
+    assert set(origins_of_edit(content(steps=STEPS), Origin.EXTERNAL, [KNOWN]).values()) == {Origin.EXTERNAL}
