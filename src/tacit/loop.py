@@ -22,7 +22,7 @@ from tacit.domain.errors import Mistake, NotFound, Refusal
 from tacit.domain.evidence import Evidence, Grade, Outcome, Reliability, Use
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
 from tacit.domain.origin import Origin
-from tacit.domain.ports import AuditEntry, Counts, Damage, Episode, Hit, Store, Stored, Verifier
+from tacit.domain.ports import AuditEntry, Counts, Damage, Episode, Store, Stored, Verifier
 from tacit.domain.scope import Level, Scope
 from tacit.domain.selection import Item, Query, Selection
 from tacit.domain.skill import Kind, Provenance, SkillContent
@@ -31,7 +31,7 @@ from tacit.recall.ranking import Rarity
 from tacit.report import Applied, Captured, Learned
 from tacit.text.words import estimate_tokens, terms
 
-NEIGHBOURS = 20
+NEIGHBOURS = 12
 """How many similar skills the gate looks at."""
 CANDIDATE_HITS = 50
 
@@ -148,7 +148,7 @@ class Loop:
         content = candidate.content
         words = terms(f"{content.name} {content.description} {content.signature} {' '.join(content.tags)}")
         hits = self.store.search(words, statuses=set(Status), kinds={content.kind}, limit=NEIGHBOURS)
-        return list({hit.stored.skill.id: self.store.versions(hit.stored.skill.id)[-1] for hit in hits}.values())
+        return [hit.stored for hit in hits]
 
     def _scoped(self, candidate: Candidate) -> Candidate:
         """Everything is learned at the project; narrower scopes come with running sessions."""
@@ -229,9 +229,7 @@ class Loop:
 
     def _select(self, query: Query) -> Selection:
         words = terms(query.text)
-        hits = self._current_hits(
-            self.store.search(words, statuses=RECALLABLE, kinds=query.kinds, limit=CANDIDATE_HITS)
-        )
+        hits = self.store.search(words, statuses=RECALLABLE, kinds=query.kinds, limit=CANDIDATE_HITS)
         evidence = self.store.evidence(hit.stored.version.id for hit in hits)
         frequency, documents = self.store.document_frequency(words)
         known = recall.Known(
@@ -249,14 +247,6 @@ class Loop:
             min_relevance=self.config.recall.min_relevance,
         )
         return dataclasses.replace(selection, query=query)
-
-    def _current_hits(self, hits: Sequence[Hit]) -> list[Hit]:
-        """Leave out older versions whose successor does not share the words."""
-        current = {
-            skill_id: shelf.newest_recallable(self.store.versions(skill_id))
-            for skill_id in {h.stored.skill.id for h in hits}
-        }
-        return [hit for hit in hits if current[hit.stored.skill.id].version.id == hit.stored.version.id]
 
     def episodes(self, task: str, *, limit: int = 5) -> list[Episode]:
         """Find past attempts at similar tasks."""

@@ -159,7 +159,7 @@ class Store(Protocol):
         kinds: Collection[Kind] | None = None,
         limit: int = 50,
     ) -> list[Hit]:
-        """Find versions by the words of name, description and body, best first."""
+        """Find skills by the words of name, description and body, best first: of each its newest version in `statuses`."""
 
     def document_frequency(self, terms: Sequence[str]) -> tuple[dict[str, int], int]:
         """In how many stored versions each term occurs, and how many versions there are."""

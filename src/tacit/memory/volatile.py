@@ -206,7 +206,8 @@ class VolatileStore:
         with self._open():
             ranked = rank(terms, self._state.version_words, weights=VERSION_WEIGHTS)
             hits = (Hit(stored=self._state.versions[identity], lexical=lexical) for identity, lexical in ranked)
-            return [hit for hit in hits if wanted(hit.stored, statuses, kinds)][: max(0, limit)]
+            newest = {s.skill.id: s.sequence for s in self._state.versions.values() if wanted(s, statuses, kinds)}
+            return [hit for hit in hits if newest.get(hit.stored.skill.id) == hit.stored.sequence][: max(0, limit)]
 
     def document_frequency(self, terms: Sequence[str]) -> tuple[dict[str, int], int]:
         """In how many stored versions each term occurs, and how many versions there are."""

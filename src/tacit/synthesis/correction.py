@@ -139,7 +139,7 @@ def candidate_of(trajectory: Trajectory, correction: Correction, *, assessment: 
         name=slug(_name_words(rule)) or "way-of-working",
         description=shorten(rule, MAX_DESCRIPTION),
         category="convention",
-        body=f"> {shorten(correction.message.text, 600)}\n",
+        body=f"> {shorten(correction.message.text, 600)}",
     )
     grounding = {
         **ledger.grounding,

@@ -93,7 +93,7 @@ def _content(draft: _Draft, used: tuple[Action, ...]) -> SkillContent:
         steps=tuple(steps),
         parameters=general.parameters,
         signature=recovery.signature,
-        body=_body(draft),
+        body=_body(draft).strip(),
     )
 
 

@@ -127,7 +127,7 @@ def _content(draft: _Draft, recoveries: Sequence[Recovery]) -> SkillContent:
         parameters=draft.general.parameters,
         preconditions=_preconditions(draft),
         postconditions=_postconditions(draft),
-        body=_body(draft, recoveries),
+        body=_body(draft, recoveries).strip(),
     )
 
 

@@ -30,7 +30,9 @@ def judged(made=None, known=(), *, policy=STANDARD):
 def test_by_default_a_person_decides_on_everything():
     found = judged()
     assert (found.verdict.decision, found.verdict.relation) == (Decision.HOLD, Relation.NEW)
-    assert found.version and found.skill and found.transition
+    assert found.version
+    assert found.skill
+    assert found.transition
     assert found.transition.after is Status.CANDIDATE
     assert found.transition.before is None
     assert found.transition.content_hash == found.version.hash == found.verdict.content_hash
@@ -41,7 +43,8 @@ def test_by_default_a_person_decides_on_everything():
 def test_the_open_dial_admits_what_is_machine_verified_and_clean():
     found = judged(policy=OPEN)
     assert found.verdict.decision is Decision.ACCEPT
-    assert found.transition and found.transition.after is Status.TRIAL
+    assert found.transition
+    assert found.transition.after is Status.TRIAL
 
 
 @pytest.mark.parametrize("policy", [STANDARD, STRICT])
@@ -67,7 +70,8 @@ def test_even_the_open_dial_holds_the_rest_for_a_person(made):
 def test_strict_sets_external_text_apart():
     found = judged(candidate(origins=ONE_EXTERNAL), policy=STRICT)
     assert found.verdict.decision is Decision.QUARANTINE
-    assert found.transition and found.transition.after is Status.QUARANTINED
+    assert found.transition
+    assert found.transition.after is Status.QUARANTINED
     assert judged(candidate(origins=ONE_EXTERNAL)).verdict.decision is Decision.HOLD
 
 
@@ -117,7 +121,8 @@ def test_what_adds_steps_becomes_the_next_version_of_the_known_skill():
     known = stored()
     found = judged(candidate(LONGER), [known])
     assert found.verdict.relation is Relation.MERGE
-    assert found.version and found.skill == known.skill
+    assert found.version
+    assert found.skill == known.skill
     assert found.version.parents == (known.version.id,)
     assert len(found.version.content.steps) == 4
     assert found.version.provenance.trajectory_ids == ("t_0", "t_1")
@@ -128,7 +133,8 @@ def test_something_else_is_a_new_skill():
     other = stored(content(name="deploy", description="Ship it", steps=bash_steps("make build", "make push", "ssh x")))
     found = judged(known=[other])
     assert found.verdict.relation is Relation.NEW
-    assert found.skill and found.skill.id != other.skill.id
+    assert found.skill
+    assert found.skill.id != other.skill.id
 
 
 def test_the_most_alike_is_taken_and_the_older_of_two_equals():
@@ -143,7 +149,8 @@ def test_a_twin_in_another_scope_is_not_this_one():
     elsewhere = stored(scope=Scope(Level.PROJECT, "other"))
     found = judged(known=[elsewhere])
     assert found.verdict.relation is Relation.NEW
-    assert found.skill and found.skill.scope == PROJECT
+    assert found.skill
+    assert found.skill.scope == PROJECT
 
 
 def test_a_composite_is_not_swallowed_by_its_part():
@@ -168,8 +175,10 @@ def test_what_is_only_like_something_rejected_waits_for_a_person_and_takes_nothi
     found = judged(candidate(LONGER), [refused], policy=OPEN)
     assert (found.verdict.decision, found.verdict.relation) == (Decision.HOLD, Relation.NEW)
     assert "rejected_before" in found.verdict.reasons
-    assert found.version and found.version.content == LONGER
-    assert found.skill and found.skill.id != refused.skill.id
+    assert found.version
+    assert found.version.content == LONGER
+    assert found.skill
+    assert found.skill.id != refused.skill.id
 
 
 def test_a_persons_edit_is_taken_as_it_is():
@@ -178,10 +187,12 @@ def test_a_persons_edit_is_taken_as_it_is():
     found = judged(
         candidate(edited, revises=known.skill.id, assessment=None, by="ann", parents=(known.version.id,)), [known]
     )
-    assert found.version and found.version.content == edited
+    assert found.version
+    assert found.version.content == edited
     assert found.skill == known.skill
     assert found.version.parents == (known.version.id,)
-    assert found.transition and found.transition.by == "ann"
+    assert found.transition
+    assert found.transition.by == "ann"
 
 
 def test_an_edit_of_a_rejected_skill_is_a_new_version_of_it():
@@ -208,25 +219,29 @@ def test_a_merged_version_has_the_lower_origin_of_both_sides_at_the_right_step()
     steps = bash_steps("make build", "make lint", "make test", "git push")
     newcomer = candidate(content(steps=steps), origins={"name": Origin.AGENT, "steps.1": Origin.EXTERNAL})
     found = judged(newcomer, [known])
-    assert found.version and found.version.content.steps[1].arguments["command"] == "make lint"
+    assert found.version
+    assert found.version.content.steps[1].arguments["command"] == "make lint"
     assert found.version.origins == {"name": Origin.AGENT, "steps.1": Origin.EXTERNAL, "steps.2": Origin.USER}
 
 
 def test_an_external_origin_is_not_washed_off_by_merging_again():
     origins = {"name": Origin.AGENT, "body": Origin.EXTERNAL}
     first = judged(candidate(LONGER, origins=origins), [stored()]).version
-    assert first and first.lowest_origin is Origin.EXTERNAL
+    assert first
+    assert first.lowest_origin is Origin.EXTERNAL
     held = stored(first.content, origins=first.origins, skill=stored().skill, sequence=2)
     longer = content(steps=(*LONGER.steps, *bash_steps("git tag v1")))
     second = judged(candidate(longer, origins={"name": Origin.AGENT, "body": Origin.AGENT}), [held], policy=OPEN)
-    assert second.version and second.version.lowest_origin is Origin.EXTERNAL
+    assert second.version
+    assert second.version.lowest_origin is Origin.EXTERNAL
     assert second.verdict.decision is Decision.HOLD
 
 
 def test_merging_with_something_set_apart_does_not_let_it_out():
     hidden = stored(content(body="a\u202eb"), status=Status.QUARANTINED)
     found = judged(candidate(LONGER), [hidden], policy=OPEN)
-    assert found.version and "\u202e" in found.version.content.body
+    assert found.version
+    assert "\u202e" in found.version.content.body
     assert found.verdict.decision is Decision.QUARANTINE
 
 

@@ -110,10 +110,10 @@ class Skills:
     def search(
         self, terms: Sequence[str], *, statuses: Collection[Status], kinds: Collection[Kind] | None, limit: int
     ) -> list[Hit]:
-        """Find versions by words, best first."""
+        """Find each skill's newest version in these statuses by words, best first."""
         self.check_filters()
         condition, values = _filters(statuses, kinds)
-        inside = f"+rowid IN (SELECT seq FROM versions WHERE {condition})"
+        inside = f"+rowid IN (SELECT max(seq) FROM versions WHERE {condition} GROUP BY skill_id)"
         found = self.index.search(terms, limit=limit, condition=inside, values=values)
         return [Hit(stored=self.stored(self.versions.at(seq)), lexical=lexical) for seq, lexical in found]
 

@@ -1,0 +1,102 @@
+"""Laws of the gate: likeness is symmetric, and a merge loses no step and raises no origin."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tacit.config.settings import Policy, Strictness
+from tacit.domain.candidate import Decision
+from tacit.domain.lifecycle import LIFECYCLE
+from tacit.domain.origin import Origin, lowest
+from tacit.domain.skill import Kind, SkillContent, SkillStep
+from tacit.gate import judge
+from tacit.gate.duplicates import adds_nothing, merge, moved, shapes, similarity
+from tests.unit.making import NOW, candidate, content, stored
+
+COMMANDS = ["git pull", "make build", "make test", "cd app && npm test", "pip install x", "git push origin main"]
+STEP = st.builds(
+    lambda command, optional: SkillStep(text=command, tool="Bash", arguments={"command": command}, optional=optional),
+    st.sampled_from(COMMANDS),
+    st.booleans(),
+) | st.builds(SkillStep, text=st.sampled_from(["Think", "Ask"]), optional=st.booleans())
+STEPS = st.lists(STEP, max_size=7).map(tuple)
+WORDS = st.sampled_from(["add a migration", "deploy the site", "the", "", "fix a flaky test"])
+CONTENT = st.builds(
+    SkillContent,
+    kind=st.sampled_from([Kind.PROCEDURE, Kind.LESSON, Kind.NORM]),
+    name=WORDS,
+    description=WORDS,
+    steps=STEPS,
+    signature=WORDS,
+    body=st.sampled_from(["", "one", "one\ntwo", "three"]),
+    sub_skills=st.sampled_from([(), ("a",), ("a", "b")]),
+)
+ORIGINS = st.dictionaries(
+    st.sampled_from(["name", "body", "steps.0", "steps.1", "steps.1.arguments", "steps.2"]), st.sampled_from(Origin)
+)
+
+
+def is_subsequence(part: Sequence[Hashable], whole: Sequence[Hashable]) -> bool:
+    remaining = iter(whole)
+    return all(item in remaining for item in part)
+
+
+@given(CONTENT, CONTENT)
+def test_likeness_is_symmetric_and_between_nothing_and_all(one, other):
+    assert similarity(one, other) == similarity(other, one)
+    assert 0 <= similarity(one, other) <= 1
+
+
+@given(CONTENT)
+def test_everything_is_wholly_like_itself(made):
+    assert similarity(made, made) == 1
+
+
+@given(STEPS, STEPS)
+def test_a_merge_holds_the_steps_of_both_sides_in_the_order_of_both(new, old):
+    merged = merge(content(steps=new), content(steps=old)).content
+    assert is_subsequence(shapes(new), shapes(merged.steps))
+    assert is_subsequence(shapes(old), shapes(merged.steps))
+    assert len(merged.steps) <= len(new) + len(old)
+
+
+@given(STEPS, STEPS)
+def test_a_merge_requires_nothing_that_one_side_did_without(new, old):
+    merged = merge(content(steps=new), content(steps=old)).content
+    required = [shape for step, shape in zip(merged.steps, shapes(merged.steps), strict=True) if not step.optional]
+    for side in (new, old):
+        assert is_subsequence(required, [s for step, s in zip(side, shapes(side), strict=True) if not step.optional])
+
+
+@given(STEPS.filter(bool), STEPS.filter(bool))
+def test_after_a_merge_neither_side_is_news(new, old):
+    merged = merge(content(steps=new), content(steps=old)).content
+    assert adds_nothing(content(steps=new), merged)
+    assert adds_nothing(content(steps=old), merged)
+
+
+@given(STEPS, STEPS)
+def test_a_merge_says_truly_where_each_step_went(new, old):
+    made = merge(content(steps=new), content(steps=old))
+    for side, places in ((new, made.from_newcomer), (old, made.from_known)):
+        for index, shape in enumerate(shapes(side)):
+            place = int(moved(f"steps.{index}", places).removeprefix("steps."))
+            assert shapes(made.content.steps)[place] == shape
+
+
+@given(STEPS, STEPS, ORIGINS.filter(bool), ORIGINS.filter(bool), st.sampled_from(Strictness))
+def test_a_judgement_never_raises_an_origin_and_is_born_legally(new, old, mine, theirs, strictness):
+    known = stored(content(steps=old), origins=theirs)
+    policy = Policy(strictness=strictness, min_steps=0)
+    found = judge(candidate(content(steps=new), origins=mine), [known], policy, at=NOW)
+    if found.version is None or found.transition is None:
+        return
+    assert found.transition.after in LIFECYCLE[None]
+    sides = [mine] if found.version.skill_id != known.skill.id else [mine, theirs]
+    assert found.version.lowest_origin is lowest(origin for side in sides for origin in side.values())
+    if found.verdict.decision is Decision.ACCEPT:
+        assert strictness is Strictness.OPEN
+        assert found.version.lowest_origin is not Origin.EXTERNAL

@@ -1,0 +1,266 @@
+"""What is given for a query: filtered, ranked, cut to budget, or nothing with a reason."""
+
+from __future__ import annotations
+
+import dataclasses
+from datetime import timedelta
+
+import pytest
+
+from tacit.domain.evidence import Outcome, Reliability
+from tacit.domain.lifecycle import RECALLABLE, Status
+from tacit.domain.ports import Hit, Stored
+from tacit.domain.scope import Level, Scope
+from tacit.domain.selection import Item, Query, Selection
+from tacit.domain.skill import Kind
+from tacit.outcome import rank, reliability
+from tacit.recall import Known, select
+from tacit.recall.ranking import Rarity
+from tests.unit.making import MIGRATE, NOW, PROJECT, bash_steps, content, evidence, stored
+
+RARITY = Rarity(frequency={"migrat": 3, "databa": 4, "deploy": 2}, documents=20)
+TASK = "add a database migration"
+
+
+def known(measured: dict[str, Reliability] | None = None, **fields: object) -> Known:
+    return dataclasses.replace(Known(rarity=RARITY, reliability=measured or {}, rank=rank), **fields)  # type: ignore[arg-type]
+
+
+def ask(
+    held: list[Stored],
+    text: str = TASK,
+    *,
+    told: Known | None = None,
+    size: int = 40,
+    min_relevance: float = 0.34,
+    **query: object,
+) -> Selection:
+    def render(item: Item, left: int) -> str:
+        del left
+        return item.name.ljust(size, ".")
+
+    asked = Query(text=text, **{"scope": PROJECT, **query})  # type: ignore[arg-type]
+    hits = [Hit(stored=item, lexical=1.0) for item in held]
+    return select(asked, hits, told or known(), render=render, now=NOW, min_relevance=min_relevance)
+
+
+def reasons(selection: Selection) -> dict[str, str]:
+    return {left.name: left.reason for left in selection.left_out}
+
+
+def several(count: int) -> list[Stored]:
+    return [stored(content(name=f"add-a-database-migration-{i}"), sequence=i) for i in range(count)]
+
+
+def test_what_fits_is_given_with_its_signals_and_reasons():
+    held = stored()
+    selection = ask([held])
+    (item,) = selection.items
+    assert not selection.abstained
+    assert selection.reason == ""
+    assert item.version_id == held.version.id
+    assert set(item.signals) == {"relevance", "reliability", "recency"}
+    assert all(0 <= value <= 1 for value in item.signals.values())
+    matched, measured, placed = item.reasons
+    assert matched.startswith("matches ")
+    assert "migrat" in matched
+    assert measured == "not measured yet"
+    assert placed == "procedure at project:invoices, trial"
+
+
+def test_at_most_k_are_given_and_the_rest_is_named():
+    selection = ask(several(5), k=2)
+    assert len(selection.items) == 2
+    assert list(reasons(selection).values()) == ["only 2 were asked for"] * 3
+
+
+@pytest.mark.parametrize("k", [0, -1])
+def test_asking_for_none_gives_none(k):
+    selection = ask(several(2), k=k)
+    assert selection.abstained
+    assert selection.reason == "none was asked for"
+
+
+def test_the_budget_is_hard_and_a_smaller_skill_may_still_fit():
+    big, small = several(2)
+
+    def render(item: Item, left: int) -> str:
+        del left
+        return "x" * (400 if item.version_id == first else 40)
+
+    hits = [Hit(stored=item, lexical=1.0) for item in (big, small)]
+    query = Query(text=TASK, scope=PROJECT, budget_tokens=50)
+    first = min(big.version.id, small.version.id)
+    selection = select(query, hits, known(), render=render, now=NOW, min_relevance=0.3)
+    assert [item.tokens for item in selection.items] == [10]
+    assert selection.tokens == 10
+    (left,) = selection.left_out
+    assert left.reason == "does not fit into the 50 tokens left"
+
+
+def test_nothing_fits_into_no_budget():
+    selection = ask([stored()], budget_tokens=0)
+    assert selection.abstained
+    assert selection.reason == "the best match does not fit into 0 tokens"
+
+
+def test_the_renderer_is_told_how_much_room_is_left():
+    told: list[int] = []
+
+    def render(item: Item, left: int) -> str:
+        told.append(left)
+        return "x" * 40
+
+    hits = [Hit(stored=item, lexical=1.0) for item in several(3)]
+    query = Query(text=TASK, scope=PROJECT, budget_tokens=100)
+    select(query, hits, known(), render=render, now=NOW, min_relevance=0.3)
+    assert told == [100, 90, 80]
+
+
+def test_what_renders_to_nothing_is_left_out():
+    hits = [Hit(stored=stored(), lexical=1.0)]
+    query = Query(text=TASK, scope=PROJECT)
+    assert select(query, hits, known(), render=lambda item, left: "", now=NOW, min_relevance=0.3).abstained
+
+
+def test_below_the_threshold_it_abstains_and_names_the_nearest():
+    selection = ask(several(5), "what is the weather like in the database town", min_relevance=0.5)
+    assert selection.abstained
+    assert "nothing is close enough; the nearest, `add-a-database-migration-" in selection.reason
+    assert len(selection.left_out) == 3
+    assert all(left.reason.startswith("nearest, relevance 0.") for left in selection.left_out)
+
+
+def test_the_nearest_is_the_most_relevant_and_not_the_best_proven():
+    near = stored(content(name="database-migration", description="Database migration"))
+    far = stored(content(name="backup", description="Back up a database", steps=MIGRATE[:1]))
+    proven = {far.version.id: reliability(evidence(hours=i) for i in range(40))}
+    selection = ask([far, near], "database migration of penguins in space ships", told=known(proven), min_relevance=0.9)
+    assert selection.left_out[0].name == "database-migration"
+    assert "`database-migration`" in selection.reason
+
+
+def test_without_hits_it_abstains_and_says_so():
+    assert ask([]).reason == "no approved skill shares a word with this task"
+
+
+@pytest.mark.parametrize("text", ["", "the of and", "???"])
+def test_a_query_without_words_gets_nothing(text):
+    assert ask([stored()], text).abstained
+
+
+def test_what_is_less_relevant_is_left_out_beside_what_fits():
+    other = stored(content(name="deploy-the-site", description="Deploy the site", steps=bash_steps("make database")))
+    assert reasons(ask([stored(), other]))["deploy-the-site"] == "less relevant"
+
+
+@pytest.mark.parametrize("status", sorted(set(Status) - RECALLABLE))
+def test_what_is_not_approved_is_never_given(status):
+    assert ask([stored(status=status)]).abstained
+
+
+def test_a_newer_candidate_does_not_unseat_what_was_approved():
+    approved = stored(sequence=1)
+    waiting = stored(content(body="new"), skill=approved.skill, sequence=2, status=Status.CANDIDATE)
+    assert [item.version_id for item in ask([waiting, approved]).items] == [approved.version.id]
+
+
+def test_only_the_newest_version_of_a_skill_is_given():
+    first = stored(sequence=1)
+    second = stored(content(body="better"), skill=first.skill, sequence=2)
+    for order in ([first, second], [second, first]):
+        assert [item.version_id for item in ask(order).items] == [second.version.id]
+
+
+def test_another_projects_skill_is_not_given_nor_named():
+    selection = ask([stored(scope=Scope(Level.PROJECT, "other"))])
+    assert selection.abstained
+    assert selection.left_out == ()
+
+
+@pytest.mark.parametrize("scope", [Scope(Level.GLOBAL), Scope(Level.ORGANISATION, "acme"), Scope(Level.PROJECT)])
+def test_a_broader_skill_is_given(scope):
+    assert len(ask([stored(scope=scope)]).items) == 1
+
+
+def test_the_narrower_of_two_skills_with_one_name_shadows_the_broader():
+    narrow, broad = stored(), stored(content(body="global words"), scope=Scope(Level.GLOBAL), sequence=9)
+    selection = ask([broad, narrow])
+    assert [item.version_id for item in selection.items] == [narrow.version.id]
+    assert reasons(selection) == {narrow.version.name: "shadowed by the project:invoices version"}
+
+
+def test_within_one_scope_nothing_is_shadowed():
+    older, newer = stored(sequence=1), stored(content(body="same name"), sequence=2)
+    assert len(ask([older, newer]).items) == 2
+
+
+def test_another_kind_with_the_same_name_is_not_shadowed():
+    lesson = stored(content(kind=Kind.LESSON), scope=Scope(Level.GLOBAL))
+    assert len(ask([stored(), lesson]).items) == 2
+
+
+def test_a_skill_whose_tools_are_missing_is_left_out_with_their_names():
+    selection = ask([stored()], tools=("Read", "Edit"))
+    assert selection.abstained
+    assert reasons(selection) == {"add-a-migration": "needs Bash, not at hand"}
+    assert selection.reason == "what matches may not be used here: `add-a-migration` needs Bash, not at hand"
+    assert not ask([stored()], tools=("Bash",)).abstained
+    assert not ask([stored()], tools=None).abstained
+
+
+def test_a_tool_of_an_optional_step_need_not_be_there():
+    steps = tuple(dataclasses.replace(step, optional=True) for step in MIGRATE)
+    assert not ask([stored(content(steps=steps))], tools=()).abstained
+
+
+def test_category_and_kind_are_filters():
+    held = stored()
+    assert not ask([held], category="setup").abstained
+    assert reasons(ask([held], category="reporting")) == {held.version.name: "category is setup"}
+    assert reasons(ask([stored(content(category=""))], category="x")) == {held.version.name: "category is not set"}
+    assert not ask([held], kinds=(Kind.PROCEDURE,)).abstained
+    assert reasons(ask([held], kinds=(Kind.LESSON, Kind.NORM))) == {held.version.name: "is a procedure"}
+
+
+def test_a_minimum_of_reliability_leaves_out_what_is_not_known_and_what_is_too_low():
+    held = stored()
+    assert reasons(ask([held], min_reliability=0.5)) == {
+        held.version.name: "reliability is not known yet, 50% was asked for"
+    }
+    proven = {held.version.id: reliability(evidence(hours=i) for i in range(20))}
+    assert not ask([held], told=known(proven), min_reliability=0.8).abstained
+    assert "at least 8" in reasons(ask([held], told=known(proven), min_reliability=0.99))[held.version.name]
+
+
+def test_evidence_moves_the_order_of_two_equally_relevant_skills():
+    one, other = several(2)
+    for better, worse in ((one, other), (other, one)):
+        measured = {
+            better.version.id: reliability(evidence(hours=i) for i in range(10)),
+            worse.version.id: reliability(evidence(Outcome.FAILURE, hours=i) for i in range(10)),
+        }
+        selection = ask([one, other], told=known(measured))
+        assert [item.version_id for item in selection.items] == [better.version.id, worse.version.id]
+        assert selection.items[0].signals["relevance"] == selection.items[1].signals["relevance"]
+        assert "of verified uses" in selection.items[0].reasons[1]
+
+
+def test_proof_does_not_make_the_irrelevant_relevant():
+    other = stored(content(name="deploy-the-site", description="Deploy the site", steps=bash_steps("make site")))
+    proven = {other.version.id: reliability(evidence(hours=i) for i in range(100))}
+    assert ask([other], told=known(proven)).abstained
+
+
+def test_of_equals_the_one_used_last_comes_first():
+    one, other = several(2)
+    old = NOW - timedelta(days=300)
+    for fresh, faded in ((one, other), (other, one)):
+        told = known(last_used_at={fresh.version.id: NOW, faded.version.id: old})
+        assert ask([one, other], told=told).items[0].version_id == fresh.version.id
+
+
+def test_the_order_does_not_depend_on_the_order_of_the_hits():
+    held = several(6)
+    assert ask(held, k=6).items == ask(held[::-1], k=6).items
+    assert ask(held[::-1], k=2).left_out == ask(held, k=2).left_out
