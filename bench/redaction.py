@@ -1,8 +1,8 @@
 """How many planted secrets redaction removes, how many harmless lines it alters, and how fast it is.
 
-Planted secrets are drawn from the real alphabets with a fixed seed, so no secret stands in this file. Two groups are
-reported apart: `designed`, whose kinds and carriers the patterns were written for, and `held out`, whose carriers and
-styles were written without looking at the patterns. Harmless lines come from the interpreter's own library, the
+Planted secrets are drawn from the real alphabets with a fixed seed, so no secret stands in this file. Three groups are
+reported apart: `designed`, whose kinds and carriers the patterns were written for; `widened`, written without regard to
+the patterns, measured once, and then used to widen them; and `held_out`, written after that and never tuned on. Harmless lines come from the interpreter's own library, the
 installed packages and whatever data the arguments name.
 
     python bench/redaction.py [--data FILE_OR_FOLDER]... [--out bench/results/redaction.json]
@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import base64
 import gzip
-import hashlib
 import json
 import platform
 import random
@@ -179,9 +178,14 @@ NAMED: dict[str, tuple[Draw, tuple[str, ...]]] = {
     "azure": (lambda r: mixed(r, B64, n=86) + "==", ("DefaultEndpointsProtocol=https;AccountName=a;AccountKey={s};EndpointSuffix=core.windows.net", "Endpoint=sb://x/;SharedAccessKey={s}")),
     "wireguard": (lambda r: mixed(r, B64, n=43) + "=", ("[Interface]\nPrivateKey = {s}\nAddress = 10.0.0.2/32", "PresharedKey = {s}")),
 }  # fmt: skip
-BLOCKS = {"pem": "RSA PRIVATE KEY", "pkcs8": "PRIVATE KEY", "ssh": "OPENSSH PRIVATE KEY", "pgp": "PGP PRIVATE KEY BLOCK"}
+BLOCKS = {
+    "pem": "RSA PRIVATE KEY",
+    "pkcs8": "PRIVATE KEY",
+    "ssh": "OPENSSH PRIVATE KEY",
+    "pgp": "PGP PRIVATE KEY BLOCK",
+}
 
-HELD_OUT: dict[str, tuple[Draw, tuple[str, ...]]] = {
+WIDENED: dict[str, tuple[Draw, tuple[str, ...]]] = {
     "infrastructure": (
         password,
         (
@@ -233,6 +237,44 @@ HELD_OUT: dict[str, tuple[Draw, tuple[str, ...]]] = {
 }  # fmt: skip
 
 
+HELD_OUT: dict[str, tuple[Draw, tuple[str, ...]]] = {
+    "configuration": (
+        password,
+        (
+            "smtp:\n  host: mail\n  pass: {s}", "[client]\nuser=root\npassword={s}", 'quarkus.datasource.password: "{s}"',
+            "rabbitmq_default_pass={s}", "<property name=\"hibernate.connection.password\">{s}</property>", "LDAP_BIND_PASSWD: '{s}'",
+            "auth:\n  username: bob\n  password: {s}\n", 'admin_password = "{s}" # rotate', "DB_PASS=\"{s}\" npm start", "http_proxy=http://bob:{s}@proxy:3128",
+            "docker run -e POSTGRES_PASSWORD={s} -d postgres", "helm install x --set auth.password={s}", "echo '{s}' | docker login -u bob --password-stdin",
+            "sqlplus bob/{s}@orcl", "wget --user=bob --password={s} https://x", "  - POSTGRES_PASSWORD: {s}", "s/PASSWORD=.*/PASSWORD={s}/",
+        ),
+    ),
+    "programs": (
+        password,
+        (
+            'psycopg2.connect(host="h", user="u", password="{s}")', "mysql.createConnection({{ user: 'u', password: '{s}' }})", 'DriverManager.getConnection(url, "bob", "{s}")',
+            'await page.fill("#password", "{s}")', 'assert login("bob", password="{s}").ok', "String dbPwd = \"{s}\";", "$password = '{s}';",
+            'kwargs["passwd"] = "{s}"', "pass = ENV.fetch('X', '{s}')", 'http.Header{{"X-Api-Key": {{"{s}"}}}}', "expect \"Password:\"\nsend \"{s}\\r\"",
+        ),
+    ),
+    "transcripts": (
+        password,
+        (
+            '{{"command": "PGPASSWORD={s} psql -h db"}}', '{{"stdin": "Password: {s}\\n"}}', "Connected as root using password {s}", "New password: {s}", "temporary password is: {s}",
+            "+DB_PASSWORD={s}", "-  password: {s}", "> env | grep PASS\nDB_PASS={s}", '\\"password\\":\\"{s}\\"', "Generated admin password for you: {s}",
+            "12:\tpassword: {s}", "config.yml:4:  password: {s}", "DEBUG params={{'user': 'bob', 'password': '{s}'}}", "&lt;password&gt;{s}&lt;/password&gt;",
+        ),
+    ),
+    "opaque": (
+        lambda r: r.choice([mixed(r, ALNUM, n=40), mixed(r, HEX, n=64), mixed(r, URL64, n=43), mixed(r, B64, n=44)]),
+        (
+            "STRIPE_WEBHOOK_SECRET={s}", "encryption_key: {s}", "jwt_secret = '{s}'", "x-amz-security-token: {s}", "SESSION_SECRET=\"{s}\"", '"accessToken":"{s}"', "fernet_key={s}", "private_token={s}",
+            "curl -H \"PRIVATE-TOKEN: {s}\" https://x", "curl -d 'refresh_token={s}' https://x", "NEXTAUTH_SECRET={s}", "--set-string apiKey={s}", "os.environ.setdefault('AUTH_TOKEN', '{s}')",
+            "csrf_token={s}; Path=/", "GET /api?token={s} HTTP/1.1", "ApiKey {s}", "bearer_token = \"{s}\"", "CLOUDFLARE_API_TOKEN: {s}", "consumerSecret : {s}", '{{"key":"AUTH_SECRET","value":"{s}"}}',
+        ),
+    ),
+}  # fmt: skip
+
+
 def designed(count: int, *, seed: int = SEED) -> list[Planted]:
     """Secrets of the kinds the patterns know, in the carriers they were written for."""
     rng = random.Random(seed)
@@ -261,13 +303,13 @@ def _plant(kind: str, rng: random.Random) -> Planted:
     return Planted(kind, f"$ cat key\n{block}\n$ ls", secret)
 
 
-def held_out(count: int, *, seed: int = SEED + 1) -> list[Planted]:
-    """Secrets in carriers and of vendors that were written down without looking at the patterns."""
+def spread(places: dict[str, tuple[Draw, tuple[str, ...]]], count: int, *, seed: int = SEED + 1) -> list[Planted]:
+    """Secrets spread evenly over the given kinds' carriers."""
     rng = random.Random(seed)
-    places = [(kind, source, carrier) for kind, (source, carriers) in HELD_OUT.items() for carrier in carriers]
+    pairs = [(kind, source, carrier) for kind, (source, carriers) in places.items() for carrier in carriers]
     found = []
     for i in range(count):
-        kind, source, carrier = places[i % len(places)]
+        kind, source, carrier = pairs[i % len(pairs)]
         secret = source(rng)
         found.append(Planted(kind, carrier.format(s=secret), secret, secret[:6] if kind == "other-vendors" else ""))
     return found
@@ -308,7 +350,12 @@ def share_removed(planted: list[Planted]) -> dict[str, Any]:
         else:
             hit[one.kind] += 1
     kinds = {kind: f"{hit[kind]}/{total[kind]}" for kind in sorted(total)}
-    return {"planted": len(planted), "removed": sum(hit.values()), "percent": round(100 * sum(hit.values()) / len(planted), 2), "kinds": kinds}
+    return {
+        "planted": len(planted),
+        "removed": sum(hit.values()),
+        "percent": round(100 * sum(hit.values()) / len(planted), 2),
+        "kinds": kinds,
+    }
 
 
 def share_altered(lines: list[str], *, show: int) -> dict[str, Any]:
@@ -323,7 +370,12 @@ def share_altered(lines: list[str], *, show: int) -> dict[str, Any]:
             if altered <= show:
                 at = result.text.find("<redacted:")
                 print(f"  altered: {result.text[max(0, at - 70) : at + 60]!r}")
-    return {"lines": len(lines), "altered": altered, "percent": round(100 * altered / max(1, len(lines)), 3), "kinds": dict(kinds.most_common())}
+    return {
+        "lines": len(lines),
+        "altered": altered,
+        "percent": round(100 * altered / max(1, len(lines)), 3),
+        "kinds": dict(kinds.most_common()),
+    }
 
 
 def best_s(work: Callable[[], object], *, repeats: int = 5) -> float:
@@ -338,7 +390,12 @@ def best_s(work: Callable[[], object], *, repeats: int = 5) -> float:
 def speed(path: Path) -> dict[str, Any]:
     """Throughput beside json.loads on the same bytes; the pipeline asks about the raw line before it redacts."""
     files = [p for p in harmless_files([path]) if p.suffix in {".jsonl", ".json", ".gz"}]
-    texts = [line for p in files for line in (read_text(p).splitlines() if p.suffix != ".json" else [read_text(p)]) if line.strip()]
+    texts = [
+        line
+        for p in files
+        for line in (read_text(p).splitlines() if p.suffix != ".json" else [read_text(p)])
+        if line.strip()
+    ]
     raw = [text.encode() for text in texts]
     values = [json.loads(line) for line in raw]
     megabytes = sum(map(len, raw)) / 1e6
@@ -379,16 +436,21 @@ def main() -> None:
     options = parser.parse_args()
     library, packages = (Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib"))
     listing = subprocess.run([sys.executable, "-m", "pip", "list"], capture_output=True, text=True, check=False).stdout
-    stdlib = harmless_lines([library / name for name in ("json", "email", "http", "asyncio", "logging", "unittest")] + sorted(library.glob("*.py")))
+    stdlib = harmless_lines(
+        [library / name for name in ("json", "email", "http", "asyncio", "logging", "unittest")]
+        + sorted(library.glob("*.py"))
+    )
     groups = {"stdlib": stdlib, "packages": harmless_lines([packages], limit=60_000), "pip_list": listing.splitlines()}
     groups |= {path.name: harmless_lines([path]) for path in options.data}
     report = {
         "python": platform.python_version(),
-        "patterns": hashlib.sha256("".join(sorted(repr(v) for v in (TOKENS.keys(), NAMED.keys(), HELD_OUT.keys()))).encode()).hexdigest()[:12],
         "designed": share_removed(designed(500)),
-        "held_out": share_removed(held_out(300)),
+        "widened": share_removed(spread(WIDENED, 300)) | {"percent_before_tuning": 58.0},
+        "held_out": share_removed(spread(HELD_OUT, 310)),
         "harmless": {name: share_altered(lines, show=options.show) for name, lines in groups.items()},
-        "hostile_slowest_s": round(max(best_s(lambda text=text: redact(text), repeats=1) for text in HOSTILE.values()), 3),
+        "hostile_slowest_s": round(
+            max(best_s(lambda text=text: redact(text), repeats=1) for text in HOSTILE.values()), 3
+        ),
         "speed": {path.name: speed(path) for path in options.data},
     }
     options.out.parent.mkdir(parents=True, exist_ok=True)

@@ -40,7 +40,11 @@ def per_second(action: Callable[[int], object], times: int) -> float:
 
 def bare_inserts(folder: Path) -> float:
     database = apsw.Connection(str(folder / "bare.db"))
-    for sql in ("PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "CREATE TABLE t (id INTEGER PRIMARY KEY, data TEXT)"):
+    for sql in (
+        "PRAGMA journal_mode = WAL",
+        "PRAGMA synchronous = FULL",
+        "CREATE TABLE t (id INTEGER PRIMARY KEY, data TEXT)",
+    ):
         database.execute(sql).fetchall()
     return per_second(lambda number: database.execute("INSERT INTO t (data) VALUES (?)", ("x" * 500,)), WRITES)
 

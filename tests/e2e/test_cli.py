@@ -142,7 +142,9 @@ def test_an_approval_is_bound_to_the_content_hash(learned: Terminal) -> None:
     assert "content hash differs" in done.out
 
 
-def test_an_edited_export_comes_back_as_a_new_version_and_can_be_rolled_back(approved: Terminal, tmp_path: Path) -> None:
+def test_an_edited_export_comes_back_as_a_new_version_and_can_be_rolled_back(
+    approved: Terminal, tmp_path: Path
+) -> None:
     skill = approved.run("recall", TASK, "--json").json["items"][0]
     folder = tmp_path / "exported"
     assert approved.run("skills", "export", skill["name"], "--to", str(folder)).code == 0

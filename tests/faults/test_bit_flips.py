@@ -135,7 +135,8 @@ def some(cells: list[tuple[int, str, Any]], column: str, chooser: random.Random)
 
 
 @pytest.mark.parametrize(
-    ("table", "label"), [("evidence", "evidence"), ("uses", "uses"), ("transitions", "versions"), ("versions", "versions")]
+    ("table", "label"),
+    [("evidence", "evidence"), ("uses", "uses"), ("transitions", "versions"), ("versions", "versions")],
 )
 def test_a_deleted_row_is_missed(table: str, label: str, tmp_path: Path) -> None:
     path = tmp_path / "tacit.db"

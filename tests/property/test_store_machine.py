@@ -26,7 +26,9 @@ from tests.unit.memory.samples import at, birth_of, content, evidence, trajector
 from tests.unit.memory.samples import step_to as step_from
 
 minutes = st.integers(0, 5)
-words = st.sampled_from(["deploy", "rotate the keys", "数据库 迁移", "don't", "", "x/y: z", "deploy deploy", "\ud800 é"])
+words = st.sampled_from(
+    ["deploy", "rotate the keys", "数据库 迁移", "don't", "", "x/y: z", "deploy deploy", "\ud800 é"]
+)
 sessions = st.sampled_from(["", "s1", "s2"])
 
 
@@ -109,7 +111,9 @@ class Twins(RuleBasedStateMachine):
         self.both(lambda store: store.add_version(skill, version, birth_of(version, status, minutes=when)))
         return version.id
 
-    @rule(version_id=versions, after=st.sampled_from(Status), when=minutes, stale=st.sampled_from(["", "hash", "status"]))
+    @rule(
+        version_id=versions, after=st.sampled_from(Status), when=minutes, stale=st.sampled_from(["", "hash", "status"])
+    )
     def move(self, version_id: str, after: Status, when: int, stale: str) -> None:
         def change(store: Store) -> None:
             step = step_from(store.version(version_id), after, minutes=when)
@@ -121,7 +125,13 @@ class Twins(RuleBasedStateMachine):
 
         self.both(change)
 
-    @rule(version_id=versions, when=minutes, outcome=st.sampled_from(Outcome), grade=st.sampled_from(Grade), clash=st.booleans())
+    @rule(
+        version_id=versions,
+        when=minutes,
+        outcome=st.sampled_from(Outcome),
+        grade=st.sampled_from(Grade),
+        clash=st.booleans(),
+    )
     def record(self, version_id: str, when: int, outcome: Outcome, grade: Grade, clash: bool) -> None:
         more = {"id": "e_1"} if clash else {}
         piece = evidence(version_id, minutes=when, outcome=outcome, grade=grade, **more)

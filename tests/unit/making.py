@@ -17,7 +17,7 @@ from tacit.domain.trajectory import Claim, Environment, Role, Step, StepResult, 
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 PROJECT = Scope(Level.PROJECT, "invoices")
-WORKSPACE = "/home/ann/invoices"
+WORKSPACE = "/srv/ann/invoices"
 VERIFIED = Assessment(outcome=Outcome.SUCCESS, grade=Grade.MACHINE, verifier="pytest -q", reason="it passed")
 
 

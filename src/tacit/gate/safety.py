@@ -32,7 +32,8 @@ def safety(candidate: Candidate) -> Iterator[Finding]:
         if redact(text).found:
             message = f"{path} contains what looks like a secret"
             yield Finding(rule="secret", message=message, severity=Severity.CRITICAL, field=path)
-    external = sorted(path for path, origin in candidate.origins.items() if origin is Origin.EXTERNAL)
+    marked = [path for path, origin in candidate.origins.items() if origin is Origin.EXTERNAL]
+    external = sorted({path.removesuffix(".arguments") for path in marked})  # a step stands for its arguments
     if external:
         message = f"text from a tool's output, a file or the web in {', '.join(external)}"
         yield Finding(rule="external_text", message=message, severity=Severity.MEDIUM, field=external[0])

@@ -17,7 +17,8 @@ from pathlib import PurePosixPath
 from tacit.domain.evidence import Assessment, Grade, Outcome
 from tacit.domain.trajectory import Step, StepResult, Trajectory
 from tacit.outcome.changes import Change, changes, command_of, decides_checks, shell_changes
-from tacit.text.shell import Command, is_check, masks_exit, parse_command
+from tacit.text.exit_status import masks_exit
+from tacit.text.shell import Command, is_check, parse_command
 
 _COULD_NOT_RUN = frozenset({124, 126, 127, 130, 137, 143})
 """Exit statuses of a shell: time limit, not executable, not found, interrupted, killed."""

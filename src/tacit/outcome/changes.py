@@ -16,7 +16,7 @@ from typing import Any
 
 from tacit.domain.trajectory import Step
 from tacit.text.programs import CHECKERS
-from tacit.text.shell import Command, is_check, parse_command
+from tacit.text.shell import Command, is_check, nested_script, parse_command
 
 SHELL_TOOLS = frozenset(
     "bash shell exec_command local_shell run_shell_command shell_command run_terminal_cmd execute_command execute_bash "
@@ -142,7 +142,7 @@ def _changes_of(command: Command) -> Iterator[Change]:
             yield Change(file)
     program, operands = command.program, command.operands
     if program in ("bash", "sh", "zsh", "dash", "eval"):
-        script = _script_of(command)
+        script = " ".join(operands) if program == "eval" else nested_script(command)
         if script:
             yield from shell_changes(script)
     elif program in _ALL_OPERANDS:
@@ -175,13 +175,6 @@ def _git_changes(command: Command) -> Iterator[Change]:
     aside = verb in ("stash", "checkout", "switch", "restore", "reset", "revert", "clean") and not back
     yield Change(sets_aside=aside)
     yield from (Change(word, aside) for word in (*command.operands, second) if word and word != "--")
-
-
-def _script_of(command: Command) -> str:
-    if command.program == "eval":
-        return " ".join(command.operands)
-    flag = next((i for i, word in enumerate(command.words) if re.fullmatch(r"-[a-z]*c", word)), None)
-    return command.words[flag + 1] if flag is not None and flag + 1 < len(command.words) else ""
 
 
 def _outputs_of(words: Iterable[str]) -> Iterator[str]:

@@ -23,7 +23,7 @@ from tacit.synthesis.recovery import Recovery
 from tacit.synthesis.relevance import rests_on
 from tacit.synthesis.timeline import Timeline
 from tacit.synthesis.wording import code, command_of, local, shorten, step_text
-from tacit.text.shell import masks_exit
+from tacit.text.exit_status import masks_exit
 
 MADE_BY = "tacit.synthesis/1"
 MIN_STEPS = 3

@@ -15,7 +15,8 @@ from tacit.domain.trajectory import Span, StepResult
 from tacit.synthesis.actions import Action, Effect, Family, essential, leaves, same_call
 from tacit.synthesis.timeline import Timeline
 from tacit.synthesis.wording import call_text, code, shorten
-from tacit.text.shell import Command, masks_exit
+from tacit.text.exit_status import masks_exit
+from tacit.text.shell import Command
 from tacit.text.signature import error_signature
 
 _MAX_BETWEEN = 12

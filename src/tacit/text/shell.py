@@ -1,7 +1,7 @@
 """Shell text → its commands: program, subcommand, flags, operands, and what joins them; which of them are checks.
 
-Reads what agents type into a shell tool, well enough to say which program ran and whether an exit status of 0 means
-anything. It never runs anything, expands nothing, and is not a full shell grammar: what it cannot read it keeps as words.
+Reads what agents type into a shell tool, well enough to say which program ran. It never runs anything, expands nothing,
+and is not a full shell grammar: what it cannot read it keeps as words.
 """
 
 from __future__ import annotations
@@ -19,14 +19,13 @@ from tacit.text.programs import (
     IDLE_FLAGS,
     IDLE_SHORT_FLAGS,
     LAUNCHERS,
-    MEDDLING,
     RUNNERS,
     TWO_WORDS,
     WITH_SUBCOMMAND,
     WRAPPERS,
 )
 
-_MAX_TEXT = 50_000  # longer scripts are data, not commands somebody typed
+MAX_TEXT = 50_000  # longer scripts are data, not commands somebody typed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +60,7 @@ def parse_command(text: str) -> tuple[Command, ...]:
     """Split a shell text into its simple commands, in order."""
     commands: list[Command] = []
     directory = ""
-    for segment, connector in _segments(_without_heredocs(text[:_MAX_TEXT])):
+    for segment, connector in _segments(without_heredocs(text[:MAX_TEXT])):
         command = _command(segment, connector=connector, directory=directory)
         if command is None:
             continue
@@ -75,7 +74,7 @@ def is_check(command: Command | str) -> bool:
     """Tell whether this runs tests, a build or a linter, so that its exit status says something about the work."""
     if isinstance(command, str):
         return any(is_check(part) for part in parse_command(command))
-    nested = _nested(command)
+    nested = nested_script(command)
     if nested:
         return is_check(nested)
     if any(flag.split("=")[0] in IDLE_FLAGS for flag in command.flags):
@@ -94,18 +93,6 @@ def is_check(command: Command | str) -> bool:
     return goals is not None and any(goals.fullmatch(word) for word in _goal_words(command))
 
 
-def masks_exit(text: str) -> bool:
-    """Tell whether exit status 0 of this text proves nothing about the checks in it (or, without any, its commands)."""
-    commands = parse_command(text)
-    if not commands:
-        return True
-    if _CONTROL_FLOW.search(_blank_quotes(text[:_MAX_TEXT])):
-        return True
-    watched = [i for i, command in enumerate(commands) if is_check(command)] or [_last_real(commands)]
-    options = _shell_options(commands)
-    return any(_may_not_run(commands, i) or _masked(commands, i, options=options) for i in watched)
-
-
 # --- checks ---------------------------------------------------------------------------------------------------------
 
 
@@ -119,85 +106,7 @@ def _goal_words(command: Command) -> Iterator[str]:
         yield f"{command.subcommand} --check"
 
 
-# --- exit status ----------------------------------------------------------------------------------------------------
-
-_CONTROL_FLOW = re.compile(r"(?:^|[;&|\n(]|\b(?:then|do|else))\s*(?:if|for|while|until|case|time\s+!|!|function)\s")
-_PASSES_STATUS = re.compile(
-    r"(?:exit|return)\s+(?:\$\?|\"?\$\{PIPESTATUS\[0\]\}\"?|\"?\$\{?\w*(?:rc|status|code|ret)\w*\}?\"?)\s*",
-    re.IGNORECASE,
-)
-_FAILS = re.compile(r"(?:exit|return)\s+[1-9]\d*|false")
-_SILENT = frozenset({"cd", "export", "set", "source", ".", "unset", "ulimit", "pushd", "popd"})
-
-
-def _last_real(commands: tuple[Command, ...]) -> int:
-    """Index of the first command that does work: what follows it in a pipe or list must not swallow its status."""
-    return next((i for i, command in enumerate(commands) if command.program not in _SILENT), len(commands) - 1)
-
-
-def _shell_options(commands: tuple[Command, ...]) -> frozenset[str]:
-    found: set[str] = set()
-    for command in commands:
-        if command.program == "set":
-            if "pipefail" in command.operands:
-                found.add("pipefail")
-            if any(re.fullmatch(r"-[a-z]*e[a-z]*", flag) for flag in command.flags):
-                found.add("errexit")
-            if any(word.startswith("+") for word in command.operands):
-                return frozenset()  # switched off again somewhere: count on nothing
-    return frozenset(found)
-
-
-def _masked(commands: tuple[Command, ...], at: int, *, options: frozenset[str]) -> bool:
-    """Follow the status of one command to the end of the line."""
-    nested = _nested(commands[at])
-    if nested and masks_exit(nested):
-        return True
-    after_or = False
-    for i in range(at, len(commands) - 1):
-        connector, following = commands[i].connector, commands[i + 1]
-        if connector == "&":
-            return True
-        if connector == "|" and "pipefail" not in options:
-            return not _PASSES_STATUS.fullmatch(commands[-1].text)
-        if connector == "||":
-            # Only a right side that fails itself keeps the failure.
-            if not _FAILS.fullmatch(following.text.strip(" (){}")):
-                return True
-            after_or = True
-        if connector == ";" and ("errexit" not in options or after_or) and not _passes_on(commands[i + 1 :]):
-            return True
-    return commands[-1].connector == "&"
-
-
-def _may_not_run(commands: tuple[Command, ...], at: int) -> bool:
-    """Tell whether the line can end with status 0 although this command was skipped, replaced or told to do nothing."""
-    if any(MEDDLING.fullmatch(name.partition("=")[0]) for c in commands[: at + 1] for name in _settings(c)):
-        return True
-    for earlier in commands[:at]:
-        text = earlier.text.strip(" (){}")
-        if re.match(r"exec\s", text) or (re.match(r"(?:exit|return)\b", text) and not _FAILS.fullmatch(text)):
-            return True
-        if re.match(r"set\s+(?:-\w*n|-o\s+noexec)|alias\s|trap\s.*exit|[\w.-]+\s*\(\)", text, re.DOTALL):
-            return True
-    for earlier in reversed(commands[:at]):
-        if earlier.connector in (";", "&"):
-            return False
-        if earlier.connector == "||":
-            return True
-    return False
-
-
-def _settings(command: Command) -> tuple[str, ...]:
-    exported = command.operands if command.program in ("export", "declare") else ()
-    return (*command.assignments, *exported)
-
-
-def _passes_on(rest: tuple[Command, ...]) -> bool:
-    return bool(_PASSES_STATUS.fullmatch(rest[-1].text)) and len(rest) <= 2
-
-
-def _nested(command: Command) -> str:
+def nested_script(command: Command) -> str:
     """The script of `bash -c "…"`."""
     if command.program in ("bash", "sh", "zsh", "dash") and command.operands:
         at = next((i for i, word in enumerate(command.words) if re.fullmatch(r"-[a-z]*c", word)), None)
@@ -214,7 +123,7 @@ _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=.*", re.DOTALL)
 _KEYWORDS = frozenset({"if", "then", "else", "elif", "fi", "while", "until", "do", "done", "!", "{", "}", "(", ")"})
 
 
-def _without_heredocs(text: str) -> str:
+def without_heredocs(text: str) -> str:
     """Take out the bodies of here-documents: they are data."""
     if "<<" not in text:
         return text
@@ -289,11 +198,6 @@ def _closing(text: str, i: int) -> int:
         if depth == 0:
             return i
     return i
-
-
-def _blank_quotes(text: str) -> str:
-    """Single-quoted runs as blanks, so that what is only data is not taken for shell syntax."""
-    return re.sub(r"'[^']*'", "''", _without_heredocs(text))
 
 
 # --- one command ----------------------------------------------------------------------------------------------------

@@ -86,9 +86,17 @@ def test_a_session_is_visible_from_itself_only():
     assert not session.contains(A)
 
 
-def test_a_scope_without_a_name_stands_for_the_whole_level():
+def test_a_scope_without_a_name_stands_for_any_of_its_level():
     assert Scope(Level.PROJECT).contains(A)
-    assert not A.contains(Scope(Level.PROJECT))
+    assert A.contains(Scope(Level.PROJECT))
+
+
+def test_what_is_broader_is_seen_from_what_is_narrower_and_not_the_other_way_round():
+    ladder = [Scope(level, "x" if level is not Level.GLOBAL else "") for level in Level]
+    for i, narrow in enumerate(ladder):
+        for broad in ladder[i + 1 :]:
+            assert broad.contains(narrow)
+            assert not narrow.contains(broad)
 
 
 def test_levels_widen_in_the_order_of_the_ladder():

@@ -72,7 +72,7 @@ def test_nothing_without_a_description_can_be_found(kind):
 @pytest.mark.parametrize(
     ("text", "rule"),
     [
-        ("cd /home/ann/invoices", "absolute_path"),
+        ("cd /srv/ann/invoices", "absolute_path"),
         ("open C:\\Users\\ann\\x.txt", "windows_path"),
         ("cat ~/notes/x.txt", "home_path"),
         ("curl build.corp", "private_host"),

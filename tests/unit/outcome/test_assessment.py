@@ -152,7 +152,7 @@ WEAKENING: list[Step] = [
     edit("src/InvoiceTest.java"),
     edit("web/cart.spec.ts"),
     edit(".github/workflows/ci.yml"),
-    edit("/home/ann/invoices/tests/test_totals.py"),
+    edit("/srv/ann/invoices/tests/test_totals.py"),
     call("str_replace_editor", {"command": "create", "path": "tests/test_new.py"}),
     call("apply_patch", {"input": "*** Begin Patch\n*** Delete File: tests/test totals.py\n*** End Patch"}),
     call("multi_edit", {"edits": [{"file_path": "tests/test_totals.py"}]}),
@@ -198,7 +198,7 @@ def test_a_failed_edit_of_a_test_weakens_nothing():
 
 
 def test_a_workspace_below_a_folder_called_tests_is_not_suspicious_itself():
-    work = "/home/ann/tests"
+    work = "/srv/ann/tests"
     change = edit(f"{work}/invoice/schema.py")
     assert assess(attempt(change, shell("pytest"), workspace=work)).verified_success
     assert not assess(attempt(edit(f"{work}/tests/a.py"), shell("pytest"), workspace=work)).verified_success

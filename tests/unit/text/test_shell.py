@@ -4,7 +4,8 @@ import time
 
 import pytest
 
-from tacit.text.shell import Command, is_check, masks_exit, parse_command
+from tacit.text.exit_status import masks_exit
+from tacit.text.shell import Command, is_check, parse_command
 
 
 def only(text: str) -> Command:

@@ -105,6 +105,8 @@ class Audit:
     def links(self, *, start: int = 1) -> Iterator[Link]:
         """Read the chain from a link on; raises at the first that is missing, changed or out of place."""
         last = self._connection.single("SELECT max(seq) FROM audit") or 0
+        if last != self._connection.single("SELECT count(*) FROM audit INDEXED BY audit_by_subject"):
+            raise self._damage(last + 1, "is missing")
         before = self.at(start - 1).hash if start > 1 else GENESIS
         for seq in range(start, last + 1):
             found = self.at(seq)
@@ -137,6 +139,14 @@ class Audit:
         )
         return damaged(self._connection.path, f"{table} {identity}", "is missing") if known else unknown(noun, identity)
 
+    def check_count(self, table: str, found: int) -> None:
+        """Raise unless a table has as many rows as the chain knows: a listing would pass over lost ones in silence."""
+        sql = "SELECT count(DISTINCT record) FROM audit WHERE record >= ? AND record < ?"
+        bounds = (f"{table}/", f"{table}/{_END}")
+        gone = self._connection.single(f"{sql} AND action IN ({', '.join('?' * len(GONE))})", *bounds, *GONE)
+        if found != self._connection.single(sql, *bounds) - gone:
+            raise damaged(self._connection.path, f"the table {table}", "has lost or gained rows")
+
     def check_complete(self, table: str, owner: str, *, found: set[str]) -> None:
         """Raise unless the rows found for an owner are exactly those that the chain knows."""
         known = self.members(table, owner)
@@ -155,4 +165,4 @@ class Audit:
 
 def is_gone(action: str) -> bool:
     """Whether a record may be missing after this action."""
-    return action.startswith(GONE)
+    return action in GONE

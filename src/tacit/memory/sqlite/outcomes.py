@@ -53,6 +53,7 @@ class Outcomes:
             self._audit.check_complete(VERDICTS, version_id, found=paths)
         else:
             numbers = self.verdicts.numbers(order="seq DESC")
+            self._audit.check_count(VERDICTS, len(numbers))
         found: list[Verdict] = []
         for seq in numbers:
             if limit is not None and len(found) >= limit:

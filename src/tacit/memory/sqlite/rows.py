@@ -7,7 +7,7 @@ number or its table goes unseen. What the columns mean is the callers' business.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 from tacit.memory.records import Unreadable, clean, pack, unpack
@@ -95,10 +95,6 @@ class Rows:
         """The numbers of the rows that meet a condition."""
         sql = f"SELECT seq FROM {self.table} WHERE {condition} ORDER BY {order}"
         return [row[0] for row in self._connection.run(sql, *values)]
-
-    def scan(self) -> Iterator[Values]:
-        """Read every row, oldest first; none is passed over."""
-        return map(self.at, self.numbers())
 
     def damage(self, label: object, problem: str) -> Damaged:
         """The error for one of this table's rows."""

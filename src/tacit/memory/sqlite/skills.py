@@ -22,6 +22,8 @@ from tacit.memory.sqlite.words import WordIndex
 
 SKILLS, VERSIONS, TRANSITIONS = "skills", "versions", "transitions"
 _VERSION_COLUMNS = ("id", "skill_id", "hash", "kind", "name", "status", "life")
+_STATUSES = frozenset(map(str, Status))
+_KINDS = frozenset(map(str, Kind))
 
 
 class Skills:
@@ -104,8 +106,10 @@ class Skills:
         """All versions in these statuses and kinds, by name and then arrival."""
         self.check_filters()
         condition, values = _filters(statuses, kinds)
-        rows = map(self.versions.at, self.versions.numbers(condition, *values, order="name, seq"))
-        return [self.stored(row) for row in rows if not name or row["name"] == clean(name)]
+        sql = f"SELECT seq FROM versions INDEXED BY versions_by_status WHERE {condition}"
+        rows = [self.versions.at(seq) for (seq,) in self._connection.run(sql, *values)]
+        chosen = [row for row in rows if not name or row["name"] == clean(name)]
+        return [self.stored(row) for row in sorted(chosen, key=lambda row: (row["name"], row["seq"]))]
 
     def search(
         self, terms: Sequence[str], *, statuses: Collection[Status], kinds: Collection[Kind] | None, limit: int
@@ -126,13 +130,17 @@ class Skills:
         return Stored(skill=skill, version=version, status=Status(row["status"]), sequence=row["seq"])
 
     def check_filters(self) -> None:
-        """Raise if a row has a status or kind that does not exist: a filter would pass it over in silence."""
-        marks = ", ".join("?" * len(Status)), ", ".join("?" * len(Kind))
-        condition = f"status NOT IN ({marks[0]}) OR kind NOT IN ({marks[1]})"
-        known = [*map(str, Status), *map(str, Kind)]
-        for (seq,) in self._connection.run(f"SELECT seq FROM versions WHERE {condition} LIMIT 1", *known):
-            self.versions.at(seq)
-            raise self.versions.damage(seq, "has no known status or kind")
+        """Raise if the index that filters by status and kind would pass a row over in silence."""
+        sql = (
+            "SELECT status, kind, count(*), min(seq) FROM versions INDEXED BY versions_by_status GROUP BY status, kind"
+        )
+        total = 0
+        for status, kind, count, seq in self._connection.run(sql):
+            if status not in _STATUSES or kind not in _KINDS:
+                self.versions.at(seq)
+                raise self.versions.damage(seq, "has no known status or kind")
+            total += count
+        self._audit.check_count(VERSIONS, total)
 
     def _found(self, skill: Skill, birth: Transition) -> None:
         known = self.skills.find(skill.id)

@@ -9,6 +9,7 @@ from tacit.domain.evidence import Grade, Outcome
 from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.ports import Counts
 from tacit.domain.skill import Kind
+from tacit.memory.sqlite.audit import is_gone
 from tacit.memory.sqlite.connection import Connection
 from tacit.memory.sqlite.outages import damaged
 
@@ -61,7 +62,7 @@ def _check_lost(connection: Connection, prefix: str) -> None:
     sql = "SELECT subject, record, action FROM audit WHERE subject >= ? AND subject < ? ORDER BY seq"
     last = {record: (subject, action) for subject, record, action in connection.run(sql, prefix, prefix + _END)}
     for record, (subject, action) in last.items():
-        if record.startswith(tuple(f"{table}/" for table in _NAMED)) and not action.startswith("purge"):
+        if record.startswith(tuple(f"{table}/" for table in _NAMED)) and not is_gone(action):
             raise damaged(connection.path, subject, "is missing")
 
 

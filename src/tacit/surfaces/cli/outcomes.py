@@ -11,7 +11,8 @@ from tacit.domain.errors import Mistake, NotFound, NotPermitted
 from tacit.domain.evidence import Evidence, Grade, Outcome
 from tacit.outcome import Command
 from tacit.surfaces.cli.session import Session, clean, command_options
-from tacit.text.shell import is_check, masks_exit
+from tacit.text.exit_status import masks_exit
+from tacit.text.shell import is_check
 
 
 @click.command()

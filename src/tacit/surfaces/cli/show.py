@@ -88,7 +88,7 @@ def _standing(verdict: Verdict) -> str:
 
 def _why(verdict: Verdict) -> str:
     weighty = [f for f in verdict.findings if f.severity is not Severity.INFO] or list(verdict.findings)
-    return escape("; ".join(dict.fromkeys(clean(finding.message) for finding in weighty[:2])))
+    return escape("; ".join(dict.fromkeys(clean(finding.message) for finding in weighty[:2])) or "nothing against it")
 
 
 def _show_notes(console: Console, learned: Learned) -> None:

@@ -68,7 +68,7 @@ _A = r"[A-Za-z0-9]"
 _END = r"(?![A-Za-z0-9_\-])"
 
 SHAPES: tuple[Shape, ...] = (
-    _shape("aws-access-key", "A(?:K|S)IA", body=rf"[A-Z0-9]{{16}}(?![A-Za-z0-9])", literals=("AKIA", "ASIA"), check=has_digit),
+    _shape("aws-access-key", "A(?:K|S)IA", body=r"[A-Z0-9]{16}(?![A-Za-z0-9])", literals=("AKIA", "ASIA"), check=has_digit),
     _shape("github-token", "gh[pousr]_", body=rf"{_A}{{20,255}}", literals=("ghp_", "gho_", "ghu_", "ghs_", "ghr_")),
     _shape("github-token", "github_pat_", body=r"[A-Za-z0-9_]{22,255}"),
     _shape("gitlab-token", "gl[a-z]{3}-", body=r"[A-Za-z0-9_\-.]{20,300}", literals=("glpat-", "glrtr-", "glcbt-", "glptt-"), check=has_digit),

@@ -1,0 +1,41 @@
+"""Draws docs/picture.svg: what `tacit learn` and `tacit recall` print, on the recorded sessions. `python docs/picture.py`."""
+
+from __future__ import annotations
+
+import io
+import re
+from importlib import resources
+from pathlib import Path
+
+from rich.console import Console
+
+from tacit import experience
+from tacit.domain.scope import Level, Scope
+from tacit.loop import Loop
+from tacit.memory import open_store
+from tacit.surfaces.cli.show import show_learned, show_selection
+
+TASKS = ("Add a migration that adds column `paid_at` to `payments`", "Translate the landing page into French")
+
+
+def main() -> None:
+    """Play the two commands and save the picture."""
+    console = Console(record=True, width=112, file=io.StringIO(), force_terminal=True, highlight=False)
+    with Loop(open_store(":memory:"), scope=Scope(Level.PROJECT, "invoice-app")) as loop:
+        console.print("[bold green]$[/bold green] tacit learn ~/.claude/projects/-code-invoice-app")
+        with resources.as_file(resources.files("tacit") / "demo" / "transcripts") as folder:
+            captured = loop.capture(experience.read(folder))
+        show_learned(console, captured, loop.learn())
+        for stored in loop.waiting():
+            loop.review(stored.version.id, "approve", by="a person")
+        for task in TASKS:
+            console.print(f"\n[bold green]$[/bold green] tacit recall '{task}'")
+            show_selection(console, loop.recall(task))
+    drawn = console.export_svg(title="tacit", unique_id="tacit")
+    # Fonts from elsewhere are left out: the picture must not fetch anything.
+    drawn = re.sub(r"@font-face \{.*?\}\s*", "", drawn, flags=re.DOTALL)
+    Path(__file__).with_name("picture.svg").write_text(drawn, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
