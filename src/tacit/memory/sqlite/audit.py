@@ -139,14 +139,6 @@ class Audit:
         )
         return damaged(self._connection.path, f"{table} {identity}", "is missing") if known else unknown(noun, identity)
 
-    def check_count(self, table: str, found: int) -> None:
-        """Raise unless a table has as many rows as the chain knows: a listing would pass over lost ones in silence."""
-        sql = "SELECT count(DISTINCT record) FROM audit WHERE record >= ? AND record < ?"
-        bounds = (f"{table}/", f"{table}/{_END}")
-        gone = self._connection.single(f"{sql} AND action IN ({', '.join('?' * len(GONE))})", *bounds, *GONE)
-        if found != self._connection.single(sql, *bounds) - gone:
-            raise damaged(self._connection.path, f"the table {table}", "has lost or gained rows")
-
     def check_complete(self, table: str, owner: str, *, found: set[str]) -> None:
         """Raise unless the rows found for an owner are exactly those that the chain knows."""
         known = self.members(table, owner)

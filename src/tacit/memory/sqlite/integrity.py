@@ -116,6 +116,8 @@ class Integrity:
         for index, rows in pairs:
             for seq in sorted(set(index.words.numbers()) - set(rows.numbers())):
                 yield Damage(subject=f"{index.words.table} {seq}", problem="indexes a row that is not there")
+            for term in index.strange_terms():
+                yield Damage(subject=f"{index.words.table} index", problem=f"does not count {term!r} as the words do")
 
     def _indexes(self) -> Iterator[Damage]:
         for index in (self._skills.index, self._trajectories.index):

@@ -18,7 +18,6 @@ _BUGS = (
     "cannot ",
     "no such savepoint",
     "too many ",
-    "wrong number of ",
 )
 """How messages about a wrong statement begin. Every other complaint about fixed, tested statements means that the file's
 schema, or an index's own tables, are no longer as they were made."""

@@ -52,8 +52,7 @@ class Outcomes:
             paths = {owned_path(VERDICTS, self.verdicts.at(seq)) for seq in numbers}
             self._audit.check_complete(VERDICTS, version_id, found=paths)
         else:
-            numbers = self.verdicts.numbers(order="seq DESC")
-            self._audit.check_count(VERDICTS, len(numbers))
+            numbers = self.verdicts.all_numbers()[::-1]
         found: list[Verdict] = []
         for seq in numbers:
             if limit is not None and len(found) >= limit:

@@ -96,6 +96,19 @@ class Rows:
         sql = f"SELECT seq FROM {self.table} WHERE {condition} ORDER BY {order}"
         return [row[0] for row in self._connection.run(sql, *values)]
 
+    def all_numbers(self) -> list[int]:
+        """The numbers of all rows, oldest first; raises if table and index of ids differ, for then a row is lost."""
+        numbers = [row[0] for row in self._connection.run(f"SELECT seq FROM {self.table} NOT INDEXED ORDER BY seq")]
+        self.check_census(len(numbers), sum(numbers))
+        return numbers
+
+    def check_census(self, count: int, total: int) -> None:
+        """Raise unless there are so many rows, with numbers that add up so, by the index of ids."""
+        index = f"sqlite_autoindex_{self.table}_1"
+        known = self._connection.run(f"SELECT count(*), coalesce(sum(seq), 0) FROM {self.table} INDEXED BY {index}")
+        if known != [(count, total)]:
+            raise damaged(self._connection.path, f"the table {self.table}", "has lost or gained rows")
+
     def damage(self, label: object, problem: str) -> Damaged:
         """The error for one of this table's rows."""
         return damaged(self._connection.path, f"{self.table} {label}", problem)

@@ -108,6 +108,9 @@ class Skills:
         condition, values = _filters(statuses, kinds)
         sql = f"SELECT seq FROM versions INDEXED BY versions_by_status WHERE {condition}"
         rows = [self.versions.at(seq) for (seq,) in self._connection.run(sql, *values)]
+        for row in rows:
+            if not _passes(row, statuses, kinds):
+                raise self.versions.damage(row["id"], "is not where its index says")
         chosen = [row for row in rows if not name or row["name"] == clean(name)]
         return [self.stored(row) for row in sorted(chosen, key=lambda row: (row["name"], row["seq"]))]
 
@@ -131,16 +134,16 @@ class Skills:
 
     def check_filters(self) -> None:
         """Raise if the index that filters by status and kind would pass a row over in silence."""
-        sql = (
-            "SELECT status, kind, count(*), min(seq) FROM versions INDEXED BY versions_by_status GROUP BY status, kind"
-        )
-        total = 0
-        for status, kind, count, seq in self._connection.run(sql):
+        count, total = 0, 0
+        for status, kind, rows, first, numbers in self._connection.run(
+            "SELECT status, kind, count(*), min(seq), sum(seq) FROM versions INDEXED BY versions_by_status "
+            "GROUP BY status, kind"
+        ):
             if status not in _STATUSES or kind not in _KINDS:
-                self.versions.at(seq)
-                raise self.versions.damage(seq, "has no known status or kind")
-            total += count
-        self._audit.check_count(VERSIONS, total)
+                self.versions.at(first)
+                raise self.versions.damage(first, "has no known status or kind")
+            count, total = count + rows, total + numbers
+        self.versions.check_census(count, total)
 
     def _found(self, skill: Skill, birth: Transition) -> None:
         known = self.skills.find(skill.id)
@@ -200,6 +203,10 @@ def _of_transition(transition: Transition) -> Values:
         "version_id": clean(transition.version_id),
         "status": str(transition.after),
     }
+
+
+def _passes(row: Values, statuses: Collection[Status] | None, kinds: Collection[Kind] | None) -> bool:
+    return (statuses is None or row["status"] in statuses) and (kinds is None or row["kind"] in kinds)
 
 
 def _filters(statuses: Collection[Status] | None, kinds: Collection[Kind] | None) -> tuple[str, list[str]]:

@@ -99,9 +99,8 @@ class Trajectories:
 
     def episodes(self, *, unlearned: bool, outcome: Outcome | None, limit: int | None) -> list[Episode]:
         """List summaries, oldest first."""
-        numbers = self._all_numbers()
         chosen: list[Episode] = []
-        for _, episode in self._read(numbers):
+        for _, episode in self._read(self.rows.all_numbers()):
             if limit is not None and len(chosen) >= limit:
                 break
             passed_over = unlearned and (episode.learned_at is not None or episode.superseded or episode.pruned)
@@ -123,7 +122,7 @@ class Trajectories:
 
     def prune(self, *, keep_days: int | None, cap_bytes: int | None, at: datetime) -> int:
         """Drop the blobs that retention no longer covers."""
-        held = {row["id"]: (row, episode) for row, episode in self._read(self._all_numbers()) if not episode.pruned}
+        held = {row["id"]: (row, episode) for row, episode in self._read(self.rows.all_numbers()) if not episode.pruned}
         holdings = [self._holding(row, episode) for row, episode in held.values()]
         chosen = laws.choose_pruned(holdings, keep_days=keep_days, cap_bytes=cap_bytes, at=at)
         for identity in chosen:
@@ -149,11 +148,6 @@ class Trajectories:
         if not session_id:
             return []
         return list(self._read(self.rows.numbers("session_id = ? AND session_id <> ''", session_id)))
-
-    def _all_numbers(self) -> list[int]:
-        numbers = self.rows.numbers()
-        self._audit.check_count(TABLE, len(numbers))
-        return numbers
 
     def _read(self, numbers: Sequence[int]) -> Iterator[tuple[Values, Episode]]:
         for row in map(self.rows.at, numbers):

@@ -7,6 +7,7 @@ exactly where we do, whatever the script. Candidates come from the index, scores
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from tacit.memory.lexical import distinct, rarity, score
@@ -67,6 +68,18 @@ class WordIndex:
             candidates = self._candidates(list(present), limit=wanted, condition=condition, values=values)
         scored = [(seq, self._score(seq, present)) for seq in candidates]
         return sorted(scored, key=lambda found: (-found[1], -found[0]))[:limit]
+
+    def strange_terms(self) -> list[str]:
+        """Terms that the index counts otherwise than the words it was made from."""
+        rows, times = Counter[str](), Counter[str]()
+        for seq in self.words.numbers():
+            row = self.words.at(seq)
+            found = [term for field in self._fields for term in row[field].split()]
+            rows.update(set(found))
+            times.update(found)
+        listed = self._connection.run(f"SELECT term, doc, cnt FROM {self._terms}")
+        counted = {term: (documents, count) for term, documents, count in listed}
+        return sorted(term for term in counted.keys() | rows.keys() if counted.get(term) != (rows[term], times[term]))
 
     def check(self) -> None:
         """Let the index compare itself with the words; raises `Damaged` if they differ."""
