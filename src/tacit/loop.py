@@ -33,7 +33,7 @@ from tacit.text.words import estimate_tokens, terms
 
 NEIGHBOURS = 12
 """How many similar skills the gate looks at."""
-CANDIDATE_HITS = 50
+CANDIDATE_HITS = 20
 
 
 class Loop:

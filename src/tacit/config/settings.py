@@ -47,8 +47,8 @@ class RecallSettings:
 
     k: int = 3
     budget_tokens: int = 1500
-    min_relevance: float = 0.34
-    """Below this share of matched query words recall says nothing."""
+    min_relevance: float = 0.2
+    """Below this relevance, 0 to 1, recall says nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

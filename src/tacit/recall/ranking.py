@@ -15,7 +15,8 @@ from datetime import datetime
 from tacit.domain.skill import SkillContent
 from tacit.text.words import term_set, terms
 
-WEIGHTS = {"relevance": 0.6, "reliability": 0.3, "recency": 0.1}
+WEIGHTS = {"relevance": 0.3, "match": 0.3, "reliability": 0.3, "recency": 0.1}
+"""`match` is the full-text score beside the best hit's; it orders better than relevance, but cannot say when to be silent."""
 SUBJECT_SHARE, QUERY_SHARE = 0.35, 0.65
 BODY_WEIGHT = 0.6
 """A word found only in the body says less than one in name or description."""

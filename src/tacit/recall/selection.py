@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from string import punctuation
 
 from tacit.domain.evidence import Reliability
 from tacit.domain.lifecycle import RECALLABLE
@@ -13,7 +14,7 @@ from tacit.domain.ports import Hit, Stored
 from tacit.domain.selection import Item, LeftOut, Query, Selection
 from tacit.recall.filters import current_only, obstacle, unshadowed
 from tacit.recall.ranking import Rarity, fuse, recency, relevance
-from tacit.text.words import estimate_tokens, term_set
+from tacit.text.words import estimate_tokens, term_set, terms
 
 NEAREST = 3
 """How many near misses an abstention names."""
@@ -38,7 +39,9 @@ def select(
 ) -> Selection:
     """Choose what to give for a query."""
     eligible, left_out = _eligible(query, [hit.stored for hit in hits], known)
-    scored = sorted((_score(query, stored, known, now) for stored in eligible), key=_order)
+    best = max((hit.lexical for hit in hits), default=0.0) or 1.0
+    match = {hit.stored.version.id: hit.lexical / best for hit in hits}
+    scored = sorted((_score(query, stored, known, match, now) for stored in eligible), key=_order)
     relevant = [item for item in scored if item.signals["relevance"] >= min_relevance]
     if not relevant:
         return Selection(
@@ -78,14 +81,19 @@ def _unreliable(stored: Stored, query: Query, known: Known) -> str:
     return f"reliability is {told}, {query.min_reliability:.0%} was asked for"
 
 
-def _score(query: Query, stored: Stored, known: Known, now: datetime) -> Item:
+def _score(query: Query, stored: Stored, known: Known, match: Mapping[str, float], now: datetime) -> Item:
     version = stored.version
     fit, shared = relevance(term_set(query.text), version.content, known.rarity)
     measured = known.reliability.get(version.id, Reliability())
     last_at = known.last_used_at.get(version.id, version.created_at)
-    signals = {"relevance": fit, "reliability": known.rank(measured), "recency": recency(last_at, now)}
+    signals = {
+        "relevance": fit,
+        "match": match[version.id],
+        "reliability": known.rank(measured),
+        "recency": recency(last_at, now),
+    }
     reasons = (
-        f"matches {', '.join(shared[:6])}" if shared else "no shared words",
+        f"matches {_as_asked(shared[:6], query.text)}" if shared else "no shared words",
         _reliability_reason(measured),
         f"{version.content.kind} at {stored.skill.scope}, {stored.status}",
     )
@@ -99,6 +107,12 @@ def _score(query: Query, stored: Stored, known: Known, now: datetime) -> Item:
         tokens=0,
         reliability=measured,
     )
+
+
+def _as_asked(shared: Sequence[str], text: str) -> str:
+    """The shared terms in the words of the query, not as stems."""
+    spelling = {term: word.strip(punctuation) for word in reversed(text.split()) for term in terms(word)}
+    return ", ".join(dict.fromkeys(spelling.get(term, term) for term in shared))
 
 
 def _reliability_reason(measured: Reliability) -> str:

@@ -91,6 +91,6 @@ def test_age_fades_by_half_in_ninety_days_and_never_below_a_tenth():
 
 def test_relevance_weighs_most_and_all_weights_make_one():
     assert sum(WEIGHTS.values()) == pytest.approx(1)
-    assert WEIGHTS["relevance"] > WEIGHTS["reliability"] + WEIGHTS["recency"]
-    assert fuse({"relevance": 1, "reliability": 1, "recency": 1}) == pytest.approx(1)
-    assert fuse({"relevance": 0, "reliability": 0, "recency": 0}) == 0
+    assert WEIGHTS["relevance"] + WEIGHTS["match"] > WEIGHTS["reliability"] + WEIGHTS["recency"]
+    assert fuse(dict.fromkeys(WEIGHTS, 1.0)) == pytest.approx(1)
+    assert fuse(dict.fromkeys(WEIGHTS, 0.0)) == 0

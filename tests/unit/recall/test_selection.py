@@ -59,7 +59,7 @@ def test_what_fits_is_given_with_its_signals_and_reasons():
     assert not selection.abstained
     assert selection.reason == ""
     assert item.version_id == held.version.id
-    assert set(item.signals) == {"relevance", "reliability", "recency"}
+    assert set(item.signals) == {"relevance", "match", "reliability", "recency"}
     assert all(0 <= value <= 1 for value in item.signals.values())
     matched, measured, placed = item.reasons
     assert matched.startswith("matches ")

@@ -1,0 +1,504 @@
+"""What a bad day does to a store: full disk, kill -9, torn log, wrong files, newer schema, failing upgrades."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+import apsw
+import pytest
+
+from tacit.domain.errors import Mistake, StoreOutage
+from tacit.domain.lifecycle import Status
+from tacit.memory import open_store
+from tacit.memory.sqlite.connection import Connection
+from tacit.memory.sqlite.migrations import APPLICATION_ID, Migration
+from tacit.memory.sqlite.schema import MIGRATIONS, statements
+from tacit.memory.sqlite.store import SqliteStore
+from tests.unit.memory.samples import SUCCESS, at, fill, put_version, step_to, trajectory, use
+
+ROOT = Path(__file__).parents[2]
+ROUNDS = 40
+
+FILLER = """
+import resource, sys
+from tacit.domain.errors import StoreOutage
+from tacit.memory import open_store
+from tests.unit.memory.samples import SUCCESS, at, trajectory
+
+store = open_store(sys.argv[1])
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]),) * 2)
+for number in range(10_000):
+    whole = trajectory(f"task {number}", steps=60, session=str(number))
+    try:
+        store.add_trajectory(whole, SUCCESS, at=at())
+    except StoreOutage as outage:
+        print("OUTAGE", outage.message, "|", outage.hint)
+        break
+    print(whole.id, flush=True)
+"""
+
+
+def run(script: str, *arguments: object) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", script, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"},
+    )  # fmt: skip
+
+
+def forked(work: Callable[[Callable[[str], None]], None]) -> tuple[int, BinaryIO]:
+    """Run work in a child that can tell lines; returns its id and where its lines arrive."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.close(reading)
+            work(lambda line: os.write(writing, f"{line}\n".encode()) and None)
+        finally:
+            os._exit(0)
+    os.close(writing)
+    return child, os.fdopen(reading, "rb")
+
+
+# --- no space, no power ---------------------------------------------------------------------------------------------
+
+
+def test_a_file_that_may_not_grow_is_a_clear_outage_and_loses_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "tacit.db"
+    output, errors = run(FILLER, path, 600_000).communicate()
+    *acknowledged, last = output.splitlines()
+    assert errors == ""
+    assert last.startswith("OUTAGE")
+    assert "nothing was written" in last
+    assert acknowledged
+    store = open_store(path)
+    assert {episode.id for episode in store.episodes()} == set(acknowledged)
+    assert all(store.trajectory(identity).id == identity for identity in acknowledged)
+    assert list(store.verify()) == []
+    store.close()
+
+
+def test_a_full_disk_is_a_clear_outage_and_the_store_goes_on_when_there_is_space(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "tacit.db")
+    fill(store)
+    pages = store._connection.single("PRAGMA page_count")
+    store._connection.run(f"PRAGMA max_page_count = {pages}")
+    big = trajectory("big", steps=1500)
+    before = store.counts()
+    with pytest.raises(StoreOutage, match="full") as caught:
+        store.add_trajectory(big, SUCCESS, at=at())
+    assert "free some space" in caught.value.hint
+    assert store.counts() == before
+    store._connection.run("PRAGMA max_page_count = 100000")
+    assert store.add_trajectory(big, SUCCESS, at=at())
+    assert list(store.verify()) == []
+    store.close()
+
+
+def test_writes_after_a_full_disk_do_not_escape_their_lost_transaction(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "tacit.db")
+    pages = store._connection.single("PRAGMA page_count")
+    store._connection.run(f"PRAGMA max_page_count = {pages}")
+    with pytest.raises(StoreOutage), store.transaction():
+        store.add_use(use("v_1"))
+        with pytest.raises(StoreOutage, match="full"):
+            store.add_trajectory(trajectory("big", steps=1500), SUCCESS, at=at())
+        store.add_use(use("v_2"))
+        raise StoreOutage("the caller gives up")
+    store._connection.run("PRAGMA max_page_count = 100000")
+    assert store.counts().uses == 0
+    assert store.history() == []
+    store.close()
+
+
+def write_versions(path: Path, label: str, *, tell: Callable[[str], None]) -> None:
+    store = open_store(path)
+    for number in range(10_000):
+        stored = put_version(store, f"skill-{label}-{number}")
+        tell(f"added {stored.version.id}")
+        store.add_transition(step_to(stored, Status.TRUSTED))
+        tell(f"trusted {stored.version.id}")
+
+
+def test_nothing_acknowledged_is_lost_when_writers_are_killed(tmp_path: Path) -> None:
+    path = tmp_path / "tacit.db"
+    chooser = random.Random(5)
+    acknowledged: list[bytes] = []
+    for number in range(ROUNDS):
+        twins = [
+            forked(lambda tell, n=number, t=twin: write_versions(path, f"{n}-{t}", tell=tell)) for twin in range(2)
+        ]  # type: ignore[misc]
+        for _, lines in twins:
+            acknowledged += [lines.readline() for _ in range(chooser.randrange(4))]
+        time.sleep(chooser.random() / 100)
+        for child, _ in twins:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+        for _, lines in twins:
+            acknowledged += lines.readlines()
+            lines.close()
+    store = open_store(path)
+    statuses = {stored.version.id: stored.status for stored in store.catalogue()}
+    told = [line.decode().split() for line in acknowledged if line.endswith(b"\n")]
+    assert len(told) > ROUNDS
+    assert all(identity in statuses for _, identity in told)
+    assert all(statuses[identity] is Status.TRUSTED for event, identity in told if event == "trusted")
+    assert list(store.verify()) == []
+    store.close()
+
+
+@pytest.mark.parametrize("harm", ["cut", "flip", "zero"])
+def test_a_harmed_log_leaves_a_clean_prefix(tmp_path: Path, harm: str) -> None:
+    path, copy = tmp_path / "tacit.db", tmp_path / "copy.db"
+    writer = SqliteStore(path)
+    writer._connection.run("PRAGMA wal_autocheckpoint = 0")
+    for number in range(15):
+        writer.add_use(use("v_1", id=f"u_{number:02}"))
+    log = Path(f"{path}-wal").read_bytes()
+    chooser = random.Random(harm)
+    for _ in range(12):
+        place = chooser.randrange(len(log) // 2, len(log))
+        damaged = bytearray(log[:place] if harm == "cut" else log)
+        if harm == "flip":
+            damaged[place] ^= 1 << chooser.randrange(8)
+        if harm == "zero":
+            damaged[place : place + 100] = bytes(len(damaged[place : place + 100]))
+        shutil.copy(path, copy)
+        Path(f"{copy}-wal").write_bytes(damaged)
+        store = open_store(copy)
+        kept = store.resolve("u_")
+        assert kept == [f"u_{number:02}" for number in range(len(kept))]
+        assert list(store.verify()) == []
+        store.add_use(use("v_1", id="u_99"))
+        store.close()
+        for leftover in tmp_path.glob("copy.db*"):
+            leftover.unlink()
+    writer.close()
+
+
+# --- files that are no store ----------------------------------------------------------------------------------------
+
+
+def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("these are my notes, not a database, and they are long enough to be one\n" * 40)
+    before = path.read_bytes()
+    with pytest.raises(StoreOutage, match="not a SQLite database") as caught:
+        open_store(path)
+    assert "notes.txt" in caught.value.message
+    assert "tacit verify" in caught.value.hint
+    assert path.read_bytes() == before
+
+
+def test_somebody_elses_database_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "other.db"
+    other = sqlite3.connect(path)
+    other.execute("CREATE TABLE theirs (x)")
+    other.commit()
+    other.close()
+    before = path.read_bytes()
+    with pytest.raises(StoreOutage, match="not a Tacit store"):
+        open_store(path)
+    assert path.read_bytes() == before
+
+
+def test_a_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(Mistake, match="is a folder"):
+        open_store(tmp_path)
+
+
+def test_a_missing_folder_is_made(tmp_path: Path) -> None:
+    path = tmp_path / "a" / "b" / "tacit.db"
+    open_store(path).close()
+    assert path.exists()
+
+
+def test_a_new_store_is_readable_by_its_owner_only(tmp_path: Path) -> None:
+    store = open_store(tmp_path / "tacit.db")
+    fill(store)
+    modes = {stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()}
+    assert modes == {0o600}
+    store.close()
+
+
+def test_a_path_below_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreOutage, match="cannot be opened"):
+        open_store(tmp_path / "file" / "tacit.db")
+
+
+def test_a_folder_without_write_permission_is_a_clear_outage() -> None:
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o555)
+
+    def work(tell: Callable[[str], None]) -> None:
+        if os.geteuid() == 0:  # nothing is forbidden to root
+            os.setuid(65534)
+        try:
+            open_store(folder / "tacit.db")
+        except StoreOutage as outage:
+            tell(f"{outage.message} | {outage.hint}")
+
+    try:
+        child, lines = forked(work)
+        told = lines.read().decode()
+        lines.close()
+        os.waitpid(child, 0)
+        assert "cannot be opened for writing" in told
+        assert "writable" in told
+        assert list(folder.iterdir()) == []
+    finally:
+        folder.chmod(0o755)
+        folder.rmdir()
+
+
+def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
+    (tmp_path / "tacit.db").touch()
+    store = open_store(tmp_path / "tacit.db")
+    fill(store)
+    assert list(store.verify()) == []
+    store.close()
+
+
+def test_a_truncated_file_is_refused_or_reported(tmp_path: Path) -> None:
+    path = tmp_path / "tacit.db"
+    store = open_store(path)
+    fill(store)
+    store.close()
+    data = path.read_bytes()
+    for size in (100, 4096, 8192, len(data) // 2, len(data) - 4096):
+        path.write_bytes(data[:size])
+        try:
+            store = open_store(path)
+        except StoreOutage as outage:
+            assert outage.hint
+            continue
+        assert list(store.verify())
+        store.close()
+
+
+def test_a_damaged_store_is_not_backed_up(tmp_path: Path) -> None:
+    path = tmp_path / "tacit.db"
+    store = open_store(path)
+    fill(store)
+    raw = apsw.Connection(str(path))
+    raw.execute("UPDATE trajectories SET outcome = 'failure'")
+    raw.close()
+    with pytest.raises(StoreOutage, match="damaged"):
+        store.backup(tmp_path / "backup.db")
+    assert sorted(file.name for file in tmp_path.iterdir() if "backup" in file.name) == []
+    store.close()
+
+
+# --- schemas --------------------------------------------------------------------------------------------------------
+
+
+def statements_of(number: int) -> Sequence[str]:
+    return (
+        f"CREATE TABLE extra{number} (id INTEGER PRIMARY KEY, text TEXT) STRICT",
+        f"INSERT INTO extra{number} (text) SELECT id FROM versions",
+        f"CREATE INDEX extra{number}_by_text ON extra{number} (text)",
+    )
+
+
+def step(number: int, *, stop_before: int | None = None, kill: bool = False) -> Migration:
+    """A further schema; may fail, or be killed, before its n-th statement."""
+
+    def apply(connection: Connection) -> None:
+        for place, sql in enumerate((*statements_of(number), "SELECT 1")):
+            if place == stop_before:
+                if kill:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                raise RuntimeError("the step fails")
+            connection.run(sql)
+
+    return Migration(number=number, apply=apply)
+
+
+def old_store(path: Path) -> str:
+    store = open_store(path)
+    stored = fill(store)
+    store.close()
+    return stored.version.id
+
+
+def state_of(path: Path) -> tuple[int, list[str]]:
+    raw = apsw.Connection(str(path))
+    tables = raw.execute("SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'extra%' ORDER BY name")
+    found = [row[0] for row in tables]
+    number = raw.execute("PRAGMA user_version").fetchall()[0][0]
+    raw.close()
+    return number, found
+
+
+def test_a_newer_schema_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "tacit.db"
+    SqliteStore(path, migrations=(*MIGRATIONS, step(2))).close()
+    before = path.read_bytes()
+    with pytest.raises(StoreOutage, match="schema 2") as caught:
+        open_store(path)
+    assert "upgrade tacit" in caught.value.hint
+    assert path.read_bytes() == before
+
+
+def test_a_new_store_gets_every_step_and_no_copy(tmp_path: Path) -> None:
+    SqliteStore(tmp_path / "tacit.db", migrations=(*MIGRATIONS, step(2), step(3))).close()
+    assert state_of(tmp_path / "tacit.db") == (3, ["extra2", "extra3"])
+    assert [file.name for file in tmp_path.iterdir()] == ["tacit.db"]
+
+
+def test_an_old_store_is_copied_before_each_step_and_keeps_everything(tmp_path: Path) -> None:
+    path = tmp_path / "tacit.db"
+    version_id = old_store(path)
+    store = SqliteStore(path, migrations=(*MIGRATIONS, step(2), step(3)))
+    assert store.version(version_id).version.id == version_id
+    assert list(store.verify()) == []
+    store.close()
+    assert state_of(path) == (3, ["extra2", "extra3"])
+    assert state_of(tmp_path / "tacit.db.before-2.bak") == (1, [])
+    assert state_of(tmp_path / "tacit.db.before-3.bak") == (2, ["extra2"])
+    restored = open_store(tmp_path / "tacit.db.before-2.bak")
+    assert list(restored.verify()) == []
+    restored.close()
+
+
+def test_an_opened_store_at_the_newest_schema_is_not_copied_again(tmp_path: Path) -> None:
+    path = tmp_path / "tacit.db"
+    old_store(path)
+    for _ in range(2):
+        SqliteStore(path, migrations=(*MIGRATIONS, step(2))).close()
+        kept = (tmp_path / "tacit.db.before-2.bak").stat().st_mtime_ns
+    assert (tmp_path / "tacit.db.before-2.bak").stat().st_mtime_ns == kept
+
+
+@pytest.mark.parametrize("place", range(4))
+def test_a_step_that_fails_leaves_the_state_before_it(tmp_path: Path, place: int) -> None:
+    path = tmp_path / "tacit.db"
+    version_id = old_store(path)
+    with pytest.raises(RuntimeError, match="the step fails"):
+        SqliteStore(path, migrations=(*MIGRATIONS, step(2), step(3, stop_before=place)))
+    assert state_of(path) == (2, ["extra2"])
+    mended = SqliteStore(path, migrations=(*MIGRATIONS, step(2), step(3)))
+    assert mended.version(version_id).version.id == version_id
+    mended.close()
+    assert state_of(path) == (3, ["extra2", "extra3"])
+
+
+@pytest.mark.parametrize("number", [2, 3])
+@pytest.mark.parametrize("place", range(4))
+def test_a_step_that_is_killed_leaves_old_or_new_and_the_next_opening_converges(
+    tmp_path: Path, number: int, place: int
+) -> None:
+    path = tmp_path / "tacit.db"
+    version_id = old_store(path)
+    steps = {2: step(2), 3: step(3)}
+    child = os.fork()
+    if child == 0:
+        steps[number] = step(number, stop_before=place, kill=True)
+        SqliteStore(path, migrations=(*MIGRATIONS, steps[2], steps[3]))
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+    assert state_of(path) == (number - 1, [f"extra{n}" for n in range(2, number)])
+    store = SqliteStore(path, migrations=(*MIGRATIONS, step(2), step(3)))
+    assert store.version(version_id).version.id == version_id
+    assert list(store.verify()) == []
+    store.close()
+    assert state_of(path) == (3, ["extra2", "extra3"])
+
+
+@pytest.mark.parametrize("place", range(4))
+def test_a_creation_that_is_killed_can_be_repeated(tmp_path: Path, place: int) -> None:
+    path = tmp_path / "tacit.db"
+    child = os.fork()
+    if child == 0:
+        SqliteStore(path, migrations=(*MIGRATIONS, step(2, stop_before=place, kill=True)))
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+    store = open_store(path)
+    fill(store)
+    assert list(store.verify()) == []
+    store.close()
+
+
+def test_migrations_must_be_numbered_without_gaps(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="numbered"):
+        SqliteStore(tmp_path / "tacit.db", migrations=(*MIGRATIONS, step(3)))
+
+
+def test_a_store_carries_its_mark_and_safe_settings(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "tacit.db")
+    settings = {
+        name: store._connection.single(f"PRAGMA {name}")
+        for name in ("application_id", "user_version", "journal_mode", "synchronous", "foreign_keys", "trusted_schema")
+    }
+    assert settings == {
+        "application_id": APPLICATION_ID, "user_version": 1, "journal_mode": "wal", "synchronous": 2, "foreign_keys": 1,
+        "trusted_schema": 0,
+    }  # fmt: skip
+    store.close()
+
+
+@pytest.mark.parametrize(
+    "table", ["audit", "verdicts", "skills", "transitions", "uses", "evidence", "version_words", "episode_words"]
+)
+def test_appended_rows_refuse_to_be_changed_or_deleted(tmp_path: Path, table: str) -> None:
+    path = tmp_path / "tacit.db"
+    old_store(path)
+    raw = apsw.Connection(str(path))
+    for sql in (f"UPDATE {table} SET seq = seq + 100", f"DELETE FROM {table}"):
+        with pytest.raises(apsw.ConstraintError, match="only ever appended"):
+            raw.execute(sql)
+    raw.close()
+
+
+def test_content_of_a_version_refuses_to_be_changed(tmp_path: Path) -> None:
+    path = tmp_path / "tacit.db"
+    old_store(path)
+    raw = apsw.Connection(str(path))
+    for sql in ("UPDATE versions SET record = x'00'", "UPDATE versions SET hash = ''", "DELETE FROM versions"):
+        with pytest.raises(apsw.ConstraintError):
+            raw.execute(sql)
+    raw.close()
+
+
+def test_a_dropped_trigger_is_reported(tmp_path: Path) -> None:
+    path = tmp_path / "tacit.db"
+    old_store(path)
+    raw = apsw.Connection(str(path))
+    raw.execute("DROP TRIGGER audit_loses_no_row")
+    raw.close()
+    store = open_store(path)
+    assert [damage.subject for damage in store.verify()] == ["the schema"]
+    store.close()
+
+
+def test_a_purge_noted_in_the_chain_makes_a_missing_row_fine(tmp_path: Path) -> None:
+    from tacit.memory.sqlite.audit import Audit, Note, record_path
+
+    path = tmp_path / "tacit.db"
+    store = SqliteStore(path)
+    store.add_use(use("v_1", id="u_1"))
+    store.add_use(use("v_1", id="u_2"))
+    put_version(store)
+    with store.transaction():
+        store._connection.run("DROP TRIGGER uses_loses_no_row")
+        store._connection.run("DELETE FROM uses WHERE id = 'u_2'")
+        store._connection.run(next(sql for sql in statements() if "uses_loses_no_row" in sql))
+    assert [damage.subject for damage in store.verify()] == ["uses/u_2"]
+    with store.transaction():
+        note = Note(action="purge", subject="u_2", record=record_path("uses", "u_2"), at=at())
+        Audit(store._connection).append(note, digest="")
+    assert list(store.verify()) == []
+    assert store.resolve("u_2") == []
+    store.close()
