@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import base64
+import functools
 import gzip
 import json
 import platform
@@ -173,7 +174,7 @@ NAMED: dict[str, tuple[Draw, tuple[str, ...]]] = {
     "curl-user": (lambda r: mixed(r, ALNUM, n=16), ("curl -u bob:{s} https://x.example.com", "curl -X POST --user admin:{s} -d @f https://x")),
     "mysql-flag": (lambda r: mixed(r, ALNUM, n=12), ("mysql -u root -p{s} shop", "mysqldump -h db -uroot -p{s} shop > x.sql")),
     "netrc": (lambda r: mixed(r, ALNUM, n=14), ("machine git.example.com login bob password {s}", "machine x\n  login bob\n  password {s}\n")),
-    "pgpass": (lambda r: mixed(r, ALNUM, n=14), ("db.example.com:5432:app:bob:{s}", "*:*:app:bob:{s}\n")),
+    "pgpass": (lambda r: mixed(r, ALNUM, n=14), ("db.example.com:5432:app:bob:{s}", "127.0.0.1:5432:*:bob:{s}\n")),
     "cookie": (lambda r: mixed(r, ALNUM, n=32), ("Cookie: sessionid={s}; theme=dark", "Set-Cookie: sid={s}; Path=/; HttpOnly", "curl -b 'session={s}' https://x")),
     "azure": (lambda r: mixed(r, B64, n=86) + "==", ("DefaultEndpointsProtocol=https;AccountName=a;AccountKey={s};EndpointSuffix=core.windows.net", "Endpoint=sb://x/;SharedAccessKey={s}")),
     "wireguard": (lambda r: mixed(r, B64, n=43) + "=", ("[Interface]\nPrivateKey = {s}\nAddress = 10.0.0.2/32", "PresharedKey = {s}")),
@@ -378,45 +379,58 @@ def share_altered(lines: list[str], *, show: int) -> dict[str, Any]:
     }
 
 
-def best_s(work: Callable[[], object], *, repeats: int = 5) -> float:
-    times = []
-    for _ in range(repeats):
-        started = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - started)
-    return min(times)
+def cpu_s(work: Callable[[], object]) -> float:
+    started = time.process_time()
+    work()
+    return time.process_time() - started
 
 
 def speed(path: Path) -> dict[str, Any]:
-    """Throughput beside json.loads on the same bytes; the pipeline asks about the raw line before it redacts."""
-    files = [p for p in harmless_files([path]) if p.suffix in {".jsonl", ".json", ".gz"}]
-    texts = [
-        line
-        for p in files
-        for line in (read_text(p).splitlines() if p.suffix != ".json" else [read_text(p)])
-        if line.strip()
-    ]
+    """Throughput beside json.loads on the same bytes."""
+    files = [p for p in harmless_files([path]) if p.suffix in {".jsonl", ".gz"}]
+    texts = [line for p in files for line in read_text(p).splitlines() if line.startswith("{")]
     raw = [text.encode() for text in texts]
     values = [json.loads(line) for line in raw]
     megabytes = sum(map(len, raw)) / 1e6
-
-    def pipeline() -> list[Any]:
-        return [redact_value(json.loads(line)) if may_hold_secret(line) else json.loads(line) for line in raw]
-
-    parse = best_s(lambda: [json.loads(line) for line in raw])
-    rates = {
-        "json_loads": parse,
-        "may_hold_secret": best_s(lambda: [may_hold_secret(line) for line in raw]),
-        "parse_and_redact": best_s(pipeline),
-        "redact_value": best_s(lambda: [redact_value(value) for value in values]),
-        "redact_text": best_s(lambda: [redact(text) for text in texts]),
+    works: dict[str, Callable[[], object]] = {
+        "json_loads": lambda: [json.loads(line) for line in raw],
+        "may_hold_secret": lambda: [may_hold_secret(chunk) for chunk in chunks(raw)],
+        "parse_and_redact": lambda: [parse_and_redact(chunk) for chunk in chunks(raw)],
+        "redact_value": lambda: [redact_value(value) for value in values],
+        "redact_text": lambda: [redact(text) for text in texts],
     }
+    best = dict.fromkeys(works, float("inf"))
+    for _ in range(9):  # interleaved, so that a busy moment of the machine touches all of them
+        for name, work in works.items():
+            best[name] = min(best[name], cpu_s(work))
     return {
         "megabytes": round(megabytes, 2),
         "flagged_lines": f"{sum(map(may_hold_secret, raw))}/{len(raw)}",
-        "mb_per_s": {name: round(megabytes / seconds, 1) for name, seconds in rates.items()},
-        "parse_and_redact_of_json_loads": round(parse / rates["parse_and_redact"], 2),
+        "mb_per_cpu_s": {name: round(megabytes / seconds, 1) for name, seconds in best.items()},
+        "parse_and_redact_of_json_loads": round(best["json_loads"] / best["parse_and_redact"], 2),
     }
+
+
+def chunks(lines: list[bytes], *, size: int = 256_000) -> Iterator[bytes]:
+    """Lines joined into pieces of about the given size, as a reader of large files would take them."""
+    piece: list[bytes] = []
+    length = 0
+    for line in lines:
+        piece.append(line)
+        length += len(line)
+        if length >= size:
+            yield b"\n".join(piece)
+            piece, length = [], 0
+    if piece:
+        yield b"\n".join(piece)
+
+
+def parse_and_redact(chunk: bytes) -> list[Any]:
+    """Ask once for the whole piece, and about single lines only where the answer was yes."""
+    lines = chunk.split(b"\n")
+    if not may_hold_secret(chunk):
+        return [json.loads(line) for line in lines]
+    return [redact_value(json.loads(line)).value if may_hold_secret(line) else json.loads(line) for line in lines]
 
 
 HOSTILE: dict[str, str] = {
@@ -442,15 +456,15 @@ def main() -> None:
     )
     groups = {"stdlib": stdlib, "packages": harmless_lines([packages], limit=60_000), "pip_list": listing.splitlines()}
     groups |= {path.name: harmless_lines([path]) for path in options.data}
+    hostile = {name: round(cpu_s(functools.partial(redact, text)), 2) for name, text in HOSTILE.items()}
     report = {
         "python": platform.python_version(),
         "designed": share_removed(designed(500)),
         "widened": share_removed(spread(WIDENED, 300)) | {"percent_before_tuning": 58.0},
         "held_out": share_removed(spread(HELD_OUT, 310)),
         "harmless": {name: share_altered(lines, show=options.show) for name, lines in groups.items()},
-        "hostile_slowest_s": round(
-            max(best_s(lambda text=text: redact(text), repeats=1) for text in HOSTILE.values()), 3
-        ),
+        "hostile_slowest_s": max(hostile.values()),
+        "hostile_cpu_s": hostile,
         "speed": {path.name: speed(path) for path in options.data},
     }
     options.out.parent.mkdir(parents=True, exist_ok=True)

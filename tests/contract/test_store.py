@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -21,7 +22,18 @@ from tacit.domain.trajectory import Claim, Role, Step, Trajectory
 from tacit.memory import open_store
 from tacit.text.words import terms
 from tests.unit.memory.samples import (
-    SUCCESS, at, birth_of, content, evidence, fill, put_version, step_to, trajectory, use, verdict, version_of,
+    SUCCESS,
+    at,
+    birth_of,
+    content,
+    evidence,
+    fill,
+    put_version,
+    step_to,
+    trajectory,
+    use,
+    verdict,
+    version_of,
 )  # fmt: skip
 
 ALL = frozenset(Status)
@@ -29,6 +41,14 @@ ALL = frozenset(Status)
 
 class Boom(Exception):
     """Something that goes wrong in the caller."""
+
+
+def abandon(store: Store, *writes: Callable[[], object]) -> None:
+    """Write in a transaction that then fails."""
+    with store.transaction():
+        for write in writes:
+            write()
+        raise Boom
 
 
 def names(store: Store, query: str, **more: Any) -> list[str]:
@@ -49,28 +69,31 @@ def test_a_transaction_keeps_all_of_its_writes(store: Store) -> None:
 def test_an_exception_rolls_back_every_write_of_its_transaction(store: Store) -> None:
     fill(store)
     before = store.counts(), store.history()
-    with pytest.raises(Boom), store.transaction():
-        put_version(store, "other")
-        store.add_trajectory(trajectory("other"), SUCCESS, at=at())
-        raise Boom
+    with pytest.raises(Boom):
+        abandon(
+            store,
+            lambda: put_version(store, "other"),
+            lambda: store.add_trajectory(trajectory("other"), SUCCESS, at=at()),
+        )
     assert (store.counts(), store.history()) == before
     assert names(store, "other") == []
 
 
 def test_a_nested_transaction_ends_with_the_outer_one(store: Store) -> None:
-    with pytest.raises(Boom), store.transaction():
+    def nested() -> None:
         with store.transaction():
             put_version(store)
-        raise Boom
+
+    with pytest.raises(Boom):
+        abandon(store, nested)
     assert store.counts().versions == 0
 
 
 def test_a_failure_caught_inside_undoes_only_the_nested_part(store: Store) -> None:
     with store.transaction():
         put_version(store, "first")
-        with pytest.raises(Boom), store.transaction():
-            put_version(store, "second")
-            raise Boom
+        with pytest.raises(Boom):
+            abandon(store, lambda: put_version(store, "second"))
     assert [stored.version.name for stored in store.catalogue()] == ["first"]
 
 
@@ -466,7 +489,8 @@ def test_words_of_any_language_are_found(store: Store, text: str, query: str) ->
 @pytest.mark.parametrize("where", ["body", "signature", "category", "description"])
 def test_every_text_of_a_skill_is_searched(store: Store, where: str) -> None:
     put_version(store, "plain")
-    put_version(store, "wanted", **{where: "xylophone"})
+    text: dict[str, Any] = {where: "xylophone"}
+    put_version(store, "wanted", **text)
     put_version(store, "listed", tags=("xylophone",), steps=(SkillStep(text="play xylophone"),))
     assert set(names(store, "xylophones")) == {"wanted", "listed"}
 

@@ -23,21 +23,6 @@ ROW_FLIPS_PER_COLUMN = 8
 FILE_FLIPS = 300
 ALL = frozenset(Status)
 
-READS: dict[str, Callable[[Store], object]] = {
-    "skills": lambda store: store.catalogue(),
-    "versions": lambda store: store.catalogue(statuses=ALL),
-    "transitions": lambda store: [store.transitions(i) for i in version_ids()],
-    "verdicts": lambda store: store.verdicts(),
-    "uses": lambda store: store.use(use(version_ids()[0]).id),
-    "evidence": lambda store: store.evidence(version_ids()),
-    "audit": lambda store: store.history(),
-    "trajectories": lambda store: (store.episodes(), store.trajectory(trajectory().id)),
-    "blobs": lambda store: store.trajectory(trajectory().id),
-    "version_words": lambda store: store.search(terms("deploy service"), statuses=ALL),
-    "episode_words": lambda store: store.search_episodes(terms("fix the build")),
-}
-"""How each table's rows are read by anybody who uses the store."""
-
 
 @cache
 def version_ids() -> list[str]:
@@ -53,6 +38,23 @@ def build(path: Path | str) -> list[str]:
     store.add_verdict(verdict(minutes=3, trajectory_ids=(trajectory().id,), version_id=first))
     store.close()
     return [first, second]
+
+
+Reading = Callable[[Store], object]
+READS: dict[str, Reading] = {
+    "skills": lambda store: store.catalogue(),
+    "versions": lambda store: store.catalogue(statuses=ALL),
+    "transitions": lambda store: [store.transitions(i) for i in version_ids()],
+    "verdicts": lambda store: store.verdicts(),
+    "uses": lambda store: store.use(use(version_ids()[0]).id),
+    "evidence": lambda store: store.evidence(version_ids()),
+    "audit": lambda store: store.history(),
+    "trajectories": lambda store: (store.episodes(), store.trajectory(trajectory().id)),
+    "blobs": lambda store: store.trajectory(trajectory().id),
+    "version_words": lambda store: store.search(terms("deploy service"), statuses=ALL),
+    "episode_words": lambda store: store.search_episodes(terms("fix the build")),
+}
+"""How each table's rows are read by anybody who uses the store."""
 
 
 def read_everything(store: Store) -> list[Any]:
@@ -79,9 +81,12 @@ class Vandal:
         self.database.execute("PRAGMA synchronous = OFF").fetchall()
         self.triggers = [sql for sql in statements() if sql.startswith("CREATE TRIGGER")]
 
+    def rows(self, sql: str) -> list[Any]:
+        return self.database.execute(sql).fetchall()
+
     def cells(self, table: str) -> Iterator[tuple[int, str, Any]]:
-        columns = [row[1] for row in self.database.execute(f"PRAGMA table_info({table})")]
-        for row in self.database.execute(f"SELECT rowid, * FROM {table} ORDER BY rowid").fetchall():
+        columns = [row[1] for row in self.rows(f"PRAGMA table_info({table})")]
+        for row in self.rows(f"SELECT rowid, * FROM {table} ORDER BY rowid"):
             yield from ((row[0], column, value) for column, value in zip(columns, row[1:], strict=True))
 
     def put(self, table: str, rowid: int, column: str, value: Any) -> None:
@@ -160,13 +165,55 @@ def test_a_row_resealed_by_hand_is_still_reported_by_the_chain(tmp_path: Path) -
     path = tmp_path / "tacit.db"
     build(path)
     vandal, store = Vandal(path), open_store(path)
-    row = vandal.database.execute("SELECT seq, id, record FROM uses").fetchall()[0]
+    row = vandal.rows("SELECT seq, id, record FROM uses")[0]
     record = row[2].replace(b"deploy it", b"erase all")
     vandal.put("uses", row[0], "record", record)
     vandal.put("uses", row[0], "seal", seal_of("uses", (row[0], row[1], record)))
     assert [damage.problem for damage in store.verify()] == ["is not what the audit chain last saw"]
     store.close()
     vandal.database.close()
+
+
+def page_of(path: Path, name: str) -> int:
+    """Where in the file the first page of a table or index begins."""
+    raw = apsw.Connection(str(path))
+    found: Any = raw.execute("SELECT rootpage FROM sqlite_schema WHERE name = ?", (name,)).fetchall()
+    size: Any = raw.execute("PRAGMA page_size").fetchall()
+    raw.close()
+    return int((found[0][0] - 1) * size[0][0])
+
+
+def flip(path: Path, place: int, bit: int) -> None:
+    data = bytearray(path.read_bytes())
+    data[place] ^= 1 << bit
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize("read", [READS["versions"], READS["version_words"]], ids=["catalogue", "search"])
+def test_an_index_entry_that_names_another_row_hides_nothing_silently(read: Reading, tmp_path: Path) -> None:
+    path = tmp_path / "tacit.db"
+    build(path)
+    entry = path.read_bytes().index(b"trialprocedure", page_of(path, "versions_by_status"))
+    flip(path, entry - 1, 3)  # the type of the row's number: from "one byte" to "the number one"
+    store = open_store(path)
+    with pytest.raises(StoreOutage, match="lost or gained rows"):
+        read(store)
+    assert list(store.verify())
+    store.close()
+
+
+@pytest.mark.parametrize("table", ["verdicts", "trajectories", "audit", "versions"])
+def test_a_page_that_forgets_its_last_rows_is_noticed_by_the_listing(table: str, tmp_path: Path) -> None:
+    path = tmp_path / "tacit.db"
+    build(path)
+    header = page_of(path, table)
+    count = path.read_bytes()[header + 4]
+    flip(path, header + 4, (count & -count).bit_length() - 1)
+    store = open_store(path)
+    with pytest.raises(StoreOutage, match="damaged"):
+        READS[table](store)
+    assert list(store.verify())
+    store.close()
 
 
 def test_no_flipped_bit_of_the_file_changes_a_value_silently(tmp_path: Path) -> None:

@@ -110,7 +110,7 @@ def test_a_backup_taken_among_writers_verifies(tmp_path: Path) -> None:
         assert writer.stdin
         writer.stdin.write("go\n")
         writer.stdin.flush()
-    taken = []
+    taken: list[tuple[Path, int]] = []
     while any(writer.poll() is None for writer in writers) and len(taken) < 5:
         known = store.counts().uses
         target = tmp_path / f"backup{len(taken)}.db"

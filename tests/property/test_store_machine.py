@@ -178,7 +178,7 @@ class Twins(RuleBasedStateMachine):
         self.both(lambda store: store.episodes(unlearned=True, outcome=Outcome.SUCCESS, limit=2))
         self.both(lambda store: store.catalogue())
         self.both(lambda store: store.verdicts())
-        self.both(lambda store: _links(store))
+        self.both(_links)
         self.both(lambda store: _comparable(store.counts()))
 
 

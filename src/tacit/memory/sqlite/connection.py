@@ -57,10 +57,13 @@ class Connection:
         """The driver's own connection, for copies and migrations."""
         return self._db
 
-    @property
-    def in_transaction(self) -> bool:
-        """Whether a transaction of this connection is open."""
-        return self._depth > 0
+    @contextmanager
+    def outside(self, what: str) -> Iterator[None]:
+        """Do what cannot be done inside a transaction, once other threads have finished theirs."""
+        with self._lock:
+            if self._depth:
+                raise Mistake(f"{what} cannot be taken inside a transaction", hint="finish the transaction first")
+            yield
 
     def run(self, sql: str, *values: Any) -> list[Row]:
         """Execute one statement and fetch all its rows."""

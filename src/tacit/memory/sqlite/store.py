@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path
 
 from tacit.domain.candidate import Verdict
-from tacit.domain.errors import Mistake, NotFound
+from tacit.domain.errors import NotFound
 from tacit.domain.evidence import Assessment, Evidence, Outcome, Use
 from tacit.domain.lifecycle import Status, Transition
 from tacit.domain.ports import AuditEntry, Counts, Damage, Episode, Hit, Stored
@@ -193,10 +193,9 @@ class SqliteStore:
 
     def backup(self, path: Path) -> None:
         """Write a consistent, verified copy while others go on."""
-        if self._connection.in_transaction:
-            raise Mistake("a backup cannot be taken inside a transaction", hint="finish the transaction first")
         source = self._connection.raw if self.path == MEMORY else self.path
-        copy_store(source, Path(path), check=_check_copy)
+        with self._connection.outside("a backup"):
+            copy_store(source, Path(path), check=_check_copy)
 
     def close(self) -> None:
         """Release the file."""

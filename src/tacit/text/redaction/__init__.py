@@ -104,15 +104,13 @@ def _free_of_placeholders(text: str, spans: list[Span]) -> list[Span]:
     taken = [match.span() for match in _PLACEHOLDER.finditer(text)]
     pieces: list[Span] = []
     for start, end, kind in spans:
+        rest = start
         for low, high in taken:
-            if high <= start or low >= end:
-                continue
-            if low > start:
-                pieces.append(Span(start, low, kind))
-            start = high
-        if start < end:
-            pieces.append(Span(start, end, kind))
-    return pieces
+            if rest < high and low < end:
+                pieces.append(Span(rest, low, kind))
+                rest = high
+        pieces.append(Span(rest, end, kind))
+    return [piece for piece in pieces if piece.start < piece.end]
 
 
 def _replaced(text: str, spans: list[Span]) -> str:

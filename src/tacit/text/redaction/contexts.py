@@ -15,17 +15,17 @@ from tacit.text.redaction.names import SecretName, secret_name
 from tacit.text.redaction.shapes import Span
 from tacit.text.redaction.values import convincing, machine_made, password_shaped
 
-KEYWORDS = ("pass", "pw", "psw", "psk", "secret", "token", "key", "auth", "cred", "cookie", "jwt")
+KEYWORDS = ("pass", "pw", "psk", "secret", "token", "key", "auth", "cred", "cookie")
 _NAME_CHARACTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
 _NAME_MAX = 60
 
 _CLOSE = r"(?:[\"'`\\\])*}]|u00[0-9a-f]{2}){0,8}"
 _ANNOTATION = r":[ ]?(?:&?str(?:ing)?|&'static str|bytes|optional\[str\]|str \| none|any|secretstr|final)[ ]{0,8}="
 _OPERATOR = (
-    rf"[ \t]{{0,16}}(?:{_ANNOTATION}|:=|=>|->|[=!]==?|\?=|\+=|<<<|%3[da]"
+    rf"(?:[ \t]|\\t){{0,16}}(?:{_ANNOTATION}|:=|=>|->|[=!]==?|\?=|\+=|<<<|%3[da]"
     r"|[,;:]?(?:\\n|[\s\"'\\{]){1,24}(?:value|content|default)[\"'\\]{0,4}[ \t]{0,4}[:=]|[:=,(|>])"
 )
-_PROSE_LINK = r"[ \t]{1,16}(?:(?:is|was|to|are|will be|is now|set to|of|changed to|identified by|by)[ \t:=]{1,4})?"
+_PROSE_LINK = r"(?:[ \t]|\\t){1,16}(?:(?:is|was|to|are|will be|is now|set to|of|changed to|identified by|by)[ \t:=]{1,4})?"
 TAIL = rf"[a-z0-9_.\-]{{0,32}}{_CLOSE}(?:({_OPERATOR})|{_PROSE_LINK}(?=[^\s]{{0,64}}[0-9!@#$%^&*+/]))"
 NAMED = tuple((keyword, re.compile(keyword + TAIL)) for keyword in KEYWORDS)
 
@@ -65,7 +65,8 @@ def named_secrets(text: str, lowered: str) -> Iterator[Span]:
                 yield span
 
 
-_TWO_WORDS = re.compile(r"(?:api|access|secret|private|auth|license|the|my|our|this) $", re.IGNORECASE)
+TWO_WORDS = r"(?:api|access|secret|private|auth|license|the|my|our|this) $"
+_TWO_WORDS = re.compile(TWO_WORDS, re.IGNORECASE)
 
 
 def _whole_name(text: str, match: re.Match[str]) -> tuple[int, str]:
@@ -182,6 +183,7 @@ _SCHEME = re.compile(
     r"(?:authorization[\"'\\\]]{0,4}[ \t]{0,4}[:=,][ \t]{0,4}[\"'\\]{0,4}([a-z][a-z0-9\-]{1,20})|\b(bearer))"
     r"(?:[ \t]{1,4}|%20|\+)[\"'\\]{0,4}",
 )
+_BARE_BEARER = 20
 _CREDENTIAL = re.compile(r"[A-Za-z0-9._~+/=\-:%]{8,8192}")
 
 
@@ -195,6 +197,8 @@ def header_secrets(text: str, lowered: str) -> Iterator[Span]:
             continue
         body = value.group().rstrip(".:")
         scheme = match.group(1) or match.group(2)
+        if match.group(2) and len(body) < _BARE_BEARER:
+            continue
         if _is_login(body) if scheme == "basic" else machine_made(body):
             yield Span(value.start(), value.start() + len(body), "authorization")
 
@@ -228,34 +232,36 @@ def cookie_secrets(text: str, lowered: str) -> Iterator[Span]:
 _QUOTED = r"[\"'\\]{0,4}"
 _WORD = r"([^\s\"'\\]{4,256})"
 _COMMANDS: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("curl", re.compile(rf"\b(?:curl|wget|https?)\b[^\n]{{0,600}}?\s(?:-u|--user|--proxy-user|-a)[ \t=]{{0,4}}{_QUOTED}[^\s:\"'\\]{{1,128}}:{_WORD}")),
+    ("curl", re.compile(rf"\bcurl\b[^\n]{{0,600}}?\s(?:-u|--user|--proxy-user)[ \t=]{{0,4}}{_QUOTED}[^\s:\"'\\]{{1,128}}:{_WORD}")),
     ("mysql", re.compile(rf"\bmysql(?:dump|admin|import|show)?\b[^\n|;&]{{0,120}}?\s-p{_QUOTED}{_WORD}")),
     ("sshpass", re.compile(rf"\bsshpass\s+-p[ \t]?{_QUOTED}{_WORD}")),
     ("redis-cli", re.compile(rf"\bredis-cli\b[^\n|;&]{{0,200}}?\s(?:-a|--pass)[ \t]+{_QUOTED}{_WORD}")),
-    (" login", re.compile(rf"\b(?:docker|podman)\b[^\n|;&]{{0,100}}?\slogin\b[^\n|;&]{{0,200}}?\s-p[ \t=]*{_QUOTED}{_WORD}")),
-    ("identified by", re.compile(r"\bidentified by\s+(?:password\s+)?[\"'\\]{1,4}([^\s\"'\\]{4,256})")),
-    ("to-securestring", re.compile(r"to-securestring\s+(?:-string\s+)?[\"'\\]{1,4}([^\"'\n\\]{4,256})")),
-    ("add-mask::", re.compile(rf"::add-mask::{_WORD}")),
-    ("cred", re.compile(rf"\b(?:creds|credentials)[ \t]{{0,4}}[:=][ \t]{{0,4}}[\w.@\-]{{1,80}}[ \t]{{0,4}}[/:|,][ \t]{{0,4}}{_WORD}")),
-    ("auth", re.compile(r"auth[ \t]{0,4}=?[ \t]{0,4}\([\"'\\]{1,4}[^\s\"'\\]{1,120}[\"'\\]{1,4},[ \t]{0,4}[\"'\\]{1,4}([^\s\"'\\]{4,256})[\"'\\]")),
-    ("openssl", re.compile(rf"\bpass:{_WORD}")),
-    ("sudo -s", re.compile(rf"\becho\s+(?:-n\s+)?{_QUOTED}{_WORD}{_QUOTED}\s*\|\s*sudo\s+-s\b")),
-    ("chpasswd", re.compile(rf"\becho\s+{_QUOTED}[\w.\-]{{1,64}}:{_WORD}{_QUOTED}\s*\|\s*(?:sudo\s+)?chpasswd")),
+    (" login", re.compile(rf"\b(?:docker|podman|helm)\b[^\n|;&]{{0,100}}?\slogin\b[^\n|;&]{{0,200}}?\s-p[ \t=]*{_QUOTED}{_WORD}")),
+    ("sudo", re.compile(rf"\becho\s+(?:-n\s+)?{_QUOTED}{_WORD}{_QUOTED}\s*\|\s*sudo\s+-s\b")),
     ("smbclient", re.compile(rf"\bsmbclient\b[^\n]{{0,200}}?-u[ \t]?{_QUOTED}[\w.\\\-]{{1,64}}%{_WORD}")),
-    (" -w ", re.compile(rf"\bldap(?:search|modify|add|whoami|passwd)\b[^\n]{{0,300}}?\s-w[ \t]+{_QUOTED}{_WORD}")),
-    (":", re.compile(r"(?:^|\n|\\n)[\w.*\-]{1,120}:(?:5432|5433|6432|\*):[\w.*\-]{1,120}:[\w.*@\-]{1,120}:([^\s:\"'\\]{4,256})(?=\s|\\n|\"|'|\Z)")),
+    ("ldap", re.compile(rf"\bldap(?:search|modify|add|whoami|passwd)\b[^\n]{{0,300}}?\s-w[ \t]+{_QUOTED}{_WORD}")),
+)  # fmt: skip
+COMMAND_WORDS = tuple(word.encode() for word, _ in _COMMANDS)
+"""Commands whose short flags carry a password; the flag's letter is one of u, p, a, b, w, s."""
+
+_STATEMENTS: tuple[tuple[str, re.Pattern[str]], ...] = (
+    ("identified by", re.compile(r"\bidentified by\s+(?:password\s+)?[\"'\\]{1,4}([^\s\"'\\]{4,256})")),
+    ("cred", re.compile(rf"\b(?:creds|credentials)[ \t]{{0,4}}[:=][ \t]{{0,4}}[\w.@\-]{{1,80}}[ \t]{{0,4}}[/:|,][ \t]{{0,4}}{_WORD}")),
+    ("auth", re.compile(r"auth[ \t]{0,4}=[ \t]{0,4}\([\"'\\]{1,4}[^\s\"'\\]{1,120}[\"'\\]{1,4},[ \t]{0,4}[\"'\\]{1,4}([^\s\"'\\]{4,256})[\"'\\]")),
+    ("openssl", re.compile(rf"\bpass:{_WORD}")),
+    (":5432:", re.compile(r"(?:^|\n|\\n)[\w.*\-]{1,120}:5432:[\w.*\-]{1,120}:[\w.*@\-]{1,120}:([^\s:\"'\\]{4,256})(?=\s|\\n|\"|'|\Z)")),
 )  # fmt: skip
 
 
 def command_secrets(text: str, lowered: str) -> Iterator[Span]:
-    """Passwords in the flags of known commands, and lines of .pgpass."""
-    for literal, pattern in _COMMANDS:
+    """Passwords in the flags of known commands, in SQL, in `creds: user / …`, and in lines of .pgpass."""
+    for literal, pattern in (*_COMMANDS, *_STATEMENTS):
         if literal not in lowered:
             continue
         for match in pattern.finditer(lowered):
-            span = match.span(1)
-            if not _is_reference(text[slice(*span)]):
-                yield Span(*span, "password")
+            value = text[slice(*match.span(1))]
+            if not _is_reference(value):
+                yield Span(*match.span(1), "password")
 
 
 Finder = Callable[[str, str], Iterator[Span]]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
+from itertools import pairwise
 
 # Text that points to a secret instead of being one, or that somebody already masked.
 _REFERENCE = re.compile(
@@ -114,7 +115,7 @@ def machine_made(value: str) -> bool:
 
 
 def _mixed(value: str) -> bool:
-    turns = sum(a.islower() and b.isupper() for a, b in zip(value, value[1:], strict=False))
+    turns = sum(a.islower() and b.isupper() for a, b in pairwise(value))
     return turns >= len(value) / 8 and entropy(value) >= 3.5
 
 

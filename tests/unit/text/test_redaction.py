@@ -1,0 +1,156 @@
+"""Redaction: what goes, what stays, and the planted-secret and harmless-line bars as an ordinary test."""
+
+from __future__ import annotations
+
+import json
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+from bench.redaction import BLOCKS, CARRIERS, HOSTILE, NAMED, TOKENS, designed, harmless_lines
+from tacit.text.redaction import may_hold_secret, redact, redact_value
+
+OPENAI = "sk-" + "proj-" + "aB3dE5fG7hI9jK1lM3nO5pQ7"
+GITHUB = "ghp" + "_" + "a1B2c3D4e5" * 3 + "f6G7h8"
+BEGIN, END = ("-----" + word + " RSA PRIVATE " + "KEY-----" for word in ("BEGIN", "END"))
+BODY = "MIIEpAIBAAKCAQEAabcdefghijklmnopqrstuvwxyz0123456789"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (f"export OPENAI_API_KEY={OPENAI}", "export OPENAI_API_KEY=<redacted:openai-key>"),
+        (f"see {GITHUB}.", "see <redacted:github-token>."),
+        (f"\\n{GITHUB}\\n", "\\n<redacted:github-token>\\n"),
+        ("postgres://user:hunter2@host/db", "postgres://user:<redacted:password>@host/db"),
+        ('password = "hunter2"', 'password = "<redacted:password>"'),
+        ('{"password": "hunter2"}', '{"password": "<redacted:password>"}'),
+        ('{\\"password\\": \\"hunter2\\"}', '{\\"password\\": \\"<redacted:password>\\"}'),
+        ("DB_PASSWORD=swordfish", "DB_PASSWORD=<redacted:password>"),
+        ("password: |\n  hunter2x\n", "password: |\n  <redacted:password>\n"),
+        ("- name: DB_PASSWORD\n  value: hunter2x", "- name: DB_PASSWORD\n  value: <redacted:password>"),
+        ("<password>hunter2</password>", "<password><redacted:password></password>"),
+        ("mysql -u root -pS3cretPw shop", "mysql -u root -p<redacted:password> shop"),
+        ("curl -u bob:hunter22 https://x.y", "curl -u bob:<redacted:password> https://x.y"),
+        ("run --token=abc123def456 now", "run --token=<redacted:token> now"),
+        ("the password is hunter2x, ok", "the password is <redacted:password>, ok"),
+        ("Cookie: sid=ab12cd34ef56; theme=dark", "Cookie: sid=<redacted:cookie>; theme=dark"),
+        ("Authorization: Bearer abc123def456ghi789", "Authorization: Bearer <redacted:authorization>"),
+        ("host:5432:db:bob:hunter22", "host:5432:db:bob:<redacted:password>"),
+        (f"{BEGIN}\n{BODY}\n{END}\nnext", "<redacted:private-key>\nnext"),
+        (f'"{BEGIN}\\n{BODY}\\n{END}\\n"', '"<redacted:private-key>\\n"'),
+    ],
+)
+def test_a_secret_goes_and_what_surrounds_it_stays(text: str, expected: str) -> None:
+    assert redact(text).text == expected
+
+
+def test_a_key_block_cut_off_before_its_end_goes_without_the_prose_that_follows() -> None:
+    result = redact(f"{BEGIN}\n{BODY}\n{BODY}\n\nand then the tool stopped")
+    assert BODY not in result.text
+    assert result.text.endswith("and then the tool stopped")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "token = get_token()", "password: str", "if password is None:", 'os.environ["API_KEY"]', "${API_KEY}", "TOKEN=$TOKEN",
+        "const secret = process.env.SECRET;", "token: <your-token>", "password: ***", "API_KEY=xxxxxxxx", "the password is required",
+        "secret: see vault docs", "token expired", "password reset flow", "token_count: 123", "max_tokens=4096", "secretary: Bob Smith",
+        "author: J. Doe", 'tokenizer = "gpt2-medium"', 'password_policy: "min 8"', "def test_token_123abc():", "passwd, pwd = a, b",
+        '"cache_key": "ab12cd34ef56ab12"', 'print("password:", password)', "API_KEY=${{ secrets.API_KEY }}", "PWD=/home/bob/project1",
+        "password=self.password", "x = pwd.getpwnam(name)", '"token": "NAME"', "version 1.2.3-rc4", "docs.python.org", "pkg.mod.func",
+        "commit " + "a1b2c3d4e5" * 4, "sha256:" + "0f1e2d3c" * 8, "123e4567-e89b-12d3-a456-426614174000", "aha_123e4567-e89b-12d3-a456-426614174000",
+        "toolu_01A09q90qw90lq917835lq9", "call_abc123DEF456ghi789JKL012", "bob@example.com", "color: #a1b2c3;", "https://example.com:8080/a@b",
+        "/usr/lib/python3.11/site-packages/some_package/deeply/nested/module_name.py", 'integrity sha512-' + "aB3+" * 21 + "aB==",
+        "git@github.com:owner/repo.git", "eyJub3QiOiJhIGp3dCJ9" + "." + "abcdefghijkl" + ".mnop", "mkdir -p build/output1", "docker run -u 1000:1000 image",
+        "iVBORw0KGgoAAAANSUhEUgAA" * 20, "the task-force1234567890abcdefghijklmnop", "@@ -1,7 +1,7 @@ def token(self):",
+    ],
+)  # fmt: skip
+def test_text_that_only_looks_like_a_secret_stays(text: str) -> None:
+    assert redact(text).text == text
+
+
+def test_kinds_are_reported_and_counted() -> None:
+    result = redact(f"{GITHUB} {GITHUB}\npassword = 'hunter2'")
+    assert dict(result.counts) == {"github-token": 2, "password": 1}
+
+
+def test_text_without_secrets_is_the_same_object() -> None:
+    text = "an ordinary line with nothing to hide"
+    assert redact(text).text is text
+
+
+def test_a_key_tells_that_its_value_is_a_secret() -> None:
+    value = {"password": "hunter2", "api_key": "a1b2c3d4e5f6", "user": "bob", "port": 5432, "ok": True, "none": None}
+    assert redact_value(value).value == {
+        **value, "password": "<redacted:password>", "api_key": "<redacted:api-key>",
+    }  # fmt: skip
+
+
+def test_keys_that_only_resemble_secrets_keep_their_values() -> None:
+    value = {
+        "tokens": "a1b2c3d4e5f6", "token_count": "123456789", "secretary": "Bob12345678", "max_tokens": "4096",
+        "author": "J. Doe", "tokenizer": "gpt2-medium-355M", "password_policy": "min 8",
+    }  # fmt: skip
+    assert redact_value(value).value == value
+
+
+def test_a_telling_name_or_flag_beside_the_value_counts_as_its_key() -> None:
+    value = {"env": [{"name": "DB_PASSWORD", "value": "swordfish"}], "argv": ["psql", "--password", "hunter2x", "db"]}
+    assert redact_value(value).value == {
+        "env": [{"name": "DB_PASSWORD", "value": "<redacted:password>"}],
+        "argv": ["psql", "--password", "<redacted:password>", "db"],
+    }
+
+
+def test_secret_keys_of_a_mapping_go_without_losing_entries() -> None:
+    other = GITHUB[:-1] + "9"
+    result = redact_value({GITHUB: 1, other: 2}).value
+    assert sorted(result.values()) == [1, 2]
+    assert GITHUB not in str(result)
+
+
+def test_a_value_without_secrets_is_the_same_object() -> None:
+    value = {"a": ["x", {"b": "y"}], "n": 1.5}
+    assert redact_value(value).value is value
+
+
+def test_raw_json_with_a_secret_is_never_called_clean() -> None:
+    for planted in designed(300):
+        assert may_hold_secret(json.dumps({"text": planted.text})), planted
+
+
+def test_at_least_98_percent_of_300_planted_secrets_of_20_kinds_go() -> None:
+    planted = designed(300, seed=7)
+    leaks = [one for one in planted if one.leaks(redact(one.text).text)]
+    assert len({one.kind for one in planted}) >= 20
+    assert len(leaks) <= 0.02 * len(planted), leaks[:5]
+
+
+KINDS = [*TOKENS, *NAMED, *BLOCKS]
+PLANTED = designed(len(CARRIERS) * len(KINDS), seed=11)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_goes_in_nearly_all_of_its_carriers(kind: str) -> None:
+    leaks = [one.text for one in PLANTED if one.kind == kind and one.leaks(redact(one.text).text)]
+    assert len(leaks) <= 1, leaks
+
+
+def test_at_most_2_percent_of_10_000_harmless_lines_change() -> None:
+    lines = harmless_lines(sorted(Path(sysconfig.get_path("stdlib")).glob("*.py")), limit=10_000, per_file=100)
+    lines += [
+        f"item {n}: {n * 7919 % 1000003:x} at {n % 24:02d}:{n % 60:02d}, v{n % 9}.{n % 7}.{n}" for n in range(500)
+    ]
+    changed = [line for line in lines if redact(line).text != line]
+    assert len(lines) >= 10_000
+    assert len(changed) <= 0.02 * len(lines), changed[:5]
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_text_is_answered_and_settled(name: str) -> None:
+    # A pattern that backtracks without bound would never come back from these.
+    once = redact(HOSTILE[name][:30_000]).text
+    assert redact(once).text == once
