@@ -411,7 +411,7 @@ def speed(path: Path) -> dict[str, Any]:
     }
 
 
-def chunks(lines: list[bytes], *, size: int = 256_000) -> Iterator[bytes]:
+def chunks(lines: list[bytes], *, size: int = 64_000) -> Iterator[bytes]:
     """Lines joined into pieces of about the given size, as a reader of large files would take them."""
     piece: list[bytes] = []
     length = 0

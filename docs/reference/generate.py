@@ -29,7 +29,9 @@ def reference() -> str:
 
 
 def _pages(command: click.Command, path: str) -> Iterator[str]:
-    context = click.Context(command, info_name=path, terminal_width=100, max_content_width=100)
+    context = click.Context(
+        command, info_name=path, terminal_width=100, max_content_width=100, help_option_names=["-h", "--help"]
+    )
     yield f"\n## `{path}`\n\n```text\n{command.get_help(context).strip()}\n```\n"
     if isinstance(command, click.Group):
         for name in command.list_commands(context):

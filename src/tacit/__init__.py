@@ -5,7 +5,8 @@
 ...     memory.capture(tacit.read("session.jsonl"))
 ...     report = memory.learn()
 ...     selection = memory.recall("add a column to the invoices table")
-...     memory.record(selection.use_id, verifier=tacit.Command("pytest -q"))
+...     if selection.use_id:
+...         memory.record(selection.use_id, verifier=tacit.Command("pytest -q"))
 
 Names are loaded when they are first used, so that importing a part does not load the whole.
 """

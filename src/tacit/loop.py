@@ -148,7 +148,7 @@ class Loop:
         content = candidate.content
         words = terms(f"{content.name} {content.description} {content.signature} {' '.join(content.tags)}")
         hits = self.store.search(words, statuses=set(Status), kinds={content.kind}, limit=NEIGHBOURS)
-        return [hit.stored for hit in hits]
+        return [*(hit.stored for hit in hits), *self.store.catalogue(name=content.name, kinds={content.kind})]
 
     def _scoped(self, candidate: Candidate) -> Candidate:
         """Everything is learned at the project; narrower scopes come with running sessions."""
@@ -219,7 +219,8 @@ class Loop:
             return Selection(query=query, reason="Tacit is paused here (tacit pause --resume ends it)")
         selection = self._select(query)
         if selection.abstained:
-            return selection
+            empty = "" if selection.left_out else shelf.why_empty(self.store)
+            return dataclasses.replace(selection, reason=empty or selection.reason)
         use = Use(
             version_ids=tuple(item.version_id for item in selection.items), task=task, at=self._now(), surface=surface
         )

@@ -33,6 +33,14 @@ def waiting(store: Store) -> list[Stored]:
     return sorted((stored for stored in newest.values() if stored.status in _HELD), key=_sequence)
 
 
+def why_empty(store: Store) -> str:
+    """Why there is nothing to recall at all; empty if something was approved."""
+    if store.catalogue(statuses=RECALLABLE):
+        return ""
+    count = len(waiting(store))
+    return f"nothing is approved yet; {count} wait for `tacit review`" if count else "nothing was learned yet"
+
+
 def find(store: Store, reference: str) -> Stored:
     """Find a version by its id, the beginning of it, a skill's id, or a skill's name."""
     named = store.catalogue(name=reference)

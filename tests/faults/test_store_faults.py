@@ -166,6 +166,42 @@ def test_nothing_acknowledged_is_lost_when_writers_are_killed(tmp_path: Path) ->
     store.close()
 
 
+def count_syncs(path: Path, tell: Callable[[str], None]) -> None:
+    """Write to a store whose files count how often they are told to reach the disk."""
+    synced: list[str] = []
+
+    class CountingFile(apsw.VFSFile):
+        def __init__(self, name: Any, flags: list[int]) -> None:
+            super().__init__("unix", name, flags)
+            self.name = str(name.filename() if isinstance(name, apsw.URIFilename) else name)
+
+        def xSync(self, flags: int) -> None:  # noqa: N802
+            synced.append(self.name)
+            super().xSync(flags)
+
+    class CountingFiles(apsw.VFS):
+        def xOpen(self, name: Any, flags: list[int]) -> apsw.VFSFile:  # noqa: N802
+            return CountingFile(name, flags)
+
+    files = CountingFiles("counting", "unix", makedefault=True)
+    store = open_store(path)
+    for number in range(20):
+        before = len(synced)
+        store.add_use(use("v_1", id=f"u_{number}"))
+        tell(" ".join(name[-4:] for name in synced[before:]))
+    store.close()
+    files.unregister()
+
+
+def test_every_write_has_reached_the_disk_before_it_is_acknowledged(tmp_path: Path) -> None:
+    child, lines = forked(partial(count_syncs, tmp_path / "tacit.db"))
+    told = lines.read().decode().splitlines()
+    lines.close()
+    os.waitpid(child, 0)
+    assert len(told) == 20
+    assert all("-wal" in line.split() for line in told)
+
+
 @pytest.mark.parametrize("harm", ["cut", "flip", "zero"])
 def test_a_harmed_log_leaves_a_clean_prefix(tmp_path: Path, harm: str) -> None:
     path, copy = tmp_path / "tacit.db", tmp_path / "copy.db"

@@ -15,6 +15,7 @@ from tacit.domain.errors import ConfigError, Mistake, StoreOutage
 
 FOLDER = ".tacit"
 DATABASE = "tacit.db"
+CHOSEN = ("--store", "TACIT_STORE")
 MEMORY = ":memory:"
 """The address of a store that lives as long as the process."""
 
@@ -36,6 +37,11 @@ class Place:
     def project_name(self) -> str:
         """Name of the project: tells projects apart that share one store."""
         return self.project.name
+
+    @property
+    def is_chosen(self) -> bool:
+        """Whether somebody named this very place, by option or environment."""
+        return self.chosen_by in CHOSEN
 
     @property
     def is_projects_own(self) -> bool:
@@ -101,7 +107,7 @@ def find_place(surroundings: Surroundings, *, store: str = "", start: Path | Non
     """Decide which store is meant: the option, then the environment, then the nearest `.tacit`, then this project's."""
     here = (start or Path.cwd()).resolve()
     project = project_root(here)
-    for address, chosen_by in ((store, "--store"), (surroundings.store, "TACIT_STORE")):
+    for address, chosen_by in zip((store, surroundings.store), CHOSEN, strict=True):
         if address:
             return Place(database=_database_path(address, chosen_by), project=project, chosen_by=chosen_by)
     home = surroundings.home.resolve()

@@ -15,11 +15,11 @@ from tacit.text.words import stem, term_set
 RECURRENT_CATEGORIES = frozenset(
     {"deployment", "debugging", "setup", "configuration", "testing", "monitoring", "data-processing", "reporting"}
 )
-RECURRENT_WORDS = frozenset(
-    stem(word)
+RECURRENT_WORDS = {
+    stem(word): word
     for word in "add build change check configure create debug deploy exchange export fix generate import install "
     "migrate monitor release rename return run setup test update upgrade".split()
-)
+}
 REFUSING = Severity.HIGH
 """A formation finding of this weight or more turns the candidate away."""
 
@@ -51,9 +51,11 @@ def _recurrence(candidate: Candidate, policy: Policy) -> Finding:
     content = candidate.content
     if content.category in RECURRENT_CATEGORIES:
         return Finding(rule=f"recurrent_category_{content.category}", message=f"{content.category} tasks come again")
-    shared = RECURRENT_WORDS & term_set(f"{content.name} {content.description}")
+    shared = sorted(
+        RECURRENT_WORDS[term] for term in term_set(f"{content.name} {content.description}") & RECURRENT_WORDS.keys()
+    )
     if shared:
-        return Finding(rule="recurring_keyword", message=f"such tasks come again ({', '.join(sorted(shared)[:3])})")
+        return Finding(rule="recurring_keyword", message=f"such tasks come again ({', '.join(shared[:3])})")
     severity = Severity.HIGH if policy.strictness is Strictness.STRICT else Severity.LOW
     return Finding(rule="one_time_task", message="nothing shows that this kind of task comes again", severity=severity)
 

@@ -21,10 +21,12 @@ from tacit.domain.ports import Stored
 from tacit.domain.skill import Skill, SkillVersion
 from tacit.domain.trajectory import Span
 from tacit.gate.duplicates import adds_nothing, merge, moved, similarity
+from tacit.gate.edits import edited_sentences
 from tacit.gate.formation import REFUSING, formation
 from tacit.gate.safety import safety
 
 _WEIGHT = {severity: weight for weight, severity in enumerate(Severity)}
+NAME_LENGTH_MAX = 64
 _QUARANTINING = frozenset({"hidden_characters", "secret"})
 _BIRTH = {
     Decision.ACCEPT: Status.TRIAL,
@@ -51,18 +53,20 @@ def judge(candidate: Candidate, known: Sequence[Stored], policy: Policy, *, at: 
         return _without_version(candidate, Decision.REJECT, findings, policy=policy, at=at)
     twin, likeness = _nearest(candidate, known, policy)
     if twin is None:
-        return _with_version(candidate, None, findings, policy=policy, at=at)
+        return _with_version(_renamed(candidate, known), None, findings, policy=policy, at=at)
     same = candidate.content.hash() == twin.version.hash
     adds = bool(candidate.revises) or not adds_nothing(candidate.content, twin.version.content)
     if twin.status is Status.REJECTED and not candidate.revises:
         findings.append(_rejected_before(twin))
         if same or not adds:
             return _without_version(candidate, Decision.REJECT, findings, policy=policy, at=at)
-        return _with_version(candidate, None, findings, policy=policy, at=at)  # what was rejected stays out of it
+        # What was rejected stays out of it.
+        return _with_version(_renamed(candidate, known), None, findings, policy=policy, at=at)
     near = Finding(rule="near_duplicate", message=f"very like `{twin.version.name}` ({likeness:.2f})")
     if same or not adds:
         return _reinforce(candidate, twin, [*findings, near], policy=policy, at=at)
     if candidate.revises:
+        findings += edited_sentences(candidate.content, twin.version.content)
         return _with_version(candidate, twin, [*findings, near], policy=policy, at=at)
     joined = _joined(candidate, twin.version)
     judgement = _with_version(joined, twin, [*formed, *safety(joined), near], policy=policy, at=at)
@@ -95,6 +99,17 @@ def _nearest(candidate: Candidate, known: Sequence[Stored], policy: Policy) -> t
     ]
     likeness, _, twin = max(alike, key=lambda entry: entry[:2], default=(0.0, 0, None))
     return (twin, likeness) if likeness >= policy.duplicate_similarity else (None, likeness)
+
+
+def _renamed(candidate: Candidate, known: Sequence[Stored]) -> Candidate:
+    """Give a new skill a name that no other one of its scope has, so that a name means one skill."""
+    taken = {stored.version.name for stored in known if stored.skill.scope == candidate.scope}
+    name, number = candidate.content.name, 2
+    while name in taken:
+        suffix = f"-{number}"
+        name = candidate.content.name[: NAME_LENGTH_MAX - len(suffix)].rstrip("-") + suffix
+        number += 1
+    return dataclasses.replace(candidate, content=dataclasses.replace(candidate.content, name=name))
 
 
 def _with_version(

@@ -12,6 +12,7 @@ from tacit.domain.evidence import Reliability
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.ports import Hit, Stored
 from tacit.domain.selection import Item, LeftOut, Query, Selection
+from tacit.domain.skill import Kind
 from tacit.recall.filters import current_only, obstacle, unshadowed
 from tacit.recall.ranking import Rarity, fuse, recency, relevance
 from tacit.text.words import estimate_tokens, term_set, terms
@@ -42,20 +43,24 @@ def select(
     best = max((hit.lexical for hit in hits), default=0.0) or 1.0
     match = {hit.stored.version.id: hit.lexical / best for hit in hits}
     scored = sorted((_score(query, stored, known, match, now) for stored in eligible), key=_order)
-    relevant = [item for item in scored if item.signals["relevance"] >= min_relevance]
+    relevant = [item for item in scored if _fits(item, min_relevance)]
     if not relevant:
         return Selection(
             query=query, left_out=tuple(_nearest(scored) + left_out), reason=_why_nothing(scored, left_out)
         )
     items, over = _within_budget(relevant, query, render)
     if not items:
-        reason = (
-            f"the best match does not fit into {query.budget_tokens} tokens" if query.k > 0 else "none was asked for"
-        )
+        reason = "the best match does not fit into the token budget" if query.k > 0 else "none was asked for"
         return Selection(query=query, left_out=tuple(over + left_out), reason=reason)
-    below = [_left_out(item, "less relevant") for item in scored if item.signals["relevance"] < min_relevance]
+    below = [_left_out(item, "less relevant") for item in scored if not _fits(item, min_relevance)]
     tokens = sum(item.tokens for item in items)
     return Selection(query=query, items=tuple(items), left_out=tuple(over + below + left_out), tokens=tokens)
+
+
+def _fits(item: Item, min_relevance: float) -> bool:
+    """Conventions and tastes bear on more than their words say: half the relevance is enough for them."""
+    share = 0.5 if item.version.content.kind in (Kind.NORM, Kind.PREFERENCE) else 1.0
+    return item.signals["relevance"] >= share * min_relevance
 
 
 def _eligible(query: Query, stored: Sequence[Stored], known: Known) -> tuple[list[Stored], list[LeftOut]]:

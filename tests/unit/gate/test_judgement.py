@@ -176,7 +176,7 @@ def test_what_is_only_like_something_rejected_waits_for_a_person_and_takes_nothi
     assert (found.verdict.decision, found.verdict.relation) == (Decision.HOLD, Relation.NEW)
     assert "rejected_before" in found.verdict.reasons
     assert found.version
-    assert found.version.content == LONGER
+    assert found.version.content == dataclasses.replace(LONGER, name="add-a-migration-2")
     assert found.skill
     assert found.skill.id != refused.skill.id
 
@@ -271,3 +271,22 @@ def test_a_trajectory_that_yields_nothing_gets_its_reasons_recorded():
     verdict = turned_away(reasons, trajectory_id="t_9", name="say hello", policy=STANDARD, at=NOW)
     assert (verdict.decision, verdict.relation) == (Decision.REJECT, Relation.NONE)
     assert (verdict.trajectory_ids, verdict.reasons, verdict.name) == (("t_9",), ("too_short",), "say hello")
+
+
+def test_a_new_skill_gets_a_name_that_no_other_has():
+    known = stored()
+    other = content(description="Something else entirely, about payroll letters.", steps=LONGER.steps[:0])
+    found = judged(candidate(dataclasses.replace(other, kind=Kind.REFERENCE), assessment=None), [known])
+    assert found.version
+    assert found.version.name == "add-a-migration-2"
+
+
+def test_a_rewritten_sentence_over_an_unchanged_call_is_pointed_out():
+    known = stored()
+    first = known.version.content.steps[0]
+    edited = dataclasses.replace(
+        known.version.content,
+        steps=(dataclasses.replace(first, text="Something new"), *known.version.content.steps[1:]),
+    )
+    found = judged(candidate(edited, revises=known.skill.id, assessment=None, by="ann"), [known])
+    assert "edited_sentence" in found.verdict.reasons

@@ -101,7 +101,7 @@ def test_the_budget_is_hard_and_a_smaller_skill_may_still_fit():
 def test_nothing_fits_into_no_budget():
     selection = ask([stored()], budget_tokens=0)
     assert selection.abstained
-    assert selection.reason == "the best match does not fit into 0 tokens"
+    assert selection.reason == "the best match does not fit into the token budget"
 
 
 def test_the_renderer_is_told_how_much_room_is_left():

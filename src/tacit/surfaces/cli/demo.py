@@ -53,7 +53,12 @@ def demo(session: Session, *, keep: Path | None) -> None:
 
 
 def _play(console: Console, loop: Loop, folder: Path) -> dict[str, Any]:
-    _chapter(console, 1, "Learn", "Seven Claude Code sessions in a small project, as the client wrote them to disk.")
+    _chapter(
+        console,
+        1,
+        "Learn",
+        "Seven Claude Code sessions, one with a subagent, in a small project, as the client wrote them to disk.",
+    )
     captured, learned = _learn(loop)
     show_learned(console, captured, learned)
 

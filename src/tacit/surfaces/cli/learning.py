@@ -40,6 +40,7 @@ def learn(session: Session, *, paths: tuple[Path, ...], trust_outcomes: bool) ->
     Reads Claude Code transcripts and ATIF documents (also .jsonl and .gz). Secrets are taken out before anything is
     stored. What was learned waits for `tacit review`. Running it twice adds nothing.
     """
+    session.may_create = True
     for path in paths:
         if not path.exists():
             raise NotFound(f"no such file or folder: {path}", hint="check the path")
@@ -52,7 +53,7 @@ def learn(session: Session, *, paths: tuple[Path, ...], trust_outcomes: bool) ->
         lambda: show_learned(session.console, captured, learned, problems=problems),
     )
     if problems and not captured.added and not captured.known:
-        raise Mistake(f"nothing could be read: {problems[0].message}", hint=problems[0].hint)
+        session.end_with(Mistake(f"nothing could be read: {problems[0].message}", hint=problems[0].hint))
 
 
 def _capture(
@@ -138,6 +139,8 @@ def _verdict(verdict: Verdict) -> dict[str, Any]:
 @command_options
 def recall(session: Session, *, task: str, kinds: tuple[str, ...], **options: Any) -> None:
     """Find the skills that fit TASK, or say why none is given."""
+    if not task.strip():
+        raise Mistake("the task is empty", hint='say what is to be done: tacit recall "add a column"')
     if "episode" in kinds:
         if len(kinds) > 1:
             raise Mistake("episodes cannot be mixed with skills in one answer", hint="ask twice")

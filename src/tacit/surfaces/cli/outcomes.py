@@ -48,7 +48,7 @@ def record(session: Session, *, use_id: str, outcome: str | None, check: str | N
         outcome=outcome,
         verifier=verifier,
         followed=[session.loop.version(reference).version.id for reference in options["followed"]] or None,
-        by=options["by"] or session.surroundings.user,
+        by=options["by"] or session.surroundings.user or "unknown",
         grade=_grade(session),
     )
     session.answer({"evidence": kept}, lambda: _show(session, kept))

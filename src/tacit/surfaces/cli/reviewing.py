@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import click
 from rich.markup import escape
 
@@ -10,29 +12,30 @@ from tacit.domain.errors import Mistake
 from tacit.domain.ports import Stored
 from tacit.gate import Review
 from tacit.surfaces.cli.session import Session, clean, command_options
-from tacit.surfaces.cli.show import show_candidate, show_waiting
+from tacit.surfaces.cli.show import show_candidate, show_diff, show_waiting
 from tacit.surfaces.cli.skills import edit_version
 
 
 @click.command()
 @click.argument("reference", required=False, metavar="[ID]")
-@click.option("--approve", "decision", flag_value=Review.APPROVE.value, help="Let it be recalled, on trial.")
-@click.option("--reject", "decision", flag_value=Review.REJECT.value, help="Turn it down.")
-@click.option("--retire", "decision", flag_value=Review.RETIRE.value, help="Take it out of use; it can be restored.")
-@click.option("--restore", "decision", flag_value=Review.RESTORE.value, help="Bring a retired one back, on trial.")
-@click.option("--reopen", "decision", flag_value=Review.REOPEN.value, help="Undo a decision: back to candidate.")
+@click.option("--approve", is_flag=True, help="Let it be recalled, on trial.")
+@click.option("--reject", is_flag=True, help="Turn it down.")
+@click.option("--retire", is_flag=True, help="Take it out of use; it can be restored.")
+@click.option("--restore", is_flag=True, help="Bring a retired one back, on trial.")
+@click.option("--reopen", is_flag=True, help="Undo a decision: back to candidate.")
 @click.option("--by", default="", help="Your name, kept with the decision.")
 @click.option("--reason", default="", help="Why, kept with the decision.")
 @click.option("--hash", "content_hash", default="", help="Decide only if the content still has this hash.")
 @command_options
 def review(
-    session: Session, *, reference: str | None, decision: str | None, by: str, reason: str, content_hash: str
+    session: Session, *, reference: str | None, by: str, reason: str, content_hash: str, **decisions: bool
 ) -> None:
     """Decide on what was learned. Without ID: one by one at a terminal, or the list with --json.
 
     Reviewing belongs to a person: it is refused without a terminal and inside an agent's shell, unless TACIT_TOKEN holds
     the token from `tacit config token`.
     """
+    decision = _decision(decisions)
     if reference is None and decision is None:
         if session.as_json or not session.caller.is_person:
             waiting = session.loop.waiting()
@@ -47,7 +50,7 @@ def review(
     session.caller.require_person("review")
     stored = session.loop.version(_newest_waiting(session, reference))
     moved = session.loop.review(
-        stored.version.id, decision, by=by or session.surroundings.user, reason=reason, content_hash=content_hash
+        stored.version.id, decision, by=session.person(by), reason=reason, content_hash=content_hash
     )
     session.answer(
         {"version_id": moved.version_id, "before": moved.before, "after": moved.after, "by": moved.by},
@@ -55,6 +58,13 @@ def review(
             f"[bold]{escape(clean(stored.version.name))}[/bold]: {moved.before} → {moved.after}"
         ),
     )
+
+
+def _decision(flags: Mapping[str, bool]) -> Review | None:
+    chosen = [Review(name) for name, given in flags.items() if given]
+    if len(chosen) > 1:
+        raise Mistake(f"one decision at a time, not {' and '.join(chosen)}", hint="give one of them")
+    return chosen[0] if chosen else None
 
 
 def _newest_waiting(session: Session, reference: str) -> str:
@@ -68,7 +78,7 @@ def _interactive(session: Session, *, by: str) -> None:
     if not waiting:
         session.console.print("Nothing waits for review.")
         return
-    by = by or session.surroundings.user or click.prompt("Your name")
+    by = session.person(by)
     for count, stored in enumerate(waiting, start=1):
         session.console.rule(f"{count} of {len(waiting)}")
         show_candidate(session, stored)
@@ -84,6 +94,10 @@ def _interactive(session: Session, *, by: str) -> None:
 def _carry_out(session: Session, stored: Stored, choice: str, *, by: str) -> None:
     if choice == "e":
         edited = edit_version(session, stored, by=by)
+        if edited is not None:
+            show_diff(
+                session.console, application.render(stored.version.content), application.render(edited.version.content)
+            )
         if edited is None or not click.confirm("Approve your edit?"):
             session.console.print("It still waits.")
             return

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import subprocess
 import sys
 import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
 import click
 from rich.console import Console
@@ -17,6 +19,7 @@ from rich.console import Console
 from tacit.config.place import Place, find_place
 from tacit.config.settings import Config, Setting, load_config
 from tacit.config.surroundings import Surroundings
+from tacit.domain.errors import Mistake, NotFound, TacitError
 from tacit.domain.identity import plain
 from tacit.surfaces.authority import Caller
 
@@ -33,6 +36,8 @@ class Session:
     surroundings: Surroundings
     store: str = ""
     as_json: bool = False
+    may_create: bool = False
+    """Whether the command may create a store where there is none."""
     console: Console = field(default_factory=lambda: Console(highlight=False, soft_wrap=False))
     errors: Console = field(default_factory=lambda: Console(stderr=True, highlight=False))
 
@@ -49,9 +54,19 @@ class Session:
 
     @cached_property
     def loop(self) -> Loop:
-        """The opened memory; loaded here, so that `tacit --help` need not wait for it."""
+        """The opened memory; loaded here, so that `tacit --help` need not wait for it.
+
+        Only commands that write may create a store: looking at nothing must leave nothing behind.
+        """
         from tacit.opening import open_at
 
+        exists = self.place.database == ":memory:" or Path(self.place.database).exists()
+        if not exists and not self.may_create:
+            if self.place.is_chosen:
+                raise NotFound(
+                    f"no store at {self.place.database}", hint="check the path; `tacit learn` creates a store"
+                )
+            return open_at(dataclasses.replace(self.place, database=":memory:"), config=self.settings[0])
         return open_at(self.place, config=self.settings[0])
 
     @property
@@ -67,10 +82,33 @@ class Session:
         else:
             show()
 
+    def end_with(self, error: TacitError) -> NoReturn:
+        """Fail after an answer was given: a program has its one document already and gets only the exit code."""
+        if self.as_json:
+            raise click.exceptions.Exit(error.exit_code)
+        raise error
+
+    def person(self, name: str) -> str:
+        """Who decides: the name given, the user's, or what git knows; asked for at a terminal if all are silent."""
+        known = name or self.surroundings.user or _git_user()
+        if not known and self.caller.at_terminal and not self.as_json:
+            return str(click.prompt("Your name"))
+        if not known:
+            raise Mistake("a decision needs the name of the person who decides", hint="pass --by NAME")
+        return known
+
     def close(self) -> None:
         """Release the store if it was opened."""
         if "loop" in self.__dict__:
             self.loop.close()
+
+
+def _git_user() -> str:
+    try:
+        done = subprocess.run(["git", "config", "user.name"], capture_output=True, text=True, timeout=5, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.strip()
 
 
 def command_options(function: F) -> F:

@@ -16,7 +16,6 @@ from tacit import application
 from tacit.domain.candidate import Severity, Verdict
 from tacit.domain.errors import InvalidTrajectory
 from tacit.domain.evidence import Outcome, Reliability
-from tacit.domain.origin import Origin
 from tacit.domain.ports import Episode, Stored
 from tacit.domain.selection import Selection
 from tacit.report import Captured, Learned
@@ -35,6 +34,14 @@ STATUS_STYLE = {
 }
 _OUTCOME_STYLE = {Outcome.SUCCESS: "green", Outcome.FAILURE: "red", Outcome.PARTIAL: "yellow", Outcome.UNKNOWN: "dim"}
 SHOWN_NOTES = 6
+SHOWN_SKILLS = 12
+STANDING = {
+    "accept": "on trial",
+    "hold": "waits for review",
+    "quarantine": "quarantined, waits for review",
+    "reject": "rejected",
+}
+"""What a decision of the gate means for the reader."""
 
 
 def show_learned(
@@ -60,17 +67,18 @@ def show_learned(
 
 
 def _show_verdicts(console: Console, learned: Learned) -> None:
-    kept = [*learned.accepted, *learned.held, *learned.quarantined]
+    kept = {verdict.skill_id: verdict for verdict in (*learned.accepted, *learned.held, *learned.quarantined)}
     if kept:
-        table = Table(title="Learned", title_justify="left", box=None, padding=(0, 2, 0, 0))
-        for column in ("skill", "now", "why"):
-            table.add_column(column, overflow="fold")
-        for verdict in kept[:20]:
-            style = {"accept": "cyan", "hold": "yellow", "quarantine": "red"}[verdict.decision]
-            table.add_row(escape(clean(verdict.name)), f"[{style}]{_standing(verdict)}[/{style}]", _why(verdict))
-        console.print(table)
-        if len(kept) > 20:
-            console.print(f"  and {len(kept) - 20} more (tacit review, or --json)")
+        console.print("\n[bold]Learned[/bold]")
+    for verdict in list(kept.values())[:SHOWN_SKILLS]:
+        style = {"accept": "cyan", "hold": "yellow", "quarantine": "red"}[verdict.decision]
+        console.print(
+            f"  [bold]{escape(clean(verdict.name))}[/bold]  [{style}]{STANDING[verdict.decision]}[/{style}]",
+            soft_wrap=True,
+        )
+        console.print(f"    [dim]{_why(verdict)}[/dim]")
+    if len(kept) > SHOWN_SKILLS:
+        console.print(f"  and {len(kept) - SHOWN_SKILLS} more (tacit review, or --json)")
     if learned.reinforced:
         names = Counter(clean(verdict.name) for verdict in learned.reinforced)
         told = ", ".join(f"{escape(name)} ×{count}" for name, count in names.most_common(5))
@@ -79,11 +87,6 @@ def _show_verdicts(console: Console, learned: Learned) -> None:
         reasons = Counter(verdict.reasons[0] if verdict.reasons else "unknown" for verdict in learned.rejected)
         told = ", ".join(f"{escape(reason)} ×{count}" for reason, count in reasons.most_common(6))
         console.print(f"Not made into procedures: {told}")
-
-
-def _standing(verdict: Verdict) -> str:
-    word = {"accept": "on trial", "hold": "waits for review", "quarantine": "quarantined"}[verdict.decision]
-    return f"{word} ({verdict.relation})" if verdict.relation == "merge" else word
 
 
 def _why(verdict: Verdict) -> str:
@@ -96,7 +99,7 @@ def _show_notes(console: Console, learned: Learned) -> None:
         "recovered_error": "Recovered errors",
         "working_command": "Commands that work here",
         "correction": "Corrections",
-        "held": "Why some were held",
+        "held": "Why the rest was not made into procedures",
     }
     width = max(60, console.width - 8)
     for kind, title in titles.items():
@@ -105,9 +108,10 @@ def _show_notes(console: Console, learned: Learned) -> None:
         if not texts:
             continue
         console.print(f"\n[bold]{title}[/bold]")
-        for text, count in texts.most_common(SHOWN_NOTES):
+        shown = texts.most_common(SHOWN_NOTES)
+        for text, count in shown:
             times = f" [dim]×{count}[/dim]" if count > 1 and kind != "working_command" else ""
-            console.print(f"  • {escape(one_line(text, width))}{times}")
+            console.print(f"  • {escape(one_line(text, 3 * width))}{times}")
         if len(texts) > SHOWN_NOTES:
             console.print(f"  [dim]and {len(texts) - SHOWN_NOTES} more[/dim]")
 
@@ -127,13 +131,15 @@ def _command_counts(notes: Sequence[Note]) -> Counter[str]:
 
 
 def show_selection(console: Console, selection: Selection) -> None:
-    """Show what recall gives, or why it says nothing."""
+    """Show what recall gives, or why it says nothing; without a terminal just the text, ready to be pasted."""
     if selection.abstained:
         console.print(f"[bold]Nothing given:[/bold] {escape(clean(selection.reason))}")
         for left in selection.left_out[:3]:
             console.print(f"  [dim]{escape(clean(left.name))}: {escape(clean(left.reason))}[/dim]")
         return
-    for item in selection.items:
+    if not console.is_terminal:
+        console.print(clean(selection.text), markup=False, soft_wrap=True)
+    for item in selection.items if console.is_terminal else ():
         signals = ", ".join(f"{name} {value:.2f}" for name, value in item.signals.items())
         title = f"[bold]{escape(clean(item.name))}[/bold]  {item.score:.2f}"
         console.print(
@@ -143,7 +149,8 @@ def show_selection(console: Console, selection: Selection) -> None:
     for left in selection.left_out[:3]:
         console.print(f"  [dim]left out {escape(clean(left.name))}: {escape(clean(left.reason))}[/dim]")
     console.print(
-        f"\n{selection.tokens} tokens. Afterwards: [bold]tacit record {selection.use_id[:12]} --verify 'COMMAND'[/bold]"
+        f"\n{selection.tokens} tokens. Afterwards: [bold]tacit record {selection.use_id[:12]} --verify 'COMMAND'[/bold]",
+        soft_wrap=True,
     )
 
 
@@ -167,24 +174,21 @@ def show_episodes(console: Console, episodes: Sequence[Episode]) -> None:
 def show_candidate(session: Session, stored: Stored) -> None:
     """Show one candidate as a reviewer needs it: findings first, then content, then where it came from."""
     console, version = session.console, stored.version
-    for verdict in session.loop.store.verdicts(version_id=version.id, limit=3):
-        for finding in verdict.findings:
-            style = {"info": "dim", "low": "dim", "medium": "yellow"}.get(finding.severity, "bold red")
-            console.print(f"[{style}]{finding.severity}: {escape(clean(finding.message))}[/{style}]")
+    verdicts = session.loop.store.verdicts(version_id=version.id)
+    for finding in {finding.rule: finding for verdict in verdicts for finding in verdict.findings}.values():
+        if finding.rule == "near_duplicate":
+            continue  # of itself, seen again
+        style = {"info": "dim", "low": "dim", "medium": "yellow"}.get(finding.severity, "bold red")
+        console.print(f"[{style}]{finding.severity}: {escape(clean(finding.message))}[/{style}]")
     current = [s for s in session.loop.store.versions(stored.skill.id) if s.status in ("trial", "trusted")]
     if current:
         console.print(f"A new version of [bold]{escape(clean(version.name))}[/bold]; changes to the current one:")
         show_diff(console, application.render(current[-1].version.content), application.render(version.content))
     else:
         console.print(Panel(escape(clean(application.render(version.content))), title=escape(clean(version.name))))
-    external = sorted(field for field, origin in version.origins.items() if origin is Origin.EXTERNAL)
-    if external:
-        console.print(f"[yellow]From outside (tool output, files, web): {escape(', '.join(external))}[/yellow]")
-    sources = len(version.provenance.trajectory_ids)
-    made = version.provenance.made_by or "unknown"
-    console.print(
-        f"[dim]{version.id}  {version.hash[:23]}  made by {escape(clean(made))} from {sources} trajectories[/dim]"
-    )
+    seen = len({identity for verdict in verdicts for identity in verdict.trajectory_ids})
+    made = escape(clean(version.provenance.made_by or "unknown"))
+    console.print(f"[dim]{version.id}  {version.hash[:23]}  made by {made}; seen in {seen} sessions[/dim]")
 
 
 def show_waiting(session: Session, waiting: Sequence[Stored]) -> None:
@@ -197,33 +201,29 @@ def show_waiting(session: Session, waiting: Sequence[Stored]) -> None:
 
 
 def show_skills(console: Console, rows: Sequence[tuple[Stored, Reliability]]) -> None:
-    """List skills."""
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for column in ("id", "name", "kind", "status", "reliability", "what for"):
-        table.add_column(column, overflow="fold", no_wrap=column in ("id", "kind", "status"))
+    """List skills, two lines each, so that names stay whole in a narrow terminal."""
     for stored, known in rows:
-        style = STATUS_STYLE[stored.status]
-        table.add_row(
-            stored.version.id[:10],
-            escape(clean(stored.version.name)),
-            stored.version.content.kind,
-            f"[{style}]{stored.status}[/{style}]",
-            told_reliability(known),
-            escape(one_line(stored.version.content.description, 70)),
+        content, style = stored.version.content, STATUS_STYLE[stored.status]
+        console.print(
+            f"{stored.version.id[:10]}  [bold]{escape(clean(content.name))}[/bold]  {content.kind}  "
+            f"[{style}]{stored.status}[/{style}]  [dim]{told_reliability(known)}[/dim]",
+            soft_wrap=True,
         )
-    console.print(table)
+        console.print(f"            [dim]{escape(one_line(content.description, max(40, console.width - 14)))}[/dim]")
 
 
 def told_reliability(known: Reliability) -> str:
-    """An interval in words."""
+    """A count and its interval in words."""
     if not known.known:
         return "not known yet"
-    return f"{known.low:.0%}-{known.high:.0%} of {known.trials:.3g}"
+    return f"{known.successes:.3g} of {known.trials:.3g} verified, so {known.low:.0%} to {known.high:.0%}"
 
 
 def show_diff(console: Console, before: str, after: str) -> None:
     """Print a unified diff in colour."""
-    console.print(Syntax(clean(difference(before, after)) or "no difference", "diff", background_color="default"))
+    console.print(
+        Syntax(clean(difference(before, after)) or "no difference", "diff", background_color="default", word_wrap=True)
+    )
 
 
 def difference(before: str, after: str) -> str:

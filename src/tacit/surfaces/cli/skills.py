@@ -17,7 +17,7 @@ from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.origin import Origin
 from tacit.domain.ports import Stored
 from tacit.surfaces.cli.session import Session, clean, command_options, one_line
-from tacit.surfaces.cli.show import difference, show_diff, show_skills, told_reliability
+from tacit.surfaces.cli.show import STANDING, difference, show_diff, show_skills, told_reliability
 
 _HIDDEN = frozenset({Status.REJECTED, Status.RETIRED})
 
@@ -80,6 +80,8 @@ def show(session: Session, *, reference: str, file: str | None) -> None:
     known = session.loop.reliability(stored.version.id)
     text = application.render(stored.version.content)
     lives = session.loop.store.transitions(stored.version.id)
+    evidence = session.loop.store.evidence([stored.version.id])[stored.version.id]
+    versions = session.loop.store.versions(stored.skill.id)
     document = _summary(stored) | {
         "reliability": known,
         "skill_md": text,
@@ -88,9 +90,9 @@ def show(session: Session, *, reference: str, file: str | None) -> None:
         "provenance": stored.version.provenance,
         "life": lives,
         "versions": [
-            {"version_id": s.version.id, "status": s.status, "created_at": s.version.created_at}
-            for s in session.loop.store.versions(stored.skill.id)
+            {"version_id": s.version.id, "status": s.status, "created_at": s.version.created_at} for s in versions
         ],
+        "evidence": evidence,
     }
 
     def show_it() -> None:
@@ -102,6 +104,17 @@ def show(session: Session, *, reference: str, file: str | None) -> None:
         for move in lives:
             session.console.print(
                 f"[dim]{move.at:%Y-%m-%d %H:%M}  {move.before or 'born'} → {move.after}  by {escape(clean(move.by))}[/dim]"
+            )
+        for item in evidence:
+            told = " ".join(filter(None, (item.verifier, item.note)))
+            session.console.print(
+                f"[dim]{item.at:%Y-%m-%d %H:%M}  {item.outcome}, {item.grade}  {escape(one_line(told, 60))}  "
+                f"by {escape(clean(item.by or 'unknown'))}[/dim]"
+            )
+        for other in versions:
+            mark = "→" if other.version.id == stored.version.id else " "
+            session.console.print(
+                f"[dim]{mark} {other.version.id}  {other.status}  {other.version.created_at:%Y-%m-%d}[/dim]"
             )
 
     session.answer(document, show_it)
@@ -117,13 +130,22 @@ def diff(session: Session, *, reference: str, other: str | None) -> None:
     if other:
         before, after = stored, session.loop.version(other)
     else:
-        earlier = [s for s in session.loop.store.versions(stored.skill.id) if s.sequence < stored.sequence]
-        if not earlier:
-            raise Mistake(f"`{stored.version.name}` has no earlier version", hint="name two versions to compare")
-        before, after = earlier[-1], stored
+        before, after = _neighbours(session, stored, named=not stored.version.id.startswith(reference))
     texts = application.render(before.version.content), application.render(after.version.content)
     document = {"before": before.version.id, "after": after.version.id, "diff": difference(*texts)}
     session.answer(document, lambda: show_diff(session.console, *texts))
+
+
+def _neighbours(session: Session, stored: Stored, *, named: bool) -> tuple[Stored, Stored]:
+    """The version before and the version itself; for a name with a newer version waiting: the current and that one."""
+    versions = session.loop.store.versions(stored.skill.id)
+    later = [s for s in versions if s.sequence > stored.sequence]
+    earlier = [s for s in versions if s.sequence < stored.sequence]
+    if named and later:
+        return stored, later[-1]
+    if not earlier:
+        raise Mistake(f"`{stored.version.name}` has no other version", hint="name two versions to compare")
+    return earlier[-1], stored
 
 
 @skills.command()
@@ -133,8 +155,10 @@ def diff(session: Session, *, reference: str, other: str | None) -> None:
 def edit(session: Session, *, reference: str, by: str) -> None:
     """Edit a skill's SKILL.md in $EDITOR; the result is a new version that waits for review."""
     session.caller.require_person("edit")
+    if not session.caller.at_terminal and not session.surroundings.editor:
+        raise Mistake("there is no terminal to edit in", hint="set EDITOR to a program that edits the file by itself")
     stored = session.loop.version(reference)
-    edited = edit_version(session, stored, by=by or session.surroundings.user or "person")
+    edited = edit_version(session, stored, by=session.person(by))
     if edited is None:
         session.answer({"changed": False}, lambda: session.console.print("Unchanged."))
         return
@@ -184,6 +208,7 @@ def export(session: Session, *, references: tuple[str, ...], everything: bool, f
 @command_options
 def import_(session: Session, *, paths: tuple[Path, ...], by: str, dry_run: bool) -> None:
     """Bring SKILL.md folders in through the gate; they wait for review. An edited export becomes a new version."""
+    session.may_create = not dry_run
     by = by or session.surroundings.user or "import"
     origin = Origin.USER if session.caller.is_person else Origin.EXTERNAL
     results: list[dict[str, Any]] = []
@@ -202,7 +227,9 @@ def import_(session: Session, *, paths: tuple[Path, ...], by: str, dry_run: bool
         results.append(result)
     session.answer({"results": results}, lambda: _show_imported(session, results))
     if not any(result.get("name") for result in results):
-        raise Mistake("no skill could be imported", hint="mend the problems listed above, then import again")
+        session.end_with(
+            Mistake("no skill could be imported", hint="mend the problems listed above, then import again")
+        )
 
 
 def _skill_folders(paths: tuple[Path, ...]) -> Iterator[Path]:
@@ -261,7 +288,7 @@ def _show_imported(session: Session, results: list[dict[str, Any]]) -> None:
         elif result.get("relation") == Relation.REINFORCE:
             session.console.print(f"[dim]unchanged[/dim]    {escape(clean(result['name']))}")
         else:
-            told = f"{result.get('decision', 'valid')} ({result['relation']})" if "relation" in result else "valid"
+            told = STANDING[result["decision"]] if "decision" in result else "valid"
             session.console.print(f"[green]{told}[/green]  {escape(clean(result['name']))}")
 
 
@@ -270,17 +297,20 @@ def _show_imported(session: Session, results: list[dict[str, Any]]) -> None:
 @click.option("--by", default="", help="Your name, kept with the decision.")
 @command_options
 def rollback(session: Session, *, reference: str, by: str) -> None:
-    """Make an earlier version current again (give its version id); later ones are retired, not deleted."""
+    """Make an earlier version current again: the one before for a NAME, or a version id.
+
+    Later versions are retired, not deleted.
+    """
     session.caller.require_person("rollback")
     stored = session.loop.version(reference)
     if not stored.version.id.startswith(reference):
         earlier = [s for s in session.loop.store.versions(stored.skill.id) if s.sequence < stored.sequence]
         if not earlier:
             raise Mistake(
-                f"`{stored.version.name}` has no earlier version", hint="tacit skills show NAME lists versions"
+                f"`{stored.version.name}` has no earlier version", hint="`tacit skills show NAME` lists its versions"
             )
         stored = earlier[-1]
-    moves = session.loop.rollback(stored.version.id, by=by or session.surroundings.user)
+    moves = session.loop.rollback(stored.version.id, by=session.person(by))
     session.answer(
         {"current": stored.version.id, "moves": moves},
         lambda: session.console.print(

@@ -92,10 +92,9 @@ def verify(session: Session) -> None:
             session.console.print(f"[red]damaged[/red] {escape(item.subject)}: {escape(clean(item.problem))}")
 
     session.answer(document, show)
-    if damage and not session.as_json:
-        raise StoreOutage(f"{len(damage)} damaged places", hint="restore a backup; `tacit backup` makes them")
     if damage:
-        raise click.exceptions.Exit(StoreOutage.exit_code)
+        hint = "restore a backup; `tacit backup` makes them"
+        session.end_with(StoreOutage("the store is not as it was written", hint=hint))
 
 
 @click.command()

@@ -21,12 +21,17 @@ _NAME_MAX = 60
 
 _CLOSE = r"(?:[\"'`\\\])*}]|u00[0-9a-f]{2}){0,8}"
 _ANNOTATION = r":[ ]?(?:&?str(?:ing)?|&'static str|bytes|optional\[str\]|str \| none|any|secretstr|final)[ ]{0,8}="
+# Where only a comma or a blank joins name and value, a value without a digit is taken for a word.
+_DIGIT_SOON = r"[^\s\"'`]{0,64}[0-9]"
 _OPERATOR = (
     rf"(?:[ \t]|\\t){{0,16}}(?:{_ANNOTATION}|:=|=>|->|[=!]==?|\?=|\+=|<<<|%3[da]"
-    r"|[,;:]?(?:\\n|[\s\"'\\{]){1,24}(?:value|content|default)[\"'\\]{0,4}[ \t]{0,4}[:=]|[:=,(|>])"
+    r"|[,;:]?(?:\\n|[\s\"'\\{]){1,24}(?:value|content|default)[\"'\\]{0,4}[ \t]{0,4}[:=]|[:=]"
+    rf"|[,(|>](?=[ \t]{{0,8}}[\"'`\\]{{0,8}}{_DIGIT_SOON}))"
 )
-_PROSE_LINK = r"(?:[ \t]|\\t){1,16}(?:(?:is|was|to|are|will be|is now|set to|of|changed to|identified by|by)[ \t:=]{1,4})?"
-TAIL = rf"[a-z0-9_.\-]{{0,32}}{_CLOSE}(?:({_OPERATOR})|{_PROSE_LINK}(?=[^\s]{{0,64}}[0-9!@#$%^&*+/]))"
+_PROSE_LINK = (
+    r"(?:[ \t]|\\t){1,16}(?:(?:is|was|to|are|will be|is now|set to|of|changed to|identified by|by)[ \t:=]{1,4})?"
+)
+TAIL = rf"[a-z0-9_.\-]{{0,32}}{_CLOSE}(?:({_OPERATOR})|{_PROSE_LINK}(?=[\"'`\\]{{0,8}}{_DIGIT_SOON}))"
 NAMED = tuple((keyword, re.compile(keyword + TAIL)) for keyword in KEYWORDS)
 
 _PLAIN = r"[^\s\"'`<>\\&;,|%]"

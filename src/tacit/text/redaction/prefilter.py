@@ -17,7 +17,7 @@ from tacit.text.redaction.names import secret_name
 _TOKEN_CHARACTERS = (ascii_letters + digits + "_-").encode()
 _TO_RUNS = bytes(ord("a") if byte in _TOKEN_CHARACTERS else ord(" ") for byte in range(256))
 _RUN = b"a" * 20
-# What may be glued before a token: the rest of an escape (\\n, \\u2019), a colour code's end, %3D.
+# What may be glued before a token: the rest of an escape (\n, \u2019), a colour code's end, %3D.
 _TELLING_HEAD = re.compile(
     rb"(?:[bfnrt]|u[0-9a-f]{4}|\d{1,3}m|[0-9a-f]{2})?(?:s(?:k[-_0-9a-f]|q0|bp_|hp)|gh[pousr]_|github_pat|gl[a-z]{3}[-_]|xox[a-z]-|xapp-|rk_|whsec_"
     rb"|a(?:kia|sia|iza|ge-secret-key|tatt3xf)|eyj|gocspx-|npm_|ntn_|nrak-|p(?:ypi-|mak-|plx-|csk_|scale_tkn)|hf_|do[opr]_v1_"
@@ -69,7 +69,7 @@ def _has_telling_run(raw: bytes, lowered: bytes) -> bool:
     start = runs.find(_RUN)
     while start >= 0:
         end = runs.find(b" ", start)
-        is_uuid = end - start == _UUID and lowered[start + 8] == _DASH
+        is_uuid = end - start == _UUID and lowered[start + 8] == lowered[start + 13] == lowered[start + 18] == _DASH
         if not is_uuid and (_TELLING_HEAD.match(lowered, start) or (start and _is_introduced(lowered, start))):
             return True
         start = runs.find(_RUN, end) if end >= 0 else -1
