@@ -192,6 +192,6 @@ def _comparable(counts: Counts) -> Counts:
 
 TestTwins = Twins.TestCase
 TestTwins.settings = settings(
-    max_examples=40, stateful_step_count=25, deadline=None, derandomize=True,
+    max_examples=25, stateful_step_count=25, deadline=None, derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )  # fmt: skip

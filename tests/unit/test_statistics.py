@@ -26,7 +26,7 @@ def test_without_trials_everything_is_possible():
     ],
 )
 def test_known_values_of_the_ninety_percent_interval(successes, trials, low, high):
-    assert wilson(successes, trials) == (pytest.approx(low, abs=1e-4), pytest.approx(high, abs=1e-4))
+    assert wilson(successes, trials) == pytest.approx((low, high), abs=1e-4)
 
 
 def test_a_wider_quantile_gives_a_wider_interval():

@@ -59,7 +59,7 @@ def test_a_key_block_cut_off_before_its_end_goes_without_the_prose_that_follows(
         "const secret = process.env.SECRET;", "token: <your-token>", "password: ***", "API_KEY=xxxxxxxx", "the password is required",
         "secret: see vault docs", "token expired", "password reset flow", "token_count: 123", "max_tokens=4096", "secretary: Bob Smith",
         "author: J. Doe", 'tokenizer = "gpt2-medium"', 'password_policy: "min 8"', "def test_token_123abc():", "passwd, pwd = a, b",
-        '"cache_key": "ab12cd34ef56ab12"', 'print("password:", password)', "API_KEY=${{ secrets.API_KEY }}", "PWD=/home/bob/project1",
+        '"cache_key": "ab12cd34ef56ab12"', 'print("password:", password)', "API_KEY=${{ secrets.API_KEY }}", "PWD=/srv/project1",
         "password=self.password", "x = pwd.getpwnam(name)", '"token": "NAME"', "version 1.2.3-rc4", "docs.python.org", "pkg.mod.func",
         "commit " + "a1b2c3d4e5" * 4, "sha256:" + "0f1e2d3c" * 8, "123e4567-e89b-12d3-a456-426614174000", "aha_123e4567-e89b-12d3-a456-426614174000",
         "toolu_01A09q90qw90lq917835lq9", "call_abc123DEF456ghi789JKL012", "bob@example.com", "color: #a1b2c3;", "https://example.com:8080/a@b",
@@ -110,6 +110,11 @@ def test_secret_keys_of_a_mapping_go_without_losing_entries() -> None:
     result = redact_value({GITHUB: 1, other: 2}).value
     assert sorted(result.values()) == [1, 2]
     assert GITHUB not in str(result)
+
+
+def test_a_placeholder_in_a_key_or_a_list_promises_nothing_about_its_neighbour() -> None:
+    value = {"<redacted:password>": "word1234", "list": ["-:5432:a:b:<redacted:password>", "word1234"]}
+    assert redact_value(value).value == value
 
 
 def test_a_value_without_secrets_is_the_same_object() -> None:

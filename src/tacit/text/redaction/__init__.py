@@ -23,6 +23,7 @@ from tacit.text.redaction.values import convincing
 __all__ = ["Redacted", "RedactedValue", "may_hold_secret", "redact", "redact_value"]
 
 _PLACEHOLDER = re.compile(r"<redacted:[a-z0-9-]{1,40}>")
+_FLAG = re.compile(r"--?[A-Za-z][\w-]*")
 _SHORTEST = 6
 _ROUNDS_MAX = 12
 
@@ -150,7 +151,7 @@ def _mapping(value: dict[Any, Any], *, found: list[str]) -> dict[Any, Any]:
     result: dict[Any, Any] = {}
     for key, item in value.items():
         name = label if key in ("value", "Value") else key
-        promise = secret_name(name) if isinstance(name, str) else None
+        promise = secret_name(name) if isinstance(name, str) and "<redacted:" not in name else None
         new_key = _fresh(redact(key).text, result) if isinstance(key, str) else key
         result[new_key] = _walk(item, promise, found=found)
     return result
@@ -166,6 +167,4 @@ def _fresh(key: str, taken: dict[Any, Any]) -> str:
 
 def _flag_before(items: list[Any] | tuple[Any, ...], index: int) -> SecretName | None:
     flag = items[index - 1] if index else None
-    if isinstance(flag, str) and flag.startswith("-") and "=" not in flag:
-        return secret_name(flag)
-    return None
+    return secret_name(flag) if isinstance(flag, str) and _FLAG.fullmatch(flag) else None
