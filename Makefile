@@ -24,7 +24,7 @@ demo: $(BASE) ## learn from recorded sessions and recall a skill, offline
 	@$(BIN)/tacit demo
 
 test: $(DEV) ## run the whole test suite
-	@$(RUN) -m pytest
+	@$(RUN) -m pytest -n auto
 
 check: $(DEV) ## formatting, lint, types, import layers, house conventions, docs parity
 	$(BIN)/ruff format --check
@@ -34,7 +34,7 @@ check: $(DEV) ## formatting, lint, types, import layers, house conventions, docs
 	$(RUN) -m pytest -q tests/contract/test_conventions.py tests/contract/test_docs.py
 
 faults: $(DEV) ## the fault tests at full length: 200 kills, 32 writers, bit flips
-	@TACIT_TEST_KILLS=200 $(RUN) -m pytest tests/faults
+	@TACIT_TEST_KILLS=200 $(RUN) -m pytest -n auto tests/faults
 
 bench: $(DEV) ## run every benchmark; each writes its file under bench/results
 	@set -e; for script in bench/[!_]*.py; do \
