@@ -637,7 +637,7 @@ def test_every_change_leaves_one_link_in_the_chain(store: Store) -> None:
         (4, "ana", "transition trusted", version_id),
         (5, "policy", "verdict accept", version_id),
         (6, "api", "use", use(version_id).id),
-        (7, "tacit", "evidence success", version_id),
+        (7, "tacit", "evidence success machine-verified", version_id),
         (8, "tacit", "learned", whole_id),
     ]
     assert [entry.at for entry in store.history(whole_id)] == [at(), at(5)]

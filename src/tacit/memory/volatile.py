@@ -241,7 +241,7 @@ class VolatileStore:
             get(self._state.versions, evidence.version_id, "version")
             if not self._is_new(self._state.evidence, evidence, evidence.id):
                 return False
-            action, subject = f"evidence {evidence.outcome}", evidence.version_id
+            action, subject = f"evidence {evidence.outcome} {evidence.grade}", evidence.version_id
             self._note(action, subject, value=evidence, actor=evidence.by, at=evidence.at)
             self._state.log.append(lambda store: store.add_evidence(evidence))
             return True

@@ -80,7 +80,7 @@ class Outcomes:
         if self._connection.single("SELECT seq FROM versions WHERE id = ?", evidence.version_id) is None:
             raise self._audit.absent(VERSIONS, evidence.version_id, noun="version")
         note = Note(
-            action=f"evidence {evidence.outcome}",
+            action=f"evidence {evidence.outcome} {evidence.grade}",
             subject=evidence.version_id,
             record=record_path(EVIDENCE, evidence.version_id, evidence.id),
             actor=evidence.by,
