@@ -29,6 +29,7 @@ from tacit.domain.skill import Kind, Provenance, SkillContent
 from tacit.domain.trajectory import Trajectory
 from tacit.recall.ranking import Rarity
 from tacit.report import Applied, Captured, Learned
+from tacit.text.redaction import redact
 from tacit.text.words import estimate_tokens, terms
 
 NEIGHBOURS = 12
@@ -162,7 +163,12 @@ class Loop:
         """Carry out a person's decision on one exact version: approve, reject, retire, restore or reopen."""
         stored = self.version(version_id)
         transition = gate.decide(
-            stored, decision, by=by, at=self._now(), reason=reason, content_hash=content_hash or stored.version.hash
+            stored,
+            decision,
+            by=by,
+            at=self._now(),
+            reason=redact(reason).text,
+            content_hash=content_hash or stored.version.hash,
         )
         self.store.add_transition(transition)
         return transition
@@ -222,7 +228,10 @@ class Loop:
             empty = "" if selection.left_out else shelf.why_empty(self.store)
             return dataclasses.replace(selection, reason=empty or selection.reason)
         use = Use(
-            version_ids=tuple(item.version_id for item in selection.items), task=task, at=self._now(), surface=surface
+            version_ids=tuple(item.version_id for item in selection.items),
+            task=redact(task).text,
+            at=self._now(),
+            surface=surface,
         )
         self.store.add_use(use)
         text = application.render_selection([item.text for item in selection.items])
@@ -255,18 +264,8 @@ class Loop:
 
     def catalogue(self, home: Path | None = None) -> application.Catalogue:
         """Everything an agent could be offered: skills in this project's and user's folders, and the learned ones."""
-        static = application.scan(project=self.place.project if self.place else None, home=home)
-        learned = [
-            application.LearnedSkill(
-                content=stored.version.content,
-                version_id=stored.version.id,
-                status=stored.status,
-                reliability=self.reliability(stored.version.id),
-            )
-            for stored in self.skills(statuses=RECALLABLE)
-        ]
-        found = application.merge(static.skills, learned)
-        return dataclasses.replace(found, shadowed=(*static.shadowed, *found.shadowed))
+        project = self.place.project if self.place else None
+        return shelf.offered(self.store, project=project, home=home, reliability=self.reliability)
 
     def apply(self, name: str, *, home: Path | None = None, tools: Sequence[str] | None = None) -> Applied:
         """Activate one skill of the catalogue: its text with overlays, its files by name, and the tools it leaves open."""
@@ -321,7 +320,8 @@ class Loop:
             raise Mistake(
                 f"{sorted(unknown)[0]} was not shown in that use", hint=f"shown: {', '.join(use.version_ids)}"
             )
-        kept = outcome.evidence_for(use, result, grade=grade, at=self._now(), followed=followed, details=details)
+        clean = {key: redact(text).text for key, text in details.items()}
+        kept = outcome.evidence_for(use, result, grade=grade, at=self._now(), followed=followed, details=clean)
         with self.store.transaction():
             for item in kept:
                 self.store.add_evidence(item)
@@ -341,9 +341,9 @@ class Loop:
         """The current version of each skill, by name."""
         return shelf.current(self.store, statuses=statuses)
 
-    def history(self, subject: str = "", *, limit: int | None = None) -> list[AuditEntry]:
+    def history(self, subject: str = "") -> list[AuditEntry]:
         """What happened, link by link of the audit chain."""
-        return self.store.history(subject, limit=limit)
+        return self.store.history(subject)
 
     def stats(self) -> Counts:
         """How much there is."""

@@ -20,8 +20,8 @@ def open(store: str | Path = "", *, config: Config | None = None) -> Loop:  # no
     surroundings = Surroundings.read()
     place = find_place(surroundings, store=str(store))
     if config is None:
-        folders = (Path.cwd(), place.project, surroundings.home)
-        config, _ = load_config(folders, file=surroundings.config_file)
+        folders = (Path.cwd(), place.project)
+        config, _ = load_config(folders, file=surroundings.config_file, home=surroundings.person_home)
     return open_at(place, config=config)
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import dataclasses
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
 
+from tacit import application
 from tacit.domain.errors import Mistake, NotFound
+from tacit.domain.evidence import Reliability
 from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.ports import Store, Stored
 
@@ -39,6 +43,24 @@ def why_empty(store: Store) -> str:
         return ""
     count = len(waiting(store))
     return f"nothing is approved yet; {count} wait for `tacit review`" if count else "nothing was learned yet"
+
+
+def offered(
+    store: Store, *, project: Path | None, home: Path | None, reliability: Callable[[str], Reliability]
+) -> application.Catalogue:
+    """Everything an agent could be offered: skills in the project's and user's folders, and the learned ones."""
+    static = application.scan(project=project, home=home)
+    learned = [
+        application.LearnedSkill(
+            content=stored.version.content,
+            version_id=stored.version.id,
+            status=stored.status,
+            reliability=reliability(stored.version.id),
+        )
+        for stored in current(store, statuses=RECALLABLE)
+    ]
+    found = application.merge(static.skills, learned)
+    return dataclasses.replace(found, shadowed=(*static.shadowed, *found.shadowed))
 
 
 def find(store: Store, reference: str) -> Stored:

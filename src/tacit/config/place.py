@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tacit.config.surroundings import Surroundings
-from tacit.domain.errors import ConfigError, Mistake, StoreOutage
+from tacit.domain.errors import ConfigError, Mistake, NotPermitted, StoreOutage
 
 FOLDER = ".tacit"
 DATABASE = "tacit.db"
@@ -115,10 +115,24 @@ def find_place(surroundings: Surroundings, *, store: str = "", start: Path | Non
     for folder in (inside, *inside.parents):
         candidate = folder / FOLDER
         if candidate.is_dir() and candidate.resolve() != home:
+            _check_owner(candidate, folder, surroundings)
             return Place(database=str(candidate / DATABASE), project=folder, chosen_by=f"nearest {FOLDER} folder")
         if (folder / ".git").exists():
             break
     return Place(database=str(project / FOLDER / DATABASE), project=project, chosen_by="default for this project")
+
+
+def _check_owner(found: Path, project: Path, surroundings: Surroundings) -> None:
+    """Refuse a store that somebody else may have filled: another user's folder, or one that came with the repository."""
+    hint = "look at it first; `--store PATH` uses it on your word, removing the folder starts afresh"
+    if surroundings.owners and found.stat().st_uid not in surroundings.owners:
+        raise NotPermitted(f"{found} belongs to another user, so its skills are not yours", hint=hint)
+    try:
+        listed = (project / ".git" / "index").read_bytes()
+    except OSError:
+        return
+    if f"{FOLDER}/{DATABASE}".encode() in listed:
+        raise NotPermitted(f"{found} came with the repository, so nobody here approved its skills", hint=hint)
 
 
 def global_place(surroundings: Surroundings) -> Place:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -80,23 +80,55 @@ class Setting:
     source: str
 
 
-def load_config(folders: tuple[Path, ...] = (), *, file: str = "") -> tuple[Config, tuple[Setting, ...]]:
-    """Read the named file, or the first `tacit.toml` found in the folders; without one, all values are defaults."""
-    path = _find(folders, file=file)
-    table = _read(path) if path else {}
-    sections: dict[str, Any] = {}
-    settings: list[Setting] = []
-    unknown = sorted(set(table) - {field.name for field in dataclasses.fields(Config)})
-    if unknown:
-        raise _unknown_key(unknown[0], path, [field.name for field in dataclasses.fields(Config)])
-    for field in dataclasses.fields(Config):
-        section = _section(type(getattr(Config(), field.name)), table.get(field.name, {}), at=(field.name, path))
-        sections[field.name] = section
-        for item in dataclasses.fields(section):
-            given = item.name in table.get(field.name, {})
-            source = str(path) if given and path else "default"
-            settings.append(Setting(key=f"{field.name}.{item.name}", value=getattr(section, item.name), source=source))
-    return Config(**sections), tuple(settings)
+def load_config(
+    folders: tuple[Path, ...] = (), *, file: str = "", home: Path | None = None
+) -> tuple[Config, tuple[Setting, ...]]:
+    """Read the person's file in `home`, and over it the named file or the first `tacit.toml` found in the folders.
+
+    Whoever writes into a project may be a stranger or an agent, so such a file may tighten the policy, never loosen it.
+    """
+    known: dict[str, Setting] = {
+        f"{field.name}.{item.name}": Setting(
+            key=f"{field.name}.{item.name}", value=getattr(getattr(Config(), field.name), item.name), source="default"
+        )
+        for field in dataclasses.fields(Config)
+        for item in dataclasses.fields(getattr(Config(), field.name))
+    }
+    near = _find(folders, file=file)
+    own = _find((home,) if home else (), file="")
+    for path in dict.fromkeys((own, near)):
+        for key, value in _values(path) if path else ():
+            tighter = path == own or key not in _TIGHTENS or _TIGHTENS[key](value, known[key].value)
+            if tighter:
+                known[key] = Setting(key=key, value=value, source=str(path))
+            else:
+                source = f"{known[key].source} ({path} may tighten it, not loosen it)"
+                known[key] = dataclasses.replace(known[key], source=source)
+    sections = {
+        field.name: type(getattr(Config(), field.name))(
+            **{key.partition(".")[2]: s.value for key, s in known.items() if key.startswith(f"{field.name}.")}
+        )
+        for field in dataclasses.fields(Config)
+    }
+    return Config(**sections), tuple(known.values())
+
+
+_TIGHTENS: dict[str, Callable[[Any, Any], bool]] = {
+    "policy.strictness": lambda new, old: list(Strictness).index(new) >= list(Strictness).index(old),
+    "policy.min_steps": lambda new, old: new >= old,
+}
+"""Settings that a project's file may only move one way, with the test for it."""
+
+
+def _values(path: Path) -> Iterator[tuple[str, Any]]:
+    """Every setting that a file gives, as key and value of the right type."""
+    table = _read(path)
+    names = [field.name for field in dataclasses.fields(Config)]
+    for name in table:
+        if name not in names:
+            raise _unknown_key(name, path, names)
+        section = _section(type(getattr(Config(), name)), table[name], at=(name, path))
+        yield from ((f"{name}.{key}", getattr(section, key)) for key in table[name])
 
 
 def _find(folders: tuple[Path, ...], *, file: str) -> Path | None:

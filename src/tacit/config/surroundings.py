@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 
 AGENT_MARKERS = (
@@ -44,6 +45,15 @@ class Surroundings:
     user: str = ""
     editor: str = ""
     agent_markers: tuple[str, ...] = ()
+    account_home: Path | None = None
+    """The account's own home folder, whatever HOME says."""
+    owners: frozenset[int] = frozenset()
+    """User ids whose folders are this person's; empty where the system has none."""
+
+    @property
+    def person_home(self) -> Path:
+        """Where the person's token and policy lie. An agent's shell cannot move it by setting a variable."""
+        return self.account_home / ".tacit" if self.agent_markers and self.account_home else self.home
 
     @classmethod
     def read(cls, variables: Mapping[str, str] | None = None) -> Surroundings:
@@ -59,4 +69,21 @@ class Surroundings:
             user=env.get("USER") or env.get("USERNAME") or "",
             editor=env.get("VISUAL") or env.get("EDITOR") or "",
             agent_markers=tuple(name for name in AGENT_MARKERS if env.get(name)),
+            account_home=_account_home(),
+            owners=_owners(env.get("SUDO_UID", "")),
         )
+
+
+def _account_home() -> Path | None:
+    """The home folder that the account database gives; none outside Unix, or for an account it does not know."""
+    try:
+        pwd = import_module("pwd")
+        return Path(pwd.getpwuid(os.getuid()).pw_dir)
+    except (ImportError, KeyError):
+        return None
+
+
+def _owners(sudo_uid: str) -> frozenset[int]:
+    if not hasattr(os, "getuid"):
+        return frozenset()
+    return frozenset({os.getuid(), *([int(sudo_uid)] if sudo_uid.isdecimal() and os.getuid() == 0 else [])})

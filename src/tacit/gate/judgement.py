@@ -63,6 +63,10 @@ def judge(candidate: Candidate, known: Sequence[Stored], policy: Policy, *, at: 
         # What was rejected stays out of it.
         return _with_version(_renamed(candidate, known), None, findings, policy=policy, at=at)
     near = Finding(rule="near_duplicate", message=f"very like `{twin.version.name}` ({likeness:.2f})")
+    written = candidate.assessment is None and not candidate.revises
+    if written and not same and twin.version.name != candidate.content.name:
+        # Somebody wrote it under a name of its own: point at the likeness, but swallow nothing.
+        return _with_version(_renamed(candidate, known), None, [*findings, near], policy=policy, at=at)
     if same or not adds:
         return _reinforce(candidate, twin, [*findings, near], policy=policy, at=at)
     if candidate.revises:

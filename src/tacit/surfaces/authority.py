@@ -36,7 +36,7 @@ class Caller:
     @property
     def has_token(self) -> bool:
         """Whether the person's token was given."""
-        return bool(self.surroundings.token) and _matches(self.surroundings.token, self.surroundings.home)
+        return bool(self.surroundings.token) and _matches(self.surroundings.token, self.surroundings.person_home)
 
     def require_person(self, verb: str) -> None:
         """Raise unless a person may be assumed for this verb."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import subprocess
 import time
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 
 from tacit.config.place import Place, find_place, global_place, project_root
 from tacit.config.surroundings import Surroundings
-from tacit.domain.errors import ConfigError, Mistake, StoreOutage
+from tacit.domain.errors import ConfigError, Mistake, NotPermitted, StoreOutage
 
 
 @pytest.fixture
@@ -225,3 +226,20 @@ def test_a_pause_that_cannot_be_written_or_ended_is_an_outage(tmp_path):
         place.pause(None)
     with pytest.raises(StoreOutage, match="cannot remove"):
         place.resume()
+
+
+def test_a_store_that_came_with_the_repository_is_refused_until_it_is_named(repository, around):
+    folder = repository / ".tacit"
+    folder.mkdir()
+    (folder / "tacit.db").write_bytes(b"skills of a stranger")
+    git(repository, "add", "-f", ".tacit/tacit.db")
+    with pytest.raises(NotPermitted, match="came with the repository"):
+        find_place(around, start=repository)
+    assert find_place(around, store=str(folder / "tacit.db"), start=repository).chosen_by == "--store"
+
+
+def test_a_store_in_another_users_folder_is_refused(tmp_path, around):
+    (tmp_path / "shared" / ".tacit").mkdir(parents=True)
+    stranger = dataclasses.replace(around, owners=frozenset({4_000_000}))
+    with pytest.raises(NotPermitted, match="another user"):
+        find_place(stranger, start=tmp_path / "shared")

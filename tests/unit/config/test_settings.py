@@ -34,7 +34,7 @@ def test_the_defaults_are_these():
 def test_a_file_changes_what_it_names_and_each_value_tells_where_it_came_from(tmp_path):
     text = '[recall]\nk = 5\nmin_relevance = 1\n[policy]\nstrictness = "open"\n[store]\nexclude = ["**/secret/**"]\n'
     file = write(tmp_path, text)
-    config, settings = load_config((tmp_path,))
+    config, settings = load_config(home=tmp_path)
     assert (config.recall.k, config.recall.min_relevance, config.recall.budget_tokens) == (5, 1.0, 1500)
     assert isinstance(config.recall.min_relevance, float)
     assert config.policy.strictness is Strictness.OPEN
@@ -42,6 +42,34 @@ def test_a_file_changes_what_it_names_and_each_value_tells_where_it_came_from(tm
     source = {setting.key: (setting.value, setting.source) for setting in settings}
     assert source["recall.k"] == (5, str(file))
     assert source["recall.budget_tokens"] == (1500, "default")
+
+
+@pytest.mark.parametrize(
+    ("own", "project", "effective"),
+    [
+        ("", 'strictness = "open"', Strictness.STANDARD),
+        ("", 'strictness = "strict"', Strictness.STRICT),
+        ('strictness = "open"', "", Strictness.OPEN),
+        ('strictness = "open"', 'strictness = "standard"', Strictness.STANDARD),
+        ('strictness = "strict"', 'strictness = "open"', Strictness.STRICT),
+    ],
+)
+def test_a_projects_file_may_tighten_the_policy_but_never_loosen_it(tmp_path, own, project, effective):
+    home, work = tmp_path / "home", tmp_path / "work"
+    for folder, line in ((home, own), (work, project)):
+        folder.mkdir()
+        if line:
+            write(folder, f"[policy]\n{line}\n")
+    for given in ({"folders": (work,)}, {"file": str(work / "tacit.toml")} if project else {"folders": (work,)}):
+        config, _ = load_config(home=home, **given)
+        assert config.policy.strictness is effective
+
+
+def test_a_policy_that_was_not_loosened_says_so(tmp_path):
+    write(tmp_path, "[policy]\nmin_steps = 1\n")
+    config, settings = load_config((tmp_path,))
+    assert config.policy.min_steps == 3
+    assert "not loosen" in next(setting.source for setting in settings if setting.key == "policy.min_steps")
 
 
 def test_the_first_folder_with_a_file_wins(tmp_path):

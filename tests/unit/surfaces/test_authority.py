@@ -51,10 +51,20 @@ def test_an_empty_mark_is_no_mark(tmp_path):
     caller(tmp_path, terminal=True, CLAUDECODE="").require_person("review")
 
 
-@pytest.mark.parametrize("variables", [{}, {"CLAUDECODE": "1"}])
-def test_the_right_token_stands_for_a_person(tmp_path, variables):
+def test_the_right_token_stands_for_a_person(tmp_path):
     token = new_token(tmp_path / ".tacit")
-    caller(tmp_path, TACIT_TOKEN=token, **variables).require_person("review")
+    caller(tmp_path, TACIT_TOKEN=token).require_person("review")
+
+
+def test_in_an_agents_shell_only_a_token_of_the_accounts_own_home_counts(tmp_path):
+    planted = new_token(tmp_path / "planted")
+    own = new_token(tmp_path / "account" / ".tacit")
+    for token, welcome in ((planted, False), (own, True)):
+        surroundings = dataclasses.replace(
+            Surroundings.read({"TACIT_HOME": str(tmp_path / "planted"), "TACIT_TOKEN": token, "CLAUDECODE": "1"}),
+            account_home=tmp_path / "account",
+        )
+        assert Caller(surroundings=surroundings, at_terminal=False).is_person is welcome
 
 
 @pytest.mark.parametrize("given", ["tacit_wrong", "é\udce9", "x" * 10_000, " "])

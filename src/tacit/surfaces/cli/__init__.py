@@ -7,12 +7,13 @@ import logging
 import sys
 import traceback
 from importlib import import_module
+from io import TextIOWrapper
 from pathlib import Path
 
 import click
 
 from tacit.config.surroundings import Surroundings
-from tacit.domain.errors import InvalidSkill, Mistake, TacitError
+from tacit.domain.errors import InvalidSkill, Mistake, StoreOutage, TacitError
 from tacit.surfaces.cli.session import Session, clean
 
 _COMMANDS = {
@@ -66,6 +67,11 @@ def cli(context: click.Context, store: str) -> None:
 def main() -> None:
     """Run the command line and exit with the code of the error tree: 0 done, 2 mistake, 3 refused, 4 outage, 1 bug."""
     session = Session(surroundings=Surroundings.read())
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(
+                errors="backslashreplace"
+            )  # a terminal that cannot show a character is no reason to fail
     try:
         sys.exit(cli.main(obj=session, standalone_mode=False) or 0)
     except TacitError as error:
@@ -83,6 +89,11 @@ def main() -> None:
     except BrokenPipeError:
         sys.stderr.close()  # the reader has gone; there is nobody to tell
         sys.exit(141)
+    except OSError as error:
+        what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        refused = StoreOutage(f"the system refused: {what}", hint="check the path, its permissions and the free space")
+        _report(session, refused)
+        sys.exit(refused.exit_code)
     except Exception:  # the top of the surface: a bug is logged with its traceback and told plainly
         log = _log_bug(session.surroundings.home)
         click.echo(f"error: a bug in Tacit; nothing half-done was kept. Details: {log}", err=True)

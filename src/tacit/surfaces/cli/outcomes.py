@@ -24,7 +24,7 @@ from tacit.text.shell import is_check
 )
 @click.option("--verify", "check", metavar="COMMAND", help="Run this check now; its exit status is the outcome.")
 @click.option(
-    "--timeout", "timeout_s", type=click.FloatRange(min=0.1), default=600.0, help="Limit for the check, seconds."
+    "--timeout", "timeout_s", type=click.IntRange(1, 86_400), default=600, help="Limit for the check, seconds."
 )
 @click.option(
     "--followed", multiple=True, metavar="VERSION", help="A version the run really followed (may be repeated)."

@@ -12,7 +12,7 @@ from tacit.domain.errors import Mistake
 from tacit.domain.ports import Stored
 from tacit.gate import Review
 from tacit.surfaces.cli.session import Session, clean, command_options
-from tacit.surfaces.cli.show import show_candidate, show_diff, show_waiting
+from tacit.surfaces.cli.show import show_candidate, show_diff, show_waiting, whole_text
 from tacit.surfaces.cli.skills import edit_version
 
 
@@ -95,9 +95,7 @@ def _carry_out(session: Session, stored: Stored, choice: str, *, by: str) -> Non
     if choice == "e":
         edited = edit_version(session, stored, by=by)
         if edited is not None:
-            show_diff(
-                session.console, application.render(stored.version.content), application.render(edited.version.content)
-            )
+            show_diff(session.console, whole_text(stored.version.content), whole_text(edited.version.content))
         if edited is None or not click.confirm("Approve your edit?"):
             session.console.print("It still waits.")
             return
@@ -121,4 +119,5 @@ def _document(stored: Stored) -> dict[str, object]:
         "lowest_origin": stored.version.lowest_origin,
         "parents": stored.version.parents,
         "skill_md": application.render(content),
+        "files": content.files,
     }

@@ -49,8 +49,8 @@ class Session:
     @cached_property
     def settings(self) -> tuple[Config, tuple[Setting, ...]]:
         """All settings and their sources."""
-        folders = (Path.cwd(), self.place.project, self.surroundings.home)
-        return load_config(folders, file=self.surroundings.config_file)
+        folders = (Path.cwd(), self.place.project)
+        return load_config(folders, file=self.surroundings.config_file, home=self.surroundings.person_home)
 
     @cached_property
     def loop(self) -> Loop:
@@ -72,13 +72,15 @@ class Session:
     @property
     def caller(self) -> Caller:
         """Who is calling."""
-        at_terminal = sys.stdin.isatty() and (sys.stdout.isatty() or self.as_json)
+        typed = sys.stdin is not None and sys.stdin.isatty()
+        at_terminal = typed and (sys.stdout.isatty() or self.as_json)
         return Caller(surroundings=self.surroundings, at_terminal=at_terminal)
 
     def answer(self, document: Any, show: Callable[[], None]) -> None:
         """Print one JSON document for a program, or let `show` print for a person."""
         if self.as_json:
-            click.echo(json.dumps(plain(document), indent=2, ensure_ascii=False))
+            # On a terminal nothing but ASCII, so that no stored character can act on it.
+            click.echo(json.dumps(plain(document), indent=2, ensure_ascii=sys.stdout.isatty()))
         else:
             show()
 

@@ -40,7 +40,7 @@ def config(session: Session) -> None:
 def token(session: Session) -> None:
     """Make a person's token for reviewing outside a terminal. It is shown once; a new one replaces the old one."""
     session.caller.require_person("token")
-    made = new_token(session.surroundings.home)
+    made = new_token(session.surroundings.person_home)
     session.answer(
         {"token": made},
         lambda: session.console.print(f"{made}\nKeep it from agents. Use it as TACIT_TOKEN.", soft_wrap=True),

@@ -16,8 +16,10 @@ from tacit import application
 from tacit.domain.candidate import Severity, Verdict
 from tacit.domain.errors import InvalidTrajectory
 from tacit.domain.evidence import Outcome, Reliability
+from tacit.domain.identity import digest
 from tacit.domain.ports import Episode, Stored
 from tacit.domain.selection import Selection
+from tacit.domain.skill import SkillContent
 from tacit.report import Captured, Learned
 from tacit.surfaces.cli.session import Session, clean, one_line
 from tacit.synthesis import Note
@@ -183,9 +185,9 @@ def show_candidate(session: Session, stored: Stored) -> None:
     current = [s for s in session.loop.store.versions(stored.skill.id) if s.status in ("trial", "trusted")]
     if current:
         console.print(f"A new version of [bold]{escape(clean(version.name))}[/bold]; changes to the current one:")
-        show_diff(console, application.render(current[-1].version.content), application.render(version.content))
+        show_diff(console, whole_text(current[-1].version.content), whole_text(version.content))
     else:
-        console.print(Panel(escape(clean(application.render(version.content))), title=escape(clean(version.name))))
+        console.print(Panel(escape(clean(whole_text(version.content))), title=escape(clean(version.name))))
     seen = len({identity for verdict in verdicts for identity in verdict.trajectory_ids})
     made = escape(clean(version.provenance.made_by or "unknown"))
     console.print(f"[dim]{version.id}  {version.hash[:23]}  made by {made}; seen in {seen} sessions[/dim]")
@@ -224,6 +226,16 @@ def show_diff(console: Console, before: str, after: str) -> None:
     console.print(
         Syntax(clean(difference(before, after)) or "no difference", "diff", background_color="default", word_wrap=True)
     )
+
+
+def whole_text(content: SkillContent) -> str:
+    """All that approving a skill lets in: its SKILL.md, and every bundled file with its mode and text."""
+    parts = [application.render(content)]
+    for file in content.files:
+        mode = " (executable)" if file.executable else ""
+        text = file.content if file.encoding == "utf-8" else f"binary, {digest(file.content)}"
+        parts.append(f"===== {file.path}{mode} =====\n{text}")
+    return "\n".join(parts)
 
 
 def difference(before: str, after: str) -> str:

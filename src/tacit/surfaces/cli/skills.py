@@ -17,7 +17,7 @@ from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.origin import Origin
 from tacit.domain.ports import Stored
 from tacit.surfaces.cli.session import Session, clean, command_options, one_line
-from tacit.surfaces.cli.show import STANDING, difference, show_diff, show_skills, told_reliability
+from tacit.surfaces.cli.show import STANDING, difference, show_diff, show_skills, told_reliability, whole_text
 
 _HIDDEN = frozenset({Status.REJECTED, Status.RETIRED})
 
@@ -131,7 +131,7 @@ def diff(session: Session, *, reference: str, other: str | None) -> None:
         before, after = stored, session.loop.version(other)
     else:
         before, after = _neighbours(session, stored, named=not stored.version.id.startswith(reference))
-    texts = application.render(before.version.content), application.render(after.version.content)
+    texts = whole_text(before.version.content), whole_text(after.version.content)
     document = {"before": before.version.id, "after": after.version.id, "diff": difference(*texts)}
     session.answer(document, lambda: show_diff(session.console, *texts))
 

@@ -16,6 +16,7 @@ from tacit.domain.identity import plain
 from tacit.surfaces.cli.session import Session, clean, command_options
 from tacit.surfaces.cli.show import STATUS_STYLE
 
+_LONGEST_PAUSE_S = 366 * 86_400
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 
@@ -129,4 +130,7 @@ def _seconds(text: str) -> float:
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd])", text.strip())
     if not match:
         raise Mistake(f"{text!r} is not a duration", hint="write a number and a unit: 45s, 30m, 2h, 1d")
-    return float(match[1]) * _UNITS[match[2]]
+    seconds = float(match[1]) * _UNITS[match[2]]
+    if seconds > _LONGEST_PAUSE_S:
+        raise Mistake(f"{text!r} is too long", hint="leave --for out to pause until resumed")
+    return seconds
