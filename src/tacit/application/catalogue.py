@@ -7,6 +7,7 @@ an overlay and leaves its file alone; where there is nothing to extend, it stand
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -159,7 +160,7 @@ def _skill_folders(root: Path, visited: set[Path], *, skipped: list[Skipped]) ->
     for depth in range(DEPTH_MAX + 1):
         below: list[Path] = []
         for folder in level:
-            real = folder.resolve()
+            real = Path(os.path.realpath(folder))
             if real in visited:
                 continue
             visited.add(real)
@@ -177,22 +178,23 @@ def _skill_folders(root: Path, visited: set[Path], *, skipped: list[Skipped]) ->
 
 
 def _folders_in(folder: Path, *, skipped: list[Skipped]) -> list[Path]:
-    if not folder.is_dir():
-        return []
     try:
         inside = sorted(folder.iterdir())
+    except (FileNotFoundError, NotADirectoryError):
+        return []
     except OSError as error:
         skipped.append(Skipped(path=folder, reason=f"cannot be read: {error.strerror}", hint="check its permissions"))
         return []
     for path in inside:
-        if path.is_symlink() and not path.exists():
+        if os.path.islink(path) and not os.path.exists(path):
             skipped.append(Skipped(path=path, reason="the link leads nowhere", hint="remove it or restore its target"))
-    return [path for path in inside if path.name not in SKIPPED_NAMES and path.is_dir()]
+    return [path for path in inside if path.name not in SKIPPED_NAMES and os.path.isdir(path)]
 
 
 def _load(folder: Path, root: Path, *, skipped: list[Skipped]) -> StaticSkill | None:
     path = find_skill_md(folder)
-    assert path is not None
+    if path is None:  # it went away meanwhile
+        return None
     try:
         parsed = load(path, with_files=False)
     except InvalidSkill as error:

@@ -34,6 +34,14 @@ class Problem:
         return replace(self, severity="warning")
 
 
+def half_character(field: str, line: int | None) -> Problem:
+    """The problem of a text with a lone surrogate: it cannot be written as UTF-8, nor sent as JSON."""
+    shown = field.encode("utf-8", "backslashreplace").decode()
+    message = f"{shown} holds a lone surrogate character, so it has no UTF-8 form"
+    hint = "remove the escape, one of \\ud800 to \\udfff"
+    return Problem(rule="encoding", message=message, field=shown, line=line, hint=hint, fatal=True)
+
+
 def invalid(source: str, problems: Iterable[Problem]) -> InvalidSkill:
     """One error for a whole skill, with every problem in it; the first error is the headline."""
     listed = sorted(problems, key=lambda problem: (problem.severity, not problem.fatal))

@@ -1,22 +1,23 @@
 """A skill's folder on disk ↔ `SkillContent` with its bundled files. The format of SKILL.md itself is `skill_md`.
 
-Reads at most a few hundred files of a few megabytes; what is left out (links, oversized files, version control) is a
-warning. Writing replaces files one by one and never follows a link out of the folder; it removes nothing.
+Reads at most a few hundred files of a few megabytes; what is left out (links, hidden and oversized files) is a warning,
+version control not even that. Writing replaces files one by one and never follows a link; it removes nothing.
 """
 
 from __future__ import annotations
 
 import base64
 import os
+import stat
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from tacit.application.frontmatter import BYTES_MAX, too_large
+from tacit.application.placing import place, shown
 from tacit.application.problems import Problem, invalid
 from tacit.application.skill_md import Parsed, examine, parse, render
-from tacit.application.validation import SKIPPED_NAMES, check_content
-from tacit.domain.errors import NotPermitted
+from tacit.application.validation import SKIPPED_NAMES, check_content, path_fault
 from tacit.domain.skill import SkillContent, SkillFile
 
 FILE_NAMES = ("SKILL.md", "skill.md")
@@ -28,21 +29,24 @@ DEPTH_MAX = 8
 
 def find_skill_md(folder: Path) -> Path | None:
     """The skill's file in this folder; the upper-case name is preferred."""
-    return next((folder / name for name in FILE_NAMES if (folder / name).is_file()), None)
+    return next((folder / name for name in FILE_NAMES if os.path.isfile(folder / name)), None)
 
 
 def load(path: Path, *, strict: bool = False, with_files: bool = True) -> Parsed:
     """Read a skill from its folder or its SKILL.md; raises `InvalidSkill` that names the file, line and next step."""
     found = _locate(path)
     if isinstance(found, Problem):
-        raise invalid(str(path), [found])
+        raise invalid(shown(path), [found])
     text = _read_text(found)
     if isinstance(text, Problem):
-        raise invalid(str(found), [text])
-    parsed = parse(text, strict=strict, directory=_folder_name(found), source=str(found))
+        raise invalid(shown(found), [text])
+    parsed = parse(text, strict=strict, directory=_folder_name(found), source=shown(found))
     if not with_files:
         return parsed
-    files, executable, left_out = _gather(found.parent, leaving=found.name)
+    try:
+        files, executable, left_out = _gather(found.parent, leaving=found.name)
+    except OSError as error:
+        raise invalid(shown(found.parent), [_unreadable(error)]) from error
     content = replace(parsed.content, files=_skill_files(files, parsed.files, executable=executable))
     return replace(parsed, content=content, warnings=(*parsed.warnings, *left_out))
 
@@ -67,14 +71,10 @@ def files(content: SkillContent, *, stamp: Mapping[str, str] | None = None) -> d
     """
     problems = check_content(content)
     text = render(content, stamp=stamp)
-    data = text.encode("utf-8", "surrogatepass")
-    problems += [problem for problem in examine(text)[1] if problem.fatal and problem.rule == "size"]
-    if data != text.encode("utf-8", "replace"):
-        hint = "remove the lone surrogate characters"
-        problems.append(Problem(rule="encoding", message="the text has no UTF-8 form", hint=hint))
+    problems += [problem for problem in examine(text)[1] if problem.fatal and problem.rule in ("size", "encoding")]
     if any(problem.severity == "error" for problem in problems):
         raise invalid(content.name or "skill", problems)
-    return {FILE_NAMES[0]: data} | {file.path: _bytes_of(file) for file in content.files}
+    return {FILE_NAMES[0]: text.encode("utf-8")} | {file.path: _bytes_of(file) for file in content.files}
 
 
 def unpack(folder: Mapping[str, bytes], *, strict: bool, executable: Collection[str] = ()) -> Parsed:
@@ -93,30 +93,35 @@ def unpack(folder: Mapping[str, bytes], *, strict: bool, executable: Collection[
 
 def save(content: SkillContent, root: Path, *, stamp: Mapping[str, str] | None = None) -> Path:
     """Write a skill as a folder of its name below `root`, over what is there; returns the SKILL.md."""
-    folder = root / content.name
     executable = {file.path for file in content.files if file.executable}
+    written = root / content.name
     for path, data in reversed(files(content, stamp=stamp).items()):  # SKILL.md last: it makes the folder a skill
-        target = folder / path
-        if any(place.is_symlink() for place in (target, *target.parents) if place.is_relative_to(folder)):
-            raise NotPermitted(f"{target} lies behind a link", hint="remove the link, or choose another folder")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        draft = target.with_name(f".{target.name[:200]}.draft")
-        draft.write_bytes(data)
-        draft.chmod(0o755 if path in executable else 0o644)
-        draft.replace(target)
-    return folder / FILE_NAMES[0]
+        written = place(root, Path(content.name, path), data, mode=0o755 if path in executable else 0o644)
+    return written
 
 
 def _locate(path: Path) -> Path | Problem:
-    if path.is_file() and path.name in FILE_NAMES:
+    hint = "give the folder that holds the SKILL.md"
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return Problem(rule="path-missing", message=f"{shown(path)} does not exist", hint=hint, fatal=True)
+    except (OSError, ValueError) as error:
+        return _unreadable(error)
+    if stat.S_ISREG(mode) and path.name in FILE_NAMES:
         return path
-    if not path.exists():
-        hint = "give the folder that holds the SKILL.md"
-        return Problem(rule="path-missing", message=f"{path} does not exist", hint=hint, fatal=True)
-    if not path.is_dir():
-        hint = "give the folder that holds the SKILL.md"
-        return Problem(rule="path-not-a-folder", message=f"{path} is not a folder", hint=hint, fatal=True)
-    return find_skill_md(path) or _no_file()
+    if not stat.S_ISDIR(mode):
+        return Problem(rule="path-not-a-folder", message=f"{shown(path)} is not a folder", hint=hint, fatal=True)
+    found = find_skill_md(path)
+    if found is None and not os.access(path, os.R_OK | os.X_OK):
+        return _unreadable(PermissionError(0, "Permission denied"))
+    return found or _no_file()
+
+
+def _unreadable(error: OSError | ValueError) -> Problem:
+    reason = getattr(error, "strerror", None) or "no possible path"
+    hint = "check the path and its permissions"
+    return Problem(rule="unreadable", message=f"cannot be opened: {reason}", hint=hint, fatal=True)
 
 
 def _no_file() -> Problem:
@@ -127,7 +132,8 @@ def _no_file() -> Problem:
 def _folder_name(skill_md: Path) -> str:
     """The folder's own name, for a relative path such as ``.`` too; a link keeps its name, which is what agents see."""
     folder = skill_md.absolute().parent
-    return folder.resolve().name if folder.name in ("", "..") else folder.name
+    name = folder.resolve().name if folder.name in ("", "..") else folder.name
+    return name.encode("utf-8", "replace").decode()
 
 
 def _read_text(path: Path) -> str | Problem:
@@ -135,8 +141,7 @@ def _read_text(path: Path) -> str | Problem:
         with path.open("rb") as file:
             data = file.read(BYTES_MAX + 1)
     except OSError as error:
-        hint = "check its permissions"
-        return Problem(rule="unreadable", message=f"cannot be opened: {error.strerror}", hint=hint, fatal=True)
+        return _unreadable(error)
     return _decode(data)
 
 
@@ -160,35 +165,48 @@ def _gather(folder: Path, *, leaving: str) -> tuple[dict[str, bytes], set[str], 
         name = path.relative_to(folder).as_posix()
         if name == leaving:
             continue
-        reason = _reason_to_leave(path, room) if len(found) < FILES_MAX else f"beyond {FILES_MAX} files"
-        if reason:
-            message = f"{name} is left out: {reason}"
+        taken = _take(path, name, room=room) if len(found) < FILES_MAX else f"beyond {FILES_MAX} files"
+        if isinstance(taken, str):
+            message = f"{shown(name)} is left out: {taken}"
             left_out.append(Problem(rule="file-left-out", message=message, field="files", severity="warning"))
             continue
-        found[name] = path.read_bytes()
+        found[name], may_run = taken
         room -= len(found[name])
-        if path.stat().st_mode & 0o100:
+        if may_run:
             executable.add(name)
     return found, executable, left_out
 
 
 def _walk(folder: Path, depth: int) -> Iterator[Path]:
-    for path in sorted(folder.iterdir()):
-        if path.name in SKIPPED_NAMES:
+    """Every file, and in place of its files every folder that is hidden, too deep or not to be read."""
+    for name in sorted(os.listdir(folder)):
+        path = folder / name
+        if name in SKIPPED_NAMES:
             continue
-        if path.is_dir() and not path.is_symlink() and depth and os.access(path, os.R_OK | os.X_OK):
+        enter = depth and not name.startswith(".") and os.path.isdir(path) and not os.path.islink(path)
+        if enter and os.access(path, os.R_OK | os.X_OK):
             yield from _walk(path, depth - 1)
         else:
             yield path
 
 
-def _reason_to_leave(path: Path, room: int) -> str:
-    if path.is_symlink():
+def _take(path: Path, name: str, *, room: int) -> tuple[bytes, bool] | str:
+    """A file's bytes and whether it may run, or why it is left out."""
+    if fault := path_fault(name):
+        return f"it {fault}"
+    if os.path.islink(path):
         return "it is a link"
-    if not path.is_file() or not os.access(path, os.R_OK):
+    try:  # neither follows a link nor waits for a pipe, even one that was put there just now
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(handle, "rb") as file:
+            known = os.fstat(handle)
+            if not stat.S_ISREG(known.st_mode):
+                return "it is no readable file"
+            if known.st_size > min(FILE_BYTES_MAX, room):
+                return f"it has {known.st_size} bytes"
+            return file.read(min(FILE_BYTES_MAX, room)), bool(known.st_mode & 0o100)
+    except OSError:
         return "it is no readable file"
-    size = path.stat().st_size
-    return f"it has {size} bytes" if size > min(FILE_BYTES_MAX, room) else ""
 
 
 def _skill_files(

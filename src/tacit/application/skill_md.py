@@ -34,11 +34,12 @@ from tacit.application import own_metadata as own
 from tacit.application.frontmatter import Document, read_document
 from tacit.application.names import normal_name
 from tacit.application.own_metadata import PREFIX, OwnMetadata
-from tacit.application.problems import Problem, invalid
+from tacit.application.problems import Problem, half_character, invalid
 from tacit.application.sections import HEADINGS, is_as_written, is_exact, read, write
 from tacit.application.tools import split_tools
 from tacit.application.validation import FIELDS, check_body, check_fields, text_of
-from tacit.application.yaml_values import Field, Plain, write_mapping
+from tacit.application.yaml_values import Field, Plain, holds_surrogate, write_mapping
+from tacit.domain.identity import plain
 from tacit.domain.skill import Capabilities, Kind, SkillContent
 
 MARKER = "<!-- tacit: the sections below are read back as structure -->"
@@ -76,8 +77,21 @@ def examine(text: str, *, directory: str = "") -> tuple[Parsed | None, list[Prob
         return None, problems
     parsed, damage = _interpret(document, directory)
     problems += damage
+    if halves := list(_half_characters(parsed, document)):
+        return None, problems + halves
     warnings = tuple(problem.as_warning() for problem in problems)
     return replace(parsed, warnings=warnings), problems
+
+
+def _half_characters(parsed: Parsed, document: Document) -> Iterator[Problem]:
+    """Lone surrogates in the body, or spelt as escapes in JSON: in a tool's arguments, or in Tacit's own metadata."""
+    own_line = document.fields["metadata"].line if "metadata" in document.fields else None
+    for name, value in plain(parsed.content).items():
+        if holds_surrogate(value):
+            place = document.fields.get(name.replace("_", "-"))
+            yield half_character(name, place.line if place else own_line)
+    if holds_surrogate([*parsed.stamp.values(), *parsed.files]):
+        yield half_character("metadata", own_line)
 
 
 def render(content: SkillContent, *, stamp: Mapping[str, str] | None = None) -> str:

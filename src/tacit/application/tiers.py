@@ -7,6 +7,7 @@ tier 3 reads one bundled file and refuses every path that leads out of the skill
 from __future__ import annotations
 
 import base64
+import os
 import html
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -79,14 +80,22 @@ def file_paths(entry: Entry) -> tuple[str, ...]:
     found: list[str] = []
     pending = [folder]
     while pending and len(found) < LISTED_FILES_MAX:
-        for path in sorted(pending.pop(0).iterdir()):
-            if path.name in SKIPPED_NAMES or path == entry.path or path.is_symlink():
+        for path in _inside(pending.pop(0)):
+            name = path.relative_to(folder).as_posix()
+            if path_fault(name) or path == entry.path or os.path.islink(path):
                 continue
-            if path.is_dir():
+            if os.path.isdir(path):
                 pending.append(path)
-            elif path.is_file():
-                found.append(path.relative_to(folder).as_posix())
+            elif os.path.isfile(path):
+                found.append(name)
     return tuple(sorted(found[:LISTED_FILES_MAX]))
+
+
+def _inside(folder: Path) -> list[Path]:
+    try:
+        return sorted(folder.iterdir())
+    except OSError:  # what cannot be listed cannot be read either
+        return []
 
 
 def read_file(entry: Entry, relative_path: str) -> bytes:
@@ -109,15 +118,19 @@ def _stored(entry: Entry, relative_path: str) -> bytes:
 
 
 def _on_disk(folder: Path, relative_path: str) -> bytes:
-    target = (folder / relative_path).resolve()
-    if not target.is_relative_to(folder.resolve()):
-        raise NotPermitted(
-            f"{relative_path!r} is a link out of the skill's folder", hint="copy the file into the folder"
-        )
-    if not target.is_file():
-        raise _absent(folder.name, relative_path)
-    with target.open("rb") as file:
-        return file.read(READ_BYTES_MAX + 1)
+    try:
+        target = (folder / relative_path).resolve()
+        if not target.is_relative_to(folder.resolve()):
+            raise NotPermitted(
+                f"{relative_path!r} is a link out of the skill's folder", hint="copy the file into the folder"
+            )
+        if not target.is_file():
+            raise _absent(folder.name, relative_path)
+        with target.open("rb") as file:
+            return file.read(READ_BYTES_MAX + 1)
+    except (OSError, RuntimeError) as error:  # Python 3.11 calls a ring of links a RuntimeError
+        reason = getattr(error, "strerror", None) or "its links form a ring"
+        raise NotPermitted(f"{relative_path!r} cannot be read: {reason}", hint="check its permissions") from error
 
 
 def _absent(name: str, relative_path: str) -> NotFound:

@@ -186,7 +186,7 @@ def path_fault(path: str) -> str:
         return "leads out of the skill's folder or is not in its plain form"
     if hidden := SKIPPED_NAMES.intersection(parts):
         return f"lies in {sorted(hidden)[0]}, which is never part of a skill"
-    return ""
+    return "is hidden" if any(part.startswith(".") for part in parts) else ""
 
 
 def _is_encoded(file: SkillFile) -> bool:

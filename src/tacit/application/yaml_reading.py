@@ -7,12 +7,12 @@ mean is not known here.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import yaml
 
-from tacit.application.problems import Problem
-from tacit.application.yaml_values import Field, Plain
+from tacit.application.problems import Problem, half_character
+from tacit.application.yaml_values import Field, Plain, holds_surrogate
 
 DEPTH_MAX = 8
 NODES_MAX = 2000
@@ -34,7 +34,27 @@ def read_fields(front: str) -> tuple[dict[str, Field] | None, list[Problem]]:
         name = _key(key, fields, problems)
         block = isinstance(value, yaml.ScalarNode) and value.style in ("|", ">")
         fields[name] = Field(_plain(value, problems), _line(key), block)
+        problems += [half_character(name, line) for line in _half_characters(key, value)]
     return fields, problems
+
+
+def _half_characters(*nodes: yaml.Node) -> Iterator[int]:
+    """The lines of the texts with a lone surrogate, which a YAML escape can spell."""
+    for node in nodes:
+        if isinstance(node, yaml.MappingNode):
+            yield from _half_characters(*(each for pair in node.value for each in pair))
+        elif isinstance(node, yaml.SequenceNode):
+            yield from _half_characters(*node.value)
+        elif holds_surrogate(_joined(node)):
+            yield _line(node)
+
+
+def _joined(node: yaml.Node) -> str:
+    """The text of a scalar, with characters that JSON spells as two escapes put together."""
+    text = str(node.value)
+    if not holds_surrogate(text):
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
 
 
 def _plain(node: yaml.Node, problems: list[Problem]) -> Plain:
@@ -45,7 +65,7 @@ def _plain(node: yaml.Node, problems: list[Problem]) -> Plain:
         for key, value in node.value:
             found[_key(key, found, problems)] = _plain(value, problems)
         return found
-    return str(node.value)
+    return _joined(node)
 
 
 def _key(node: yaml.Node, taken: Mapping[str, object], problems: list[Problem]) -> str:
@@ -53,7 +73,7 @@ def _key(node: yaml.Node, taken: Mapping[str, object], problems: list[Problem]) 
         hint = "write 'key: value'"
         problems.append(Problem(rule="key", message="a key is not plain text", line=_line(node), hint=hint))
         return json.dumps(_plain(node, problems), ensure_ascii=False)
-    name = str(node.value)
+    name = _joined(node)
     if name in taken:
         message = f"the key {name!r} stands here a second time"
         hint = "keep one of the two; the later one counts"
