@@ -670,7 +670,7 @@ def test_the_chain_holds_no_content(store: Store) -> None:
 
 def test_counts_tell_what_is_held(store: Store) -> None:
     fill(store)
-    store.add_trajectory(trajectory("other"), Assessment(outcome=Outcome.FAILURE), at=at())
+    store.add_trajectory(trajectory("other"), replace(SUCCESS, outcome=Outcome.FAILURE), at=at())
     put_version(store, "lesson", kind=Kind.LESSON, status=Status.QUARANTINED)
     counts = store.counts()
     assert (counts.trajectories, counts.learned, counts.versions, counts.uses) == (2, 1, 2, 1)
@@ -680,6 +680,16 @@ def test_counts_tell_what_is_held(store: Store) -> None:
     assert counts.evidence == {"machine-verified": 1}
     assert counts.audit == len(store.history())
     assert counts.bytes > 0
+
+
+def test_a_claimed_outcome_counts_as_unknown(store: Store) -> None:
+    for number, grade in enumerate(Grade):
+        for outcome in (Outcome.SUCCESS, Outcome.FAILURE):
+            whole = trajectory(f"task {number} {outcome}")
+            store.add_trajectory(whole, Assessment(outcome=outcome, grade=grade), at=at())
+    assert store.counts().outcomes == {"success": 2, "failure": 2, "unknown": 2}
+    assert len(store.episodes(outcome=Outcome.SUCCESS)) == 3
+    assert list(store.verify()) == []
 
 
 def test_a_skill_counts_by_its_newest_recallable_version(store: Store) -> None:
@@ -727,6 +737,14 @@ def test_a_backup_overwrites_nothing(store: Store, tmp_path: Path) -> None:
     with pytest.raises(Mistake, match="exists already"):
         store.backup(taken)
     assert taken.read_text() == "mine"
+
+
+@pytest.mark.parametrize("path", ["a\udcff.db", "a\0b.db", "x" * 300, "y/" * 3000, "/dev/null/x.db", "/proc/x.db", ""])
+def test_a_backup_to_a_path_that_cannot_be_is_told(store: Store, path: str) -> None:
+    with pytest.raises((Mistake, StoreOutage)) as caught:
+        store.backup(Path(path))
+    assert caught.value.hint
+    assert caught.value.message.encode("utf-8")
 
 
 def test_a_backup_inside_a_transaction_is_refused(store: Store, tmp_path: Path) -> None:

@@ -179,3 +179,30 @@ def test_many_reminders_in_one_prompt_take_no_more_than_a_moment(tmp_path: Path)
     began = time.process_time()
     assert len(list(read(path))) == 1
     assert time.process_time() - began < 3
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_pipes_and_devices_beside_a_session_are_reported_and_hold_nothing_up(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(claude("go"))
+    beside = tmp_path / "s" / "subagents"
+    beside.mkdir(parents=True)
+    os.mkfifo(beside / "agent-pipe.jsonl")
+    (beside / "agent-zero.jsonl").symlink_to("/dev/zero")
+    (beside / "agent-folder.jsonl").mkdir()
+    for source in (path, tmp_path):
+        words, problems = read_elsewhere(source)
+        assert words == ["go"]
+        assert {name for name in ("pipe", "zero", "folder") if any(f"agent-{name}" in text for text in problems)} >= {
+            "pipe",
+            "zero",
+        }
+
+
+def test_many_blocks_of_the_host_in_one_prompt_take_no_more_than_a_moment(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    blocks = "".join(f"<a_{number}></a_{number}>" for number in range(4_000))
+    path.write_bytes(claude(blocks) + claude("<a_b>" * 12_000) + claude("<a-b " * 12_000 + "</a-b>" * 9))
+    began = time.process_time()
+    assert len(list(read(path))) == 1
+    assert time.process_time() - began < 2

@@ -524,6 +524,177 @@ def test_a_dropped_trigger_is_reported(tmp_path: Path) -> None:
     store.close()
 
 
+PLANTED = {
+    "trigger": "CREATE TRIGGER planted AFTER INSERT ON evidence BEGIN DELETE FROM evidence; END",
+    "view": "CREATE VIEW planted AS SELECT * FROM evidence",
+    "index": "CREATE INDEX planted ON evidence (at)",
+    "table": "CREATE TABLE planted (x)",
+}
+
+
+def plant(path: Path, *statements: str) -> None:
+    raw = apsw.Connection(str(path))
+    for sql in statements:
+        raw.execute(sql)
+    raw.close()
+
+
+@pytest.mark.parametrize("kind", PLANTED)
+def test_what_no_migration_made_is_reported(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "tacit.db"
+    old_store(path)
+    store = open_store(path)
+    plant(path, PLANTED[kind])
+    assert [(damage.subject, damage.problem.split(": ")[1]) for damage in store.verify()] == [
+        ("the schema", f"{kind} planted")
+    ]
+    with pytest.raises(StoreOutage, match="damaged"):
+        store.backup(tmp_path / "copy.db")
+    store.close()
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        (PLANTED["trigger"],),
+        ("DROP TRIGGER uses_keeps_rows", "CREATE TRIGGER uses_keeps_rows AFTER INSERT ON uses BEGIN SELECT 1; END"),
+    ],
+    ids=["new", "replaced"],
+)
+def test_a_store_with_a_strange_trigger_is_not_opened(tmp_path: Path, statements: Sequence[str]) -> None:
+    path = tmp_path / "tacit.db"
+    old_store(path)
+    plant(path, *statements)
+    before = path.read_bytes()
+    for migrations in (MIGRATIONS, (*MIGRATIONS, step(2))):
+        with pytest.raises(StoreOutage, match="trigger that Tacit did not make") as caught:
+            SqliteStore(path, migrations=migrations)
+        assert caught.value.hint
+    assert path.read_bytes() == before
+    assert sorted(file.name for file in tmp_path.iterdir() if file.suffix == ".bak") == []
+
+
+def test_what_later_migrations_make_is_no_damage(tmp_path: Path) -> None:
+    path = tmp_path / "tacit.db"
+    old_store(path)
+
+    def apply(connection: Connection) -> None:
+        connection.run("CREATE TRIGGER later AFTER INSERT ON extra2 BEGIN SELECT 1; END")
+
+    migrations = (*MIGRATIONS, step(2), Migration(number=3, apply=apply))
+    for _ in range(2):
+        store = SqliteStore(path, migrations=migrations)
+        assert list(store.verify()) == []
+        store.close()
+
+
+# --- places ---------------------------------------------------------------------------------------------------------
+
+
+def as_nobody(work: Callable[[Callable[[str], None]], None]) -> str:
+    """Run work without the rights of root, to whom nothing is forbidden; returns what it told."""
+
+    def lowered(tell: Callable[[str], None]) -> None:
+        if os.geteuid() == 0:
+            os.setuid(65534)
+        try:
+            work(tell)
+        except BaseException as error:
+            tell(repr(error))
+
+    child, lines = forked(lowered)
+    told = lines.read().decode()
+    lines.close()
+    os.waitpid(child, 0)
+    return told
+
+
+@pytest.mark.parametrize("folder_mode", [0o555, 0o777], ids=["read-only folder", "writable folder"])
+def test_a_store_that_may_only_be_read_can_be_read_verified_and_copied(folder_mode: int) -> None:
+    with tempfile.TemporaryDirectory() as made:
+        folder, copies = Path(made) / "store", Path(made) / "copies"
+        for each in (Path(made), folder, copies):
+            each.mkdir(exist_ok=True)
+            each.chmod(0o777)
+        path = folder / "tacit.db"
+        version_id = old_store(path)
+        path.chmod(0o444)
+        folder.chmod(folder_mode)
+
+        def work(tell: Callable[[str], None]) -> None:
+            store = open_store(path)
+            tell(f"{store.version(version_id).version.id == version_id} {list(store.verify())}")
+            store.backup(copies / "copy.db")
+            try:
+                store.add_use(use(version_id, minutes=9))
+            except StoreOutage as outage:
+                tell(f"{outage.message} | {outage.hint}")
+            store.close()
+
+        told = as_nobody(work).splitlines()
+        folder.chmod(0o755)
+        assert told[0] == "True []"
+        assert "cannot be opened for writing" in told[1]
+        assert len(told) == 2
+        copy = open_store(copies / "copy.db")
+        assert list(copy.verify()) == []
+        copy.close()
+
+
+def test_damage_in_a_store_that_may_only_be_read_is_found() -> None:
+    with tempfile.TemporaryDirectory() as made:
+        path = Path(made) / "tacit.db"
+        old_store(path)
+        plant(path, "DROP TRIGGER version_words_keeps_rows", "UPDATE version_words SET body = 'other'")
+        path.chmod(0o444)
+        Path(made).chmod(0o555)
+        told = as_nobody(lambda tell: tell(" ".join(damage.subject for damage in open_store(path).verify())))
+        Path(made).chmod(0o755)
+        assert "the schema" in told
+        assert "version_words" in told
+
+
+@pytest.mark.parametrize(
+    "path", ["a\udcff.db", "a\0b.db", "x" * 300, "y/" * 3000, "/dev/null", "/dev/null/x.db", "/", ""]
+)
+def test_a_path_that_cannot_be_a_store_is_told_with_a_next_step(path: str) -> None:
+    before = set(Path("/").iterdir())
+    for given in (path, Path(path)):
+        with pytest.raises((Mistake, StoreOutage)) as caught:
+            open_store(given)
+        assert caught.value.hint
+        assert caught.value.message.encode("utf-8")
+    assert set(Path("/").iterdir()) == before
+
+
+def test_a_pipe_is_no_store(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(Mistake, match="no plain file"):
+        open_store(tmp_path / "pipe")
+
+
+def test_what_killed_backups_left_is_removed_by_the_next_one(tmp_path: Path) -> None:
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    old, new, alive = tmp_path / ".b.db.aaaaaaaa.part", tmp_path / ".b.db.bbbbbbbb.part", os.getppid()
+    stale = [tmp_path / f".b.db.{gone.pid}.cccccccc.part{end}" for end in ("", "-journal")]
+    kept = [new, tmp_path / f".b.db.{alive}.dddddddd.part", tmp_path / f".other.db.{gone.pid}.eeeeeeee.part"]
+    for path in (old, *stale, *kept):
+        path.touch()
+    os.utime(old, (1, 1))
+    store = open_store(":memory:")
+    store.backup(tmp_path / "b.db")
+    store.close()
+    assert sorted(tmp_path.iterdir()) == sorted([*kept, tmp_path / "b.db"])
+
+
+def test_a_backup_may_have_the_longest_name(tmp_path: Path) -> None:
+    store = open_store(":memory:")
+    store.backup(tmp_path / ("é" * 127))
+    store.close()
+    assert len(list(tmp_path.iterdir())) == 1
+
+
 def test_a_purge_noted_in_the_chain_makes_a_missing_row_fine(tmp_path: Path) -> None:
     from tacit.memory.sqlite.audit import Audit, Note, record_path
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from tacit.application.paths import is_folder, is_link, is_there
 from tacit.application.problems import Problem
 from tacit.application.skill_folder import find_skill_md, load
 from tacit.application.validation import SKIPPED_NAMES
@@ -185,10 +186,12 @@ def _folders_in(folder: Path, *, skipped: list[Skipped]) -> list[Path]:
     except OSError as error:
         skipped.append(Skipped(path=folder, reason=f"cannot be read: {error.strerror}", hint="check its permissions"))
         return []
+    if inside and not os.access(folder, os.X_OK):
+        skipped.append(Skipped(path=folder, reason="cannot be read: Permission denied", hint="check its permissions"))
     for path in inside:
-        if os.path.islink(path) and not os.path.exists(path):
+        if is_link(path) and not is_there(path):
             skipped.append(Skipped(path=path, reason="the link leads nowhere", hint="remove it or restore its target"))
-    return [path for path in inside if path.name not in SKIPPED_NAMES and os.path.isdir(path)]
+    return [path for path in inside if path.name not in SKIPPED_NAMES and is_folder(path)]
 
 
 def _load(folder: Path, root: Path, *, skipped: list[Skipped]) -> StaticSkill | None:

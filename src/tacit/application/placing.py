@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from tacit.application.paths import shown
 from tacit.domain.errors import Mistake, NotPermitted, StoreOutage, TacitError
 
 _WRONG_PATH = frozenset(
@@ -32,10 +33,10 @@ def place(root: Path, relative: Path, data: bytes, *, mode: int) -> Path:
             with os.fdopen(handle, "wb") as file:
                 file.write(data)
                 os.fchmod(file.fileno(), mode)
-            os.replace(draft, target)
+            Path(draft).replace(target)
         except BaseException:
             with suppress(OSError):
-                os.unlink(draft)
+                Path(draft).unlink()
             raise
     return target
 
@@ -67,9 +68,3 @@ def refused(target: Path, error: OSError) -> TacitError:
     if error.errno in _WRONG_PATH:
         return Mistake(message, hint="choose another folder; each part of its path has to be a folder")
     return StoreOutage(message, hint="check permissions and free space, or choose another folder")
-
-
-def shown(path: Path | str) -> str:
-    """A path as text that every output can carry; a very long one is cut."""
-    text = str(path).encode("utf-8", "backslashreplace").decode().replace("\0", "\\x00")
-    return text if len(text) <= 300 else f"{text[:200]}…{text[-60:]}"

@@ -14,7 +14,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from tacit.application.frontmatter import BYTES_MAX, too_large
-from tacit.application.placing import place, shown
+from tacit.application.paths import is_file, is_folder, is_link, shown
+from tacit.application.placing import place
 from tacit.application.problems import Problem, invalid
 from tacit.application.skill_md import Parsed, examine, parse, render
 from tacit.application.validation import SKIPPED_NAMES, check_content, path_fault
@@ -29,7 +30,7 @@ DEPTH_MAX = 8
 
 def find_skill_md(folder: Path) -> Path | None:
     """The skill's file in this folder; the upper-case name is preferred."""
-    return next((folder / name for name in FILE_NAMES if os.path.isfile(folder / name)), None)
+    return next((folder / name for name in FILE_NAMES if is_file(folder / name)), None)
 
 
 def load(path: Path, *, strict: bool = False, with_files: bool = True) -> Parsed:
@@ -179,11 +180,10 @@ def _gather(folder: Path, *, leaving: str) -> tuple[dict[str, bytes], set[str], 
 
 def _walk(folder: Path, depth: int) -> Iterator[Path]:
     """Every file, and in place of its files every folder that is hidden, too deep or not to be read."""
-    for name in sorted(os.listdir(folder)):
-        path = folder / name
-        if name in SKIPPED_NAMES:
+    for path in sorted(folder.iterdir()):
+        if path.name in SKIPPED_NAMES:
             continue
-        enter = depth and not name.startswith(".") and os.path.isdir(path) and not os.path.islink(path)
+        enter = depth and not path.name.startswith(".") and is_folder(path) and not is_link(path)
         if enter and os.access(path, os.R_OK | os.X_OK):
             yield from _walk(path, depth - 1)
         else:
@@ -194,7 +194,7 @@ def _take(path: Path, name: str, *, room: int) -> tuple[bytes, bool] | str:
     """A file's bytes and whether it may run, or why it is left out."""
     if fault := path_fault(name):
         return f"it {fault}"
-    if os.path.islink(path):
+    if is_link(path):
         return "it is a link"
     try:  # neither follows a link nor waits for a pipe, even one that was put there just now
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)

@@ -7,7 +7,6 @@ tier 3 reads one bundled file and refuses every path that leads out of the skill
 from __future__ import annotations
 
 import base64
-import os
 import html
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -16,8 +15,9 @@ from typing import Protocol
 from tacit.application.catalogue import Entry
 from tacit.application.context import evidence_line
 from tacit.application.fence import attribute, clean, one_line
+from tacit.application.paths import is_file, is_folder, is_link
 from tacit.application.sections import instructions
-from tacit.application.validation import SKIPPED_NAMES, path_fault
+from tacit.application.validation import path_fault
 from tacit.domain.errors import NotFound, NotPermitted
 from tacit.text.words import estimate_tokens
 
@@ -82,11 +82,11 @@ def file_paths(entry: Entry) -> tuple[str, ...]:
     while pending and len(found) < LISTED_FILES_MAX:
         for path in _inside(pending.pop(0)):
             name = path.relative_to(folder).as_posix()
-            if path_fault(name) or path == entry.path or os.path.islink(path):
+            if path_fault(name) or path == entry.path or is_link(path):
                 continue
-            if os.path.isdir(path):
+            if is_folder(path):
                 pending.append(path)
-            elif os.path.isfile(path):
+            elif is_file(path):
                 found.append(name)
     return tuple(sorted(found[:LISTED_FILES_MAX]))
 

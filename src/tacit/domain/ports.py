@@ -80,6 +80,7 @@ class Counts:
     trajectories: int
     learned: int
     outcomes: dict[str, int]
+    """Verified outcome → how many; what nobody but the agent vouches for counts as unknown."""
     skills: dict[str, int]
     """Current status of each skill → how many."""
     kinds: dict[str, int]

@@ -1,24 +1,32 @@
 """JSON bytes from outside → typed records and clean values, or `InvalidTrajectory` with file and line.
 
 Knows what JSON may do wrong (broken syntax or UTF-8, depth, range, lone surrogates) and bounds what is kept: long texts
-lose their middle, huge numbers become text. Where a key stands twice, the last one counts. Knows no client's format.
+lose their middle, and before that their secrets; huge numbers become text. Where a key stands twice, the last one
+counts. Knows no client's format.
 """
 
 from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
+from string import ascii_letters, digits
 from typing import Any, TypeVar
 
 import msgspec
 
 from tacit.domain.errors import InvalidTrajectory
 from tacit.experience.problems import Place
+from tacit.text.redaction import redact
 
 MAX_TEXT_CHARACTERS = 64 * 1024
 MAX_DEPTH = 64
 _MAX_INTEGER = 2**63 - 1
 _WORD_REACH = 1024  # how far a cut moves to fall between words
+_SECRET_REACH = 40 * 1024  # longer than any secret that is known by its beginning, a private key's block included
+_REDACTED_AT_ONCE = 128 * 1024
+_TOKEN_CHARACTERS = ascii_letters + digits + "_-+/=."
+CUT = "[… "
+"""How the note begins that stands where a text was cut."""
 
 _HINT_SYNTAX = "the file is damaged or was cut off while it was written; mend or remove this line, or export it again"
 _HINT_SHAPE = "check that the file was written by the client it seems to come from, and was not edited"
@@ -56,17 +64,28 @@ def too_deep(place: Place) -> InvalidTrajectory:
 
 
 def bounded(text: str) -> str:
-    """Keep head and tail of a long text, cut between words where there are any, and say how much is gone."""
+    """Keep head and tail of a long text, cut between words where there are any, and say how much is gone.
+
+    A secret cut in two would no longer be recognised as one. So a text is redacted before it is cut, as far as it is
+    kept and some way beyond, and a tail does not begin inside a run of letters and digits.
+    """
     if len(text) <= MAX_TEXT_CHARACTERS:
         return text
     half = MAX_TEXT_CHARACTERS // 2
-    head, tail = text[:half], text[-half:]
-    # A secret cut in two would no longer be recognised as one, so both cuts fall on white space if it is near.
+    if len(text) <= 2 * _REDACTED_AT_ONCE:
+        clean = redact(text).text
+        if len(clean) <= MAX_TEXT_CHARACTERS:
+            return clean
+        head, tail = clean[:half], clean[-half:]
+    else:
+        # What a secret leaves at the far edge of such a piece is shorter than the reach, and is not kept.
+        head = redact(text[:_REDACTED_AT_ONCE]).text[:-_SECRET_REACH][:half]
+        tail = redact(text[-_REDACTED_AT_ONCE:]).text[_SECRET_REACH:][-half:]
     end = max(head.rfind(" ", -_WORD_REACH), head.rfind("\n", -_WORD_REACH))
     starts = [at for at in (tail.find(" ", 0, _WORD_REACH), tail.find("\n", 0, _WORD_REACH)) if at >= 0]
     head = head[: end + 1] if end >= 0 else head
-    tail = tail[min(starts) :] if starts else tail
-    return f"{head}[… {len(text) - len(head) - len(tail)} characters cut …]{tail}"
+    tail = tail[min(starts) :] if starts else tail.lstrip(_TOKEN_CHARACTERS)
+    return f"{head}{CUT}{len(text) - len(head) - len(tail)} characters cut …]{tail}"
 
 
 def bounded_value(value: Any, place: Place, *, depth: int = 0) -> Any:

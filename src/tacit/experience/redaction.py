@@ -9,33 +9,34 @@ import dataclasses
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from tacit.domain.trajectory import Claim, Environment, Step, Task, Trajectory
 from tacit.text.redaction import may_hold_secret, redact, redact_value
 
 _Found = Counter[str]
+_Part = TypeVar("_Part", Task, Claim, Environment, Step)
+_TASK = ("text", "project", "by")
+_CLAIM = ("result", "verified_by")
+_ENVIRONMENT = ("client", "client_version", "model", "workspace", "branch")
+_FRAME = (_TASK, _CLAIM, _ENVIRONMENT)
 _PARTS = 8
 _as_json = json.JSONEncoder(ensure_ascii=False, default=repr, skipkeys=True).encode
 
 
 def redacted(trajectory: Trajectory) -> tuple[Trajectory, dict[str, int]]:
-    """Take secrets out of every text, argument and observation; the id is that of the new content."""
+    """Take secrets out of every text, argument, observation and name; the id is that of the new content."""
     suspects = set(_suspects([_frame_text(trajectory), *map(_step_text, trajectory.steps)]))
     if not suspects:
         return trajectory, {}
     found: _Found = Counter()
-    task, claim, environment = trajectory.task, trajectory.claim, trajectory.environment
-    if 0 in suspects:
-        task, claim, environment = _task(task, found), _claim(claim, found), _environment(environment, found)
-    same = task is trajectory.task and claim is trajectory.claim and environment is trajectory.environment
+    changes = _frame(trajectory, found) if 0 in suspects else {}
     steps = tuple(
         _step(step, found) if number in suspects else step for number, step in enumerate(trajectory.steps, start=1)
     )
-    if same and all(new is old for new, old in zip(steps, trajectory.steps, strict=True)):
+    if not changes and all(new is old for new, old in zip(steps, trajectory.steps, strict=True)):
         return trajectory, {}
-    clean = dataclasses.replace(trajectory, task=task, claim=claim, environment=environment, steps=steps, id="")
-    return clean, dict(found)
+    return dataclasses.replace(trajectory, **changes, steps=steps, id=""), dict(found)
 
 
 def _suspects(texts: list[str], first: int = 0) -> Iterator[int]:
@@ -51,43 +52,49 @@ def _suspects(texts: list[str], first: int = 0) -> Iterator[int]:
 
 
 def _frame_text(trajectory: Trajectory) -> str:
-    claim = trajectory.claim or Claim()
-    return "\n".join((trajectory.task.text, claim.result, claim.verified_by, trajectory.environment.branch))
+    parts = (trajectory.task, trajectory.claim, trajectory.environment)
+    texts = [getattr(part, name) for part, names in zip(parts, _FRAME, strict=True) if part for name in names]
+    return "\n".join((*texts, *trajectory.environment.tools, trajectory.session_id, trajectory.parent_session_id))
 
 
 def _step_text(step: Step) -> str:
-    if step.arguments:
-        return f"{step.text}\n{step.observation}\n{_as_json(step.arguments)}"
-    return f"{step.text}\n{step.observation}" if step.observation else step.text
+    text = f"{step.text}\n{step.observation}" if step.observation else step.text
+    if step.skill:
+        text = f"{text}\n{step.skill}"
+    if step.tool:
+        text = f"{text}\n{step.tool}"
+    return f"{text}\n{_as_json(step.arguments)}" if step.arguments else text
 
 
 def _step(step: Step, found: _Found) -> Step:
-    text = _text(step.text, found) if step.text else ""
-    observation = _text(step.observation, found) if step.observation else ""
+    step = _with_texts(step, ("text", "observation", "tool", "skill"), found)
     arguments = _arguments(step.arguments, found) if step.arguments else step.arguments
-    if text is step.text and observation is step.observation and arguments is step.arguments:
-        return step
-    return dataclasses.replace(step, text=text, observation=observation, arguments=arguments)
+    return step if arguments is step.arguments else dataclasses.replace(step, arguments=arguments)
 
 
-def _task(task: Task, found: _Found) -> Task:
-    text = _text(task.text, found)
-    return task if text is task.text else dataclasses.replace(task, text=text)
+def _frame(trajectory: Trajectory, found: _Found) -> dict[str, Any]:
+    """What changes around the steps."""
+    environment = _with_texts(trajectory.environment, _ENVIRONMENT, found)
+    tools = tuple(_text(tool, found) for tool in environment.tools)
+    if tools != environment.tools:
+        environment = dataclasses.replace(environment, tools=tools)
+    claim = trajectory.claim
+    clean: dict[str, Any] = {
+        "task": _with_texts(trajectory.task, _TASK, found),
+        "claim": None if claim is None else _with_texts(claim, _CLAIM, found),
+        "environment": environment,
+        "session_id": _text(trajectory.session_id, found),
+        "parent_session_id": _text(trajectory.parent_session_id, found),
+    }
+    return {name: value for name, value in clean.items() if value is not getattr(trajectory, name)}
 
 
-def _claim(claim: Claim | None, found: _Found) -> Claim | None:
-    if claim is None:
-        return None
-    result, verified_by = _text(claim.result, found), _text(claim.verified_by, found)
-    if result is claim.result and verified_by is claim.verified_by:
-        return claim
-    return dataclasses.replace(claim, result=result, verified_by=verified_by)
-
-
-def _environment(environment: Environment, found: _Found) -> Environment:
-    # A branch is free text that people paste tokens into; the rest are names and versions.
-    branch = _text(environment.branch, found)
-    return environment if branch is environment.branch else dataclasses.replace(environment, branch=branch)
+def _with_texts(part: _Part, names: tuple[str, ...], found: _Found) -> _Part:
+    """The same part with these of its texts redacted; the very same object where nothing was found."""
+    texts = {name: getattr(part, name) for name in names}
+    clean = {name: _text(text, found) for name, text in texts.items() if text}
+    changes: dict[str, Any] = {name: text for name, text in clean.items() if text is not texts[name]}
+    return dataclasses.replace(part, **changes) if changes else part
 
 
 def _text(text: str, found: _Found) -> str:

@@ -32,7 +32,8 @@ def read(source: Source, *, on_problem: OnProblem | None = None) -> Iterator[Tra
     """Yield the trajectories of a file, of all known files below a folder, or of ATIF documents in memory.
 
     A part that cannot be read goes to `on_problem`, and reading goes on behind it; without `on_problem` it is raised.
-    In a folder, files that are no logs are passed over; a `.jsonl` file that no reader knows is a problem.
+    In a folder, files that are no logs are passed over; a `.jsonl` file that no reader knows is a problem, and so is a
+    pipe or a device of such a name.
     """
     if not isinstance(source, str | Path):
         return _reported(iter([from_documents(source)]), on_problem)
@@ -77,8 +78,8 @@ def _of_folder(root: Path) -> Iterator[Iterator[Trajectory]]:
     for folder, below, names in os.walk(root):
         below[:] = sorted(set(below) - _NO_LOGS_BELOW)
         for path in sorted(Path(folder, name) for name in names):
-            if not path.is_file():
-                continue  # a pipe or a socket would block
+            if not path.exists():
+                continue  # a link that leads nowhere
             try:
                 reader = find_reader(path)
             except InvalidTrajectory as problem:

@@ -12,7 +12,7 @@ from typing import Any
 
 from tacit.domain.candidate import Verdict
 from tacit.domain.errors import Mistake, NotFound, StaleVersion
-from tacit.domain.evidence import Assessment
+from tacit.domain.evidence import Assessment, Outcome
 from tacit.domain.lifecycle import Status, Transition, check_transition
 from tacit.domain.ports import Episode
 from tacit.domain.skill import Skill, SkillVersion
@@ -164,3 +164,8 @@ def _days_before(at: datetime, days: int) -> datetime | None:
         return at - timedelta(days=days)
     except OverflowError:
         return None
+
+
+def known_outcome(assessment: Assessment) -> Outcome:
+    """How an attempt ended as far as somebody other than the agent vouches for it; a claim alone is unknown."""
+    return assessment.outcome if assessment.grade.verified else Outcome.UNKNOWN

@@ -272,7 +272,7 @@ class VolatileStore:
             return Counts(
                 trajectories=len(attempts),
                 learned=sum(episode.learned_at is not None for episode in attempts),
-                outcomes=tally(episode.assessment.outcome for episode in attempts),
+                outcomes=tally(laws.known_outcome(episode.assessment) for episode in attempts),
                 skills=tally(stored.status for stored in current.values()),
                 kinds=tally(skill.kind for skill in state.skills.values()),
                 versions=len(state.versions),

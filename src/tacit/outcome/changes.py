@@ -50,6 +50,8 @@ _SAMPLES = (
     "pytest.ini",
 )
 
+_LONGEST_PATH = 4096
+_LONGEST_NAME = 255
 _ALL_OPERANDS = frozenset("rm rmdir unlink shred touch truncate tee mv ed ex vi vim nano".split())
 _LAST_OPERAND = frozenset("cp ln install rsync scp".split())
 _UNSEEN = frozenset("patch tar unzip".split())
@@ -111,9 +113,15 @@ def decides_checks(path: str, workspace: str) -> bool:
     inside = path.removeprefix(workspace.rstrip("/") + "/") if workspace else path
     if _DECIDING.search(inside) or "$" in inside or "`" in inside:
         return True
-    if re.search(r"[*?\[{]", inside) and any(fnmatch(sample, inside.removeprefix("./")) for sample in _SAMPLES):
+    if (
+        len(inside) <= _LONGEST_PATH
+        and re.search(r"[*?\[{]", inside)
+        and any(fnmatch(sample, inside.removeprefix("./")) for sample in _SAMPLES)
+    ):
         return True
     base = PurePosixPath(inside).name
+    if len(base) > _LONGEST_NAME:
+        return False
     return base.removesuffix(".py") in CHECKERS or ("." not in base and (is_check(base) or is_check(f"{base} test")))
 
 

@@ -85,7 +85,7 @@ def action_of(step: Step) -> Action:
     command = command_text(step)
     if command:
         commands = parse_command(command)
-        effect = Effect.ASIDE if _own(commands) else _shell_effect(command, commands)
+        effect = Effect.ASIDE if _own(commands) else _shell_effect(commands)
         return Action(step=step, effect=effect, family=Family.SHELL, command=command, commands=commands)
     if name in _ASIDES or step.tool.casefold().startswith(_OWN_TOOLS):
         return Action(step=step, effect=Effect.ASIDE, family=Family.CALL)
@@ -205,8 +205,8 @@ def _own(commands: tuple[Command, ...]) -> bool:
     return bool(real) and all(command.program == "tacit" for command in real)
 
 
-def _shell_effect(text: str, commands: tuple[Command, ...]) -> Effect:
-    if is_check(text):
+def _shell_effect(commands: tuple[Command, ...]) -> Effect:
+    if any(is_check(command) for command in commands):
         return Effect.CHECK
     return Effect.READ if all(_reads(command) for command in commands) else Effect.WRITE
 

@@ -8,6 +8,7 @@ doubt it is none: a wrong norm is loaded every time.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -78,7 +79,7 @@ _WORK = frozenset(
     ).split()
 )
 _CODE = re.compile(
-    r"`[^`\n]+`|\b\w+\(\)|\b[a-z]+_[a-z_]+\b|\b[\w-]+\.(?:py|ts|js|go|rs|md|toml|yaml|yml|json|sh|sql)\b|(?<!\w)--[a-z][\w-]+"
+    r"`[^`\n]+`|\b\w+\(\)|\b[a-z]+_[a-z_]+\b|\b[\w-]{1,80}\.(?:py|ts|js|go|rs|md|toml|yaml|yml|json|sh|sql)\b|(?<!\w)--[a-z][\w-]+"
 )
 
 
@@ -96,19 +97,19 @@ class Correction:
 def corrections_of(trajectory: Trajectory, actions: Sequence[Action]) -> tuple[Correction, ...]:
     """The messages in which a person corrected the agent's way of working."""
     found: list[Correction] = []
+    said = [step.index for step in trajectory.steps if step.role is Role.USER]
+    places = [action.index for action in actions]
     earlier = -1
     for step in trajectory.steps:
         if step.role is not Role.USER or step.is_action:
             continue
-        before = tuple(action for action in actions if earlier < action.index < step.index)
+        before = tuple(actions[bisect_right(places, earlier) : bisect_left(places, step.index)])
         earlier = step.index
         sentence = directive(step.text) if before else ""
         if sentence:
-            until = next(
-                (s.index for s in trajectory.steps if s.role is Role.USER and s.index > step.index),
-                len(trajectory.steps) + step.index,
-            )
-            after = tuple(action for action in actions if step.index < action.index < until)
+            later = bisect_right(said, step.index)
+            until = said[later] if later < len(said) else len(trajectory.steps) + step.index
+            after = tuple(actions[bisect_right(places, step.index) : bisect_left(places, until)])
             kind = _kind(sentence)
             found.append(Correction(message=step, sentence=sentence, kind=kind, before=before, after=after))
     return tuple(found)

@@ -24,7 +24,7 @@ class Ledger:
 
     def __init__(self, trajectory: Trajectory) -> None:
         """Open an empty ledger for one trajectory."""
-        self._steps = {step.index: step for step in trajectory.steps}
+        self._steps = trajectory.steps
         self._spans: dict[str, tuple[Span, ...]] = {}
 
     def rest(self, path: str, spans: Iterable[Span]) -> None:
@@ -43,7 +43,9 @@ class Ledger:
 
     def origin_of(self, span: Span) -> Origin:
         """Who wrote this part of the trajectory; the task's own text, where no step states it, is the person's."""
-        step = self._steps.get(span.step)
+        step = self._steps[span.step] if 0 <= span.step < len(self._steps) else None
+        if step is None or step.index != span.step:  # not numbered from nought on
+            step = next((other for other in self._steps if other.index == span.step), None)
         return step.origin_of(span.part) if step else Origin.USER
 
 

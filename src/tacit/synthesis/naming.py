@@ -18,6 +18,7 @@ MAX_NAME = 64
 MAX_DESCRIPTION = 1024
 _NAME_WORDS = 5
 _MAX_TASK = 600
+_MAX_READ = 8_000  # a longer task has a document pasted into it
 _FEW_TOOLS = 3
 
 _VERBS = frozenset(
@@ -80,7 +81,7 @@ class Title:
 
 def title_of(task: str, actions: Sequence[Action], *, parameters: Sequence[str] = ()) -> Title:
     """Name a procedure; `task` is the person's text with `parameters`, those it states, in place."""
-    clean = _prose(task)
+    clean = _prose(task[:_MAX_READ])
     sentence = imperative(clean)
     calls = [action for action in actions if action.family is Family.CALL and not delegates(action)]
     changing = _changing_tools(actions)
@@ -125,7 +126,7 @@ def slug(words: Iterable[str]) -> str:
 
 def category_of(task: str, actions: Sequence[Action]) -> str:
     """Guess what sort of work it is, from the task's words, else from the tools."""
-    found = terms(task)
+    found = terms(task[:_MAX_READ])
     for term in found[:1]:  # the verb decides if it can: "fix the deploy script" is debugging
         for category, stems in _STEMS:
             if term in stems:

@@ -8,8 +8,8 @@ neither explains stays as it was typed. Filling the values back in gives the ori
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -18,7 +18,7 @@ from tacit.domain.skill import Parameter
 from tacit.synthesis.actions import Action, Family, leaves
 from tacit.synthesis.roles import role_of
 from tacit.synthesis.timeline import Sighting, Timeline, whole_word
-from tacit.synthesis.tokens import named, quoted, run_specific, type_of
+from tacit.synthesis.tokens import quoted, run_specific, type_of
 from tacit.text.words import STOP_WORDS
 
 _MAX_VALUE = 200  # a longer argument is content, not a value
@@ -51,6 +51,18 @@ class Generalisation:
 
     bindings: tuple[Binding, ...] = ()
     workspace: str = ""
+    _whole: dict[tuple[type, Any], str] = field(init=False, repr=False, compare=False, default_factory=dict)
+    _inside: dict[str, str] = field(init=False, repr=False, compare=False, default_factory=dict)
+    _patterns: dict[bool, re.Pattern[str] | None] = field(init=False, repr=False, compare=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Lay out the bindings by value, for many calls may be asked about."""
+        for binding in self.bindings:
+            self._whole.setdefault((type(binding.original), binding.original), binding.parameter.name)
+            if binding.stated:
+                self._inside[binding.text] = binding.parameter.name
+        for folded in (False, True):
+            self._patterns[folded] = _alternatives(self._inside, self.workspace, folded=folded)
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -68,15 +80,14 @@ class Generalisation:
             return {key: self.arguments(item) for key, item in value.items()}
         if isinstance(value, list | tuple):
             return [self.arguments(item) for item in value]
-        for binding in self.bindings:
-            if type(value) is type(binding.original) and value == binding.original:
-                return f"{{{binding.parameter.name}}}"
+        name = self._whole.get((type(value), value)) if isinstance(value, Hashable) else None
+        if name is not None:
+            return f"{{{name}}}"
         return self.text(value) if isinstance(value, str) else value
 
     def text(self, text: str, *, folded: bool = False) -> str:
         """Put parameters into a text; `folded` ignores case, for a person's prose."""
-        names = {binding.text: binding.parameter.name for binding in self.bindings if binding.stated}
-        pattern = _alternatives(names, self.workspace, folded=folded)
+        names, pattern = self._inside, self._patterns[folded]
         if pattern is None:
             return text
         lower = {value.casefold(): name for value, name in names.items()}
@@ -120,6 +131,10 @@ class _Finder:
         self._root = workspace
         self.found: dict[str, Binding] = {}
         self._typed = [str(leaf) for action in actions for _, leaf in leaves(action.step.arguments)]
+        self._typed_whole = frozenset(self._typed)
+        # Names that cannot be given: used already, or standing in braces in what was typed.
+        self._taken = {name for text in self._typed for name in re.findall(r"\{(\w+)\}", text)}
+        self._numbers: dict[str, int] = {}
         self._keys: dict[str, list[str]] = {}
         for action in actions:
             for key, leaf in leaves(action.step.arguments):
@@ -134,7 +149,7 @@ class _Finder:
         marked = frozenset(quoted(timeline.user_text))
         self._named = [
             piece
-            for piece in named(timeline.user_text)
+            for piece in timeline.named
             if piece not in commands and (piece in marked or _telling(piece)) and piece.casefold() not in STOP_WORDS
         ]
 
@@ -192,7 +207,7 @@ class _Finder:
         external = place.origin is Origin.EXTERNAL
         words = name.replace("_", " ")
         kind = type_of(text)
-        if isinstance(original, str) and kind in ("integer", "number", "boolean") and text in self._typed:
+        if isinstance(original, str) and kind in ("integer", "number", "boolean") and text in self._typed_whole:
             kind = "string"
         parameter = Parameter(
             name=name,
@@ -205,13 +220,12 @@ class _Finder:
     def _free_name(self, wish: str) -> str:
         name = re.sub(r"\W+|__+", "_", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", wish)).strip("_").lower()
         name = name if name[:1].isalpha() else "value"
-        taken = {binding.parameter.name for binding in self.found.values()}
-        number = 1
-        while True:
-            chosen = name if number == 1 else f"{name}_{number}"
-            if chosen not in taken and not any(f"{{{chosen}}}" in text for text in self._typed):
-                return chosen
+        number = self._numbers.get(name, 1)
+        while (chosen := name if number == 1 else f"{name}_{number}") in self._taken:
             number += 1
+        self._numbers[name] = number
+        self._taken.add(chosen)
+        return chosen
 
 
 @lru_cache(maxsize=4096)

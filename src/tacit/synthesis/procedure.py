@@ -208,9 +208,12 @@ def _postconditions(draft: _Draft) -> tuple[Condition, ...]:
 def _body(draft: _Draft, recoveries: Sequence[Recovery]) -> str:
     """What went wrong on the way and what helped: the part that the steps do not show."""
     lines: dict[str, None] = {}
+    spans: list[Span] = []
     for recovery in recoveries:
         if not recovery.teaches:
             continue
         lines.setdefault("- " + local(draft.general.text(recovery.sentence())))
-        draft.ledger.rest("body", recovery.spans(draft.timeline))
+        spans += recovery.spans(draft.timeline)
+    if lines:
+        draft.ledger.rest("body", spans)
     return "## Pitfalls\n\n" + "\n".join(lines) + "\n" if lines else ""

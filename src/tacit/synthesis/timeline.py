@@ -15,9 +15,11 @@ from functools import lru_cache
 from tacit.domain.origin import Origin
 from tacit.domain.trajectory import Role, Span, Step, Trajectory
 from tacit.synthesis.actions import leaves
+from tacit.synthesis.tokens import named
 
 _GAP = "\n\x00\n"  # keeps a match from running over the border of two texts
 _NUMBERED = re.compile(r"^ {0,8}\d{1,6}(?:\t|→|: |\| )", re.MULTILINE)
+_RUN = re.compile(r"[^\W_]+")
 _BEFORE_ALL = -1  # the task's own place where no step states it
 _PARTS = ("text", "arguments", "observation")
 
@@ -44,6 +46,8 @@ class _Track:
     starts: list[int] = field(default_factory=list)
     places: list[Sighting] = field(default_factory=list)
     length: int = 0
+    words: dict[str, list[int]] | None = None
+    """Every run of letters and digits → where it stands; made when first asked for."""
 
     def add(self, text: str, place: Sighting) -> None:
         if text:
@@ -51,6 +55,30 @@ class _Track:
             self.places.append(place)
             self.pieces.append(text)
             self.length += len(text) + len(_GAP)
+
+    def find(self, value: str, text: str, *, folded: bool, whole: bool) -> int:
+        """Offset of the first occurrence, or -1: only places that hold the value's rarest word are looked at."""
+        if self.words is None:
+            self.words = {}
+            for match in _RUN.finditer(text):
+                self.words.setdefault(match.group().lower() if folded else match.group(), []).append(match.start())
+        rarest: tuple[list[int], int] | None = None
+        for run in _RUN.finditer(value):
+            if not whole and (run.start() == 0 or run.end() == len(value)):
+                continue  # the text's word may go on beyond the value
+            places = self.words.get(run.group().lower() if folded else run.group())
+            if places is None:
+                return -1
+            if rarest is None or len(places) < len(rarest[0]):
+                rarest = places, run.start()
+        if rarest is None:
+            found = whole_word(value, folded=folded).search(text) if whole else None
+            return (found.start() if found else -1) if whole else text.find(value)
+        for place in rarest[0]:
+            start = place - rarest[1]
+            if start >= 0 and _stands_at(value, text, start=start, folded=folded and whole, whole=whole):
+                return start
+        return -1
 
     def place_at(self, offset: int) -> Sighting:
         return self.places[bisect_right(self.starts, offset) - 1]
@@ -75,6 +103,8 @@ class Timeline:
         self._joined = {origin: _GAP.join(track.pieces) for origin, track in self._tracks.items()}
         self._observations = {step.index: step.observation for step in trajectory.steps if step.is_action}
         self.user_text = self._joined[Origin.USER]
+        self.named = named(self.user_text)
+        """What the person's words name."""
 
     def _add(self, step: Step, *, stated: bool) -> None:
         text_origin = step.origin_of("text")
@@ -105,6 +135,8 @@ class Timeline:
 
     def copied(self, value: str, *, before: int) -> Sighting | None:
         """The observation that a literal was copied from, if nobody wrote it before that."""
+        if self._first(value, Origin.EXTERNAL, whole=False) is None:
+            return None
         place = self.first_seen(value, before=before, whole=False)
         return place if place is not None and place.origin is Origin.EXTERNAL else None
 
@@ -124,11 +156,21 @@ class Timeline:
         text = self._joined[origin]
         if not value or not text:
             return None
-        if not whole:
-            offset = text.find(value)
-            return self._tracks[origin].place_at(offset) if offset >= 0 else None
-        match = whole_word(value, folded=origin is Origin.USER).search(text)
-        return self._tracks[origin].place_at(match.start()) if match else None
+        track = self._tracks[origin]
+        offset = track.find(value, text, folded=origin is Origin.USER, whole=whole)
+        return track.place_at(offset) if offset >= 0 else None
+
+
+def _stands_at(value: str, text: str, *, start: int, folded: bool, whole: bool) -> bool:
+    if folded:
+        return whole_word(value, folded=True).match(text, start) is not None
+    if not text.startswith(value, start):
+        return False
+    end = start + len(value)
+    touched = (start and value[0].isalnum() and text[start - 1].isalnum()) or (
+        value[-1].isalnum() and text[end : end + 1].isalnum()
+    )
+    return not (whole and touched)
 
 
 @lru_cache(maxsize=4096)

@@ -14,16 +14,17 @@ _QUOTED = re.compile(
 URL = re.compile(r"\b[a-z][a-z0-9+.-]{1,15}://[^\s'\"`<>)\]},;]+")
 EMAIL = re.compile(r"\b[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+\b")
 HOST = re.compile(
-    r"\b(?:[a-z0-9][a-z0-9-]*\.)+(?:com|org|net|io|dev|ai|app|co|de|uk|eu|cloud|sh|xyz|info|local|internal)\b|\b\d{1,3}(?:\.\d{1,3}){3}\b"
+    r"\b(?:[a-z0-9][a-z0-9-]{0,62}\.){1,10}(?:com|org|net|io|dev|ai|app|co|de|uk|eu|cloud|sh|xyz|info|local|internal)\b|\b\d{1,3}(?:\.\d{1,3}){3}\b"
 )
 PATH = re.compile(
-    r"(?<![\w/.:])(?:~|\.{1,2}|[\w.@+-]+)?(?:/[\w.@+{}-]+)+/?|(?<![\w/.-])[\w-]+(?:\.[\w-]+)*\.[a-z]{1,4}(?![\w./])"
+    r"(?<![\w/.:])(?:~|\.{1,2}|[\w.@+-]{1,120}+)?(?:/[\w.@+{}-]++)++/?|(?<![\w/.-])[\w-]++(?:\.[\w-]++)*\.[a-z]{1,4}(?![\w./])"
 )
 VARIABLE = re.compile(r"\$\{?[A-Za-z_]\w*\}?|\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b")
 _IDENTIFIER = re.compile(
-    r"#?\b(?=[\w-]*\d)[A-Za-z0-9][\w-]{2,}\b|\b[A-Za-z][a-z0-9]*(?:_[A-Za-z0-9]+)+\b|\b[a-z]+[a-z0-9]*(?:[A-Z][a-z0-9]+)+\b|"
-    r"\b(?:[A-Z][a-z0-9]+){2,}\b|\b\d[\d.,:-]*\d\b"
+    r"#?\b(?=[\w-]{0,80}?\d)[A-Za-z0-9][\w-]{2,}\b|\b[A-Za-z][a-z0-9]*(?:_[A-Za-z0-9]+)+\b|\b[a-z][a-z0-9]*+(?:[A-Z][a-z0-9]++)+\b|"
+    r"\b(?:[A-Z][a-z0-9]++){2,}\b|\b\d[\d.,:-]*\d\b"
 )
+_MAX_SAID = 8_000  # what somebody names stands near the start; the rest is pasted text
 _ABBREVIATION = re.compile(r"(?:e\.g|i\.e|etc|vs|a\.m|p\.m)\.?$", re.IGNORECASE)
 
 
@@ -34,6 +35,7 @@ def quoted(text: str) -> tuple[str, ...]:
 
 def named(text: str) -> tuple[str, ...]:
     """Everything in a person's text that names one particular thing, in order, without repeats."""
+    text = text[:_MAX_SAID]
     found: dict[str, None] = dict.fromkeys(piece.strip() for piece in quoted(text) if piece.strip())
     found.update(dict.fromkeys(particular(text)))
     return tuple(found)

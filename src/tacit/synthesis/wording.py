@@ -5,6 +5,7 @@ Says only what the call says. Long texts are counted, not repeated: the call its
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -51,9 +52,7 @@ def sentence_of(tool: str) -> str:
 
 def code(text: str) -> str:
     """Text set as code, with a fence that the text cannot close."""
-    fence = "`"
-    while fence in text:
-        fence += "`"
+    fence = "`" * (max(map(len, re.findall("`+", text)), default=0) + 1)
     blank = " " if len(fence) > 1 else ""
     return f"{fence}{blank}{text}{blank}{fence}"
 

@@ -8,28 +8,38 @@ from __future__ import annotations
 import re
 
 from tacit.text.programs import MEDDLING
-from tacit.text.shell import MAX_TEXT, Command, is_check, nested_script, parse_command, without_heredocs
+from tacit.text.shell import BARE, MAX_TEXT, Command, is_check, nested_script, parse_command, without_heredocs
 
 
 def masks_exit(text: str) -> bool:
     """Tell whether exit status 0 of this text proves nothing about the checks in it (or, without any, its commands)."""
-    commands = parse_command(text)
-    if not commands:
+    if len(without_heredocs(text)) > MAX_TEXT:
+        return True  # what nobody read to the end proves nothing
+    commands = parse_command(text, bare=True)
+    if not any(command.program != BARE for command in commands):
         return True
-    if _CONTROL_FLOW.search(_blank_quotes(text[:MAX_TEXT])):
+    if _CONTROL_FLOW.search(_blank_quotes(text)):
         return True
     watched = [i for i, command in enumerate(commands) if is_check(command)] or [_last_real(commands)]
-    options = _shell_options(commands)
-    return any(_may_not_run(commands, i) or _masked(commands, i, options=options) for i in watched)
+    if _meddled(commands[: watched[-1] + 1]):
+        return True
+    return any(_may_be_skipped(commands, i) or _masked(commands, i) for i in watched)
 
 
-_CONTROL_FLOW = re.compile(r"(?:^|[;&|\n(]|\b(?:then|do|else))\s*(?:if|for|while|until|case|time\s+!|!|function)\s")
-_PASSES_STATUS = re.compile(
-    r"(?:exit|return)\s+(?:\$\?|\"?\$\{PIPESTATUS\[0\]\}\"?|\"?\$\{?\w*(?:rc|status|code|ret)\w*\}?\"?)\s*",
-    re.IGNORECASE,
+_CONTROL_FLOW = re.compile(
+    r"(?:^|[;&|\n({]|\b(?:then|do|else))[ \t\r]*(?:if|for|while|until|case|time[ \t]+!|!|function)\s"
 )
-_FAILS = re.compile(r"(?:exit|return)\s+[1-9]\d*|false")
-_SILENT = frozenset({"cd", "export", "set", "source", ".", "unset", "ulimit", "pushd", "popd"})
+_PASSES_STATUS = re.compile(
+    r"(?:exit|return)\s+\"?(?:(?P<last>\$\?)|(?P<pipe>\$\{PIPESTATUS\[0\]\})|\$\{?(?P<name>[A-Za-z_]\w*)\}?)\"?\s*"
+)
+_KEEPS_STATUS = re.compile(r"(?P<name>[A-Za-z_]\w*)=\"?(?:(?P<last>\$\?)|(?P<pipe>\$\{PIPESTATUS\[0\]\}))\"?")
+_FAILS = re.compile(r"(?:exit|return)\s+(?P<status>\d{1,9})|false")
+_REPLACING = re.compile(
+    r"set\s+(?:-\w*n|-o\s+noexec)|(?:alias|hash|eval|enable)\b|trap\s.*exit|[\w.-]+\s*\(\)", re.DOTALL
+)
+_SILENT = frozenset({"cd", "export", "set", "source", ".", "unset", "ulimit", "pushd", "popd", BARE})
+_SETTING = frozenset({"export", "declare", "typeset", "readonly", "local"})
+_USUAL_FOLDER = re.compile(r"\$PATH|\$\{PATH\}|(?:.*/)?(?:\.?venv/bin|node_modules/\.bin)/?", re.DOTALL)
 
 
 def _last_real(commands: tuple[Command, ...]) -> int:
@@ -37,51 +47,96 @@ def _last_real(commands: tuple[Command, ...]) -> int:
     return next((i for i, command in enumerate(commands) if command.program not in _SILENT), len(commands) - 1)
 
 
-def _shell_options(commands: tuple[Command, ...]) -> frozenset[str]:
+def _shell_options(commands: tuple[Command, ...], *, before: int) -> frozenset[str]:
     found: set[str] = set()
-    for command in commands:
+    for at, command in enumerate(commands):
         if command.program == "set":
+            if any(word.startswith("+") for word in command.operands):
+                return frozenset()  # switched off again somewhere: count on nothing
+            if at > before:
+                continue
             if "pipefail" in command.operands:
                 found.add("pipefail")
             if any(re.fullmatch(r"-[a-z]*e[a-z]*", flag) for flag in command.flags):
                 found.add("errexit")
-            if any(word.startswith("+") for word in command.operands):
-                return frozenset()  # switched off again somewhere: count on nothing
     return frozenset(found)
 
 
-def _masked(commands: tuple[Command, ...], at: int, *, options: frozenset[str]) -> bool:
+def _masked(commands: tuple[Command, ...], at: int) -> bool:
     """Follow the status of one command to the end of the line."""
     nested = nested_script(commands[at])
     if nested and masks_exit(nested):
         return True
-    after_or = False
+    options = _shell_options(commands, before=at)
+    in_list = False
     for i in range(at, len(commands) - 1):
         connector, following = commands[i].connector, commands[i + 1]
         if connector == "&":
             return True
         if connector == "|" and "pipefail" not in options:
-            return not _PASSES_STATUS.fullmatch(commands[-1].text)
-        if connector == "||":
-            # Only a right side that fails itself keeps the failure.
-            if not _FAILS.fullmatch(following.text.strip(" (){}")):
-                return True
-            after_or = True
-        if connector == ";" and ("errexit" not in options or after_or) and not _passes_on(commands[i + 1 :]):
+            return not _pipe_passes(commands, at, pipe=i)
+        if connector == "||" and not _fails(following):
+            return True  # only a right side that fails itself keeps the failure
+        if connector == ";" and ("errexit" not in options or in_list) and not _passes_on(commands[i + 1 :], "last"):
             return True
+        if connector == ";":
+            return False  # the shell ends here, or its last command hands the status on
+        # `set -e` does not look at what stands left of `&&` or `||`.
+        in_list = in_list or connector in ("&&", "||")
     return commands[-1].connector == "&"
 
 
-def _may_not_run(commands: tuple[Command, ...], at: int) -> bool:
-    """Tell whether the line can end with status 0 although this command was skipped, replaced or told to do nothing."""
-    if any(MEDDLING.fullmatch(name.partition("=")[0]) for c in commands[: at + 1] for name in _settings(c)):
-        return True
-    for earlier in commands[:at]:
+def _pipe_passes(commands: tuple[Command, ...], at: int, *, pipe: int) -> bool:
+    """Whether the line ends with the status of the first command of this pipe, and that is the one watched."""
+    end = pipe
+    while end < len(commands) - 1 and commands[end].connector == "|":
+        end += 1
+    first = pipe == at and (at == 0 or commands[at - 1].connector != "|")
+    return first and commands[end].connector == ";" and _passes_on(commands[end + 1 :], "pipe")
+
+
+def _passes_on(rest: tuple[Command, ...], kind: str) -> bool:
+    """Whether what follows hands on the status, at once or by way of a variable that is set to nothing else."""
+    passed = _PASSES_STATUS.fullmatch(rest[-1].text.strip(" (){}") if rest[-1].text.endswith(")") else rest[-1].text)
+    if not passed or any(command.connector != ";" for command in rest[:-1]):
+        return False
+    if passed["name"] is None:
+        return len(rest) == 1 and passed[kind] is not None
+    kept = _KEEPS_STATUS.fullmatch(rest[0].text)
+    if not kept or kept["name"] != passed["name"] or kept[kind] is None:
+        return False
+    return all(command.program in ("echo", "printf", "cat", "tail", "head", "cd") for command in rest[1:-1])
+
+
+def _fails(command: Command) -> bool:
+    found = _FAILS.fullmatch(command.text.strip(" (){}"))
+    return found is not None and (found["status"] is None or int(found["status"]) % 256 != 0)
+
+
+def _meddled(commands: tuple[Command, ...]) -> bool:
+    """Whether something before the last check ends the line, replaces the check or tells it to do nothing."""
+    for command in commands:
+        for name, _, value in (setting.partition("=") for setting in _settings(command)):
+            if MEDDLING.fullmatch(name.rstrip("+")) or (name.rstrip("+") == "PATH" and not _usual_path(value)):
+                return True
+    for earlier in commands[:-1]:
         text = earlier.text.strip(" (){}")
-        if re.match(r"exec\s", text) or (re.match(r"(?:exit|return)\b", text) and not _FAILS.fullmatch(text)):
+        if re.match(r"exec\s", text) or (re.match(r"(?:exit|return)\b", text) and not _fails(earlier)):
             return True
-        if re.match(r"set\s+(?:-\w*n|-o\s+noexec)|alias\s|trap\s.*exit|[\w.-]+\s*\(\)", text, re.DOTALL):
+        if _REPLACING.match(text) or earlier.program in ("eval", "hash"):
             return True
+        if earlier.program in ("source", ".") and not (earlier.operands and earlier.operands[0].endswith("activate")):
+            return True
+    return False
+
+
+def _usual_path(value: str) -> bool:
+    """Whether the search path gains nothing but a project's own environment."""
+    return "$PATH" in value.replace("{", "") and all(_USUAL_FOLDER.fullmatch(part) for part in value.split(":"))
+
+
+def _may_be_skipped(commands: tuple[Command, ...], at: int) -> bool:
+    """Tell whether the line can end with status 0 although this command was skipped."""
     for earlier in reversed(commands[:at]):
         if earlier.connector in (";", "&"):
             return False
@@ -91,12 +146,8 @@ def _may_not_run(commands: tuple[Command, ...], at: int) -> bool:
 
 
 def _settings(command: Command) -> tuple[str, ...]:
-    exported = command.operands if command.program in ("export", "declare") else ()
+    exported = command.operands if command.program in _SETTING else ()
     return (*command.assignments, *exported)
-
-
-def _passes_on(rest: tuple[Command, ...]) -> bool:
-    return bool(_PASSES_STATUS.fullmatch(rest[-1].text)) and len(rest) <= 2
 
 
 def _blank_quotes(text: str) -> str:

@@ -25,7 +25,11 @@ from tacit.text.programs import (
     WRAPPERS,
 )
 
-MAX_TEXT = 50_000  # longer scripts are data, not commands somebody typed
+MAX_TEXT = 20_000  # longer scripts are data, not commands somebody typed
+
+
+BARE = "="
+"""Stands for the program where a command only sets variables."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,13 +60,13 @@ class Command:
         return " ".join(part for part in (self.runner, self.program, self.subcommand) if part)
 
 
-def parse_command(text: str) -> tuple[Command, ...]:
-    """Split a shell text into its simple commands, in order."""
+def parse_command(text: str, *, bare: bool = False) -> tuple[Command, ...]:
+    """Split a shell text into its simple commands, in order; `bare` keeps those that only set variables, as `=`."""
     commands: list[Command] = []
     directory = ""
-    for segment, connector in _segments(without_heredocs(text[:MAX_TEXT])):
+    for segment, connector in _segments(without_heredocs(text)[:MAX_TEXT]):
         command = _command(segment, connector=connector, directory=directory)
-        if command is None:
+        if command is None or (command.program == BARE and not bare):
             continue
         commands.append(command)
         if command.program == "cd" and command.operands:
@@ -194,7 +198,7 @@ def _closing(text: str, i: int) -> int:
     depth = 0
     while i < len(text):
         depth += {"(": 1, ")": -1}.get(text[i], 0)
-        i += 1
+        i = _skip_quoted(text, i) if text[i] in "'\"\\" else i + 1
         if depth == 0:
             return i
     return i
@@ -219,8 +223,9 @@ def _command(segment: str, *, connector: str, directory: str) -> Command | None:
             words.pop(0)
     while words and words[-1] in _KEYWORDS:
         words.pop()
-    if not words:
+    if not words and not assignments:
         return None
+    words = words or [BARE]
     runner, program, rest = _program(words)
     subcommand, rest_operands = _subcommand(program, rest)
     return Command(

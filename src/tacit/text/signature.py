@@ -15,7 +15,8 @@ _MAX_LINE = 1_000
 
 _ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _WRAPPING = re.compile(
-    r"</?(?:tool_use_error|error|stderr|stdout|output)>|^Exit code \d+$|^\s*(?:E {2,}|\d{1,4}\s*\|\s)", re.MULTILINE
+    r"</?(?:tool_use_error|error|stderr|stdout|output)>|^Exit code \d+$|^[ \t]*+(?:E {2,}|\d{1,4}[ \t]*+\|\s)",
+    re.MULTILINE,
 )
 _EXCEPTION = re.compile(
     r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Warning|Interrupt|Timeout|Failure|Exit|DoesNotExist)\b(?::.*)?"

@@ -51,6 +51,14 @@ class TestScanning:
         assert scan(project=project, home=None).skills == ()
         assert scan(project=None, home=None).skills == ()
 
+    def test_a_place_that_cannot_be_searched_is_told_and_stops_nothing(self, project: Path, tmp_path: Path) -> None:
+        save(skill("tidy"), project / ".claude/skills")
+        (project / ".claude/skills/ring").symlink_to("ring")
+        assert [item.name for item in scan(project=project, home=tmp_path / ("x" * 300)).skills] == ["tidy"]
+        assert {item.reason for item in scan(project=project, home=tmp_path / ("x" * 300)).skipped} == {
+            "the link leads nowhere", "cannot be read: File name too long",
+        }  # fmt: skip
+
     def test_the_project_beats_the_user_and_shadowing_is_told(self, project: Path, home: Path) -> None:
         mine = save(skill("tidy", body="mine"), home / ".agents/skills")
         ours = save(skill("tidy", body="ours"), project / ".claude/skills")

@@ -163,6 +163,54 @@ def test_links_and_version_control_are_not_bundled(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_hidden_files_are_not_bundled_and_are_named(tmp_path: Path) -> None:
+    folder = save(CONTENT, tmp_path).parent
+    (folder / ".env").write_text("TOKEN=x", encoding="utf-8")
+    (folder / ".aws").mkdir()
+    (folder / ".aws/credentials").write_text("x", encoding="utf-8")
+    (folder / "scripts").mkdir()
+    (folder / "scripts/.netrc").write_text("x", encoding="utf-8")
+    loaded = load(folder)
+    assert loaded.content.files == ()
+    assert [warning.message for warning in loaded.warnings] == [
+        ".aws is left out: it is hidden", ".env is left out: it is hidden", "scripts/.netrc is left out: it is hidden",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("data", "field", "line"),
+    [
+        (b'name: pack-crates\ndescription: "x \\ud800"\n', "description", 3),
+        (b'name: "pack\\udfff"\ndescription: x\n', "name", 2),
+        (HEAD + b'license: ["a", "\\udc00"]\n', "license", 4),
+        (HEAD + b'metadata:\n  a: b\n  c: "\\ud800\\ud800"\n', "metadata", 6),
+        (HEAD + b'metadata:\n  "\\ud800": b\n', "metadata", 5),
+        (HEAD + b"metadata:\n  tacit-tags: '[\"\\ud800\"]'\n", "tags", 4),
+        (HEAD + b'"k\\ud800": b\n', r"k\ud800", 4),
+    ],
+    ids=["description", "name", "list", "metadata", "metadata key", "own metadata", "unknown key"],
+)
+def test_half_a_character_is_refused_with_field_and_line(tmp_path: Path, data: bytes, field: str, line: int) -> None:
+    folder = folder_with(tmp_path, b"---\n" + data + b"---\nPack.\n")
+    with pytest.raises(InvalidSkill, match="no UTF-8 form") as caught:
+        load(folder)
+    assert caught.value.message.startswith(f"{folder / 'SKILL.md'}:{line}: {field} holds a lone surrogate")
+    assert caught.value.message.encode("utf-8")
+    assert "encoding" in {problem.rule for problem in validate(folder)}
+
+
+def test_half_a_character_in_the_arguments_of_a_step_is_refused(tmp_path: Path) -> None:
+    path = save(replace(CONTENT, steps=(SkillStep(text="Go", tool="Bash", arguments={"command": "half"}),)), tmp_path)
+    path.write_text(path.read_text(encoding="utf-8").replace("half", "\\ud800"), encoding="utf-8")
+    with pytest.raises(InvalidSkill, match="steps holds a lone surrogate"):
+        load(path)
+
+
+def test_a_character_spelt_as_two_escapes_is_one_character(tmp_path: Path) -> None:
+    folder = folder_with(tmp_path, b'---\nname: pack-crates\ndescription: "Pack \\ud83d\\ude00"\n---\n')
+    assert load(folder, strict=True).content.description == "Pack \U0001f600"
+
+
 def test_what_is_too_much_is_left_out_and_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(skill_folder, "FILES_MAX", 2)
     monkeypatch.setattr(skill_folder, "FILE_BYTES_MAX", 3)
@@ -181,7 +229,7 @@ def test_what_is_too_much_is_left_out_and_told(tmp_path: Path, monkeypatch: pyte
     "path",
     [
         "", "/etc/x", "../x", "a/../b", "a//b", "./a", "a/", "~/x", "C:x", "a\\b", "a\nb", "SKILL.md", "skill.md",
-        ".git/config", "x" * 256,
+        ".git/config", ".env", "a/.b/c", "x" * 256,
     ],
 )  # fmt: skip
 def test_a_path_out_of_the_folder_is_never_written(tmp_path: Path, path: str) -> None:
@@ -215,8 +263,9 @@ def test_a_content_that_the_format_cannot_hold_is_refused(content: SkillContent,
 def test_a_text_without_utf8_form_is_refused_but_can_be_looked_at() -> None:
     content = replace(CONTENT, body="\ud800")
     assert "\ud800" in render(content)
-    with pytest.raises(InvalidSkill, match="no UTF-8 form"):
-        files(content)
+    for each in (content, replace(CONTENT, description="x\ud800"), replace(CONTENT, metadata={"a": "\ud800"})):
+        with pytest.raises(InvalidSkill, match="no UTF-8 form"):
+            files(each)
 
 
 def test_a_skill_too_large_to_read_back_is_not_written() -> None:

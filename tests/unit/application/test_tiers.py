@@ -106,7 +106,20 @@ class TestFiles:
 
     @pytest.mark.parametrize(
         "path",
-        ["", ".", "..", "../x", "references/../../x", "/etc/passwd", "~/x", "a\\b", "C:/x", "a\0b", ".git/config"],
+        [
+            "",
+            ".",
+            "..",
+            "../x",
+            "references/../../x",
+            "/etc/passwd",
+            "~/x",
+            "a\\b",
+            "C:/x",
+            "a\0b",
+            ".git/config",
+            ".env",
+        ],
     )
     def test_a_path_that_leads_out_is_refused(self, static: Entry, path: str) -> None:
         for entry in (static, LEARNED):
@@ -133,6 +146,24 @@ class TestFiles:
                 read_file(static, path)
         with pytest.raises(NotFound, match="has no file"):
             read_file(LEARNED, "nothing.md")
+
+    def test_hidden_files_are_not_listed(self, static: Entry) -> None:
+        assert static.path is not None
+        (static.path.parent / ".env").write_text("x", encoding="utf-8")
+        (static.path.parent / ".aws").mkdir()
+        (static.path.parent / ".aws/credentials").write_text("x", encoding="utf-8")
+        assert file_paths(static) == ("a.bin", "references/guide.md")
+
+    def test_a_ring_of_links_is_told(self, static: Entry) -> None:
+        assert static.path is not None
+        (static.path.parent / "ring").symlink_to("ring")
+        with pytest.raises((NotPermitted, NotFound)):
+            read_file(static, "ring")
+
+    def test_a_folder_that_went_away_has_no_files(self, static: Entry) -> None:
+        assert static.path is not None
+        gone = replace(static, path=static.path.parent / "gone" / "SKILL.md")
+        assert file_paths(gone) == ()
 
     def test_a_large_file_is_refused(self, static: Entry) -> None:
         assert static.path is not None

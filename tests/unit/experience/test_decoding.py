@@ -136,3 +136,25 @@ def test_what_is_no_time_is_none(value: Any) -> None:
 
 def test_only_a_text_is_a_text() -> None:
     assert [text_of(value) for value in ("a", None, 5, ["a"])] == ["a", "", "", ""]
+
+
+KEY_LINE = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj"
+KEY = "-----BEGIN PRIVATE " + "KEY-----\n" + f"{KEY_LINE}\n" * 40 + "-----END PRIVATE " + "KEY-----\n"
+
+
+@pytest.mark.parametrize("size", [70_000, 250_000, 400_000])
+@pytest.mark.parametrize("inside", [10, 1500, len(KEY) - 40])
+@pytest.mark.parametrize("filling", ["word ", "a,"])
+def test_no_part_of_a_key_stays_where_a_text_is_cut(size: int, inside: int, filling: str) -> None:
+    fill = filling * size
+    half = MAX_TEXT_CHARACTERS // 2
+    at_head = fill[: half - inside] + KEY + fill[:size]
+    at_tail = fill[:size] + KEY + fill[: half - len(KEY) + inside]
+    for text in (at_head, at_tail, KEY * (size // len(KEY))):
+        kept = bounded(text)
+        assert KEY_LINE[:20] not in kept
+        assert len(kept) <= MAX_TEXT_CHARACTERS + 100
+
+
+def test_no_part_of_a_long_token_stays_behind_the_cut() -> None:
+    assert "A1b2" not in bounded("word " * 10_000 + "A1b2" * 100_000 + " end").partition("cut")[2]

@@ -1,7 +1,11 @@
 from __future__ import annotations
 
 import gzip
+import os
+import time
 from pathlib import Path
+
+import pytest
 
 from tacit.domain.errors import InvalidTrajectory
 from tacit.experience.lines import HEAD_BYTES, Line, head_of, numbered_lines
@@ -73,3 +77,47 @@ def test_the_head_of_a_file_is_unpacked_and_bounded(tmp_path: Path) -> None:
     assert len(head_of(written(tmp_path, gzip.compress(b"0" * 10_000_000)))) == HEAD_BYTES
     assert head_of(written(tmp_path, gzip.compress(b"abc" * 1000)[:30])) != b""
     assert head_of(written(tmp_path, b"\x1f\x8bnot gzip at all")) == b""
+
+
+def test_lines_keep_their_number_and_their_blanks_behind_many_blank_ones(tmp_path: Path) -> None:
+    data = b"a\n" + b"\n \r\n\t\n" * 100_000 + b"  b\n" + b"\n" * 5
+    for path in (written(tmp_path, data), written(tmp_path, gzip.compress(data))):
+        assert list(numbered_lines(path)) == [Line(1, b"a\n", True), Line(300_002, b"  b\n", True)]
+
+
+def test_millions_of_blank_lines_in_a_small_archive_take_no_more_than_a_moment(tmp_path: Path) -> None:
+    path = written(tmp_path, gzip.compress(b"a\n" + b"\n" * 30_000_000 + b"b\n", compresslevel=1))
+    began = time.process_time()
+    assert data_of(path) == [b"a\n", b"b\n"]
+    assert time.process_time() - began < 4
+
+
+@pytest.mark.parametrize("filling", [b"\n", b"0", b"x\n"])
+def test_no_more_than_the_limit_is_unpacked_of_one_file(tmp_path: Path, filling: bytes) -> None:
+    path = written(tmp_path, gzip.compress(b"a\n" + filling * 300_000 + b"\nlast\n"))
+    *lines, problem = numbered_lines(path, max_bytes=100, max_file_bytes=100_000)
+    assert isinstance(problem, InvalidTrajectory)
+    assert "more than 100000 bytes" in problem.message
+    assert lines[0] == Line(1, b"a\n", True)
+    assert not any(isinstance(line, Line) and line.data == b"last\n" for line in lines)
+
+
+def test_a_file_at_the_limit_is_read_whole(tmp_path: Path) -> None:
+    assert list(numbered_lines(written(tmp_path, b"a\nb\n"), max_file_bytes=4)) == [
+        Line(1, b"a\n", True),
+        Line(2, b"b\n", True),
+    ]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_only_regular_files_are_opened(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to(os.devnull)
+    (tmp_path / "good").symlink_to(written(tmp_path, b"a\n"))
+    for name in ("pipe", "link"):
+        (problem,) = numbered_lines(tmp_path / name)
+        assert isinstance(problem, InvalidTrajectory)
+        assert "not a regular file" in problem.message
+        with pytest.raises(InvalidTrajectory, match="not a regular file"):
+            head_of(tmp_path / name)
+    assert data_of(tmp_path / "good") == [b"a\n"]

@@ -70,7 +70,9 @@ class TestFindingAReader:
         os.mkfifo(path)
         with pytest.raises(InvalidTrajectory, match="not a regular file"):
             list(read(path))
-        assert list(read(tmp_path)) == []
+        problems: list[InvalidTrajectory] = []
+        assert list(read(tmp_path, on_problem=problems.append)) == []
+        assert ["not a regular file" in problem.message for problem in problems] == [True]
 
     @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
     def test_a_file_without_permission_is_a_problem(self, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sysconfig
+import time
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,7 @@ def test_a_key_block_cut_off_before_its_end_goes_without_the_prose_that_follows(
         "/usr/lib/python3.11/site-packages/some_package/deeply/nested/module_name.py", 'integrity sha512-' + "aB3+" * 21 + "aB==",
         "git@github.com:owner/repo.git", "eyJub3QiOiJhIGp3dCJ9" + "." + "abcdefghijkl" + ".mnop", "mkdir -p build/output1", "docker run -u 1000:1000 image",
         "iVBORw0KGgoAAAANSUhEUgAA" * 20, "the task-force1234567890abcdefghijklmnop", "@@ -1,7 +1,7 @@ def token(self):",
+        "password\n=====\n", "password\n= str", "token\n= get_token(2)", "api_key =\n    load(3)\n", "Secret key\n= 3 + 4",
     ],
 )  # fmt: skip
 def test_text_that_only_looks_like_a_secret_stays(text: str) -> None:
@@ -103,6 +105,48 @@ def test_a_telling_name_or_flag_beside_the_value_counts_as_its_key() -> None:
         "env": [{"name": "DB_PASSWORD", "value": "<redacted:password>"}],
         "argv": ["psql", "--password", "<redacted:password>", "db"],
     }
+
+
+def test_a_telling_name_counts_as_the_key_in_a_list_of_pairs() -> None:
+    key, login = "aB3dE5gH7jK9mN1pQ2rS", "dXNlcjpwYXNzd29yZA=="
+    value = {
+        "headers": [["X-Api-Key", key], ["Authorization", f"Bearer {key}"], ["Authorization", f"Basic {login}"]],
+        "raw": ("Host", "example.org", "Authorization", f"token {key}", "Accept", "a/b1"),
+        "Authorization": f"Basic {login}",
+    }
+    assert redact_value(value).value == {
+        "headers": [
+            ["X-Api-Key", "<redacted:api-key>"],
+            ["Authorization", "Bearer <redacted:authorization>"],
+            ["Authorization", "Basic <redacted:authorization>"],
+        ],
+        "raw": ("Host", "example.org", "Authorization", "token <redacted:token>", "Accept", "a/b1"),
+        "Authorization": "Basic <redacted:authorization>",
+    }
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        ["password", "email_address"], ["token", "user2"], ["pytest", "tests/test_token1.py"], ["auth", "tests/test_auth2.py"],
+        ["api_key", "model2", "a1b2c3d4e5f6"], ["a", "token", "a1b2c3d4e5f6", "b"], ["Authorization", "Basic auth is off"],
+    ],
+)  # fmt: skip
+def test_lists_that_only_look_like_pairs_stay(value: list[str]) -> None:
+    assert redact_value({"list": value}).value == {"list": value}
+
+
+@pytest.mark.parametrize("between", ["\n= ", " =\n", "\n=\n  ", "\r\n= ", "\\n= "])
+def test_a_line_break_around_the_sign_hides_no_secret(between: str) -> None:
+    secret = "wJalrXUtnFEMI/K7MDENG/" + "bPxRfiCYzEXAM3K3Yq"
+    assert redact(f"aws_secret_access_key{between}{secret}\n").text.endswith(f"{between}<redacted:aws-secret-key>\n")
+
+
+def test_an_address_far_from_a_link_is_not_suspected() -> None:
+    assert not may_hold_secret("see https://example.org/help or write to bob@example.org")
+    assert not may_hold_secret('{"a": "https://example.org", "b": "bob@example.org"}')
+    assert may_hold_secret("https://bob:hunter2@example.org")
+    assert may_hold_secret(r'{"a": "https:\/\/bob:hunter2@example.org"}')
 
 
 def test_secret_keys_of_a_mapping_go_without_losing_entries() -> None:
@@ -159,3 +203,15 @@ def test_hostile_text_is_answered_and_settled(name: str) -> None:
     # A pattern that backtracks without bound would never come back from these.
     once = redact(HOSTILE[name][:30_000]).text
     assert redact(once).text == once
+
+
+@pytest.mark.parametrize("unit", ["pass:", "password=", 'token="', "key=", "password: ", "curl -u ", "a@"])
+def test_a_long_row_of_names_costs_little(unit: str) -> None:
+    text = unit * (1_000_000 // len(unit))
+    began = time.process_time()
+    redact(text)
+    assert time.process_time() - began < 2  # well under one on an idle machine
+
+
+def test_the_end_of_a_long_row_of_names_is_still_judged() -> None:
+    assert redact("password=" * 100 + "hunter2x").text.endswith("=<redacted:password>")

@@ -20,11 +20,11 @@ import apsw
 from tacit.domain.errors import Mistake, StoreOutage
 from tacit.memory.records import clean
 from tacit.memory.sqlite.outages import translated
+from tacit.memory.sqlite.places import MEMORY, cannot_open, check_kind, checked
 
 T = TypeVar("T")
 Row = tuple[Any, ...]
 
-MEMORY = ":memory:"
 BUSY_TIMEOUT_S = 30.0
 PATIENCE_S = 120.0
 _LONGEST_NAP_S = 0.02
@@ -41,14 +41,14 @@ _PRAGMAS = (
 class Connection:
     """A guarded connection. `patience_s` bounds how long a locked store is waited for before that becomes an error."""
 
-    def __init__(self, path: str, *, patience_s: float = PATIENCE_S) -> None:
-        self.path = path
+    def __init__(self, path: str | Path, *, patience_s: float = PATIENCE_S) -> None:
+        self.path = checked(path)
         self._patience_s = patience_s
         self._lock = threading.RLock()
         self._depth = 0
         self._writes = False
         self._process = os.getpid()
-        self._db = _open_file(path)
+        self._db = _open_file(self.path)
         self._db.set_busy_handler(_wait(min(BUSY_TIMEOUT_S, patience_s)))
         self.patiently(self._set_up)
 
@@ -56,6 +56,12 @@ class Connection:
     def raw(self) -> apsw.Connection:
         """The driver's own connection, for copies and migrations."""
         return self._db
+
+    @property
+    def read_only(self) -> bool:
+        """Whether the file may only be read."""
+        with translated(self.path):
+            return self._db.readonly("main")
 
     @contextmanager
     def outside(self, what: str) -> Iterator[None]:
@@ -208,18 +214,26 @@ def _open_file(path: str) -> apsw.Connection:
     if path == MEMORY:
         return apsw.Connection(path)
     file = Path(path)
-    if file.is_dir():
-        raise Mistake(f"{path} is a folder, not a store", hint=f"name a file, such as {file / 'tacit.db'}")
     try:
+        is_new = not check_kind(file)
         file.parent.mkdir(parents=True, exist_ok=True)
-        is_new = not file.exists()
         with translated(path):
-            connection = apsw.Connection(path)
+            connection = _open_still(file) if _is_still(file) else apsw.Connection(path)
         if is_new:  # by name: opening and closing a handle of our own would drop SQLite's locks on the file
             file.chmod(0o600)
     except OSError as error:
-        raise StoreOutage(
-            f"the store {path} cannot be opened for writing: {error.strerror}",
-            hint="check that its folder is writable, or choose another with --store",
-        ) from error
+        raise cannot_open(path, error) from error
     return connection
+
+
+def _is_still(file: Path) -> bool:
+    """Whether neither file nor folder may be written and no log lies beside it: SQLite then cannot make its log."""
+    if not os.access(file, os.R_OK) or os.access(file, os.W_OK) or os.access(file.parent, os.W_OK):
+        return False
+    return not any(file.with_name(f"{file.name}{end}").exists() for end in ("-wal", "-journal"))
+
+
+def _open_still(file: Path) -> apsw.Connection:
+    """Open for reading a file that does not change, which needs neither log nor locks."""
+    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    return apsw.Connection(f"{file.absolute().as_uri()}?immutable=1", flags=flags)

@@ -1,62 +1,101 @@
 """Whole, consistent copies of a store while others go on writing: source file → one new file, complete or absent.
 
-Whether the content is intact is the caller's question; this only copies.
+What a killed copy left behind is removed by the next one of its name. Whether the content is intact is the caller's
+question; this only copies.
 """
 
 from __future__ import annotations
 
 import os
+import re
+import stat
 import tempfile
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import apsw
 
 from tacit.domain.errors import Mistake, StoreOutage
 from tacit.memory.sqlite.outages import translated
+from tacit.memory.sqlite.places import checked, kind_of, shown
 
 _BUSY_TIMEOUT_MS = 30_000
+_NAME_BYTES_MAX = 180
+_STALE_S = 24 * 3600
+_BESIDE = ("-journal", "-wal", "-shm")
 
 
 def copy_store(
     source: str | apsw.Connection, target: Path, *, replace: bool = False, check: Callable[[Path], None] | None = None
 ) -> None:
     """Copy the committed state to `target`; it appears there only once it is complete and passed `check`."""
-    if target.exists() and not replace:
-        raise Mistake(f"{target} exists already", hint="a backup never overwrites; choose another name")
+    checked(target)
+    if kind_of(target) and not replace:
+        raise Mistake(f"{shown(target)} exists already", hint="a backup never overwrites; choose another name")
     temporary = _temporary_beside(target)
     try:
-        _copy_pages(source, temporary)
+        _copy_to(source, temporary)
         if check:
             check(temporary)
-        _sync(temporary)
         _publish(temporary, target, replace=replace)
     finally:
-        for leftover in (temporary, *(Path(f"{temporary}{end}") for end in ("-journal", "-wal", "-shm"))):
-            leftover.unlink(missing_ok=True)
+        for end in ("", *_BESIDE):
+            Path(f"{temporary}{end}").unlink(missing_ok=True)
+
+
+def copy_pages(source: apsw.Connection, target: apsw.Connection) -> None:
+    """Make one open database the same as another."""
+    with target.backup("main", source, "main") as backup:
+        while not backup.done:
+            backup.step(-1)
 
 
 def _temporary_beside(target: Path) -> Path:
+    start = f".{os.fsdecode(os.fsencode(target.name)[:_NAME_BYTES_MAX])}."
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
-    except OSError as error:
-        raise StoreOutage(
-            f"cannot write a copy to {target}: {error.strerror}", hint="choose a writable folder"
-        ) from error
+        _remove_stale(target.parent, start)
+        handle, name = tempfile.mkstemp(prefix=f"{start}{os.getpid()}.", suffix=".part", dir=target.parent)
+    except (OSError, ValueError) as error:
+        raise _cannot_write(target, error) from error
     os.close(handle)
     return Path(name)
 
 
-def _copy_pages(source: str | apsw.Connection, temporary: Path) -> None:
+def _remove_stale(folder: Path, start: str) -> None:
+    """Remove what killed copies of this name left: their process is gone, or they are older than a day."""
+    part = re.compile(re.escape(start) + r"(?:(\d{1,9})\.)?\w+\.part(?:-\w+)?")
+    for path in folder.iterdir():
+        found = part.fullmatch(path.name)
+        if not found:
+            continue
+        with suppress(OSError):  # somebody else removed it, or it is not ours to remove
+            known = path.lstat()
+            old = time.time() - known.st_mtime > _STALE_S
+            if stat.S_ISREG(known.st_mode) and (old or (found[1] and _is_gone(int(found[1])))):
+                path.unlink()
+
+
+def _is_gone(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return True
+    except OSError:  # it is somebody else's
+        return False
+    return False
+
+
+def _copy_to(source: str | apsw.Connection, temporary: Path) -> None:
     with translated(str(temporary)):
         copy = apsw.Connection(str(temporary))
         reader = apsw.Connection(source) if isinstance(source, str) else source
         try:
-            reader.set_busy_timeout(_BUSY_TIMEOUT_MS)
-            with copy.backup("main", reader, "main") as backup:
-                while not backup.done:
-                    backup.step(-1)
+            if isinstance(source, str):
+                reader.set_busy_timeout(_BUSY_TIMEOUT_MS)
+            copy_pages(reader, copy)
             copy.execute("PRAGMA journal_mode = DELETE").fetchall()  # one file, nothing beside it
         finally:
             copy.close()
@@ -66,14 +105,22 @@ def _copy_pages(source: str | apsw.Connection, temporary: Path) -> None:
 
 def _publish(temporary: Path, target: Path, *, replace: bool) -> None:
     try:
+        _sync(temporary)
         if not replace:
             target.touch(mode=0o600, exist_ok=False)  # claims the name: fails if somebody else made it meanwhile
         temporary.replace(target)
+        _sync(target.parent)
     except FileExistsError:
-        raise Mistake(f"{target} exists already", hint="a backup never overwrites; choose another name") from None
+        raise Mistake(
+            f"{shown(target)} exists already", hint="a backup never overwrites; choose another name"
+        ) from None
     except OSError as error:
-        raise StoreOutage(f"cannot write a copy to {target}: {error.strerror}", hint="choose another folder") from error
-    _sync(target.parent)
+        raise _cannot_write(target, error) from error
+
+
+def _cannot_write(target: Path, error: Exception) -> StoreOutage:
+    reason = getattr(error, "strerror", None) or error
+    return StoreOutage(f"cannot write a copy to {shown(target)}: {reason}", hint="choose a writable folder")
 
 
 def _sync(path: Path) -> None:

@@ -5,7 +5,8 @@ Reports and mends nothing; damage never stops it from looking further.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from tacit.domain.errors import StoreOutage
 from tacit.domain.ports import Damage
@@ -13,10 +14,13 @@ from tacit.memory.chain import GENESIS, Event
 from tacit.memory.lexical import episode_words, version_words
 from tacit.memory.sqlite.audit import Audit, is_gone, record_path
 from tacit.memory.sqlite.connection import Connection
+from tacit.memory.sqlite.copies import copy_pages
+from tacit.memory.sqlite.migrations import Migration
 from tacit.memory.sqlite.outages import Damaged
 from tacit.memory.sqlite.outcomes import Outcomes, owned_path
+from tacit.memory.sqlite.places import MEMORY
 from tacit.memory.sqlite.rows import Rows, Values
-from tacit.memory.sqlite.schema import statements
+from tacit.memory.sqlite.shape import differences
 from tacit.memory.sqlite.skills import Skills, version_path
 from tacit.memory.sqlite.trajectories import Trajectories
 from tacit.memory.sqlite.words import WordIndex
@@ -25,8 +29,9 @@ from tacit.memory.sqlite.words import WordIndex
 class Integrity:
     """Checks one store through the same parts that read it."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, migrations: Sequence[Migration]) -> None:
         self._connection = connection
+        self._migrations = migrations
         self._audit = Audit(connection)
         self._trajectories = Trajectories(connection, self._audit)
         self._skills = Skills(connection, self._audit)
@@ -54,10 +59,11 @@ class Integrity:
             yield Damage(subject=f"{table} {row}", problem=f"refers to a missing row of {parent}")
 
     def _schema(self) -> Iterator[Damage]:
-        present = {row[0] for row in self._connection.run("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL")}
-        for statement in statements():
-            if statement not in present:
-                yield Damage(subject="the schema", problem=f"lacks: {' '.join(statement.split()[:3])}")
+        lacking, extra = differences(self._connection, self._migrations)
+        for each in lacking:
+            yield Damage(subject="the schema", problem=f"lacks: {each}")
+        for each in extra:
+            yield Damage(subject="the schema", problem=f"holds what no version of Tacit made: {each}")
 
     def _rows(self) -> Iterator[Damage]:
         skills, outcomes, trajectories = self._skills, self._outcomes, self._trajectories
@@ -120,12 +126,13 @@ class Integrity:
                 yield Damage(subject=f"{index.words.table} index", problem=f"does not count {term!r} as the words do")
 
     def _indexes(self) -> Iterator[Damage]:
-        for index in (self._skills.index, self._trajectories.index):
-            try:
-                with self._connection.writing():  # SQLite runs this check as a write, though it writes nothing
-                    index.check()
-            except StoreOutage as error:
-                yield _damage(error)
+        with _writable(self._connection) as connection:
+            for index in (Skills(connection, self._audit).index, Trajectories(connection, self._audit).index):
+                try:
+                    with connection.writing():  # SQLite runs this check as a write, though it writes nothing
+                        index.check()
+                except StoreOutage as error:
+                    yield _damage(error)
 
     def _chain(self) -> Iterator[Damage]:
         latest: dict[str, Event] = {}
@@ -152,6 +159,21 @@ class Integrity:
                 yield Damage(subject=record, problem="is not what the audit chain last saw")
         for record in sorted(self._seals.keys() - latest.keys()):
             yield Damage(subject=record, problem="is not in the audit chain")
+
+
+@contextmanager
+def _writable(connection: Connection) -> Iterator[Connection]:
+    """The connection itself, or a copy in memory of a file that may only be read."""
+    if not connection.read_only:
+        yield connection
+        return
+    copy = Connection(MEMORY)
+    try:
+        with connection.outside("a check"):
+            copy_pages(connection.raw, copy.raw)
+        yield copy
+    finally:
+        copy.close()
 
 
 def _reported(damages: Iterator[Damage]) -> Iterator[Damage]:

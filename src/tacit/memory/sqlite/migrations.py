@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tacit.domain.errors import StoreOutage
-from tacit.memory.sqlite.connection import MEMORY, Connection
+from tacit.memory.sqlite.connection import Connection
 from tacit.memory.sqlite.copies import copy_store
+from tacit.memory.sqlite.places import MEMORY
 
 APPLICATION_ID = 0x54414349  # "TACI"
 
@@ -25,13 +26,22 @@ class Migration:
     apply: Callable[[Connection], None]
 
 
-def migrate(connection: Connection, migrations: Sequence[Migration]) -> None:
-    """Recognise the file, put it into WAL mode and apply what is missing. Safe for many processes at once."""
+Check = Callable[[Connection, Sequence[Migration]], None]
+
+
+def migrate(connection: Connection, migrations: Sequence[Migration], *, check: Check | None = None) -> None:
+    """Recognise the file, put it into WAL mode and apply what is missing. Safe for many processes at once.
+
+    `check` sees the file, and the steps it already has, before anything is written.
+    """
     numbers = [step.number for step in migrations]
     if numbers != list(range(1, len(numbers) + 1)):
         raise ValueError("migrations are numbered 1, 2, 3, …")
-    version = _recognise(connection)
-    _check_known(connection, version, newest=numbers[-1])
+    with connection.reading():  # one state: another process may be upgrading it
+        version = _recognise(connection)
+        _check_known(connection, version, newest=numbers[-1])
+        if check:
+            check(connection, migrations[:version])
     _use_wal(connection)
     if version == 0:
         _create(connection, migrations)
@@ -40,10 +50,9 @@ def migrate(connection: Connection, migrations: Sequence[Migration]) -> None:
 
 
 def _recognise(connection: Connection) -> int:
-    with connection.reading():
-        application = connection.single("PRAGMA application_id")
-        version = connection.single("PRAGMA user_version")
-        objects = connection.single("SELECT count(*) FROM sqlite_schema")
+    application = connection.single("PRAGMA application_id")
+    version = connection.single("PRAGMA user_version")
+    objects = connection.single("SELECT count(*) FROM sqlite_schema")
     empty = (application, version, objects) == (0, 0, 0)
     if not empty and application != APPLICATION_ID:
         raise StoreOutage(
@@ -62,7 +71,7 @@ def _check_known(connection: Connection, version: int, *, newest: int) -> None:
 
 
 def _use_wal(connection: Connection) -> None:
-    if connection.path == MEMORY:
+    if connection.path == MEMORY or connection.read_only:
         return
     mode = connection.patiently(lambda: connection.single("PRAGMA journal_mode = WAL"))
     if mode != "wal":

@@ -18,13 +18,15 @@ from tacit.domain.ports import AuditEntry, Counts, Damage, Episode, Hit, Stored
 from tacit.domain.skill import Kind, Skill, SkillVersion
 from tacit.domain.trajectory import Trajectory
 from tacit.memory.sqlite.audit import Audit
-from tacit.memory.sqlite.connection import MEMORY, PATIENCE_S, Connection
+from tacit.memory.sqlite.connection import PATIENCE_S, Connection
 from tacit.memory.sqlite.copies import copy_store
 from tacit.memory.sqlite.integrity import Integrity
 from tacit.memory.sqlite.migrations import Migration, migrate
 from tacit.memory.sqlite.outages import damaged
 from tacit.memory.sqlite.outcomes import Outcomes
+from tacit.memory.sqlite.places import MEMORY
 from tacit.memory.sqlite.schema import MIGRATIONS
+from tacit.memory.sqlite.shape import check_triggers
 from tacit.memory.sqlite.skills import Skills
 from tacit.memory.sqlite.survey import count_all, ids_with_prefix
 from tacit.memory.sqlite.trajectories import Trajectories
@@ -36,9 +38,10 @@ class SqliteStore:
     def __init__(
         self, path: str | Path, *, patience_s: float = PATIENCE_S, migrations: Sequence[Migration] = MIGRATIONS
     ) -> None:
-        self._connection = Connection(str(path), patience_s=patience_s)
+        self._connection = Connection(path, patience_s=patience_s)
+        self._migrations = tuple(migrations)
         try:
-            migrate(self._connection, migrations)
+            migrate(self._connection, migrations, check=check_triggers)
         except BaseException:
             self._connection.close()
             raise
@@ -184,7 +187,7 @@ class SqliteStore:
 
     def verify(self) -> Iterator[Damage]:
         """Check every row, the audit chain and the indexes."""
-        yield from Integrity(self._connection).damages()
+        yield from Integrity(self._connection, self._migrations).damages()
 
     def prune(self, *, keep_days: int | None, cap_bytes: int | None, at: datetime) -> int:
         """Drop the steps of old trajectories beyond retention or cap; returns how many."""
@@ -193,9 +196,9 @@ class SqliteStore:
 
     def backup(self, path: Path) -> None:
         """Write a consistent, verified copy while others go on."""
-        source = self._connection.raw if self.path == MEMORY else self.path
         with self._connection.outside("a backup"):
-            copy_store(source, Path(path), check=_check_copy)
+            alone = self.path == MEMORY or self._connection.read_only
+            copy_store(self._connection.raw if alone else self.path, Path(path), check=self._check_copy)
 
     def close(self) -> None:
         """Release the file."""
@@ -208,11 +211,10 @@ class SqliteStore:
             return frozenset({subject})
         return frozenset({subject, *(stored.version.id for stored in versions)})
 
-
-def _check_copy(path: Path) -> None:
-    connection = Connection(str(path))
-    try:
-        for damage in Integrity(connection).damages():
-            raise damaged(str(path), damage.subject, damage.problem)
-    finally:
-        connection.close()
+    def _check_copy(self, path: Path) -> None:
+        connection = Connection(path)
+        try:
+            for damage in Integrity(connection, self._migrations).damages():
+                raise damaged(str(path), damage.subject, damage.problem)
+        finally:
+            connection.close()

@@ -177,7 +177,7 @@ def _of_episode(episode: Episode) -> Values:
     return {
         "id": clean(episode.id),
         "session_id": clean(episode.session_id),
-        "outcome": str(episode.assessment.outcome),
+        "outcome": str(laws.known_outcome(episode.assessment)),
         "captured_at": stamp(episode.captured_at),
         "learned": int(episode.learned_at is not None),
         "superseded": int(episode.superseded),

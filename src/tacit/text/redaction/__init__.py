@@ -24,6 +24,10 @@ __all__ = ["Redacted", "RedactedValue", "may_hold_secret", "redact", "redact_val
 
 _PLACEHOLDER = re.compile(r"<redacted:[a-z0-9-]{1,40}>")
 _FLAG = re.compile(r"--?[A-Za-z][\w-]*")
+_NAME = re.compile(r"[A-Za-z][\w.-]*")
+_FILE = re.compile(r"[\w./@-]+\.[A-Za-z]{1,5}(?:::?\S*)?")
+_NAME_MAX = 200
+_HEADERS = frozenset({"credential", "cookie"})
 _SHORTEST = 6
 _ROUNDS_MAX = 12
 
@@ -123,26 +127,55 @@ def _replaced(text: str, spans: list[Span]) -> str:
     return "".join([*parts, text[rest:]])
 
 
-def _walk(value: Any, promise: SecretName | None, *, found: list[str]) -> Any:
+@dataclass(frozen=True, slots=True)
+class _Promise:
+    """What the place of a value says about it: a telling name, and whether it leaves little doubt."""
+
+    name: str
+    secret: SecretName
+    firm: bool = True
+
+
+def _walk(value: Any, promise: _Promise | None, *, found: list[str]) -> Any:
     if isinstance(value, str):
         return _string(value, promise, found=found)
     if isinstance(value, dict):
         return _mapping(value, found=found)
     if isinstance(value, list | tuple):
-        items = [_walk(item, _flag_before(value, index) or promise, found=found) for index, item in enumerate(value)]
+        items = [_walk(item, _told_before(value, index) or promise, found=found) for index, item in enumerate(value)]
         return type(value)(items) if type(value) in (list, tuple) else items
     return value
 
 
-def _string(text: str, promise: SecretName | None, *, found: list[str]) -> str:
+def _string(text: str, promise: _Promise | None, *, found: list[str]) -> str:
     result = redact(text)
+    if promise is not None and not promise.firm and _FILE.fullmatch(text):
+        promise = None  # ["auth", "tests/test_auth2.py"] are arguments of a command
+    if not result.found and promise is not None and promise.secret.kind in _HEADERS:
+        result = _as_header(text, promise.name)
     if result.found:
         found.extend(result.found)
         return result.text
-    if promise is None or _PLACEHOLDER.search(text) or not convincing(text, any_word=promise.any_word, firm=True):
+    if promise is None or _PLACEHOLDER.search(text):
         return text
-    found.append(promise.kind)
-    return f"<redacted:{promise.kind}>"
+    if not convincing(text, any_word=promise.secret.any_word, firm=promise.firm):
+        return text
+    found.append(promise.secret.kind)
+    return f"<redacted:{promise.secret.kind}>"
+
+
+def _as_header(text: str, name: str) -> Redacted:
+    """Judge a value as what follows its header's name: `Basic …` is a login only behind `Authorization:`."""
+    line = redact(f"{name}: {text}")
+    kept = line.text.startswith(f"{name}: ")
+    return Redacted(line.text[len(name) + 2 :], line.found) if kept else Redacted(text)
+
+
+def _promise(name: Any, *, firm: bool = True) -> _Promise | None:
+    if not isinstance(name, str) or len(name) > _NAME_MAX or "<redacted:" in name:
+        return None
+    secret = secret_name(name)
+    return None if secret is None else _Promise(name, secret, firm)
 
 
 def _mapping(value: dict[Any, Any], *, found: list[str]) -> dict[Any, Any]:
@@ -150,10 +183,8 @@ def _mapping(value: dict[Any, Any], *, found: list[str]) -> dict[Any, Any]:
     label = next((value[key] for key in ("name", "key", "Name", "Key") if isinstance(value.get(key), str)), "")
     result: dict[Any, Any] = {}
     for key, item in value.items():
-        name = label if key in ("value", "Value") else key
-        promise = secret_name(name) if isinstance(name, str) and "<redacted:" not in name else None
         new_key = _fresh(redact(key).text, result) if isinstance(key, str) else key
-        result[new_key] = _walk(item, promise, found=found)
+        result[new_key] = _walk(item, _promise(label if key in ("value", "Value") else key), found=found)
     return result
 
 
@@ -165,6 +196,12 @@ def _fresh(key: str, taken: dict[Any, Any]) -> str:
     return fresh
 
 
-def _flag_before(items: list[Any] | tuple[Any, ...], index: int) -> SecretName | None:
-    flag = items[index - 1] if index else None
-    return secret_name(flag) if isinstance(flag, str) and _FLAG.fullmatch(flag) else None
+def _told_before(items: list[Any] | tuple[Any, ...], index: int) -> _Promise | None:
+    """What the item before says: a flag, as in `["--password", …]`, or a name in pairs, as in `["X-Api-Key", …]`."""
+    before = items[index - 1] if index else None
+    if not isinstance(before, str):
+        return None
+    if _FLAG.fullmatch(before):
+        return _promise(before)
+    paired = index % 2 == 1 and len(items) % 2 == 0 and _NAME.fullmatch(before)
+    return _promise(before, firm=False) if paired else None

@@ -23,10 +23,13 @@ _CLOSE = r"(?:[\"'`\\\])*}]|u00[0-9a-f]{2}){0,8}"
 _ANNOTATION = r":[ ]?(?:&?str(?:ing)?|&'static str|bytes|optional\[str\]|str \| none|any|secretstr|final)[ ]{0,8}="
 # Where only a comma or a blank joins name and value, a value without a digit is taken for a word.
 _DIGIT_SOON = r"[^\s\"'`]{0,64}[0-9]"
+_BREAK = r"(?:\\r|\r)?(?:\\n|\n)"
+_OVER_LINES = re.compile(rf"\s*{_BREAK}\s*=")
 _OPERATOR = (
     rf"(?:[ \t]|\\t){{0,16}}(?:{_ANNOTATION}|:=|=>|->|[=!]==?|\?=|\+=|<<<|%3[da]"
     r"|[,;:]?(?:\\n|[\s\"'\\{]){1,24}(?:value|content|default)[\"'\\]{0,4}[ \t]{0,4}[:=]|[:=]"
-    rf"|[,(|>](?=[ \t]{{0,8}}[\"'`\\]{{0,8}}{_DIGIT_SOON}))"
+    rf"|[,(|>](?=[ \t]{{0,8}}[\"'`\\]{{0,8}}{_DIGIT_SOON})"
+    rf"|{_BREAK}[ \t]{{0,16}}=(?!=))"
 )
 _PROSE_LINK = (
     r"(?:[ \t]|\\t){1,16}(?:(?:is|was|to|are|will be|is now|set to|of|changed to|identified by|by)[ \t:=]{1,4})?"
@@ -59,9 +62,11 @@ def named_secrets(text: str, lowered: str) -> Iterator[Span]:
         if keyword not in lowered:
             continue
         done = 0
-        for match in pattern.finditer(lowered):
+        for match in _worth_judging(pattern.finditer(lowered)):
+            if match.start() < done or text.startswith("<redacted:", match.end()):
+                continue
             start, name = _whole_name(text, match)
-            promise = secret_name(name) if match.start() >= done else None
+            promise = secret_name(name)
             if promise is None or "<redacted:" in text[max(0, start - 10) : start]:
                 continue
             span = _assigned(text, match, promise=promise, start=start)
@@ -70,7 +75,25 @@ def named_secrets(text: str, lowered: str) -> Iterator[Span]:
                 yield span
 
 
+_GLUED = 4
+_GLUED_JUDGED = 16
+
+
+def _worth_judging(matches: Iterator[re.Match[str]]) -> Iterator[re.Match[str]]:
+    """Pass over the inside of a long row of names with no room for a value in between: `pass:pass:pass:…`."""
+    row = 0
+    held: re.Match[str] | None = None
+    for match in matches:
+        row = row + 1 if held is not None and match.start() - held.end() < _GLUED else 0
+        if held is not None and row <= _GLUED_JUDGED:
+            yield held
+        held = match
+    if held is not None:
+        yield held
+
+
 TWO_WORDS = r"(?:api|access|secret|private|auth|license|the|my|our|this) $"
+TWO_WORDS_REACH = 10
 _TWO_WORDS = re.compile(TWO_WORDS, re.IGNORECASE)
 
 
@@ -82,7 +105,7 @@ def _whole_name(text: str, match: re.Match[str]) -> tuple[int, str]:
     name = right[: len(right) - len(right.lstrip(_NAME_CHARACTERS))]
     if left[:1] in ("n", "t", "r") and before[: len(before) - len(left)].endswith("\\"):
         left = left[1:]  # the n of a written-out \n is no part of the name
-    if not left and name.lower() == "key" and _TWO_WORDS.search(before):
+    if not left and name.lower() == "key" and _TWO_WORDS.search(before[-TWO_WORDS_REACH:]):
         name = "api key"
     return match.start() - len(left), left + name
 
@@ -99,8 +122,8 @@ def _assigned(text: str, match: re.Match[str], *, promise: SecretName, start: in
     flag = text.startswith("-", start)
     quoted = value.group("quoted") is not None
     mark = (operator or "").strip()
-    if value.group("below") is not None:
-        fits = mark == ":" and password_shaped(body) and text[end : end + 1] in ("", "\n", "\r")
+    if value.group("below") is not None or _OVER_LINES.fullmatch(operator or ""):
+        fits = mark[-1:] in (":", "=") and password_shaped(body) and text[end : end + 1] in ("", "\n", "\r")
     elif operator is None:
         fits = flag or _linked(text, match) or password_shaped(body)
     else:
@@ -237,7 +260,6 @@ def cookie_secrets(text: str, lowered: str) -> Iterator[Span]:
 _QUOTED = r"[\"'\\]{0,4}"
 _WORD = r"([^\s\"'\\]{4,256})"
 _COMMANDS: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("curl", re.compile(rf"\bcurl\b[^\n]{{0,600}}?\s(?:-u|--user|--proxy-user)[ \t=]{{0,4}}{_QUOTED}[^\s:\"'\\]{{1,128}}:{_WORD}")),
     ("mysql", re.compile(rf"\bmysql(?:dump|admin|import|show)?\b[^\n|;&]{{0,120}}?\s-p{_QUOTED}{_WORD}")),
     ("sshpass", re.compile(rf"\bsshpass\s+-p[ \t]?{_QUOTED}{_WORD}")),
     ("redis-cli", re.compile(rf"\bredis-cli\b[^\n|;&]{{0,200}}?\s(?:-a|--pass)[ \t]+{_QUOTED}{_WORD}")),
@@ -246,8 +268,13 @@ _COMMANDS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("smbclient", re.compile(rf"\bsmbclient\b[^\n]{{0,200}}?-u[ \t]?{_QUOTED}[\w.\\\-]{{1,64}}%{_WORD}")),
     ("ldap", re.compile(rf"\bldap(?:search|modify|add|whoami|passwd)\b[^\n]{{0,300}}?\s-w[ \t]+{_QUOTED}{_WORD}")),
 )  # fmt: skip
-COMMAND_WORDS = tuple(word.encode() for word, _ in _COMMANDS)
+COMMAND_WORDS = (b"curl", *(word.encode() for word, _ in _COMMANDS))
 """Commands whose short flags carry a password; the flag's letter is one of u, p, a, b, w, s."""
+
+# Looked for from the flag backwards: from each of many `curl` forwards would read the same line again and again.
+_CURL_LOGIN = re.compile(rf"(?<=\s)(?:-u|--user|--proxy-user)[ \t=]{{0,4}}{_QUOTED}[^\s:\"'\\]{{1,128}}:{_WORD}")
+_CURL = re.compile(r"\bcurl\b[^\n]*\Z")
+_CURL_REACH = 600
 
 _STATEMENTS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("identified by", re.compile(r"\bidentified by\s+(?:password\s+)?[\"'\\]{1,4}([^\s\"'\\]{4,256})")),
@@ -260,13 +287,19 @@ _STATEMENTS: tuple[tuple[str, re.Pattern[str]], ...] = (
 
 def command_secrets(text: str, lowered: str) -> Iterator[Span]:
     """Passwords in the flags of known commands, in SQL, in `creds: user / …`, and in lines of .pgpass."""
+    for match in _command_matches(lowered):
+        if not _is_reference(text[slice(*match.span(1))]):
+            yield Span(*match.span(1), "password")
+
+
+def _command_matches(lowered: str) -> Iterator[re.Match[str]]:
+    if "curl" in lowered:
+        for match in _CURL_LOGIN.finditer(lowered):
+            if _CURL.search(lowered, max(0, match.start() - _CURL_REACH), match.start()):
+                yield match
     for literal, pattern in (*_COMMANDS, *_STATEMENTS):
-        if literal not in lowered:
-            continue
-        for match in pattern.finditer(lowered):
-            value = text[slice(*match.span(1))]
-            if not _is_reference(value):
-                yield Span(*match.span(1), "password")
+        if literal in lowered:
+            yield from pattern.finditer(lowered)
 
 
 Finder = Callable[[str, str], Iterator[Span]]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from string import ascii_letters, digits
 
-from tacit.text.redaction.contexts import COMMAND_WORDS, TAIL, TWO_WORDS
+from tacit.text.redaction.contexts import COMMAND_WORDS, TAIL, TWO_WORDS, TWO_WORDS_REACH
 from tacit.text.redaction.names import secret_name
 
 # Machine-made tokens are long runs of letters and digits, which ordinary text has few of. Mapping the text to runs of
@@ -36,6 +36,7 @@ _SCANS = tuple(
         rb"\$(?:[1567y]|2[abxy]|argon2.{1,2}|scrypt|pbkdf2[a-z0-9\-]{0,10})\$",
         rb"identified by",
         rb":5432:",
+        rb"authorization[\"'\\]{1,8},",
     )
 )
 _FLAG = re.compile(rb"-(?<=[\s\"n]-)(?:[upbaws]|-user|-proxy-user|-cookie|-pass)")
@@ -48,7 +49,8 @@ _NAMES = tuple(
 _NAME = re.compile(rb"[A-Za-z0-9_.\-]{1,64}")
 _NAME_CHARACTERS = _TOKEN_CHARACTERS + b"."
 _TWO_WORDS = re.compile(TWO_WORDS.encode(), re.IGNORECASE)
-_URL_REACH = 800
+# A login has no blank, quote or slash in it; a JSON document may write the slashes before it with escapes.
+_LOGIN_URLS = (re.compile(rb"://[^\s/\"'<>`]{1,9216}@"), re.compile(rb":\\/\\/[^\s/\"'<>`]{1,9216}@"))
 
 
 def may_hold_secret(text: str | bytes) -> bool:
@@ -59,7 +61,7 @@ def may_hold_secret(text: str | bytes) -> bool:
         any(scan.search(lowered) for scan in _SCANS)
         or _has_telling_run(raw, lowered)
         or any(_names_secret(raw, match) for pattern in _NAMES for match in pattern.finditer(lowered))
-        or _has_login_url(lowered)
+        or (b"@" in lowered and any(pattern.search(lowered) for pattern in _LOGIN_URLS))
         or (_FLAG.search(lowered) is not None and any(word in lowered for word in COMMAND_WORDS))
     )
 
@@ -95,17 +97,7 @@ def _names_secret(raw: bytes, match: re.Match[bytes]) -> bool:
     left = before[len(before.rstrip(_NAME_CHARACTERS)) :]
     right = _NAME.match(raw, match.start())
     name = (left + (right.group() if right else b"")).decode("ascii")
-    if name.lower() == "key" and _TWO_WORDS.search(before):
+    if before.endswith(b" ") and name.lower() == "key" and _TWO_WORDS.search(before[-TWO_WORDS_REACH:]):
         return True
     # After a written-out \n the n looks like part of the name; either reading may be the right one.
     return secret_name(name) is not None or (name[:1] in "bfnrt" and secret_name(name[1:]) is not None)
-
-
-def _has_login_url(lowered: bytes) -> bool:
-    at = lowered.find(b"@")
-    while at >= 0:
-        before = lowered[max(0, at - _URL_REACH) : at]
-        if b"://" in before or b":\\/" in before:
-            return True
-        at = lowered.find(b"@", at + 1)
-    return False
