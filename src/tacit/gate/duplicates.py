@@ -69,7 +69,7 @@ def merge(newcomer: SkillContent, known: SkillContent) -> Merged:
     }
     content = dataclasses.replace(
         known,
-        steps=tuple(_merged_step(pair, newcomer.steps, known.steps) for pair in pairs),
+        steps=_merged_steps(pairs, newcomer.steps, known.steps),
         **keyed,
         tags=tuple(dict.fromkeys(known.tags + newcomer.tags)),
         example_queries=tuple(dict.fromkeys(known.example_queries + newcomer.example_queries))[:MAX_EXAMPLES],
@@ -132,6 +132,26 @@ def _align(new: Sequence[SkillStep], old: Sequence[SkillStep]) -> list[_Pair]:
             pairs += [(i, None) for i in range(i1, i2)]
             pairs += [(None, j) for j in range(j1, j2)]
     return pairs
+
+
+def _merged_steps(pairs: Sequence[_Pair], new: Sequence[SkillStep], old: Sequence[SkillStep]) -> tuple[SkillStep, ...]:
+    """What both sides require in the same order stays required, even where repeats keep the two from lining up."""
+    merged = [_merged_step(pair, new, old) for pair in pairs]
+    found, sides = shapes(merged), (_required(new), _required(old))
+    for shape in dict.fromkeys(sides[0]):
+        at = [i for i, other in enumerate(found) if other == shape]
+        if not all(merged[i].optional for i in at):
+            continue
+        for i in at:
+            required = [found[j] for j, step in enumerate(merged) if j == i or not step.optional]
+            if all(_is_subsequence(required, side) for side in sides):
+                merged[i] = dataclasses.replace(merged[i], optional=False)
+                break
+    return tuple(merged)
+
+
+def _required(steps: Sequence[SkillStep]) -> list[Hashable]:
+    return shapes([step for step in steps if not step.optional])
 
 
 def _merged_step(pair: _Pair, new: Sequence[SkillStep], old: Sequence[SkillStep]) -> SkillStep:

@@ -62,16 +62,19 @@ def judge(candidate: Candidate, known: Sequence[Stored], policy: Policy, *, at: 
             return _without_version(candidate, Decision.REJECT, findings, policy=policy, at=at)
         # What was rejected stays out of it.
         return _with_version(_renamed(candidate, known), None, findings, policy=policy, at=at)
-    near = Finding(rule="near_duplicate", message=f"very like `{twin.version.name}` ({likeness:.2f})")
+    known_as = f"`{twin.version.name}` (likeness {likeness:.2f})"
+    near = Finding(rule="near_duplicate", message=f"very like {known_as}")
     written = candidate.assessment is None and not candidate.revises
     if written and not same and twin.version.name != candidate.content.name:
         # Somebody wrote it under a name of its own: point at the likeness, but swallow nothing.
         return _with_version(_renamed(candidate, known), None, [*findings, near], policy=policy, at=at)
     if same or not adds:
+        near = dataclasses.replace(near, message=f"{known_as} says this already")
         return _reinforce(candidate, twin, [*findings, near], policy=policy, at=at)
     if candidate.revises:
         findings += edited_sentences(candidate.content, twin.version.content)
-        return _with_version(candidate, twin, [*findings, near], policy=policy, at=at)
+        return _with_version(candidate, twin, findings, policy=policy, at=at)
+    near = dataclasses.replace(near, message=f"the same as {known_as} with other steps, so its next version")
     joined = _joined(candidate, twin.version)
     judgement = _with_version(joined, twin, [*formed, *safety(joined), near], policy=policy, at=at)
     verdict = dataclasses.replace(judgement.verdict, trajectory_ids=candidate.provenance.trajectory_ids, id="")

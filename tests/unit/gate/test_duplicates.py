@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 from tacit.config.settings import Policy
-from tacit.domain.skill import Capabilities, Condition, Kind, Parameter, SkillFile, SkillStep
+from tacit.domain.skill import Capabilities, Condition, Kind, Parameter, SkillContent, SkillFile, SkillStep
 from tacit.gate.duplicates import MAX_BODY, MAX_EXAMPLES, adds_nothing, merge, moved, shapes, similarity
 from tests.unit.making import MIGRATE, bash_steps, content
 
@@ -199,3 +199,13 @@ def test_merging_with_an_empty_side_loses_nothing(side):
         assert shapes(merged.steps) == shapes(known.steps)
     else:
         assert getattr(merged, side) == getattr(known, side)
+
+
+def test_what_both_did_stays_required_even_where_repeats_do_not_line_up():
+    def run(*tools: str) -> SkillContent:
+        return content(steps=tuple(SkillStep(text=tool, tool=tool) for tool in tools))
+
+    merged = merge(run("find", "get", "get", "find", "return"), run("get", "find", "get", "get", "return")).content
+    assert "return" in {step.tool for step in merged.steps if not step.optional}
+    longer = merge(run("return", "find", "get", "log", "get"), run("find", "get", "get", "return")).content
+    assert {step.tool for step in longer.steps if not step.optional} >= {"find", "get"}
