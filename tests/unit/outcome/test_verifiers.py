@@ -63,11 +63,11 @@ def test_a_folder_that_is_not_there_is_no_evidence(tmp_path):
 
 def test_a_time_limit_is_no_evidence_and_leaves_nothing_running(tmp_path):
     begun = time.monotonic()
-    with pytest.raises(VerifierOutage, match=r"did not end within 0\.2 s"):
-        Command("sh -c 'echo $$ > pid; exec sleep 30' | cat", cwd=tmp_path, timeout_s=0.2).verify()
-    assert time.monotonic() - begun < 5
+    with pytest.raises(VerifierOutage, match=r"did not end within 2 s"):
+        Command("sh -c 'echo $$ > pid; exec sleep 300' | cat", cwd=tmp_path, timeout_s=2).verify()
+    assert time.monotonic() - begun < 60
     child = int((tmp_path / "pid").read_text())
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 30
     while _running(child) and time.monotonic() < deadline:
         time.sleep(0.01)
     assert not _running(child)

@@ -81,7 +81,7 @@ def test_long_text_is_quick() -> None:
     began = time.perf_counter()
     parse_command("echo 'a' # b\n" * 100_000)
     parse_command("$(" * 500_000)
-    assert time.perf_counter() - began < 5
+    assert time.perf_counter() - began < 30
 
 
 @pytest.mark.parametrize(
