@@ -27,6 +27,7 @@ from tacit.domain.scope import Level, Scope
 from tacit.domain.selection import Item, Query, Selection
 from tacit.domain.skill import Kind, Provenance, SkillContent
 from tacit.domain.trajectory import Trajectory
+from tacit.outcome.credit import parse_outcome
 from tacit.recall.ranking import Rarity
 from tacit.report import Applied, Captured, Learned
 from tacit.text.redaction import redact
@@ -102,31 +103,33 @@ class Loop:
             if self.store.episode(episode.id).learned_at is not None:
                 return []  # another process was faster
             verdicts = [self._admit(self._scoped(candidate)) for candidate in distilled.candidates]
-            held = [
-                Finding(rule=note.detail["reason"], message=note.text)
-                for note in distilled.notes
-                if note.kind == "held"
-            ]
+            held = [note for note in distilled.notes if note.kind == "held"]
             if held:
-                verdict = gate.turned_away(
-                    held, trajectory_id=episode.id, name=episode.task[:80], policy=policy, at=now
-                )
-                self.store.add_verdict(verdict)
-                verdicts.append(verdict)
+                why = [Finding(rule=note.detail["reason"], message=note.text) for note in held]
+                name = episode.task[:80]
+                verdicts.append(gate.turned_away(why, trajectory_id=episode.id, name=name, policy=policy, at=now))
+                self.store.add_verdict(verdicts[-1])
             self.store.mark_learned(episode.id, at=now)
         return verdicts
 
-    def propose(self, content: SkillContent, *, by: str, origin: Origin = Origin.AGENT, **options: Any) -> Verdict:
-        """Put a skill before the gate, whoever wrote it. Options: `revises`, `parents`, `scope`, `source`."""
-        parents = tuple(options.get("parents", ()))
-        before = [self.store.version(parent).version for parent in parents]
+    def propose(
+        self,
+        content: SkillContent,
+        *,
+        by: str,
+        origin: Origin = Origin.AGENT,
+        revises: Stored | None = None,
+        source: str = "",
+    ) -> Verdict:
+        """Put a skill before the gate, whoever wrote it: a new one, or the next version of the one it revises."""
+        before = [revises.version] if revises else []
         candidate = Candidate(
             content=content,
-            scope=options.get("scope") or self.scope,
+            scope=revises.skill.scope if revises else self.scope,
             origins=gate.origins_of_edit(content, origin, before),
-            provenance=Provenance(made_by=by, source=str(options.get("source", ""))),
-            revises=options.get("revises", ""),
-            parents=parents,
+            provenance=Provenance(made_by=by, source=source),
+            revises=revises.skill.id if revises else "",
+            parents=tuple(version.id for version in before),
             by=by,
         )
         with self.store.transaction():
@@ -302,7 +305,7 @@ class Loop:
             raise Mistake(
                 "record needs an outcome or a verifier", hint="outcome='success' or verifier=tacit.Command(…)"
             )
-        return self._keep_evidence(use, _outcome(outcome), grade=grade, followed=followed, details=details)
+        return self._keep_evidence(use, parse_outcome(outcome), grade=grade, followed=followed, details=details)
 
     def feedback(
         self, use_id: str, *, helpful: bool, note: str = "", by: str = "", grade: Grade = Grade.SELF
@@ -391,10 +394,3 @@ def _render(item: Item, max_tokens: int) -> str:
     return application.render_item(
         item.version.content, status=item.status, reliability=item.reliability, max_tokens=most
     )
-
-
-def _outcome(value: Outcome | str) -> Outcome:
-    try:
-        return Outcome(value)
-    except ValueError:
-        raise Mistake(f"unknown outcome {value!r}", hint=f"use one of: {', '.join(Outcome)}") from None

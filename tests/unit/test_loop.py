@@ -180,7 +180,7 @@ def test_an_edit_keeps_the_origin_of_what_it_leaves_alone(make: Callable[..., Lo
     first = loop.propose(written(body="From a web page."), by="import", origin=Origin.EXTERNAL)
     stored = loop.version(first.version_id)
     edited = dataclasses.replace(stored.version.content, description="Deploy the shop, after the freeze.")
-    second = loop.propose(edited, by="ann", origin=Origin.USER, revises=stored.skill.id, parents=(stored.version.id,))
+    second = loop.propose(edited, by="ann", origin=Origin.USER, revises=stored)
     version = loop.version(second.version_id).version
     assert version.origins["description"] is Origin.USER
     assert version.origins["body"] is Origin.EXTERNAL
@@ -194,7 +194,7 @@ def test_a_new_candidate_never_unseats_what_was_approved(make: Callable[..., Loo
     loop.review(first.version_id, "approve", by="ann")
     stored = loop.version(first.version_id)
     newer = written(description="Deploy the web shop to production. Use when asked to deploy.")
-    second = loop.propose(newer, by="bob", origin=Origin.USER, revises=stored.skill.id, parents=(stored.version.id,))
+    second = loop.propose(newer, by="bob", origin=Origin.USER, revises=stored)
     assert loop.recall("Deploy the web shop").items[0].version_id == first.version_id
     assert [waiting.version.id for waiting in loop.waiting()] == [second.version_id]
     loop.review(second.version_id, "approve", by="ann")
@@ -210,7 +210,7 @@ def test_an_older_version_is_not_given_where_its_successor_speaks_of_something_e
     first = loop.propose(written(), by="ann", origin=Origin.USER)
     stored = loop.version(first.version_id)
     other = written(description="Ring the bell.", steps=(SkillStep(text="Ring"),))
-    second = loop.propose(other, by="ann", origin=Origin.USER, revises=stored.skill.id)
+    second = loop.propose(other, by="ann", origin=Origin.USER, revises=stored)
     for verdict in (first, second):
         loop.review(verdict.version_id, "approve", by="ann")
     given = loop.recall("staging deploy asked")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from datetime import datetime
 
+from tacit.domain.errors import Mistake
 from tacit.domain.evidence import Evidence, Grade, Outcome, Use
 from tacit.domain.skill import SkillVersion
 from tacit.domain.trajectory import Trajectory
@@ -16,6 +17,14 @@ from tacit.text.similarity import shared_subsequence
 
 FOLLOWED_FROM = 0.5
 """A run that took at least this share of a skill's required steps, in order, is said to have followed it."""
+
+
+def parse_outcome(value: Outcome | str) -> Outcome:
+    """Read an outcome that somebody states."""
+    try:
+        return Outcome(value)
+    except ValueError:
+        raise Mistake(f"unknown outcome {value!r}", hint=f"use one of: {', '.join(Outcome)}") from None
 
 
 def adherence(version: SkillVersion, trajectory: Trajectory) -> float | None:

@@ -176,9 +176,7 @@ def edit_version(session: Session, stored: Stored, *, by: str) -> Stored | None:
         return None
     parsed = application.parse(text, strict=True).content
     content = dataclasses.replace(parsed, files=stored.version.content.files)
-    verdict = session.loop.propose(
-        content, by=by, origin=Origin.USER, revises=stored.skill.id, parents=(stored.version.id,)
-    )
+    verdict = session.loop.propose(content, by=by, origin=Origin.USER, revises=stored)
     return session.loop.store.version(verdict.version_id) if verdict.version_id else None
 
 
@@ -253,10 +251,8 @@ def _bring_in(session: Session, parsed: application.Parsed, *, by: str, origin: 
     stamped = parsed.stamp.get("skill-id", "")
     if stamped and stamped in store.resolve(stamped):
         same = store.versions(stamped)
-    options: dict[str, Any] = {"source": source}
-    if same:
-        options |= {"revises": same[-1].skill.id, "parents": (same[-1].version.id,)}
-    return session.loop.propose(content, by=by, origin=origin, **options)
+    revises = same[-1] if same else None
+    return session.loop.propose(content, by=by, origin=origin, revises=revises, source=source)
 
 
 def _write(stored: Stored, folder: Path, *, force: bool) -> Path:
