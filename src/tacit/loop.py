@@ -27,7 +27,7 @@ from tacit.domain.scope import Level, Scope
 from tacit.domain.selection import Item, Query, Selection
 from tacit.domain.skill import Kind, Provenance, SkillContent
 from tacit.domain.trajectory import Trajectory
-from tacit.outcome.credit import parse_outcome
+from tacit.outcome import parse_outcome
 from tacit.recall.ranking import Rarity
 from tacit.report import Applied, Captured, Learned
 from tacit.text.redaction import redact

@@ -83,15 +83,16 @@ def ids(trajectories: list[Trajectory]) -> list[str]:
 @COMMON
 @given(openings, st.binary(max_size=400))
 def test_any_bytes_are_read_or_refused(opening: bytes, data: bytes) -> None:
-    outcome(opening + data)
+    trajectories, problems = outcome(opening + data)
+    assert all(trajectory.id == trajectory.content_id() for trajectory in trajectories)
+    assert all(problems)
 
 
 @COMMON
 @given(openings, st.lists(values | almost, max_size=5))
 def test_any_json_lines_are_read_or_refused(opening: bytes, lines: list[Any]) -> None:
     trajectories, _ = outcome(opening + b"".join(map(as_line, lines)))
-    for trajectory in trajectories:
-        canonical(trajectory).decode("utf-8")
+    assert all(canonical(trajectory).decode("utf-8") for trajectory in trajectories)
 
 
 @COMMON
@@ -100,7 +101,8 @@ def test_a_file_cut_off_anywhere_is_read_or_refused(lines: list[Any], data: st.D
     whole = b'{"type":"queue-operation","sessionId":"s"}\n' + b"".join(map(as_line, lines))
     packed = data.draw(st.booleans())
     content = gzip.compress(whole, mtime=0) if packed else whole
-    outcome(content[: data.draw(st.integers(0, len(content)))])
+    _, problems = outcome(content[: data.draw(st.integers(0, len(content)))])
+    assert all(problems)
 
 
 @COMMON

@@ -135,12 +135,6 @@ def _check_owner(found: Path, project: Path, surroundings: Surroundings) -> None
         raise NotPermitted(f"{found} came with the repository, so nobody here approved its skills", hint=hint)
 
 
-def global_place(surroundings: Surroundings) -> Place:
-    """The store of the global scope."""
-    database = str(surroundings.home / DATABASE)
-    return Place(database=database, project=surroundings.home, chosen_by="global scope")
-
-
 def project_root(start: Path) -> Path:
     """The main checkout of the git repository around `start`, or `start` itself. Worktrees lead to the main one."""
     for folder in (start, *start.parents):

@@ -1,7 +1,6 @@
 """A use and its result → Evidence per version: who gets the credit.
 
-One shown skill gets all of it. Of several, those that the caller says were followed, or those whose steps the run really
-took; where nobody knows, all share it.
+One shown skill gets all of it. Of several, those that the caller says were followed; where nobody says, all share it.
 """
 
 from __future__ import annotations
@@ -11,12 +10,6 @@ from datetime import datetime
 
 from tacit.domain.errors import Mistake
 from tacit.domain.evidence import Evidence, Grade, Outcome, Use
-from tacit.domain.skill import SkillVersion
-from tacit.domain.trajectory import Trajectory
-from tacit.text.similarity import shared_subsequence
-
-FOLLOWED_FROM = 0.5
-"""A run that took at least this share of a skill's required steps, in order, is said to have followed it."""
 
 
 def parse_outcome(value: Outcome | str) -> Outcome:
@@ -25,15 +18,6 @@ def parse_outcome(value: Outcome | str) -> Outcome:
         return Outcome(value)
     except ValueError:
         raise Mistake(f"unknown outcome {value!r}", hint=f"use one of: {', '.join(Outcome)}") from None
-
-
-def adherence(version: SkillVersion, trajectory: Trajectory) -> float | None:
-    """How much of a skill's required tool calls a run made, in order; `None` if the skill names no tools."""
-    wanted = [step.tool for step in version.content.steps if step.tool and not step.optional]
-    if not wanted:
-        return None
-    done = [step.tool for step in trajectory.actions if not step.failed]
-    return shared_subsequence(wanted, done) / len(wanted)
 
 
 def evidence_for(

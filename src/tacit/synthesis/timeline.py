@@ -129,10 +129,6 @@ class Timeline:
         ]
         return min(found, key=lambda place: (place.order, -place.origin.rank), default=None)
 
-    def said_by_user(self, value: str) -> bool:
-        """Whether the person's words hold this value."""
-        return self._first(value, Origin.USER, whole=True) is not None
-
     def copied(self, value: str, *, before: int) -> Sighting | None:
         """The observation that a literal was copied from, if nobody wrote it before that."""
         if self._first(value, Origin.EXTERNAL, whole=False) is None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit.config.place import Place, find_place, global_place, project_root
+from tacit.config.place import Place, find_place, project_root
 from tacit.config.surroundings import Surroundings
 from tacit.domain.errors import ConfigError, Mistake, NotPermitted, StoreOutage
 
@@ -139,9 +139,9 @@ def test_an_address_that_cannot_be_is_refused_by_its_source(tmp_path, around, ad
 
 def test_the_home_is_moved_by_its_variable(tmp_path):
     moved = Surroundings.read({"HOME": str(tmp_path), "TACIT_HOME": str(tmp_path / "elsewhere")})
-    assert global_place(moved).database == str(tmp_path / "elsewhere" / "tacit.db")
+    assert moved.home == tmp_path / "elsewhere"
     usual = Surroundings.read({"HOME": str(tmp_path)})
-    assert global_place(usual).database == str(tmp_path / ".tacit" / "tacit.db")
+    assert usual.home == tmp_path / ".tacit"
 
 
 def test_the_environment_is_read_once_into_a_value():

@@ -87,4 +87,4 @@ def test_stamps_sort_as_times_do() -> None:
 
 @given(st.text(st.characters()))
 def test_a_clean_text_can_always_be_encoded(text: str) -> None:
-    clean(text).encode()
+    assert clean(text).encode().decode() == clean(text)

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tacit.domain.evidence import Grade, Outcome, Use
-from tacit.domain.skill import SkillStep
-from tacit.domain.trajectory import StepResult
-from tacit.outcome import adherence, evidence_for
-from tests.unit.making import NOW, attempt, call, content, later, shell, stored
+from tacit.outcome import evidence_for
+from tests.unit.making import NOW, later
 
 USE = Use(version_ids=("v_1", "v_2"), task="x", at=NOW, model="m")
 
@@ -39,23 +35,3 @@ def test_who_and_why_travel_with_the_evidence():
     details = {"by": "ann", "note": "it broke", "trajectory_id": "t_1"}
     made = evidence_for(USE, Outcome.FAILURE, grade=Grade.HUMAN, at=NOW, details=details)
     assert {(item.by, item.note, item.trajectory_id) for item in made} == {("ann", "it broke", "t_1")}
-
-
-def test_adherence_is_the_share_of_required_calls_made_in_order():
-    steps = (
-        SkillStep(text="read", tool="Read"),
-        SkillStep(text="look", tool="Grep", optional=True),
-        SkillStep(text="edit", tool="Edit"),
-        SkillStep(text="run", tool="Bash"),
-        SkillStep(text="think about it"),
-    )
-    version = stored(content(steps=steps)).version
-    done = [call("Read", {}), call("Edit", {}), shell("pytest")]
-    assert adherence(version, attempt(*done)) == 1.0
-    assert adherence(version, attempt(*reversed(done))) == pytest.approx(1 / 3)
-    assert adherence(version, attempt(done[0], done[1], shell("pytest", StepResult.FAILED))) == pytest.approx(2 / 3)
-    assert adherence(version, attempt()) == 0.0
-
-
-def test_adherence_to_a_skill_without_tools_is_not_known():
-    assert adherence(stored(content(steps=(SkillStep(text="be kind"),))).version, attempt(shell("ls"))) is None

@@ -28,7 +28,9 @@ def test_without_a_terminal_a_persons_verb_is_refused(tmp_path, verb):
 
 @pytest.mark.parametrize("verb", sorted(PERSON_ONLY))
 def test_a_person_at_a_terminal_may_do_everything(tmp_path, verb):
-    caller(tmp_path, terminal=True).require_person(verb)
+    person = caller(tmp_path, terminal=True)
+    person.require_person(verb)
+    assert person.is_person
 
 
 @pytest.mark.parametrize("verb", AGENTS_VERBS)
