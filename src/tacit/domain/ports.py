@@ -199,6 +199,16 @@ class Store(Protocol):
         """Release the file."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """A place in a file that grows: everything before it has been read for good."""
+
+    offset: int = 0
+    """In bytes, at the beginning of a line."""
+    line: int = 0
+    """How many lines stand before it."""
+
+
 class TrajectoryReader(Protocol):
     """Turns one client's log into trajectories."""
 

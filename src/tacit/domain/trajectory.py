@@ -145,6 +145,8 @@ class Trajectory:
     session_id: str = ""
     parent_session_id: str = ""
     """Set for a subagent's own attempt: the session that started it."""
+    reply: str = ""
+    """What the person said next, where that began another task: their word on how this one ended."""
     usage: Usage = Usage()
     source: str = ""
     """Where it was read from; not part of the content."""
@@ -156,8 +158,8 @@ class Trajectory:
 
     def content_id(self) -> str:
         """Compute the id from the content, ignoring what the `id` field says."""
-        content = (self.task, self.steps, self.environment, self.claim, self.session_id, self.parent_session_id)
-        return content_id("t", content)
+        content = [self.task, self.steps, self.environment, self.claim, self.session_id, self.parent_session_id]
+        return content_id("t", [*content, self.reply] if self.reply else content)
 
     @property
     def actions(self) -> tuple[Step, ...]:
