@@ -25,6 +25,7 @@ from tests.unit.memory.samples import (
     SUCCESS,
     at,
     birth_of,
+    bookmark,
     content,
     evidence,
     fill,
@@ -779,3 +780,26 @@ def test_a_closed_store_says_so(store: Store) -> None:
         store.counts()
     with pytest.raises(StoreOutage, match="closed"):
         store.add_use(use("v_1"))
+
+
+# --- bookmarks ------------------------------------------------------------------------------------------------------
+
+
+def test_a_file_without_a_bookmark_has_none(store: Store) -> None:
+    assert store.bookmark("never/read.jsonl") is None
+
+
+def test_a_bookmark_takes_the_place_of_the_one_before(store: Store) -> None:
+    store.keep_bookmark(bookmark(size=100))
+    store.keep_bookmark(bookmark("other.jsonl"))
+    store.keep_bookmark(bookmark(size=250))
+    kept = store.bookmark(bookmark().path)
+    assert kept == bookmark(size=250)
+    assert store.bookmark("other.jsonl") == bookmark("other.jsonl")
+    assert store.history() == []
+
+
+def test_a_bookmark_stands_or_falls_with_its_transaction(store: Store) -> None:
+    with pytest.raises(Boom):
+        abandon(store, lambda: store.keep_bookmark(bookmark()))
+    assert store.bookmark(bookmark().path) is None

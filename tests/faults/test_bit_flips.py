@@ -17,7 +17,7 @@ from tacit.domain.ports import Store
 from tacit.memory import open_store
 from tacit.memory.sqlite.schema import statements
 from tacit.text.words import terms
-from tests.unit.memory.samples import evidence, fill, put_version, trajectory, use, verdict
+from tests.unit.memory.samples import bookmark, evidence, fill, put_version, trajectory, use, verdict
 
 ROW_FLIPS_PER_COLUMN = 8
 FILE_FLIPS = 300
@@ -50,6 +50,7 @@ READS: dict[str, Reading] = {
     "evidence": lambda store: store.evidence(version_ids()),
     "audit": lambda store: store.history(),
     "trajectories": lambda store: (store.episodes(), store.trajectory(trajectory().id)),
+    "bookmarks": lambda store: store.bookmark(bookmark().path),
     "blobs": lambda store: store.trajectory(trajectory().id),
     "version_words": lambda store: store.search(terms("deploy service"), statuses=ALL),
     "episode_words": lambda store: store.search_episodes(terms("fix the build")),

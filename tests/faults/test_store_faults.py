@@ -28,7 +28,7 @@ from tacit.memory.sqlite.connection import Connection
 from tacit.memory.sqlite.migrations import APPLICATION_ID, Migration
 from tacit.memory.sqlite.schema import MIGRATIONS, statements
 from tacit.memory.sqlite.store import SqliteStore
-from tests.unit.memory.samples import SUCCESS, at, fill, put_version, step_to, trajectory, use
+from tests.unit.memory.samples import SUCCESS, at, bookmark, fill, put_version, step_to, trajectory, use
 
 ROOT = Path(__file__).parents[2]
 ROUNDS = 40
@@ -374,6 +374,10 @@ def old_store(path: Path) -> str:
     return stored.version.id
 
 
+NEXT = len(MIGRATIONS) + 1
+BOTH = [f"extra{NEXT}", f"extra{NEXT + 1}"]
+
+
 def state_of(path: Path) -> tuple[int, list[str]]:
     raw = apsw.Connection(str(path))
     tables = raw.execute("SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'extra%' ORDER BY name")
@@ -383,33 +387,48 @@ def state_of(path: Path) -> tuple[int, list[str]]:
     return number, found
 
 
+def test_a_store_of_schema_1_gets_bookmarks_and_keeps_everything(tmp_path: Path) -> None:
+    path = tmp_path / "tacit.db"
+    old = SqliteStore(path, migrations=MIGRATIONS[:1])
+    old.add_trajectory(trajectory(), SUCCESS, at=at())
+    version_id = put_version(old).version.id
+    old.close()
+    store = open_store(path)
+    assert store.version(version_id).version.id == version_id
+    assert store.trajectory(trajectory().id) == trajectory()
+    store.keep_bookmark(bookmark())
+    assert store.bookmark(bookmark().path) == bookmark()
+    assert list(store.verify()) == []
+    store.close()
+
+
 def test_a_newer_schema_is_refused_and_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "tacit.db"
-    SqliteStore(path, migrations=(*MIGRATIONS, step(2))).close()
+    SqliteStore(path, migrations=(*MIGRATIONS, step(NEXT))).close()
     before = path.read_bytes()
-    with pytest.raises(StoreOutage, match="schema 2") as caught:
+    with pytest.raises(StoreOutage, match=f"schema {NEXT}") as caught:
         open_store(path)
     assert "upgrade tacit" in caught.value.hint
     assert path.read_bytes() == before
 
 
 def test_a_new_store_gets_every_step_and_no_copy(tmp_path: Path) -> None:
-    SqliteStore(tmp_path / "tacit.db", migrations=(*MIGRATIONS, step(2), step(3))).close()
-    assert state_of(tmp_path / "tacit.db") == (3, ["extra2", "extra3"])
+    SqliteStore(tmp_path / "tacit.db", migrations=(*MIGRATIONS, step(NEXT), step(NEXT + 1))).close()
+    assert state_of(tmp_path / "tacit.db") == (NEXT + 1, BOTH)
     assert [file.name for file in tmp_path.iterdir()] == ["tacit.db"]
 
 
 def test_an_old_store_is_copied_before_each_step_and_keeps_everything(tmp_path: Path) -> None:
     path = tmp_path / "tacit.db"
     version_id = old_store(path)
-    store = SqliteStore(path, migrations=(*MIGRATIONS, step(2), step(3)))
+    store = SqliteStore(path, migrations=(*MIGRATIONS, step(NEXT), step(NEXT + 1)))
     assert store.version(version_id).version.id == version_id
     assert list(store.verify()) == []
     store.close()
-    assert state_of(path) == (3, ["extra2", "extra3"])
-    assert state_of(tmp_path / "tacit.db.before-2.bak") == (1, [])
-    assert state_of(tmp_path / "tacit.db.before-3.bak") == (2, ["extra2"])
-    restored = open_store(tmp_path / "tacit.db.before-2.bak")
+    assert state_of(path) == (NEXT + 1, BOTH)
+    assert state_of(tmp_path / f"tacit.db.before-{NEXT}.bak") == (NEXT - 1, [])
+    assert state_of(tmp_path / f"tacit.db.before-{NEXT + 1}.bak") == (NEXT, BOTH[:1])
+    restored = open_store(tmp_path / f"tacit.db.before-{NEXT}.bak")
     assert list(restored.verify()) == []
     restored.close()
 
@@ -418,9 +437,9 @@ def test_an_opened_store_at_the_newest_schema_is_not_copied_again(tmp_path: Path
     path = tmp_path / "tacit.db"
     old_store(path)
     for _ in range(2):
-        SqliteStore(path, migrations=(*MIGRATIONS, step(2))).close()
-        kept = (tmp_path / "tacit.db.before-2.bak").stat().st_mtime_ns
-    assert (tmp_path / "tacit.db.before-2.bak").stat().st_mtime_ns == kept
+        SqliteStore(path, migrations=(*MIGRATIONS, step(NEXT))).close()
+        kept = (tmp_path / f"tacit.db.before-{NEXT}.bak").stat().st_mtime_ns
+    assert (tmp_path / f"tacit.db.before-{NEXT}.bak").stat().st_mtime_ns == kept
 
 
 @pytest.mark.parametrize("place", range(4))
@@ -428,34 +447,34 @@ def test_a_step_that_fails_leaves_the_state_before_it(tmp_path: Path, place: int
     path = tmp_path / "tacit.db"
     version_id = old_store(path)
     with pytest.raises(RuntimeError, match="the step fails"):
-        SqliteStore(path, migrations=(*MIGRATIONS, step(2), step(3, stop_before=place)))
-    assert state_of(path) == (2, ["extra2"])
-    mended = SqliteStore(path, migrations=(*MIGRATIONS, step(2), step(3)))
+        SqliteStore(path, migrations=(*MIGRATIONS, step(NEXT), step(NEXT + 1, stop_before=place)))
+    assert state_of(path) == (NEXT, BOTH[:1])
+    mended = SqliteStore(path, migrations=(*MIGRATIONS, step(NEXT), step(NEXT + 1)))
     assert mended.version(version_id).version.id == version_id
     mended.close()
-    assert state_of(path) == (3, ["extra2", "extra3"])
+    assert state_of(path) == (NEXT + 1, BOTH)
 
 
-@pytest.mark.parametrize("number", [2, 3])
+@pytest.mark.parametrize("number", [NEXT, NEXT + 1])
 @pytest.mark.parametrize("place", range(4))
 def test_a_step_that_is_killed_leaves_old_or_new_and_the_next_opening_converges(
     tmp_path: Path, number: int, place: int
 ) -> None:
     path = tmp_path / "tacit.db"
     version_id = old_store(path)
-    steps = {2: step(2), 3: step(3)}
+    steps = {NEXT: step(NEXT), NEXT + 1: step(NEXT + 1)}
     child = os.fork()
     if child == 0:
         steps[number] = step(number, stop_before=place, kill=True)
-        SqliteStore(path, migrations=(*MIGRATIONS, steps[2], steps[3]))
+        SqliteStore(path, migrations=(*MIGRATIONS, steps[NEXT], steps[NEXT + 1]))
         os._exit(0)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
-    assert state_of(path) == (number - 1, [f"extra{n}" for n in range(2, number)])
-    store = SqliteStore(path, migrations=(*MIGRATIONS, step(2), step(3)))
+    assert state_of(path) == (number - 1, BOTH[: number - NEXT])
+    store = SqliteStore(path, migrations=(*MIGRATIONS, step(NEXT), step(NEXT + 1)))
     assert store.version(version_id).version.id == version_id
     assert list(store.verify()) == []
     store.close()
-    assert state_of(path) == (3, ["extra2", "extra3"])
+    assert state_of(path) == (NEXT + 1, BOTH)
 
 
 @pytest.mark.parametrize("place", range(4))
@@ -463,7 +482,7 @@ def test_a_creation_that_is_killed_can_be_repeated(tmp_path: Path, place: int) -
     path = tmp_path / "tacit.db"
     child = os.fork()
     if child == 0:
-        SqliteStore(path, migrations=(*MIGRATIONS, step(2, stop_before=place, kill=True)))
+        SqliteStore(path, migrations=(*MIGRATIONS, step(NEXT, stop_before=place, kill=True)))
         os._exit(0)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
     store = open_store(path)
@@ -474,7 +493,7 @@ def test_a_creation_that_is_killed_can_be_repeated(tmp_path: Path, place: int) -
 
 def test_migrations_must_be_numbered_without_gaps(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="numbered"):
-        SqliteStore(tmp_path / "tacit.db", migrations=(*MIGRATIONS, step(3)))
+        SqliteStore(tmp_path / "tacit.db", migrations=(*MIGRATIONS, step(NEXT + 1)))
 
 
 def test_a_store_carries_its_mark_and_safe_settings(tmp_path: Path) -> None:
@@ -484,7 +503,7 @@ def test_a_store_carries_its_mark_and_safe_settings(tmp_path: Path) -> None:
         for name in ("application_id", "user_version", "journal_mode", "synchronous", "foreign_keys", "trusted_schema")
     }
     assert settings == {
-        "application_id": APPLICATION_ID, "user_version": 1, "journal_mode": "wal", "synchronous": 2, "foreign_keys": 1,
+        "application_id": APPLICATION_ID, "user_version": NEXT - 1, "journal_mode": "wal", "synchronous": 2, "foreign_keys": 1,
         "trusted_schema": 0,
     }  # fmt: skip
     store.close()
@@ -566,7 +585,7 @@ def test_a_store_with_a_strange_trigger_is_not_opened(tmp_path: Path, statements
     old_store(path)
     plant(path, *statements)
     before = path.read_bytes()
-    for migrations in (MIGRATIONS, (*MIGRATIONS, step(2))):
+    for migrations in (MIGRATIONS, (*MIGRATIONS, step(NEXT))):
         with pytest.raises(StoreOutage, match="trigger that Tacit did not make") as caught:
             SqliteStore(path, migrations=migrations)
         assert caught.value.hint
@@ -579,9 +598,9 @@ def test_what_later_migrations_make_is_no_damage(tmp_path: Path) -> None:
     old_store(path)
 
     def apply(connection: Connection) -> None:
-        connection.run("CREATE TRIGGER later AFTER INSERT ON extra2 BEGIN SELECT 1; END")
+        connection.run(f"CREATE TRIGGER later AFTER INSERT ON {BOTH[0]} BEGIN SELECT 1; END")
 
-    migrations = (*MIGRATIONS, step(2), Migration(number=3, apply=apply))
+    migrations = (*MIGRATIONS, step(NEXT), Migration(number=NEXT + 1, apply=apply))
     for _ in range(2):
         store = SqliteStore(path, migrations=migrations)
         assert list(store.verify()) == []

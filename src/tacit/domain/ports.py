@@ -100,6 +100,27 @@ class Damage:
     problem: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """A place in a file that grows: everything before it has been read for good."""
+
+    offset: int = 0
+    """In bytes, at the beginning of a line."""
+    line: int = 0
+    """How many lines stand before it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bookmark:
+    """How far a growing file has been taken in."""
+
+    path: str
+    size: int
+    modified_ns: int
+    """Size and time of the file when it was read: the same again means that there is nothing new."""
+    mark: Mark = Mark()
+
+
 class Store(Protocol):
     """What survives. One writer at a time; every change is audited in the same transaction."""
 
@@ -122,6 +143,12 @@ class Store(Protocol):
 
     def search_episodes(self, terms: Sequence[str], *, limit: int = 10) -> list[Episode]:
         """Find past trajectories whose task or files share words with the query, best first."""
+
+    def bookmark(self, path: str) -> Bookmark | None:
+        """How far a file has been taken in; nothing if it never was."""
+
+    def keep_bookmark(self, bookmark: Bookmark) -> None:
+        """Note how far a file has been taken in, in place of what was noted before; not part of the audit chain."""
 
     def mark_learned(self, trajectory_id: str, *, at: datetime) -> None:
         """Note that a trajectory has been distilled."""
@@ -197,16 +224,6 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Release the file."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
-    """A place in a file that grows: everything before it has been read for good."""
-
-    offset: int = 0
-    """In bytes, at the beginning of a line."""
-    line: int = 0
-    """How many lines stand before it."""
 
 
 class TrajectoryReader(Protocol):

@@ -15,7 +15,7 @@ from typing import TypeVar
 from tacit.domain.candidate import Verdict
 from tacit.domain.evidence import Evidence, Use
 from tacit.domain.lifecycle import Status, Transition
-from tacit.domain.ports import AuditEntry, Episode, Store, Stored
+from tacit.domain.ports import AuditEntry, Bookmark, Episode, Store, Stored
 from tacit.domain.skill import Kind, Skill
 from tacit.memory import laws
 from tacit.memory.chain import Event
@@ -37,6 +37,7 @@ class Held:
     uses: dict[str, Use] = field(default_factory=dict)
     evidence: dict[str, Evidence] = field(default_factory=dict)
     episodes: dict[str, Episode] = field(default_factory=dict)
+    bookmarks: dict[str, Bookmark] = field(default_factory=dict)
     contents: dict[str, bytes] = field(default_factory=dict)
     version_words: dict[str, Words] = field(default_factory=dict)
     episode_words: dict[str, Words] = field(default_factory=dict)

@@ -20,7 +20,7 @@ from tacit.domain.errors import Mistake, StoreOutage
 from tacit.domain.evidence import Assessment, Evidence, Outcome, Use
 from tacit.domain.identity import canonical
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
-from tacit.domain.ports import AuditEntry, Counts, Damage, Episode, Hit, Stored
+from tacit.domain.ports import AuditEntry, Bookmark, Counts, Damage, Episode, Hit, Stored
 from tacit.domain.skill import Kind, Skill, SkillVersion
 from tacit.domain.trajectory import Trajectory
 from tacit.memory import laws
@@ -106,6 +106,17 @@ class VolatileStore:
             ranked = rank(terms, self._state.episode_words, weights=EPISODE_WEIGHTS)
             found = (self._state.episodes[identity] for identity, _ in ranked)
             return [episode for episode in found if not episode.superseded][: max(0, limit)]
+
+    def bookmark(self, path: str) -> Bookmark | None:
+        """How far a file has been taken in; nothing if it never was."""
+        with self._open():
+            return self._state.bookmarks.get(path)
+
+    def keep_bookmark(self, bookmark: Bookmark) -> None:
+        """Note how far a file has been taken in, in place of what was noted before."""
+        with self.transaction():
+            self._state.bookmarks[bookmark.path] = reread(bookmark)
+            self._state.log.append(lambda store: store.keep_bookmark(bookmark))
 
     def mark_learned(self, trajectory_id: str, *, at: datetime) -> None:
         """Note that a trajectory has been distilled."""

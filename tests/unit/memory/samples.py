@@ -9,7 +9,7 @@ from tacit.domain.candidate import Decision, Finding, Verdict
 from tacit.domain.evidence import Assessment, Evidence, Grade, Outcome, Use
 from tacit.domain.lifecycle import Status, Transition
 from tacit.domain.origin import Origin
-from tacit.domain.ports import Store, Stored
+from tacit.domain.ports import Bookmark, Mark, Store, Stored
 from tacit.domain.scope import Scope
 from tacit.domain.skill import Kind, Provenance, Skill, SkillContent, SkillStep, SkillVersion
 from tacit.domain.trajectory import Environment, Role, Span, Step, StepResult, Task, Trajectory
@@ -112,6 +112,10 @@ def evidence(version_id: str, *, minutes: float = 0, **more: Any) -> Evidence:
     return Evidence(version_id=version_id, at=at(minutes), **more)
 
 
+def bookmark(path: str = "logs/one.jsonl", *, size: int = 100) -> Bookmark:
+    return Bookmark(path=path, size=size, modified_ns=7, mark=Mark(offset=40, line=2))
+
+
 def fill(store: Store) -> Stored:
     """Put one of everything into a store; returns the version."""
     store.add_trajectory(trajectory(), SUCCESS, at=at())
@@ -121,4 +125,5 @@ def fill(store: Store) -> Stored:
     store.add_use(use(stored.version.id))
     store.add_evidence(evidence(stored.version.id))
     store.mark_learned(trajectory().id, at=at(5))
+    store.keep_bookmark(bookmark())
     return store.version(stored.version.id)

@@ -13,6 +13,7 @@ from tacit.domain.ports import Damage
 from tacit.memory.chain import GENESIS, Event
 from tacit.memory.lexical import episode_words, version_words
 from tacit.memory.sqlite.audit import Audit, is_gone, record_path
+from tacit.memory.sqlite.bookmarks import Bookmarks
 from tacit.memory.sqlite.connection import Connection
 from tacit.memory.sqlite.copies import copy_pages
 from tacit.memory.sqlite.migrations import Migration
@@ -36,6 +37,7 @@ class Integrity:
         self._trajectories = Trajectories(connection, self._audit)
         self._skills = Skills(connection, self._audit)
         self._outcomes = Outcomes(connection, self._audit)
+        self._bookmarks = Bookmarks(connection)
         self._seals: dict[str, str] = {}
 
     def damages(self) -> list[Damage]:
@@ -76,6 +78,7 @@ class Integrity:
         yield from self._table(
             trajectories.rows, self._check_trajectory, path=lambda row: record_path("trajectories", row["id"])
         )
+        yield from self._table(self._bookmarks.rows, self._bookmarks.rows.value)
 
     def _table(
         self, rows: Rows, check: Callable[[Values], object], *, path: Callable[[Values], str] | None = None

@@ -1,4 +1,5 @@
-"""Schema 1: the tables, their indexes and the triggers that refuse to rewrite what was only ever appended.
+"""The schemas, step by step. Schema 1 has the tables, their indexes and the triggers that refuse to rewrite what is only
+appended.
 
 Every table of records keeps the record's canonical JSON, the columns it is looked up by, and a seal over all of them.
 `seq` is the order of arrival. Later schemas are further migrations; this text does not change any more once released.
@@ -93,4 +94,12 @@ def _create(connection: Connection) -> None:
         connection.run(statement)
 
 
-MIGRATIONS = (Migration(number=1, apply=_create),)
+def _add_bookmarks(connection: Connection) -> None:
+    """Schema 2: how far each growing file has been taken in."""
+    connection.run(
+        "CREATE TABLE bookmarks (seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, record BLOB NOT NULL, "
+        "seal TEXT NOT NULL) STRICT"
+    )
+
+
+MIGRATIONS = (Migration(number=1, apply=_create), Migration(number=2, apply=_add_bookmarks))

@@ -14,10 +14,11 @@ from tacit.domain.candidate import Verdict
 from tacit.domain.errors import NotFound
 from tacit.domain.evidence import Assessment, Evidence, Outcome, Use
 from tacit.domain.lifecycle import Status, Transition
-from tacit.domain.ports import AuditEntry, Counts, Damage, Episode, Hit, Stored
+from tacit.domain.ports import AuditEntry, Bookmark, Counts, Damage, Episode, Hit, Stored
 from tacit.domain.skill import Kind, Skill, SkillVersion
 from tacit.domain.trajectory import Trajectory
 from tacit.memory.sqlite.audit import Audit
+from tacit.memory.sqlite.bookmarks import Bookmarks
 from tacit.memory.sqlite.connection import PATIENCE_S, Connection
 from tacit.memory.sqlite.copies import copy_store
 from tacit.memory.sqlite.integrity import Integrity
@@ -49,6 +50,7 @@ class SqliteStore:
         self._trajectories = Trajectories(self._connection, self._audit)
         self._skills = Skills(self._connection, self._audit)
         self._outcomes = Outcomes(self._connection, self._audit)
+        self._bookmarks = Bookmarks(self._connection)
 
     @property
     def path(self) -> str:
@@ -85,6 +87,16 @@ class SqliteStore:
         """Find past trajectories by words of task and files, best first."""
         with self._connection.reading():
             return self._trajectories.search(terms, limit=limit)
+
+    def bookmark(self, path: str) -> Bookmark | None:
+        """How far a file has been taken in."""
+        with self._connection.reading():
+            return self._bookmarks.find(path)
+
+    def keep_bookmark(self, bookmark: Bookmark) -> None:
+        """Note how far a file has been taken in."""
+        with self._connection.writing():
+            self._bookmarks.keep(bookmark)
 
     def mark_learned(self, trajectory_id: str, *, at: datetime) -> None:
         """Note that a trajectory has been distilled."""
