@@ -50,7 +50,6 @@ READS: dict[str, Reading] = {
     "evidence": lambda store: store.evidence(version_ids()),
     "audit": lambda store: store.history(),
     "trajectories": lambda store: (store.episodes(), store.trajectory(trajectory().id)),
-    "bookmarks": lambda store: store.bookmark(bookmark().path),
     "blobs": lambda store: store.trajectory(trajectory().id),
     "version_words": lambda store: store.search(terms("deploy service"), statuses=ALL),
     "episode_words": lambda store: store.search_episodes(terms("fix the build")),
@@ -130,6 +129,24 @@ def test_a_flipped_bit_in_any_column_is_refused_at_the_next_read_and_reported(ta
         vandal.put(table, moved, column, (value.encode(),) if isinstance(value, str) else value)
         READS[table](store)
     assert list(store.verify()) == []
+    store.close()
+    vandal.database.close()
+
+
+def test_a_damaged_bookmark_counts_as_none_is_reported_and_gives_way_to_the_next(tmp_path: Path) -> None:
+    path = tmp_path / "tacit.db"
+    build(path)
+    chooser = random.Random("bookmarks")
+    vandal, store = Vandal(path), open_store(path)
+    for rowid, column, value in list(vandal.cells("bookmarks")):
+        vandal.put("bookmarks", rowid, column, flipped(value, chooser))
+        assert store.bookmark(bookmark().path) is None, column
+        assert list(store.verify()), column
+        vandal.database.execute("UPDATE bookmarks SET id = ?", (bookmark().path,))
+        store.keep_bookmark(bookmark(size=8))
+        assert store.bookmark(bookmark().path) == bookmark(size=8)
+        assert list(store.verify()) == []
+        store.keep_bookmark(bookmark())
     store.close()
     vandal.database.close()
 

@@ -1,7 +1,7 @@
 """How far each growing file has been taken in: one sealed row per file, rewritten as the file grows.
 
-A bookmark says nothing about experience itself, so it is not in the audit chain: without it a file is read from its
-beginning again, and what is known already adds nothing.
+A bookmark says nothing about experience itself, so it is not in the audit chain, and a damaged one counts as none: the
+file is read from its beginning again, what is known already adds nothing, and the next bookmark takes its place.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from tacit.domain.ports import Bookmark
 from tacit.memory.records import clean
 from tacit.memory.sqlite.connection import Connection
+from tacit.memory.sqlite.outages import Damaged
 from tacit.memory.sqlite.rows import Records, Values
 
 
@@ -16,21 +17,22 @@ class Bookmarks:
     """The table `bookmarks`."""
 
     def __init__(self, connection: Connection) -> None:
+        self._connection = connection
         self.rows = Records(connection, "bookmarks", kind=Bookmark, derive=_of_bookmark, columns=("id",))
 
     def find(self, path: str) -> Bookmark | None:
         """Fetch the bookmark of a file."""
-        row = self.rows.find(clean(path))
-        return self.rows.value(row) if row else None
+        try:
+            row = self.rows.find(path)
+            return self.rows.value(row) if row else None
+        except Damaged:
+            return None
 
     def keep(self, bookmark: Bookmark) -> None:
         """Write it, in place of the one before."""
         columns = self.rows.columns_of(bookmark)
-        row = self.rows.find(columns["id"])
-        if row is None:
-            self.rows.add(columns)
-        else:
-            self.rows.change(row, record=columns["record"])
+        self._connection.run("DELETE FROM bookmarks WHERE id = ?", columns["id"])
+        self.rows.add(columns)
 
 
 def _of_bookmark(bookmark: Bookmark) -> Values:
