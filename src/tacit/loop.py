@@ -270,13 +270,24 @@ class Loop:
         project = self.place.project if self.place else None
         return shelf.offered(self.store, project=project, home=home, reliability=self.reliability)
 
-    def apply(self, name: str, *, home: Path | None = None, tools: Sequence[str] | None = None) -> Applied:
-        """Activate one skill of the catalogue: its text with overlays, its files by name, and the tools it leaves open."""
+    def apply(
+        self, name: str, *, home: Path | None = None, tools: Sequence[str] | None = None, surface: str = "api"
+    ) -> Applied:
+        """Activate one skill of the catalogue: its text with overlays, its files by name, and the tools it leaves open.
+
+        A learned skill that is activated is kept as a use, so that its outcome can be recorded.
+        """
         entry = next((entry for entry in self.catalogue(home).entries if entry.name == name), None)
         if entry is None:
             raise NotFound(f"no skill {name!r} may be applied here", hint="see `tacit skills list`")
         gated = application.gate_tools([entry], tools) if tools is not None else None
-        return Applied(entry=entry, text=application.body_of(entry), files=application.file_paths(entry), tools=gated)
+        text, files = application.body_of(entry), application.file_paths(entry)
+        use_id = ""
+        if entry.version_id and not self.paused:
+            use = Use(version_ids=(entry.version_id,), task=f"apply {name}", at=self._now(), surface=surface)
+            self.store.add_use(use)
+            use_id = use.id
+        return Applied(entry=entry, text=text, files=files, tools=gated, use_id=use_id)
 
     # --- outcome ------------------------------------------------------------------------------------------------
 
@@ -288,6 +299,7 @@ class Loop:
         verifier: Verifier | None = None,
         followed: Collection[str] | None = None,
         by: str = "",
+        note: str = "",
         grade: Grade = Grade.SELF,
     ) -> list[Evidence]:
         """Say what came of a use. A verifier is run here and now, and makes the outcome machine-verified.
@@ -296,7 +308,7 @@ class Loop:
         the credit. `grade` is raised above self-reported only by a person's surface.
         """
         use = self.store.use(use_id)
-        details = {"by": by}
+        details = {"by": by, "note": note}
         if verifier is not None:
             check = verifier.verify()
             outcome, grade = (Outcome.SUCCESS if check.passed else Outcome.FAILURE), Grade.MACHINE

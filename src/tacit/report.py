@@ -65,6 +65,8 @@ class Applied:
     text: str
     files: tuple[str, ...]
     tools: application.GatedTools | None
+    use_id: str = ""
+    """What its outcome is recorded under; empty for a static skill."""
 
     def read(self, path: str) -> bytes:
         """Read one of its files."""

@@ -1,0 +1,161 @@
+"""`tacit mcp` as a client meets it: a real server process on standard input and output, the official client beside it."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp.client import Client
+from mcp.client.stdio import StdioServerParameters
+
+from tests.e2e.conftest import Terminal
+from tests.e2e.test_cli import approve_all
+
+Talk = Callable[[Client], Awaitable[Any]]
+TASK = "Add a migration that adds column `paid_at` to `payments`"
+
+
+@pytest.fixture
+def taught(terminal: Terminal, transcripts: Path) -> Terminal:
+    """A project whose skills a person approved."""
+    assert terminal.run("learn", str(transcripts)).code == 0
+    approve_all(terminal)
+    return terminal
+
+
+def talk(terminal: Terminal, speak: Talk, *arguments: str) -> Any:
+    """Start the server as a client would, say something to it, and let it end."""
+    server = StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "tacit", "mcp", *arguments],
+        env=terminal.environment,
+        cwd=terminal.project,
+    )
+
+    async def session() -> Any:
+        async with Client(server, read_timeout_seconds=60) as client:
+            return await speak(client)
+
+    return asyncio.run(session())
+
+
+def call(terminal: Terminal, tool: str, **arguments: Any) -> tuple[str, bool]:
+    """Call one tool; returns its text and whether it is an error."""
+
+    async def speak(client: Client) -> tuple[str, bool]:
+        result = await client.call_tool(tool, arguments)
+        return "\n".join(block.text for block in result.content if block.type == "text"), bool(result.is_error)
+
+    answer: tuple[str, bool] = talk(terminal, speak)
+    return answer
+
+
+def use_id(text: str) -> str:
+    return text.rsplit("use_id: ", 1)[1].split(maxsplit=1)[0]
+
+
+def test_an_agent_gets_its_own_verbs_and_none_of_a_persons(terminal: Terminal) -> None:
+    async def speak(client: Client) -> list[str]:
+        return [tool.name for tool in (await client.list_tools()).tools]
+
+    assert sorted(talk(terminal, speak)) == ["apply", "propose", "recall", "record"]
+
+
+def test_the_instructions_carry_manners_and_the_index(taught: Terminal) -> None:
+    async def speak(client: Client) -> str:
+        return client.instructions or ""
+
+    told = talk(taught, speak)
+    assert "call `recall`" in told
+    assert "Known here:\n- " in told
+    assert "migration" in told
+    assert "Known here" not in talk(taught, speak, "--no-index")
+
+
+def test_what_is_recalled_can_be_recorded(taught: Terminal) -> None:
+    text, failed = call(taught, "recall", task=TASK)
+    assert not failed
+    assert "<tacit-skills>" in text
+    answer, failed = call(taught, "record", use_id=use_id(text), outcome="success", note="went as described")
+    assert not failed
+    assert "as your own report" in answer
+    stats = taught.run("stats", "--json").json
+    assert stats["uses"] == 1
+    assert set(stats["evidence"]) == {"self-reported"}
+
+
+def test_an_error_recalls_the_lesson_about_it(taught: Terminal) -> None:
+    lessons = taught.run("skills", "list", "--json").json["skills"]
+    [lesson] = [each for each in lessons if each["kind"] == "lesson"]
+    shown = taught.run("skills", "show", lesson["name"], "--json").json
+    error = shown["skill_md"].split("“")[1].split("”")[0]
+    text, failed = call(taught, "recall", task="", error=error)
+    assert not failed
+    assert f'name="{lesson["name"]}"' in text
+
+
+def test_nothing_known_is_said_plainly(terminal: Terminal) -> None:
+    text, failed = call(terminal, "recall", task="bake bread")
+    assert not failed
+    assert text.startswith("Nothing to recall:")
+    assert not (terminal.project / ".tacit").exists()
+
+
+def test_apply_gives_the_whole_skill_and_counts_as_a_use(taught: Terminal) -> None:
+    [name, *_] = [each["name"] for each in taught.run("skills", "list", "--json").json["skills"]]
+    text, failed = call(taught, "apply", name=name)
+    assert not failed
+    assert "<tacit-skills>" in text
+    assert call(taught, "record", use_id=use_id(text), outcome="failure") == (
+        "Recorded for 1 skill, as your own report.",
+        False,
+    )
+
+
+def test_a_proposal_waits_for_a_person(terminal: Terminal) -> None:
+    text, failed = call(
+        terminal,
+        "propose",
+        name="restart-the-worker",
+        description="Restart the worker after its queue was drained.",
+        steps=["Drain the queue with `make drain`", "Restart with `make worker`"],
+        check="make worker-status",
+    )
+    assert not failed, text
+    assert text.startswith("hold:")
+    [waiting] = terminal.run("review", "--json").json["waiting"]
+    assert waiting["name"] == "restart-the-worker"
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "told"),
+    [
+        ("propose", {"name": "Not A Name!", "description": ""}, "name"),
+        ("propose", {"name": "a-name", "description": "x", "kind": "reference"}, "cannot be proposed"),
+        ("record", {"use_id": "u_nothing", "outcome": "success"}, "u_nothing"),
+        ("record", {"use_id": "u_nothing", "outcome": "great"}, "u_nothing"),
+        ("apply", {"name": "no-such-skill"}, "no skill 'no-such-skill'"),
+        ("recall", {}, "task"),
+    ],
+)
+def test_a_mistake_reaches_the_model_as_a_message(
+    terminal: Terminal, tool: str, arguments: dict[str, str], told: str
+) -> None:
+    text, failed = call(terminal, tool, **arguments)
+    assert failed
+    assert told in text
+    assert "Traceback" not in text
+
+
+def test_a_damaged_store_is_told_by_the_call_and_stops_no_server(taught: Terminal) -> None:
+    (taught.project / ".tacit/tacit.db").write_bytes(b"no database at all" * 50)
+
+    async def speak(client: Client) -> list[bool]:
+        answers = [await client.call_tool("recall", {"task": TASK}) for _ in range(2)]
+        return [bool(answer.is_error) for answer in answers]
+
+    assert talk(taught, speak) == [True, True]
