@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
+
+from tacit.config.whereabouts import account_home, owners
 
 AGENT_MARKERS = (
     "CLAUDECODE",
@@ -41,6 +42,9 @@ class Surroundings:
     config_file: str = ""
     home: Path = Path()
     user_home: Path = Path()
+    claude_home: Path = Path()
+    codex_home: Path = Path()
+    """Where Claude Code and Codex keep this person's settings and transcripts."""
     token: str = ""
     user: str = ""
     editor: str = ""
@@ -65,25 +69,12 @@ class Surroundings:
             config_file=env.get("TACIT_CONFIG", ""),
             home=Path(env.get("TACIT_HOME") or user_home / ".tacit"),
             user_home=user_home,
+            claude_home=Path(env.get("CLAUDE_CONFIG_DIR") or user_home / ".claude"),
+            codex_home=Path(env.get("CODEX_HOME") or user_home / ".codex"),
             token=env.get("TACIT_TOKEN", ""),
             user=env.get("USER") or env.get("USERNAME") or "",
             editor=env.get("VISUAL") or env.get("EDITOR") or "",
             agent_markers=tuple(name for name in AGENT_MARKERS if env.get(name)),
-            account_home=_account_home(),
-            owners=_owners(env.get("SUDO_UID", "")),
+            account_home=Path(account) if (account := account_home()) else None,
+            owners=owners(env.get("SUDO_UID", "")),
         )
-
-
-def _account_home() -> Path | None:
-    """The home folder that the account database gives; none outside Unix, or for an account it does not know."""
-    try:
-        pwd = import_module("pwd")
-        return Path(pwd.getpwuid(os.getuid()).pw_dir)
-    except (ImportError, KeyError):
-        return None
-
-
-def _owners(sudo_uid: str) -> frozenset[int]:
-    if not hasattr(os, "getuid"):
-        return frozenset()
-    return frozenset({os.getuid(), *([int(sudo_uid)] if sudo_uid.isdecimal() and os.getuid() == 0 else [])})

@@ -1,76 +1,203 @@
-"""`tacit learn` and `tacit recall`: experience in, the right skill out."""
+"""`tacit learn`: what agents did on this machine, or in the files named, becomes candidates for skills."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import click
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from tacit import experience
+from tacit.config.place import find_place
+from tacit.config.settings import load_config
 from tacit.domain.candidate import Relation, Verdict
-from tacit.domain.errors import InvalidTrajectory, Mistake, NotFound
-from tacit.domain.evidence import Outcome
-from tacit.domain.ports import Episode
-from tacit.domain.scope import Scope
-from tacit.domain.selection import Selection
-from tacit.domain.skill import Kind
+from tacit.domain.errors import InvalidTrajectory, Mistake, NotFound, TacitError
+from tacit.domain.origin import Origin
+from tacit.experience.discovery import PLACES, Transcript, transcripts
+from tacit.loop import Loop
+from tacit.opening import open_at
 from tacit.report import Captured, Learned
-from tacit.surfaces.cli.session import Session, command_options, one_line
-from tacit.surfaces.cli.show import show_episodes, show_learned, show_selection
-
-BATCH = 50
+from tacit.surfaces import exports
+from tacit.surfaces.cli.session import Session, command_options
+from tacit.surfaces.cli.show import show_learned, show_projects
+from tacit.surfaces.discovery import homes, project_of, take_in, together
 
 
 @click.command()
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
+@click.option(
+    "--all-projects", is_flag=True, help="Every project whose sessions lie on this machine, each into its own store."
+)
+@click.option(
+    "--client", "clients", multiple=True, type=click.Choice(list(PLACES)), help="Only this client (may be repeated)."
+)
+@click.option("--since", default="", metavar="WHEN", help="Only sessions that went on since then: 7d, 12h, or a date.")
 @click.option(
     "--trust-outcomes",
     is_flag=True,
     help="Accept the outcome written in a document, with its verifier's name, as machine-verified.",
 )
 @command_options
-def learn(session: Session, *, paths: tuple[Path, ...], trust_outcomes: bool) -> None:
-    """Learn from agents' logs: PATHS are files or folders; without any, from what was captured before.
+def learn(
+    session: Session,
+    *,
+    paths: tuple[Path, ...],
+    all_projects: bool,
+    clients: tuple[str, ...],
+    since: str,
+    trust_outcomes: bool,
+) -> None:
+    """Learn from what agents did: from PATHS (files or folders), or without any from this project's past sessions.
 
-    Reads Claude Code transcripts and ATIF documents (also .jsonl and .gz). Secrets are taken out before anything is
-    stored. What was learned waits for `tacit review`. Running it twice adds nothing.
+    Finds the transcripts that Claude Code and Codex keep on this machine, and reads ATIF documents (also .jsonl and .gz)
+    by path. A session that goes on is read on from where it was; running it twice adds nothing. Secrets are taken out
+    before anything is stored. What was learned waits for `tacit review`.
     """
     session.may_create = True
+    if paths and (all_projects or clients or since):
+        raise Mistake(
+            "PATHS say what to read; --all-projects, --client and --since are for looking", hint="leave one out"
+        )
+    if paths:
+        _learn_paths(session, paths, trust_outcomes=trust_outcomes)
+        return
+    found = transcripts(homes(session.surroundings, clients), since=moment(since) if since else None)
+    if all_projects:
+        _learn_everywhere(session, found)
+    else:
+        _learn_here(session, found, looked_for=clients or tuple(PLACES))
+
+
+def _learn_paths(session: Session, paths: tuple[Path, ...], *, trust_outcomes: bool) -> None:
     for path in paths:
         if not path.exists():
             raise NotFound(f"no such file or folder: {path}", hint="check the path")
     problems: list[InvalidTrajectory] = []
-    captured = _capture(session, paths, trust_outcomes=trust_outcomes, problems=problems)
-    with _progress(session, "learning") as advance:
-        learned = session.loop.learn(progress=advance)
+    with _progress(session, "reading") as advance:
+        captured = together(
+            _counted((session.loop.capture(t, trust_outcomes=trust_outcomes) for t in _read(paths, problems)), advance)
+        )
+    learned = _distil(session, session.loop)
     session.answer(
-        _learn_document(captured, learned, problems),
+        learn_document(captured, learned, problems),
         lambda: show_learned(session.console, captured, learned, problems=problems),
     )
     if problems and not captured.added and not captured.known:
         session.end_with(Mistake(f"nothing could be read: {problems[0].message}", hint=problems[0].hint))
 
 
-def _capture(
-    session: Session, paths: tuple[Path, ...], *, trust_outcomes: bool, problems: list[InvalidTrajectory]
-) -> Captured:
-    added: list[str] = []
-    known = excluded = 0
-    redacted: Counter[str] = Counter()
+def _learn_here(session: Session, found: list[Transcript], *, looked_for: tuple[str, ...]) -> None:
+    own = [each for each in found if project_of(each) == session.place.project]
+    problems: list[InvalidTrajectory] = []
     with _progress(session, "reading") as advance:
-        for count, trajectory in enumerate(_read(paths, problems), start=1):
-            result = session.loop.capture(trajectory, trust_outcomes=trust_outcomes)
-            added += result.added
-            known += result.known
-            excluded += result.excluded
-            redacted.update(result.redacted)
-            advance(count, 0)
-    return Captured(added=tuple(added), known=known, excluded=excluded, redacted=dict(redacted))
+        taken = _take_in(session.loop, own, problems, advance)
+    captured = together(part for part in taken if part)
+    learned = _distil(session, session.loop)
+    unchanged = sum(1 for part in taken if part is None)
+
+    def show() -> None:
+        if not own:
+            told = " and ".join(looked_for)
+            session.console.print(f"No sessions of {told} in {escape(str(session.place.project))} lie on this machine.")
+            session.console.print(
+                "Name files or folders (tacit learn PATH), or look everywhere: tacit learn --all-projects\n"
+            )
+        else:
+            again = f", {unchanged} unchanged since the last time" if unchanged else ""
+            session.console.print(f"Found [bold]{len(own)}[/bold] sessions of this project{again}.")
+        show_learned(session.console, captured, learned, problems=problems)
+
+    told = {"found": len(own), "unchanged": unchanged}
+    session.answer({"transcripts": told, **learn_document(captured, learned, problems)}, show)
+
+
+def _learn_everywhere(session: Session, found: list[Transcript]) -> None:
+    """One project after the other, each into the store that `tacit` uses there."""
+    projects: dict[Path, list[Transcript]] = {}
+    homeless: list[Transcript] = []
+    for each in found:
+        project = project_of(each)
+        (homeless if project is None else projects.setdefault(project, [])).append(each)
+    documents: list[dict[str, Any]] = []
+    with _progress(session, "reading") as advance:
+        for project, own in projects.items():
+            before = sum(document["sessions"] for document in documents)
+            documents.append(_learn_elsewhere(session, project, own, _behind(advance, before, len(found))))
+    told = {"found": len(found), "without_project": len(homeless)}
+    session.answer(
+        {"transcripts": told, "projects": documents},
+        lambda: show_projects(session.console, documents, without_project=len(homeless)),
+    )
+
+
+def _learn_elsewhere(
+    session: Session, project: Path, own: list[Transcript], advance: Callable[[int, int], None]
+) -> dict[str, Any]:
+    problems: list[InvalidTrajectory] = []
+    try:
+        place = find_place(session.surroundings, store=session.store, start=project)
+        surroundings = session.surroundings
+        config, _ = load_config((place.project,), file=surroundings.config_file, home=surroundings.person_home)
+        with open_at(place, config=config) as loop:
+            taken = _take_in(loop, own, problems, advance)
+            learned = loop.learn()
+    except TacitError as error:  # one project's store must not keep the others from learning
+        return {"project": str(project), "sessions": len(own), "error": {"message": error.message, "hint": error.hint}}
+    captured = together(part for part in taken if part)
+    return {"project": str(project), "sessions": len(own), **learn_document(captured, learned, problems)}
+
+
+def _take_in(
+    loop: Loop, own: list[Transcript], problems: list[InvalidTrajectory], advance: Callable[[int, int], None]
+) -> list[Captured | None]:
+    taken: list[Captured | None] = []
+    for each in own:
+        try:
+            taken.append(take_in(loop, each.path, on_problem=problems.append))
+        except InvalidTrajectory as problem:
+            problems.append(problem)
+        advance(len(taken), len(own))
+    return taken
+
+
+def _distil(session: Session, loop: Loop) -> Learned:
+    """Learn from what was captured; what people edited in exported folders comes back on the way."""
+    origin = Origin.USER if session.caller.is_person else Origin.EXTERNAL
+    exports.take_back(loop, by=session.surroundings.user or "edit", origin=origin)
+    with _progress(session, "learning") as advance:
+        learned = loop.learn(progress=advance)
+    exports.export(loop)
+    return learned
+
+
+def _counted(parts: Iterable[Captured], advance: Callable[[int, int], None]) -> Iterator[Captured]:
+    for count, part in enumerate(parts, start=1):
+        yield part
+        advance(count, 0)
+
+
+def _behind(advance: Callable[[int, int], None], before: int, total: int) -> Callable[[int, int], None]:
+    """The same bar, for a part of the work that begins behind another."""
+    return lambda done, _: advance(before + done, total)
+
+
+def moment(text: str, *, now: datetime | None = None) -> datetime:
+    """Read a point in time: so many days, hours or minutes ago, or a date."""
+    found = re.fullmatch(r"(\d{1,6})\s*([dhm])", text.strip())
+    try:
+        if found:
+            unit = {"d": "days", "h": "hours", "m": "minutes"}[found[2]]
+            return (now or datetime.now(UTC)) - timedelta(**{unit: int(found[1])})
+        day = datetime.fromisoformat(text.strip())
+        return day.astimezone(UTC)  # a date without a zone is a date here
+    except (ValueError, OverflowError):
+        raise Mistake(f"--since {text!r} is no point in time", hint="say 7d, 12h, 30m or 2026-01-31") from None
 
 
 def _read(paths: tuple[Path, ...], problems: list[InvalidTrajectory]) -> Iterator[Any]:
@@ -90,7 +217,8 @@ def _progress(session: Session, what: str) -> Iterator[Any]:
         yield lambda done, total: bar.update(task, completed=done, total=total or None)
 
 
-def _learn_document(captured: Captured, learned: Learned, problems: list[InvalidTrajectory]) -> dict[str, Any]:
+def learn_document(captured: Captured, learned: Learned, problems: list[InvalidTrajectory]) -> dict[str, Any]:
+    """What a pass of learning did, as programs get it."""
     return {
         "captured": {
             "added": len(captured.added),
@@ -119,89 +247,3 @@ def _verdict(verdict: Verdict) -> dict[str, Any]:
         "trajectory_ids": verdict.trajectory_ids,
         "reasons": [{"rule": f.rule, "severity": f.severity, "message": f.message} for f in verdict.findings],
     } | ({} if verdict.relation is not Relation.NONE else {"version_id": None, "skill_id": None})
-
-
-@click.command()
-@click.argument("task")
-@click.option("-k", type=click.IntRange(1, 50), help="How many skills at most.")
-@click.option("--budget", "budget_tokens", type=click.IntRange(min=1), help="Hard limit in tokens.")
-@click.option(
-    "--kind",
-    "kinds",
-    multiple=True,
-    type=click.Choice([*(kind.value for kind in Kind), "episode"]),
-    help="Only this kind (may be repeated); `episode` finds past attempts instead of skills.",
-)
-@click.option("--category", help="Only this category.")
-@click.option("--tool", "tools", multiple=True, help="A tool at hand (may be repeated); others are taken as absent.")
-@click.option("--min-reliability", type=click.FloatRange(0, 1), help="Only skills proven at least this reliable.")
-@click.option("--scope", type=str, help="See from this scope, e.g. project:invoices or global.")
-@command_options
-def recall(session: Session, *, task: str, kinds: tuple[str, ...], **options: Any) -> None:
-    """Find the skills that fit TASK, or say why none is given."""
-    if not task.strip():
-        raise Mistake("the task is empty", hint='say what is to be done: tacit recall "add a column"')
-    if "episode" in kinds:
-        if len(kinds) > 1:
-            raise Mistake("episodes cannot be mixed with skills in one answer", hint="ask twice")
-        episodes = session.loop.episodes(task, limit=options["k"] or 5)
-        document = {"task": task, "episodes": [_episode(episode) for episode in episodes]}
-        session.answer(document, lambda: show_episodes(session.console, episodes))
-        return
-    selection = session.loop.recall(
-        task,
-        k=options["k"],
-        budget_tokens=options["budget_tokens"],
-        tools=options["tools"] or None,
-        scope=Scope.parse(options["scope"]) if options["scope"] else None,
-        kinds=kinds or None,
-        category=options["category"],
-        min_reliability=options["min_reliability"],
-        surface="cli",
-    )
-    session.answer(selection_document(selection), lambda: show_selection(session.console, selection))
-
-
-def selection_document(selection: Selection) -> dict[str, Any]:
-    """A selection as programs get it."""
-    return {
-        "task": selection.query.text,
-        "abstained": selection.abstained,
-        "reason": selection.reason,
-        "use_id": selection.use_id,
-        "tokens": selection.tokens,
-        "text": selection.text,
-        "items": [
-            {
-                "name": item.name,
-                "kind": item.version.content.kind,
-                "description": item.version.content.description,
-                "version_id": item.version_id,
-                "status": item.status,
-                "score": round(item.score, 4),
-                "signals": {name: round(value, 4) for name, value in item.signals.items()},
-                "reasons": item.reasons,
-                "steps": item.steps,
-                "tokens": item.tokens,
-            }
-            for item in selection.items
-        ],
-        "left_out": selection.left_out,
-    }
-
-
-def _episode(episode: Episode) -> dict[str, Any]:
-    known = episode.assessment.outcome is not Outcome.UNKNOWN
-    return {
-        "id": episode.id,
-        "task": one_line(episode.task, 400),
-        "outcome": episode.assessment.outcome,
-        "grade": episode.assessment.grade if known else None,
-        "why": episode.assessment.reason,
-        "files": episode.files,
-        "steps": episode.steps,
-        "client": episode.client,
-        "project": episode.project,
-        "session_id": episode.session_id,
-        "started_at": episode.started_at,
-    }

@@ -14,6 +14,7 @@ from tacit.gate import Review
 from tacit.surfaces.cli.session import Session, clean, command_options
 from tacit.surfaces.cli.show import show_candidate, show_diff, show_waiting, whole_text
 from tacit.surfaces.cli.skills import edit_version
+from tacit.surfaces.exports import export
 
 
 @click.command()
@@ -52,6 +53,7 @@ def review(
     moved = session.loop.review(
         stored.version.id, decision, by=session.person(by), reason=reason, content_hash=content_hash
     )
+    export(session.loop)
     session.answer(
         {"version_id": moved.version_id, "before": moved.before, "after": moved.after, "by": moved.by},
         lambda: session.console.print(
@@ -103,6 +105,7 @@ def _carry_out(session: Session, stored: Stored, choice: str, *, by: str) -> Non
     decision = Review.REJECT if choice == "r" else Review.APPROVE
     reason = click.prompt("Why", default="", show_default=False) if choice == "r" else ""
     moved = session.loop.review(stored.version.id, decision, by=by, reason=reason, content_hash=stored.version.hash)
+    export(session.loop)
     session.console.print(f"[bold]{escape(clean(stored.version.name))}[/bold] is now {moved.after}")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -66,6 +67,28 @@ def show_learned(
     _show_notes(console, learned)
     if learned.held or learned.quarantined:
         console.print("\nNext: [bold]tacit review[/bold] to decide on what was learned.")
+
+
+def show_projects(console: Console, projects: Sequence[dict[str, Any]], *, without_project: int) -> None:
+    """Tell what was learned in each project."""
+    if not projects:
+        console.print("No sessions of a project that is still there lie on this machine.")
+    table = Table("project", "sessions", "new attempts", "learned", "waiting", box=None, pad_edge=False)
+    for found in projects:
+        name, sessions = escape(clean(found["project"])), str(found["sessions"])
+        if "error" in found:
+            table.add_row(name, sessions, f"[red]{escape(clean(found['error']['message']))}[/red]", "", "")
+            continue
+        waiting = len(found["held"]) + len(found["quarantined"])
+        learned = str(len(found["accepted"]) + waiting)
+        table.add_row(name, sessions, str(found["captured"]["added"]), learned, f"[yellow]{waiting}[/yellow]")
+    if projects:
+        console.print(table)
+        console.print("\nNext: [bold]tacit review[/bold] inside a project.")
+    if without_project:
+        console.print(
+            f"[dim]{without_project} sessions belong to folders that are gone (tacit learn PATH reads them).[/dim]"
+        )
 
 
 def _show_verdicts(console: Console, learned: Learned) -> None:

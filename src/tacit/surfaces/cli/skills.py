@@ -16,6 +16,7 @@ from tacit.domain.errors import InvalidSkill, Mistake, NotFound, Refusal
 from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.origin import Origin
 from tacit.domain.ports import Stored
+from tacit.surfaces import exports
 from tacit.surfaces.cli.session import Session, clean, command_options, one_line
 from tacit.surfaces.cli.show import STANDING, difference, show_diff, show_skills, told_reliability, whole_text
 
@@ -197,6 +198,32 @@ def export(session: Session, *, references: tuple[str, ...], everything: bool, f
     written = [_write(stored, folder, force=force) for stored in chosen]
     told = "\n".join(f"wrote {path}" for path in written)
     session.answer({"written": [str(path) for path in written]}, lambda: click.echo(clean(told)))
+
+
+@skills.command()
+@click.option("--by", default="", help="Who edited, kept with what is taken back.")
+@command_options
+def sync(session: Session, *, by: str) -> None:
+    """Bring exported SKILL.md folders and the store in step, both ways.
+
+    For clients whose channel is `skill` (tacit init --channel skill). What was approved is written, what was retired is
+    removed, what was edited in a folder becomes a new version that waits for review. `learn` and `review` do it too.
+    """
+    origin = Origin.USER if session.caller.is_person else Origin.EXTERNAL
+    verdicts = exports.take_back(session.loop, by=by or session.surroundings.user or "edit", origin=origin)
+    kept = exports.export(session.loop)
+
+    def show() -> None:
+        for verdict in verdicts:
+            session.console.print(f"[yellow]edited[/yellow]   {escape(clean(verdict.name))} waits: tacit review")
+        for each in kept:
+            session.console.print(f"{each.what:8} {escape(clean(str(each.path)))}")
+        if not kept and not verdicts:
+            session.console.print("Everything is in step.")
+
+    changed = [{"name": each.name, "path": str(each.path), "what": each.what} for each in kept]
+    waiting = [{"name": v.name, "decision": v.decision, "version_id": v.version_id} for v in verdicts]
+    session.answer({"folders": changed, "taken_back": waiting}, show)
 
 
 @skills.command("import")

@@ -1,0 +1,102 @@
+"""`tacit recall`: a task in, the skills that fit it out, or why there are none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from tacit.domain.errors import Mistake
+from tacit.domain.evidence import Outcome
+from tacit.domain.ports import Episode
+from tacit.domain.scope import Scope
+from tacit.domain.selection import Selection
+from tacit.domain.skill import Kind
+from tacit.surfaces.cli.session import Session, command_options, one_line
+from tacit.surfaces.cli.show import show_episodes, show_selection
+
+
+@click.command()
+@click.argument("task")
+@click.option("-k", type=click.IntRange(1, 50), help="How many skills at most.")
+@click.option("--budget", "budget_tokens", type=click.IntRange(min=1), help="Hard limit in tokens.")
+@click.option(
+    "--kind",
+    "kinds",
+    multiple=True,
+    type=click.Choice([*(kind.value for kind in Kind), "episode"]),
+    help="Only this kind (may be repeated); `episode` finds past attempts instead of skills.",
+)
+@click.option("--category", help="Only this category.")
+@click.option("--tool", "tools", multiple=True, help="A tool at hand (may be repeated); others are taken as absent.")
+@click.option("--min-reliability", type=click.FloatRange(0, 1), help="Only skills proven at least this reliable.")
+@click.option("--scope", type=str, help="See from this scope, e.g. project:invoices or global.")
+@command_options
+def recall(session: Session, *, task: str, kinds: tuple[str, ...], **options: Any) -> None:
+    """Find the skills that fit TASK, or say why none is given."""
+    if not task.strip():
+        raise Mistake("the task is empty", hint='say what is to be done: tacit recall "add a column"')
+    if "episode" in kinds:
+        if len(kinds) > 1:
+            raise Mistake("episodes cannot be mixed with skills in one answer", hint="ask twice")
+        episodes = session.loop.episodes(task, limit=options["k"] or 5)
+        document = {"task": task, "episodes": [_episode(episode) for episode in episodes]}
+        session.answer(document, lambda: show_episodes(session.console, episodes))
+        return
+    selection = session.loop.recall(
+        task,
+        k=options["k"],
+        budget_tokens=options["budget_tokens"],
+        tools=options["tools"] or None,
+        scope=Scope.parse(options["scope"]) if options["scope"] else None,
+        kinds=kinds or None,
+        category=options["category"],
+        min_reliability=options["min_reliability"],
+        surface="cli",
+    )
+    session.answer(selection_document(selection), lambda: show_selection(session.console, selection))
+
+
+def selection_document(selection: Selection) -> dict[str, Any]:
+    """A selection as programs get it."""
+    return {
+        "task": selection.query.text,
+        "abstained": selection.abstained,
+        "reason": selection.reason,
+        "use_id": selection.use_id,
+        "tokens": selection.tokens,
+        "text": selection.text,
+        "items": [
+            {
+                "name": item.name,
+                "kind": item.version.content.kind,
+                "description": item.version.content.description,
+                "version_id": item.version_id,
+                "status": item.status,
+                "score": round(item.score, 4),
+                "signals": {name: round(value, 4) for name, value in item.signals.items()},
+                "reasons": item.reasons,
+                "steps": item.steps,
+                "tokens": item.tokens,
+            }
+            for item in selection.items
+        ],
+        "left_out": selection.left_out,
+    }
+
+
+def _episode(episode: Episode) -> dict[str, Any]:
+    known = episode.assessment.outcome is not Outcome.UNKNOWN
+    return {
+        "id": episode.id,
+        "task": one_line(episode.task, 400),
+        "outcome": episode.assessment.outcome,
+        "grade": episode.assessment.grade if known else None,
+        "why": episode.assessment.reason,
+        "files": episode.files,
+        "steps": episode.steps,
+        "client": episode.client,
+        "project": episode.project,
+        "session_id": episode.session_id,
+        "started_at": episode.started_at,
+    }

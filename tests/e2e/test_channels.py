@@ -1,0 +1,99 @@
+"""One channel per skill and client: with the channel `skill`, procedures become SKILL.md folders, and edits come back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tacit.config import channels
+from tests.e2e.conftest import Terminal
+from tests.e2e.test_cli import approve_all
+
+
+@pytest.fixture
+def exporting(terminal: Terminal, transcripts: Path) -> Terminal:
+    """A project in which Claude Code reads learned procedures as folders, with candidates waiting."""
+    assert terminal.run("learn", str(transcripts)).code == 0
+    channels.choose(str(terminal.project / ".tacit"), "claude-code", channels.SKILL)
+    return terminal
+
+
+def skill(terminal: Terminal) -> Path:
+    return sorted((terminal.project / ".claude/skills").glob("*/SKILL.md"))[0]
+
+
+def test_approval_writes_procedures_where_the_client_looks_and_nothing_else(exporting: Terminal) -> None:
+    assert not (exporting.project / ".claude").exists()
+    approve_all(exporting)
+    listed = exporting.run("skills", "list", "--json").json["skills"]
+    procedures = [each["name"] for each in listed if each["kind"] == "procedure"]
+    assert {each["kind"] for each in listed} > {"procedure"}
+    assert {path.name for path in (exporting.project / ".claude/skills").iterdir()} == set(procedures)
+    assert not (exporting.project / ".agents").exists()
+    assert exporting.run("skills", "sync", "--json").json == {"folders": [], "taken_back": []}
+
+
+def test_by_default_nothing_is_exported(terminal: Terminal, transcripts: Path) -> None:
+    terminal.run("learn", str(transcripts))
+    approve_all(terminal)
+    assert not (terminal.project / ".claude").exists()
+
+
+def test_an_edit_in_the_folder_comes_back_as_a_version_that_waits_and_is_never_overwritten(exporting: Terminal) -> None:
+    approve_all(exporting)
+    path = skill(exporting)
+    edited = path.read_text() + "\nMind the gap between staging and production.\n"
+    path.write_text(edited)
+    back = exporting.run("skills", "sync", "--json").json
+    assert [each["what"] for each in back["folders"]] == ["edited"]
+    assert path.read_text() == edited
+    [waiting] = exporting.run("review", "--json").json["waiting"]
+    assert "Mind the gap" in waiting["skill_md"]
+    assert exporting.run("skills", "sync", "--json").json["taken_back"] == []  # once is enough
+    approve_all(exporting)
+    assert "Mind the gap" in path.read_text()
+    assert exporting.run("skills", "sync", "--json").json == {"folders": [], "taken_back": []}
+    path.write_text(path.read_text().replace("Mind the gap", "Forget the gap"))
+    exporting.run("learn")
+    [waiting] = exporting.run("review", "--json").json["waiting"]
+    assert "Forget the gap" in waiting["skill_md"]
+
+
+def test_retirement_removes_the_folder_and_restoring_brings_it_back(exporting: Terminal) -> None:
+    approve_all(exporting)
+    path = skill(exporting)
+    token = exporting.type("config", "token", "--json")
+    exporting.variables["TACIT_TOKEN"] = token.json["token"]
+    assert exporting.run("review", path.parent.name, "--retire", "--by", "ann").code == 0
+    assert not path.parent.exists()
+    assert exporting.run("review", path.parent.name, "--restore", "--by", "ann").code == 0
+    assert path.exists()
+
+
+def test_an_edited_folder_outlives_retirement(exporting: Terminal) -> None:
+    approve_all(exporting)
+    path = skill(exporting)
+    path.write_text(path.read_text() + "\nMine now.\n")
+    exporting.variables["TACIT_TOKEN"] = exporting.type("config", "token", "--json").json["token"]
+    assert exporting.run("review", path.parent.name, "--retire", "--by", "ann").code == 0
+    assert "Mine now." in path.read_text()
+
+
+def test_a_folder_that_somebody_else_made_is_left_alone(exporting: Terminal) -> None:
+    [name, *_] = [each["name"] for each in exporting.run("review", "--json").json["waiting"] if each["kind"] == "procedure"]
+    own = exporting.project / ".claude/skills" / name / "SKILL.md"
+    own.parent.mkdir(parents=True)
+    text = f"---\nname: {name}\ndescription: Written by hand.\n---\n\nBy hand.\n"
+    own.write_text(text)
+    approve_all(exporting)
+    assert own.read_text() == text
+    assert [each["what"] for each in exporting.run("skills", "sync", "--json").json["folders"]] == ["foreign"]
+
+
+def test_an_edit_that_cannot_be_read_loses_nothing(exporting: Terminal) -> None:
+    approve_all(exporting)
+    path = skill(exporting)
+    path.write_text("---\nname: [broken\n---\n")
+    assert exporting.run("skills", "sync").code == 0
+    assert path.read_text() == "---\nname: [broken\n---\n"
