@@ -1,9 +1,10 @@
 """Trajectory → Assessment: did it succeed, and who says so?
 
-Machine-verified success needs a check (tests, build, linter) that ran after the last change, ended with exit status 0
-that nothing could mask, that the agent did not rewrite on the way, and that leaves no earlier failure unanswered. A check
-that failed last is a verified failure; one that could not run is no evidence. All else is unknown. An outcome written in
-an imported document counts only if the importing person trusts it.
+Machine-verified success needs a check (tests, build, linter, a condition that the person named) that ran after the last
+change, ended with exit status 0 that nothing could mask, that the agent did not rewrite on the way, and that leaves no
+earlier failure unanswered. A check that failed last is a verified failure; one that could not run is no evidence. A
+person's plain "no" outweighs a check that passed; their plain "yes" does not outweigh one that fails as things stand. All
+else is unknown. An outcome written in an imported document counts only if the importing person trusts it.
 """
 
 from __future__ import annotations
@@ -15,8 +16,10 @@ from itertools import pairwise
 from pathlib import PurePosixPath
 
 from tacit.domain.evidence import Assessment, Grade, Outcome
-from tacit.domain.trajectory import Step, StepResult, Trajectory
+from tacit.domain.trajectory import Role, Step, StepResult, Trajectory
 from tacit.outcome.changes import Change, changes, command_of, decides_checks, shell_changes
+from tacit.outcome.postconditions import named_by_person, only_command
+from tacit.outcome.reply import is_manners, outcome_said
 from tacit.text.exit_status import masks_exit
 from tacit.text.shell import Command, is_check, parse_command
 
@@ -83,7 +86,14 @@ def assess(trajectory: Trajectory, *, trust_claim: bool = False) -> Assessment:
     claimed = _claimed(trajectory, trusted=trust_claim)
     if claimed and claimed.grade is Grade.MACHINE:
         return claimed
-    seen = _seen(trajectory)
+    checks = list(_checks(trajectory))
+    made = {step.index: found for step in trajectory.actions if (found := changes(step))}
+    seen = _seen(checks, made, trajectory.environment.workspace)
+    said = _said(trajectory, made)
+    if said and (said.verified_failure and not seen.verified_failure):
+        return said
+    if said and said.verified_success and not seen.verified_success and not _still_failing(made, checks):
+        return said
     return seen if seen.outcome is not Outcome.UNKNOWN or not claimed else claimed
 
 
@@ -104,20 +114,38 @@ def _claimed(trajectory: Trajectory, *, trusted: bool) -> Assessment | None:
     )
 
 
-def _seen(trajectory: Trajectory) -> Assessment:
+def _said(trajectory: Trajectory, made: _Made) -> Assessment | None:
+    """The person's last plain word on how it ended, if the agent did not go on working after it."""
+    actions = [step.index for step in trajectory.actions]
+    if not actions:
+        return None
+    after = [step for step in trajectory.steps if step.role is Role.USER and step.index > actions[0] and step.text]
+    last = next((step for step in reversed(after) if not is_manners(step.text)), None)
+    found, text, at = outcome_said(trajectory.reply), trajectory.reply, None
+    if found is Outcome.UNKNOWN and last is not None:
+        found, text, at = outcome_said(last.text), last.text, last.index
+    worked = (
+        made if found is Outcome.SUCCESS else actions
+    )  # what was accepted may be committed; a "no" is answered by work
+    if found is Outcome.UNKNOWN or (at is not None and any(index > at for index in worked)):
+        return None
+    word = "accepted" if found is Outcome.SUCCESS else "rejected"
+    reason = f"the person {word} it: {_short(text)}"
+    return Assessment(outcome=found, grade=Grade.HUMAN, verifier="reply", reason=reason, step=at)
+
+
+def _seen(checks: Sequence[_Check], made: _Made, workspace: str) -> Assessment:
     """What the steps themselves show."""
-    checks = list(_checks(trajectory))
     if not checks:
         return Assessment(reason="no test, build or linter was run")
     last = checks[-1]
-    made = {step.index: found for step in trajectory.actions if (found := changes(step))}
     command = f"`{_short(last.text)}`"
     if last.step.failed:
         return _failed(last)
     doubt = (
         _changed_later(made, last)
         or (f"the exit status of {command} proves nothing" if not last.passed else "")
-        or _weakened(made, last, trajectory.environment.workspace)
+        or _weakened(made, last, workspace)
         or _put_aside(made, last)
         or _unanswered(made, checks)
     )
@@ -133,9 +161,13 @@ def _seen(trajectory: Trajectory) -> Assessment:
 
 
 def _checks(trajectory: Trajectory) -> Iterator[_Check]:
+    named = named_by_person(trajectory)
     for step in trajectory.actions:
         text = command_of(step)
-        first = next((command for command in parse_command(text) if is_check(command)), None) if text else None
+        commands = parse_command(text) if text else ()
+        first = next((command for command in commands if is_check(command)), None)
+        if first is None and (only := only_command(commands)) and step.index > named.get(only.text, step.index):
+            first = only
         if first is not None:
             yield _Check(step, text, first, passed=step.result is StepResult.OK and not _proves_nothing(step, text))
 
@@ -144,11 +176,16 @@ def _failed(last: _Check) -> Assessment:
     step = last.step
     if step.result is not StepResult.FAILED:
         return Assessment(reason=f"the last check was {step.result}", step=step.index)
-    no_tests = last.first.program == "pytest" and step.exit_code in _PYTEST_NOTHING_RAN
-    if step.exit_code in _COULD_NOT_RUN or no_tests or _NO_PROGRAM.search(step.observation[-2000:]):
+    if _could_not_run(last):
         return Assessment(reason=f"the last check, `{_short(last.text)}`, could not run", step=step.index)
     reason = f"`{_short(last.text)}` was the last check and it failed"
     return Assessment(outcome=Outcome.FAILURE, grade=Grade.MACHINE, verifier=last.text, reason=reason, step=step.index)
+
+
+def _could_not_run(check: _Check) -> bool:
+    step = check.step
+    no_tests = check.first.program == "pytest" and step.exit_code in _PYTEST_NOTHING_RAN
+    return step.exit_code in _COULD_NOT_RUN or no_tests or bool(_NO_PROGRAM.search(step.observation[-2000:]))
 
 
 def _proves_nothing(step: Step, text: str) -> bool:
@@ -161,7 +198,7 @@ def _proves_nothing(step: Step, text: str) -> bool:
 
 def _changed_later(made: _Made, last: _Check) -> str:
     commands = parse_command(last.text)
-    at = max(i for i, command in enumerate(commands) if is_check(command))
+    at = max((i for i, command in enumerate(commands) if is_check(command)), default=commands.index(last.first))
     while commands[at].connector == "|":  # what reads the check's output belongs to it
         at += 1
     if any(True for command in commands[at + 1 :] for _ in shell_changes(command.text)):
@@ -200,6 +237,16 @@ def _unanswered(made: _Made, checks: Sequence[_Check]) -> str:
         ):
             return f"`{_short(failed.text)}` failed, and no later check shows that it is mended"
     return ""
+
+
+def _still_failing(made: _Made, checks: Sequence[_Check]) -> bool:
+    """Whether a check failed on things as they are now: nothing was changed since, and no later check answers it."""
+    failed = (check for check in checks if check.step.result is StepResult.FAILED and not _could_not_run(check))
+    return any(
+        not any(index > check.step.index for index in made)
+        and not any(_answers(later, check, made) for later in checks if later.step.index > check.step.index)
+        for check in failed
+    )
 
 
 def _answers(later: _Check, failed: _Check, made: _Made) -> bool:

@@ -7,24 +7,19 @@ runs may write more than its command line says; that is not seen here.
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import PurePosixPath
 from typing import Any
 
-from tacit.domain.trajectory import Step
-from tacit.text.programs import CHECKERS
-from tacit.text.shell import Command, is_check, nested_script, parse_command
+from tacit.domain.trajectory import Step, StepResult
+from tacit.text.programs import CHECKERS, SHELL_TOOLS
+from tacit.text.shell import Command, is_check, nested_script, parse_command, shell_text
 
-SHELL_TOOLS = frozenset(
-    "bash shell exec_command local_shell run_shell_command shell_command run_terminal_cmd execute_command execute_bash "
-    "terminal exec run_command run_in_terminal powershell".split()
-)
 _NO_FILES = frozenset("todowrite todo_write update_plan write_stdin save_memory exitplanmode notebookread".split())
 _EDITING = re.compile(r"write|edit|patch|replace|create|insert|delete|remove|rename|move|append")
-_DELEGATING = frozenset({"task", "agent"})
+_DELEGATING = frozenset({"task", "agent", "spawn_agent"})
 _PATCH_FILE = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$|^\+\+\+ (?:b/)?(\S+)", re.MULTILINE)
 
 _DECIDING = re.compile(
@@ -76,14 +71,13 @@ class Change:
 
 def command_of(step: Step) -> str:
     """The shell text of a step; empty if its tool is no shell."""
-    if _plain_name(step.tool) not in SHELL_TOOLS:
-        return ""
-    value = step.arguments.get("command", step.arguments.get("cmd", ""))
-    return shlex.join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    return shell_text(step.arguments) if _plain_name(step.tool) in SHELL_TOOLS else ""
 
 
 def changes(step: Step) -> tuple[Change, ...]:
     """What a step changed. A failed shell command may have changed something before it failed; a failed edit has not."""
+    if step.result is StepResult.DENIED:
+        return ()
     command = command_of(step)
     if command:
         return tuple(shell_changes(command))

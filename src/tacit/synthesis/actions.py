@@ -13,7 +13,10 @@ from enum import StrEnum
 from typing import Any
 
 from tacit.domain.trajectory import Step, StepResult, Trajectory
-from tacit.text.shell import Command, is_check, parse_command
+from tacit.text.canonical import canonical_command
+from tacit.text.edits import FileEdit, edits_of
+from tacit.text.programs import SHELL_TOOLS
+from tacit.text.shell import Command, is_check, nested_script, parse_command, shell_text
 
 
 class Effect(StrEnum):
@@ -46,6 +49,7 @@ class Action:
     commands: tuple[Command, ...] = ()
     path: str = ""
     """The one file it reads or changes, where that is known."""
+    workspace: str = ""
 
     @property
     def index(self) -> int:
@@ -72,46 +76,56 @@ class Action:
         """How a person would name it: the command without its operands, or the tool."""
         return self.programs[0].label if self.programs else self.step.tool
 
+    @property
+    def canonical(self) -> str:
+        """The shell text in the form that is the same on every machine; empty where there is none."""
+        started = self.step.arguments.get("workdir", self.step.arguments.get("cwd", ""))
+        directory = started if isinstance(started, str) else ""
+        return canonical_command(self.command, workspace=self.workspace, directory=directory) if self.command else ""
+
+    @property
+    def edits(self) -> tuple[FileEdit, ...]:
+        """The files that an editing tool was asked to change, and what in them."""
+        if self.family is not Family.FILE or self.effect is not Effect.WRITE:
+            return ()
+        return edits_of(self.step.arguments, workspace=self.workspace)
+
 
 def actions_of(trajectory: Trajectory) -> tuple[Action, ...]:
     """The meaningful tool calls of a trajectory, in order; asides and Tacit's own are left out."""
-    found = (action_of(step) for step in trajectory.steps if step.is_action)
+    workspace = trajectory.environment.workspace
+    found = (action_of(step, workspace) for step in trajectory.steps if step.is_action)
     return tuple(action for action in found if action.effect is not Effect.ASIDE)
 
 
-def action_of(step: Step) -> Action:
+def action_of(step: Step, workspace: str = "") -> Action:
     """Classify one tool call."""
     name = plain_name(step.tool)
     command = command_text(step)
     if command:
         commands = parse_command(command)
-        effect = Effect.ASIDE if _own(commands) else _shell_effect(commands)
-        return Action(step=step, effect=effect, family=Family.SHELL, command=command, commands=commands)
+        effect = Effect.ASIDE if _own_line(commands) or _own_skill(step) else _shell_effect(commands)
+        return Action(
+            step=step, effect=effect, family=Family.SHELL, command=command, commands=commands, workspace=workspace
+        )
     if name in _ASIDES or step.tool.casefold().startswith(_OWN_TOOLS):
-        return Action(step=step, effect=Effect.ASIDE, family=Family.CALL)
+        return Action(step=step, effect=Effect.ASIDE, family=Family.CALL, workspace=workspace)
     if name in _FILE_TOOLS:
-        return Action(step=step, effect=_FILE_TOOLS[name], family=Family.FILE, path=_path(step.arguments))
+        path = _path(step.arguments)
+        effect = Effect.ASIDE if _OWN_FOLDER.search(path) or _own_skill(step) else _FILE_TOOLS[name]
+        return Action(step=step, effect=effect, family=Family.FILE, path=path, workspace=workspace)
     effect = Effect.READ if _READING.match(_snake(name)) or _PROBING.search(_snake(name)) else Effect.WRITE
-    return Action(step=step, effect=effect, family=Family.CALL)
+    return Action(step=step, effect=effect, family=Family.CALL, workspace=workspace)
 
 
 def command_text(step: Step) -> str:
     """The shell text of a step, or nothing if its tool is no shell."""
-    if plain_name(step.tool) not in _SHELLS:
-        return ""
-    for key in ("command", "cmd", "script", "code", "input"):
-        value = step.arguments.get(key)
-        if isinstance(value, str):
-            return value
-        if isinstance(value, list | tuple) and value and all(isinstance(word, str) for word in value):
-            wrapped = len(value) > 2 and value[0].rsplit("/", 1)[-1] in ("bash", "sh", "zsh") and value[1].endswith("c")
-            return str(value[2]) if wrapped else " ".join(value)
-    return ""
+    return shell_text(step.arguments) if plain_name(step.tool) in SHELL_TOOLS else ""
 
 
 def delegates(action: Action) -> bool:
     """Whether the call hands work to another agent."""
-    return action.family is Family.CALL and plain_name(action.step.tool) in ("agent", "task")
+    return action.family is Family.CALL and plain_name(action.step.tool) in ("agent", "task", "spawn_agent")
 
 
 def answers_error(action: Action) -> bool:
@@ -129,6 +143,21 @@ def leaves(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
             yield from leaves(item, key)
     elif value is not None:
         yield key, value
+
+
+def reads(command: Command) -> bool:
+    """Whether a command only looks or prints."""
+    if command.outputs:
+        return False
+    if command.program in _SILENT or _ASKING_FLAGS & set(command.flags):
+        return True
+    if command.program == "sed":
+        return not any(flag.startswith(("-i", "--in-place")) for flag in command.flags)
+    if command.program == "find":
+        return not {"-delete", "-exec", "-execdir"} & set(command.flags)
+    if command.program == "git" and command.subcommand == "branch" and command.operands:
+        return False
+    return command.program in _READERS or command.subcommand in _READING_SUBCOMMANDS.get(command.program, ())
 
 
 def same_call(left: Step, right: Step) -> bool:
@@ -149,14 +178,15 @@ def plain_name(tool: str) -> str:
 _DESCRIBING = frozenset({"description", "timeout", "timeout_ms", "run_in_background", "explanation", "justification"})
 _SILENT = frozenset({"cd", "export", "set", "source", ".", "unset", "pushd", "popd", "true", ":"})
 _OWN_TOOLS = ("mcp__tacit__", "tacit__", "tacit.")
+_OWN_FOLDER = re.compile(r"(?:^|[/\\])\.tacit(?:[/\\]|$)")
+_OWN_MARK = re.compile(r"^[ \t\d→|:]{0,16}tacit-[a-z]+:", re.MULTILINE)
+"""How a skill that Tacit wrote says so, in the metadata at its head."""
 _ERROR_ANSWER = re.compile(r"\s*(?:error|failed)\b\s*[:\-!]|\s*\{\s*\"error\"\s*:", re.IGNORECASE)
-_SHELLS = frozenset(
-    "bash shell exec_command local_shell run_shell_command shell_command run_terminal_cmd execute_command "
-    "terminal container.exec run_command run_in_terminal".split()
-)
 _ASIDES = frozenset(
     "todowrite todoread todo_write update_plan think skill toolsearch exitplanmode enterplanmode askuserquestion "
-    "slashcommand bashoutput killshell taskoutput taskstop write_stdin report_intent save_memory".split()
+    "slashcommand bashoutput killshell taskoutput taskstop write_stdin report_intent save_memory "
+    "wait_agent list_agents send_message followup_task interrupt_agent close_agent tool_search request_user_input "
+    "get_goal create_goal update_goal".split()
 )
 _FILE_TOOLS = {
     **dict.fromkeys(
@@ -199,37 +229,34 @@ _READING_SUBCOMMANDS = {
 _ASKING_FLAGS = frozenset({"--help", "--version", "-V"})
 
 
-def _own(commands: tuple[Command, ...]) -> bool:
-    """Tacit watching itself would learn from its own advice."""
-    real = [command for command in commands if command.program not in _SILENT]
-    return bool(real) and all(command.program == "tacit" for command in real)
+def _own_line(commands: tuple[Command, ...]) -> bool:
+    """Tacit watching itself would learn from its own advice: what it says, and what it keeps."""
+    return any(
+        command.program == "tacit"
+        or any(_OWN_FOLDER.search(word) for word in command.operands)
+        or _own_line(parse_command(nested_script(command)))
+        for command in commands
+    )
+
+
+def _own_skill(step: Step) -> bool:
+    """Whether a skill was read that Tacit wrote."""
+    typed = (str(value) for _, value in leaves(step.arguments))
+    return any("SKILL.md" in text for text in typed) and bool(_OWN_MARK.search(step.observation[:4000]))
 
 
 def _shell_effect(commands: tuple[Command, ...]) -> Effect:
     if any(is_check(command) for command in commands):
         return Effect.CHECK
-    return Effect.READ if all(_reads(command) for command in commands) else Effect.WRITE
-
-
-def _reads(command: Command) -> bool:
-    if command.outputs:
-        return False
-    if command.program in _SILENT or _ASKING_FLAGS & set(command.flags):
-        return True
-    if command.program == "sed":
-        return not any(flag.startswith(("-i", "--in-place")) for flag in command.flags)
-    if command.program == "find":
-        return not {"-delete", "-exec", "-execdir"} & set(command.flags)
-    if command.program == "git" and command.subcommand == "branch" and command.operands:
-        return False
-    return command.program in _READERS or command.subcommand in _READING_SUBCOMMANDS.get(command.program, ())
+    return Effect.READ if all(reads(command) for command in commands) else Effect.WRITE
 
 
 def _path(arguments: Mapping[str, Any]) -> str:
     for key in ("file_path", "path", "filePath", "absolute_path", "notebook_path", "filename"):
         if isinstance(arguments.get(key), str):
             return str(arguments[key])
-    return ""
+    edits = edits_of(arguments)
+    return edits[0].file if len(edits) == 1 else ""
 
 
 def _snake(name: str) -> str:

@@ -7,6 +7,11 @@ from __future__ import annotations
 
 import re
 
+SHELL_TOOLS = frozenset(
+    "bash shell exec_command local_shell run_shell_command shell_command run_terminal_cmd execute_command execute_bash "
+    "terminal exec run_command run_in_terminal powershell".split()
+)
+"""Tools of agents that run shell text, without the server they come from and in lower case."""
 CHECKERS = frozenset(
     "pytest py.test unittest tox nox jest vitest mocha ava tap ctest mypy pyright basedpyright pyre pylint flake8 "
     "tsc vue-tsc eslint stylelint rubocop rspec phpunit pest phpstan psalm golangci-lint staticcheck shellcheck "
@@ -74,14 +79,62 @@ TWO_WORDS = re.compile(
     r"gcloud \S+|az \S+|uv pip|git (?:stash|remote|worktree|submodule|bisect|config)|kubectl (?:rollout|config)|podman compose"
 )
 """Subcommands of two words."""
+FOLDER_FLAGS = {
+    program: frozenset(flags.split())
+    for programs, flags in (
+        ("git ninja go", "-C"),
+        ("make gmake cargo poetry", "-C --directory"),
+        ("npm", "--prefix"),
+        ("pnpm", "-C --dir --prefix"),
+        ("yarn bun", "--cwd"),
+        ("uv", "--directory --project"),
+        ("terraform", "-chdir"),
+        ("task", "-d --dir"),
+        ("just", "-d --working-directory"),
+        ("composer", "-d --working-dir"),
+        ("gradle gradlew", "-p --project-dir"),
+        ("docker docker-compose", "--project-directory"),
+    )
+    for program in programs.split()
+}
+"""Flags whose value is the folder that the program works in."""
+VALUED_FLAGS = {
+    program: frozenset(flags.split())
+    for programs, flags in (
+        ("git", "-c --git-dir --work-tree --namespace"),
+        ("npm", "-w --workspace"),
+        ("pnpm", "--filter -F"),
+        ("docker docker-compose podman", "-f --file -p --project-name -H --host --context --env-file --profile"),
+        ("kubectl helm", "-n --namespace --context --kube-context --kubeconfig"),
+        ("gh glab", "-R --repo"),
+        ("aws", "--profile --region --output --endpoint-url"),
+        ("gcloud", "--project --account --configuration"),
+        ("az", "--subscription"),
+        ("cargo", "--config --color -Z"),
+        ("uv", "--python -p --cache-dir"),
+        ("conda mamba", "-n --name -p"),
+        ("alembic", "-c --config -n -x"),
+        ("flask", "-A --app -e --env-file"),
+        ("make gmake just", "-f --file --makefile --justfile"),
+    )
+    for program in programs.split()
+}
+"""Flags with a value of their own that may stand before the subcommand."""
 WRAPPERS = frozenset(
     "sudo time env nohup nice command exec builtin stdbuf timeout xvfb-run ionice doas caffeinate".split()
 )
 """Run what follows, with a setting or two."""
+WRAPPERS_VALUED = {
+    "sudo": frozenset("-u -g -U --user --group".split()), "doas": frozenset({"-u"}),
+    "env": frozenset("-u --unset -C --chdir".split()), "timeout": frozenset("-s --signal -k --kill-after".split()),
+}  # fmt: skip
+"""Flags of wrappers that are followed by a value."""
 RUNNERS = {
     "uv": "run", "poetry": "run", "pipenv": "run", "pdm": "run", "hatch": "run", "rye": "run", "pnpm": "exec", "bundle": "exec",
-    "npm": "exec", "conda": "run", "mise": "exec",
+    "npm": "exec", "conda": "run", "mise": "exec", "pipx": "run",
 }  # fmt: skip
 """Run what follows, with this subcommand."""
-LAUNCHERS = frozenset({"npx", "bunx", "uvx", "pipx", "tsx", "ts-node"})
+LAUNCHERS = frozenset({"npx", "bunx", "uvx", "tsx", "ts-node"})
 """Run what follows."""
+LAUNCHER_VALUED = frozenset("--from --with --python -p --package --spec -n --name".split())
+"""Flags of runners and launchers that are followed by a value."""

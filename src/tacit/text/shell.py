@@ -8,26 +8,33 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from tacit.text.folders import Here, folders_named, inside
 from tacit.text.programs import (
     CHECK_GOALS,
     CHECK_SCRIPT,
     CHECKERS,
+    FOLDER_FLAGS,
     FORMATTERS,
     IDLE_FLAGS,
     IDLE_SHORT_FLAGS,
+    LAUNCHER_VALUED,
     LAUNCHERS,
     RUNNERS,
     TWO_WORDS,
+    VALUED_FLAGS,
     WITH_SUBCOMMAND,
     WRAPPERS,
+    WRAPPERS_VALUED,
 )
 
 MAX_TEXT = 20_000  # longer scripts are data, not commands somebody typed
 
 
+_SHELLS = frozenset({"bash", "sh", "zsh", "dash"})
 BARE = "="
 """Stands for the program where a command only sets variables."""
 
@@ -38,6 +45,8 @@ class Command:
 
     program: str
     """Base name of what runs: `pytest` for `.venv/bin/pytest`, `manage.py` for `python3 manage.py`."""
+    typed: str = ""
+    """The program as it was typed."""
     runner: str = ""
     """Interpreter or launcher before it, as typed: `python3 -m`, `uv run`."""
     subcommand: str = ""
@@ -49,7 +58,7 @@ class Command:
     outputs: tuple[str, ...] = ()
     """Files that its output is written to; `/dev/null` and other descriptors left out."""
     directory: str = ""
-    """Where an earlier `cd` of the same line moved to."""
+    """Where it runs, as far as the line says: an earlier `cd`, then its own `-C` or `--prefix`."""
     connector: str = ""
     """What joins it to the next command: `&&`, `||`, `;`, `|`, `&` or nothing."""
     text: str = ""
@@ -63,14 +72,14 @@ class Command:
 def parse_command(text: str, *, bare: bool = False) -> tuple[Command, ...]:
     """Split a shell text into its simple commands, in order; `bare` keeps those that only set variables, as `=`."""
     commands: list[Command] = []
-    directory = ""
+    here = Here()
     for segment, connector in _segments(without_heredocs(text)[:MAX_TEXT]):
-        command = _command(segment, connector=connector, directory=directory)
-        if command is None or (command.program == BARE and not bare):
-            continue
-        commands.append(command)
-        if command.program == "cd" and command.operands:
-            directory = command.operands[0]
+        here.enter(segment)
+        command = _command(segment, connector=connector, directory=here.directory)
+        if command is not None and (command.program != BARE or bare):
+            commands.append(command)
+            here.follow(command.program, command.operands)
+        here.leave(segment)
     return tuple(commands)
 
 
@@ -97,6 +106,18 @@ def is_check(command: Command | str) -> bool:
     return goals is not None and any(goals.fullmatch(word) for word in _goal_words(command))
 
 
+def shell_text(arguments: Mapping[str, Any], keys: Sequence[str] = ("command", "cmd", "script")) -> str:
+    """What a shell tool was given to run: as text, or as words; the script itself where a shell was called to run it."""
+    for key in keys:
+        value = arguments.get(key)
+        if isinstance(value, str):
+            return value
+        if isinstance(value, list | tuple) and value and all(isinstance(word, str) for word in value):
+            called = len(value) == 3 and _basename(value[0]) in _SHELLS and re.fullmatch(r"-[a-z]*c", value[1])
+            return str(value[2]) if called else shlex.join(value)
+    return ""
+
+
 # --- checks ---------------------------------------------------------------------------------------------------------
 
 
@@ -112,7 +133,7 @@ def _goal_words(command: Command) -> Iterator[str]:
 
 def nested_script(command: Command) -> str:
     """The script of `bash -c "…"`."""
-    if command.program in ("bash", "sh", "zsh", "dash") and command.operands:
+    if command.program in _SHELLS and command.operands:
         at = next((i for i, word in enumerate(command.words) if re.fullmatch(r"-[a-z]*c", word)), None)
         if at is not None and at + 1 < len(command.words):
             return command.words[at + 1]
@@ -219,17 +240,22 @@ def _command(segment: str, *, connector: str, directory: str) -> Command | None:
         word = words.pop(0)
         if _ASSIGNMENT.fullmatch(word):
             assignments.append(word)
-        while word in WRAPPERS and words and _WRAPPER_VALUES.fullmatch(words[0]):
-            words.pop(0)
+        while word in WRAPPERS and len(words) > 1 and _WRAPPER_VALUES.fullmatch(words[0]):
+            if words.pop(0) in WRAPPERS_VALUED.get(word, ()):
+                words.pop(0)
     while words and words[-1] in _KEYWORDS:
         words.pop()
     if not words and not assignments:
         return None
     words = words or [BARE]
     runner, program, rest = _program(words)
-    subcommand, rest_operands = _subcommand(program, rest)
+    folders = list(folders_named((_basename(words[0]), program), words))
+    for folder in folders:
+        directory = inside(directory, folder)
+    subcommand, rest_operands = _subcommand(program, rest, folders)
     return Command(
         program=program,
+        typed=next((word for word in words if _basename(word) == program), program),
         runner=runner,
         subcommand=subcommand,
         flags=tuple(word for word in rest if word.startswith("-") and word != "-"),
@@ -278,23 +304,29 @@ def _program(words: list[str]) -> tuple[str, str, list[str]]:
     """Launcher as typed, program's base name, and the words after it."""
     first = _basename(words[0])
     rest = words[1:]
-    if first in RUNNERS and rest[:1] == [RUNNERS[first]]:
-        inner = rest[1:]
-        while inner and inner[0].startswith("-"):
-            inner.pop(0)
+    if first in RUNNERS:
+        verb = RUNNERS[first]
+        inner = _past_flags(first, rest)
+        inner = inner[1:] if (first, *inner[:2]) == ("uv", "tool", verb) else inner
+        inner = _past_flags(first, inner[1:]) if inner[:1] == [verb] else []
         if inner:
             deeper, program, rest = _program(inner)
-            return " ".join(filter(None, (first, RUNNERS[first], deeper))), program, rest
+            return " ".join(filter(None, (first, verb, deeper))), program, rest
         return "", first, rest
-    if first in LAUNCHERS:
-        inner = list(rest)
-        while inner and inner[0].startswith("-"):
-            inner.pop(0)
-        if inner:
-            return first, _basename(inner[0]).split("@")[0] or inner[0], inner[1:]
+    if first in LAUNCHERS and (inner := _past_flags(first, rest)):
+        return first, _basename(inner[0]).split("@")[0] or inner[0], inner[1:]
     if _INTERPRETER.fullmatch(first):
         return _interpreted(first, rest)
     return "", first, rest
+
+
+def _past_flags(program: str, words: list[str]) -> list[str]:
+    """What follows the flags at the beginning and their values."""
+    valued = LAUNCHER_VALUED | FOLDER_FLAGS.get(program, frozenset())
+    at = 0
+    while at < len(words) and words[at].startswith("-"):
+        at += 2 if words[at] in valued else 1
+    return words[at:]
 
 
 def _interpreted(first: str, rest: list[str]) -> tuple[str, str, list[str]]:
@@ -310,14 +342,31 @@ def _interpreted(first: str, rest: list[str]) -> tuple[str, str, list[str]]:
     return "", first, rest
 
 
-def _subcommand(program: str, rest: list[str]) -> tuple[str, list[str]]:
-    operands = [word for word in rest if not word.startswith("-") or word == "-"]
+def _subcommand(program: str, rest: list[str], folders: list[str]) -> tuple[str, list[str]]:
+    operands = [word for word in _past_values(program, rest) if not word.startswith("-") or word == "-"]
+    for folder in folders:
+        if folder in operands:
+            operands.remove(folder)
     takes = program in WITH_SUBCOMMAND or _SCRIPT.fullmatch(program) or program == "artisan"
     if not takes or not operands or not _SUBCOMMAND.fullmatch(operands[0]):
         return "", operands
     if len(operands) > 1 and TWO_WORDS.fullmatch(f"{program} {operands[0]}") and not operands[1].startswith("/"):
         return " ".join(operands[:2]), operands[2:]
     return operands[0], operands[1:]
+
+
+def _past_values(program: str, rest: list[str]) -> Iterator[str]:
+    """The words without the values of flags that stand before the subcommand is complete."""
+    valued = VALUED_FLAGS.get(program, frozenset())
+    verb: list[str] = []
+    value_next = False
+    for word in rest:
+        if not value_next:
+            yield word
+        complete = bool(verb) and not (len(verb) == 1 and TWO_WORDS.fullmatch(f"{program} {verb[0]}"))
+        if not value_next and not word.startswith("-"):
+            verb.append(word)
+        value_next = not value_next and not complete and word in valued
 
 
 def _basename(word: str) -> str:

@@ -391,3 +391,57 @@ def test_a_long_command_is_shortened_in_the_reason_but_kept_as_the_verifier():
     found = assess(attempt(shell(command)))
     assert found.verifier == command
     assert len(found.reason) < 130
+
+
+PATCH = "*** Begin Patch\n*** Update File: {}\n@@\n-a\n+b\n*** End Patch"
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        call("exec_command", {"cmd": "pytest -q", "workdir": "/srv/ann/invoices"}),
+        call("shell", {"command": ["/bin/bash", "-lc", "cd app && pytest -q"]}),
+        call("functions.exec_command", {"cmd": "npm --prefix web test"}),
+        call("mcp__box__bash", {"command": "make -C lib check"}),
+    ],
+)
+@pytest.mark.parametrize(
+    "change",
+    [
+        call("apply_patch", {"input": PATCH.format("invoice/schema.py")}),
+        call("apply_patch", {"file_path": "invoice/schema.py", "old_string": "a", "new_string": "b"}),
+        call("exec_command", {"cmd": f"apply_patch <<'EOF'\n{PATCH.format('invoice/schema.py')}\nEOF"}),
+    ],
+)
+def test_steps_of_other_clients_are_judged_alike(change, check):
+    assert assess(attempt(change, check)).verified_success
+    assert "changed after" in assess(attempt(check, change)).reason
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        call("apply_patch", {"input": PATCH.format("tests/test_schema.py")}),
+        call("apply_patch", {"file_path": "tests/test_schema.py", "content": "pass"}),
+        call("apply_patch", {"file_path": "a.py", "moved_to_path": "tests/conftest.py"}),
+        call("exec_command", {"cmd": f"apply_patch <<'EOF'\n{PATCH.format('Makefile')}\nEOF"}),
+        call("shell", {"command": ["bash", "-lc", "echo x > pytest.ini"]}),
+    ],
+)
+def test_weakened_checks_of_other_clients_are_seen_alike(change):
+    assert assess(attempt(change, call("exec_command", {"cmd": "pytest -q"}))).outcome is Outcome.UNKNOWN
+
+
+def test_what_a_shell_was_called_for_is_named_without_the_shell():
+    assert assess(attempt(CHANGE, shell(["/bin/bash", "-lc", "pytest -q"]))).verifier == "pytest -q"
+
+
+def test_what_was_denied_has_changed_nothing():
+    passed = shell("pytest -q", seen="5 passed", code=0)
+    assert assess(attempt(CHANGE, passed, shell("rm -rf build", StepResult.DENIED))).verified_success
+    assert not assess(attempt(CHANGE, passed, shell("rm -rf build"))).verified_success
+
+
+def test_work_handed_to_another_agent_after_the_check_leaves_it_open():
+    passed = shell("pytest -q", seen="5 passed", code=0)
+    assert not assess(attempt(CHANGE, passed, call("spawn_agent", message="tidy up"))).verified_success

@@ -101,3 +101,77 @@ def test_same_call_ignores_what_only_describes_it() -> None:
 def test_leaves_carry_the_nearest_key() -> None:
     nest = {"order": {"id": "W1", "items": ["a", "b"]}, "none": None}
     assert list(leaves(nest)) == [("id", "W1"), ("items", "a"), ("items", "b")]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "tacit recall 'add a column'",
+        "python -m tacit recall x",
+        "python3 -m tacit stats --json | head -20",
+        "uvx tacit learn",
+        "uvx --from tacit-memory tacit learn",
+        "uv run tacit skills",
+        "pipx run tacit stats",
+        ".venv/bin/tacit show v_1",
+        "cd sub && tacit recall x && echo done",
+        "cat .tacit/hook.log",
+        "ls -la /workspace/app/.tacit",
+        "sqlite3 .tacit/tacit.db 'select * from versions'",
+        "bash -lc 'tacit recall x'",
+    ],
+)
+def test_what_tacit_says_and_keeps_is_set_aside(command: str) -> None:
+    assert action_of(step("Bash", {"command": command})).effect is Effect.ASIDE
+    assert action_of(step("exec_command", {"cmd": command})).effect is Effect.ASIDE
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("Read", {"file_path": "/workspace/app/.tacit/sessions/claude-code-1.jsonl"}),
+        ("Write", {"file_path": ".tacit/notes", "content": "x"}),
+        ("Grep", {"pattern": "x", "path": "/workspace/app/.tacit/"}),
+        ("mcp__tacit__apply", {"name": "x"}),
+    ],
+)
+def test_tools_that_touch_what_tacit_keeps_are_set_aside(tool: str, arguments: dict[str, Any]) -> None:
+    assert action_of(step(tool, arguments)).effect is Effect.ASIDE
+
+
+def test_a_skill_that_tacit_wrote_is_not_read_as_news() -> None:
+    own = "1\t---\n2\tname: add-column\n3\tmetadata:\n4\t  tacit-category: database\n5\t---\n"
+    path = {"file_path": "/workspace/app/.claude/skills/add-column/SKILL.md"}
+    assert action_of(step("Read", path, observation=own)).effect is Effect.ASIDE
+    shown = own.replace("\t", " ")
+    assert action_of(step("Bash", {"command": "cat skills/a/SKILL.md"}, observation=shown)).effect is Effect.ASIDE
+    assert action_of(step("Read", path, observation="1\t---\n2\tname: by-hand\n3\t---\n")).effect is Effect.READ
+
+
+@pytest.mark.parametrize("command", ["cat tacit.md", "pip install tacit-python", "ls notacit/", "grep -r tacit src"])
+def test_the_mere_word_is_not_tacit_itself(command: str) -> None:
+    assert action_of(step("Bash", {"command": command})).effect is not Effect.ASIDE
+
+
+def test_actions_of_two_clients_on_two_machines_compare_alike() -> None:
+    one = action_of(step("Bash", {"command": "cd /srv/ann/app/web && npm test 2>&1 | tail -5"}), "/srv/ann/app")
+    other = action_of(step("exec_command", {"cmd": "npm test", "workdir": "/srv/app/web"}), "/srv/app")
+    listed = action_of(step("shell", {"command": ["bash", "-lc", "npm --prefix web test"]}), "/srv/app")
+    assert one.canonical == other.canonical == listed.canonical == "web$ npm test"
+    assert action_of(step("Read", {"file_path": "a"})).canonical == ""
+
+
+def test_edits_of_two_clients_compare_alike() -> None:
+    patch = "*** Begin Patch\n*** Update File: a.py\n@@\n x\n-1\n+2\n*** End Patch"
+    arguments = {"file_path": "/srv/ann/app/a.py", "old_string": "1", "new_string": "2"}
+    claude = action_of(step("Edit", arguments), "/srv/ann/app")
+    codex = action_of(step("apply_patch", {"input": patch}), "/srv/app")
+    assert claude.edits == codex.edits
+    assert [(edit.file, edit.hunks[0].new) for edit in codex.edits] == [("a.py", "2")]
+    assert codex.path == "a.py"
+    assert action_of(step("Read", arguments)).edits == ()
+
+
+def test_the_workspace_of_an_attempt_is_known_to_its_actions() -> None:
+    (action,) = actions_of(attempt("look", bash("cat /workspace/app/a.py")))
+    assert action.canonical == "cat a.py"

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from tacit.text.exit_status import masks_exit
-from tacit.text.shell import Command, is_check, parse_command
+from tacit.text.shell import Command, is_check, parse_command, shell_text
 
 
 def only(text: str) -> Command:
@@ -58,6 +58,71 @@ def test_line_is_split_at_its_operators() -> None:
         ("pwd", ""),
     ]
     assert commands[1].directory == "/a/b"
+
+
+@pytest.mark.parametrize(
+    ("text", "directories"),
+    [
+        ("cd a && cd b && ls", ["", "a", "a/b"]),
+        ("cd a; cd ..; ls", ["", "a", "."]),
+        ("cd a && cd /x && ls", ["", "a", "/x"]),
+        ("cd a && cd - && ls", ["", "a", ""]),
+        ("cd && ls", ["", "~"]),
+        ("(cd a && make) && ls", ["", "a", ""]),
+        ("(cd a; (cd b && ls); ls); ls", ["", "a", "a/b", "a", ""]),
+        ("pushd a && ls && popd && ls", ["", "a", "a", ""]),
+        ("cd a && git -C b status", ["", "a/b"]),
+        ("cd a && echo $(cd b; ls) && ls", ["", "a", "a"]),
+        ("popd; ls", ["", ""]),
+    ],
+)
+def test_each_command_knows_where_it_runs(text: str, directories: list[str]) -> None:
+    assert [command.directory for command in parse_command(text)] == directories
+
+
+@pytest.mark.parametrize(
+    ("text", "label", "operands", "directory"),
+    [
+        ("git -C sub status", "git status", (), "sub"),
+        ("git -c user.name=x commit -am 'msg'", "git commit", ("msg",), ""),
+        ("npm --prefix web run build", "npm run build", (), "web"),
+        ("docker compose -f x.yml up -d", "docker compose up", (), ""),
+        ("kubectl -n prod get pods", "kubectl get", ("pods",), ""),
+        ("kubectl apply -f x.yml", "kubectl apply", ("x.yml",), ""),
+        ("gh -R o/r pr list", "gh pr list", (), ""),
+        ("make -C test test", "make test", (), "test"),
+        ("pnpm --filter web test", "pnpm test", (), ""),
+        ("sudo -u postgres psql -l", "psql", (), ""),
+        ("timeout -s KILL 30 pytest", "pytest", (), ""),
+        ("pipx run black --check .", "pipx run black", (".",), ""),
+        ("uvx --from httpie http GET /", "uvx http", ("GET", "/"), ""),
+        ("uv tool run ruff check", "uv run ruff check", (), ""),
+        ("uv --directory api run --with pytest pytest -q", "uv run pytest", (), "api"),
+        ("npx -p typescript tsc --noEmit", "npx tsc", (), ""),
+    ],
+)
+def test_flags_with_values_hide_neither_program_nor_subcommand(
+    text: str, label: str, operands: tuple[str, ...], directory: str
+) -> None:
+    command = only(text)
+    assert (command.label, command.operands, command.directory) == (label, operands, directory)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ({"command": "ls -la"}, "ls -la"),
+        ({"cmd": "npm test", "workdir": "/x"}, "npm test"),
+        ({"command": ["/bin/bash", "-lc", "cd a && npm test"]}, "cd a && npm test"),
+        ({"command": ["git", "commit", "-m", "a b"]}, "git commit -m 'a b'"),
+        ({"command": ["echo", "now; pytest"]}, "echo 'now; pytest'"),
+        ({"command": []}, ""),
+        ({"command": 3}, ""),
+        ({}, ""),
+    ],
+)
+def test_what_a_shell_tool_runs_may_be_text_or_words(arguments: dict[str, object], text: str) -> None:
+    assert shell_text(arguments) == text
 
 
 def test_operators_in_quotes_and_substitutions_do_not_split() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.text.signature import MAX_LENGTH, error_signature
+from tacit.text.signature import MAX_LENGTH, error_signature, missing_name, without_name
 
 
 @pytest.mark.parametrize(
@@ -18,14 +18,22 @@ from tacit.text.signature import MAX_LENGTH, error_signature
         ),
         (
             "Traceback (most recent call last):\n  File \"/a/b.py\", line 3\nModuleNotFoundError: No module named 'requests'\n",
-            "ModuleNotFoundError: No module named <value>",
+            "ModuleNotFoundError: No module named requests",
         ),
         ("npm ERR! code ERESOLVE\nnpm ERR! A complete log of this run is in: /x/y.log", "npm ERR! code ERESOLVE"),
         (
             "src/m.rs:3:5: error[E0382]: use of `x`\nerror: could not compile `foo`",
             "<path>: error[E0382]: use of <value>",
         ),
-        ("bash: foo: command not found", "bash: foo: command not found"),
+        ("bash: foo: command not found", "foo: command not found"),
+        ("User: not found", "User: not found"),
+        ("some output\nCommand timed out after 2m 0.0s\nmore", "Command timed out after <n>m <n>s"),
+        ("ValueError: bad\nFutureWarning: will change", "ValueError: bad"),
+        ("FutureWarning: will change", "FutureWarning: will change"),
+        (
+            "error: subprocess-exited-with-error\na.c: fatal error: x.h: gone\nerror: command 'gcc' failed with exit code 1",
+            "<path>: fatal error: <path>: gone",
+        ),
         ("a.ts(3,4): error TS2345: Argument 'x'", "<path>(<n>): error TS2345: Argument <value>"),
         ("E       AssertionError: assert 3 == 4\nshort test summary info", "AssertionError: assert <n> == <n>"),
         ("fatal: unable to access 'https://x.org/y.git'", "fatal: unable to access <value>"),
@@ -49,6 +57,54 @@ def test_same_failure_elsewhere_has_the_same_signature() -> None:
     assert error_signature(one) == error_signature(other)
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "pg_dump: command not found",
+        "bash: pg_dump: command not found",
+        "-bash: line 3: pg_dump: command not found",
+        "./run.sh: line 12: pg_dump: command not found",
+        "/bin/sh: 1: pg_dump: not found",
+        "sh: pg_dump: not found",
+        "zsh: command not found: pg_dump",
+        "(eval):1: command not found: pg_dump",
+        "<path>: <n>: pg_dump: not found",
+    ],
+)
+def test_every_shell_says_the_same_of_a_missing_program(line: str) -> None:
+    signature = error_signature(f"checking\n{line}\n")
+    assert signature == "pg_dump: command not found"
+    assert without_name(signature) == "<value>: command not found"
+    assert missing_name(line) == "pg_dump"
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "general"),
+    [
+        ("ModuleNotFoundError: No module named 'a.b'", "a.b", "ModuleNotFoundError: No module named <value>"),
+        ("/usr/bin/python3: No module named pytest", "pytest", "<path>: No module named <value>"),
+        ("Error: Cannot find module 'express'", "express", "Error: Cannot find module <value>"),
+        (
+            "ImportError: cannot import 'x' (No module named 'y')",
+            "y",
+            "ImportError: cannot import <value> (No module named <value>)",
+        ),
+    ],
+)
+def test_name_of_what_is_missing_is_kept_and_can_be_taken_out(text: str, name: str, general: str) -> None:
+    signature = error_signature(text)
+    assert missing_name(text) == name
+    assert signature == name.join(general.rsplit("<value>", 1))
+    assert without_name(signature) == general
+    assert (error_signature(general), without_name(general)) == (general, "")
+
+
+@pytest.mark.parametrize("text", ["Error: Cannot find module './x'", "KeyError: 'a'", "", "a: b: not found"])
+def test_error_that_names_nothing_missing_has_no_other_signature(text: str) -> None:
+    assert missing_name(text) == ""
+    assert without_name(error_signature(text)) == ""
+
+
 def test_last_exception_wins_and_first_plain_error_wins() -> None:
     assert error_signature("KeyError: 'a'\n\nDuring handling:\n\nValueError: b") == "ValueError: b"
     assert error_signature("x: error: first\ny: error: second") == "x: error: first"
@@ -60,11 +116,32 @@ def test_signature_is_bounded_one_line_and_idempotent(text: str) -> None:
     assert len(signature) <= MAX_LENGTH
     assert "\n" not in signature
     assert error_signature(signature) == signature
+    assert len(without_name(signature)) <= MAX_LENGTH
 
 
 @given(
     st.lists(
-        st.sampled_from(["'", '"', "`", "/a/b", "12", "0x1f", "error:", "a1b2c3d", " ", "E   ", "<n>", "x@y.z", "::"]),
+        st.sampled_from(
+            [
+                "'",
+                '"',
+                "`",
+                "/a/b",
+                "12",
+                "0x1f",
+                "error:",
+                "a1b2c3d",
+                " ",
+                "E   ",
+                "<n>",
+                "x@y.z",
+                "::",
+                "sh: ",
+                "1: ",
+                "x",
+            ]
+        )
+        | st.sampled_from(["No module named ", "command not found: ", ": command not found", ": not found"]),
         max_size=80,
     )
 )
@@ -74,7 +151,22 @@ def test_signature_is_idempotent_on_odd_mixtures(pieces: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "piece", ["x/", "error ", "a.b@c-", "a", "'", "error: 'foo\n", "1,", "\x1b[", "E   x\n", "0-", "a/b "]
+    "piece",
+    [
+        "x/",
+        "error ",
+        "a.b@c-",
+        "a",
+        "'",
+        "error: 'foo\n",
+        "1,",
+        "\x1b[",
+        "E   x\n",
+        "0-",
+        "a/b ",
+        "sh: ",
+        "x: not found\n",
+    ],
 )
 def test_a_megabyte_is_quick(piece: str) -> None:
     began = time.perf_counter()

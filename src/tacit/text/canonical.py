@@ -1,0 +1,124 @@
+"""Shell text or a path → a form that is the same on every machine, to compare by; not to run, and not to show.
+
+Paths are seen from the workspace, whoever's home it lies in. `cd web && npm test` and `npm --prefix web test` come out
+alike, as `web$ npm test`. Left out is what only frames a command: changes of folder that are folded in, wrappers such as
+`sudo` and `timeout`, an environment's activation, a last `| tail`, where error output goes. What decides the effect stays.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from hashlib import blake2b
+
+from tacit.text.folders import folders_named, inside
+from tacit.text.programs import FOLDER_FLAGS
+from tacit.text.shell import Command, nested_script, parse_command, without_heredocs
+
+_HOME = re.compile(r"(?:/home/[^/]+|/Users/[^/]+|/root|\$HOME|\$\{HOME\}|~)(?=/|$)|[A-Za-z]:/Users/[^/]+(?=/|$)")
+_PATH = re.compile(r"(?:[\w.@+~$-]*/)+[\w.@+*?-]*|\.{1,2}|[\w@+-][\w.@+-]*\.[A-Za-z]\w{0,7}")
+_VERSIONED = re.compile(r"(python|pip|node|ruby|perl)[\d.]+")
+_OWN = re.compile(r"/.*\.(?:py|sh|js|mjs|cjs|ts|rb|pl|php)$|^(?!.*/s?bin/)\.{0,2}\w[^/]*/|^\./")
+"""A program of the project's own: named by where it lies, unless that is an environment's `bin`."""
+_SCENERY = frozenset({"cd", "pushd", "popd", "set", ":", "true"})
+_ON_FILES = frozenset(
+    "cat head tail less more bat nl wc stat file ls tree find fd du rm rmdir mkdir touch cp mv ln chmod chown diff cmp "
+    "sed awk gawk grep egrep fgrep rg ag sort uniq cut tee xxd hexdump realpath readlink tar unzip zip".split()
+)
+"""Programs that care for the files they are given, not for the folder they run in."""
+_SCRIPT_FIRST = frozenset("sed awk gawk grep egrep fgrep rg ag perl jq yq".split())
+_LAST_LOOK = frozenset({"head", "tail", "less", "more", "cat"})
+
+
+def canonical_path(path: str, *, workspace: str = "", directory: str = "") -> str:
+    """A path as seen from the workspace; `~/…` in anybody's home; `.` is the workspace itself."""
+    root = _slashes(workspace).rstrip("/")
+    seen = posixpath.normpath(inside(_slashes(directory), _slashes(path.removeprefix("file://"))) or ".")
+    if root and (seen == root or seen.startswith(f"{root}/")):
+        return seen[len(root) + 1 :] or "."
+    return _HOME.sub("~", seen, count=1) if _HOME.match(seen) else seen
+
+
+def canonical_command(text: str, *, workspace: str = "", directory: str = "") -> str:
+    """A shell text in the form to compare by; `directory` is where it started, if not in the workspace."""
+    commands = _working(parse_command(text))
+    if len(commands) == 1 and (script := nested_script(commands[0][0])):
+        return canonical_command(script, workspace=workspace, directory=inside(directory, commands[0][0].directory))
+    while len(commands) > 1 and commands[-2][1] == "|" and _only_looks(commands[-1][0]):
+        commands.pop()
+    parts: list[str] = []
+    for at, (command, connector) in enumerate(commands, start=1):
+        parts.append(_rendered(command, workspace=workspace, directory=directory))
+        if connector == "&" or (connector and at < len(commands)):
+            parts.append(connector)
+    bare = without_heredocs(text)
+    if bare != text:  # what was fed in matters, but is data
+        fed = text.replace(workspace, "") if workspace else text
+        parts.append(f"<<{blake2b(fed.encode(errors='replace'), digest_size=4).hexdigest()}")
+    return " ".join(parts)
+
+
+def _working(commands: Sequence[Command]) -> list[tuple[Command, str]]:
+    """The commands that do something, each with what joins it to the next; without those that only set the scene."""
+    kept: list[tuple[Command, str]] = []
+    for command in commands:
+        activates = command.program in ("source", ".") and any(word.endswith("activate") for word in command.operands)
+        if not activates and command.program not in _SCENERY:
+            kept.append((command, command.connector))
+        elif kept:
+            kept[-1] = kept[-1][0], command.connector
+    return kept
+
+
+def _only_looks(command: Command) -> bool:
+    return command.program in _LAST_LOOK and not command.operands and not command.outputs
+
+
+def _rendered(command: Command, *, workspace: str, directory: str) -> str:
+    where = inside(directory, command.directory) if command.directory else directory
+    place = canonical_path(where or ".", workspace=workspace)
+    words = [_quoted(word) for word in _located(command, workspace=workspace, directory=where)]
+    launched = [_VERSIONED.sub(r"\1", word) for word in (*command.runner.split(), words[0])]
+    for name in command.outputs:
+        words += [">", canonical_path(name, workspace=workspace, directory=where)]
+    line = " ".join([*command.assignments, *launched, *words[1:]])
+    files = len(command.operands) - (command.program in _SCRIPT_FIRST)
+    return line if place == "." or (command.program in _ON_FILES and files > 0) else f"{place}$ {line}"
+
+
+def _located(command: Command, *, workspace: str, directory: str) -> Iterator[str]:
+    """The words with their paths seen from the workspace, and without the flags that the folder was taken from."""
+    taken = list(folders_named((command.program,), command.words))
+    flags = FOLDER_FLAGS.get(command.program, frozenset())
+    scripts = 1 if command.program in _SCRIPT_FIRST and not {"-e", "-f"} & set(command.flags) else 0
+    yield (
+        _seen(command.typed, workspace=workspace, directory=directory)
+        if _OWN.search(command.typed)
+        else command.program
+    )
+    for word in command.words[1:]:
+        if taken and (word.partition("=")[0] in flags or word == taken[0]):
+            taken = taken[1:] if "=" in word or word == taken[0] else taken
+        elif word.startswith("-"):
+            name, given, value = word.partition("=")
+            yield f"{name}={_seen(value, workspace=workspace, directory=directory)}" if given else word
+        else:
+            yield word if scripts else _seen(word, workspace=workspace, directory=directory)
+            scripts = 0
+
+
+def _seen(word: str, *, workspace: str, directory: str) -> str:
+    path, mark, behind = word.partition("::")  # pytest's way to name a test in a file
+    if "://" in word or not _PATH.fullmatch(path):
+        return word.replace(f"{workspace.rstrip('/')}/", "") if workspace else word
+    return canonical_path(path, workspace=workspace, directory=directory) + mark + behind
+
+
+def _quoted(word: str) -> str:
+    return word if re.fullmatch(r"[\w@%+=:,./~*?$!\[\]{}^-]+", word) else shlex.quote(word)
+
+
+def _slashes(path: str) -> str:
+    return path.replace("\\", "/") if re.match(r"[A-Za-z]:\\", path) else path
