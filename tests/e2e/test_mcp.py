@@ -80,7 +80,7 @@ def test_what_is_recalled_can_be_recorded(taught: Terminal) -> None:
     text, failed = call(taught, "recall", task=TASK)
     assert not failed
     assert "<tacit-skills>" in text
-    answer, failed = call(taught, "record", use_id=use_id(text), outcome="success", note="went as described")
+    answer, failed = call(taught, "record", use_id=use_id(text), outcome="success")
     assert not failed
     assert "as your own report" in answer
     stats = taught.run("stats", "--json").json

@@ -104,16 +104,15 @@ class _Tools:
         use = f"\n\nuse_id: {applied.use_id} (for `record`)" if applied.use_id else ""
         return application.render_selection([applied.text + files]) + use
 
-    def record(self, use_id: str, outcome: str, note: str = "") -> str:
+    def record(self, use_id: str, outcome: str) -> str:
         """Say what came of a skill you were given. Your word is kept as your word; a check counts more.
 
         Args:
             use_id: as `recall` or `apply` gave it.
             outcome: success, partial or failure.
-            note: one sentence: what helped, or what was wrong.
         """
         with self._memory() as loop:
-            kept = loop.record(use_id, outcome=outcome, by="agent", note=note)
+            kept = loop.record(use_id, outcome=outcome, by="agent")
         return f"Recorded for {len(kept)} skill{'s' if len(kept) != 1 else ''}, as your own report."
 
     def propose(

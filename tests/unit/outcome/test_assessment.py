@@ -444,4 +444,4 @@ def test_what_was_denied_has_changed_nothing():
 
 def test_work_handed_to_another_agent_after_the_check_leaves_it_open():
     passed = shell("pytest -q", seen="5 passed", code=0)
-    assert not assess(attempt(CHANGE, passed, call("spawn_agent", message="tidy up"))).verified_success
+    assert not assess(attempt(CHANGE, passed, call("spawn_agent", {"message": "tidy up"}))).verified_success

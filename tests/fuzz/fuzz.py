@@ -1,0 +1,117 @@
+"""Fuzzes one target with coverage guidance: `python tests/fuzz/fuzz.py TARGET [--seconds N] [FILE…]`.
+
+Targets: claude-code, codex, atif (a reader with redaction and assessment behind it) and hook (what a client sends on
+standard input). With files, each is run once. Needs the package atheris; see `make fuzz`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import atheris
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "src"), str(ROOT)]
+
+from tests.fuzz.mutation import mutated  # noqa: E402
+
+SLOW_S = 1.0
+Target = Callable[[bytes], None]
+
+
+class TooSlow(Exception):
+    """An input that takes longer than anybody should wait."""
+
+
+def reading(name: str, folder: Path) -> Target:
+    """Read the bytes as a file of one client, then do with it what capturing does."""
+    with atheris.instrument_imports(include=["tacit"]):
+        from tacit import outcome
+        from tacit.domain.errors import InvalidTrajectory
+        from tacit.experience.redaction import redacted
+        from tacit.experience.sources import READERS
+    reader = next(reader for reader in READERS if reader.name == name)
+    path = folder / "session.jsonl"
+
+    def run(data: bytes) -> None:
+        path.write_bytes(data)
+        reader.recognises(data[:65536], path)
+        parts = reader.read(path)
+        while True:
+            try:
+                trajectory = next(parts, None)
+            except InvalidTrajectory:
+                continue
+            if trajectory is None:
+                return
+            outcome.assess(redacted(trajectory)[0])
+
+    return run
+
+
+def hooking(folder: Path) -> Target:
+    """Give the bytes to the hook as one event, in a project with a store."""
+    with atheris.instrument_imports(include=["tacit"]):
+        from tests.fuzz.hooked import hooked
+    return hooked(folder)
+
+
+def seeds(target: str) -> list[Path]:
+    """The recordings that a target's inputs begin as."""
+    places = {
+        "claude-code": [ROOT / "src/tacit/demo/transcripts", ROOT / "tests/e2e/recordings/transcripts"],
+        "codex": [ROOT / "tests/e2e/recordings/codex"],
+        "atif": [ROOT / "tests/fuzz/seeds/atif"],
+        "hook": [ROOT / "tests/fuzz/seeds/hook"],
+    }
+    return sorted(path for place in places[target] for path in place.rglob("*.json*") if path.is_file())
+
+
+def timed(target: Target) -> Target:
+    """The same, failing for an input that takes too long."""
+
+    def run(data: bytes) -> None:
+        started = time.perf_counter()
+        target(data)
+        taken = time.perf_counter() - started
+        if taken > SLOW_S:
+            raise TooSlow(f"{taken:.2f} s for {len(data)} bytes")
+
+    return run
+
+
+def main() -> None:
+    """Fuzz, or run the files given."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("target", choices=["claude-code", "codex", "atif", "hook"])
+    options.add_argument("files", nargs="*", type=Path)
+    options.add_argument("--seconds", type=int, default=120)
+    options.add_argument("--seed", type=int, default=1)
+    options.add_argument("--findings", type=Path, default=ROOT / "fuzz-findings")
+    chosen = options.parse_args()
+    with tempfile.TemporaryDirectory(prefix="tacit-fuzz-") as scratch:
+        folder = Path(scratch)
+        target = timed(hooking(folder) if chosen.target == "hook" else reading(chosen.target, folder))
+        for file in chosen.files:
+            target(file.read_bytes())
+        if chosen.files:
+            return
+        corpus = folder / "corpus"
+        corpus.mkdir()
+        for number, path in enumerate(seeds(chosen.target)):
+            (corpus / f"{number:03}").write_bytes(path.read_bytes()[:65536])
+        chosen.findings.mkdir(exist_ok=True)
+        words = [sys.argv[0], str(corpus), f"-max_total_time={chosen.seconds}", f"-seed={chosen.seed}"]
+        words += ["-max_len=65536", "-timeout=20", "-rss_limit_mb=4096", "-print_final_stats=1"]
+        words += [f"-artifact_prefix={chosen.findings}/{chosen.target}-"]
+        atheris.Setup(words, target, custom_mutator=lambda d, n, s: mutated(d, n, s, plain=atheris.Mutate))
+        atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,68 @@
+"""The hook as a fuzzing target: one event's bytes in, the journal written and the answer thrown away."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+from tacit.config.whereabouts import Variables
+from tacit.domain.errors import TacitError
+from tacit.domain.skill import Condition, Kind, SkillContent, SkillStep
+from tacit.opening import open as open_memory
+from tacit.surfaces.hook import detach
+from tacit.surfaces.hook.answer import MAX_CHARACTERS
+from tacit.surfaces.hook.events import LEARN, Unreadable, parse
+from tacit.surfaces.hook.ground import find
+from tacit.surfaces.hook.moments import attend
+
+SKILLS = (
+    SkillContent(kind=Kind.NORM, name="use-pnpm", description="Use pnpm here, never npm."),
+    SkillContent(
+        kind=Kind.PROCEDURE,
+        name="add-a-migration",
+        description="Add a database migration that adds a column.",
+        steps=(SkillStep(text="Run `python manage.py sync`"), SkillStep(text="Run `python manage.py makemigration`")),
+        preconditions=(Condition(text="the database runs", check="make db-status"),),
+    ),
+    SkillContent(
+        kind=Kind.LESSON,
+        name="sync-before-makemigration",
+        description="When makemigration fails, run sync first.",
+        signature="error: revision chain is stale: run <value> first",
+        body="Run `python manage.py sync`.",
+    ),
+)
+
+
+def hooked(folder: Path) -> Callable[[bytes], None]:
+    """Make a project with a few approved skills; returns what handles one event there."""
+    os.chdir(folder)
+    store = folder / "project.db"
+    with open_memory(store) as memory:
+        for content in SKILLS:
+            verdict = memory.propose(content, by="ann")
+            memory.review(verdict.version_id, "approve", by="ann")
+    variables = Variables({"HOME": str(folder), "TACIT_STORE": str(store)})
+    told: list[str] = []
+
+    def run(data: bytes) -> None:
+        told.clear()
+        try:
+            event = parse(data)
+            ground = find(event, variables) if event.moment else None
+        except (Unreadable, TacitError):
+            return
+        if ground is None:
+            return
+        if event.moment == LEARN:
+            detach.request(event, ground)
+        else:
+            attend(event, ground, say=told.append, clock=datetime.now(UTC).timestamp)
+        assert sum(map(len, told)) <= MAX_CHARACTERS
+        if len(list((folder / "sessions").iterdir())) > 50:
+            for path in (folder / "sessions").iterdir():
+                path.unlink()
+
+    return run
