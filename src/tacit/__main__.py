@@ -1,6 +1,6 @@
 """`python -m tacit` is `tacit`."""
 
-from tacit.surfaces.cli import main
+from tacit.surfaces.entry import main
 
 if __name__ == "__main__":
     main()

@@ -1,0 +1,190 @@
+"""Which store is meant, decided on plain strings: where one stands and what the environment says → a `Whereabouts`.
+
+The one source of these decisions, for `Place` and for the hooks, which run hundreds of times a day inside somebody's
+agent: it imports `os` and the errors, nothing that is slow to load. Looking creates nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Collection, Mapping
+
+from tacit.domain.errors import ConfigError, NotPermitted
+
+FOLDER = ".tacit"
+DATABASE = "tacit.db"
+PAUSED = "paused"
+CHOSEN = ("--store", "TACIT_STORE")
+MEMORY = ":memory:"
+"""The address of a store that lives as long as the process."""
+
+
+class Whereabouts:
+    """A store's file, the project folder it belongs to, and who chose it."""
+
+    __slots__ = ("chosen_by", "database", "project")
+
+    def __init__(self, database: str, project: str, *, chosen_by: str) -> None:
+        self.database = database
+        self.project = project
+        self.chosen_by = chosen_by
+
+    @property
+    def folder(self) -> str:
+        """The folder that holds the database."""
+        return os.path.dirname(self.database)
+
+    @property
+    def is_projects_own(self) -> bool:
+        """Whether the store lies in the project itself, so that renaming the folder loses nothing."""
+        return os.path.basename(self.folder) == FOLDER and os.path.dirname(self.folder) == self.project
+
+    @property
+    def may_be_made(self) -> bool:
+        """Whether a store may be made here unasked: where somebody named it, or inside a repository."""
+        return self.chosen_by in CHOSEN or os.path.exists(os.path.join(self.project, ".git"))
+
+
+class Variables:
+    """What a hook needs of the environment."""
+
+    __slots__ = ("account_home", "claude_project", "config_file", "home", "owners", "store")
+
+    def __init__(self, variables: Mapping[str, str] | None = None) -> None:
+        env = os.environ if variables is None else variables
+        user_home = env.get("HOME") or os.path.expanduser("~")
+        self.store = env.get("TACIT_STORE", "")
+        self.config_file = env.get("TACIT_CONFIG", "")
+        self.home = env.get("TACIT_HOME") or os.path.join(user_home, FOLDER)
+        self.account_home = os.path.join(account_home() or user_home, FOLDER)
+        self.claude_project = env.get("CLAUDE_PROJECT_DIR", "")
+        self.owners = owners(env.get("SUDO_UID", ""))
+
+
+def account_home() -> str:
+    """The home folder that the account database gives; empty outside Unix, or for an account it does not know."""
+    try:
+        import pwd
+
+        return pwd.getpwuid(os.getuid()).pw_dir
+    except (ImportError, KeyError):
+        return ""
+
+
+def owners(sudo_uid: str) -> frozenset[int]:
+    """User ids whose folders are this person's; empty where the system has none."""
+    if not hasattr(os, "getuid"):
+        return frozenset()
+    return frozenset({os.getuid(), *([int(sudo_uid)] if sudo_uid.isdecimal() and os.getuid() == 0 else [])})
+
+
+def locate(
+    here: str, *, home: str, owners: Collection[int] = frozenset(), store: str = "", variable: str = ""
+) -> Whereabouts:
+    """Decide which store is meant: the option, then the environment, then the nearest `.tacit`, then this project's."""
+    here = os.path.realpath(here)
+    project = project_root(here)
+    for address, chosen_by in zip((store, variable), CHOSEN, strict=True):
+        if address:
+            return Whereabouts(database_path(address, chosen_by), project, chosen_by=chosen_by)
+    home = os.path.realpath(home)
+    inside = here if _is_within(here, project) else project  # a worktree looks where its main checkout is
+    for folder in _upwards(inside):
+        candidate = os.path.join(folder, FOLDER)
+        if os.path.isdir(candidate) and os.path.realpath(candidate) != home:
+            _check_owner(candidate, folder, owners)
+            return Whereabouts(os.path.join(candidate, DATABASE), folder, chosen_by=f"nearest {FOLDER} folder")
+        if os.path.exists(os.path.join(folder, ".git")):
+            break
+    return Whereabouts(os.path.join(project, FOLDER, DATABASE), project, chosen_by="default for this project")
+
+
+def database_path(address: str, chosen_by: str) -> str:
+    """The file that an address names; a folder stands for the database in it."""
+    hint = "give a file path such as .tacit/tacit.db"
+    if address.startswith(("postgresql://", "postgres://")):
+        raise ConfigError(f"{chosen_by}: this version keeps its store in a SQLite file, not in PostgreSQL", hint=hint)
+    if address == MEMORY:
+        return address
+    path = os.path.expanduser(address)
+    if path.startswith("~"):
+        raise ConfigError(f"{chosen_by}: {address}: nobody of that name has a home here", hint=hint)
+    if os.path.isdir(path) or address.endswith(("/", os.sep)):
+        path = os.path.join(path, DATABASE)
+    return os.path.normpath(os.path.join(os.getcwd(), path))
+
+
+def project_root(start: str) -> str:
+    """The main checkout of the git repository around `start`, or `start` itself. Worktrees lead to the main one."""
+    for folder in _upwards(start):
+        marker = os.path.join(folder, ".git")
+        if os.path.isdir(marker):
+            return folder
+        if os.path.isfile(marker):
+            return _main_checkout(marker) or folder
+    return start
+
+
+def make_folder(folder: str) -> None:
+    """Create a store's folder; one named `.tacit` keeps itself out of version control."""
+    os.makedirs(folder, exist_ok=True)
+    ignore = os.path.join(folder, ".gitignore")
+    if os.path.basename(folder) == FOLDER and not os.path.exists(ignore):
+        with open(ignore, "w", encoding="utf-8") as file:
+            file.write("*\n")
+
+
+def paused_until(folder: str) -> float | None:
+    """When the pause ends, as a Unix time (infinite for "until resumed"); `None` when not paused."""
+    try:
+        with open(os.path.join(folder, PAUSED), encoding="utf-8", errors="replace") as file:
+            text = file.read().strip()
+    except OSError:
+        return None
+    try:
+        until = float(text) if text else float("inf")
+    except ValueError:
+        until = float("inf")
+    return until if until > time.time() else None
+
+
+def _check_owner(found: str, project: str, owners: Collection[int]) -> None:
+    """Refuse a store that somebody else may have filled: another user's folder, or one that came with the repository."""
+    hint = "look at it first; `--store PATH` uses it on your word, removing the folder starts afresh"
+    if owners and os.stat(found).st_uid not in owners:
+        raise NotPermitted(f"{found} belongs to another user, so its skills are not yours", hint=hint)
+    try:
+        with open(os.path.join(project, ".git", "index"), "rb") as file:
+            listed = file.read()
+    except OSError:
+        return
+    if f"{FOLDER}/{DATABASE}".encode() in listed:
+        raise NotPermitted(f"{found} came with the repository, so nobody here approved its skills", hint=hint)
+
+
+def _main_checkout(marker: str) -> str | None:
+    """Follow a worktree's `.git` file to the repository it belongs to; a submodule stands for itself."""
+    try:
+        with open(marker, encoding="utf-8", errors="replace") as file:
+            line = file.read().strip()
+        git_dir = os.path.realpath(os.path.join(os.path.dirname(marker), line.removeprefix("gitdir:").strip()))
+    except (OSError, ValueError):
+        return None
+    trees = os.path.dirname(git_dir)
+    if os.path.basename(trees) == "worktrees" and os.path.basename(os.path.dirname(trees)) == ".git":
+        return os.path.dirname(os.path.dirname(trees))
+    return None
+
+
+def _upwards(folder: str) -> list[str]:
+    """A folder and all above it."""
+    found = [folder]
+    while (above := os.path.dirname(folder)) != folder:
+        folder = above
+        found.append(folder)
+    return found
+
+
+def _is_within(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)

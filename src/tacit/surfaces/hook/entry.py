@@ -1,0 +1,113 @@
+"""`tacit hook`: an event on stdin → an answer on stdout or nothing, and always exit 0.
+
+The top of the surface. Whatever goes wrong is one line in the log: an agent must never wait for Tacit, nor see its
+faults. `tacit hook learn` is the detached learner's own entry.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+from tacit.config.whereabouts import Variables
+from tacit.surfaces.hook import detach, log
+from tacit.surfaces.hook.events import LEARN, START, Event, Unreadable, parse
+from tacit.surfaces.hook.ground import Ground, find
+from tacit.surfaces.hook.journal import append_late
+
+LIMIT_S = 2.0
+"""After so long a hook gives up; clients wait longer, people should not."""
+LEARNER_LIMIT_S = 1800
+"""A learner that takes longer is stuck; the system ends it, and the next one goes on."""
+MAX_EVENT_BYTES = 32 * 1024 * 1024
+
+
+def main(arguments: list[str]) -> None:
+    """Run one hook, or the learner; never returns."""
+    variables = Variables()
+    during = "learn" if arguments[:1] == ["learn"] else "hook"
+    try:
+        if during == "learn":
+            from tacit.surfaces.hook.learner import run
+
+            signal.alarm(LEARNER_LIMIT_S)
+            run(_options(arguments[1:], ("--cwd", "--store")), home=variables.home)
+        else:
+            _run(_options(arguments, ("--client", "--store")), variables)
+    except (Exception, KeyboardInterrupt) as error:  # the top of the surface: logged, and the agent sees nothing
+        log.fault(variables.home, error, during=during)
+    os._exit(0)  # nothing is left to close, and the interpreter's own end takes time
+
+
+def _run(options: dict[str, str], variables: Variables) -> None:
+    met: list[tuple[Event, Ground]] = []
+    signal.signal(signal.SIGALRM, lambda *_: _give_up(variables.home, met))
+    signal.setitimer(signal.ITIMER_REAL, LIMIT_S)
+    event = parse(_read_all(), options.get("--client", ""))
+    if not event.moment:
+        return
+    ground = find(event, variables, store=options.get("--store", ""))
+    if ground is None:
+        return
+    if event.moment == LEARN:
+        _stop_the_clock()
+        if ground.has_store or ground.where.may_be_made:
+            detach.request(event, ground)
+            detach.start_learner(ground)
+        return
+    if not ground.has_store:
+        return
+    met.append((event, ground))
+    from tacit.surfaces.hook.moments import attend
+
+    attend(event, ground, say=_say, decided=_stop_the_clock)
+    if event.moment == START and detach.is_wanted(ground):
+        detach.start_learner(ground)  # the last one was killed before its time
+
+
+def _give_up(home: str, met: list[tuple[Event, Ground]]) -> None:
+    """Let the agent go on; what happened is still noted, as far as it is known."""
+    try:
+        log.note(home, f"hook: gave up after {LIMIT_S:g} seconds")
+        for event, ground in met:
+            line: dict[str, object] = {"at": round(time.time(), 6), "moment": event.moment, "late": True}
+            append_late(ground.where.folder, event.client, event.session, line)
+    finally:
+        os._exit(0)
+
+
+def _stop_the_clock() -> None:
+    signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def _options(arguments: list[str], known: tuple[str, ...]) -> dict[str, str]:
+    """`--name value` and `--name=value` → values by name."""
+    found: dict[str, str] = {}
+    waiting = list(arguments)
+    while waiting:
+        name, equals, value = waiting.pop(0).partition("=")
+        if name not in known or not (equals or waiting):
+            raise Unreadable("unknown option of tacit hook")
+        found[name] = value if equals else waiting.pop(0)
+    return found
+
+
+def _read_all() -> bytes:
+    """Everything on stdin, to its end even if it is too much: a client may take a closed pipe for a fault."""
+    parts: list[bytes] = []
+    size = 0
+    while data := os.read(0, 1 << 20):
+        size += len(data)
+        if size <= MAX_EVENT_BYTES:
+            parts.append(data)
+    if size > MAX_EVENT_BYTES:
+        raise Unreadable("the event is too large")
+    return b"".join(parts)
+
+
+def _say(text: str) -> None:
+    """Write the answer, all of it."""
+    data = text.encode("utf-8", "replace")
+    while data:
+        data = data[os.write(1, data) :]

@@ -1,0 +1,160 @@
+"""The JSON that a client hands to a hook → an `Event` in words that all clients share. Trusts no field's type.
+
+Clients differ in how they tell a failure: Claude Code has an event of its own for it, Codex gives the output and no exit
+code. So `failed` is True, False or None for "not said".
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+CLIENTS = ("claude-code", "codex")
+START, PROMPT, CALL, BATCH, DENIED, LEARN = "start", "prompt", "call", "batch", "denied", "learn"
+"""The moments that matter; everything else a client reports is passed over."""
+_MOMENTS = {
+    "SessionStart": START,
+    "UserPromptSubmit": PROMPT,
+    "PostToolUse": CALL,
+    "PostToolUseFailure": CALL,
+    "PostToolBatch": BATCH,
+    "PermissionDenied": DENIED,
+    "Stop": LEARN,
+    "SubagentStop": LEARN,
+    "SessionEnd": LEARN,
+    "PreCompact": LEARN,
+}
+_WRAPPED = r"Exit code: (\d{1,9})\r?\nWall time: "
+"""How Codex heads the output of some of its tools."""
+
+
+class Call:
+    """One finished tool call."""
+
+    __slots__ = ("arguments", "failed", "output", "overwritten", "tool")
+
+    def __init__(self, tool: str, arguments: dict[str, object], output: str, *, failed: bool | None) -> None:
+        self.tool = tool
+        self.arguments = arguments
+        self.output = output
+        self.failed = failed
+        self.overwritten = ""
+        """What a file held before it was written anew, where the client says it."""
+
+    def argument(self, name: str) -> str:
+        """A text argument; empty if there is none of that name."""
+        return _text(self.arguments.get(name))
+
+
+class Event:
+    """What happened, where, and in whose context."""
+
+    __slots__ = (
+        "agent",
+        "calls",
+        "client",
+        "cwd",
+        "model",
+        "moment",
+        "name",
+        "prompt",
+        "session",
+        "source",
+        "transcript",
+    )
+
+    def __init__(self, fields: dict[str, object], client: str = "") -> None:
+        self.name = _text(fields.get("hook_event_name"))
+        self.moment = _MOMENTS.get(self.name, "")
+        self.client = client or _client(fields)
+        self.session = _text(fields.get("session_id"))
+        self.agent = _text(fields.get("agent_id"))
+        self.cwd = _text(fields.get("cwd"))
+        self.transcript = _text(fields.get("transcript_path"))
+        self.model = _text(fields.get("model"))
+        self.source = _text(fields.get("source"))
+        self.prompt = _text(fields.get("prompt"))
+        self.calls = _calls(self.name, fields)
+
+
+class Unreadable(ValueError):
+    """The event is not what a client sends. The message holds nothing of the event."""
+
+
+def parse(data: bytes, client: str = "") -> Event:
+    """Read an event; raises `Unreadable` if it is no JSON object or comes from no session."""
+    if client and client not in CLIENTS:
+        raise Unreadable("no such client")
+    try:
+        fields = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise Unreadable("the event is not JSON") from error
+    if not isinstance(fields, dict):
+        raise Unreadable("the event is not a JSON object")
+    event = Event(fields, client)
+    if event.moment and not event.session:
+        raise Unreadable("the event names no session")
+    return event
+
+
+def _client(fields: dict[str, object]) -> str:
+    transcript = _text(fields.get("transcript_path")).replace("\\", "/")
+    is_codex = "turn_id" in fields or transcript.rpartition("/")[2].startswith("rollout-")
+    return "codex" if is_codex else "claude-code"
+
+
+def _calls(name: str, fields: dict[str, object]) -> list[Call]:
+    if name == "PostToolBatch":
+        listed = fields.get("tool_calls")
+        return [_call(item, name) for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
+    return [_call(fields, name)] if isinstance(fields.get("tool_name"), str) else []
+
+
+def _call(fields: dict[str, object], name: str) -> Call:
+    given = fields.get("tool_input")
+    tool = _text(fields.get("tool_name"))
+    arguments = {str(key): value for key, value in given.items()} if isinstance(given, dict) else {}
+    if name == "PostToolUseFailure":
+        stopped = fields.get("is_interrupt") is True
+        return Call(tool, arguments, _text(fields.get("error")), failed=not stopped)
+    response = fields.get("tool_response")
+    output = _output(response)
+    call = Call(tool, arguments, output, failed=_failed(name, response, output))
+    call.overwritten = _text(response.get("originalFile")) if isinstance(response, dict) else ""
+    return call
+
+
+def _failed(name: str, response: object, output: str) -> bool | None:
+    if isinstance(response, dict) and response.get("isError") is True:
+        return True
+    wrapped = re.match(_WRAPPED, output)
+    if wrapped:
+        return int(wrapped[1]) != 0
+    if name != "PostToolUse" or isinstance(response, str):
+        return None  # Codex gives a shell's output as text and does not say how it ended; a batch says it nowhere
+    return False
+
+
+def _output(response: object) -> str:
+    """What a tool gave back, as text; structured answers by their texts."""
+    if isinstance(response, str):
+        return response
+    if isinstance(response, list):
+        return "\n".join(_text(part.get("text")) for part in response if isinstance(part, dict))
+    if isinstance(response, dict):
+        content = response.get("content")
+        if isinstance(content, list):
+            return _output(content)
+        return "\n".join(text for key in ("stdout", "stderr") if (text := _text(response.get(key))))
+    return ""
+
+
+def _text(value: object) -> str:
+    """A field that must be text; half a character, which JSON can name and nothing can write, becomes a mark."""
+    if not isinstance(value, str):
+        return ""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return value.encode("utf-8", "replace").decode()
+    return value

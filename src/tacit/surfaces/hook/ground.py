@@ -1,0 +1,80 @@
+"""Where an event happened → the store that serves it and the settings that hold there, or nothing if Tacit keeps out.
+
+Tacit keeps out where it is paused and where the settings exclude the folder. A store that may not be used (another
+user's, one that came with the repository) is refused by an error, as everywhere.
+"""
+
+from __future__ import annotations
+
+import os
+
+from tacit.config.whereabouts import MEMORY, Variables, Whereabouts, locate, paused_until
+from tacit.surfaces.hook.events import Event
+
+SETTINGS_FILE = "tacit.toml"
+
+Recall = tuple[int, int, float] | None
+
+
+class Ground:
+    """The store that serves an event, and how it is asked."""
+
+    __slots__ = ("cwd", "home", "recall", "store", "where")
+
+    def __init__(self, where: Whereabouts, *, cwd: str, home: str, store: str, recall: Recall) -> None:
+        self.where = where
+        self.cwd = cwd
+        self.home = home
+        self.store = store
+        """The store that was named by option, if any."""
+        self.recall = recall
+        """How many, how many tokens and how relevant at least; nothing where recall's own defaults hold."""
+
+    @property
+    def has_store(self) -> bool:
+        """Whether there is a store."""
+        return os.path.isfile(self.where.database)
+
+    @property
+    def scope(self) -> str:
+        """The scope that is asked for, as text."""
+        return "project" if self.where.is_projects_own else f"project:{os.path.basename(self.where.project)}"
+
+
+def find(event: Event, variables: Variables, *, store: str = "") -> Ground | None:
+    """Find the ground of an event; nothing where Tacit keeps out."""
+    cwd = event.cwd if os.path.isabs(event.cwd) and os.path.isdir(event.cwd) else os.getcwd()
+    # Where Claude Code was started; its shell wanders off, and one session belongs to one store.
+    started = variables.claude_project if event.client == "claude-code" else ""
+    here = started if os.path.isabs(started) and os.path.isdir(started) else cwd
+    where = locate(here, home=variables.home, owners=variables.owners, store=store, variable=variables.store)
+    if where.database == MEMORY or paused_until(where.folder) is not None:
+        return None
+    recall: Recall = None
+    if _has_settings(here, where.project, variables):
+        recall, exclude = _settings(here, where.project)
+        from fnmatch import fnmatch
+
+        if any(fnmatch(folder, pattern) for pattern in exclude for folder in (cwd, here)):
+            return None
+    return Ground(where, cwd=cwd, home=variables.home, store=store, recall=recall)
+
+
+def _has_settings(here: str, project: str, variables: Variables) -> bool:
+    """Whether anybody has written settings; if not, the defaults hold and nothing more is loaded."""
+    homes = {variables.home, variables.account_home}
+    return bool(variables.config_file) or any(
+        os.path.isfile(os.path.join(folder, SETTINGS_FILE)) for folder in (here, project, *homes)
+    )
+
+
+def _settings(here: str, project: str) -> tuple[Recall, tuple[str, ...]]:
+    from pathlib import Path
+
+    from tacit.config.settings import load_config
+    from tacit.config.surroundings import Surroundings
+
+    around = Surroundings.read()
+    config, _ = load_config((Path(here), Path(project)), file=around.config_file, home=around.person_home)
+    asked = config.recall
+    return (asked.k, asked.budget_tokens, asked.min_relevance), config.store.exclude

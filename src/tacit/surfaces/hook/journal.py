@@ -1,0 +1,173 @@
+"""A session's journal: what each event was and what was shown at it, one JSON line per event → what is known of the past.
+
+Written by one appending write under a lock, so that events which come at once neither lose nor repeat anything. Holds
+ids, digests and names; never what was said, run or printed. A torn last line is passed over and closed by the next one.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+
+try:
+    from _blake2 import blake2b  # the same function; `hashlib` loads all of OpenSSL first
+except ImportError:
+    from hashlib import blake2b
+
+FOLDER = "sessions"
+SUFFIX = ".jsonl"
+FULL_BYTES = 1024 * 1024
+"""Beyond this only what was shown or warned of is still noted …"""
+CLOSED_BYTES = 2 * FULL_BYTES
+"""… and beyond this nothing, and nothing is shown."""
+RECENT_LINES = 250
+"""How far back loops are looked for; what was shown is remembered for the whole session."""
+FRESH = frozenset({"startup", "clear", "compact"})
+"""Starts after which the agent sees nothing of what was shown before."""
+
+_SAFE = r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}"
+_TOLD = ("shown", "assumed", "answered", "warned", "indexed")
+_LASTING = tuple(f'"{key}"'.encode() for key in (*_TOLD, "source", "lost"))
+
+
+class Full(RuntimeError):
+    """The journal has reached its size and takes no more."""
+
+
+class Past:
+    """What a context of a session has seen and done since it began: the main one's, or a subagent's own."""
+
+    __slots__ = ("answered", "deeds", "has_index", "is_asked", "shown", "warned")
+
+    def __init__(self) -> None:
+        self.shown: dict[str, None] = {}
+        self.answered: set[str] = set()
+        self.warned: set[str] = set()
+        self.deeds: list[dict[str, object]] = []
+        self.has_index = False
+        self.is_asked = False
+
+    def add(self, line: dict[str, object]) -> None:
+        """Take in one line, in the order they were written."""
+        self.shown.update(dict.fromkeys(_texts(line.get("shown"))))
+        self.answered.update(_texts(line.get("answered")))
+        self.warned.update(_texts(line.get("warned")))
+        self.has_index = self.has_index or line.get("indexed") is True
+        self.is_asked = self.is_asked or line.get("moment") == "prompt"
+        deeds = line.get("deeds")
+        if isinstance(deeds, list):
+            self.deeds += [deed for deed in deeds if isinstance(deed, dict)]
+
+
+class Journal:
+    """The open, locked journal of one session. Use as a context manager."""
+
+    def __init__(self, folder: str, client: str, session: str) -> None:
+        self.path = path_of(folder, client, session)
+        self._file = -1
+        self._data = b""
+
+    def __enter__(self) -> Journal:
+        make_sessions(os.path.dirname(self.path))
+        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+        self._file = os.open(self.path, flags, 0o600)
+        fcntl.flock(self._file, fcntl.LOCK_EX)
+        size = os.fstat(self._file).st_size
+        if size > CLOSED_BYTES:
+            self.__exit__()
+            raise Full("the journal of this session is full")
+        self._data = os.pread(self._file, size, 0)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        os.close(self._file)  # releases the lock
+
+    def past(self, agent: str) -> Past:
+        """What the context of this agent has seen; a start concerns them all."""
+        past = Past()
+        for line in parsed(self._data, recent=RECENT_LINES):
+            if line.get("source") in FRESH:
+                past = Past()
+            if line.get("agent", "") == agent or line.get("moment") == "start":
+                past.add(line)
+        return past
+
+    def append(self, line: dict[str, object]) -> None:
+        """Add one line by one write."""
+        text = json.dumps({key: value for key, value in line.items() if value}, separators=(",", ":"))
+        if len(self._data) > FULL_BYTES and not any(mark in text.encode() for mark in _LASTING):
+            return
+        torn = b"" if not self._data or self._data.endswith(b"\n") else b"\n"
+        data = torn + text.encode() + b"\n"
+        if os.write(self._file, data) != len(data):
+            raise OSError(28, os.strerror(28))  # a short write means that the disk is full
+        self._data += data
+
+
+def append_late(folder: str, client: str, session: str, line: dict[str, object]) -> None:
+    """Add a line without waiting for the lock: for an event that ran out of time, which still happened."""
+    path = path_of(folder, client, session)
+    make_sessions(os.path.dirname(path))
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    os.write(file, json.dumps(line, separators=(",", ":")).encode() + b"\n")
+    os.close(file)
+
+
+def parsed(data: bytes, *, recent: int | None = None) -> list[dict[str, object]]:
+    """The lines that can be read; of those further back than `recent` only what must not be forgotten."""
+    kept = data.split(b"\n") if recent is None else data.rsplit(b"\n", recent)
+    if recent is not None and len(kept) > recent:
+        kept[:1] = _lasting(kept[0])  # the rest, which was not split
+    found: list[dict[str, object]] = []
+    for line in kept:
+        try:
+            value = json.loads(line) if line else None
+        except (ValueError, RecursionError):
+            continue  # torn by a killed process
+        if isinstance(value, dict):
+            found.append(value)
+    lost = {str(line["lost"]) for line in found if "lost" in line}
+    return [_untold(line) if str(line.get("at")) in lost else line for line in found]
+
+
+def _lasting(data: bytes) -> list[bytes]:
+    """The lines with something that must not be forgotten; found by searching, for there may be very many others."""
+    starts: set[int] = set()
+    for mark in _LASTING:
+        place = data.find(mark)
+        while place >= 0:
+            starts.add(data.rfind(b"\n", 0, place) + 1)
+            place = data.find(mark, place + 1)
+    ends = ((start, data.find(b"\n", start)) for start in sorted(starts))
+    return [data[start : end if end >= 0 else len(data)] for start, end in ends]
+
+
+def _untold(line: dict[str, object]) -> dict[str, object]:
+    """A line whose answer never reached the agent: what happened stays, what was told does not."""
+    return {key: value for key, value in line.items() if key not in _TOLD}
+
+
+def path_of(folder: str, client: str, session: str) -> str:
+    """Where a session's journal lies; a name that is no plain word is replaced by its digest."""
+    name = session if re.fullmatch(_SAFE, session) else f"x{digest(session)}"
+    return os.path.join(folder, FOLDER, f"{client}-{name}{SUFFIX}")
+
+
+def make_sessions(folder: str) -> None:
+    """Make the folder of journals; one that leads elsewhere is refused."""
+    if os.path.islink(folder):
+        raise NotADirectoryError(20, os.strerror(20))
+    if not os.path.isdir(folder):
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+
+
+def digest(*parts: str) -> str:
+    """A short name for texts that must not be written down."""
+    whole = b"\0".join(part.encode("utf-8", "surrogatepass") for part in parts)
+    return blake2b(whole, digest_size=10).hexdigest()
+
+
+def _texts(value: object) -> list[str]:
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []

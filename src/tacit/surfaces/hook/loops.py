@@ -1,0 +1,139 @@
+"""Going round in circles: one tool call and what came before → what it did, as digests, and a warning if that is a loop.
+
+Three kinds: the same file read again though it has not changed, the same call failing in the same way, and an edit that
+takes back an earlier one. Each is told once per target. Pure, but for one look at a file's time and size.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+
+from tacit.surfaces.hook.events import Call
+from tacit.surfaces.hook.journal import digest
+
+READ, FAILED, REPEATED, EDITED = "read", "failed", "repeated", "edited"
+OFTEN = 3
+"""How many times the same is a loop."""
+
+_READERS = frozenset({"Read", "NotebookRead", "view", "read_file"})
+_SHELLS = frozenset({"Bash", "PowerShell", "shell", "exec_command"})
+# Patterns are texts: each is compiled when it is first needed, which for most events is never.
+_SHOWS_FILE = r"\s*(?:cat|nl|head|tail|less|more|bat|sed\s+-n)\s[^|;&<>`$\n]*"
+_SHOWS_TEXT = (
+    r"(?:^|[|;&]\s*)(?:cat|nl|head|tail|less|more|bat|sed|awk|e?grep|rg|ag|find|jq|"
+    r"git\s+(?:log|show|diff|grep|blame))\b"
+)
+_PATCHED = r"(?m)^\*\*\* (?:Add|Update|Delete) File: (.+)$"
+_TELLS = {
+    READ: "{target} has now been read {times} times and has not changed in between. What it says is further up.",
+    FAILED: "{target} has now failed {times} times in the same way. Doing it once more will not help: "
+    "look at the cause, or try another way.",
+    REPEATED: "{target} has now given the same errors {times} times. Doing it once more will not help: "
+    "look at the cause, or try another way.",
+    EDITED: "This edit of {target} takes back an earlier one: the text is as it was before. "
+    "Decide what it should be before changing it again.",
+}
+
+Deed = dict[str, object]
+"""What a call did, as the journal keeps it: `did`, `what`, and for edits `before` and `after`."""
+
+
+def deeds_of(call: Call, *, signature: str, cwd: str) -> list[Deed]:
+    """What a call did that may turn out to be part of a loop. `signature` is that of its errors, if it shows any."""
+    if signature:
+        did = FAILED if call.failed else REPEATED
+        return [{"did": did, "what": digest(call.tool, repr(sorted(call.arguments.items())), signature)}]
+    if call.failed:
+        return []
+    if call.tool in _READERS:
+        return _reading(call, cwd)
+    if call.tool in _SHELLS and re.fullmatch(_SHOWS_FILE, call.argument("command")):
+        return [{"did": READ, "what": digest(call.argument("command"), call.output)}]
+    return [
+        {"did": EDITED, "what": digest(path), "before": digest(before), "after": digest(after)}
+        for path, before, after in _edits(call)
+    ]
+
+
+def shows_text(call: Call) -> bool:
+    """Whether a shell command only looks at texts, so that an error in its output need not be its own."""
+    return call.tool in _SHELLS and bool(re.search(_SHOWS_TEXT, call.argument("command")))
+
+
+def key_of(deed: Deed) -> str:
+    """What a warning about it is remembered by."""
+    return f"{deed['did']}:{deed['what']}"
+
+
+def times(deed: Deed, earlier: list[Deed]) -> int:
+    """How many times the same was done, with this time; for edits, 2 if it takes back an earlier one."""
+    same = [past for past in earlier if past.get("did") == deed["did"] and past.get("what") == deed["what"]]
+    if deed["did"] == EDITED:
+        back = (deed["after"], deed["before"])
+        undone = back[0] != back[1] and any((past.get("before"), past.get("after")) == back for past in same)
+        return 2 if undone else 1
+    return len(same) + 1
+
+
+def is_loop(deed: Deed, earlier: list[Deed]) -> bool:
+    """Whether this is the moment to say something."""
+    return times(deed, earlier) >= (2 if deed["did"] == EDITED else OFTEN)
+
+
+def warning(deed: Deed, earlier: list[Deed], *, target: str) -> str:
+    """What to tell the agent."""
+    return _TELLS[str(deed["did"])].format(target=target, times=times(deed, earlier))
+
+
+def target_of(call: Call, *, cwd: str) -> str:
+    """What the warning speaks of: a path as the agent knows it, or a command's beginning."""
+    path = call.argument("file_path") or call.argument("path") or next(iter(re.findall(_PATCHED, _patch(call))), "")
+    if path:
+        return os.path.relpath(path, cwd) if os.path.isabs(path) and path.startswith(cwd.rstrip("/") + "/") else path
+    command = " ".join(call.argument("command").split())
+    return f"`{command[:80]}{'…' if len(command) > 80 else ''}`" if command else f"`{call.tool}`"
+
+
+def _reading(call: Call, cwd: str) -> list[Deed]:
+    """Which part of which state of a file was read; a file that cannot be looked at is not followed."""
+    path = call.argument("file_path") or call.argument("path")
+    try:
+        state = os.stat(os.path.join(cwd, path)) if path else None
+    except (OSError, ValueError):
+        state = None
+    if state is None:
+        return []
+    part = repr([call.arguments.get(name) for name in ("offset", "limit", "pages", "view_range")])
+    return [{"did": READ, "what": digest(path, part, f"{state.st_mtime_ns} {state.st_size}")}]
+
+
+def _edits(call: Call) -> list[tuple[str, str, str]]:
+    """Each change of a file: its path, the text before and the text after, as far as the call shows them."""
+    path = call.argument("file_path")
+    if path and "new_string" in call.arguments:
+        return [(path, call.argument("old_string"), call.argument("new_string"))]
+    if path and call.overwritten and "content" in call.arguments:
+        return [(path, call.overwritten, call.argument("content"))]
+    listed = call.arguments.get("edits")
+    if path and isinstance(listed, list):
+        pairs = [(edit.get("old_string"), edit.get("new_string")) for edit in listed if isinstance(edit, dict)]
+        return [(path, old, new) for old, new in pairs if isinstance(old, str) and isinstance(new, str)]
+    return _patched(_patch(call))
+
+
+def _patch(call: Call) -> str:
+    return call.argument("command") if call.tool == "apply_patch" else ""
+
+
+def _patched(patch: str) -> list[tuple[str, str, str]]:
+    """The files of a Codex patch, each with the lines it takes out and the lines it puts in."""
+    found: list[tuple[str, str, str]] = []
+    places = list(re.finditer(_PATCHED, patch)) if patch else []
+    ends = [place.start() for place in places[1:]] + [len(patch)]
+    for place, end in zip(places, ends, strict=False):
+        lines = patch[place.end() : end].splitlines()
+        before = "\n".join(line[1:] for line in lines if line.startswith("-"))
+        after = "\n".join(line[1:] for line in lines if line.startswith("+"))
+        found.append((place[1].strip(), before, after))
+    return found

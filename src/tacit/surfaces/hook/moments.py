@@ -1,0 +1,304 @@
+"""What happens at each moment: an event, its ground and the session's past → an answer for the agent and a journal line.
+
+Session start: norms, and what else is known here. A prompt: what fits it. A call that failed: what is known of the error,
+once per error. Going in circles: one warning. A correction or a refusal: noted, nothing shown. Nothing is shown twice to
+one context; what did not fit or was there already is noted too.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+
+from tacit.config.channels import HOOK, PUSHED, channels
+from tacit.surfaces.hook import log, loops
+from tacit.surfaces.hook.answer import Answer
+from tacit.surfaces.hook.events import BATCH, CALL, DENIED, PROMPT, START, Call, Event
+from tacit.surfaces.hook.ground import Ground
+from tacit.surfaces.hook.journal import FRESH, Journal, Past, digest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tacit.memory.sqlite.glance import Glance, Glimpse
+    from tacit.recall.quick import Answer as Recalled
+    from tacit.recall.quick import Limits
+
+INDEX_LINES = 200
+NORMS_ROOM = 6_500
+"""Characters that norms may take at the start, so that the index has its place too."""
+PROMPT_CHARACTERS = 20_000
+ERROR_ITEMS = 1
+"""An error has one cause, and the agent is in the middle of something."""
+ASSUMPTIONS, HELD = 20, 5
+
+_RULES = ("norm", "preference")
+_INDEX = "Known here. What fits a request comes by itself; `tacit recall TASK` asks for it:"
+_CORRECTION = (
+    r"(?i)\s*(?:(?:no|nope|nah)\b(?! (?:problem|worries|need|rush|hurry|idea|doubt|thanks|more|other))|"
+    r"(?:stop|wait|wrong)\b(?=[,.!:]|\s*$| (?:it|that|this|file|way|one|\w+ing)\b)|"
+    r"(?:undo|revert) (?:it|that|this|your|those)\b|(?:don['’]?t|do not)\b(?! (?:forget|worry|hesitate))|never\b|instead\b|"
+    r"not (?:that|like that|what)\b|that(?:['’]?s| is) (?:not|wrong)\b|"
+    r"(?:i|we) (?:said|meant|told you|asked for|never asked|prefer|don['’]?t)\b|"
+    r"(?:please )?use \S+(?: \S+)? (?:instead|not)\b|actually[, ])"
+)
+"""How an objection to what was done begins. A message that only might be one is taken for a request."""
+_DENIALS = ("The user doesn't want to ", "Permission to use ", "Permission for this tool use was denied")
+_REFUSED_EDIT = "<tool_use_error>"
+_TELLING = (
+    "error", "fatal", "fail", "cannot", "could not", "unable to", "not found", "denied", "no such", "exception", "panic",
+    "traceback",
+)  # fmt: skip
+_ERROR_LINE = (
+    r"(?i:\b(?:error|fatal|panic)\b(?:\[\w+\])?\s*:|command not found|no such file|permission denied|\bERR!|"
+    r"\b(?:cannot|could not|unable to) )|[A-Z]\w*(?:Error|Exception)\b"
+)
+"""What a line must have to count as an error where nobody says that the call failed; "0 errors" has not."""
+_SPECIFIC = 3
+"""Words that a signature must have where nobody says that the call failed."""
+
+
+class Turn:
+    """One event while it is answered."""
+
+    __slots__ = ("answer", "event", "glance", "ground", "line", "now", "past", "pushed", "signature")
+
+    def __init__(self, event: Event, ground: Ground, *, now: float) -> None:
+        self.event = event
+        self.ground = ground
+        self.now = now
+        self.past = Past()
+        self.signature = _signature(event.calls[0]) if event.moment == CALL and event.calls else ""
+        """Of the errors that a call shows, if any."""
+        self.glance = self._look() if event.moment == START or event.prompt.strip() or self.signature else None
+        """The store as hooks see it, where it is asked at all."""
+        self.pushed = PUSHED[channels(ground.where.folder).get(event.client, HOOK)]
+        """The kinds that reach this client by hook; the others have a channel of their own."""
+        self.answer = Answer(event.name)
+        self.line: dict[str, object] = {
+            "at": round(now, 6), "moment": event.moment, "agent": event.agent, "model": event.model[:80]
+        }  # fmt: skip
+
+    def _look(self) -> Glance | None:
+        import tacit.recall.quick  # noqa: F401 - loaded here, and not while other events of the session wait
+        from tacit.memory.sqlite.glance import Glance
+
+        return Glance.open(self.ground.where.database)
+
+    def give(self, recalled: Recalled) -> None:
+        """Add what recall gave, and note what it held back or found shown already."""
+        shown = []
+        for item in recalled.items:
+            if self.answer.add(item.text) or self.answer.add(item.glimpse.brief):
+                shown.append(item.glimpse)
+            else:
+                self.hold(item.glimpse.version_id)
+        self.show(shown)
+        for version_id, _, reason in recalled.left_out:
+            if reason == "shown already":
+                self.listed("skipped").append(version_id)
+            elif not reason.startswith(("less relevant", "nearest")):
+                self.hold(version_id)
+
+    def show(self, glimpses: list[Glimpse]) -> None:
+        """Note what was shown, and what it takes for granted."""
+        self.listed("shown").extend(glimpse.version_id for glimpse in glimpses)
+        assumed = [[text[:200], check[:200]] for glimpse in glimpses for text, check in glimpse.conditions]
+        self.line["assumed"] = assumed[:ASSUMPTIONS]
+
+    def hold(self, version_id: str) -> None:
+        """Note what was left out for want of room; of many only the best."""
+        if len(self.listed("held")) < HELD:
+            self.listed("held").append(version_id)
+
+    def listed(self, key: str) -> list[object]:
+        """A list in the journal line, begun if there is none."""
+        kept = self.line.setdefault(key, [])
+        assert isinstance(kept, list)
+        return kept
+
+
+def attend(
+    event: Event,
+    ground: Ground,
+    *,
+    say: Callable[[str], None],
+    decided: Callable[[], None] = lambda: None,
+    clock: Callable[[], float] = time.time,
+) -> None:
+    """Answer one event: note it in the journal, then say what there is to say.
+
+    `decided` is called when all that may take time is over, and before anything is written.
+    """
+    turn = Turn(event, ground, now=clock())
+    with Journal(ground.where.folder, event.client, event.session) as journal:
+        turn.past = journal.past(event.agent)
+        _AT[event.moment](turn)
+        decided()
+        journal.append(turn.line)
+        text = turn.answer.json()
+        if not text:
+            return
+        try:
+            say(text)
+        except OSError:
+            journal.append({"moment": "lost", "lost": turn.line["at"]})
+            raise
+
+
+def is_correction(prompt: str) -> bool:
+    """Whether a message that is not the first one objects to what was done."""
+    return bool(re.match(_CORRECTION, prompt))
+
+
+def _at_start(turn: Turn) -> None:
+    turn.line["source"] = turn.event.source[:20] or "startup"
+    if turn.line["source"] in FRESH:
+        turn.past = Past()
+    glance = turn.glance
+    if glance is None:
+        return
+    from tacit.text.fence import one_line
+
+    scope, shown = turn.ground.scope, []
+    for norm in glance.norms(scope=scope):
+        if norm.version_id in turn.past.shown:
+            turn.listed("skipped").append(norm.version_id)
+        elif turn.answer.add(norm.text, room=NORMS_ROOM) or turn.answer.add(norm.brief, room=NORMS_ROOM):
+            shown.append(norm)
+        else:
+            turn.hold(norm.version_id)
+    turn.show(shown)
+    listed = turn.pushed.difference(_RULES)
+    known = [glimpse for glimpse in glance.index(INDEX_LINES, scope=scope) if glimpse.kind in listed]
+    if known and not turn.past.has_index:
+        lines = [f"- {one_line(each.name)} ({each.kind}): {one_line(each.description)}" for each in known]
+        turn.line["indexed"] = turn.answer.add_list(_INDEX, lines) > 0
+    _report_damage(turn, glance)
+
+
+def _at_prompt(turn: Turn) -> None:
+    prompt = turn.event.prompt
+    turn.line["about"] = digest(prompt.strip())
+    if turn.past.is_asked and is_correction(prompt):
+        turn.line["corrective"] = "said"
+        turn.line["after"] = list(turn.past.shown)[-5:]
+        return
+    glance = turn.glance
+    if glance is None:
+        return
+    from tacit.recall.quick import for_task
+
+    asked, scope = prompt[:PROMPT_CHARACTERS], turn.ground.scope
+    turn.give(for_task(glance, asked, scope=scope, now=turn.now, limits=_limits(turn), skip=turn.past.shown))
+    _report_damage(turn, glance)
+
+
+def _at_call(turn: Turn) -> None:
+    for call in turn.event.calls:
+        if call.failed and _is_denied(call):
+            _note_denial(turn, call)
+            continue
+        turn.line["tool"] = _named(call)
+        _warn_of_loops(turn, call)
+        error = digest(turn.signature) if turn.signature else ""
+        if error and error not in turn.past.answered:
+            turn.line["answered"] = [error]
+            _recall_for_error(turn, call)
+
+
+def _signature(call: Call) -> str:
+    """The signature of a call's errors: of one that failed, or that may have and whose output shows an error."""
+    if call.failed is False or not call.output:
+        return ""
+    if call.failed is None:
+        text = call.output.lower()
+        if loops.shows_text(call) or not any(word in text for word in _TELLING):
+            return ""
+    from tacit.text.signature import error_signature
+
+    signature = error_signature(call.output)
+    return signature if call.failed or re.search(_ERROR_LINE, signature) else ""
+
+
+def _recall_for_error(turn: Turn, call: Call) -> None:
+    glance = turn.glance
+    if glance is None or (call.failed is None and len(turn.signature.split()) < _SPECIFIC):
+        return
+    skip, scope = turn.past.shown, turn.ground.scope
+    if call.failed:
+        from tacit.recall.quick import for_error
+
+        limits = _limits(turn)
+        limits.k = min(limits.k, ERROR_ITEMS)
+        turn.give(for_error(glance, call.output, scope=scope, now=turn.now, limits=limits, skip=skip))
+    else:  # nobody says that it failed: only what answers this very error is given
+        exact = glance.by_signature(turn.signature, scope=scope)[:ERROR_ITEMS]
+        turn.listed("skipped").extend(known.version_id for known in exact if known.version_id in skip)
+        new = [known for known in exact if known.version_id not in skip and known.kind in turn.pushed]
+        turn.show([known for known in new if turn.answer.add(known.text)])
+    _report_damage(turn, glance)
+
+
+def _limits(turn: Turn) -> Limits:
+    from tacit.recall.quick import Limits
+
+    limits = Limits()
+    if turn.ground.recall is not None:
+        limits.k, limits.budget_tokens, limits.min_relevance = turn.ground.recall
+    limits.kinds = turn.pushed
+    return limits
+
+
+def _warn_of_loops(turn: Turn, call: Call) -> None:
+    deeds = loops.deeds_of(call, signature=turn.signature, cwd=turn.ground.cwd)
+    turn.line["deeds"] = deeds
+    for deed in deeds:
+        key = loops.key_of(deed)
+        if key in turn.past.warned or not loops.is_loop(deed, turn.past.deeds):
+            continue
+        from tacit.text.fence import one_line
+
+        target = one_line(loops.target_of(call, cwd=turn.ground.cwd))
+        if turn.answer.note(loops.warning(deed, turn.past.deeds, target=target)):
+            turn.listed("warned").append(key)
+        return
+
+
+def _at_batch(turn: Turn) -> None:
+    """A batch tells what no other event does: permissions that were denied and edits that found nothing to change."""
+    for call in turn.event.calls:
+        if _is_denied(call):
+            _note_denial(turn, call)
+        elif call.output.startswith(_REFUSED_EDIT):
+            what = digest(call.tool, repr(sorted(call.arguments.items())), call.output)
+            turn.listed("deeds").append({"did": loops.FAILED, "what": what})
+
+
+def _at_denial(turn: Turn) -> None:
+    for call in turn.event.calls:
+        _note_denial(turn, call)
+
+
+def _is_denied(call: Call) -> bool:
+    """Whether the client says so; the text of an MCP tool is its server's, which may imitate the client's words."""
+    return call.output.startswith(_DENIALS) and not call.tool.startswith("mcp__")
+
+
+def _note_denial(turn: Turn, call: Call) -> None:
+    turn.line["corrective"] = "denied"
+    turn.line["tool"] = _named(call)
+    turn.line["after"] = list(turn.past.shown)[-5:]
+
+
+def _named(call: Call) -> str:
+    return re.sub(r"[^\w.:-]+", "_", call.tool)[:80]
+
+
+def _report_damage(turn: Turn, glance: Glance) -> None:
+    for damage in glance.damaged[:5]:
+        log.note(turn.ground.home, f"{turn.event.moment}: {damage}")
+
+
+_AT = {START: _at_start, PROMPT: _at_prompt, CALL: _at_call, BATCH: _at_batch, DENIED: _at_denial}

@@ -1,0 +1,94 @@
+"""A project with a store of approved skills, and a session in it: events in, what the agent is told out."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tacit.config.whereabouts import Variables
+from tacit.domain.scope import Level, Scope
+from tacit.domain.skill import Condition, Kind, SkillContent, SkillStep
+from tacit.loop import Loop
+from tacit.memory import open_store
+from tacit.surfaces.hook.events import parse
+from tacit.surfaces.hook.ground import find
+from tacit.surfaces.hook.moments import attend
+from tests.unit.surfaces.hook_events import stdin
+
+STALE = "error: revision chain is stale: run 'manage.py sync' first"
+"""What the lesson answers, as a tool prints it."""
+NORM = SkillContent(kind=Kind.NORM, name="use-pnpm", description="Use pnpm in this project, never npm.")
+PROCEDURE = SkillContent(
+    kind=Kind.PROCEDURE,
+    name="add-a-migration",
+    description="Add a database migration that adds a column to a table.",
+    steps=(SkillStep(text="Run `python manage.py sync`"), SkillStep(text="Run `python manage.py makemigration`")),
+    preconditions=(Condition(text="the database runs", check="make db-status"),),
+)
+LESSON = SkillContent(
+    kind=Kind.LESSON,
+    name="sync-before-makemigration",
+    description="When makemigration says that the revision chain is stale, run sync first.",
+    signature="error: revision chain is stale: run <value> first",
+    body="Run `python manage.py sync`, then try again.",
+)
+
+
+def fill(database: Path, *contents: SkillContent) -> dict[str, str]:
+    """Approve skills in a store; returns their version ids by name."""
+    database.parent.mkdir(parents=True, exist_ok=True)
+    ids: dict[str, str] = {}
+    with Loop(open_store(database), scope=Scope(Level.PROJECT, "")) as loop:
+        for content in contents:
+            verdict = loop.propose(content, by="ann")
+            loop.review(verdict.version_id, "approve", by="ann")
+            ids[content.name] = verdict.version_id
+    return ids
+
+
+@dataclass
+class Project:
+    """A folder with a store; `send` gives it an event and returns the context that the agent gets."""
+
+    folder: Path
+    home: Path
+    ids: dict[str, str] = field(default_factory=dict)
+    now: float = 1_800_000_000.0
+    variables: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def database(self) -> Path:
+        return self.folder / ".tacit" / "tacit.db"
+
+    def clock(self) -> float:
+        self.now += 1.0
+        return self.now
+
+    def send(self, event: dict[str, Any]) -> str:
+        said: list[str] = []
+        parsed = parse(stdin(event | {"cwd": str(self.folder)}))
+        ground = find(parsed, Variables({"HOME": str(self.home), **self.variables}))
+        assert ground is not None
+        attend(parsed, ground, say=said.append, clock=self.clock)
+        if not said:
+            return ""
+        (answer,) = said
+        spoken = json.loads(answer)["hookSpecificOutput"]
+        assert spoken["hookEventName"] == event["hook_event_name"]
+        return str(spoken["additionalContext"])
+
+    @property
+    def lines(self) -> list[dict[str, Any]]:
+        """The journal of the one session there is."""
+        (path,) = (self.folder / ".tacit" / "sessions").glob("*.jsonl")
+        return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def make_project(folder: Path, *contents: SkillContent) -> Project:
+    """A repository with a store that holds these approved skills."""
+    project = Project(folder=folder / "shop", home=folder / "home")
+    (project.folder / ".git").mkdir(parents=True)
+    project.ids = fill(project.database, *contents)
+    return project

@@ -1,0 +1,153 @@
+"""Events of both clients become one shape, and nothing in them is trusted to be what it should be."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tacit.surfaces.hook.events import BATCH, CALL, DENIED, LEARN, PROMPT, START, Unreadable, parse
+from tests.unit.surfaces.hook_events import (
+    SESSION,
+    THREAD,
+    claude,
+    claude_edit,
+    claude_failure,
+    claude_shell,
+    claude_write,
+    codex,
+    codex_patch,
+    codex_shell,
+    stdin,
+)
+
+MOMENTS = [
+    (claude("SessionStart", source="startup"), START),
+    (claude("SessionStart", source="resume", seconds_since_last_response=2, context_tokens=13073), START),
+    (claude("UserPromptSubmit", prompt="add a column"), PROMPT),
+    (claude_shell("echo hi"), CALL),
+    (claude_failure("exit 3", "Exit code 3\n"), CALL),
+    (claude("PostToolBatch", tool_calls=[]), BATCH),
+    (claude("PermissionDenied", tool_name="Bash", tool_input={"command": "rm x"}), DENIED),
+    (claude("Stop", stop_hook_active=False, last_assistant_message="All done."), LEARN),
+    (claude("SubagentStop", agent_id="a1", agent_type="general-purpose", agent_transcript_path="/x.jsonl"), LEARN),
+    (claude("PreCompact", trigger="manual", custom_instructions=None), LEARN),
+    (claude("SessionEnd", reason="other"), LEARN),
+    (claude("PreToolUse", tool_name="Bash", tool_input={"command": "ls"}), ""),
+    (claude("InstructionsLoaded", file_path="CLAUDE.md"), ""),
+    (claude("PermissionRequest", tool_name="Bash", tool_input={"command": "ls"}), ""),
+    (claude("PostCompact", compact_summary="All done."), ""),
+    (codex("SessionStart", source="startup"), START),
+    (codex("UserPromptSubmit", prompt="add a column"), PROMPT),
+    (codex_shell("echo hi", "hi\n"), CALL),
+    (codex_patch("*** Begin Patch\n*** End Patch\n"), CALL),
+    (codex("Stop", stop_hook_active=False, last_assistant_message="All done."), LEARN),
+    (codex("SessionEnd", reason="other"), LEARN),
+]
+
+
+@pytest.mark.parametrize(("fields", "moment"), MOMENTS, ids=lambda value: str(value)[-30:])
+def test_each_event_is_a_moment_or_passed_over(fields, moment):
+    assert parse(stdin(fields)).moment == moment
+
+
+@pytest.mark.parametrize("fields", [fields for fields, _ in MOMENTS], ids=lambda value: value["hook_event_name"])
+def test_the_client_is_told_from_the_event_itself(fields):
+    expected = "codex" if fields["session_id"] == THREAD else "claude-code"
+    assert parse(stdin(fields)).client == expected
+    assert parse(stdin(fields), "codex").client == "codex", "what the command line says comes first"
+
+
+def test_an_event_says_who_where_and_what():
+    event = parse(stdin(claude_shell("pytest -q", "3 passed", cwd="/srv/ann/shop", agent_id="a7")))
+    (call,) = event.calls
+    assert (event.session, event.cwd, event.agent, event.name) == (SESSION, "/srv/ann/shop", "a7", "PostToolUse")
+    assert event.transcript.endswith(f"{SESSION}.jsonl")
+    assert (call.tool, call.argument("command"), call.output, call.failed) == ("Bash", "pytest -q", "3 passed", False)
+    assert parse(stdin(codex("UserPromptSubmit", prompt="x"))).model == "gpt-5.5"
+
+
+@pytest.mark.parametrize(
+    ("fields", "failed", "output"),
+    [
+        (claude_shell("ls", "a b"), False, "a b"),
+        (claude_failure("ls /no", "Exit code 2\nls: no such"), True, "Exit code 2\nls: no such"),
+        (claude_failure("sleep 9", "stopped", is_interrupt=True), False, "stopped"),
+        (codex_shell("ls /no; exit 3", "ls: no such\n"), None, "ls: no such\n"),
+        (codex_patch("*** Begin Patch\n"), False, None),
+        (codex_patch("*** Begin Patch\n", code=1), True, None),
+        (codex_shell("x", "Exit code: 1"), None, "Exit code: 1"),
+        (
+            codex("PostToolUse", tool_name="mcp__a__b", tool_response={"content": [{"text": "no"}], "isError": True}),
+            True,
+            "no",
+        ),
+        (
+            codex("PostToolUse", tool_name="mcp__a__b", tool_response={"content": [{"text": "y"}], "isError": False}),
+            False,
+            "y",
+        ),
+        (
+            claude("PostToolUse", tool_name="mcp__a__b", tool_response=[{"type": "text", "text": "found"}]),
+            False,
+            "found",
+        ),
+    ],
+)
+def test_failure_is_told_only_by_what_the_client_says(fields, failed, output):
+    (call,) = parse(stdin(fields)).calls
+    assert call.failed is failed
+    assert output is None or call.output == output
+
+
+def test_a_batch_brings_its_calls_and_does_not_say_how_they_ended():
+    calls = [
+        {"tool_name": "Edit", "tool_input": {"file_path": "a"}, "tool_response": "<tool_use_error>no</tool_use_error>"}
+    ]
+    event = parse(stdin(claude("PostToolBatch", tool_calls=[*calls, "nonsense", None])))
+    assert [(call.tool, call.failed) for call in event.calls] == [("Edit", None)]
+
+
+def test_a_file_written_anew_says_what_it_held():
+    assert parse(stdin(claude_write("a.py", "old", "new"))).calls[0].overwritten == "old"
+    assert parse(stdin(claude_write("a.py", None, "new"))).calls[0].overwritten == ""
+    assert parse(stdin(claude_edit("a.py", "x", "y"))).calls[0].argument("new_string") == "y"
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"[]", b"null", b'"text"', b"\xff\xfe", b"[" * 100_000, b'{"a":' * 50_000])
+def test_what_is_no_event_is_refused_without_quoting_it(data):
+    with pytest.raises(Unreadable, match=r"^the event is not (?:JSON|a JSON object)$"):
+        parse(data)
+
+
+def test_an_event_of_no_session_and_an_unknown_client_are_refused():
+    with pytest.raises(Unreadable, match="names no session"):
+        parse(stdin(claude("Stop", session_id=7)))
+    with pytest.raises(Unreadable, match="no such client"):
+        parse(stdin(claude("Stop")), "nano")
+
+
+def test_half_a_character_becomes_a_mark():
+    event = parse(b'{"hook_event_name":"UserPromptSubmit","session_id":"s","prompt":"a \\ud800 b \\ud83d\\ude00"}')
+    assert event.prompt == "a ? b 😀"
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=10),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+FIELDS = sorted({key for fields, _ in MOMENTS for key in fields})
+
+
+@given(st.sampled_from([fields for fields, _ in MOMENTS]), st.dictionaries(st.sampled_from(FIELDS), JSON, max_size=5))
+def test_fields_of_any_type_are_taken_or_refused_and_never_break(fields, odd):
+    try:
+        event = parse(json.dumps(fields | odd).encode())
+    except Unreadable:
+        return
+    texts = [event.client, event.session, event.agent, event.cwd, event.transcript, event.model, event.prompt]
+    assert {type(text) for text in texts} == {str}
+    assert {(type(call.output), type(call.arguments)) for call in event.calls} <= {(str, dict)}

@@ -1,0 +1,149 @@
+"""Loops: the same read, the same failure, an edit taken back; and what only looks like one."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from tacit.surfaces.hook import loops
+from tacit.surfaces.hook.events import parse
+from tests.unit.surfaces.hook_events import (
+    claude_edit,
+    claude_failure,
+    claude_read,
+    claude_shell,
+    claude_write,
+    codex_patch,
+    codex_shell,
+    stdin,
+)
+
+
+def call_of(event):
+    return parse(stdin(event)).calls[0]
+
+
+def follow(events, *, cwd="/srv/ann/shop", signature=""):
+    """The warnings that a row of events gives, one place per event, without the rule of once."""
+    earlier: list[loops.Deed] = []
+    told = []
+    for event in events:
+        call = call_of(event)
+        deeds = loops.deeds_of(call, signature=signature, cwd=cwd)
+        looping = [deed for deed in deeds if loops.is_loop(deed, earlier)]
+        target = loops.target_of(call, cwd=cwd)
+        told.append(loops.warning(looping[0], earlier, target=target) if looping else "")
+        earlier += deeds
+    return told
+
+
+def test_the_third_read_of_an_unchanged_file_is_a_loop(tmp_path):
+    file = tmp_path / "app.py"
+    file.write_text("x = 1\n")
+    told = follow([claude_read(file)] * 4, cwd=str(tmp_path))
+    assert told[:2] == ["", ""]
+    assert told[2].startswith("app.py has now been read 3 times and has not changed")
+    assert "4 times" in told[3]
+
+
+def test_a_changed_file_and_another_part_of_it_are_no_loop(tmp_path):
+    file = tmp_path / "app.py"
+    file.write_text("x = 1\n")
+    earlier: list[loops.Deed] = []
+    for number in range(4):
+        os.utime(file, ns=(number, number))
+        deeds = loops.deeds_of(call_of(claude_read(file)), signature="", cwd=str(tmp_path))
+        assert not any(loops.is_loop(deed, earlier) for deed in deeds)
+        earlier += deeds
+    assert follow([claude_read(file, offset=n * 100, limit=100) for n in range(4)], cwd=str(tmp_path)) == [""] * 4
+
+
+def test_a_file_that_cannot_be_looked_at_is_not_followed(tmp_path):
+    gone = [claude_read(tmp_path / "gone.py")] * 4
+    assert follow(gone, cwd=str(tmp_path)) == [""] * 4
+    assert follow([claude_read("\0")] * 4, cwd=str(tmp_path)) == [""] * 4
+
+
+def test_a_shell_that_shows_the_same_file_again_is_a_loop_only_with_the_same_text():
+    same = [codex_shell("cat src/app.py", "x = 1\n")] * 3
+    assert follow(same)[2].startswith("`cat src/app.py` has now been read 3 times")
+    changed = [codex_shell("sed -n 1,80p app.py", f"x = {n}\n") for n in range(3)]
+    assert follow(changed) == ["", "", ""]
+    assert follow([claude_shell("cat a | wc -l", "3")] * 3) == ["", "", ""], "a pipe is more than a read"
+    assert follow([claude_shell("pytest -q", "3 passed")] * 3) == ["", "", ""], "what works may be done again"
+
+
+def test_the_third_identical_failure_is_a_loop():
+    told = follow([claude_failure("make", "Exit code 2\nboom")] * 3, signature="boom")
+    assert told[:2] == ["", ""]
+    assert told[2].startswith("`make` has now failed 3 times in the same way")
+    other = [claude_failure(f"make {target}", "boom") for target in "abc"]
+    assert follow(other, signature="boom") == ["", "", ""]
+
+
+def test_where_nobody_says_that_it_failed_the_warning_does_not_either():
+    told = follow([codex_shell("make", "error: boom")] * 3, signature="error: boom")
+    assert told[2].startswith("`make` has now given the same errors 3 times")
+
+
+@pytest.mark.parametrize("edit", [claude_edit, claude_write])
+def test_an_edit_that_takes_back_an_earlier_one_is_a_loop(edit):
+    path = "/srv/ann/shop/src/app.py"
+    told = follow([edit(path, "a", "b"), edit(path, "b", "c"), edit(path, "b", "a")])
+    assert told[:2] == ["", ""]
+    assert told[2].startswith("This edit of src/app.py takes back an earlier one")
+
+
+def test_edits_of_other_files_and_other_texts_are_no_loop():
+    events = [claude_edit("a.py", "a", "b"), claude_edit("b.py", "b", "a"), claude_edit("a.py", "c", "a")]
+    assert follow(events) == ["", "", ""]
+    assert follow([claude_edit("a.py", "a", "a")] * 3) == ["", "", ""], (
+        "an edit that changes nothing takes nothing back"
+    )
+
+
+def test_several_edits_in_one_call_are_each_followed():
+    def edits(*pairs):
+        listed = [{"old_string": old, "new_string": new} for old, new in pairs]
+        return claude_edit("a.py", "", "", tool_name="MultiEdit", tool_input={"file_path": "a.py", "edits": listed})
+
+    assert follow([edits(("a", "b"), ("x", "y")), edits(("y", "x"))])[1].startswith("This edit of a.py")
+
+
+def test_a_patch_that_takes_back_an_earlier_one_is_a_loop():
+    there = "*** Begin Patch\n*** Update File: a.py\n@@\n-x = 1\n+x = 2\n*** Update File: b.py\n+y\n*** End Patch\n"
+    back = "*** Begin Patch\n*** Update File: a.py\n@@\n-x = 2\n+x = 1\n*** End Patch\n"
+    told = follow([codex_patch(there), codex_patch(back)])
+    assert told[1].startswith("This edit of a.py takes back")
+    assert follow([codex_patch(there), codex_patch(there)]) == ["", ""]
+    assert follow([codex_patch("")] * 2) == ["", ""]
+
+
+@pytest.mark.parametrize(
+    ("command", "shows"),
+    [
+        ("cat build.log", True),
+        ("cd src && grep -n error app.py", True),
+        ("git log --oneline", True),
+        ("tail -50 log | sort", True),
+        ("make test", False),
+        ("npm run find-errors", False),
+        ("git push", False),
+    ],
+)
+def test_a_command_that_shows_texts_may_show_errors_of_others(command, shows):
+    assert loops.shows_text(call_of(codex_shell(command, "error: x"))) is shows
+
+
+def test_a_deed_holds_digests_and_nothing_else():
+    secret = "sk-live-51Hx-very-secret"
+    events = [
+        claude_edit(f"/srv/{secret}/a.py", secret, secret + "x"),
+        codex_shell(f"cat {secret}", secret),
+        claude_failure(f"curl -H {secret}", secret),
+    ]
+    for event in events:
+        deeds = loops.deeds_of(call_of(event), signature=secret, cwd="/srv")
+        assert deeds
+        assert secret not in str(deeds)

@@ -1,0 +1,330 @@
+"""What the agent is told at each moment, what is not told twice, and what the journal keeps of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tacit.config import channels
+from tacit.config.whereabouts import Variables
+from tacit.domain.skill import Kind, SkillContent
+from tacit.loop import Loop
+from tacit.memory import open_store
+from tacit.surfaces.hook import moments
+from tacit.surfaces.hook.events import parse
+from tacit.surfaces.hook.ground import find
+from tests.unit.surfaces.hook_events import (
+    claude,
+    claude_edit,
+    claude_failure,
+    claude_read,
+    claude_shell,
+    codex,
+    codex_shell,
+    stdin,
+)
+from tests.unit.surfaces.hooked_project import LESSON, NORM, PROCEDURE, STALE, Project, make_project
+
+TASK = "Please add a migration that adds the column paid_at to the payments table"
+CLIENTS = [claude, codex]
+"""Both build an event by its name and fields."""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return make_project(tmp_path, NORM, PROCEDURE, LESSON)
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_session_starts_with_the_norms_and_what_is_known(project, client):
+    told = project.send(client("SessionStart", source="startup"))
+    assert told.startswith("<tacit-skills>\nBackground knowledge from earlier work, not instructions")
+    assert told.endswith("</tacit-skills>")
+    assert "Use pnpm in this project, never npm." in told
+    assert "- add-a-migration (procedure): Add a database migration" in told
+    assert "- sync-before-makemigration (lesson):" in told
+    assert "- use-pnpm" not in told, "what is told in full is not listed again"
+    assert "manage.py makemigration" not in told, "the rest is listed by name only"
+    (line,) = project.lines
+    assert (line["moment"], line["source"], line["shown"]) == ("start", "startup", [project.ids["use-pnpm"]])
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_prompt_brings_what_fits_it(project, client):
+    told = project.send(client("UserPromptSubmit", prompt=TASK))
+    assert "Run `python manage.py makemigration`" in told
+    (line,) = project.lines
+    assert project.ids["add-a-migration"] in line["shown"]
+    assert line["assumed"] == [["the database runs", "make db-status"]]
+    assert line.get("model") == ("gpt-5.5" if client is codex else None)
+
+
+def test_a_prompt_that_nothing_fits_is_left_alone(project):
+    assert project.send(claude("UserPromptSubmit", prompt="Translate the greeting into Portuguese")) == ""
+    assert project.send(claude("UserPromptSubmit", prompt="")) == ""
+    assert [line["moment"] for line in project.lines] == ["prompt", "prompt"]
+
+
+def test_nothing_is_shown_twice_until_the_context_is_gone(project):
+    assert "makemigration" in project.send(claude("UserPromptSubmit", prompt=TASK))
+    assert project.send(claude("UserPromptSubmit", prompt=TASK)) == ""
+    assert project.ids["add-a-migration"] in project.lines[1]["skipped"]
+    project.send(claude("SessionStart", source="compact"))
+    assert "makemigration" in project.send(claude("UserPromptSubmit", prompt=TASK))
+
+
+@pytest.mark.parametrize("source", ["startup", "clear", "compact"])
+def test_a_context_that_begins_anew_gets_norms_and_index_again(project, source):
+    first = project.send(claude("SessionStart", source="startup"))
+    assert project.send(claude("SessionStart", source=source)) == first
+
+
+def test_a_resumed_session_still_has_what_it_was_told(project):
+    project.send(claude("SessionStart", source="startup"))
+    assert project.send(claude("SessionStart", source="resume")) == ""
+    assert project.lines[1]["skipped"] == [project.ids["use-pnpm"]]
+
+
+def test_a_failure_brings_the_lesson_for_its_error_once(project):
+    told = project.send(claude_failure("python manage.py makemigration", f"Exit code 1\n{STALE}"))
+    assert "Run `python manage.py sync`, then try again." in told
+    assert project.lines[0]["shown"] == [project.ids["sync-before-makemigration"]]
+    assert project.send(claude_failure("python manage.py makemigration x", f"Exit code 1\n{STALE}")) == ""
+    assert "shown" not in project.lines[1]
+    assert "answered" not in project.lines[1], "an error is looked up once per session"
+
+
+def test_an_error_that_nothing_answers_is_left_alone_and_not_looked_up_again(project):
+    odd = "Exit code 9\nQuuxError: the frobnicator has no spare widgets"
+    assert project.send(claude_failure("frob", odd)) == ""
+    assert project.send(claude_failure("frob --again", odd)) == ""
+    assert ["answered" in line for line in project.lines] == [True, False]
+
+
+def test_an_interrupted_call_and_one_that_worked_bring_nothing(project):
+    assert project.send(claude_failure("x", STALE, is_interrupt=True)) == ""
+    assert project.send(claude_shell("cat errors.log", STALE)) == ""
+
+
+def test_codex_gets_the_lesson_only_for_the_very_error_it_answers(project):
+    assert project.send(codex_shell("echo fine", "fine\n")) == ""
+    assert project.send(codex_shell("make", "error: the revision chain needs a sync\n")) == "", "near is not enough"
+    assert project.send(codex_shell("grep -rn stale .", f"{STALE}\n")) == "", "a search shows errors of others"
+    assert "then try again" in project.send(codex_shell("python manage.py makemigration", f"{STALE}\n"))
+    assert project.send(codex_shell("python manage.py makemigration", f"{STALE}\n")) == ""
+
+
+@pytest.mark.parametrize(
+    "output", ["0 errors, 0 failures\n", "checked 3 files: no errors found\n", "3 passed, error pages ok\n"]
+)
+def test_a_check_of_codex_that_passes_again_and_again_is_no_loop(project, output):
+    assert [project.send(codex_shell("make check", output)) for _ in range(4)] == [""] * 4
+    said = [project.send(codex_shell("make", "make: *** error: no rule to make target\n")) for _ in range(3)]
+    assert "has now given the same errors 3 times" in said[2]
+
+
+def test_a_single_word_is_never_an_error_where_nobody_says_so(tmp_path):
+    short = SkillContent(kind=Kind.LESSON, name="failed", description="x", signature="FAILED", body="Try again.")
+    project = make_project(tmp_path, short)
+    assert project.send(codex_shell("make", "FAILED\n")) == ""
+    assert "Try again." in project.send(claude_failure("make", "Exit code 1\nFAILED"))
+
+
+def test_what_was_shown_for_the_prompt_is_not_repeated_for_the_error(project):
+    told = project.send(claude("UserPromptSubmit", prompt="makemigration says the revision chain is stale, run sync?"))
+    assert "then try again" in told
+    assert project.send(claude_failure("python manage.py makemigration", f"Exit code 1\n{STALE}")) == ""
+    assert project.ids["sync-before-makemigration"] in project.lines[1]["skipped"]
+
+
+def test_a_subagent_is_told_what_only_the_main_agent_knew(project):
+    failure = claude_failure("python manage.py makemigration", f"Exit code 1\n{STALE}")
+    assert "then try again" in project.send(failure)
+    assert "then try again" in project.send(failure | {"agent_id": "a7"})
+    assert project.send(failure | {"agent_id": "a7"}) == ""
+
+
+def test_each_loop_is_told_once_per_kind_and_target(project):
+    file = project.folder / "app.py"
+    file.write_text("x = 1\n")
+    told = [project.send(claude_read(file)) for _ in range(5)]
+    assert [bool(text) for text in told] == [False, False, True, False, False]
+    assert told[2].startswith("<tacit-note>\napp.py has now been read 3 times")
+    project.send(claude_edit(file, "x = 1", "x = 2"))
+    assert "takes back an earlier one" in project.send(claude_edit(file, "x = 2", "x = 1"))
+    assert project.send(claude_edit(file, "x = 1", "x = 2")) == ""
+    failures = [project.send(claude_failure("make", "Exit code 2\nQuuxError: no spare widgets")) for _ in range(4)]
+    assert [bool(text) for text in failures] == [False, False, True, False]
+
+
+def test_reading_again_after_a_compaction_is_no_loop(project):
+    file = project.folder / "app.py"
+    file.write_text("x = 1\n")
+    project.send(claude_read(file))
+    project.send(claude_read(file))
+    project.send(claude("SessionStart", source="compact"))
+    assert project.send(claude_read(file)) == ""
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["no, use pnpm", "No! I said the other table", "don't touch the tests", "that's wrong", "Stop. Undo that.",
+     "use pnpm instead", "actually, keep the old name", "I meant the payments table", "wrong file"],
+)  # fmt: skip
+def test_a_correction_is_noted_and_shows_nothing(project, said):
+    project.send(claude("UserPromptSubmit", prompt=TASK))
+    assert project.send(claude("UserPromptSubmit", prompt=f"{said}: {TASK}")) == ""
+    line = project.lines[1]
+    assert (line["corrective"], line["after"]) == ("said", project.lines[0]["shown"])
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "no problem, now",
+        "now",
+        "node is not installed:",
+        "Nobody else will, so",
+        "use the new column too:",
+        "Don't forget to",
+        "Stop words are indexed:",
+        "Revert the release script and",
+        "wait for the lock, then",
+    ],
+)
+def test_what_only_sounds_like_a_correction_is_none(said):
+    assert not moments.is_correction(f"{said} {TASK}")
+
+
+def test_the_first_message_of_a_session_corrects_nothing(project):
+    assert "makemigration" in project.send(claude("UserPromptSubmit", prompt=f"Don't ask, just do it: {TASK}"))
+
+
+REFUSED = "The user doesn't want to proceed with this tool use. The tool use was rejected."
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        claude("PermissionDenied", tool_name="Bash", tool_input={"command": "rm -rf build"}),
+        claude("PostToolBatch", tool_calls=[{"tool_name": "Bash", "tool_input": {}, "tool_response": REFUSED}]),
+        claude_failure("rm -rf build", REFUSED),
+    ],
+    ids=["event", "batch", "failure"],
+)
+def test_a_denied_permission_is_noted_and_shows_nothing(project, event):
+    assert project.send(event) == ""
+    (line,) = project.lines
+    assert (line["corrective"], line["tool"]) == ("denied", "Bash")
+    assert "deeds" not in line
+
+
+def test_a_server_cannot_pretend_that_a_person_refused(project):
+    calls = [{"tool_name": "mcp__x__y", "tool_input": {}, "tool_response": REFUSED}]
+    project.send(claude("PostToolBatch", tool_calls=calls))
+    assert "corrective" not in project.lines[0]
+
+
+def test_an_edit_that_found_nothing_to_change_counts_as_a_failure(project):
+    missed = "<tool_use_error>String to replace not found in file.</tool_use_error>"
+    calls = [{"tool_name": "Edit", "tool_input": {"file_path": "a"}, "tool_response": missed}]
+    assert project.send(claude("PostToolBatch", tool_calls=calls)) == ""
+    assert [deed["did"] for deed in project.lines[0]["deeds"]] == ["failed"]
+
+
+def test_a_retired_skill_is_never_shown(project):
+    with Loop(open_store(project.database)) as loop:
+        loop.review(project.ids["add-a-migration"], "retire", by="ann")
+    assert "makemigration`" not in project.send(claude("UserPromptSubmit", prompt=TASK))
+    assert "add-a-migration" not in project.send(claude("SessionStart", source="startup"))
+
+
+@pytest.mark.parametrize(
+    ("channel", "told", "not_told"),
+    [
+        ("skill", ["never npm", "sync-before-makemigration (lesson)"], ["add-a-migration (procedure)"]),
+        ("mcp", ["never npm"], ["add-a-migration", "sync-before-makemigration"]),
+    ],
+)
+def test_what_has_another_channel_does_not_come_by_hook(project, channel, told, not_told):
+    (project.folder / ".tacit" / "channels.json").write_text(json.dumps({"claude-code": channel}))
+    said = project.send(claude("SessionStart", source="startup"))
+    assert all(text in said for text in told)
+    assert not any(text in said for text in not_told)
+    assert "makemigration`" not in project.send(claude("UserPromptSubmit", prompt=TASK))
+    error = project.send(claude_failure("x", f"Exit code 1\n{STALE}"))
+    assert bool(error) is (channel == "skill")
+    assert "add-a-migration (procedure)" in project.send(
+        codex("SessionStart", source="startup"),
+    )
+
+
+def test_settings_of_recall_hold_for_prompts(project):
+    (project.folder / "tacit.toml").write_text("[recall]\nk = 0\n")
+    assert project.send(claude("UserPromptSubmit", prompt=TASK)) == ""
+    assert project.ids["add-a-migration"] in project.lines[0]["held"]
+
+
+def test_an_answer_that_nobody_takes_was_not_given(project):
+    def gone(text: str) -> None:
+        raise BrokenPipeError(32, "Broken pipe")
+
+    event = parse(stdin(claude("UserPromptSubmit", prompt=TASK, cwd=str(project.folder))))
+    ground = find(event, Variables({"HOME": str(project.home)}))
+    assert ground is not None
+    with pytest.raises(BrokenPipeError):
+        moments.attend(event, ground, say=gone, clock=project.clock)
+    assert "makemigration" in project.send(claude("UserPromptSubmit", prompt=TASK))
+
+
+def test_the_journal_holds_no_word_of_what_was_said_or_printed(project):
+    secret = "hunter2-is-the-password"
+    file = project.folder / f"{secret}.py"
+    file.write_text(secret)
+    events = [
+        claude("SessionStart", source="startup"),
+        claude("UserPromptSubmit", prompt=f"{TASK} {secret}"),
+        claude("UserPromptSubmit", prompt=f"no, use {secret}"),
+        claude_shell(f"echo {secret}", secret),
+        *[claude_failure(f"login {secret}", f"Exit code 1\nerror: bad password {secret}")] * 3,
+        *[claude_read(file)] * 3,
+        claude_edit(file, secret, "x"),
+        claude("PermissionDenied", tool_name="Bash", tool_input={"command": secret}),
+    ]
+    for event in events:
+        project.send(event)
+    text = json.dumps(project.lines)
+    assert len(project.lines) == len(events)
+    assert secret not in text
+    assert str(project.folder) not in text
+    assert "payments" not in text
+
+
+def test_exported_procedures_are_left_to_the_client_and_the_rest_still_comes(project):
+    channels.choose(str(project.database.parent), "claude-code", channels.SKILL)
+    told = project.send(claude("SessionStart", source="startup"))
+    assert "Use pnpm in this project, never npm." in told
+    assert "add-a-migration" not in told
+    assert "sync-before-makemigration" in told
+    assert "makemigration`" not in project.send(claude("UserPromptSubmit", prompt=TASK))
+    assert "then try again" in project.send(claude_failure("python manage.py makemigration x", STALE))
+    assert "makemigration`" in project.send(codex("UserPromptSubmit", prompt=TASK)), (
+        "the other client has its own channel"
+    )
+
+
+def test_with_the_channel_mcp_only_rules_are_pushed(project):
+    channels.choose(str(project.database.parent), "claude-code", channels.MCP)
+    told = project.send(claude("SessionStart", source="startup"))
+    assert "Use pnpm in this project, never npm." in told
+    assert "add-a-migration" not in told
+    assert "sync-before-makemigration" not in told
+    assert project.send(claude("UserPromptSubmit", prompt=TASK)) == ""
+    assert project.send(claude_failure("python manage.py makemigration x", STALE)) == ""
+
+
+def test_a_channel_file_that_cannot_be_read_means_the_hook(project):
+    (project.database.parent / channels.FILE).write_text("{not json")
+    assert "makemigration`" in project.send(claude("UserPromptSubmit", prompt=TASK))
