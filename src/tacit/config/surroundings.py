@@ -11,15 +11,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from tacit.config.ancestry import inherited_names
 from tacit.config.whereabouts import account_home, owners
 
 AGENT_MARKERS = (
     "CLAUDECODE",
     "CLAUDE_CODE_ENTRYPOINT",
     "CLAUDE_CODE_SESSION_ID",
+    "CLAUDE_CODE_CHILD_SESSION",
+    "CLAUDE_PID",
     "CODEX_SANDBOX",
     "CODEX_SANDBOX_NETWORK_DISABLED",
     "CODEX_THREAD_ID",
+    "CODEX_SESSION_ID",
+    "CODEX_TOOL_CALL_ID",
+    "CODEX_CI",
     "GEMINI_CLI",
     "GEMINI_SESSION_ID",
     "COPILOT_AGENT_SESSION_ID",
@@ -31,7 +37,7 @@ AGENT_MARKERS = (
     "AIDER_CHAT",
     "AI_AGENT",
 )
-"""Set by coding agents in the shells they start. Their presence means: no person is typing."""
+"""Set by coding agents in the shells they start. Their presence, here or in a process above, means: no person is typing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,8 +67,9 @@ class Surroundings:
 
     @classmethod
     def read(cls, variables: Mapping[str, str] | None = None) -> Surroundings:
-        """Read the process environment, or the given variables instead."""
+        """Read the process environment and its ancestry, or the given variables instead."""
         env = os.environ if variables is None else variables
+        marked = inherited_names() if variables is None else frozenset()
         user_home = Path(env.get("HOME") or Path.home())
         return cls(
             store=env.get("TACIT_STORE", ""),
@@ -74,7 +81,7 @@ class Surroundings:
             token=env.get("TACIT_TOKEN", ""),
             user=env.get("USER") or env.get("USERNAME") or "",
             editor=env.get("VISUAL") or env.get("EDITOR") or "",
-            agent_markers=tuple(name for name in AGENT_MARKERS if env.get(name)),
+            agent_markers=tuple(name for name in AGENT_MARKERS if env.get(name) or name in marked),
             account_home=Path(account) if (account := account_home()) else None,
             owners=owners(env.get("SUDO_UID", "")),
         )

@@ -1,0 +1,63 @@
+"""An agent's marks are seen in the processes above, whatever was cleared further down."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tacit.config.ancestry import inherited_names
+
+ASK = "from tacit.config.surroundings import Surroundings; print(*Surroundings.read().agent_markers)"
+linux = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="only Linux shows other processes")
+
+
+def process(folder: Path, number: int, *, parent: int, environ: bytes, name: str = "sh") -> None:
+    own = folder / str(number)
+    own.mkdir()
+    (own / "stat").write_text(f"{number} ({name}) S {parent} 1 1 0\n")
+    (own / "environ").write_bytes(environ)
+
+
+def test_names_of_all_generations_are_gathered_and_empty_values_count_as_absent(tmp_path: Path) -> None:
+    process(tmp_path, 30, parent=20, environ=b"HOME=/h\0EMPTY=\0", name="od) d (name")
+    process(tmp_path, 20, parent=10, environ=b"CLAUDECODE=1\0")
+    process(tmp_path, 10, parent=1, environ=b"no equals sign\0=odd\0")
+    assert inherited_names(tmp_path, start=30) == {"HOME", "CLAUDECODE", ""}
+
+
+def test_a_process_that_cannot_be_read_hides_none_above_it(tmp_path: Path) -> None:
+    process(tmp_path, 30, parent=20, environ=b"")
+    (tmp_path / "30/environ").unlink()
+    process(tmp_path, 20, parent=1, environ=b"CODEX_CI=1\0")
+    assert inherited_names(tmp_path, start=30) == {"CODEX_CI"}
+
+
+def test_a_circle_of_processes_ends(tmp_path: Path) -> None:
+    process(tmp_path, 30, parent=20, environ=b"A=1\0")
+    process(tmp_path, 20, parent=30, environ=b"B=1\0")
+    assert inherited_names(tmp_path, start=30) == {"A", "B"}
+
+
+def test_without_such_a_folder_nothing_is_known(tmp_path: Path) -> None:
+    assert inherited_names(tmp_path / "none", start=30) == frozenset()
+
+
+@linux
+@pytest.mark.parametrize("way", ["env -i", "setsid -w env -i", "env -u CLAUDECODE", "script -qec"])
+def test_clearing_the_environment_does_not_hide_an_agents_shell(way: str) -> None:
+    ask = f'PYTHONPATH={os.pathsep.join(sys.path)!r} {sys.executable} -c "{ASK}"'
+    inner = f"script -qec 'env -i {ask}' /dev/null" if way == "script -qec" else f"{way} {ask}"
+    shell = ["sh", "-c", f"{inner}; true"]  # the shell stays, as an agent's does
+    done = subprocess.run(
+        shell,
+        env={"CLAUDECODE": "1", "PATH": os.environ["PATH"]},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert "CLAUDECODE" in done.stdout
