@@ -14,7 +14,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check faults bench lock wheel clean
+.PHONY: help demo test clients loops check faults bench lock wheel clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r target text; do \
@@ -25,6 +25,11 @@ demo: $(BASE) ## learn from recorded sessions and recall a skill, offline
 
 test: $(DEV) ## run the whole test suite
 	@$(RUN) -m pytest -n auto
+
+clients: .clients/claude-code.stamp .clients/codex.stamp ## fetch Claude Code and Codex into .clients, for the loops
+
+loops: $(DEV) ## the closed loops: the real clients, driven by a scripted model; fetched by `make clients`
+	@$(RUN) -m pytest tests/e2e/loops
 
 check: $(DEV) ## formatting, lint, types, import layers, house conventions, docs parity
 	$(BIN)/ruff format --check
@@ -46,12 +51,13 @@ lock: | $(RUN) ## pin the dependencies again; LOCK_FLAGS=--upgrade takes newer v
 	$(COMPILE) --extra dev pyproject.toml -o requirements/dev.txt
 	$(COMPILE) --constraints requirements/dev.txt pyproject.toml -o requirements/base.txt
 	$(COMPILE) --constraints requirements/dev.txt --group build -o requirements/build.txt
+	$(COMPILE) --no-deps --group clients -o requirements/clients.txt
 
 wheel: $(DEV) ## build the wheel into dist/
 	@$(RUN) -m build --no-isolation --wheel --outdir dist
 
-clean: ## remove the environment, caches and builds
-	rm -rf .venv dist build .mypy_cache .pytest_cache .ruff_cache .hypothesis
+clean: ## remove the environment, clients, caches and builds
+	rm -rf .venv .clients dist build .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(RUN):
@@ -68,3 +74,21 @@ $(BASE): requirements/base.txt requirements/build.txt pyproject.toml | $(RUN)
 $(DEV): requirements/dev.txt $(BASE)
 	@$(RUN) -m pip install -qq --require-hashes -r requirements/dev.txt
 	@touch $@
+
+# The package brings the client's binary along; what it depends on itself is not needed for that.
+.clients/claude-code.stamp: requirements/clients.txt | $(RUN)
+	@echo "Fetching Claude Code ..."
+	@rm -rf .clients/claude-code
+	@$(RUN) -m pip install -qq --no-deps --require-hashes --target .clients/claude-code -r requirements/clients.txt
+	@touch $@
+
+# Without npm there is no Codex: the loops with it are skipped then, unless TACIT_CLIENTS=required.
+.clients/codex.stamp: tests/e2e/loops/package.json tests/e2e/loops/package-lock.json
+	@mkdir -p .clients/codex
+	@cp $^ .clients/codex
+	@if command -v npm >/dev/null; then \
+		echo "Fetching Codex ..."; \
+		npm ci --prefix .clients/codex --no-audit --no-fund --loglevel=error && touch $@; \
+	else \
+		echo "There is no npm here, so Codex was not fetched." >&2; test "$$TACIT_CLIENTS" != required; \
+	fi

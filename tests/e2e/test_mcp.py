@@ -12,6 +12,7 @@ import pytest
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
 
+from tacit.config import channels
 from tests.e2e.conftest import Terminal
 from tests.e2e.test_cli import approve_all
 
@@ -73,7 +74,9 @@ def test_the_instructions_carry_manners_and_the_index(taught: Terminal) -> None:
     assert "call `recall`" in told
     assert "Known here:\n- " in told
     assert "migration" in told
-    assert "Known here" not in talk(taught, speak, "--no-index")
+    assert "Known here" not in talk(taught, speak, "--client", "codex"), "its hook tells it already"
+    channels.choose(str(taught.project / ".tacit"), "codex", channels.MCP)
+    assert "Known here" in talk(taught, speak, "--client", "codex")
 
 
 def test_what_is_recalled_can_be_recorded(taught: Terminal) -> None:

@@ -1,7 +1,7 @@
-"""The processes that this one descends from → the environment variables that they were started with.
+"""The processes that this one descends from → the environment variables they were started with, and what they are.
 
-An agent that clears its marks from a command's environment does not clear them from its own shell, which stands above the
-command. Only Linux tells; elsewhere, and for processes of others, there is nothing to see.
+An agent that clears its marks from a command's environment does not clear them from its own shell, nor hides that its
+client stands above both. Only Linux tells; elsewhere, and for processes of others, there is nothing to see.
 """
 
 from __future__ import annotations
@@ -12,19 +12,35 @@ from pathlib import Path
 
 GENERATIONS = 64
 _PROCESSES = Path("/proc")
+_INTERPRETERS = ("node", "bun", "deno", "python")
 
 
-def inherited_names(processes: Path = _PROCESSES, *, start: int | None = None) -> frozenset[str]:
-    """Names of the variables that some ancestor was started with, those without a value left out."""
-    found: set[str] = set()
-    for process in _ancestors(processes, os.getppid() if start is None else start):
-        try:
-            variables = (process / "environ").read_bytes().split(b"\0")
-        except OSError:
-            continue
-        pairs = (variable.partition(b"=") for variable in variables)
-        found.update(name.decode("utf-8", "replace") for name, _, value in pairs if value)
-    return frozenset(found)
+class Ancestry:
+    """What the processes above show."""
+
+    def __init__(self, processes: Path = _PROCESSES, *, start: int | None = None) -> None:
+        self.variables: set[str] = set()
+        """Names of the variables that some ancestor was started with, those without a value left out."""
+        self.programs: set[str] = set()
+        """Names of the programs that the ancestors run; of an interpreter's, the script's too."""
+        for process in _ancestors(processes, os.getppid() if start is None else start):
+            pairs = (variable.partition(b"=") for variable in _parts(process / "environ"))
+            self.variables.update(name.decode("utf-8", "replace") for name, _, value in pairs if value)
+            self.programs.update(_programs(_parts(process / "cmdline")))
+
+
+def _programs(words: list[bytes]) -> Iterator[str]:
+    named = [word.rpartition(b"/")[2].decode("utf-8", "replace") for word in words[:2]]
+    yield from named[:1]
+    if named and named[0].startswith(_INTERPRETERS):
+        yield from (name.rpartition(".")[0] or name for name in named[1:])
+
+
+def _parts(file: Path) -> list[bytes]:
+    try:
+        return file.read_bytes().split(b"\0")
+    except OSError:
+        return []
 
 
 def _ancestors(processes: Path, number: int) -> Iterator[Path]:

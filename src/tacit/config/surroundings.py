@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tacit.config.ancestry import inherited_names
+from tacit.config.ancestry import Ancestry
 from tacit.config.whereabouts import account_home, owners
 
 AGENT_MARKERS = (
@@ -38,6 +38,9 @@ AGENT_MARKERS = (
     "AI_AGENT",
 )
 """Set by coding agents in the shells they start. Their presence, here or in a process above, means: no person is typing."""
+
+AGENT_PROGRAMS = frozenset("claude codex gemini copilot opencode qwen letta aider cursor-agent goose amp crush".split())
+"""Coding agents by the name of their program; what such a process starts is not typed by a person."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +72,6 @@ class Surroundings:
     def read(cls, variables: Mapping[str, str] | None = None) -> Surroundings:
         """Read the process environment and its ancestry, or the given variables instead."""
         env = os.environ if variables is None else variables
-        marked = inherited_names() if variables is None else frozenset()
         user_home = Path(env.get("HOME") or Path.home())
         return cls(
             store=env.get("TACIT_STORE", ""),
@@ -81,7 +83,15 @@ class Surroundings:
             token=env.get("TACIT_TOKEN", ""),
             user=env.get("USER") or env.get("USERNAME") or "",
             editor=env.get("VISUAL") or env.get("EDITOR") or "",
-            agent_markers=tuple(name for name in AGENT_MARKERS if env.get(name) or name in marked),
+            agent_markers=_agent_markers(env, Ancestry() if variables is None else None),
             account_home=Path(account) if (account := account_home()) else None,
             owners=owners(env.get("SUDO_UID", "")),
         )
+
+
+def _agent_markers(env: Mapping[str, str], above: Ancestry | None) -> tuple[str, ...]:
+    """What shows that an agent started this: marks here or in a process above, or the agent itself above."""
+    inherited = above.variables if above else set()
+    marks = [name for name in AGENT_MARKERS if env.get(name) or name in inherited]
+    programs = sorted(AGENT_PROGRAMS & above.programs) if above else []
+    return (*marks, *(f"the program {name}" for name in programs))

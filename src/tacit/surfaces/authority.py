@@ -2,7 +2,8 @@
 
 An agent may recall, apply, record, capture, learn and propose. Reviewing (which includes retiring and restoring), rolling
 back, editing, exporting what nobody approved, and making tokens belong to a person: at a terminal that no agent has
-marked as its own, or with a person's token. The honest limit: an agent that has the same user's shell and hides its
+marked as its own, or with a person's token. Connecting and disconnecting clients may also be scripted, though not from an
+agent's shell. The honest limit: an agent that has the same user's shell and hides its
 marks can imitate a person.
 """
 
@@ -18,6 +19,8 @@ from tacit.config.surroundings import Surroundings
 from tacit.domain.errors import NotPermitted, StoreOutage
 
 PERSON_ONLY = frozenset({"review", "rollback", "edit", "export unapproved", "token"})
+NOT_FOR_AGENTS = frozenset({"init", "uninstall"})
+"""What a person's script may do without a terminal, and an agent may not: it decides what watches the agent."""
 TOKEN_FILE = "token.sha256"
 
 
@@ -40,10 +43,12 @@ class Caller:
 
     def require_person(self, verb: str) -> None:
         """Raise unless a person may be assumed for this verb."""
-        if verb not in PERSON_ONLY or self.is_person:
+        if verb not in PERSON_ONLY | NOT_FOR_AGENTS or self.is_person:
+            return
+        if verb in NOT_FOR_AGENTS and not self.surroundings.agent_markers:
             return
         if self.surroundings.agent_markers:
-            why = f"this shell belongs to an agent ({self.surroundings.agent_markers[0]} is set)"
+            why = f"this shell belongs to an agent (marked by {self.surroundings.agent_markers[0]}, here or above)"
         else:
             why = "there is no terminal"
         if self.surroundings.token:

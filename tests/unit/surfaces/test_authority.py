@@ -45,7 +45,7 @@ def test_reviewing_belongs_to_persons():
 
 @pytest.mark.parametrize("marker", AGENT_MARKERS)
 def test_each_agents_mark_refuses_even_at_a_terminal_and_is_named(tmp_path, marker):
-    with pytest.raises(NotPermitted, match=f"belongs to an agent \\({marker} is set\\)"):
+    with pytest.raises(NotPermitted, match=f"belongs to an agent \\(marked by {marker}, here or above\\)"):
         caller(tmp_path, terminal=True, **{marker: "1"}).require_person("review")
 
 

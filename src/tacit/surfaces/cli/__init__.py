@@ -18,7 +18,7 @@ from tacit.surfaces.cli.session import Session, clean
 
 _COMMANDS = {
     "learn": "learning",
-    "recall": "learning",
+    "recall": "recalling",
     "record": "outcomes",
     "feedback": "outcomes",
     "review": "reviewing",
@@ -28,8 +28,13 @@ _COMMANDS = {
     "verify": "upkeep",
     "backup": "upkeep",
     "pause": "upkeep",
+    "hook": "hooking",
+    "mcp": "serving",
     "config": "settings",
     "demo": "demo",
+    "init": "installing",
+    "doctor": "doctor",
+    "uninstall": "installing",
 }
 """Command → the module that holds it, imported only when it is called."""
 

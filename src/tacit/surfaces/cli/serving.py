@@ -3,30 +3,44 @@
 from __future__ import annotations
 
 import dataclasses
+from importlib.util import find_spec
 from pathlib import Path
 
 import click
 
+from tacit.config.channels import HOOK, MCP, channels
 from tacit.domain.errors import ConfigError
 from tacit.loop import Loop
 from tacit.opening import open_at
 from tacit.surfaces.cli.session import Session, command_options
+from tacit.surfaces.exports import ROOTS
+
+
+def can_serve() -> bool:
+    """Whether the extra that brings the protocol is installed."""
+    return find_spec("mcp") is not None
 
 
 @click.command()
-@click.option("--index/--no-index", default=True, help="Tell the client at the start which skills are known.")
+@click.option(
+    "--client",
+    default="",
+    type=click.Choice(["", *ROOTS]),
+    help="Who asks: its channel decides what is told at the start.",
+)
+@click.option("--check", is_flag=True, help="Only say by the exit code whether it could serve.")
 @command_options
-def mcp(session: Session, *, index: bool) -> None:
+def mcp(session: Session, *, client: str, check: bool) -> None:
     """Serve recall, apply, record and propose to an agent over standard input and output (MCP).
 
     A client starts it by itself; `tacit init` writes the entry. It needs the extra: pip install 'tacit[mcp]'.
     """
-    try:
-        from tacit.surfaces.mcp import serve
-    except ModuleNotFoundError as error:
-        if error.name not in ("mcp", "mcp.server", "mcp.server.mcpserver"):
-            raise
-        raise ConfigError("the MCP server needs its extra", hint="pip install 'tacit[mcp]'") from error
+    if not can_serve():
+        raise ConfigError("the MCP server needs its extra", hint="pip install 'tacit[mcp]'")
+    if check:
+        session.answer({"serves": True}, lambda: click.echo("it can serve"))
+        return
+    from tacit.surfaces.mcp import serve
 
     def opening(*, create: bool = False) -> Loop:
         place = session.place
@@ -34,4 +48,5 @@ def mcp(session: Session, *, index: bool) -> None:
             place = dataclasses.replace(place, database=":memory:")
         return open_at(place, config=session.settings[0])
 
-    serve(opening, with_index=index).run("stdio")
+    channel = channels(str(session.place.folder)).get(client, HOOK) if client else MCP
+    serve(opening, with_index=channel == MCP).run("stdio")

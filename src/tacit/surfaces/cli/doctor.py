@@ -1,0 +1,162 @@
+"""`tacit doctor`: does every hook really fire? Each thing that was looked at, and what to do where it does not hold."""
+
+from __future__ import annotations
+
+import secrets
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import click
+from rich.text import Text
+
+from tacit.config.place import Place
+from tacit.config.settings import Config
+from tacit.domain.errors import Outage, TacitError
+from tacit.opening import open_at
+from tacit.surfaces.cli.serving import can_serve
+from tacit.surfaces.cli.session import Session, clean, command_options
+from tacit.surfaces.clients.checks import (
+    Finding,
+    Hook,
+    check_claude,
+    check_codex,
+    check_files,
+    hooks_in,
+    is_connected,
+    last_fired,
+    moment_of,
+)
+from tacit.surfaces.clients.launcher import SHARED, Launcher, find_launcher
+from tacit.surfaces.clients.plan import SERVER, Audience, Client, Places
+from tacit.surfaces.clients.probing import Probe, probe_hook, probe_server
+from tacit.surfaces.clients.registry import CLIENTS, files_of, find_places
+from tacit.surfaces.hook import log
+
+_LAST_FAULTS = 5
+_SHARED_REMEDY = "`pipx install tacit` or `uv tool install tacit`, so that every shell finds it"
+_SERVER_REMEDY = "run the command by hand; if a package is missing: pip install 'tacit[mcp]'"
+_MARKS = {"ok": ("✓", "green"), "note": ("!", "yellow"), "fault": ("✗", "red")}
+
+
+@click.command()
+@click.option(
+    "--client", "names", multiple=True, type=click.Choice(list(CLIENTS)), help="Only this one (may be repeated)."
+)
+@command_options
+def doctor(session: Session, *, names: tuple[str, ...]) -> None:
+    """Show whether Tacit works inside your agents: settings, trust, hooks, MCP server, store, and what went wrong.
+
+    Runs each hook's command as the client would, in a folder of its own. Exit 0 means that nothing is at fault.
+    """
+    places = find_places(session.surroundings, Path.cwd())
+    findings = list(_store(session))
+    for client in (CLIENTS[name] for name in names or CLIENTS):
+        findings += _client(session, client, places, asked=bool(names))
+    if all(finding.about == "store" for finding in findings):
+        findings.append(
+            Finding(about="clients", state="note", told="no client is connected", remedy="run `tacit init`")
+        )
+    findings += _faults(session)
+    ok = all(finding.state != "fault" for finding in findings)
+    session.answer({"ok": ok, "findings": findings}, lambda: _show(session, findings))
+    if not ok:
+        session.end_with(Outage("something does not work", hint="do what stands behind →, then run it again"))
+
+
+def _store(session: Session) -> Iterator[Finding]:
+    place = session.place
+    if not Path(place.database).exists():
+        yield Finding(about="store", state="note", told=f"there is none yet at {place.database}", remedy="tacit learn")
+        return
+    try:
+        counts = session.loop.stats()
+    except TacitError as error:
+        yield Finding(about="store", state="fault", told=error.message, remedy=error.hint)
+        return
+    told = f"{place.database}: {counts.trajectories} trajectories, {sum(counts.skills.values())} skills"
+    yield Finding(about="store", state="ok", told=told)
+    if place.paused_until is not None:
+        yield Finding(about="store", state="note", told="paused: hooks keep still", remedy="tacit pause --resume")
+
+
+def _client(session: Session, client: Client, places: Places, *, asked: bool) -> Iterator[Finding]:
+    launcher = find_launcher(places.project, places.user_home)
+    audiences = {audience: files_of(client, places, audience, launcher=launcher) for audience in Audience}
+    connected = {files[0].path: (audience, files) for audience, files in audiences.items() if is_connected(files)}
+    if not connected and asked:
+        remedy = f"tacit init --client {client.name}"
+        yield Finding(about=client.name, state="fault", told=f"{client.title} is not connected", remedy=remedy)
+    if len(connected) > 1:
+        told = f"{client.title} is connected more than once, so that hooks fire twice: {', '.join(map(str, connected))}"
+        yield Finding(about=client.name, state="note", told=told, remedy="tacit uninstall, then tacit init")
+    for audience, files in connected.values():
+        yield from check_files([file for file in files if file.what != SERVER or can_serve()])
+        hooks = hooks_in(client, files[0])
+        yield from check_codex(places, hooks, audience) if client.name == "codex" else check_claude(places)
+        yield from _probes(session, client, hooks, launcher=SHARED if audience is Audience.SHARED else launcher)
+        yield from _fired(session, client, hooks)
+
+
+def _probes(session: Session, client: Client, hooks: Sequence[Hook], *, launcher: Launcher) -> Iterator[Finding]:
+    """Run each command as the client would."""
+    around = session.surroundings
+    with tempfile.TemporaryDirectory(prefix="tacit-doctor-") as name:
+        folder = Path(name).resolve()
+        _make_store(folder)
+        for command in dict.fromkeys(hook.command for hook in hooks):
+            nonce = secrets.token_hex(6)
+            ran = probe_hook(command, client.name, folder=folder, surroundings=around, nonce=nonce)
+            remedy = _SHARED_REMEDY if launcher.shared else "run `tacit init` again"
+            yield _probed(f"{client.name}: hook command", command, ran, remedy=remedy)
+        if not can_serve():
+            told = "not installed; hooks do without it"
+            yield Finding(
+                about=f"{client.name}: MCP server", state="note", told=told, remedy="pip install 'tacit[mcp]'"
+            )
+            return
+        command, arguments = launcher.server(client.name)
+        ran = probe_server(command, arguments, folder=folder, surroundings=around)
+        yield _probed(f"{client.name}: MCP server", f"{command} {' '.join(arguments)[:60]}", ran, remedy=_SERVER_REMEDY)
+
+
+def _make_store(folder: Path) -> None:
+    """An empty store, so that a hook run in this folder has something to ask."""
+    place = Place(database=str(folder / ".tacit" / "tacit.db"), project=folder, chosen_by="tacit doctor")
+    open_at(place, config=Config()).close()
+
+
+def _probed(about: str, command: str, ran: Probe, *, remedy: str) -> Finding:
+    if ran.problem:
+        return Finding(about=about, state="fault", told=f"{command}: {ran.problem}", remedy=remedy)
+    return Finding(about=about, state="ok", told=f"{command}: answered after {ran.seconds * 1000:.0f} ms")
+
+
+def _fired(session: Session, client: Client, hooks: Sequence[Hook]) -> Iterator[Finding]:
+    """When each event last reached Tacit in this project: the proof that the client itself calls."""
+    fired = last_fired(session.place.folder / "sessions", client.name)
+    never = []
+    for event in dict.fromkeys(hook.event for hook in hooks):
+        if at := fired.get(moment_of(event)):
+            yield Finding(about=f"{client.name}: {event}", state="ok", told=f"last fired {at:%Y-%m-%d %H:%M:%S} UTC")
+        else:
+            never.append(event)
+    if never:
+        told = f"not fired in this project yet: {', '.join(never)}"
+        remedy = "" if fired else f"start a new session of {client.title} here, ask it something, then look again"
+        yield Finding(about=f"{client.name}: events", state="note", told=told, remedy=remedy)
+
+
+def _faults(session: Session) -> Iterator[Finding]:
+    """What hooks noted when they could not do their work."""
+    for line in log.recent(str(session.surroundings.home), _LAST_FAULTS):
+        yield Finding(about="hook log", state="note", told=line)
+
+
+def _show(session: Session, findings: Sequence[Finding]) -> None:
+    for finding in findings:
+        mark, colour = _MARKS[finding.state]
+        line = Text(f"{mark} ", style=colour).append(f"{finding.about}: ", style="bold").append(clean(finding.told))
+        session.console.print(line, soft_wrap=True)
+        if finding.remedy and finding.state != "ok":
+            session.console.print(Text(f"  → {clean(finding.remedy)}", style="cyan"), soft_wrap=True)

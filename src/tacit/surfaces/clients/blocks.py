@@ -1,0 +1,153 @@
+"""Tacit's own passage in a text that belongs to somebody else: a marked block, a TOML table, or a file of its own.
+
+Each goes to the end of the text and is found again by its marks, its header or its first lines. The rest is never read.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+from tacit.domain.errors import Mistake
+from tacit.surfaces.clients.draft import Draft
+
+WRITTEN_BY = "Written by `tacit init`"
+"""Stands in every file that is Tacit's from the first line to the last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Lines between two marks."""
+
+    body: str
+    begin: str = f"<!-- tacit: begin. {WRITTEN_BY}; `tacit uninstall` removes it. -->"
+    end: str = "<!-- tacit: end -->"
+
+    @property
+    def _pattern(self) -> re.Pattern[str]:
+        begin = re.escape(self.begin.split(".")[0])
+        return re.compile(rf"(?:\r?\n)?^{begin}.*?^{re.escape(self.end)}[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
+
+    def is_complete(self, text: str) -> bool:
+        """Whether the block is there as it should be."""
+        return self._lines in text.replace("\r\n", "\n")
+
+    def names(self, text: str) -> list[str]:
+        """What is there of it."""
+        return ["block"] if self._pattern.search(text) else []
+
+    def put(self, draft: Draft) -> list[str]:
+        """Add the block behind everything else."""
+        _append(draft, self._lines)
+        return ["block"]
+
+    def take(self, text: str, names: Collection[str] | None) -> str:
+        """Remove the block and the empty line before it."""
+        return text if names is not None and "block" not in names else self._pattern.sub("", text)
+
+    def is_taken(self, text: str, expected: str) -> bool:
+        """Whether nothing is missing but the block."""
+        return text.split() == expected.split()
+
+    @property
+    def _lines(self) -> str:
+        return f"{self.begin}\n{self.body.strip()}\n{self.end}\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of a TOML file. It carries no end mark: programs that edit TOML move comments."""
+
+    name: tuple[str, ...]
+    lines: tuple[str, ...]
+
+    @property
+    def header(self) -> str:
+        """The line that the table begins with."""
+        return f"[{'.'.join(self.name)}]"
+
+    def is_complete(self, text: str) -> bool:
+        """Whether the table is there as it should be."""
+        found, wanted = self._found(text), tomllib.loads("\n".join(self.lines))
+        return isinstance(found, dict) and all(found.get(key) == value for key, value in wanted.items())
+
+    def names(self, text: str) -> list[str]:
+        """What is there of it."""
+        return ["table"] if self._found(text) is not None and self._is_ours(text) else []
+
+    def put(self, draft: Draft) -> list[str]:
+        """Add the table behind everything else."""
+        if self._found(draft.text) is not None:
+            raise Mistake(f"{self.header} is there already and is not Tacit's")
+        _append(draft, "\n".join((self.header, *self.lines)) + "\n")
+        if not self.is_complete(draft.text):
+            raise Mistake(f"{self.header} cannot be added to this file", hint="add it by hand")
+        return ["table"]
+
+    def take(self, text: str, names: Collection[str] | None) -> str:
+        """Remove the table's header and keys, the tables below it, and the empty line before it."""
+        if not self.names(text) or (names is not None and "table" not in names):
+            return text
+        name = r"\s*\.\s*".join(map(re.escape, self.name))
+        keys = r"(?:^[ \t]*(?!\[)[^\s#][^\n]*(?:\n|\Z))*"
+        return re.sub(
+            rf"(?:^[ \t]*\r?\n)?^[ \t]*\[\s*{name}\s*(?:\.[^\]]*)?\][^\n]*(?:\n|\Z){keys}", "", text, flags=re.M
+        )
+
+    def is_taken(self, text: str, expected: str) -> bool:
+        """Whether a text says what another one says, for a reader of TOML."""
+        try:
+            return tomllib.loads(text) == tomllib.loads(expected)
+        except tomllib.TOMLDecodeError:
+            return False
+
+    def _found(self, text: str) -> Any:
+        try:
+            value: Any = tomllib.loads(text.removeprefix("\ufeff"))
+        except tomllib.TOMLDecodeError as error:
+            raise Mistake(f"it is no TOML: {error}", hint="mend the file first; nothing was changed") from error
+        for name in self.name:
+            value = value.get(name) if isinstance(value, dict) else None
+        return value
+
+    def _is_ours(self, text: str) -> bool:
+        return "tacit" in str(self._found(text)) and re.search(rf"^\s*{re.escape(self.header)}", text, re.M) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """A file of Tacit's own."""
+
+    text: str
+
+    def is_complete(self, text: str) -> bool:
+        """Whether the file is as it should be."""
+        return text == self.text
+
+    def names(self, text: str) -> list[str]:
+        """Whether it is there, and Tacit's."""
+        return ["file"] if WRITTEN_BY in text else []
+
+    def put(self, draft: Draft) -> list[str]:
+        """Write the file, where there is none."""
+        if draft.text.strip():
+            raise Mistake("it is there already and is not Tacit's", hint="move it away; nothing was changed")
+        draft.insert(0, self.text)
+        return ["file"]
+
+    def take(self, text: str, names: Collection[str] | None) -> str:
+        """Empty it, if it is Tacit's."""
+        return "" if WRITTEN_BY in text and (names is None or "file" in names) else text
+
+    def is_taken(self, text: str, expected: str) -> bool:
+        """Whether nothing is left."""
+        return text == expected
+
+
+def _append(draft: Draft, lines: str) -> None:
+    text, newline = draft.text, draft.newline
+    gap = "" if not text.strip("\ufeff") else newline if text.endswith("\n") else newline * 2
+    draft.insert(len(text), gap + lines.replace("\n", newline))

@@ -1,0 +1,177 @@
+"""Does Tacit really work inside a client? Settings, trust, journals and log → findings, each with what to do.
+
+Reads files; running the commands is `probing`'s part.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+from tacit.domain.errors import Mistake
+from tacit.surfaces.clients import codex
+from tacit.surfaces.clients.entries import Entries
+from tacit.surfaces.clients.jsonc import is_strict, parse
+from tacit.surfaces.clients.plan import Audience, Client, File, Places
+from tacit.surfaces.clients.writing import read
+from tacit.surfaces.hook.detach import TAKEN, WANTED
+from tacit.surfaces.hook.events import LEARN, Event
+from tacit.surfaces.hook.journal import SUFFIX, parsed
+
+State = Literal["ok", "note", "fault"]
+FOLDED = "folded.json"
+"""What the learner writes beside the journals when it has done its work."""
+_AGAIN = "run `tacit init` again"
+_TRUST = "start `codex`, type /hooks, and trust those of Tacit"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing that was looked at."""
+
+    about: str
+    state: State
+    told: str
+    remedy: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hook:
+    """A hook of Tacit's as it stands in a settings file."""
+
+    event: str
+    command: str
+    timeout_s: int
+    group: int
+    position: int
+    file: Path
+
+
+def is_connected(files: Sequence[File]) -> bool:
+    """Whether the first file, which holds the hooks, has anything of Tacit's."""
+    return bool(_there(files[0]))
+
+
+def check_files(files: Sequence[File]) -> Iterator[Finding]:
+    """Is everything there that `init` writes, and can the client read it?"""
+    for file in files:
+        about = f"{file.client}: {file.what}"
+        content = read(file.path)
+        try:
+            complete = content is not None and file.piece.is_complete(content.decode("utf-8", "replace"))
+        except Mistake as error:
+            yield Finding(about=about, state="fault", told=f"{file.path}: {error.message}", remedy=error.hint)
+            continue
+        if not complete:
+            told = "is not what `tacit init` writes" if _there(file) else "is not there"
+            yield Finding(about=about, state="note", told=f"{file.path}: Tacit's part {told}", remedy=_AGAIN)
+        elif isinstance(file.piece, Entries) and content and not is_strict(content.decode("utf-8", "replace")):
+            told = f"{file.path} has comments or trailing commas, and {file.client} then ignores all of it, silently"
+            yield Finding(about=about, state="fault", told=told, remedy="take them out")
+        else:
+            yield Finding(about=about, state="ok", told=str(file.path))
+
+
+def _there(file: File) -> list[str]:
+    content = read(file.path)
+    try:
+        return file.piece.names(content.decode("utf-8", "replace")) if content else []
+    except Mistake:
+        return []
+
+
+def hooks_in(client: Client, file: File) -> list[Hook]:
+    """The hooks of Tacit's in a settings file, where they stand."""
+    content = read(file.path)
+    assert isinstance(file.piece, Entries)
+    try:
+        document = parse((content or b"").decode("utf-8", "replace")).plain()
+    except Mistake:
+        return []
+    found = []
+    for entry in file.piece.entries:
+        groups = _at(document, entry.at) if entry.at[0] == "hooks" else None
+        for group, value in enumerate(groups if isinstance(groups, list) else ()):
+            for position, hook in enumerate(value.get("hooks", ()) if isinstance(value, dict) else ()):
+                if entry.is_ours({"hooks": [hook]}):
+                    limit = hook.get("timeout", client.events[entry.at[1]])
+                    found.append(
+                        Hook(
+                            event=entry.at[1],
+                            command=hook["command"],
+                            timeout_s=limit,
+                            group=group,
+                            position=position,
+                            file=file.path,
+                        )
+                    )
+    return found
+
+
+def check_claude(places: Places) -> Iterator[Finding]:
+    """Do settings of Claude Code switch hooks off?"""
+    folders = (places.claude_home / "settings.json", places.project / ".claude" / "settings.json")
+    for path in (*folders, places.project / ".claude" / "settings.local.json"):
+        content = read(path)
+        if content and is_strict(content.decode("utf-8", "replace")) and _at(json.loads(content), ("disableAllHooks",)):
+            told = f"{path} says disableAllHooks, so that no hook fires"
+            yield Finding(about="claude-code: hooks", state="fault", told=told, remedy="take it out")
+
+
+def check_codex(places: Places, hooks: Sequence[Hook], audience: Audience) -> Iterator[Finding]:
+    """Does Codex trust the project and each hook? What it does not trust it skips without a word."""
+    settings = codex.settings(places.codex_home)
+    if _at(settings, ("features", "hooks")) is False:
+        told = f"{places.codex_home / 'config.toml'} switches hooks off (features.hooks)"
+        yield Finding(about="codex: hooks", state="fault", told=told, remedy="take it out")
+    trusted = _at(settings, ("projects", str(places.project), "trust_level")) == "trusted"
+    if audience is Audience.SHARED and not trusted:
+        told = "this project is not trusted, so that Codex reads none of its settings"
+        yield Finding(about="codex: trust", state="fault", told=told, remedy="start `codex` here and trust the folder")
+    for hook in hooks:
+        ways = (hook.file, hook.file.resolve())  # Codex may name a linked file by either
+        keys = [codex.trust_key(path, hook.event, group=hook.group, hook=hook.position) for path in ways]
+        state = next(filter(None, (_at(settings, ("hooks", "state", key)) for key in keys)), None)
+        known = state.get("trusted_hash") if isinstance(state, Mapping) else None
+        about = f"codex: trust of {hook.event}"
+        if isinstance(state, Mapping) and state.get("enabled") is False:
+            yield Finding(about=about, state="fault", told="switched off in Codex", remedy=_TRUST)
+        elif known == codex.trust_hash(hook.event, hook.command, timeout_s=hook.timeout_s):
+            yield Finding(about=about, state="ok", told="trusted")
+        else:
+            told = "has changed since you trusted it" if known else "nobody has trusted it"
+            yield Finding(about=about, state="fault", told=f"{told}, so that Codex skips it silently", remedy=_TRUST)
+
+
+def last_fired(sessions: Path, client: str) -> dict[str, datetime]:
+    """When each moment last reached Tacit in this project: by its line in a journal, or by what it asked of the learner."""
+    found: dict[str, float] = {}
+    for journal in sessions.glob(f"{client}-*{SUFFIX}"):
+        for line in parsed(read(journal) or b""):
+            moment, at = line.get("moment"), line.get("at")
+            if isinstance(moment, str) and isinstance(at, int | float):
+                found[moment] = max(found.get(moment, 0.0), at)
+    asked = [*sessions.glob(f"{client}-*{WANTED}"), *sessions.glob(f"{client}-*{TAKEN}")]
+    folded = sessions / FOLDED
+    if f'"{client}-'.encode() in (read(folded) or b""):
+        asked.append(folded)
+    for path in asked:
+        with suppress(FileNotFoundError):  # the learner has just done it
+            found[LEARN] = max(found.get(LEARN, 0.0), path.stat().st_mtime)
+    return {moment: datetime.fromtimestamp(at, UTC) for moment, at in found.items()}
+
+
+def moment_of(event: str) -> str:
+    """What Tacit calls the moment of a client's event."""
+    return Event({"hook_event_name": event}).moment
+
+
+def _at(document: Any, names: Sequence[str]) -> Any:
+    for name in names:
+        document = document.get(name) if isinstance(document, Mapping) else None
+    return document

@@ -1,0 +1,182 @@
+"""Files with their pieces → changes to show, and changes carried out: all of them, or none.
+
+Everything is read and decided before the first byte is written. A change that would touch a file which somebody altered
+since it was shown is refused.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from tacit.domain.errors import Mistake, StaleVersion, TacitError
+from tacit.surfaces.clients.blocks import Whole
+from tacit.surfaces.clients.draft import Draft, without
+from tacit.surfaces.clients.plan import File
+from tacit.surfaces.clients.record import Note, Record
+from tacit.surfaces.clients.writing import missing_folders, read, remove, remove_empty, write_whole
+from tacit.text.redaction import redact
+
+_LONGEST_LINE = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One file as it is and as it is to be; no content means no file."""
+
+    file: File
+    before: bytes | None
+    after: bytes | None
+    new: tuple[Note, ...] = ()
+    """What will be there of Tacit's and was not."""
+    gone: tuple[Note, ...] = ()
+    """What was there of Tacit's and will not be."""
+    kept: str = ""
+    """Why the file is left as it is although it is not as it should be."""
+
+    @property
+    def is_change(self) -> bool:
+        """Whether there is anything to write."""
+        return self.before != self.after
+
+    def diff(self) -> list[str]:
+        """The lines that change and those around them, without the secrets that others keep there."""
+        old, new = (_lines(content) for content in (self.before, self.after))
+        name = str(self.file.path)
+        lines = difflib.unified_diff(
+            old, new, "/dev/null" if self.before is None else name, "/dev/null" if self.after is None else name, n=2,
+            lineterm="",
+        )  # fmt: skip
+        return [redact(line[:_LONGEST_LINE]).text for line in lines]
+
+
+def plan_putting(files: Iterable[File], record: Record, *, instead_of: Iterable[File] = ()) -> list[Change]:
+    """What has to change so that every piece is in its file, and those that they replace are gone."""
+    former = [(file, partial(_taking, file, record)) for file in instead_of]
+    return _chained([*former, *((file, partial(_putting, file, record)) for file in files)])
+
+
+def plan_taking(files: Iterable[File], record: Record) -> list[Change]:
+    """What has to change so that nothing of Tacit's is left in these files: what came last goes first."""
+    return _chained([(file, partial(_taking, file, record)) for file in sorted(files, key=record.age)])
+
+
+def _chained(steps: Iterable[tuple[File, Callable[[bytes | None], Change]]]) -> list[Change]:
+    """One change per path: a file that holds several pieces goes through the steps of all of them."""
+    changes: dict[Path, Change] = {}
+    for file, step in steps:
+        former = changes.get(file.path)
+        if former is None:
+            changes[file.path] = step(read(file.path))
+        elif not former.kept:
+            change = step(former.after)
+            gone, new = (*former.gone, *change.gone), (*former.new, *change.new)
+            changes[file.path] = replace(former, after=change.after, gone=gone, new=new, kept=change.kept)
+    return list(changes.values())
+
+
+def carry_out(changes: Sequence[Change], record: Record, home: Path) -> None:
+    """Write what changes. If one file cannot be written, those before it are put back."""
+    for change in changes:
+        if change.is_change and read(change.file.path) != change.before:
+            raise StaleVersion(f"{change.file.path} has changed meanwhile", hint="run the command again")
+    notes = [note for change in changes for note in change.new]
+    gone = [note for change in changes for note in change.gone]
+    made = [folder for change in changes if change.after is not None for folder in missing_folders(change.file.path)]
+    # The record comes first: whatever interrupts us, what was written can be found again.
+    record.updated((), notes, folders=made).save(home)
+    done: list[Change] = []
+    try:
+        for change in (each for each in changes if each.is_change):
+            _write(change.file.path, change.after)
+            done.append(change)
+    except TacitError:
+        for change in reversed(done):
+            _write(change.file.path, change.before)
+        remove_empty(made)
+        record.save(home)
+        raise
+    lone = [str(change.file.path.parent) for change in changes if change.after is None and change.before is not None]
+    remove_empty({*record.folders, *(folder for folder in lone if Path(folder).name == "tacit")})
+    record.updated(gone, notes, folders=made).save(home)
+
+
+def _write(path: Path, content: bytes | None) -> None:
+    if content is None:
+        remove(path)
+    else:
+        write_whole(path, content)
+
+
+def _putting(file: File, record: Record, before: bytes | None) -> Change:
+    note = record.of(file)
+    text = _decoded(file, before)
+    with _named(file):
+        if before is not None and file.piece.is_complete(text):
+            return Change(file=file, before=before, after=before)
+        bare, edited = _bare(file, text, note)
+        if edited:
+            return Change(file=file, before=before, after=before, kept="you have changed it")
+        draft = Draft(bare)
+        names = file.piece.put(draft)
+    made = Note(
+        path=str(file.path),
+        client=file.client,
+        audience=file.audience,
+        project=file.project,
+        created=before is None or (note is not None and note.created),
+        names=tuple(names),
+        inserted=draft.insertions,
+    )
+    return Change(file=file, before=before, after=draft.text.encode(), new=(made,))
+
+
+def _taking(file: File, record: Record, before: bytes | None) -> Change:
+    note = record.of(file)
+    gone = (note,) if note else ()
+    text = _decoded(file, before)
+    with _named(file):
+        untouched = note is None and ("tacit" not in text or not file.piece.names(text))
+        if before is None or untouched:
+            return Change(file=file, before=before, after=before, gone=gone)
+        bare, edited = _bare(file, text, note)
+    if edited:
+        return Change(file=file, before=before, after=before, gone=gone, kept="you have changed it")
+    made = record.made(file.path) or (note is None and isinstance(file.piece, Whole))
+    nothing_left = bare.strip("\ufeff\r\n\t ") in ("", "{}")
+    return Change(file=file, before=before, after=None if made and nothing_left else bare.encode(), gone=gone)
+
+
+def _bare(file: File, text: str, note: Note | None) -> tuple[str, bool]:
+    """The text without Tacit's piece, and whether it is a file of Tacit's own that a person has made theirs."""
+    exact = without(text, note.inserted) if note else None
+    if note and isinstance(file.piece, Whole) and exact != "":
+        return text, bool(text.strip())
+    formal = file.piece.take(text, note.names if note else None)
+    return (exact if exact is not None and file.piece.is_taken(exact, formal) else formal), False
+
+
+def _decoded(file: File, content: bytes | None) -> str:
+    try:
+        return (content or b"").decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = (content or b"").count(b"\n", 0, error.start) + 1
+        raise Mistake(f"{file.path}, line {line}: this is not UTF-8", hint="nothing was changed") from error
+
+
+def _lines(content: bytes | None) -> list[str]:
+    return (content or b"").decode("utf-8", "replace").splitlines()
+
+
+@contextmanager
+def _named(file: File) -> Iterator[None]:
+    """Say in an error which file it is about."""
+    try:
+        yield
+    except Mistake as error:
+        hint = error.hint or "mend the file first; nothing was changed"
+        raise Mistake(f"{file.path}: {error.message}", hint=hint) from error

@@ -1,0 +1,83 @@
+"""How a client starts Tacit: the words of a command that work in any shell, in any folder, with no environment activated.
+
+Settings of one person name the program by its absolute path. Settings that a team shares name it by what `PATH` finds, and
+do nothing, silently, where Tacit is not installed.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import sys
+import sysconfig
+from dataclasses import dataclass
+from pathlib import Path
+
+_GUARD = 'PATH="$PATH:$HOME/.local/bin"; command -v tacit >/dev/null 2>&1'
+"""Finds what pipx and uv install, also from a desktop program whose PATH lacks their folder."""
+_EMPTY_SERVER = (
+    "while IFS= read -r l; do case $l in *'\"initialize\"'*) i=${l#*'\"id\":'}; i=${i%%[,\\}]*}; "
+    "p=${l#*'\"protocolVersion\":\"'}; p=${p%%'\"'*}; "
+    'printf \'{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"%s","capabilities":{},'
+    '"serverInfo":{"name":"tacit","version":"0"}}}\\n\' "$i" "$p";; esac; done'
+)
+"""An MCP server in shell that offers nothing, so that no client reports a failed one to somebody without Tacit."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launcher:
+    """The words before `hook` and `mcp`, and why they may stop working one day."""
+
+    words: tuple[str, ...]
+    warning: str = ""
+    shared: bool = False
+
+    def hook(self, client: str) -> str:
+        """The shell command of a hook."""
+        if self.shared:
+            return f"sh -c '{_GUARD} || exit 0; exec tacit hook --client {client}'"
+        return shlex.join((*self.words, "hook", "--client", client))
+
+    def server(self, client: str) -> tuple[str, list[str]]:
+        """Command and arguments of the MCP server."""
+        if self.shared:
+            able = f"{_GUARD} && tacit mcp --check >/dev/null 2>&1"
+            return "sh", ["-c", f"{able} && exec tacit mcp --client {client}; {_EMPTY_SERVER}"]
+        return self.words[0], [*self.words[1:], "mcp", "--client", client]
+
+
+SHARED = Launcher(words=("tacit",), shared=True)
+
+
+def find_launcher(project: Path, user_home: Path) -> Launcher:
+    """The most lasting way to start the Tacit that is running now."""
+    own = Path(sys.prefix).resolve()
+    shim = _shim(own, user_home)
+    if shim is not None:
+        return Launcher(words=(str(shim),))
+    script = Path(sysconfig.get_path("scripts")) / "tacit"
+    words = (str(script),) if os.access(script, os.X_OK) else (sys.executable, "-m", "tacit")
+    return Launcher(words=words, warning=_warning(own, project.resolve()))
+
+
+def _shim(own: Path, user_home: Path) -> Path | None:
+    """The `tacit` that a person's PATH finds outside any environment and that leads to this installation."""
+    for folder in dict.fromkeys((str(user_home / ".local" / "bin"), *os.get_exec_path())):
+        if (Path(folder).parent / "pyvenv.cfg").exists():
+            continue  # it is on the PATH only while the environment is activated
+        found = shutil.which("tacit", path=folder)
+        if found and Path(found).is_absolute() and Path(found).resolve().is_relative_to(own):
+            return Path(found)
+    return None
+
+
+def _warning(own: Path, project: Path) -> str:
+    kept_for_good = any((own / receipt).exists() for receipt in ("pipx_metadata.json", "uv-receipt.toml"))
+    if sys.prefix == sys.base_prefix or kept_for_good:
+        return ""
+    if {"archive-v0", ".cache"} & set(own.parts):
+        return f"{own} is a cache that is emptied now and then"
+    if own.is_relative_to(project):
+        return f"{own} belongs to this project and may go with it"
+    return f"{own} is a virtual environment; without it the hooks stop working"

@@ -1,0 +1,120 @@
+"""What a client is to be given: which piece belongs into which file, and where a person may want it.
+
+Values only. A client's module makes `File`s; `installation` changes the files on disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from importlib import resources
+from pathlib import Path
+from typing import Protocol
+
+from tacit.surfaces.clients.draft import Draft
+from tacit.surfaces.clients.launcher import Launcher
+
+PERSONS_COMMANDS = (
+    ("review",),
+    ("skills", "rollback"),
+    ("skills", "edit"),
+    ("config", "token"),
+    ("pause",),
+    ("init",),
+    ("uninstall",),
+)
+"""Commands that belong to a person; clients are told to deny them to the agent."""
+HOOK_TIMEOUT_S = 10
+SERVER = "MCP server"
+"""What the file is for that tells a client of the server."""
+
+
+class Audience(StrEnum):
+    """For whom something is installed."""
+
+    LOCAL = "local"
+    """This person, this project; kept out of version control."""
+    USER = "user"
+    """This person, every project."""
+    SHARED = "shared"
+    """Everybody who works on this project; committed."""
+
+
+class Piece(Protocol):
+    """What Tacit puts into a file: entries of a JSON document, a block of text, a table, or all of it."""
+
+    def is_complete(self, text: str) -> bool:
+        """Whether it is there as it should be."""
+        ...
+
+    def names(self, text: str) -> list[str]:
+        """What is there of it, whatever its state."""
+        ...
+
+    def put(self, draft: Draft) -> list[str]:
+        """Add what is missing; returns its names."""
+        ...
+
+    def take(self, text: str, names: Collection[str] | None) -> str:
+        """Remove what has these names, or everything that is Tacit's."""
+        ...
+
+    def is_taken(self, text: str, expected: str) -> bool:
+        """Whether a text still says everything that another one says."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class File:
+    """One file and what belongs into it."""
+
+    path: Path
+    piece: Piece
+    client: str
+    audience: Audience
+    project: str = ""
+    """The project that it is for; empty when it is for all of them."""
+    what: str
+    """In a word or two: what this file gives the client."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Places:
+    """The folders that settings lie in."""
+
+    project: Path
+    """The root of the checkout, also of a linked worktree."""
+    user_home: Path
+    claude_home: Path
+    codex_home: Path
+    git_exclude: Path | None = None
+    """The list of files that only this clone ignores."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Client:
+    """A coding agent that Tacit can be connected to."""
+
+    name: str
+    title: str
+    program: str
+    events: Mapping[str, int]
+    """The moments its hooks are called at, and how many seconds each may take."""
+    files: Callable[[Places, Audience, Launcher], list[File]]
+    home: Callable[[Places], Path]
+    default: Audience
+
+
+def skill_text() -> str:
+    """The skill that teaches an agent to use Tacit."""
+    return _text("SKILL.md")
+
+
+def policy_text() -> str:
+    """What an agent is told about Tacit in its standing instructions."""
+    return _text("policy.md")
+
+
+def _text(name: str) -> str:
+    return (resources.files("tacit.surfaces.clients") / "texts" / name).read_text(encoding="utf-8")

@@ -1,0 +1,114 @@
+"""What `tacit init` wrote, kept in `<TACIT_HOME>/installed.json`: with it, uninstalling gives every byte back.
+
+It holds Tacit's own passages and where they stand, and nothing of what else is in a file. Without it Tacit's entries are
+still recognised by their form.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from tacit.surfaces.clients.draft import Insertion
+from tacit.surfaces.clients.plan import Audience, File
+from tacit.surfaces.clients.writing import write_whole
+
+RECORD = "installed.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """What was written into one file."""
+
+    path: str
+    client: str
+    audience: str
+    project: str
+    created: bool = False
+    """Whether the file was not there before."""
+    names: tuple[str, ...] = ()
+    inserted: tuple[Insertion, ...] = ()
+
+    def is_about(self, file: File) -> bool:
+        """Whether this is the note on that file."""
+        return (self.path, self.audience, self.project) == (str(file.path), file.audience, file.project)
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What tells it apart: one file may hold something for several projects."""
+        return self.path, self.audience, self.project
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """All notes of one person."""
+
+    notes: tuple[Note, ...] = ()
+    folders: tuple[str, ...] = ()
+    """Folders that were made for those files."""
+
+    @classmethod
+    def load(cls, home: Path) -> Record:
+        """Read the record; one that is missing or damaged is an empty one."""
+        try:
+            document = json.loads((home / RECORD).read_text(encoding="utf-8"))
+            return cls(tuple(_note(each) for each in document["files"]), tuple(map(str, document["folders"])))
+        except (OSError, ValueError, TypeError, KeyError):
+            return cls()
+
+    def save(self, home: Path) -> None:
+        """Write the record, or remove it when there is nothing to remember."""
+        path = home / RECORD
+        if self.notes:
+            document = {"version": 1, "files": [asdict(note) for note in self.notes], "folders": self.folders}
+            write_whole(path, (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode())
+            return
+        path.unlink(missing_ok=True)
+        if home.is_dir() and not any(home.iterdir()):
+            home.rmdir()
+
+    def of(self, file: File) -> Note | None:
+        """The note on a file."""
+        return next((note for note in self.notes if note.is_about(file)), None)
+
+    def audiences(self, client: str) -> set[str]:
+        """For whom a client was connected, here or anywhere."""
+        return {note.audience for note in self.notes if note.client == client}
+
+    def former(self, client: str, project: Path, audience: Audience) -> set[str]:
+        """For whom else this client was connected in this project alone; what is for all projects is nobody's to move."""
+        audiences = {note.audience for note in self.notes if note.client == client and note.project == str(project)}
+        return audiences - {audience}
+
+    def age(self, file: File) -> int:
+        """How many notes are newer than that on this file; more than there are if there is none."""
+        newer = [index for index, note in enumerate(reversed(self.notes)) if note.is_about(file)]
+        return newer[0] if newer else len(self.notes)
+
+    def made(self, path: Path) -> bool:
+        """Whether a file was not there before Tacit came."""
+        return any(note.created for note in self.notes if note.path == str(path))
+
+    def updated(self, gone: Iterable[Note], new: Iterable[Note], *, folders: Iterable[str] = ()) -> Record:
+        """The record without some notes, with new ones, and with folders made for them."""
+        fresh = {note.key: note for note in new}
+        dropped = {*(note.key for note in gone), *fresh}
+        return Record(
+            (*(note for note in self.notes if note.key not in dropped), *fresh.values()),
+            tuple(dict.fromkeys((*self.folders, *folders))),
+        )
+
+
+def _note(value: dict[str, Any]) -> Note:
+    return Note(
+        path=str(value["path"]),
+        client=str(value["client"]),
+        audience=str(value["audience"]),
+        project=str(value["project"]),
+        created=bool(value["created"]),
+        names=tuple(map(str, value["names"])),
+        inserted=tuple((int(at), str(text)) for at, text in value["inserted"]),
+    )

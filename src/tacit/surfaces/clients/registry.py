@@ -1,0 +1,72 @@
+"""The clients that Tacit knows, and the folders of this person and project that their settings lie in."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+from tacit.config.surroundings import Surroundings
+from tacit.surfaces.clients.claude_code import CLAUDE_CODE
+from tacit.surfaces.clients.codex import CODEX
+from tacit.surfaces.clients.launcher import SHARED, Launcher
+from tacit.surfaces.clients.plan import Audience, Client, File, Places
+from tacit.surfaces.clients.record import Record
+
+CLIENTS = {client.name: client for client in (CLAUDE_CODE, CODEX)}
+
+
+def find_places(surroundings: Surroundings, start: Path) -> Places:
+    """The folders, seen from `start`."""
+    start = start.resolve()
+    project = next((each for each in (start, *start.parents) if (each / ".git").exists()), start)
+    return Places(
+        project=project,
+        user_home=surroundings.user_home,
+        claude_home=surroundings.claude_home,
+        codex_home=surroundings.codex_home,
+        git_exclude=_git_exclude(project),
+    )
+
+
+def present(places: Places) -> list[Client]:
+    """The clients that this person uses, as far as it shows."""
+    return [c for c in CLIENTS.values() if c.home(places).is_dir() or shutil.which(c.program)]
+
+
+def files_of(client: Client, places: Places, audience: Audience, *, launcher: Launcher) -> list[File]:
+    """Everything one client is given for one audience."""
+    return client.files(places, audience, SHARED if audience is Audience.SHARED else launcher)
+
+
+def all_files(places: Places, record: Record, *, launcher: Launcher) -> Iterator[File]:
+    """Every file that may hold something of Tacit's: here, of this person, and in the other projects on record."""
+    for project in dict.fromkeys((str(places.project), *(note.project for note in record.notes if note.project))):
+        seen = places if project == str(places.project) else elsewhere(places, Path(project))
+        for client in CLIENTS.values():
+            for audience in Audience:
+                yield from files_of(client, seen, audience, launcher=launcher)
+
+
+def elsewhere(places: Places, project: Path) -> Places:
+    """The folders, seen from another project."""
+    return Places(
+        project=project,
+        user_home=places.user_home,
+        claude_home=places.claude_home,
+        codex_home=places.codex_home,
+        git_exclude=_git_exclude(project),
+    )
+
+
+def _git_exclude(project: Path) -> Path | None:
+    """The list of ignored files that is not committed; worktrees share it. None outside git."""
+    if not (project / ".git").exists():
+        return None
+    ask = ["git", "rev-parse", "--path-format=absolute", "--git-path", "info/exclude"]
+    try:
+        done = subprocess.run(ask, cwd=project, capture_output=True, text=True, timeout=10, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return Path(done.stdout.strip()) if done.returncode == 0 and done.stdout.strip() else None

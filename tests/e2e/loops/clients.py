@@ -1,0 +1,194 @@
+"""The real clients: where `make clients` put them, how each is started, and what it says it did.
+
+One class per client, with the same few members. What an agent does is told by neutral moves (`Run`, `Look`, `Replace`),
+which each client makes into calls of its own tools.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
+
+from tests.e2e.loops.dialects import Call
+
+FETCHED = Path(__file__).resolve().parents[3] / ".clients"
+
+
+@dataclass(frozen=True)
+class Run:
+    """The agent runs a command."""
+
+    command: str
+
+
+@dataclass(frozen=True)
+class Look:
+    """The agent reads a file of the project."""
+
+    path: str
+
+
+@dataclass(frozen=True)
+class Replace:
+    """The agent changes one line of a file it has looked at."""
+
+    path: str
+    old: str
+    new: str
+
+
+Move = Run | Look | Replace
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A command that the client says it ran; one that was not let through has no output of its own."""
+
+    command: str
+    output: str
+    failed: bool
+
+
+class Client(Protocol):
+    """What the loops need to know of a client."""
+
+    name: str
+    """As `tacit init --client` calls it."""
+    program: Path
+
+    def prepare(self, home: Path, project: Path, address: str) -> None:
+        """Lay down the client's own configuration, as its user has it."""
+
+    def environment(self, home: Path, address: str) -> dict[str, str]:
+        """The variables it needs besides those of any program."""
+
+    def words(self, prompt: str) -> list[str]:
+        """The command line of one session without a person."""
+
+    def call(self, move: Move, project: Path) -> Call:
+        """The tool call for a move."""
+
+    def commands(self, output: str) -> Iterator[Ran]:
+        """The commands of a session, from what the client printed."""
+
+
+class ClaudeCode:
+    """Claude Code, from the package that brings its binary."""
+
+    name = "claude-code"
+    program = FETCHED / "claude-code" / "claude_agent_sdk" / "_bundled" / "claude"
+
+    def prepare(self, home: Path, project: Path, address: str) -> None:
+        pass
+
+    def environment(self, home: Path, address: str) -> dict[str, str]:
+        return {
+            "ANTHROPIC_BASE_URL": address,
+            "ANTHROPIC_API_KEY": "scripted-key-that-opens-nothing",
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "CLAUDE_CODE_MAX_RETRIES": "1",
+            "DISABLE_AUTOUPDATER": "1",
+        }
+
+    def words(self, prompt: str) -> list[str]:
+        allowed = ["--allowedTools", "Bash,Read,Edit"]
+        return ["-p", prompt, "--output-format", "stream-json", "--verbose", "--model", "claude-sonnet-4-5", *allowed]
+
+    def call(self, move: Move, project: Path) -> Call:
+        if isinstance(move, Run):
+            return Call("Bash", {"command": move.command})
+        path = {"file_path": str(project / move.path)}
+        if isinstance(move, Look):
+            return Call("Read", path)
+        return Call("Edit", path | {"old_string": move.old, "new_string": move.new})
+
+    def commands(self, output: str) -> Iterator[Ran]:
+        asked: dict[str, str] = {}
+        for block in _blocks(output):
+            if block.get("type") == "tool_use" and block["name"] == "Bash":
+                asked[block["id"]] = block["input"]["command"]
+            elif block.get("type") == "tool_result" and block["tool_use_id"] in asked:
+                text = json.dumps(block.get("content"), ensure_ascii=False)
+                yield Ran(asked[block["tool_use_id"]], text, failed=bool(block.get("is_error")))
+
+
+class Codex:
+    """Codex, with a model that calls its tools one by one."""
+
+    name = "codex"
+    program = FETCHED / "codex" / "node_modules" / ".bin" / "codex"
+    model: ClassVar[str] = "gpt-5.5"
+
+    def prepare(self, home: Path, project: Path, address: str) -> None:
+        (home / ".codex").mkdir()
+        (home / ".codex" / "config.toml").write_text(
+            f'model = "{self.model}"\n'
+            'model_provider = "scripted"\n'
+            "check_for_update_on_startup = false\n\n"
+            "[analytics]\nenabled = false\n\n"
+            "[model_providers.scripted]  # on loopback\n"
+            f'name = "scripted"\nbase_url = "{address}/v1"\nwire_api = "responses"\nenv_key = "SCRIPTED_KEY"\n'
+            "request_max_retries = 0\nstream_max_retries = 0\n\n"
+            f'[projects."{project}"]\ntrust_level = "trusted"\n',
+            encoding="utf-8",
+        )
+
+    def environment(self, home: Path, address: str) -> dict[str, str]:
+        return {"CODEX_HOME": str(home / ".codex"), "SCRIPTED_KEY": "scripted-key-that-opens-nothing"}
+
+    def words(self, prompt: str) -> list[str]:
+        # Trust in hooks is a person's click in the client's own screen; there is no other way round it without one.
+        bypass = ["--dangerously-bypass-approvals-and-sandbox", "--dangerously-bypass-hook-trust"]
+        return ["exec", "--json", *bypass, prompt]
+
+    def call(self, move: Move, project: Path) -> Call:
+        if isinstance(move, Replace):
+            return Call("apply_patch", _patch(move))
+        return Call("exec_command", {"cmd": move.command if isinstance(move, Run) else f"cat {move.path}"})
+
+    def commands(self, output: str) -> Iterator[Ran]:
+        for record in _records(output):
+            item = record.get("item", {})
+            if record.get("type") == "item.completed" and item.get("type") == "command_execution":
+                failed = item.get("exit_code") != 0 or item.get("status") != "completed"
+                yield Ran(item["command"], item.get("aggregated_output") or "", failed=failed)
+
+
+class CodexInCode(Codex):
+    """Codex, with a model that calls its tools from JavaScript."""
+
+    model: ClassVar[str] = "gpt-6.1-sol"
+
+    def call(self, move: Move, project: Path) -> Call:
+        plain = super().call(move, project)
+        return Call("exec", f"text(JSON.stringify(await tools.{plain.tool}({json.dumps(plain.input)})));")
+
+
+CLIENTS: dict[str, Client] = {"claude-code": ClaudeCode(), "codex": Codex(), "codex-in-code": CodexInCode()}
+
+
+def missing(client: Client) -> str:
+    """Why a client cannot be started here; nothing if it can."""
+    if client.program.is_file() and os.access(client.program, os.X_OK):
+        return ""
+    return f"{client.name} is not here; `make clients` fetches it"
+
+
+def _patch(move: Replace) -> str:
+    return f"*** Begin Patch\n*** Update File: {move.path}\n@@\n-{move.old}\n+{move.new}\n*** End Patch\n"
+
+
+def _blocks(output: str) -> Iterator[dict[str, Any]]:
+    for record in _records(output):
+        content = record.get("message", {}).get("content") if record.get("type") in ("assistant", "user") else None
+        yield from content if isinstance(content, list) else []
+
+
+def _records(output: str) -> Iterator[dict[str, Any]]:
+    for line in output.splitlines():
+        if line.startswith("{"):
+            yield json.loads(line)

@@ -1,0 +1,321 @@
+"""`tacit init`, `tacit uninstall` and `tacit doctor` as people run them: real processes, real files."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.conftest import Terminal
+
+BOTH = ("--client", "claude-code", "--client", "codex")
+CLAUDE_EVENTS = {
+    "SessionStart",
+    "UserPromptSubmit",
+    "PostToolUse",
+    "PostToolUseFailure",
+    "PostToolBatch",
+    "PermissionDenied",
+    "Stop",
+    "SessionEnd",
+}
+CODEX_EVENTS = {"SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "SessionEnd"}
+
+SETTINGS = {
+    "missing": None,
+    "empty": "",
+    "nothing in it": "{}",
+    "comments": '// mine\n{\n  "model": "opus", // best\n  /* later */\n  "env": {},\n}\n',
+    "odd indentation": '{ "a" :1,\n\t\t"hooks":\n {"Stop":[ {"hooks":[{"type":"command","command":"x.sh"}]}\n]}}',
+    "windows": '{\r\n    "model": "opus"\r\n}\r\n',
+    "byte order mark, no newline": '\ufeff{\n\t"permissions": {"deny": ["Bash(rm:*)"]}\n}',
+    "foreign hooks": json.dumps(
+        {
+            "hooks": {
+                event: [{"matcher": "Bash", "hooks": [{"type": "command", "command": "lint.sh"}]}]
+                for event in sorted(CLAUDE_EVENTS)
+            }
+        },
+        indent=1,
+    ),
+}
+
+
+def snapshot(*roots: Path) -> dict[str, tuple[str, bytes]]:
+    """Every file and folder below, with links as links; git's own files aside, except for its list of ignored ones."""
+    found = {}
+    for root in roots:
+        for path in sorted(root.rglob("*")):
+            if ".git" in path.parts and path.name != "exclude":
+                continue
+            kind = "link" if path.is_symlink() else "folder" if path.is_dir() else oct(path.stat().st_mode)
+            found[str(path)] = (kind, path.read_bytes() if path.is_file() else b"")
+    return found
+
+
+def lay_out(terminal: Terminal, text: str | None) -> None:
+    """Put the same settings into every file that init edits."""
+    if text is None:
+        return
+    places = (
+        terminal.project / ".claude",
+        terminal.project / ".codex",
+        terminal.home / ".claude",
+        terminal.home / ".codex",
+    )
+    for folder in places:
+        folder.mkdir(parents=True)
+    for folder, names in (
+        (terminal.project / ".claude", ("settings.json", "settings.local.json")),
+        (terminal.home / ".claude", ("settings.json",)),
+        (terminal.project / ".codex", ("hooks.json",)),
+        (terminal.home / ".codex", ("hooks.json",)),
+        (terminal.project, (".mcp.json",)),
+        (terminal.home, (".claude.json",)),
+    ):
+        for name in names:
+            (folder / name).write_bytes(text.encode())
+    newline = "\r\n" if "\r\n" in text else "\n"
+    for page in (
+        terminal.project / "CLAUDE.md",
+        terminal.project / "AGENTS.md",
+        terminal.home / ".codex" / "AGENTS.md",
+    ):
+        page.write_bytes(f"# Rules{newline}{newline}Be kind.".encode())
+    toml = f'# mine{newline}model = "x"   # odd{newline}{newline}[projects."/p"]{newline}trust_level = "trusted"'
+    (terminal.home / ".codex" / "config.toml").write_bytes(toml.encode())
+
+
+AUDIENCES: dict[str, tuple[str, ...]] = {"local": (), "user": ("--user",), "shared": ("--shared",)}
+CASES = [
+    (name, audience)
+    for name in SETTINGS
+    for audience in AUDIENCES
+    if audience == "local" or name in ("missing", "comments")
+]
+
+
+@pytest.mark.parametrize(("name", "audience"), CASES)
+def test_init_then_uninstall_leaves_every_byte_as_it_was(terminal: Terminal, name: str, audience: str) -> None:
+    lay_out(terminal, SETTINGS[name])
+    options = AUDIENCES[audience]
+    before = snapshot(terminal.project, terminal.home)
+    done = terminal.run("init", *BOTH, "--yes", *options)
+    assert done.code == 0, done.err
+    between = snapshot(terminal.project, terminal.home)
+    assert len([path for path in between if between[path] != before.get(path)]) >= 9
+    again = terminal.run("init", *BOTH, "--yes", "--json", *options)
+    assert again.json["changes"] == []
+    assert snapshot(terminal.project, terminal.home) == between
+    undone = terminal.run("uninstall", "--yes")
+    assert undone.code == 0, undone.err
+    assert snapshot(terminal.project, terminal.home) == before
+
+
+def events(path: Path) -> dict[str, Any]:
+    return dict(json.loads(path.read_bytes())["hooks"])
+
+
+def test_every_moment_gets_its_hook_by_an_absolute_path(terminal: Terminal) -> None:
+    assert terminal.run("init", *BOTH, "--yes").code == 0
+    claude = events(terminal.project / ".claude" / "settings.local.json")
+    codex = events(terminal.home / ".codex" / "hooks.json")
+    assert (set(claude), set(codex)) == (CLAUDE_EVENTS, CODEX_EVENTS)
+    for client, hooks in (("claude-code", claude), ("codex", codex)):
+        commands = {hook["command"] for groups in hooks.values() for group in groups for hook in group["hooks"]}
+        (command,) = commands
+        assert command.startswith("/")
+        assert command.endswith(f" hook --client {client}")
+    servers = json.loads((terminal.home / ".claude.json").read_text())["projects"][str(terminal.project)]["mcpServers"]
+    assert servers["tacit"]["args"][-3:] == ["mcp", "--client", "claude-code"]
+    toml = tomllib.loads((terminal.home / ".codex" / "config.toml").read_text())
+    assert toml["mcp_servers"]["tacit"]["args"][-3:] == ["mcp", "--client", "codex"]
+
+
+def test_what_is_for_one_person_stays_out_of_version_control(terminal: Terminal) -> None:
+    terminal.run("init", *BOTH, "--yes")
+    status = subprocess.run(
+        ["git", "status", "--short"], cwd=terminal.project, capture_output=True, text=True, check=True
+    )
+    assert status.stdout == ""
+
+
+def test_a_persons_commands_are_denied_to_agents(terminal: Terminal) -> None:
+    terminal.run("init", *BOTH, "--yes")
+    deny = json.loads((terminal.project / ".claude" / "settings.local.json").read_text())["permissions"]["deny"]
+    rules = (terminal.home / ".codex" / "rules" / "tacit.rules").read_text()
+    for verb in ("review", "skills rollback", "skills edit", "config token", "pause", "init", "uninstall"):
+        assert f"Bash(*tacit {verb}*)" in deny
+        assert f'"{verb.split()[-1]}"' in rules
+
+
+def test_the_skill_is_a_valid_agent_skill(terminal: Terminal) -> None:
+    terminal.run("init", *BOTH, "--yes")
+    checked = terminal.run(
+        "skills", "import", "--dry-run", str(terminal.project / ".claude" / "skills" / "tacit"), "--json"
+    )
+    assert checked.code == 0, checked.out + checked.err
+
+
+def test_shared_hooks_do_nothing_in_a_clone_without_tacit(terminal: Terminal, tmp_path: Path) -> None:
+    terminal.run("init", *BOTH, "--shared", "--yes")
+    hooks = {
+        **events(terminal.project / ".claude" / "settings.json"),
+        **events(terminal.project / ".codex" / "hooks.json"),
+    }
+    for groups in hooks.values():
+        command = groups[0]["hooks"][0]["command"]
+        assert str(terminal.home) not in command
+        done = subprocess.run(
+            ["env", "-i", f"HOME={tmp_path}", "PATH=/usr/bin:/bin", "sh", "-c", command],
+            input=b"{}",
+            capture_output=True,
+        )
+        assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def test_policy_goes_where_claude_reads_it_and_hides_nothing(terminal: Terminal) -> None:
+    (terminal.project / "AGENTS.md").write_text("# Ours\n")
+    terminal.run("init", "--client", "claude-code", "--shared", "--yes")
+    assert not (terminal.project / "CLAUDE.md").exists()
+    assert "Tacit" in (terminal.project / "AGENTS.md").read_text()
+
+
+def test_changing_the_reach_takes_the_former_one_back(terminal: Terminal) -> None:
+    (terminal.home / ".claude.json").write_text('{\n  "theme": "dark"\n}\n')
+    before = snapshot(terminal.project, terminal.home)
+    terminal.run("init", "--client", "claude-code", "--yes")
+    terminal.run("init", "--client", "claude-code", "--shared", "--yes")
+    assert not (terminal.project / ".claude" / "settings.local.json").exists()
+    assert (terminal.project / ".claude" / "settings.json").exists()
+    terminal.run("init", "--client", "claude-code", "--yes")
+    terminal.run("init", "--client", "claude-code", "--user", "--yes")
+    assert set(json.loads((terminal.home / ".claude.json").read_text())) == {"theme", "mcpServers"}
+    terminal.run("uninstall", "--yes")
+    assert snapshot(terminal.project, terminal.home) == before
+
+
+def test_a_channel_is_chosen_with_the_connection_and_goes_with_it(terminal: Terminal) -> None:
+    before = snapshot(terminal.project, terminal.home)
+    assert terminal.run("init", "--client", "claude-code", "--channel", "skill", "--yes").code == 0
+    chosen = terminal.project / ".tacit" / "channels.json"
+    assert json.loads(chosen.read_text()) == {"claude-code": "skill"}
+    assert terminal.run("init", "--client", "claude-code", "--yes").code == 0
+    assert json.loads(chosen.read_text()) == {"claude-code": "skill"}
+    assert terminal.run("uninstall", "--yes").code == 0
+    assert snapshot(terminal.project, terminal.home) == before
+
+
+def test_projects_that_share_a_file_do_not_disturb_each_other(terminal: Terminal, tmp_path: Path) -> None:
+    (terminal.home / ".claude.json").write_text('{\n  "theme": "dark"\n}\n')
+    other = Terminal(project=tmp_path / "other", home=terminal.home)
+    other.project.mkdir()
+    before = snapshot(terminal.project, other.project, terminal.home)
+    for each in (terminal, other, terminal):
+        assert each.run("init", "--client", "claude-code", "--yes").code == 0
+    projects = json.loads((terminal.home / ".claude.json").read_text())["projects"]
+    assert set(projects) == {str(terminal.project), str(other.project)}
+    assert other.run("uninstall", "--yes").code == 0
+    assert snapshot(terminal.project, other.project, terminal.home) == before
+
+
+def test_dry_run_writes_nothing_and_shows_everything(terminal: Terminal) -> None:
+    before = snapshot(terminal.project, terminal.home)
+    done = terminal.run("init", *BOTH, "--dry-run")
+    assert done.code == 0
+    assert '+    "SessionStart": [' in done.out
+    assert "+[mcp_servers.tacit]" in done.out
+    assert "nothing was written" in done.out
+    assert snapshot(terminal.project, terminal.home) == before
+
+
+def test_at_a_terminal_it_asks_and_no_means_no(terminal: Terminal) -> None:
+    before = snapshot(terminal.project, terminal.home)
+    done = terminal.type("init", *BOTH, answers={"Write this?": "n\r"})
+    assert "SessionStart" in done.out
+    assert snapshot(terminal.project, terminal.home) == before
+    done = terminal.type("init", *BOTH, answers={"Write this?": "y\r"})
+    assert done.code == 0
+    assert (terminal.project / ".claude" / "settings.local.json").exists()
+
+
+def test_without_a_terminal_it_wants_to_be_told(terminal: Terminal) -> None:
+    done = terminal.run("init", *BOTH)
+    assert done.code == 2
+    assert "--yes" in done.err
+
+
+@pytest.mark.parametrize("verb", ["init", "uninstall"])
+def test_an_agent_may_look_and_not_touch(terminal: Terminal, verb: str) -> None:
+    terminal.run("init", *BOTH, "--yes")
+    before = snapshot(terminal.project, terminal.home)
+    terminal.variables["CLAUDECODE"] = "1"
+    refused = terminal.run(verb, "--yes")
+    assert refused.code == 3
+    assert "for a person" in refused.err
+    assert terminal.run(verb, "--dry-run").code == 0
+    assert snapshot(terminal.project, terminal.home) == before
+
+
+def test_a_file_that_cannot_be_read_is_named_with_its_line_and_nothing_is_touched(terminal: Terminal) -> None:
+    broken = terminal.project / ".claude" / "settings.local.json"
+    broken.parent.mkdir()
+    broken.write_text('{\n  "a": 1\n  "b": 2\n}\n')
+    before = snapshot(terminal.project, terminal.home)
+    done = terminal.run("init", *BOTH, "--yes")
+    assert done.code == 2
+    assert f"{broken}: line 3" in done.err
+    assert snapshot(terminal.project, terminal.home) == before
+
+
+def test_only_clients_that_are_there_are_connected(terminal: Terminal) -> None:
+    terminal.variables["PATH"] = "/usr/bin:/bin"
+    assert "--client" in terminal.run("init", "--yes").err
+    (terminal.home / ".codex").mkdir()
+    assert {change["client"] for change in terminal.run("init", "--yes", "--json").json["changes"]} == {"codex"}
+
+
+def test_a_linked_worktree_is_connected_for_itself(terminal: Terminal, tmp_path: Path) -> None:
+    tree = tmp_path / "tree"
+    identity = ["-c", "user.email=a@b.c", "-c", "user.name=a"]
+    subprocess.run(["git", *identity, "commit", "-q", "--allow-empty", "-m", "x"], cwd=terminal.project, check=True)
+    subprocess.run(["git", "worktree", "add", "-q", str(tree)], cwd=terminal.project, check=True)
+    before = snapshot(terminal.project, tree, terminal.home)
+    there = Terminal(project=tree, home=terminal.home)
+    assert there.run("init", "--client", "claude-code", "--yes").code == 0
+    assert (tree / ".claude" / "settings.local.json").exists()
+    status = subprocess.run(["git", "status", "--short"], cwd=tree, capture_output=True, text=True, check=True)
+    assert status.stdout == ""
+    assert terminal.run("uninstall", "--yes").code == 0
+    assert snapshot(terminal.project, tree, terminal.home) == before
+
+
+def findings(terminal: Terminal, *options: str) -> dict[str, dict[str, str]]:
+    done = terminal.run("doctor", "--json", *options)
+    assert done.out, done.err
+    return {each["about"]: each for each in done.json["findings"]}
+
+
+def test_doctor_says_what_to_do_when_nothing_is_connected(terminal: Terminal) -> None:
+    assert "tacit init" in findings(terminal)["clients"]["remedy"]
+    assert terminal.run("doctor", "--client", "codex").code == 4
+
+
+def test_doctor_tells_when_events_last_fired_and_what_hooks_complained_of(terminal: Terminal) -> None:
+    terminal.run("init", "--client", "claude-code", "--yes")
+    sessions = terminal.project / ".tacit" / "sessions"
+    sessions.mkdir(parents=True)
+    (sessions / "claude-code-abc.jsonl").write_text('{"at":1700000000.5,"moment":"prompt"}\n{"at":17')
+    (sessions / "claude-code-abc.wanted").write_text("{}")
+    os.utime(sessions / "claude-code-abc.wanted", (1_700_000_060, 1_700_000_060))
+    (terminal.home / ".tacit" / "hook.log").write_text("2026-01-01T00:00:00Z hook: OSError at x.py:1\n")
+    found = findings(terminal)
+    assert "2023-11-14 22:13:20" in found["claude-code: UserPromptSubmit"]["told"]
+    assert "2023-11-14 22:14:20" in found["claude-code: Stop"]["told"]
+    assert "SessionStart" in found["claude-code: events"]["told"]
+    assert "OSError" in found["hook log"]["told"]

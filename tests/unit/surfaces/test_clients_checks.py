@@ -1,0 +1,160 @@
+"""What `tacit doctor` looks at: commands run as a client runs them, settings that switch hooks off, and Codex's trust."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tacit.config.surroundings import Surroundings
+from tacit.surfaces.clients.checks import (
+    Hook,
+    check_claude,
+    check_codex,
+    check_files,
+    hooks_in,
+    is_connected,
+    moment_of,
+)
+from tacit.surfaces.clients.claude_code import CLAUDE_CODE
+from tacit.surfaces.clients.codex import CODEX
+from tacit.surfaces.clients.launcher import Launcher
+from tacit.surfaces.clients.plan import Audience, Places
+from tacit.surfaces.clients.probing import probe_hook, probe_server
+
+COMMAND = "/opt/tacit hook --client codex"
+WORKS = """mkdir -p .tacit/sessions; id=$(grep -o '"doctor-[0-9a-f]*"' | tr -d '"')
+echo '{}' > ".tacit/sessions/codex-$id.jsonl"; """
+
+
+@pytest.fixture
+def around(tmp_path: Path) -> Surroundings:
+    return Surroundings.read({"HOME": str(tmp_path)})
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> Places:
+    project, home = tmp_path / "project", tmp_path / "home"
+    project.mkdir()
+    (home / ".codex").mkdir(parents=True)
+    (home / ".claude").mkdir()
+    return Places(project=project, user_home=home, claude_home=home / ".claude", codex_home=home / ".codex")
+
+
+@pytest.mark.parametrize(
+    ("script", "problem"),
+    [
+        (WORKS, ""),
+        (WORKS + "echo '{}'", ""),
+        ("cat > /dev/null", "left no line in the journal"),
+        ("echo oops >&2; exit 7", "status 7: oops"),
+        ("/nowhere/tacit hook", "status 127"),
+        (WORKS + "echo hello", "no JSON"),
+        (WORKS + "printf '{%012000d}' 1", "12002 characters"),
+    ],
+)
+def test_a_hook_is_run_and_its_line_looked_for(tmp_path: Path, around: Surroundings, script: str, problem: str) -> None:
+    found = probe_hook(script, "codex", folder=tmp_path, surroundings=around, nonce="00ff")
+    assert problem in found.problem
+    assert bool(found.problem) == bool(problem)
+
+
+def test_nothing_of_the_caller_reaches_a_probed_hook(
+    tmp_path: Path, around: Surroundings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLAUDECODE", "1")
+    monkeypatch.setenv("VIRTUAL_ENV", "/venv")
+    probe_hook("env > seen", "codex", folder=tmp_path, surroundings=around, nonce="00ff")
+    seen = (tmp_path / "seen").read_text()
+    assert f"HOME={tmp_path}\n" in seen
+    assert "CLAUDECODE" not in seen
+    assert "VIRTUAL_ENV" not in seen
+
+
+@pytest.mark.parametrize(
+    ("script", "problem"),
+    [
+        ("""read -r line; echo '{"result":{"serverInfo":{}}}'; cat > /dev/null""", ""),
+        ("echo 'no module named mcp' >&2; exit 1", "no module named mcp"),
+        ("exit 0", "nothing was said"),
+    ],
+)
+def test_a_server_is_greeted_and_has_to_answer(tmp_path: Path, around: Surroundings, script: str, problem: str) -> None:
+    found = probe_server("sh", ["-c", script], folder=tmp_path, surroundings=around)
+    assert problem in found.problem
+    assert bool(found.problem) == bool(problem)
+
+
+def fingerprint(event: str, timeout_s: int) -> str:
+    """As Codex 0.166.0 makes it."""
+    hook = f'{{"async":false,"command":"{COMMAND}","timeout":{timeout_s},"type":"command"}}'
+    return "sha256:" + hashlib.sha256(f'{{"event_name":"{event}","hooks":[{hook}]}}'.encode()).hexdigest()
+
+
+def codex_hooks(places: Places) -> list[Hook]:
+    (file, *_) = CODEX.files(places, Audience.USER, Launcher(words=("/opt/tacit",)))
+    foreign = {"hooks": [{"type": "command", "command": "lint.sh"}]}
+    ours = {"hooks": [{"type": "command", "command": COMMAND, "timeout": 10}]}
+    file.path.write_text(json.dumps({"hooks": {"Stop": [foreign, ours], "SessionStart": [ours]}}))
+    return hooks_in(CODEX, file)
+
+
+def test_codex_hooks_are_found_behind_those_of_others(places: Places) -> None:
+    found = {hook.event: (hook.group, hook.position, hook.command) for hook in codex_hooks(places)}
+    assert found == {"Stop": (1, 0, COMMAND), "SessionStart": (0, 0, COMMAND)}
+
+
+@pytest.mark.parametrize(
+    ("state", "told"),
+    [
+        ("", "nobody has trusted it"),
+        (f'trusted_hash = "{fingerprint("stop", 10)}"', "trusted"),
+        (f'trusted_hash = "{fingerprint("stop", 11)}"', "has changed since"),
+        (f'trusted_hash = "{fingerprint("stop", 10)}"\nenabled = false', "switched off"),
+    ],
+)
+def test_a_codex_hook_that_is_skipped_silently_is_told(places: Places, state: str, told: str) -> None:
+    hooks = codex_hooks(places)
+    table = f'[hooks.state."{places.codex_home}/hooks.json:stop:1:0"]\n{state}\n'
+    (places.codex_home / "config.toml").write_text(table if state else "")
+    found = {each.about: each for each in check_codex(places, hooks, Audience.USER)}["codex: trust of Stop"]
+    assert told in found.told
+    assert (found.state == "ok") == (told == "trusted")
+    assert found.state == "ok" or "/hooks" in found.remedy
+
+
+def test_shared_settings_of_an_untrusted_project_are_told(places: Places) -> None:
+    assert "codex: trust" in {each.about for each in check_codex(places, [], Audience.SHARED)}
+    (places.codex_home / "config.toml").write_text(f'[projects."{places.project}"]\ntrust_level = "trusted"\n')
+    assert list(check_codex(places, [], Audience.SHARED)) == []
+    (places.codex_home / "config.toml").write_text("[features]\nhooks = false\n")
+    assert [each.state for each in check_codex(places, [], Audience.USER)] == ["fault"]
+
+
+def test_settings_that_claude_code_ignores_are_told(places: Places) -> None:
+    (file, *_) = CLAUDE_CODE.files(places, Audience.USER, Launcher(words=("/opt/tacit",)))
+    assert not is_connected([file])
+    assert [each.state for each in check_files([file])] == ["note"]
+    document: dict[str, dict[str, list[Any]]] = {"hooks": {}, "permissions": {}}
+    for entry in file.piece.entries:  # type: ignore[attr-defined]
+        document[entry.at[0]].setdefault(entry.at[1], []).append(entry.value)
+    file.path.write_text(json.dumps(document))
+    assert is_connected([file])
+    assert [each.state for each in check_files([file])] == ["ok"]
+    file.path.write_text("// mine\n" + json.dumps(document))
+    (found,) = check_files([file])
+    assert (found.state, "ignores all of it" in found.told) == ("fault", True)
+
+
+def test_hooks_that_are_switched_off_are_told(places: Places) -> None:
+    assert list(check_claude(places)) == []
+    (places.claude_home / "settings.json").write_text('{"disableAllHooks": true}')
+    assert [each.state for each in check_claude(places)] == ["fault"]
+
+
+@pytest.mark.parametrize("client", [CLAUDE_CODE, CODEX], ids=lambda client: client.name)
+def test_every_event_that_is_asked_for_means_something_to_the_hook(client) -> None:
+    assert all(moment_of(event) for event in client.events)

@@ -1,0 +1,371 @@
+"""From files and pieces to changes on disk: links, permissions, interruptions, upgrades, and a record that got lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import stat
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tacit.domain.errors import Mistake, StaleVersion, StoreOutage
+from tacit.surfaces.clients.blocks import WRITTEN_BY, Block, Whole
+from tacit.surfaces.clients.claude_code import hook_entries
+from tacit.surfaces.clients.entries import Entries
+from tacit.surfaces.clients.installation import Change, carry_out, plan_putting, plan_taking
+from tacit.surfaces.clients.launcher import SHARED, Launcher, find_launcher
+from tacit.surfaces.clients.plan import Audience, File, Piece
+from tacit.surfaces.clients.record import RECORD, Record
+
+LAUNCHER = Launcher(words=("/opt/tacit",))
+
+
+class Desk:
+    """A person's home and a project, and what is to be installed there."""
+
+    def __init__(self, folder: Path) -> None:
+        self.home = folder / "home"
+        self.project = folder / "project"
+        self.project.mkdir()
+        self.settings = self.project / ".claude" / "settings.json"
+        self.notes = self.project / "NOTES.md"
+        self.skill = self.project / ".claude" / "skills" / "tacit" / "SKILL.md"
+
+    def files(self, launcher: Launcher = LAUNCHER) -> list[File]:
+        return [
+            self.file(self.settings, Entries(hook_entries(launcher))),
+            self.file(self.notes, Block("Ask Tacit.")),
+            self.file(self.skill, Whole(f"{WRITTEN_BY}\n")),
+        ]
+
+    def file(self, path: Path, piece: Piece) -> File:
+        return File(path=path, piece=piece, client="claude-code", audience=Audience.LOCAL, what="test")
+
+    def put(self, launcher: Launcher = LAUNCHER) -> list[Change]:
+        record = Record.load(self.home)
+        changes = plan_putting(self.files(launcher), record)
+        carry_out(changes, record, self.home)
+        return [change for change in changes if change.is_change]
+
+    def take(self) -> list[Change]:
+        record = Record.load(self.home)
+        changes = plan_taking(self.files(), record)
+        carry_out(changes, record, self.home)
+        return [change for change in changes if change.is_change]
+
+    def tree(self) -> dict[str, bytes | None]:
+        paths = sorted(self.project.rglob("*"))
+        return {str(p.relative_to(self.project)): p.read_bytes() if p.is_file() else None for p in paths}
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+def write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text.encode())
+
+
+def test_files_and_folders_that_were_made_vanish_again(desk: Desk) -> None:
+    desk.put()
+    assert desk.settings.is_file()
+    desk.take()
+    assert desk.tree() == {}
+    assert not desk.home.exists()
+
+
+def test_existing_files_come_back_to_the_byte(desk: Desk) -> None:
+    write(desk.settings, '\ufeff{\r\n\t"a": [1,2] // mine\r\n}')
+    write(desk.notes, "# Mine")
+    before = desk.tree()
+    assert len(desk.put()) == 3
+    assert desk.tree() != before
+    desk.take()
+    assert desk.tree() == before
+
+
+def test_a_second_run_changes_nothing(desk: Desk) -> None:
+    desk.put()
+    between = desk.tree()
+    record = (desk.home / RECORD).read_bytes()
+    assert desk.put() == []
+    assert desk.tree() == between
+    assert (desk.home / RECORD).read_bytes() == record
+
+
+def test_a_moved_program_is_written_anew_and_still_comes_out_to_the_byte(desk: Desk) -> None:
+    write(desk.settings, '{\n  "a": 1\n}\n')
+    before = desk.tree()
+    desk.put()
+    assert [change.file.path for change in desk.put(Launcher(words=("/new/tacit",)))] == [desk.settings]
+    text = desk.settings.read_text()
+    assert "/new/tacit" in text
+    assert "/opt/tacit" not in text
+    desk.take()
+    assert desk.tree() == before
+
+
+def test_without_the_record_our_entries_are_still_found(desk: Desk) -> None:
+    write(desk.settings, '{\n  "a": 1\n}\n')
+    write(desk.notes, "# Mine\n")
+    before = desk.tree()
+    desk.put()
+    (desk.home / RECORD).unlink()
+    desk.take()
+    assert {name: data for name, data in desk.tree().items() if data is not None} == {
+        name: data for name, data in before.items() if data is not None
+    }
+
+
+@pytest.mark.parametrize("damage", ["", "{", "[]", '{"files": [{}]}', '{"files": 3}', "\x00"])
+def test_a_damaged_record_is_an_empty_one(desk: Desk, damage: str) -> None:
+    desk.put()
+    (desk.home / RECORD).write_text(damage)
+    assert Record.load(desk.home) == Record()
+    desk.take()
+    assert not desk.skill.exists()
+
+
+def test_edits_in_between_stay_and_only_our_part_goes(desk: Desk) -> None:
+    write(desk.settings, '{\n  "a": 1\n}\n')
+    write(desk.notes, "# Mine\n")
+    desk.put()
+    write(desk.settings, desk.settings.read_text().replace('"a": 1', '"a": 2, "b": [3]'))
+    write(desk.notes, "Preface.\n\n" + desk.notes.read_text() + "\nAfterword.\n")
+    desk.take()
+    assert desk.settings.read_text() == '{\n  "a": 2, "b": [3]\n}\n'
+    assert desk.notes.read_text() == "Preface.\n\n# Mine\n\nAfterword.\n"
+
+
+def test_a_file_written_anew_by_its_program_loses_only_our_part(desk: Desk) -> None:
+    write(desk.settings, '{"a": 1}')
+    desk.put()
+    document = json.loads(desk.settings.read_text()) | {"z": 9}
+    write(desk.settings, json.dumps(document, indent=4))
+    desk.take()
+    assert json.loads(desk.settings.read_text()) == {"a": 1, "z": 9}
+
+
+def test_a_created_file_that_somebody_added_to_stays_without_our_part(desk: Desk) -> None:
+    desk.put()
+    document = json.loads(desk.settings.read_text()) | {"z": 9}
+    write(desk.settings, json.dumps(document))
+    desk.take()
+    assert json.loads(desk.settings.read_text()) == {"z": 9}
+
+
+def test_our_own_file_that_a_person_changed_is_theirs(desk: Desk) -> None:
+    desk.put()
+    write(desk.skill, f"{WRITTEN_BY}\nand my own remarks\n")
+    assert desk.put() == []
+    desk.take()
+    assert "my own remarks" in desk.skill.read_text()
+
+
+def test_links_are_followed_and_stay_links(desk: Desk) -> None:
+    target = desk.project / "dotfiles" / "settings.json"
+    write(target, "{}\n")
+    desk.settings.parent.mkdir()
+    desk.settings.symlink_to(target)
+    desk.put()
+    assert desk.settings.is_symlink()
+    assert "tacit" in target.read_text()
+    desk.take()
+    assert desk.settings.is_symlink()
+    assert target.read_text() == "{}\n"
+
+
+def test_a_link_to_nothing_yet_is_filled_and_emptied(desk: Desk) -> None:
+    target = desk.project / "dotfiles" / "settings.json"
+    desk.settings.parent.mkdir()
+    desk.settings.symlink_to(target)
+    desk.put()
+    assert target.is_file()
+    desk.take()
+    assert desk.settings.is_symlink()
+    assert not target.parent.exists()
+
+
+def test_a_link_that_leads_to_itself_is_told(desk: Desk) -> None:
+    desk.notes.symlink_to(desk.notes)
+    with pytest.raises(Mistake, match="NOTES"):
+        desk.put()
+    assert not desk.settings.exists()
+
+
+def test_permissions_stay(desk: Desk) -> None:
+    write(desk.settings, "{}")
+    desk.settings.chmod(0o600)
+    write(desk.notes, "x\n")
+    desk.notes.chmod(0o664)
+    desk.put()
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (desk.settings, desk.notes)] == [0o600, 0o664]
+    desk.take()
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (desk.settings, desk.notes)] == [0o600, 0o664]
+
+
+@pytest.mark.parametrize(
+    ("content", "told"), [(b'{"a": \n oops}', "line 2"), (b"\xff\xfe{}", "not UTF-8"), (b'{"hooks": 3}', "hooks is no")]
+)
+def test_a_file_that_cannot_be_read_stops_everything_before_it_begins(desk: Desk, content: bytes, told: str) -> None:
+    desk.settings.parent.mkdir()
+    desk.settings.write_bytes(content)
+    before = desk.tree()
+    with pytest.raises(Mistake, match=told) as refused:
+        desk.put()
+    assert str(desk.settings) in refused.value.message
+    assert desk.tree() == before
+    assert not desk.home.exists()
+
+
+def test_a_file_that_changed_while_the_person_was_asked_is_left_alone(desk: Desk) -> None:
+    record = Record.load(desk.home)
+    changes = plan_putting(desk.files(), record)
+    write(desk.settings, '{"mine": 1}')
+    with pytest.raises(StaleVersion):
+        carry_out(changes, record, desk.home)
+    assert desk.tree() == {".claude": None, ".claude/settings.json": b'{"mine": 1}'}
+
+
+def test_if_one_file_cannot_be_written_the_others_are_put_back(desk: Desk) -> None:
+    write(desk.settings, "{}\n")
+    before = desk.tree()
+    record = Record.load(desk.home)
+    nowhere = desk.file(Path("/proc/nowhere/SKILL.md"), Whole(f"{WRITTEN_BY}\n"))
+    changes = plan_putting([*desk.files(), nowhere], record)
+    with pytest.raises(StoreOutage, match="cannot write"):
+        carry_out(changes, record, desk.home)
+    assert desk.tree() == before
+    assert Record.load(desk.home) == Record()
+
+
+@pytest.mark.parametrize("steps", range(4))
+def test_killed_between_two_writes_nothing_is_torn_and_everything_can_be_taken_back(desk: Desk, steps: int) -> None:
+    write(desk.settings, '{"a": 1}')
+    write(desk.notes, "mine\n")
+    before = desk.tree()
+    in_a_child_that_dies(desk.put, after_renames=steps)
+    for path in (desk.settings, desk.notes):
+        assert path.read_bytes() == before[str(path.relative_to(desk.project))] or b"tacit" in path.read_bytes()
+    json.loads(desk.settings.read_text())
+    desk.take()
+    left = {name: data for name, data in desk.tree().items() if data is not None and not name.endswith(".draft")}
+    assert left == {name: data for name, data in before.items() if data is not None}
+    desk.put()
+    assert Entries(hook_entries(LAUNCHER)).is_complete(desk.settings.read_text())
+
+
+def in_a_child_that_dies(work: Callable[[], object], *, after_renames: int) -> None:
+    """Run something in a process that ends without a word before its next rename."""
+    child = os.fork()
+    if child == 0:
+        done: list[int] = []
+        real: Any = os.replace
+
+        def counted(*arguments: object, **options: object) -> None:
+            if len(done) == after_renames:
+                os._exit(9)
+            done.append(1)
+            real(*arguments, **options)
+
+        os.replace = counted  # not ours: what every program calls last when it puts a file in place
+        try:
+            work()
+        finally:
+            os._exit(0)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 9
+
+
+def test_the_diff_shows_no_secret_of_somebody_else(desk: Desk) -> None:
+    token = "ghp_" + "a1B2" * 9
+    write(desk.settings, '{\n  "env": {"T": "' + token + '"}\n}\n')
+    (change, *_) = plan_putting(desk.files(), Record())
+    shown = "\n".join(change.diff())
+    assert "+" in shown
+    assert token not in shown
+
+
+def test_a_shared_hook_keeps_still_where_there_is_no_tacit(tmp_path: Path) -> None:
+    for shell in ("sh", "bash"):
+        done = subprocess.run(
+            ["env", "-i", f"HOME={tmp_path}", "PATH=/usr/bin:/bin", shell, "-c", SHARED.hook("codex")],
+            input="{}",
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_a_shared_hook_finds_what_pipx_or_uv_installed(tmp_path: Path) -> None:
+    shim = tmp_path / ".local" / "bin" / "tacit"
+    write(shim, '#!/bin/sh\necho "$@"; cat\n')
+    shim.chmod(0o755)
+    done = subprocess.run(
+        ["env", "-i", f"HOME={tmp_path}", "PATH=/usr/bin:/bin", "sh", "-c", SHARED.hook("codex")],
+        input="event",
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "hook --client codex\nevent"
+
+
+@pytest.mark.parametrize("identity", ["0", '"a-1"'])
+def test_a_shared_server_answers_politely_where_there_is_no_tacit(tmp_path: Path, identity: str) -> None:
+    command, arguments = SHARED.server("codex")
+    greeting = (
+        '{"method":"initialize","params":{"protocolVersion":"2025-06-18"},"jsonrpc":"2.0","id":' + identity + "}\n"
+    )
+    done = subprocess.run(
+        ["env", "-i", f"HOME={tmp_path}", "PATH=/usr/bin:/bin", command, *arguments],
+        input=greeting + '{"method":"notifications/initialized","jsonrpc":"2.0"}\n',
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    answer = json.loads(done.stdout)
+    assert answer["id"] == json.loads(identity)
+    assert answer["result"]["protocolVersion"] == "2025-06-18"
+
+
+def linked(shim: Path, target: Path) -> Path:
+    shim.parent.mkdir(parents=True, exist_ok=True)
+    shim.symlink_to(target)
+    return shim
+
+
+def test_the_program_on_the_path_is_named_rather_than_the_environment_behind_it(tmp_path: Path) -> None:
+    shim = linked(tmp_path / ".local" / "bin" / "tacit", Path(sysconfig.get_path("scripts")) / "pytest")
+    found = find_launcher(tmp_path, tmp_path)
+    assert (found.words, found.warning) == ((str(shim),), "")
+
+
+def test_a_program_of_that_name_from_another_installation_is_not_ours(tmp_path: Path) -> None:
+    shim = linked(tmp_path / ".local" / "bin" / "tacit", Path("/bin/sh"))
+    assert str(shim) not in find_launcher(tmp_path, tmp_path).words
+
+
+@pytest.mark.skipif(sys.prefix == sys.base_prefix, reason="speaks of virtual environments")
+def test_a_program_that_may_vanish_is_told(tmp_path: Path) -> None:
+    assert "virtual environment" in find_launcher(tmp_path, tmp_path).warning
+    assert "belongs to this project" in find_launcher(Path(sys.prefix).parent, tmp_path).warning
+
+
+def test_the_program_is_named_by_its_whole_path(tmp_path: Path) -> None:
+    assert Path(find_launcher(tmp_path, tmp_path).words[0]).is_absolute()
+
+
+def test_a_path_with_spaces_and_quotes_survives_the_shell() -> None:
+    launcher = Launcher(words=("/opt/my 'tools'/tacit",))
+    assert shlex.split(launcher.hook("codex")) == ["/opt/my 'tools'/tacit", "hook", "--client", "codex"]

@@ -1,0 +1,333 @@
+"""Putting Tacit's pieces into texts and taking them out: every other byte stays as it was."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tacit.domain.errors import Mistake
+from tacit.surfaces.clients.blocks import Block, Table, Whole
+from tacit.surfaces.clients.draft import Draft, without
+from tacit.surfaces.clients.entries import Entries, Entry
+from tacit.surfaces.clients.jsonc import Unreadable, is_strict, parse
+
+FOREIGN = '{"type": "command", "command": "lint.sh"}'
+GROUP = {"hooks": [{"type": "command", "command": "/opt/tacit hook", "timeout": 10}]}
+
+
+def is_group(value: Any) -> bool:
+    hooks = value.get("hooks") if isinstance(value, dict) else None
+    return isinstance(hooks, list) and bool(hooks) and all("tacit hook" in str(hook) for hook in hooks)
+
+
+WANTED = Entries(
+    (
+        Entry(at=("hooks", "Stop"), value=GROUP, is_ours=is_group),
+        Entry(at=("hooks", "SessionStart"), value=GROUP, is_ours=is_group),
+        Entry(at=("permissions", "deny"), value="Bash(*tacit review*)", is_ours=lambda v: v == "Bash(*tacit review*)"),
+        Entry(
+            at=("mcpServers",), key="tacit", value={"command": "tacit"}, is_ours=lambda v: v.get("command") == "tacit"
+        ),
+    )
+)
+
+SETTINGS = {
+    "empty": "",
+    "only white space": "\n\n",
+    "only a byte order mark": "\ufeff",
+    "nothing in it": "{}",
+    "nothing in it, on two lines": "{\n}\n",
+    "nothing in it, spaced": "{ }",
+    "only a comment": "{ /* mine */ }",
+    "only a line comment": "{\n  // mine\n}\n",
+    "two spaces": '{\n  "model": "opus",\n  "env": {"A": "1"}\n}\n',
+    "four spaces": '{\n    "model": "opus"\n}\n',
+    "tabs": '{\n\t"model": "opus",\n\t"hooks": {\n\t\t"Stop": []\n\t}\n}\n',
+    "no newline at the end": '{\n  "model": "opus"\n}',
+    "one line": '{"model": "opus", "hooks": {"Stop": [{"hooks": [' + FOREIGN + "]}]}}",
+    "no spaces at all": '{"a":1,"hooks":{"Stop":[]},"permissions":{"deny":["x","y"]}}',
+    "windows": '{\r\n  "model": "opus",\r\n  "hooks": {\r\n    "Stop": []\r\n  }\r\n}\r\n',
+    "byte order mark": '\ufeff{\n  "model": "opus"\n}\n',
+    "comments": '// top\n{\n  // about the model\n  "model": "opus", // best\n  /* hooks */ "hooks": {} // none\n}\n// end\n',
+    "comment behind the last value": '{\n  "model": "opus" // best\n}\n',
+    "block comment behind the last value": '{\n  "model": "opus" /* best */\n}\n',
+    "trailing commas": '{\n  "hooks": {"Stop": [{"hooks": [' + FOREIGN + ',]},],},\n  "model": "opus",\n}\n',
+    "trailing comma and a comment": '{\n  "model": "opus", // best\n}\n',
+    "odd indentation": '{\n "a":\n     1\n      ,"hooks"  :   {\n "Stop" : [\n  {"hooks" :['
+    + FOREIGN
+    + "]}\n ]}\n   }\n",
+    "foreign hooks": '{\n  "hooks": {\n    "Stop": [\n      {"matcher": "", "hooks": ['
+    + FOREIGN
+    + "]}\n    ]\n  }\n}\n",
+    "braces in texts": '{"a": "} // no comment, \\" {", "b": "[/*"}',
+    "a key twice": '{"hooks": {"Stop": [1]}, "hooks": {"Stop": []}}',
+    "a deny rule of theirs": '{"permissions": {"deny": ["Bash(rm:*)"], "allow": []}}',
+}
+
+
+@pytest.mark.parametrize("text", SETTINGS.values(), ids=SETTINGS)
+def test_entries_go_in_and_come_out_without_a_trace(text: str) -> None:
+    draft = Draft(text)
+    names = WANTED.put(draft)
+    assert len(names) == 4
+    assert WANTED.is_complete(draft.text)
+    assert without(draft.text, draft.insertions) == text
+
+
+@pytest.mark.parametrize("text", SETTINGS.values(), ids=SETTINGS)
+def test_entries_are_found_and_taken_out_without_any_record(text: str) -> None:
+    draft = Draft(text)
+    WANTED.put(draft)
+    left = WANTED.take(draft.text, None)
+    assert WANTED.names(left) == []
+    assert lean(parse(left).plain()) == lean(parse(text).plain())
+
+
+@pytest.mark.parametrize("text", SETTINGS.values(), ids=SETTINGS)
+def test_putting_twice_adds_nothing(text: str) -> None:
+    draft = Draft(text)
+    WANTED.put(draft)
+    again = Draft(draft.text)
+    assert WANTED.put(again) == []
+    assert again.text == draft.text
+
+
+def test_comments_and_foreign_hooks_stay_where_they_were() -> None:
+    draft = Draft(SETTINGS["comments"])
+    WANTED.put(draft)
+    assert draft.text.startswith(
+        '// top\n{\n  // about the model\n  "model": "opus", // best\n  /* hooks */ "hooks": {\n'
+    )
+    assert draft.text.endswith("\n}\n// end\n")
+    assert "} // none\n" in draft.text or "}, // none\n" in draft.text
+
+
+def test_line_endings_are_those_of_the_file() -> None:
+    draft = Draft(SETTINGS["windows"])
+    WANTED.put(draft)
+    assert draft.text.count("\n") == draft.text.count("\r\n") > 20
+
+
+def test_new_entries_take_the_indentation_of_the_file() -> None:
+    draft = Draft('{\n    "model": "opus"\n}\n')
+    Entries(WANTED.entries[2:3]).put(draft)
+    assert draft.text == (
+        '{\n    "model": "opus",\n    "permissions": {\n        "deny": [\n            "Bash(*tacit review*)"\n'
+        "        ]\n    }\n}\n"
+    )
+
+
+def test_a_person_s_edit_elsewhere_survives_to_the_byte() -> None:
+    before = '{\n  "model": "opus"\n}\n'
+    draft = Draft(before)
+    WANTED.put(draft)
+    edited = draft.text.replace('"opus"', '"sonnet"  // cheaper')
+    assert without(edited, draft.insertions) == before.replace('"opus"', '"sonnet"  // cheaper')
+
+
+def test_a_hook_that_somebody_added_to_our_group_stays() -> None:
+    text = '{"hooks": {"Stop": [{"hooks": [{"command": "tacit hook"}, {"command": "mine.sh"}]}]}}'
+    left = WANTED.take(text, None)
+    assert json.loads(left) == {"hooks": {"Stop": [{"hooks": [{"command": "mine.sh"}]}]}}
+
+
+def test_only_what_the_record_names_is_taken() -> None:
+    text = '{"permissions": {"deny": ["Bash(*tacit review*)"]}, "mcpServers": {"tacit": {"command": "tacit"}}}'
+    left = json.loads(WANTED.take(text, ["mcpServers: tacit"]))
+    assert left == {"permissions": {"deny": ["Bash(*tacit review*)"]}}
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('{"hooks": []}', "line 1: hooks is no object"),
+        ('{\n"hooks": {"Stop": {}}}', "line 2: hooks.Stop is no list"),
+        ("[]", "line 1: the document is no object"),
+        ('{"mcpServers": {"tacit": {"command": "other"}}}', "line 1: mcpServers.tacit is there already"),
+        ('{\n\n"a": }', "line 3: a value was expected"),
+        ('{"a" 1}', "line 1: a colon was expected"),
+        ('{"a": 1 "b": 2}', "line 1: a comma or } was expected"),
+        ("{'a': 1}", "line 1: a name in double quotes"),
+        ("{} {}", "line 1: something follows"),
+        ("[" * 300, "nested too deeply"),
+        ('{"a": 01}', "line 1"),
+        ('{"a": tru}', "line 1: a value was expected"),
+        ('{"a": "x\ny"}', "line 1: a value was expected"),
+    ],
+)
+def test_a_file_that_does_not_fit_is_refused_with_its_line(text: str, told: str) -> None:
+    draft = Draft(text)
+    with pytest.raises(Mistake, match=told.replace("[", r"\[")):
+        WANTED.put(draft)
+
+
+def test_an_unclosed_comment_is_no_comment() -> None:
+    with pytest.raises(Unreadable):
+        parse('{} /* "hooks"')
+
+
+def test_strict_is_what_a_plain_reader_takes() -> None:
+    assert is_strict('\ufeff{"a": [1]}')
+    assert not is_strict('{"a": [1,]}')
+    assert not is_strict("{} // x")
+
+
+BLANKS = st.sampled_from(["", " ", "\n", "\r\n", "\t", "\n    ", " // note\n", " /* x */ ", '\n// { [ "\n'])
+SCALARS = st.one_of(
+    st.integers(), st.booleans(), st.none(), st.text(max_size=8), st.floats(allow_nan=False, allow_infinity=False)
+)
+KEYS = st.one_of(st.sampled_from(["hooks", "Stop", "permissions", "deny", "a", "b"]), st.text(max_size=4))
+
+
+@st.composite
+def documents(draw: st.DrawFn, depth: int = 3) -> str:
+    """An object in JSON with comments, trailing commas and any white space."""
+    return draw(BLANKS) + draw(values(depth, kind="object")) + draw(BLANKS)
+
+
+@st.composite
+def values(draw: st.DrawFn, depth: int, kind: str = "") -> str:
+    kind = kind or draw(st.sampled_from(["object", "array", "scalar"] if depth else ["scalar"]))
+    if kind == "scalar":
+        return json.dumps(draw(SCALARS), ensure_ascii=draw(st.booleans()))
+    parts = []
+    names: list[str] = draw(st.lists(KEYS, max_size=3, unique=True))
+    more = draw(st.booleans())
+    for name in names:
+        key = f"{json.dumps(name)}{draw(BLANKS)}:{draw(BLANKS)}" if kind == "object" else ""
+        inner = "array" if name in {"Stop", "deny"} else "object" if name in {"hooks", "permissions"} else ""
+        parts.append(draw(BLANKS) + key + draw(values(depth - 1, kind=inner if depth > 1 else "")) + draw(BLANKS))
+    comma = "," + draw(BLANKS) if parts and more else draw(BLANKS)
+    opening, closing = "{}" if kind == "object" else "[]"
+    return opening + ",".join(parts) + comma + closing
+
+
+@settings(max_examples=80)
+@given(documents())
+def test_any_document_comes_back_to_the_byte(text: str) -> None:
+    draft = Draft(text)
+    try:
+        WANTED.put(draft)
+    except Mistake:
+        assert parse(text).plain() is not None  # it is JSON, only with something else in our place
+        return
+    assert WANTED.is_complete(draft.text)
+    assert without(draft.text, draft.insertions) == text
+    left = WANTED.take(draft.text, None)
+    assert WANTED.names(left) == []
+    assert lean(parse(left).plain()) == lean(parse(text).plain())
+
+
+@settings(max_examples=100)
+@given(st.text(alphabet='{}[]":,/*ab1 \n\\', max_size=40))
+def test_no_text_breaks_the_reader(text: str) -> None:
+    try:
+        node = parse(text)
+    except Unreadable:
+        return
+    assert node.end <= len(text)
+
+
+@settings(max_examples=100)
+@given(st.text(max_size=30), st.lists(st.tuples(st.integers(0, 60), st.text(min_size=1, max_size=5)), max_size=6))
+def test_a_draft_remembers_all_that_was_put_in(text: str, insertions: list[tuple[int, str]]) -> None:
+    draft = Draft(text)
+    for at, inserted in insertions:
+        draft.insert(min(at, len(draft.text)), inserted)
+    assert without(draft.text, draft.insertions) == text
+
+
+POLICY = Block("Ask Tacit.\n\nSecond paragraph.")
+SERVER = Table(("mcp_servers", "tacit"), ('command = "/opt/tacit"', 'args = ["mcp"]'))
+PROSE = {
+    "empty": "",
+    "a page": "# Rules\n\nBe kind.\n",
+    "no newline": "# Rules",
+    "windows": "# Rules\r\n\r\nBe kind.\r\n",
+    "blank lines at the end": "# Rules\n\n\n",
+}
+TOML = {
+    "empty": "",
+    "keys": 'model = "x" # mine\n\n[a]\nb = 1\n',
+    "no newline": "[a]\nb = 1",
+    "windows": "[a]\r\nb = 1\r\n",
+    "other servers": '[mcp_servers.other]\ncommand = "x"\n',
+}
+
+
+@pytest.mark.parametrize("text", PROSE.values(), ids=PROSE)
+def test_a_block_goes_in_and_comes_out_without_a_trace(text: str) -> None:
+    draft = Draft(text)
+    POLICY.put(draft)
+    assert POLICY.is_complete(draft.text)
+    assert draft.text.startswith(text)
+    assert without(draft.text, draft.insertions) == text
+    assert POLICY.take(draft.text, None).rstrip() == text.rstrip()
+
+
+def test_what_was_written_behind_a_block_stays() -> None:
+    draft = Draft("# Rules\n")
+    POLICY.put(draft)
+    grown = draft.text + "\nMore rules.\n"
+    assert without(grown, draft.insertions) == "# Rules\n\nMore rules.\n"
+    assert POLICY.take(grown, None) == "# Rules\n\nMore rules.\n"
+
+
+def test_an_older_block_is_recognised() -> None:
+    draft = Draft("# Rules\n")
+    Block("Older words.").put(draft)
+    assert not POLICY.is_complete(draft.text)
+    assert POLICY.names(draft.text) == ["block"]
+    assert POLICY.take(draft.text, None) == "# Rules\n"
+
+
+@pytest.mark.parametrize("text", TOML.values(), ids=TOML)
+def test_a_table_goes_in_and_comes_out_without_a_trace(text: str) -> None:
+    draft = Draft(text)
+    SERVER.put(draft)
+    assert SERVER.is_complete(draft.text)
+    assert without(draft.text, draft.insertions) == text
+    assert SERVER.take(draft.text, None).rstrip() == text.rstrip()
+
+
+def test_tables_that_a_program_added_behind_ours_stay() -> None:
+    draft = Draft('model = "x"\n')
+    SERVER.put(draft)
+    grown = (
+        draft.text
+        + 'startup_timeout_sec = 9\n[mcp_servers.tacit.env]\nA = "1"\n\n[projects."/p"]\ntrust_level = "trusted"\n'
+    )
+    left = SERVER.take(grown, None)
+    assert left == 'model = "x"\n\n[projects."/p"]\ntrust_level = "trusted"\n'
+
+
+def test_a_server_of_that_name_that_is_not_ours_is_left_alone() -> None:
+    theirs = '[mcp_servers.tacit]\ncommand = "/bin/other"\n'
+    with pytest.raises(Mistake, match="is there already"):
+        SERVER.put(Draft(theirs))
+
+
+def test_a_table_that_cannot_be_added_is_told() -> None:
+    with pytest.raises(Mistake, match=r"TOML|cannot be added"):
+        SERVER.put(Draft('mcp_servers = {other = {command = "x"}}\n'))
+
+
+def test_broken_toml_is_told_with_its_line() -> None:
+    with pytest.raises(Mistake, match="line 2"):
+        SERVER.put(Draft("a = 1\nb = = 2\n"))
+
+
+def test_a_file_of_ours_never_replaces_one_of_theirs() -> None:
+    with pytest.raises(Mistake, match="is not Tacit's"):
+        Whole("Written by `tacit init`").put(Draft("a skill of mine"))
+
+
+def lean(value: Any) -> Any:
+    """The value without what is empty."""
+    if isinstance(value, dict):
+        return {key: kept for key, each in value.items() if (kept := lean(each)) not in ({}, [])}
+    return [lean(each) for each in value] if isinstance(value, list) else value
