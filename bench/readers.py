@@ -1,9 +1,11 @@
-"""How fast logs are read: parse + normalise + redact, against `json.loads` over the same bytes in the same run.
+"""How fast logs are read, parse + normalise + redact against `json.loads` over the same bytes, and how much memory it takes.
 
-    python bench/readers.py [FILE_OR_FOLDER ...]
+    python bench/readers.py [FILE_OR_FOLDER ...] [--memory]
 
-Without a path it reads the recorded sessions that ship with the package. Rounds of both alternate and the best of each
-counts, so that a busy machine does not favour one side. Writes bench/results/readers.json.
+Without a path it reads one long session of each client, made of our own recordings over and over. Both sides stream:
+what is read is dropped. Rounds alternate and the best of each counts, so that a busy machine does not favour one side.
+`--memory` reads 200 MB and then 2 GB of such a session, each in a process of its own, and compares their peaks.
+Writes bench/results/readers.json; figures of an earlier run that are not measured again stay in it.
 """
 
 from __future__ import annotations
@@ -11,10 +13,14 @@ from __future__ import annotations
 import argparse
 import json
 import platform
+import re
+import resource
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +30,15 @@ sys.path.insert(0, str(ROOT / "src"))
 from tacit.experience import find_reader, read, redacted  # noqa: E402
 from tacit.experience.lines import Line, numbered_lines  # noqa: E402
 
-DEMO = ROOT / "src" / "tacit" / "demo" / "transcripts"
+RECORDINGS = ROOT / "tests" / "e2e" / "recordings"
+SESSIONS = {
+    "claude-code": [ROOT / "src" / "tacit" / "demo" / "transcripts", RECORDINGS / "transcripts"],
+    "codex": [RECORDINGS / "codex" / "transcripts"],
+}
 RESULTS = ROOT / "bench" / "results" / "readers.json"
+MEGABYTE = 1_000_000
+SIZES = (200 * MEGABYTE, 2000 * MEGABYTE)
+_IDS = re.compile(rb'"(?:uuid|parentUuid|id|tool_use_id|call_id|turn_id|promptId)":"([\w-]{12,80})"')
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -34,28 +47,40 @@ def seconds(work: Callable[[], object]) -> float:
     return time.process_time() - began
 
 
-def documents_of(path: Path) -> list[bytes]:
+def lines_of(path: Path) -> Iterator[bytes]:
     """The JSON texts of every log below the path, read and unpacked line by line as the readers do."""
     files = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
-    logs = (file for file in files if file.name.endswith((".jsonl", ".jsonl.gz", ".json")))
-    return [line.data for log in logs for line in numbered_lines(log) if isinstance(line, Line)]
+    for file in files:
+        if file.name.endswith((".jsonl", ".jsonl.gz", ".json")):
+            yield from (line.data for line in numbered_lines(file) if isinstance(line, Line))
+
+
+def long_session(client: str, path: Path, size: int) -> Path:
+    """Write one session of at least this size: the recordings of a client one after another, with fresh ids each time."""
+    found = (file for folder in SESSIONS[client] for file in folder.rglob("*.jsonl"))
+    files = sorted(file for file in found if file.parent.name != "subagents")
+    block = b"".join(file.read_bytes() for file in files)
+    for name in set(_IDS.findall(block)):
+        block = block.replace(name, name[:-8] + b"@@@@@@@@")
+    with path.open("wb") as stream:
+        for number in range(-(-size // len(block))):
+            stream.write(block.replace(b"@@@@@@@@", b"%08d" % number))
+    return path
 
 
 def measured(path: Path, rounds: int) -> dict[str, Any]:
-    size = sum(map(len, documents_of(path))) / 1e6
-    trajectories = list(read(path))
-    counts: dict[str, int] = {}
-    for trajectory in trajectories:
-        for kind, count in redacted(trajectory)[1].items():
-            counts[kind] = counts.get(kind, 0) + count
-    best = dict.fromkeys(("json_loads", "read", "ids", "redact", "all"), float("inf"))
+    size = sum(map(len, lines_of(path))) / MEGABYTE
+    counts: Counter[str] = Counter()
+    trajectories = steps = 0
+    for trajectory in read(path):
+        trajectories, steps = trajectories + 1, steps + len(trajectory.steps)
+        counts.update(redacted(trajectory)[1])
     work: dict[str, Callable[[], object]] = {
-        "json_loads": lambda: [json.loads(document) for document in documents_of(path)],
-        "read": lambda: list(read(path)),
-        "ids": lambda: [trajectory.content_id() for trajectory in trajectories],
-        "redact": lambda: [redacted(trajectory) for trajectory in trajectories],
-        "all": lambda: [redacted(trajectory) for trajectory in read(path)],
+        "json_loads": lambda: drop(map(json.loads, lines_of(path))),
+        "read": lambda: drop(read(path)),
+        "all": lambda: drop(map(redacted, read(path))),
     }
+    best = dict.fromkeys(work, float("inf"))
     for _ in range(rounds):
         for name, run in work.items():
             best[name] = min(best[name], seconds(run))
@@ -63,13 +88,35 @@ def measured(path: Path, rounds: int) -> dict[str, Any]:
         "source": path.name,
         "reader": find_reader(path).name if path.is_file() else "any",
         "megabytes": round(size, 3),
-        "trajectories": len(trajectories),
-        "steps": sum(len(trajectory.steps) for trajectory in trajectories),
-        "redactions": counts,
+        "trajectories": trajectories,
+        "steps": steps,
+        "redactions": dict(sorted(counts.items())),
         "megabytes_per_second": {name: round(size / spent, 1) for name, spent in best.items()},
         "speed_against_json_loads": round(best["json_loads"] / best["all"], 3),
-        "speed_against_json_loads_without_ids": round(best["json_loads"] / (best["all"] - best["ids"]), 3),
     }
+
+
+def drop(values: Iterable[object]) -> None:
+    for _ in values:
+        pass
+
+
+def peaks(client: str, folder: Path) -> dict[str, Any]:
+    """Peak memory while a session is read and redacted, for each size, and how much the larger takes more."""
+    found: dict[str, Any] = {"client": client, "peak_megabytes": {}}
+    for size in SIZES:
+        path = long_session(client, folder / f"{client}.jsonl", size)
+        command = [sys.executable, str(Path(__file__).resolve()), "--peak-of", str(path)]
+        run = subprocess.run(command, capture_output=True, text=True, check=True)
+        found["peak_megabytes"][f"{size // MEGABYTE} MB"] = json.loads(run.stdout)
+        path.unlink()
+    small, large = found["peak_megabytes"].values()
+    return {**found, "growth": round(large / small, 3)}
+
+
+def peak_of(path: Path) -> float:
+    drop(map(redacted, read(path, on_problem=lambda problem: sys.exit(str(problem)))))
+    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / MEGABYTE, 1)
 
 
 def commit() -> str:
@@ -80,15 +127,23 @@ def commit() -> str:
 
 def main(arguments: Iterable[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("paths", nargs="*", type=Path, default=[DEMO])
+    parser.add_argument("paths", nargs="*", type=Path)
     parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--memory", action="store_true")
+    parser.add_argument("--peak-of", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args(None if arguments is None else list(arguments))
-    report = {
-        "commit": commit(),
-        "python": platform.python_version(),
-        "rounds": options.rounds,
-        "sources": [measured(path, options.rounds) for path in options.paths],
-    }
+    if options.peak_of:
+        print(peak_of(options.peak_of))
+        return
+    before = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    report = {"commit": commit(), "python": platform.python_version(), "rounds": options.rounds}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        made = [long_session(client, folder / f"{client}.jsonl", 4 * MEGABYTE) for client in SESSIONS]
+        report["sources"] = [measured(path, options.rounds) for path in [*made, *options.paths]]
+        report["memory"] = (
+            [peaks(client, folder) for client in SESSIONS] if options.memory else before.get("memory", [])
+        )
     RESULTS.parent.mkdir(parents=True, exist_ok=True)
     RESULTS.write_text(json.dumps(report, indent=1) + "\n")
     print(json.dumps(report, indent=1))

@@ -13,10 +13,10 @@ Names are loaded when they are first used, so that importing a part does not loa
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from tacit.config.settings import Config
     from tacit.domain.errors import TacitError
     from tacit.domain.evidence import Grade, Outcome
@@ -82,6 +82,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'tacit' has no attribute {name!r}")
+    from importlib import import_module
+
     return getattr(import_module(_HOME[name]), name)
 
 

@@ -14,7 +14,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
-from tacit import application, experience, gate, outcome, recall, shelf, synthesis
+from tacit import application, experience, gate, outcome, retrieval, shelf, synthesis
 from tacit.config.place import Place
 from tacit.config.settings import Config
 from tacit.domain.candidate import Candidate, Finding, Relation, Verdict
@@ -24,18 +24,16 @@ from tacit.domain.lifecycle import RECALLABLE, Status, Transition
 from tacit.domain.origin import Origin
 from tacit.domain.ports import AuditEntry, Counts, Damage, Episode, Store, Stored, Verifier
 from tacit.domain.scope import Level, Scope
-from tacit.domain.selection import Item, Query, Selection
+from tacit.domain.selection import Query, Selection
 from tacit.domain.skill import Kind, Provenance, SkillContent
 from tacit.domain.trajectory import Trajectory
 from tacit.outcome import parse_outcome
-from tacit.recall.ranking import Rarity
 from tacit.report import Applied, Captured, Learned
 from tacit.text.redaction import redact
 from tacit.text.words import estimate_tokens, terms
 
 NEIGHBOURS = 12
 """How many similar skills the gate looks at."""
-CANDIDATE_HITS = 20
 
 
 class Loop:
@@ -143,6 +141,7 @@ class Loop:
         if skill and version and birth and not self.store.add_version(skill, version, birth):
             verdict = dataclasses.replace(verdict, relation=Relation.REINFORCE, id="")  # known, word for word
         self.store.add_verdict(verdict)
+        retrieval.publish(self.store)
         return verdict
 
     def _known(self, candidate: Candidate) -> list[Stored]:
@@ -173,7 +172,9 @@ class Loop:
             reason=redact(reason).text,
             content_hash=content_hash or stored.version.hash,
         )
-        self.store.add_transition(transition)
+        with self.store.transaction():
+            self.store.add_transition(transition)
+            retrieval.publish(self.store)
         return transition
 
     def waiting(self) -> list[Stored]:
@@ -226,7 +227,8 @@ class Loop:
         )
         if self.paused:
             return Selection(query=query, reason="Tacit is paused here (tacit pause --resume ends it)")
-        selection = self._select(query)
+        min_relevance = self.config.recall.min_relevance
+        selection = retrieval.choose(self.store, query, now=self._now(), min_relevance=min_relevance)
         if selection.abstained:
             empty = "" if selection.left_out else shelf.why_empty(self.store)
             return dataclasses.replace(selection, reason=empty or selection.reason)
@@ -239,27 +241,6 @@ class Loop:
         self.store.add_use(use)
         text = application.render_selection([item.text for item in selection.items])
         return dataclasses.replace(selection, text=text, tokens=estimate_tokens(text), use_id=use.id)
-
-    def _select(self, query: Query) -> Selection:
-        words = terms(query.text)
-        hits = self.store.search(words, statuses=RECALLABLE, kinds=query.kinds, limit=CANDIDATE_HITS)
-        evidence = self.store.evidence(hit.stored.version.id for hit in hits)
-        frequency, documents = self.store.document_frequency(words)
-        known = recall.Known(
-            rarity=Rarity.for_query(query.text, frequency, documents),
-            reliability={version_id: outcome.reliability(items) for version_id, items in evidence.items()},
-            rank=outcome.rank,
-            last_used_at={version_id: items[-1].at for version_id, items in evidence.items() if items},
-        )
-        selection = recall.select(
-            dataclasses.replace(query, budget_tokens=query.budget_tokens - application.frame_tokens()),
-            hits,
-            known,
-            render=_render,
-            now=self._now(),
-            min_relevance=self.config.recall.min_relevance,
-        )
-        return dataclasses.replace(selection, query=query)
 
     def episodes(self, task: str, *, limit: int = 5) -> list[Episode]:
         """Find past attempts at similar tasks."""
@@ -299,7 +280,6 @@ class Loop:
         verifier: Verifier | None = None,
         followed: Collection[str] | None = None,
         by: str = "",
-        note: str = "",
         grade: Grade = Grade.SELF,
     ) -> list[Evidence]:
         """Say what came of a use. A verifier is run here and now, and makes the outcome machine-verified.
@@ -308,7 +288,7 @@ class Loop:
         the credit. `grade` is raised above self-reported only by a person's surface.
         """
         use = self.store.use(use_id)
-        details = {"by": by, "note": note}
+        details = {"by": by}
         if verifier is not None:
             check = verifier.verify()
             outcome, grade = (Outcome.SUCCESS if check.passed else Outcome.FAILURE), Grade.MACHINE
@@ -340,6 +320,7 @@ class Loop:
         with self.store.transaction():
             for item in kept:
                 self.store.add_evidence(item)
+            retrieval.publish(self.store)
         return kept
 
     def reliability(self, version_id: str) -> Reliability:
@@ -399,10 +380,3 @@ class Loop:
     def _excluded(self, trajectory: Trajectory) -> bool:
         workspace = trajectory.environment.workspace
         return any(fnmatch(workspace, pattern) for pattern in self.config.store.exclude)
-
-
-def _render(item: Item, max_tokens: int) -> str:
-    most = min(max_tokens, application.ITEM_TOKENS_MAX)
-    return application.render_item(
-        item.version.content, status=item.status, reliability=item.reliability, max_tokens=most
-    )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 LEFT_OUT = {
-    ".git", ".venv", ".tacit", ".hypothesis", ".mypy_cache", ".pytest_cache", ".ruff_cache",
+    ".git", ".venv", ".clients", ".tacit", ".hypothesis", ".mypy_cache", ".pytest_cache", ".ruff_cache",
     ".import_linter_cache", "__pycache__", "build", "dist",
 }  # fmt: skip
 

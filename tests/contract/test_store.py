@@ -20,6 +20,7 @@ from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, Skill, SkillFile, SkillStep
 from tacit.domain.trajectory import Claim, Role, Step, Trajectory
 from tacit.memory import open_store
+from tacit.memory.lexical import version_words
 from tacit.text.words import terms
 from tests.unit.memory.samples import (
     SUCCESS,
@@ -30,6 +31,7 @@ from tests.unit.memory.samples import (
     evidence,
     fill,
     put_version,
+    rendering,
     step_to,
     trajectory,
     use,
@@ -803,3 +805,84 @@ def test_a_bookmark_stands_or_falls_with_its_transaction(store: Store) -> None:
     with pytest.raises(Boom):
         abandon(store, lambda: store.keep_bookmark(bookmark()))
     assert store.bookmark(bookmark().path) is None
+
+
+# --- renderings -----------------------------------------------------------------------------------------------------
+
+
+def test_a_rendering_reads_back_and_takes_the_place_of_the_one_before(store: Store) -> None:
+    version_id = put_version(store).version.id
+    store.put_rendering(rendering(version_id, "first", brief="f", rank=0.25))
+    assert store.rendering(version_id) == rendering(version_id, "first", brief="f", rank=0.25)
+    store.put_rendering(rendering(version_id, "second \ud800", fresh_at=at(0.123456)))
+    found = store.rendering(version_id)
+    assert found is not None
+    assert found.text.startswith("second ")
+    assert found.fresh_at == at(0.123456)
+    assert list(store.verify()) == []
+
+
+def test_what_is_recallable_waits_to_be_rendered_oldest_first(store: Store) -> None:
+    first, second = put_version(store, "b"), put_version(store, "a")
+    put_version(store, "c", status=Status.CANDIDATE)
+    assert store.unrendered() == [first.version.id, second.version.id]
+    store.put_rendering(rendering(first.version.id))
+    assert store.unrendered() == [second.version.id]
+
+
+def test_a_change_of_status_ends_a_rendering(store: Store) -> None:
+    stored = put_version(store)
+    store.put_rendering(rendering(stored.version.id))
+    store.add_transition(step_to(stored, Status.TRUSTED))
+    assert store.rendering(stored.version.id) is None
+    assert store.unrendered() == [stored.version.id]
+    store.put_rendering(rendering(stored.version.id))
+    store.add_transition(step_to(store.version(stored.version.id), Status.RETIRED, minutes=2))
+    assert store.rendering(stored.version.id) is None
+    assert store.unrendered() == []
+
+
+def test_new_evidence_ends_the_rendering_of_its_version_only(store: Store) -> None:
+    one, other = put_version(store, "one").version.id, put_version(store, "other").version.id
+    for version_id in (one, other):
+        store.put_rendering(rendering(version_id))
+    store.add_evidence(evidence(one))
+    assert store.unrendered() == [one]
+    store.put_rendering(rendering(one))
+    store.add_evidence(evidence(one))  # known already
+    assert store.unrendered() == []
+
+
+def test_only_what_is_recallable_is_rendered(store: Store) -> None:
+    held = put_version(store, status=Status.CANDIDATE).version.id
+    with pytest.raises(Mistake, match="is candidate"):
+        store.put_rendering(rendering(held))
+    with pytest.raises(NotFound):
+        store.put_rendering(rendering("v_unknown"))
+    with pytest.raises(Mistake, match="has no zone"):
+        store.put_rendering(rendering(put_version(store, "other").version.id, fresh_at=datetime(2026, 1, 1)))  # noqa: DTZ001
+
+
+def test_a_rendering_stands_or_falls_with_its_transaction(store: Store) -> None:
+    version_id = put_version(store).version.id
+    with pytest.raises(Boom):
+        abandon(store, lambda: store.put_rendering(rendering(version_id)))
+    assert store.rendering(version_id) is None
+
+
+def test_a_backup_holds_the_renderings(store: Store, tmp_path: Path) -> None:
+    kept, ended = put_version(store, "kept").version.id, put_version(store, "ended").version.id
+    for version_id in (kept, ended):
+        store.put_rendering(rendering(version_id))
+    store.add_evidence(evidence(ended))
+    store.backup(tmp_path / "copy.db")
+    copy = open_store(tmp_path / "copy.db")
+    assert copy.rendering(kept) == rendering(kept)
+    assert copy.unrendered() == [ended]
+    copy.close()
+
+
+def test_a_hit_brings_the_words_that_are_kept_of_it(store: Store) -> None:
+    put_version(store, "deploy-service", body="Größe 漢字 deploy deploy")
+    (hit,) = store.search(terms("deploy"), statuses=ALL)
+    assert [list(field) for field in hit.words] == [list(field) for field in version_words(hit.stored.version.content)]

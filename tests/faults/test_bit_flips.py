@@ -178,7 +178,7 @@ def test_a_deleted_row_is_missed(table: str, label: str, tmp_path: Path) -> None
 
 
 def test_a_row_resealed_by_hand_is_still_reported_by_the_chain(tmp_path: Path) -> None:
-    from tacit.memory.sqlite.rows import seal_of
+    from tacit.memory.sqlite.seals import seal_of
 
     path = tmp_path / "tacit.db"
     build(path)

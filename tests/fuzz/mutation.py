@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable
+from copy import deepcopy
 from typing import Any
 
 ODD_VALUES: tuple[Any, ...] = (
@@ -82,4 +83,4 @@ def _put(holder: Any, key: Any, chooser: random.Random) -> None:
     elif what == 4 and isinstance(holder, list):
         holder.insert(key, holder[key])
     else:
-        holder[key] = chooser.choice(ODD_VALUES)
+        holder[key] = deepcopy(chooser.choice(ODD_VALUES))

@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 
 from tacit.domain.errors import InvalidTrajectory
 from tacit.domain.identity import canonical
+from tacit.domain.ports import Mark
 from tacit.domain.trajectory import Role, Step, Task, Trajectory
 from tacit.experience import READERS, read, redacted
+from tacit.experience.claude_code import ClaudeCodeReader
 from tacit.text.redaction import redact, redact_value
 
 COMMON = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -120,6 +122,77 @@ def test_any_document_in_memory_is_read_or_refused(document: Any) -> None:
     problems: list[InvalidTrajectory] = []
     assert isinstance(list(read([document], on_problem=problems.append)), list)
     assert all(problem.hint for problem in problems)
+
+
+goals = st.sampled_from(
+    [
+        "Add a health check to the server.",
+        "No, the other one.",
+        "continue",
+        "Write a changelog entry for version 2 of the billing worker.",
+        "Find out which customers never paid and list them in a spreadsheet.",
+        "<system-reminder>Be brief.</system-reminder>",
+    ]
+)
+events = st.lists(
+    st.tuples(st.just("user"), goals)
+    | st.tuples(st.sampled_from(["said", "call", "result", "damage", "compact", "side"]), st.just("x")),
+    max_size=12,
+)
+
+
+def logged(number: int, kind: str, words: str) -> bytes:
+    """One line of a session, as the client would write it."""
+    if kind == "damage":
+        return b'{"type": "user", "mess\n'
+    envelope = {"uuid": f"u{number}", "sessionId": "s", "isSidechain": kind == "side", "cwd": f"/w/{number}"}
+    if kind == "side":
+        envelope["agentId"] = "a1"
+    content: Any = {
+        "said": [{"type": "text", "text": f"Done {number}."}],
+        "call": [{"type": "tool_use", "id": f"t{number}", "name": "Bash", "input": {"command": f"make {number}"}}],
+        "result": [{"type": "tool_result", "tool_use_id": f"t{number - 1}", "content": "ok"}],
+    }.get(kind, words)
+    role = "assistant" if kind in ("said", "call") else "user"
+    message = {"id": f"m{number}", "model": f"model-{number}", "content": content, "usage": {"output_tokens": 1}}
+    at = f"2026-03-01T12:{number:02}:00Z"
+    return as_line(
+        {**envelope, "type": role, "timestamp": at, "message": message, "isCompactSummary": kind == "compact"}
+    )
+
+
+def read_on(path: Path, mark: Mark | None) -> tuple[list[Trajectory], Mark | None]:
+    parts = ClaudeCodeReader().read(path, start=mark)
+    found: list[Trajectory] = []
+    while True:
+        try:
+            found.append(next(parts))
+        except InvalidTrajectory:
+            continue
+        except StopIteration:
+            return found, parts.mark
+
+
+def last_words(trajectories: list[Trajectory]) -> dict[Any, str]:
+    return {(each.session_id, each.started_at, each.task.text): each.id for each in trajectories}
+
+
+@settings(COMMON, max_examples=60)
+@given(events)
+def test_a_log_read_in_two_halves_gives_what_it_gives_at_once(happened: list[tuple[str, str]]) -> None:
+    """Wherever it is cut: attempts that were open there are given again, and the later word on an attempt counts."""
+    whole = b"".join(logged(number, *event) for number, event in enumerate(happened, start=1))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "s.jsonl"
+        path.write_bytes(whole)
+        at_once, mark_at_once = read_on(path, None)
+        for cut in {at for at in range(len(whole)) if whole[at - 1 : at] == b"\n" or at % 97 == 0}:
+            path.write_bytes(whole[:cut])
+            first, mark = read_on(path, None)
+            path.write_bytes(whole)
+            second, mark_at_end = read_on(path, mark)
+            assert last_words([*first, *second]) == last_words(at_once)
+            assert mark_at_end == mark_at_once
 
 
 texts = st.text(st.characters(codec="utf-8"), max_size=30)

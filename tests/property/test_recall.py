@@ -12,10 +12,10 @@ from tacit.domain.scope import Level, Scope
 from tacit.domain.selection import Item, Query, Selection
 from tacit.domain.skill import Kind
 from tacit.outcome import rank
-from tacit.recall import Known, select
-from tacit.recall.ranking import Rarity, relevance
+from tacit.recall.ranking import Asked, Rarity, relevance
+from tacit.recall.selection import Known, select
 from tacit.text.words import estimate_tokens, term_set
-from tests.unit.making import MIGRATE, NOW, content, stored
+from tests.unit.making import MIGRATE, NOW, content, said, stored
 
 SUBJECTS = ["add a migration", "deploy the site", "fix a flaky test", "add a test", "漢字 を 直す"]
 SCOPES = [Scope(Level.PROJECT, "a"), Scope(Level.PROJECT, "b"), Scope(Level.ORGANISATION, "o"), Scope(Level.GLOBAL)]
@@ -119,7 +119,8 @@ def test_the_same_question_has_the_same_answer_whatever_the_order_of_the_hits(qu
 def test_relevance_is_between_nothing_and_all_and_names_only_shared_words(text, subject, frequency):
     made = content(description=subject, body=text)
     words = term_set(f"{text} {subject}")
-    fit, shared = relevance(words, made, Rarity(frequency=frequency, documents=9))
+    asked = Asked(words, Rarity(frequency=frequency, documents=9))
+    fit, shared = relevance(asked, said(made))
     assert 0 <= fit <= 1 + 1e-9
     assert set(shared) <= words
     assert (fit > 0) == bool(shared)

@@ -14,6 +14,9 @@ from tacit.domain.ports import Stored
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, Provenance, Skill, SkillContent, SkillStep, SkillVersion
 from tacit.domain.trajectory import Claim, Environment, Role, Step, StepResult, Task, Trajectory
+from tacit.memory.lexical import version_words
+from tacit.recall.ranking import Said
+from tacit.text.words import terms
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 PROJECT = Scope(Level.PROJECT, "invoices")
@@ -85,6 +88,13 @@ def content(**fields: Any) -> SkillContent:
         "steps": MIGRATE,
     }
     return SkillContent(**{**values, **fields})
+
+
+def said(made: SkillContent) -> Said:
+    """What a skill says, as recall sees it."""
+    name, description, body, _ = version_words(made)
+    subject = [*description, *terms(" ".join([*made.tags, made.signature]))]
+    return Said(name, subject, examples=[terms(example) for example in made.example_queries], rest=body)
 
 
 def candidate(made: SkillContent | None = None, **fields: Any) -> Candidate:

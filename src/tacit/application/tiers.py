@@ -14,7 +14,7 @@ from typing import Protocol
 
 from tacit.application.catalogue import Entry
 from tacit.application.context import evidence_line
-from tacit.application.fence import attribute, clean, one_line
+from tacit.text.fence import attribute, clean, one_line
 from tacit.application.paths import is_file, is_folder, is_link
 from tacit.application.sections import instructions
 from tacit.application.validation import path_fault

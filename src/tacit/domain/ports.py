@@ -37,6 +37,24 @@ class Hit:
 
     stored: Stored
     lexical: float
+    words: tuple[Sequence[str], ...] = ()
+    """The index terms of name, description, body and the rest, as they are kept; empty where nobody kept them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rendering:
+    """A recallable version as an agent sees it, kept for readers that must answer at once."""
+
+    version_id: str
+    text: str
+    brief: str = ""
+    """The same in a few lines; empty where the text is that short."""
+    tokens: int
+    """Of the text."""
+    rank: float
+    """How well it has served, 0 to 1."""
+    fresh_at: datetime
+    """When it was last used, or else made."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,6 +209,15 @@ class Store(Protocol):
 
     def document_frequency(self, terms: Sequence[str]) -> tuple[dict[str, int], int]:
         """In how many stored versions each term occurs, and how many versions there are."""
+
+    def put_rendering(self, rendering: Rendering) -> None:
+        """Keep a recallable version as agents see it. It ends when the status or the evidence of that version changes."""
+
+    def rendering(self, version_id: str) -> Rendering | None:
+        """Fetch a version as agents see it; nothing if it is not recallable, or was not rendered since it changed."""
+
+    def unrendered(self) -> list[str]:
+        """Ids of recallable versions that wait to be rendered, oldest first."""
 
     def resolve(self, prefix: str) -> list[str]:
         """Ids of versions, skills, trajectories and uses that begin with `prefix`, at most ten."""

@@ -154,7 +154,13 @@ class Trajectory:
 
     def __post_init__(self) -> None:
         if not self.id:
-            object.__setattr__(self, "id", self.content_id())
+            object.__delattr__(self, "id")  # computed when it is first asked for: what is redacted never is
+
+    def __getattr__(self, name: str) -> str:
+        if name != "id":
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        object.__setattr__(self, "id", self.content_id())
+        return self.id
 
     def content_id(self) -> str:
         """Compute the id from the content, ignoring what the `id` field says."""

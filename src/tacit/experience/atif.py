@@ -19,12 +19,23 @@ import msgspec
 from tacit.domain.errors import InvalidTrajectory
 from tacit.domain.trajectory import Claim, Environment, Role, Step, StepResult, Task, Trajectory, Usage
 from tacit.experience.atif_document import Agent, Call, Document, Message, Recorded, Result, Versioned
-from tacit.experience.decoding import amount_of, bounded, bounded_value, count_of, decode, moment_of, text_of
+from tacit.experience.decoding import (
+    MAX_TEXT_CHARACTERS,
+    amount_of,
+    bounded,
+    bounded_value,
+    count_of,
+    decode,
+    moment_of,
+    text_of,
+)
 from tacit.experience.lines import MAX_LINE_BYTES, Line, holds_json, numbered_lines
 from tacit.experience.problems import Part, Parts, Place
 
 VERSIONS = tuple(f"ATIF-v1.{minor}" for minor in range(9))
 _FAILURE_NOTE = "[error] tool reported failure"
+_AGENT = Role.AGENT
+_NO_OUTCOME = StepResult.UNKNOWN, None
 _ROLES = {"system": Role.SYSTEM, "user": Role.USER, "agent": Role.AGENT}
 _VERSION_KEY = re.compile(rb'"schema_version"\s*:\s*"ATIF')
 
@@ -221,12 +232,13 @@ class _Reading:
         calls = recorded.tool_calls or []
         # A mark on the whole step says which call it means only if there is one.
         flagged = len(calls) == 1 and recorded.has_extra and recorded.details().is_failure
-        for call, own in zip(calls, _matched(calls, results), strict=True):
+        matched = [results] if len(calls) == 1 else _matched(calls, results)
+        for call, own in zip(calls, matched, strict=True):
             observation = _joined(own)
-            result, exit_code = _outcome(own, observation, flagged=flagged)
+            result, exit_code = _outcome(own, observation, flagged=flagged) if own else _NO_OUTCOME
             step = Step(
                 index=len(self._steps),
-                role=Role.AGENT,
+                role=_AGENT,
                 text=text,
                 tool=bounded(call.function_name) or "unknown",
                 arguments=self._arguments(call.arguments),
@@ -254,8 +266,6 @@ def _opened(text: str) -> dict[str, Any]:
 
 def _matched(calls: list[Call], results: list[Result]) -> list[list[Result]]:
     """Give each call its results: by call id, and what names no known call in order of the calls left over."""
-    if len(calls) == 1:
-        return [results]
     places: dict[str, int] = {}
     for index, call in enumerate(calls):
         if call.tool_call_id:
@@ -272,13 +282,14 @@ def _matched(calls: list[Call], results: list[Result]) -> list[list[Result]]:
 
 
 def _outcome(results: list[Result], observation: str, *, flagged: bool) -> tuple[StepResult, int | None]:
-    if not results:
-        return StepResult.UNKNOWN, None
+    noted = flagged or (_FAILURE_NOTE in observation and observation.rstrip().endswith(_FAILURE_NOTE))
     details = [result.details() for result in results if result.has_extra]
+    if not details:
+        return StepResult.FAILED if noted else StepResult.OK, None
     code = next((entry.exit_code for entry in details if type(entry.exit_code) is int), None)
     if code is not None and abs(code) >= 2**31:
         code = None
-    if flagged or any(entry.is_failure for entry in details) or observation.rstrip().endswith(_FAILURE_NOTE):
+    if noted or any(entry.is_failure for entry in details):
         return StepResult.FAILED, code
     return StepResult.OK, code
 
@@ -292,7 +303,7 @@ def _joined(results: list[Result]) -> str:
 def _text(message: Message) -> str:
     """Give a message as text; pictures and sounds become a short note."""
     if isinstance(message, str):
-        return bounded(message)
+        return message if len(message) <= MAX_TEXT_CHARACTERS else bounded(message)
     if not message:
         return ""
     return bounded("\n".join(part.text or "" if part.type == "text" else f"[{part.type}]" for part in message))

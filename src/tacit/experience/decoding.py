@@ -63,9 +63,10 @@ def too_deep(place: Place) -> InvalidTrajectory:
     return place.problem("lists or objects are nested too deeply", hint=_HINT_DEPTH)
 
 
-def bounded(text: str) -> str:
+def bounded(text: str, *, missing: int = 0) -> str:
     """Keep head and tail of a long text, cut between words where there are any, and say how much is gone.
 
+    `missing` says how much was already gone from its middle, which then must lie where the text is cut.
     A secret cut in two would no longer be recognised as one. So a text is redacted before it is cut, as far as it is
     kept and some way beyond, and a tail does not begin inside a run of letters and digits.
     """
@@ -85,16 +86,21 @@ def bounded(text: str) -> str:
     starts = [at for at in (tail.find(" ", 0, _WORD_REACH), tail.find("\n", 0, _WORD_REACH)) if at >= 0]
     head = head[: end + 1] if end >= 0 else head
     tail = tail[min(starts) :] if starts else tail.lstrip(_TOKEN_CHARACTERS)
-    return f"{head}{CUT}{len(text) - len(head) - len(tail)} characters cut …]{tail}"
+    return f"{head}{CUT}{len(text) + missing - len(head) - len(tail)} characters cut …]{tail}"
 
 
 def bounded_value(value: Any, place: Place, *, depth: int = 0) -> Any:
     """Bound every text, number and the depth of a decoded JSON value."""
     if isinstance(value, str):
-        return bounded(value)
+        return value if len(value) <= MAX_TEXT_CHARACTERS else bounded(value)
     if isinstance(value, dict):
         if depth >= MAX_DEPTH:
             raise too_deep(place)
+        for key, item in value.items():
+            if type(item) is not str or len(item) + len(key) > MAX_TEXT_CHARACTERS:
+                break
+        else:
+            return value  # most arguments are a few short texts
         return {bounded(key): bounded_value(item, place, depth=depth + 1) for key, item in value.items()}
     if isinstance(value, list):
         if depth >= MAX_DEPTH:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tacit.domain.errors import InvalidTrajectory
+from tacit.domain.ports import Mark
 from tacit.experience.problems import Place
 
 MAX_LINE_BYTES = 64 * 1024 * 1024
@@ -36,6 +37,13 @@ class Line(NamedTuple):
     number: int
     data: bytes
     ended: bool
+    offset: int = 0
+    """Where it begins, in bytes of the unpacked file."""
+
+    @property
+    def mark(self) -> Mark:
+        """The place to read on from, this line included."""
+        return Mark(offset=self.offset, line=self.number - 1)
 
 
 def head_of(path: Path) -> bytes:
@@ -71,13 +79,15 @@ def open_regular(path: Path) -> io.BufferedReader:
 
 
 def numbered_lines(
-    path: Path, *, max_bytes: int = MAX_LINE_BYTES, max_file_bytes: int = MAX_FILE_BYTES
+    path: Path, *, start: Mark | None = None, max_bytes: int = MAX_LINE_BYTES, max_file_bytes: int = MAX_FILE_BYTES
 ) -> Iterator[Line | InvalidTrajectory]:
-    """Yield each line that is not blank, and a problem for each that cannot be had."""
-    number = taken = 0
+    """Yield each line from the mark on that is not blank, and a problem for each that cannot be had."""
+    number, taken = (start.line, start.offset) if start else (0, 0)
     try:
         with _opened(path) as stream:
+            stream.seek(taken)
             while taken < max_file_bytes and (data := stream.readline(max_bytes + 1)):
+                offset = taken
                 number += 1
                 taken += len(data)
                 if len(data) > max_bytes and not data.endswith(b"\n"):
@@ -89,7 +99,7 @@ def numbered_lines(
                 if number == 1:
                     data = data.removeprefix(_BOM)
                 if data.strip():
-                    yield Line(number, data, data.endswith(b"\n"))
+                    yield Line(number, data, data.endswith(b"\n"), offset)
                 else:
                     lines, size = _skip_blank(stream, limit=max_file_bytes - taken)
                     number, taken = number + lines, taken + size

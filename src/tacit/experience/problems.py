@@ -1,7 +1,8 @@
 """What goes wrong while reading, and how a reader goes on: a place in a source → an error that names it.
 
-A reader yields trajectories and problems in one stream; `Parts` turns that stream into the iterator that the reader
-port promises, whose `next` raises a problem and may be called again. Nothing here decides whether to go on.
+A reader yields trajectories, problems and the place to go on from in one stream; `Parts` turns that stream into the
+iterator that the reader port promises, whose `next` raises a problem and may be called again. Nothing here decides
+whether to go on.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tacit.domain.errors import InvalidTrajectory
+from tacit.domain.ports import Mark
 from tacit.domain.trajectory import Trajectory
 
 
@@ -26,17 +28,22 @@ class Place:
         return InvalidTrajectory(f"{where}: {what}", hint=hint)
 
 
-Part = Trajectory | InvalidTrajectory
+Part = Trajectory | InvalidTrajectory | Mark
 
 
 class Parts(Iterator[Trajectory]):
     """Trajectories of one source; a problem is raised in its turn, and the next call goes on behind it."""
 
     def __init__(self, parts: Iterator[Part]) -> None:
+        self.mark: Mark | None = None
+        """Once all is read: where the attempt begins that is still open, if the source can grow."""
         self._parts = parts
 
     def __next__(self) -> Trajectory:
         part = next(self._parts)
+        while isinstance(part, Mark):
+            self.mark = part
+            part = next(self._parts)
         if isinstance(part, InvalidTrajectory):
             raise part
         return part

@@ -26,9 +26,9 @@ _as_json = json.JSONEncoder(ensure_ascii=False, default=repr, skipkeys=True).enc
 
 def redacted(trajectory: Trajectory) -> tuple[Trajectory, dict[str, int]]:
     """Take secrets out of every text, argument, observation and name; the id is that of the new content."""
-    suspects = set(_suspects([_frame_text(trajectory), *map(_step_text, trajectory.steps)]))
-    if not suspects:
+    if not may_hold_secret(_whole_text(trajectory)):
         return trajectory, {}
+    suspects = set(_suspects([_frame_text(trajectory), *map(_step_text, trajectory.steps)]))
     found: _Found = Counter()
     changes = _frame(trajectory, found) if 0 in suspects else {}
     steps = tuple(
@@ -51,10 +51,27 @@ def _suspects(texts: list[str], first: int = 0) -> Iterator[int]:
         yield from _suspects(texts[start : start + size], first + start)
 
 
+def _whole_text(trajectory: Trajectory) -> str:
+    """All that is said in a trajectory, to be asked about once; most hold no secret."""
+    texts = [_frame_text(trajectory)]
+    given: list[Mapping[str, Any]] = []
+    names: set[str] = set()
+    for step in trajectory.steps:
+        if step.text:
+            texts.append(step.text)
+        if step.observation:
+            texts.append(step.observation)
+        if step.arguments:
+            given.append(step.arguments)
+        names.update((step.tool, step.skill))
+    return "\n".join((*texts, *names, _as_json(given)))
+
+
 def _frame_text(trajectory: Trajectory) -> str:
     parts = (trajectory.task, trajectory.claim, trajectory.environment)
     texts = [getattr(part, name) for part, names in zip(parts, _FRAME, strict=True) if part for name in names]
-    return "\n".join((*texts, *trajectory.environment.tools, trajectory.session_id, trajectory.parent_session_id))
+    names = (trajectory.session_id, trajectory.parent_session_id)
+    return "\n".join((*texts, *trajectory.environment.tools, *names, trajectory.reply))
 
 
 def _step_text(step: Step) -> str:
@@ -85,6 +102,7 @@ def _frame(trajectory: Trajectory, found: _Found) -> dict[str, Any]:
         "environment": environment,
         "session_id": _text(trajectory.session_id, found),
         "parent_session_id": _text(trajectory.parent_session_id, found),
+        "reply": _text(trajectory.reply, found),
     }
     return {name: value for name, value in clean.items() if value is not getattr(trajectory, name)}
 

@@ -17,13 +17,14 @@ from tacit.domain.ports import TrajectoryReader
 from tacit.domain.trajectory import Trajectory
 from tacit.experience.atif import AtifReader, from_documents
 from tacit.experience.claude_code import ClaudeCodeReader
+from tacit.experience.codex import CodexReader
 from tacit.experience.lines import LOG_NAMES, head_of, unreadable
 from tacit.experience.problems import Parts, Place
 
 OnProblem = Callable[[InvalidTrajectory], None]
 Source = str | Path | Mapping[str, Any] | list[Any]
 
-READERS: tuple[TrajectoryReader, ...] = (AtifReader(), ClaudeCodeReader())
+READERS: tuple[TrajectoryReader, ...] = (AtifReader(), ClaudeCodeReader(), CodexReader())
 _GROUP = "tacit.readers"
 _NO_LOGS_BELOW = frozenset({".git", ".tacit", ".venv", "__pycache__", "node_modules"})
 

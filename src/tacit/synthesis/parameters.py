@@ -150,7 +150,10 @@ class _Finder:
         self._named = [
             piece
             for piece in timeline.named
-            if piece not in commands and (piece in marked or _telling(piece)) and piece.casefold() not in STOP_WORDS
+            if piece not in commands
+            and (piece in marked or _telling(piece))
+            and re.search(r"\w\w|\d", piece)  # a quoted sign or letter stands for itself, and in every command
+            and piece.casefold() not in STOP_WORDS
         ]
 
     def whole(self, action: Action, leaf: Any, *, key: str) -> None:

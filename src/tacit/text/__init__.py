@@ -1,1 +1,1 @@
-"""Pure text work that several stages share: words, similarity, error signatures, redaction. No effects, stdlib only."""
+"""Pure text work that several stages share: words, similarity, error signatures, redaction, fences. No effects, stdlib only."""

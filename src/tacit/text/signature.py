@@ -2,6 +2,10 @@
 
 Two runs that fail for the same reason give the same signature, whatever their paths, numbers, ids, times and names. It
 chooses and masks; it does not judge whether the text is an error at all, and gives the empty string for empty text.
+
+One name is kept: that of the module or program that the error says is missing, since it is what the error is about. A
+remedy for whatever is missing is filed under the signature `without_name`. A signature is its own signature, so one that
+was stored by earlier rules is brought up to these by taking it again.
 """
 
 from __future__ import annotations
@@ -21,16 +25,31 @@ _WRAPPING = re.compile(
 _EXCEPTION = re.compile(
     r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Warning|Interrupt|Timeout|Failure|Exit|DoesNotExist)\b(?::.*)?"
 )
+_WARNING = re.compile(r"[\w.]+Warning\b")
 _TELLING = re.compile(
     r"\b(?:error|fatal|panic|critical)\b(?:\[\w+\])?\s*:|\bERR!|\berror TS\d+|command not found|not recognized as|"
-    r"no such file or directory|permission denied|\bERROR\b|\bFAILED\b|^\s*(?:error|fatal)\b|cannot |could not |unable to ",
+    r"no such file or directory|permission denied|\bERROR\b|\bFAILED\b|^\s*(?:error|fatal)\b|cannot |could not |unable to |"
+    r"sh: (?:\d+: )?\S+: not found$|\btimed out\b",
     re.IGNORECASE,
 )
 _SUMMARY = re.compile(
     r"could not compile|found \d+ errors?|^make(?:\[\d+\])?: \*\*\*|a complete log of this run|command failed with exit code|"
     r"aborting due to|^npm ERR!\s*$|process completed with exit code|lifecycle script|short test summary|"
-    r"build failed with an exception",
+    r"build failed with an exception|subprocess-exited-with-error|failed building wheel|failed to build installable wheels|"
+    r"^error: command .{1,200} failed with exit",
     re.IGNORECASE,
+)
+
+_NAME = r"(?P<name{}><value>|[A-Za-z_][\w.+-]{{0,79}})"
+_NO_PROGRAM = re.compile(
+    rf"(?:[^\s:]{{1,200}}: )?(?:(?:line )?(?:\d+|<n>): )?{_NAME.format(1)}: command not found"
+    rf"|[^\s:]{{0,200}}(?:sh|<path>): (?:(?:line )?(?:\d+|<n>): )?{_NAME.format(2)}: not found"
+    rf"|(?:\S{{1,200}}: )?command not found: {_NAME.format(3)}"
+)
+_HERE = "\x00"  # keeps a name from being masked
+_NO_MODULE = re.compile(
+    r"(?:No module named|Cannot find module|there is no package called|cannot load such file --) "
+    r"(?P<quoted>['\"‘“]?(?P<name>[A-Za-z_@](?:[\w./@-]{0,118}\w)?)['\"’”]?)"
 )
 
 _MASKED = re.compile(
@@ -50,24 +69,60 @@ _MASKED = re.compile(
 
 def error_signature(text: str) -> str:
     """Reduce error output to the line that tells most, with its variable parts masked."""
-    line = _telling_line(_bounded(text))
+    return _signature(_telling_line(_bounded(text)))
+
+
+def missing_name(text: str) -> str:
+    """The module or program that the error says is not there; empty where it says nothing of the kind."""
+    return _missing_in(_telling_line(_bounded(text)))
+
+
+def without_name(signature: str) -> str:
+    """The signature of the same error about anything: what is missing masked; empty where nothing is missing."""
+    name = _missing_in(signature)
+    if not name:
+        return ""
+    if _NO_PROGRAM.fullmatch(signature):
+        return "<value>: command not found"
+    return _NO_MODULE.sub(lambda found: found.group().replace(found["quoted"], "<value>"), signature)[:MAX_LENGTH]
+
+
+def _missing_in(line: str) -> str:
+    program = _NO_PROGRAM.fullmatch(line)
+    if program:
+        name = next(name for name in program.groups() if name)
+        return "" if name == "<value>" else name
+    module = _NO_MODULE.search(line)
+    return module["name"] if module else ""
+
+
+def _signature(line: str) -> str:
     for _ in range(MAX_LENGTH):  # a mask can uncover another; each round masks at least one thing
-        masked = _clean(_MASKED.sub(_mask, line))
+        masked = _masked(line)
         if masked == line:
             break
         line = masked
     return line
 
 
+def _masked(line: str) -> str:
+    name = _missing_in(line)
+    if name and _NO_PROGRAM.fullmatch(line):
+        return f"{name}: command not found"  # each shell words it otherwise
+    line = _NO_MODULE.sub(lambda found: found.group().replace(found["quoted"], _HERE), line, count=1)
+    return _clean(_clean(_MASKED.sub(_mask, line)).replace(_HERE, name))
+
+
 def _bounded(text: str) -> str:
-    return text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n{text[-_TAIL:]}"
+    kept = text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n{text[-_TAIL:]}"
+    return kept.replace(_HERE, "")
 
 
 def _telling_line(text: str) -> str:
     lines = [clean for line in _WRAPPING.sub("", _ESCAPE.sub("", text)).splitlines() if (clean := _clean(line))]
     exceptions = [line for line in lines if _EXCEPTION.fullmatch(line)]
     if exceptions:
-        return exceptions[-1]
+        return ([line for line in exceptions if not _WARNING.match(line)] or exceptions)[-1]
     telling = [line for line in lines if _TELLING.search(line)]
     causes = [line for line in telling if not _SUMMARY.search(line)]
     if causes:

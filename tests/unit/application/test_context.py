@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from tacit.application.context import FRAME, ITEM_TOKENS_MAX, evidence_line, frame_tokens, render_item, render_selection
-from tacit.application.fence import attribute, clean, one_line
+from tacit.application.context import ITEM_TOKENS_MAX, evidence_line, frame_tokens, render_item, render_selection
 from tacit.domain.evidence import Reliability
 from tacit.domain.lifecycle import Status
 from tacit.domain.skill import Condition, Kind, Parameter, SkillContent, SkillStep
+from tacit.text.fence import FRAME, attribute, clean, one_line
 from tacit.text.words import estimate_tokens
 
 UNKNOWN = Reliability()

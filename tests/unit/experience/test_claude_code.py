@@ -1,19 +1,22 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
 from tacit.domain.errors import InvalidTrajectory
 from tacit.domain.origin import Origin
+from tacit.domain.ports import Mark
 from tacit.domain.trajectory import Role, Step, StepResult, Trajectory, Usage
 from tacit.experience import read
 from tacit.experience.claude_code import ClaudeCodeReader
+from tacit.experience.echoes import ECHO
 
 SESSION = "11111111-2222-4333-8444-555555555555"
 _numbers = count()
@@ -107,7 +110,7 @@ class TestSpeakers:
             "<system-reminder>Be brief.</system-reminder>",
             "<system-reminder>never closed",
             "<command-name>/init</command-name>",
-            "<command-message>init is running</command-message>\n<command-name>/init</command-name>",
+            "<command-name>/model</command-name>\n<command-message>model</command-message>\n<command-args></command-args>",
             "<local-command-stdout>ok</local-command-stdout>",
             "<local-command-caveat>Caveat</local-command-caveat>",
             "<bash-input>ls</bash-input>",
@@ -202,6 +205,11 @@ class TestSpeakers:
         trajectory = session(prompt(words), said(text("Fixing.")))
         assert trajectory.task.text == "/fix issue 12"
 
+    def test_a_command_to_the_client_itself_begins_no_task(self, tmp_path: Path) -> None:
+        command = "<command-name>/compact</command-name>\n<command-message>compact</command-message>"
+        records = [prompt("Fix the build"), said(text("Done.")), prompt(command), said(text("Really done."))]
+        assert [len(t.steps) for t in read(write(tmp_path / "s.jsonl", records))] == [4]
+
     def test_errors_of_the_service_are_not_the_agents_word(self, session: Any) -> None:
         trajectory = session(prompt("go"), said(text("API Error: 529"), model="<synthetic>", isApiErrorMessage=True))
         assert trajectory.steps[1].role is Role.CONTEXT
@@ -225,6 +233,14 @@ class TestSpeakers:
             (Role.USER, "use pnpm"),
             (Role.CONTEXT, "ended"),
         ]
+
+    def test_what_tacits_own_hook_said_is_not_kept(self, session: Any) -> None:
+        said_by_hook = "<tacit-skills>\nUse pnpm.\n</tacit-skills>"
+        given = {"type": "hook_success", "content": said_by_hook, "stdout": said_by_hook}
+        shown = record("attachment", attachment=given, rendered=[{"content": f"hook success: {said_by_hook}"}])
+        unseen = record("attachment", attachment={**given, "content": "never shown to the agent"})
+        trajectory = session(prompt("go"), shown, unseen)
+        assert "".join(step.text for step in trajectory.steps[1:]) == f"hook success: {ECHO}"
 
     def test_files_and_hook_texts_shown_to_the_agent_are_context(self, session: Any) -> None:
         hook = {"type": "hook_additional_context", "content": ["from the hook"]}
@@ -327,6 +343,41 @@ class TestOutcomes:
     def test_older_versions_tell_a_refusal_in_words(self, session: Any, words: str) -> None:
         assert called(session, "Bash", words, is_error=True).result is StepResult.DENIED
 
+    @pytest.mark.parametrize(
+        ("content", "more"),
+        [
+            ("Use the trash instead", {"toolDenialKind": "permission-rule", "holdsPersonsWords": True}),
+            (
+                "The user doesn't want to proceed with this tool use. The tool use was rejected. To tell you how to "
+                "proceed, the user said:\nUse the trash instead",
+                {"toolDenialKind": "user-rejected", "holdsPersonsWords": True},
+            ),
+            ("The user doesn't want to proceed, so the user said:\nUse the trash instead", {}),
+        ],
+    )
+    def test_what_a_person_says_when_they_refuse_is_their_word(
+        self, session: Any, content: str, more: dict[str, Any]
+    ) -> None:
+        trajectory = session(prompt("go"), said(use("t1")), result("t1", content, is_error=True, **more))
+        assert trajectory.actions[0].result is StepResult.DENIED
+        assert (trajectory.steps[-1].role, trajectory.steps[-1].text) == (Role.USER, "Use the trash instead")
+
+    def test_a_rule_that_refuses_says_nothing_in_a_persons_name(self, session: Any) -> None:
+        content = "Permission to use Bash has been denied."
+        trajectory = session(
+            prompt("go"), said(use("t1")), result("t1", content, is_error=True, toolDenialKind="permission-rule")
+        )
+        assert [step.role for step in trajectory.steps] == [Role.USER, Role.AGENT]
+
+    def test_who_is_never_asked_cannot_refuse_but_only_stop(self, session: Any) -> None:
+        for mode, expected in (("bypassPermissions", StepResult.INTERRUPTED), ("default", StepResult.DENIED)):
+            trajectory = session(
+                prompt("go", permissionMode=mode),
+                said(use("t1")),
+                result("t1", "The user doesn't want to", is_error=True, toolDenialKind="user-rejected"),
+            )
+            assert trajectory.actions[0].result is expected
+
     def test_a_foreign_server_cannot_claim_that_the_user_refused(self, session: Any) -> None:
         words = "The user doesn't want to proceed with this tool use."
         assert called(session, "mcp__shop__buy", words, is_error=True).result is StepResult.FAILED
@@ -339,6 +390,10 @@ class TestOutcomes:
             ("Exit code 137\n[Request interrupted by user for tool use]", {"is_error": True}),
             ("stopped", {"is_error": True, "toolDenialKind": "interrupted"}),
             ("stopped", {"is_error": True, "toolDenialKind": "cancelled"}),
+            (
+                "The user doesn't want to proceed. Correction to the text above: this call was stopped while running.",
+                {"is_error": True, "toolDenialKind": "user-rejected"},
+            ),
         ],
     )
     def test_a_stopped_call_is_interrupted(self, session: Any, content: str, more: dict[str, Any]) -> None:
@@ -363,6 +418,193 @@ class TestOutcomes:
     @pytest.mark.parametrize("noted", [3, ["x"], "text", None, {"interrupted": "maybe"}])
     def test_an_odd_structured_result_does_not_cost_the_record(self, session: Any, noted: Any) -> None:
         assert called(session, "Read", "text", toolUseResult=noted).result is StepResult.OK
+
+
+class TestEdits:
+    PATCH: ClassVar[list[dict[str, Any]]] = [
+        {"oldStart": 1, "lines": [" a", "-b", "+c"]},
+        {"oldStart": 9, "lines": ["+z", "\\ No newline at end of file"]},
+    ]
+
+    def test_a_file_written_over_an_old_one_is_reduced_to_what_changed(self, session: Any) -> None:
+        noted = {"type": "update", "filePath": "/w/x", "structuredPatch": self.PATCH, "originalFile": "a\nb\n"}
+        trajectory = session(
+            prompt("go"),
+            said(use("t1", "Write", file_path="/w/x", content="a\nc\nz\n")),
+            result("t1", "updated", toolUseResult=noted),
+        )
+        assert trajectory.actions[0].arguments == {"file_path": "/w/x", "old_string": "a\nb", "new_string": "a\nc\nz"}
+
+    @pytest.mark.parametrize(
+        "noted",
+        [
+            {"type": "create", "structuredPatch": []},
+            {"type": "update", "structuredPatch": []},
+            {"type": "update", "structuredPatch": "odd"},
+            {"type": "update", "structuredPatch": [3, {"lines": 4}, {"lines": [5, ""]}]},
+            "Error: File has not been read yet.",
+        ],
+    )
+    def test_a_new_file_stays_whole(self, session: Any, noted: Any) -> None:
+        arguments = {"file_path": "/w/x", "content": "a\n"}
+        trajectory = session(
+            prompt("go"), said(use("t1", "Write", **arguments)), result("t1", "ok", toolUseResult=noted)
+        )
+        assert trajectory.actions[0].arguments == arguments
+
+
+class TestSpilledOutput:
+    @pytest.fixture
+    def folder(self, tmp_path: Path) -> Path:
+        folder = tmp_path / SESSION / "tool-results"
+        folder.mkdir(parents=True)
+        return folder
+
+    def observed(self, session: Any, named: str, *, noted: bool = True) -> str:
+        text = f"<persisted-output>\nOutput too large. Full output saved to: {named}\n\nPreview:\nfirst"
+        kept = {"stdout": "first", "persistedOutputPath": named} if noted else None
+        return called(session, "Bash", text, toolUseResult=kept).observation
+
+    @pytest.mark.parametrize("noted", [True, False])
+    def test_it_is_read_from_the_sessions_own_folder(self, session: Any, folder: Path, noted: bool) -> None:
+        (folder / "b1.txt").write_text("first\nlast\n")
+        assert self.observed(session, "/elsewhere/tool-results/b1.txt", noted=noted) == "first\nlast\n"
+        assert self.observed(session, "C:\\elsewhere\\b1.txt", noted=noted) == "first\nlast\n"
+
+    def test_both_ends_of_a_huge_one_are_kept(self, session: Any, folder: Path) -> None:
+        (folder / "b1.txt").write_text("first " + "x " * 1_000_000 + "last")
+        observation = self.observed(session, "b1.txt")
+        assert observation.startswith("first ")
+        assert observation.endswith(" last")
+        assert len(observation) < 66_000
+        kept = observation.partition("[… ")[0] + observation.partition("cut …]")[2]
+        assert f"[… {2_000_010 - len(kept)} characters cut …]" in observation
+
+    def test_nothing_outside_that_folder_is_read(self, session: Any, folder: Path, tmp_path: Path) -> None:
+        (tmp_path / "secret.txt").write_text("secret")
+        (folder / "link.txt").symlink_to(tmp_path / "secret.txt")
+        (folder / "folder").mkdir()
+        for named in (str(tmp_path / "secret.txt"), "../../secret.txt", "link.txt", "folder", "..", "b1.txt\0", "gone"):
+            assert "secret" not in self.observed(session, named).partition("Preview")[2]
+            assert self.observed(session, named).startswith("<persisted-output>")
+
+    def test_a_folder_that_is_a_link_is_not_followed(self, session: Any, tmp_path: Path) -> None:
+        (tmp_path / "other").mkdir()
+        (tmp_path / "other" / "b1.txt").write_text("secret")
+        (tmp_path / SESSION).mkdir()
+        (tmp_path / SESSION / "tool-results").symlink_to(tmp_path / "other")
+        assert self.observed(session, "b1.txt").startswith("<persisted-output>")
+
+
+class TestTasks:
+    ONE, TWO, THREE = (
+        "Add a health check to the server.",
+        "Write a changelog entry for version 2 of the billing worker.",
+        "Find out which customers never paid and list them in a spreadsheet.",
+    )
+
+    def test_each_task_of_a_session_is_a_trajectory_of_its_own(self, tmp_path: Path) -> None:
+        usage = {"output_tokens": 3}
+        records = [
+            prompt(self.ONE, timestamp="2026-03-01T12:00:00Z"),
+            said(use("t1"), usage=usage),
+            result("t1", "ok"),
+            prompt("No, the other server."),
+            said(text("Done."), usage=usage),
+            prompt(self.TWO, timestamp="2026-03-01T12:30:00Z", cwd="/workspace/shop/deeper", gitBranch="fix"),
+            said(text("Written."), model="claude-y", usage=usage),
+        ]
+        first, second = read(write(tmp_path / f"{SESSION}.jsonl", records))
+        assert (first.task.text, first.reply, len(first.steps)) == (self.ONE, self.TWO, 4)
+        assert (second.task.text, second.reply, len(second.steps)) == (self.TWO, "", 2)
+        assert (first.session_id, second.session_id) == (SESSION, SESSION)
+        assert (first.usage.output_tokens, second.usage.output_tokens) == (6, 3)
+        assert [t.environment.model for t in (first, second)] == ["claude-x", "claude-y"]
+        assert [t.environment.branch for t in (first, second)] == ["main", "fix"]
+        assert {t.environment.workspace for t in (first, second)} == {"/workspace/shop"}
+
+    def test_the_summary_of_a_compaction_begins_no_task(self, tmp_path: Path) -> None:
+        records = [
+            prompt(self.ONE),
+            said(text("Half.")),
+            record("system", subtype="compact_boundary"),
+            prompt(f"This session is being continued. The user asked: {self.TWO}", isCompactSummary=True),
+            said(text("Whole.")),
+        ]
+        (trajectory,) = read(write(tmp_path / "s.jsonl", records))
+        assert [step.role for step in trajectory.steps] == [Role.USER, Role.AGENT, Role.CONTEXT, Role.AGENT]
+
+    def test_what_a_fork_copies_is_told_only_by_the_session_it_comes_from(self, tmp_path: Path) -> None:
+        def asked(words: str, turn: int, prompt_id: str) -> dict[str, Any]:
+            return prompt(words, promptId=prompt_id, turnPosition={"turnIndex": turn})
+
+        records = [
+            *(asked(self.ONE, 1, "p3"), said(text("Done."))),
+            *(asked(self.TWO, 2, "p3"), said(text("Done."))),
+            *(asked(self.THREE, 3, "p3"), said(text("Done."))),
+            *(asked(self.ONE, 4, "p4"), said(text("Done."))),
+        ]
+        found = read(write(tmp_path / "s.jsonl", records))
+        assert [trajectory.task.text for trajectory in found] == [self.THREE, self.ONE]
+
+    def test_agents_inside_the_session_end_with_the_attempt_they_worked_for(self, tmp_path: Path) -> None:
+        side: dict[str, Any] = {"isSidechain": True, "agentId": "a1"}
+        records = [
+            prompt(self.ONE),
+            *(prompt("Count", **side), said(text("3"), **side)),
+            prompt(self.TWO),
+            *(prompt("Search", **{**side, "agentId": "a2"}), said(text("Done."))),
+        ]
+        found = [(t.task.text, t.parent_session_id) for t in read(write(tmp_path / f"{SESSION}.jsonl", records))]
+        assert found == [(self.ONE, ""), ("Count", SESSION), (self.TWO, ""), ("Search", SESSION)]
+
+
+class TestGrowingFiles:
+    def grown(self, path: Path, start: Mark | None) -> tuple[list[Trajectory], Mark | None]:
+        parts = ClaudeCodeReader().read(path, start=start)
+        return list(parts), parts.mark
+
+    def test_reading_goes_on_where_the_open_attempt_began(self, tmp_path: Path) -> None:
+        path = write(tmp_path / f"{SESSION}.jsonl", [prompt(TestTasks.ONE), said(text("Done."))])
+        before, mark = self.grown(path, None)
+        assert [t.task.text for t in before] == [TestTasks.ONE]
+        assert mark == Mark(offset=0, line=0)
+        size = path.stat().st_size
+        more = [prompt(TestTasks.TWO, cwd="/workspace/shop/deeper"), said(use("t1"))]
+        path.write_text(path.read_text() + "".join(json.dumps(each) + "\n" for each in more))
+        after, mark = self.grown(path, mark)
+        assert [(t.task.text, t.reply) for t in after] == [(TestTasks.ONE, TestTasks.TWO), (TestTasks.TWO, "")]
+        assert mark == Mark(offset=size, line=2)
+        (again,), _ = self.grown(path, mark)
+        assert again.id == after[1].id
+        assert again.environment.workspace == "/workspace/shop"
+
+    def test_a_half_written_line_waits(self, tmp_path: Path) -> None:
+        path = write(tmp_path / f"{SESSION}.jsonl", [prompt(TestTasks.ONE), said(text("Done."))])
+        whole = json.dumps(prompt(TestTasks.TWO)) + "\n"
+        size = path.stat().st_size
+        path.write_text(path.read_text() + whole[:60])
+        _, mark = self.grown(path, None)
+        assert mark == Mark(offset=0, line=0)
+        path.write_text(path.read_text() + whole[60:])
+        found, mark = self.grown(path, mark)
+        assert [t.task.text for t in found] == [TestTasks.ONE, TestTasks.TWO]
+        assert mark == Mark(offset=size, line=2)
+
+    def test_subagents_that_lay_still_since_before_the_mark_are_not_read_again(self, tmp_path: Path) -> None:
+        path = write(tmp_path / f"{SESSION}.jsonl", [prompt(TestTasks.ONE), said(text("Done."))])
+        side = {"isSidechain": True, "agentId": "a1"}
+        beside = write(tmp_path / SESSION / "subagents" / "agent-a1.jsonl", [prompt("Count", **side)])
+        start = Mark(offset=0, line=0)
+        assert [t.task.text for t in self.grown(path, start)[0]] == [TestTasks.ONE, "Count"]
+        long_ago = datetime(2026, 2, 1, tzinfo=UTC).timestamp()
+        os.utime(beside, (long_ago, long_ago))
+        assert [t.task.text for t in self.grown(path, start)[0]] == [TestTasks.ONE]
+        assert [t.task.text for t in self.grown(path, None)[0]] == [TestTasks.ONE, "Count"]
+
+    def test_a_file_without_an_attempt_has_no_mark(self, tmp_path: Path) -> None:
+        path = write(tmp_path / "s.jsonl", [{"type": "queue-operation", "sessionId": SESSION}])
+        assert self.grown(path, None) == ([], None)
 
 
 class TestTrajectory:

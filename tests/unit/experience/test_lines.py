@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tacit.domain.errors import InvalidTrajectory
+from tacit.domain.ports import Mark
 from tacit.experience.lines import HEAD_BYTES, Line, head_of, numbered_lines
 
 
@@ -30,7 +31,7 @@ def data_of(path: Path, *, max_bytes: int = 100) -> list[bytes | int]:
 
 def test_lines_are_numbered_and_blank_ones_are_counted_but_not_given(tmp_path: Path) -> None:
     lines = list(numbered_lines(written(tmp_path, b"a\n\n  \nb")))
-    assert lines == [Line(1, b"a\n", True), Line(4, b"b", False)]
+    assert lines == [Line(1, b"a\n", True), Line(4, b"b", False, 6)]
 
 
 def test_a_line_at_the_limit_is_given_and_one_beyond_it_is_a_problem(tmp_path: Path) -> None:
@@ -82,7 +83,7 @@ def test_the_head_of_a_file_is_unpacked_and_bounded(tmp_path: Path) -> None:
 def test_lines_keep_their_number_and_their_blanks_behind_many_blank_ones(tmp_path: Path) -> None:
     data = b"a\n" + b"\n \r\n\t\n" * 100_000 + b"  b\n" + b"\n" * 5
     for path in (written(tmp_path, data), written(tmp_path, gzip.compress(data))):
-        assert list(numbered_lines(path)) == [Line(1, b"a\n", True), Line(300_002, b"  b\n", True)]
+        assert list(numbered_lines(path)) == [Line(1, b"a\n", True), Line(300_002, b"  b\n", True, 600_002)]
 
 
 def test_millions_of_blank_lines_in_a_small_archive_take_no_more_than_a_moment(tmp_path: Path) -> None:
@@ -105,8 +106,25 @@ def test_no_more_than_the_limit_is_unpacked_of_one_file(tmp_path: Path, filling:
 def test_a_file_at_the_limit_is_read_whole(tmp_path: Path) -> None:
     assert list(numbered_lines(written(tmp_path, b"a\nb\n"), max_file_bytes=4)) == [
         Line(1, b"a\n", True),
-        Line(2, b"b\n", True),
+        Line(2, b"b\n", True, 2),
     ]
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_from_the_mark_of_a_line_reading_goes_on_as_it_would_have(tmp_path: Path, packed: bool) -> None:
+    data = b"\xef\xbb\xbfone\n\n  \ntwo\n" + b"x" * 300 + b"\nthree\n\nhalf"
+    path = written(tmp_path, gzip.compress(data) if packed else data)
+    lines = [line for line in numbered_lines(path, max_bytes=100) if isinstance(line, Line)]
+    assert [line.data.strip() for line in lines] == [b"one", b"two", b"three", b"half"]
+    for number, line in enumerate(lines):
+        again = numbered_lines(path, start=line.mark, max_bytes=100)
+        assert [line for line in again if isinstance(line, Line)] == lines[number:]
+
+
+def test_behind_the_end_of_a_file_there_is_nothing(tmp_path: Path) -> None:
+    path = written(tmp_path, b"a\nb\n")
+    assert list(numbered_lines(path, start=Mark(offset=4, line=2))) == []
+    assert list(numbered_lines(path, start=Mark(offset=400, line=20))) == []
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")

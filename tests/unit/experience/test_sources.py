@@ -83,7 +83,7 @@ class TestFindingAReader:
 
     def test_the_built_in_readers_have_names_of_their_own(self) -> None:
         names = [reader.name for reader in READERS]
-        assert names == ["atif", "claude-code"]
+        assert names == ["atif", "claude-code", "codex"]
 
 
 class TestReading:

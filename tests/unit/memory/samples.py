@@ -9,7 +9,7 @@ from tacit.domain.candidate import Decision, Finding, Verdict
 from tacit.domain.evidence import Assessment, Evidence, Grade, Outcome, Use
 from tacit.domain.lifecycle import Status, Transition
 from tacit.domain.origin import Origin
-from tacit.domain.ports import Bookmark, Mark, Store, Stored
+from tacit.domain.ports import Bookmark, Mark, Rendering, Store, Stored
 from tacit.domain.scope import Scope
 from tacit.domain.skill import Kind, Provenance, Skill, SkillContent, SkillStep, SkillVersion
 from tacit.domain.trajectory import Environment, Role, Span, Step, StepResult, Task, Trajectory
@@ -116,6 +116,14 @@ def bookmark(path: str = "logs/one.jsonl", *, size: int = 100) -> Bookmark:
     return Bookmark(path=path, size=size, modified_ns=7, mark=Mark(offset=40, line=2))
 
 
+def rendering(version_id: str, text: str = "<tacit-skill>deploy</tacit-skill>", **more: Any) -> Rendering:
+    """A version as agents see it."""
+    more.setdefault("tokens", len(text) // 4)
+    more.setdefault("rank", 0.5)
+    more.setdefault("fresh_at", at())
+    return Rendering(version_id=version_id, text=text, **more)
+
+
 def fill(store: Store) -> Stored:
     """Put one of everything into a store; returns the version."""
     store.add_trajectory(trajectory(), SUCCESS, at=at())
@@ -126,4 +134,5 @@ def fill(store: Store) -> Stored:
     store.add_evidence(evidence(stored.version.id))
     store.mark_learned(trajectory().id, at=at(5))
     store.keep_bookmark(bookmark())
+    store.put_rendering(rendering(stored.version.id))
     return store.version(stored.version.id)

@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+import random
 
 import pytest
 
-from tacit.recall.ranking import MAX_QUERY_TERMS, RECENCY_FLOOR, WEIGHTS, Rarity, fuse, recency, relevance
+from tacit.recall.ranking import (
+    MAX_QUERY_TERMS,
+    NEAR_ERROR,
+    RECENCY_FLOOR,
+    WEIGHTS,
+    Asked,
+    Rarity,
+    decisive,
+    fits,
+    fuse,
+    nearness,
+    order,
+    recency,
+    relevance,
+    signature_terms,
+)
 from tacit.text.words import term_set
-from tests.unit.making import NOW, content
+from tests.unit.making import content, said
 
 EVEN = Rarity(frequency={}, documents=10)
+NOW_S, DAY_S = 1_800_000_000.0, 86_400
 
 
 def fit(query, made=None, rarity=EVEN):
-    return relevance(term_set(query), made or content(), rarity)[0]
+    return relevance(Asked(term_set(query), rarity), said(made or content()))[0]
 
 
 def test_rare_words_tell_more():
@@ -73,20 +89,20 @@ def test_a_long_request_is_judged_by_its_rarest_words():
 
 def test_the_shared_words_are_given_the_rarest_first():
     rarity = Rarity(frequency={"databa": 9, "migrat": 1}, documents=10)
-    shared = relevance(term_set("database migration penguins"), content(), rarity)[1]
+    shared = relevance(Asked(term_set("database migration penguins"), rarity), said(content()))[1]
     assert shared == ["migrat", "databa"]
 
 
 def test_no_words_no_relevance():
-    assert relevance(frozenset(), content(), EVEN) == (0.0, [])
+    assert relevance(Asked((), EVEN), said(content())) == (0.0, [])
     assert fit("x", content(name="the", description="of", steps=())) == 0
 
 
 def test_age_fades_by_half_in_ninety_days_and_never_below_a_tenth():
-    assert recency(NOW, NOW) == 1
-    assert recency(NOW - timedelta(days=90), NOW) == pytest.approx(0.5)
-    assert recency(NOW - timedelta(days=3650), NOW) == RECENCY_FLOOR == 0.1
-    assert recency(NOW + timedelta(days=5), NOW) == 1
+    assert recency(NOW_S, NOW_S) == 1
+    assert recency(NOW_S - 90 * DAY_S, NOW_S) == pytest.approx(0.5)
+    assert recency(NOW_S - 3650 * DAY_S, NOW_S) == RECENCY_FLOOR == 0.1
+    assert recency(NOW_S + 5 * DAY_S, NOW_S) == 1
 
 
 def test_relevance_weighs_most_and_all_weights_make_one():
@@ -94,3 +110,67 @@ def test_relevance_weighs_most_and_all_weights_make_one():
     assert WEIGHTS["relevance"] + WEIGHTS["match"] > WEIGHTS["reliability"] + WEIGHTS["recency"]
     assert fuse(dict.fromkeys(WEIGHTS, 1.0)) == pytest.approx(1)
     assert fuse(dict.fromkeys(WEIGHTS, 0.0)) == 0
+
+
+ERROR = "ModuleNotFoundError: No module named <value>"
+
+
+def test_one_signature_is_as_near_as_can_be_and_nothing_else_is():
+    assert nearness(ERROR, ERROR, EVEN) == 1
+    assert nearness(ERROR, ERROR.replace("<value>", "<path>"), EVEN) < 1
+    assert nearness(ERROR, ERROR + " now", EVEN) < 1
+
+
+def test_errors_that_share_most_of_their_words_are_near_and_others_are_not():
+    assert NEAR_ERROR <= nearness(ERROR, "ImportError: No module named <value> found", EVEN) < 1
+    assert nearness(ERROR, "Permission denied: <path>", EVEN) == 0
+    assert nearness(ERROR, "", EVEN) == nearness("", "", EVEN) == 0
+
+
+def test_masks_are_no_words_of_an_error():
+    assert signature_terms("cannot open <path> at <n>") == term_set("cannot open at")
+    assert nearness("<value>", "<value> <path>", EVEN) == 0
+
+
+def test_a_near_error_shares_one_of_the_decisive_words():
+    chooser = random.Random(5)
+    words = [f"w{number}" for number in range(12)]
+    rarity = Rarity(frequency={word: chooser.randint(0, 9) for word in words}, documents=10)
+    near = 0
+    for _ in range(3_000):
+        one, other = (" ".join(chooser.sample(words, chooser.randint(1, 7))) for _ in range(2))
+        telling = decisive(signature_terms(one), rarity)
+        assert set(telling) <= signature_terms(one)
+        if nearness(one, other, rarity):
+            near += 1
+            assert signature_terms(other) & set(telling)
+    assert near > 100
+    assert decisive((), rarity) == []
+
+
+def test_what_is_missing_is_answered_by_name_or_for_any_name_and_never_by_another_name() -> None:
+    for missing in ("ModuleNotFoundError: No module named {}", "{}: command not found"):
+        asked = missing.format("yaml")
+        assert nearness(asked, asked, EVEN) == 1
+        assert nearness(asked, missing.format("<value>"), EVEN) == 0.99
+        assert nearness(asked, missing.format("requests"), EVEN) == 0
+
+
+def test_what_answers_this_very_error_comes_before_any_score():
+    exact = {**dict.fromkeys(WEIGHTS, 0.1), "signature": 1.0}
+    near = {**dict.fromkeys(WEIGHTS, 0.9), "signature": 0.9}
+    assert order(exact, "v_1") < order(near, "v_0")
+    assert order(near, "v_0") < order(dict.fromkeys(WEIGHTS, 0.1), "v_0")
+
+
+def test_norms_and_preferences_need_half_the_relevance():
+    assert not fits("lesson", 0.1, 0.2)
+    assert fits("norm", 0.1, 0.2)
+    assert fits("preference", 0.1, 0.2)
+    assert not fits("norm", 0.09, 0.2)
+
+
+def test_the_sum_of_many_words_does_not_depend_on_their_order():
+    rarity = Rarity(frequency={f"w{i}": i for i in range(1, 60)}, documents=61)
+    words = [f"w{i}" for i in range(1, 60)]
+    assert len({rarity.total(words[turn:] + words[:turn]) for turn in range(59)}) == 1

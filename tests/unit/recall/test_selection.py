@@ -14,8 +14,8 @@ from tacit.domain.scope import Level, Scope
 from tacit.domain.selection import Item, Query, Selection
 from tacit.domain.skill import Kind
 from tacit.outcome import rank, reliability
-from tacit.recall import Known, select
 from tacit.recall.ranking import Rarity
+from tacit.recall.selection import Known, select
 from tests.unit.making import MIGRATE, NOW, PROJECT, bash_steps, content, evidence, stored
 
 RARITY = Rarity(frequency={"migrat": 3, "databa": 4, "deploy": 2}, documents=20)

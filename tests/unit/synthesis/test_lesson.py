@@ -74,11 +74,117 @@ def test_program_under_another_name_is_a_variant() -> None:
     assert other.content.steps[0].arguments == {"command": "foo3 bar"}
 
 
-def test_install_of_what_was_missing_is_what_helped() -> None:
-    missing = bash("pytest", "ModuleNotFoundError: No module named 'requests'", code=1)
-    steps = [missing, edit("a.py", "x", "y"), bash("pip install requests"), bash("touch q"), bash("pytest")]
+HUNG = call("Bash", {"command": "make data -j1"}, "Command timed out after 2m 0.0s", result=StepResult.FAILED)
+MISSING = bash("pytest", "ModuleNotFoundError: No module named 'requests'", code=1)
+
+
+def test_install_of_what_was_missing_is_what_helped_and_holds_for_whatever_is_missing() -> None:
+    steps = [MISSING, edit("a.py", "x", "y"), bash("pip install requests"), bash("touch q"), bash("pytest")]
     (lesson,) = lessons(*steps)
-    assert [step.arguments["command"] for step in lesson.content.steps] == ["pip install requests", "pytest"]
+    content = lesson.content
+    assert content.name == "install-missing-module-with-pip"
+    assert content.signature == "ModuleNotFoundError: No module named <value>"
+    assert [step.arguments["command"] for step in content.steps] == ["pip install {module}"]
+    assert [(one.name, one.example) for one in content.parameters] == [("module", "")]
+    assert "requests" not in f"{content.description} {content.body}"
+
+
+def test_module_that_the_task_named_is_still_any_missing_module() -> None:
+    attempted = attempt("Use the package `requests`", MISSING, bash("pip install requests"), bash("pytest"))
+    (lesson,) = learned(attempted, Kind.LESSON, UNKNOWN)
+    (parameter,) = lesson.content.parameters
+    assert parameter.description == "the module that the error says is missing, if the work is meant to use it"
+
+
+def test_package_of_another_name_is_a_lesson_for_that_name_alone() -> None:
+    missing = bash("python x.py", "ModuleNotFoundError: No module named 'cv2'", code=1)
+    (lesson,) = lessons(missing, edit("x.py", "a", "b"), bash("pip install opencv-python"), bash("python x.py"))
+    assert lesson.content.signature == "ModuleNotFoundError: No module named cv2"
+    assert lesson.content.steps[0].arguments == {"command": "pip install opencv-python"}
+    assert lesson.content.parameters == ()
+
+
+def test_missing_program_is_installed_or_replaced() -> None:
+    missing = bash("tree src", "/bin/sh: 1: tree: not found", code=127)
+    (installed,) = lessons(missing, bash("apt-get install -y tree"), bash("tree src"))
+    assert installed.content.signature == "<value>: command not found"
+    assert installed.content.steps[0].arguments == {"command": "apt-get install -y {program}"}
+    missing = bash("hexdump -C a.bin", "bash: hexdump: command not found", code=127)
+    (replaced,) = lessons(missing, bash("od -c a.bin"))
+    assert (replaced.content.name, replaced.content.signature) == (
+        "use-od-instead-of-hexdump",
+        "hexdump: command not found",
+    )
+    assert (
+        replaced.content.description
+        == "Where `hexdump` is not to be had, run `od -c a.bin` instead of `hexdump -C a.bin`."
+    )
+
+
+@pytest.mark.parametrize(
+    "later",
+    [bash("ls src"), bash("od -c other.bin"), bash("hexdump -C a.bin | head", "bash: hexdump: command not found")],
+)
+def test_what_did_not_take_the_place_of_a_missing_program_is_no_lesson(later: dict[str, Any]) -> None:
+    missing = bash("ls src && hexdump -C a.bin", "bash: hexdump: command not found", code=127)
+    assert lessons(missing, later) == []
+
+
+def test_longer_call_that_did_not_hang_is_a_lesson() -> None:
+    hung = call("Bash", {"command": "apt-get install jq"}, "Command timed out after 2m 0.0s", result=StepResult.FAILED)
+    (lesson,) = lessons(hung, bash("apt-get install -y jq"))
+    assert lesson.content.name == "call-apt-get-install-with-y"
+
+
+@pytest.mark.parametrize(
+    "worked", ["nohup make data -j1 > x.log 2>&1 &", "timeout 300 make data -j1", "make data -j1 &"]
+)
+def test_waiting_longer_or_not_at_all_is_no_lesson_for_every_time_limit(worked: str) -> None:
+    assert lessons(HUNG, bash(worked)) == []
+
+
+@pytest.mark.parametrize(
+    "worked", ["make data -j1 | tail -3", "make other -j1 &", "make data -j1 || true", "make data"]
+)
+def test_hanging_call_that_was_hushed_or_changed_is_no_lesson(worked: str) -> None:
+    assert lessons(HUNG, bash(worked)) == []
+
+
+def test_variable_that_helped_one_call_holds_for_any_that_fails_so() -> None:
+    failed = bash("qmake-gui x", "qt.qpa: could not connect to display", code=134)
+    (lesson,) = lessons(failed, bash("QT_QPA_PLATFORM=offscreen qmake-gui x"))
+    assert lesson.content.steps[0].arguments == {"command": "QT_QPA_PLATFORM=offscreen {command}"}
+
+
+def test_other_rights_are_taken_for_the_call_that_needed_them_alone() -> None:
+    failed = bash("apt-get install jq", "E: Could not open lock file: Permission denied", code=100)
+    (lesson,) = lessons(failed, bash("sudo apt-get install jq"))
+    assert lesson.content.steps[0].arguments == {"command": "sudo apt-get install jq"}
+
+
+def test_another_version_and_another_name_of_the_program_are_variants() -> None:
+    failed = bash("pip install 'numpy==9.9'", "ERROR: No matching distribution found for numpy==9.9", code=1)
+    (lesson,) = lessons(failed, bash("pip3 install 'numpy<3' --user"))
+    assert lesson.content.name == "call-pip3-install-with-user"
+
+
+def test_part_of_a_hanging_call_that_came_back_with_a_flag_is_a_lesson() -> None:
+    hung = call("Bash", {"command": "pip install a b c"}, "Command timed out after 30s", result=StepResult.FAILED)
+    (lesson,) = lessons(hung, bash("pip install a b --no-deps"))
+    assert lesson.content.name == "call-pip-install-with-no-deps"
+
+
+def test_flag_left_out_is_a_lesson() -> None:
+    failed = bash("grep-ast --fancy x", "error: unrecognized arguments: --fancy", code=2)
+    (lesson,) = lessons(failed, bash("grep-ast x"))
+    assert lesson.content.steps[0].arguments == {"command": "grep-ast x"}
+
+
+def test_sign_that_the_task_quotes_is_no_parameter() -> None:
+    failed = bash("cd a && npm install x", "npm ERR! code ERESOLVE", code=1)
+    attempted = attempt("Print '&' and 'S'", failed, bash("cd a && npm install x --force -S"))
+    (lesson,) = learned(attempted, Kind.LESSON, UNKNOWN)
+    assert lesson.content.steps[0].arguments == {"command": "cd a && npm install x --force -S"}
 
 
 @pytest.mark.parametrize(
@@ -89,6 +195,15 @@ def test_install_of_what_was_missing_is_what_helped() -> None:
         ([bash("pytest", "E   assert 1 == 2", code=1), edit("a.py", "1", "2"), bash("pytest")], "reworked"),
         ([bash("cat a.txt", "cat: a.txt: No such file", code=1), bash("cat a.txt b.txt")], "reworked"),
         ([edit("a.py", "x", "y", result=StepResult.FAILED), read("a.py"), edit("a.py", "xx", "y")], "reworked"),
+        ([bash("pytest", "E   assert 1 == 2", code=1), bash("sed -i s/1/2/ a.py"), bash("pytest")], "reworked"),
+        ([bash("pytest", "E   assert 1 == 2", code=1), bash("cat > a.py <<'E'\nx = 2\nE"), bash("pytest")], "reworked"),
+        ([bash("./x.py", "KeyError: 1", code=1), bash("echo 1 > x.py"), bash("./x.py --all")], "reworked"),
+        ([bash("make x", "bad", code=2), bash(f"make x A={'a' * 400}")], "reworked"),
+        ([bash("chmod +x t.sh && ./t.sh", "no", code=1), bash("./t.sh")], "reworked"),
+        ([bash("curl x", "curl: (28) Connection timed out", code=28), bash("touch a"), bash("curl x")], "reworked"),
+        ([bash("curl x -v", "Connection timed out", code=28), bash("curl x -k")], "reworked"),
+        ([bash("curl x", "Connection timed out", code=28), bash("curl x y")], "reworked"),
+        ([bash("make x", "KeyError: 1", code=2), bash("timeout -k 5 60 make x")], "reworked"),
         (
             [call("find_user", {"name": "Ada"}, "Error: user not found"), call("find_user", {"name": "Bob"}, "u1")],
             "reworked",
@@ -120,6 +235,8 @@ def test_plain_call_mended_in_form_is_a_lesson() -> None:
         [bash("npm install x", "npm ERR!", code=1), bash("npm test")],
         [bash("npm install x", "npm ERR!", code=1), bash("npm install y")],
         [call("Bash", {"command": "rm x"}, "denied", result=StepResult.DENIED), bash("rm x -f")],
+        [bash("make && diff a b", "1c1", code=1), bash("make && diff a c")],
+        [bash("ps aux | grep make", "", code=1), bash("ps aux | grep make")],
     ],
 )
 def test_failure_without_a_recovery_that_was_seen_gives_nothing(steps: list[dict[str, Any]]) -> None:

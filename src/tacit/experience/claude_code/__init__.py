@@ -1,30 +1,25 @@
 """Claude Code's session files → trajectories: `<session>.jsonl` with the subagents' files beside it, or one of these alone.
 
-One trajectory per agent: the session's own first, then each subagent's with the session as its parent. Cutting a
-session into tasks happens elsewhere; so does redaction.
+One trajectory per task of the session, then one per subagent with the session as its parent. Reads on from a mark.
+Whether an attempt succeeded is judged elsewhere; so is what must be redacted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path, PureWindowsPath
-
-import msgspec
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
 
 from tacit.domain.errors import InvalidTrajectory
-from tacit.domain.trajectory import Environment, Task, Trajectory
-from tacit.experience.claude_code.records import Attached, Envelope, Kind, Record
-from tacit.experience.claude_code.thread import Thread
-from tacit.experience.decoding import decode
-from tacit.experience.lines import Line, holds_json, numbered_lines
+from tacit.domain.ports import Mark
+from tacit.experience.claude_code.session import Session, record_of
+from tacit.experience.lines import LOG_NAMES, Line, holds_json, numbered_lines
 from tacit.experience.problems import Part, Parts, Place
 
 _SUBAGENTS = "subagents"
-_MARKS = (b'"isSidechain"', b'"queue-operation"', b'"file-history-snapshot"', b'"leafUuid"')
-
-_kind = msgspec.json.Decoder(Kind)
-_record = msgspec.json.Decoder(Record)
-_attached = msgspec.json.Decoder(Attached)
+_KEYS = (b'"isSidechain"', b'"queue-operation"', b'"file-history-snapshot"', b'"leafUuid"')
+_OPENING_LINES = 200
 
 
 class ClaudeCodeReader:
@@ -34,109 +29,80 @@ class ClaudeCodeReader:
 
     def recognises(self, head: bytes, path: Path | None) -> bool:
         """Whether the first bytes hold the keys that only this client writes."""
-        return holds_json(head, path) and b'"sessionId"' in head and any(mark in head for mark in _MARKS)
+        return holds_json(head, path) and b'"sessionId"' in head and any(key in head for key in _KEYS)
 
     def belongs_to(self, path: Path) -> Path | None:
         """Name the session file that a subagent's file is read with, if it is there."""
-        for folder in path.parents:
-            if folder.name == _SUBAGENTS and path.name.startswith("agent-"):
-                session = folder.parent.with_name(folder.parent.name + ".jsonl")
-                return session if session.is_file() else None
-        return None
+        folder = _session_folder(path) if path.name.startswith("agent-") else None
+        session = folder.with_name(folder.name + ".jsonl") if folder else None
+        return session if session and session.is_file() else None
 
-    def read(self, path: Path) -> Iterator[Trajectory]:
-        """Yield the session and its subagents; a line that cannot be read is raised, and the next call goes on."""
-        return Parts(_parts(path))
+    def read(self, path: Path, *, start: Mark | None = None) -> Parts:
+        """Yield the session's attempts and its subagents', from the mark on; its `mark` then says where to go on.
 
-
-def _parts(path: Path) -> Iterator[Part]:
-    yield from _parts_of_file(path)
-    folder = path.with_suffix("") / _SUBAGENTS
-    for beside in sorted(folder.rglob("agent-*.jsonl")):
-        yield from _parts_of_file(beside)
+        A line that cannot be read is raised, and the next call goes on.
+        """
+        return Parts(_parts(path, start))
 
 
-def _parts_of_file(path: Path) -> Iterator[Part]:
-    session = _Session()
-    for line in numbered_lines(path):
+def _parts(path: Path, start: Mark | None) -> Iterator[Part]:
+    folder = _session_folder(path) or _folder_beside(path)
+    session = Session(path, client=ClaudeCodeReader.name, folder=folder)
+    if start:
+        _note_opening(session, path)
+    yield from _parts_of_file(session, path, start)
+    mark = session.mark
+    yield from session.finish()
+    for beside in sorted((_folder_beside(path) / _SUBAGENTS).rglob("agent-*.jsonl")):
+        if not (start and _lay_still(beside, session.began_at)):
+            agent = Session(beside, client=ClaudeCodeReader.name, folder=folder)
+            yield from _parts_of_file(agent, beside, None)
+            yield from agent.finish()
+    if mark is not None:
+        yield mark
+
+
+def _parts_of_file(session: Session, path: Path, start: Mark | None) -> Iterator[Part]:
+    source = str(path)
+    for line in numbered_lines(path, start=start):
         if isinstance(line, InvalidTrajectory):
             yield line
             continue
         try:
-            session.add(line, Place(str(path), line.number))
+            yield from session.add(line, Place(source, line.number))
         except InvalidTrajectory as problem:
             # The client may be writing this very line.
             if line.ended:
                 yield problem
-    yield from session.trajectories(path)
 
 
-class _Session:
-    """The records of one file, sorted by the agent they belong to."""
-
-    def __init__(self) -> None:
-        self._threads: dict[str, Thread] = {}
-        self._seen: set[str] = set()
-        self._chains: dict[str, str] = {}
-
-    def add(self, line: Line, place: Place) -> None:
-        kind = decode(_kind, line.data, place).type
-        if kind in ("user", "assistant"):
-            record = decode(_record, line.data, place)
-            if self._is_new(record):
-                thread = self._thread_of(record)
-                (thread.add_user if kind == "user" else thread.add_assistant)(record, place)
-        elif kind == "attachment":
-            attached = decode(_attached, line.data, place)
-            if attached.attachment.is_kept and self._is_new(attached):
-                self._thread_of(attached).add_attachment(attached, place)
-
-    def trajectories(self, path: Path) -> Iterator[Trajectory]:
-        """Cut the session: one trajectory for each agent in it, the session's own first."""
-        for key in sorted(self._threads, key=bool):
-            thread = self._threads[key]
-            if not thread.is_empty:
-                yield _trajectory(thread, path, agent=key)
-
-    def _is_new(self, record: Envelope) -> bool:
-        """Whether this record stands here for the first time: resuming and compaction write some again."""
-        if not record.uuid:
-            return True
-        new = record.uuid not in self._seen
-        self._seen.add(record.uuid)
-        return new
-
-    def _thread_of(self, record: Envelope) -> Thread:
-        key = record.agentId or "" if record.isSidechain else ""
-        if record.isSidechain and not key:
-            # Older versions name no agent: a side chain is then told by where it begins.
-            beginning = self._chains.get(record.parentUuid or "", f"sidechain-{record.uuid}")
-            self._chains[record.uuid or ""] = key = beginning
-        if key not in self._threads:
-            self._threads[key] = Thread(is_subagent=bool(key))
-        return self._threads[key]
+def _note_opening(session: Session, path: Path) -> None:
+    """Take in where the session began: later records may name a folder further down."""
+    for line in islice(numbered_lines(path), _OPENING_LINES):
+        if session.circumstances.workspace:
+            return
+        try:
+            record = record_of(line, Place(str(path), line.number)) if isinstance(line, Line) else None
+        except InvalidTrajectory:
+            continue
+        if record is not None:
+            session.note(record)
 
 
-def _trajectory(thread: Thread, path: Path, *, agent: str) -> Trajectory:
-    session_id = path.stem if path.stem in thread.session_ids else next(iter(thread.session_ids), "")
-    return Trajectory(
-        task=Task(text=thread.task.strip(), project=_project(thread.cwd), by="agent" if agent else ""),
-        steps=thread.steps(),
-        environment=Environment(
-            client=ClaudeCodeReader.name,
-            client_version=thread.version,
-            model=thread.model,
-            workspace=thread.cwd,
-            branch=thread.branch,
-        ),
-        session_id=agent or session_id,
-        parent_session_id=session_id if agent else "",
-        usage=thread.usage(),
-        source=str(path),
-    )
+def _lay_still(path: Path, since: datetime | None) -> bool:
+    """Whether a subagent's file was last written before the open attempt began: it was read with an earlier one."""
+    try:
+        return since is not None and datetime.fromtimestamp(path.stat().st_mtime, UTC) < since
+    except OSError:
+        return False
 
 
-def _project(cwd: str) -> str:
-    """Name the project by its folder; a worktree that the client made belongs to the project around it."""
-    around, _, _ = cwd.replace("\\", "/").partition("/.claude/worktrees/")
-    return PureWindowsPath(around).name
+def _session_folder(path: Path) -> Path | None:
+    """The folder of the session that a subagent's file belongs to."""
+    return next((folder.parent for folder in path.parents if folder.name == _SUBAGENTS), None)
+
+
+def _folder_beside(path: Path) -> Path:
+    """The folder that the client keeps beside a session's file."""
+    ending = next((ending for ending in LOG_NAMES if path.name.endswith(ending)), path.suffix)
+    return path.with_name(path.name.removesuffix(ending))

@@ -4,36 +4,44 @@ from __future__ import annotations
 
 import re
 
-import msgspec
-
 from tacit.domain.trajectory import StepResult
 from tacit.experience.claude_code.records import Block, Record, Structured
+from tacit.experience.decoding import text_of
 
 _EXIT_CODE = re.compile(r"(?:Error: )?Exit code (\d{1,9})\b")
 _NO_MATCH = ("String to replace not found", "String not found in file", "No match found", "No matches found")
-_DENIED = ("The user doesn't want to ", "Permission to use ", "Permission for this tool use was denied")
+_DENIED = (
+    "The user doesn't want to ",
+    "Permission to use ",
+    "Permission for this tool use was denied",
+    "Claude requested permissions to ",
+)
+_STOPPED = "this call was stopped while running"
 _INTERRUPTED = (
     "[Request interrupted",
     "[Tool call interrupted",
     "[Agent call interrupted",
     "[Tool call did not complete",
 )
+_REFUSED = "user-rejected"
 _INTERRUPTIONS = frozenset({"interrupted", "cancelled"})
 _SHELLS = frozenset({"Bash", "PowerShell"})
 _REFUSALS = frozenset({"reject", "deny", "block"})
-
-_structured = msgspec.json.Decoder(Structured)
+_SAID = "the user said:\n"
 _PLAIN = Structured()
 
 Outcome = tuple[StepResult, int | None]
 
 
-def outcome_of(record: Record, block: Block, *, tool: str, text: str) -> Outcome:
-    """Say how the call ended, and with which exit code if the client tells."""
-    stopped = _stopped(record)
+def outcome_of(record: Record, block: Block, *, tool: str, text: str, asked: bool = True) -> Outcome:
+    """Say how the call ended, and with which exit code if the client tells.
+
+    `asked` is whether the client asks a person before it runs something: who is not asked cannot refuse, only stop.
+    """
+    stopped = _stopped(record, text, asked=asked)
     if stopped is not None:
         return stopped, None
-    noted = _noted(record)
+    noted = noted_in(record)
     if noted.interrupted is True:
         return StepResult.INTERRUPTED, None
     if block.is_error is True:
@@ -49,10 +57,27 @@ def is_interruption(text: str) -> bool:
     return text.startswith("[Request interrupted")
 
 
-def _stopped(record: Record) -> StepResult | None:
+def noted_in(record: Record) -> Structured:
+    """What the client notes about the result, in fields."""
+    return record.toolUseResult if isinstance(record.toolUseResult, Structured) else _PLAIN
+
+
+def refusal_words(record: Record, *, tool: str, text: str) -> str:
+    """What the person said when they refused this call; nothing if they only refused, or the text is not theirs."""
+    _, marker, words = text.partition(_SAID)
+    if record.holdsPersonsWords:
+        return words if marker else text
+    # A foreign server may imitate the client's own words.
+    return words if text.startswith(_DENIED) and not tool.startswith("mcp__") else ""
+
+
+def _stopped(record: Record, text: str, *, asked: bool) -> StepResult | None:
     if record.toolDenialKind:
-        return StepResult.INTERRUPTED if record.toolDenialKind in _INTERRUPTIONS else StepResult.DENIED
-    if record.permissionDecision is not None and record.permissionDecision.decision in _REFUSALS:
+        # Stopping a running command is told as a refusal; at best it is set right further on in the same text.
+        unasked = not asked and record.toolDenialKind == _REFUSED and record.permissionDecision is None
+        interrupted = unasked or text_of(record.toolDenialKind) in _INTERRUPTIONS or _STOPPED in text[:600]
+        return StepResult.INTERRUPTED if interrupted else StepResult.DENIED
+    if record.permissionDecision is not None and text_of(record.permissionDecision.decision) in _REFUSALS:
         return StepResult.DENIED
     return None
 
@@ -70,10 +95,3 @@ def _failure(tool: str, text: str) -> Outcome:
     if text.startswith("<tool_use_error>") and any(phrase in text[:400] for phrase in _NO_MATCH):
         return StepResult.NO_MATCH, None
     return StepResult.FAILED, None
-
-
-def _noted(record: Record) -> Structured:
-    try:
-        return _structured.decode(record.toolUseResult)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return _PLAIN

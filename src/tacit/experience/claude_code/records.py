@@ -1,7 +1,8 @@
 """The parts of Claude Code's records that are read, as types to decode into. Unknown keys are passed over; no logic.
 
 Field names are the client's own. Fields whose form varies between versions and tools are `Any` and looked at by the
-one who uses them, so that a record is not lost for a detail.
+one who uses them, so that a record is not lost for a detail. All kinds of records are one type: to decode a line once,
+whatever it holds, is what makes reading fast.
 """
 
 # ruff: noqa: N815
@@ -11,28 +12,14 @@ from typing import Any
 
 import msgspec
 
-NOTHING = msgspec.Raw(b"null")
-_SHOWN_TO_THE_AGENT = frozenset({"file", "hook_additional_context", "mcp_resource", "queued_command"})
+SHOWN_TO_THE_AGENT = frozenset({"file", "hook_additional_context", "hook_success", "mcp_resource", "queued_command"})
+"""Attachments whose text can bear on what the agent did; lists of tools, dates and the like cannot."""
 
 
 class Kind(msgspec.Struct):
-    """Only the record's type: most types are passed over without a closer look."""
+    """Only the record's type."""
 
     type: Any = None
-
-
-class Envelope(msgspec.Struct):
-    """What every record of a conversation carries."""
-
-    uuid: str | None = None
-    parentUuid: str | None = None
-    sessionId: str | None = None
-    agentId: str | None = None
-    isSidechain: bool | None = None
-    timestamp: str | None = None
-    cwd: str | None = None
-    gitBranch: str | None = None
-    version: str | None = None
 
 
 class Block(msgspec.Struct):
@@ -78,27 +65,21 @@ class Permission(msgspec.Struct):
     decision: Any = None
 
 
+class Turn(msgspec.Struct):
+    """Which prompt of the session this is."""
+
+    turnIndex: Any = None
+
+
 class Structured(msgspec.Struct):
     """What the client notes about a result beside its text."""
 
+    type: Any = None
     interrupted: Any = None
     backgroundTaskId: Any = None
     returnCodeInterpretation: Any = None
-
-
-class Record(Envelope):
-    """A user's or an assistant's record."""
-
-    message: Message = msgspec.field(default_factory=Message)
-    origin: Author | None = None
-    isMeta: bool | None = None
-    isCompactSummary: bool | None = None
-    isVisibleInTranscriptOnly: bool | None = None
-    isApiErrorMessage: bool | None = None
-    toolUseResult: msgspec.Raw = NOTHING
-    toolDenialKind: str | None = None
-    permissionDecision: Permission | None = None
-    attributionSkill: str | None = None
+    persistedOutputPath: Any = None
+    structuredPatch: Any = None
 
 
 class Rendered(msgspec.Struct):
@@ -117,14 +98,33 @@ class Attachment(msgspec.Struct):
     origin: Author | None = None
     isMeta: bool | None = None
 
-    @property
-    def is_kept(self) -> bool:
-        """Whether its text can bear on what the agent did; lists of tools, dates and the like cannot."""
-        return self.type in _SHOWN_TO_THE_AGENT
 
+class Record(msgspec.Struct):
+    """A record of a conversation: a user's, an assistant's, or an attachment."""
 
-class Attached(Envelope):
-    """A record that carries an attachment."""
-
-    attachment: Attachment = msgspec.field(default_factory=Attachment)
+    type: str | None = None
+    uuid: str | None = None
+    parentUuid: str | None = None
+    sessionId: str | None = None
+    agentId: str | None = None
+    promptId: str | None = None
+    turnPosition: Turn | None = None
+    permissionMode: str | None = None
+    isSidechain: bool | None = None
+    timestamp: str | None = None
+    cwd: str | None = None
+    gitBranch: str | None = None
+    version: str | None = None
+    message: Message = msgspec.field(default_factory=Message)
+    origin: Author | None = None
+    isMeta: bool | None = None
+    isCompactSummary: bool | None = None
+    isVisibleInTranscriptOnly: bool | None = None
+    isApiErrorMessage: bool | None = None
+    toolUseResult: Structured | str | float | bool | list[Any] | None = None
+    toolDenialKind: str | None = None
+    holdsPersonsWords: bool | None = None
+    permissionDecision: Permission | None = None
+    attributionSkill: str | None = None
+    attachment: Attachment | None = None
     rendered: list[Rendered] | None = None

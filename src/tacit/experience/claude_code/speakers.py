@@ -51,7 +51,12 @@ def told_apart(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def command_of(text: str) -> str:
-    """Read a slash command out of the tags that the host puts around it."""
+    """Read a slash command that asks the agent for something out of the host's tags.
+
+    Commands to the client itself (`/model`, `/compact`) are no wish of the agent; in theirs the name comes first.
+    """
+    if not text.lstrip().startswith("<command-message>"):
+        return ""
     parts = dict(_COMMAND.findall(text))
     return " ".join(filter(None, (parts.get("name", "").strip(), parts.get("args", "").strip())))
 

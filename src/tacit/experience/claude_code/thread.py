@@ -1,196 +1,172 @@
-"""One agent's records, in file order → its steps. Joins calls with results, and tells the user's words from the host's.
+"""One agent's records, in file order → drafts of its steps. Tells the user's words from the host's, and results apart.
 
-Builds steps only; where one task ends and the next begins is not decided here. Thinking is not kept.
+Where one task ends and the next begins is decided by the collector that takes the drafts. Thinking is not kept.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from datetime import datetime
+from pathlib import Path
 from typing import Any
 
-from tacit.domain.trajectory import Role, Step, StepResult, Usage
-from tacit.experience.claude_code.outcome import is_interruption, outcome_of
-from tacit.experience.claude_code.records import Attached, Author, Block, Envelope, Record, Spent
+from tacit.domain.ports import Mark
+from tacit.domain.trajectory import Role, StepResult, Trajectory, Usage
+from tacit.experience.attempts import Attempts, Draft
+from tacit.experience.claude_code.edits import reduced
+from tacit.experience.claude_code.outcome import is_interruption, noted_in, outcome_of, refusal_words
+from tacit.experience.claude_code.records import Author, Block, Record, Spent
 from tacit.experience.claude_code.speakers import command_of, told_apart
+from tacit.experience.claude_code.spilled import spilled
 from tacit.experience.decoding import bounded, bounded_value, count_of, moment_of, text_of
 from tacit.experience.problems import Place
 
 _PEOPLE = frozenset({"human", "person", "composer", "voice-call", "suggestion"})
 _SYNTHETIC = "<synthetic>"
-
-
-@dataclass(slots=True)
-class _Draft:
-    """A step that may still get its result."""
-
-    role: Role
-    text: str = ""
-    at: datetime | None = None
-    tool: str = ""
-    arguments: dict[str, Any] = field(default_factory=dict)
-    observation: str = ""
-    result: StepResult = StepResult.UNKNOWN
-    exit_code: int | None = None
-    skill: str = ""
-    message_id: str = ""
+_UNASKED = "bypassPermissions"
 
 
 class Thread:
     """What one agent was asked, did and saw."""
 
-    def __init__(self, *, is_subagent: bool = False) -> None:
-        self.session_ids: dict[str, None] = {}
-        self.cwd = self.branch = self.version = self.model = ""
-        self._is_subagent = is_subagent
-        self._drafts: list[_Draft] = []
-        self._calls: dict[str, _Draft] = {}
-        self._spent: dict[str, Spent] = {}
-        self._asked = ""
-        self._commanded = ""
+    def __init__(self, attempts: Attempts, *, folder: Path) -> None:
+        """Give the drafts to this collector; long outputs are saved below the session's folder."""
+        self.attempts = attempts
+        self._folder = folder
+        self._prompt: tuple[str, Any] | None = None
+        self._asked = True
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing was said or done."""
-        return not self._drafts
+    def add(self, record: Record, mark: Mark, place: Place) -> Trajectory | None:
+        """Take in a record; gives the attempt that it ends, if it ends one."""
+        finished = None
+        if record.permissionMode:
+            self._asked = record.permissionMode != _UNASKED
+        if record.type == "assistant":
+            self._add_assistant(record, mark, place)
+        elif record.type == "user":
+            finished = self._add_user(record, mark)
+        else:
+            finished = self._add_attachment(record, mark)
+        self.attempts.note(
+            version=record.version or "", branch=record.gitBranch or "", session_id=record.sessionId or ""
+        )
+        return finished
 
-    @property
-    def task(self) -> str:
-        """The first thing that was asked for; a slash command if nothing else was."""
-        return self._asked or self._commanded
-
-    def add_user(self, record: Record, place: Place) -> None:
+    def _add_user(self, record: Record, mark: Mark) -> Trajectory | None:
         """Take in a prompt, the host's words in a prompt's place, or results of calls."""
-        self._note(record)
-        hosts = record.isMeta or record.isCompactSummary or record.isVisibleInTranscriptOnly
+        hosts = bool(record.isMeta or record.isCompactSummary or record.isVisibleInTranscriptOnly)
         hosts = hosts or not _is_person(record.origin)
         content = record.message.content
         if isinstance(content, str):
-            self._say(record, content, hosts=bool(hosts))
-            return
+            return self._say(record, [content], mark, hosts=hosts)
         for block in content:
             if block.type == "tool_result":
-                self._resolve(record, block)
-            else:
-                self._say(record, text_of(block.text) if block.type == "text" else "", hosts=bool(hosts))
+                self._resolve(record, block, mark)
+        return self._say(record, [text_of(block.text) for block in content if block.type == "text"], mark, hosts=hosts)
 
-    def add_assistant(self, record: Record, place: Place) -> None:
+    def _add_assistant(self, record: Record, mark: Mark, place: Place) -> None:
         """Take in what the agent said or called: one record per content block, several records per message."""
-        self._note(record)
         message = record.message
         synthetic = bool(record.isApiErrorMessage) or message.model == _SYNTHETIC
         if not synthetic:
-            self.model = self.model or message.model or ""
+            self.attempts.note(model=message.model or "")
         if message.usage is not None:
-            self._spent[message.id or record.uuid or ""] = message.usage
+            self.attempts.spend(message.id or record.uuid or "", _usage(message.usage))
         blocks = message.content if isinstance(message.content, list) else [Block(type="text", text=message.content)]
         for block in blocks:
             if block.type == "text":
-                self._answer(record, text_of(block.text), role=Role.CONTEXT if synthetic else Role.AGENT)
+                self._answer(record, text_of(block.text), mark, role=Role.CONTEXT if synthetic else Role.AGENT)
             elif block.type == "tool_use":
-                self._call(record, block, place)
+                self._call(record, block, mark, place=place)
 
-    def add_attachment(self, attached: Attached, place: Place) -> None:
+    def _add_attachment(self, record: Record, mark: Mark) -> Trajectory | None:
         """Take in text that the host put before the agent, or a prompt typed while it worked."""
-        self._note(attached)
-        given = attached.attachment
+        given = record.attachment
+        if given is None:
+            return None
         if given.type == "queued_command":
             hosts = given.isMeta or given.commandMode not in (None, "prompt") or not _is_person(given.origin)
-            for text in _texts(given.prompt):
-                self._say(attached, text, hosts=bool(hosts))
-            return
-        texts = [text for part in attached.rendered or () for text in _texts(part.content)]
-        for text in texts or _texts(given.content):
-            self._say(attached, text, hosts=True)
+            return self._say(record, _texts(given.prompt), mark, hosts=bool(hosts))
+        texts = [text for part in record.rendered or () for text in _texts(part.content)]
+        if not texts and given.type != "hook_success":  # most of what hooks print, the agent never sees
+            texts = _texts(given.content)
+        return self._say(record, texts, mark, hosts=True)
 
-    def steps(self) -> tuple[Step, ...]:
-        """Give the steps as they stand now."""
-        return tuple(
-            Step(
-                index=index,
-                role=draft.role,
-                text=draft.text,
-                tool=draft.tool,
-                arguments=draft.arguments,
-                observation=draft.observation,
-                result=draft.result,
-                exit_code=draft.exit_code,
-                skill=draft.skill,
-                at=draft.at,
-            )
-            for index, draft in enumerate(self._drafts)
-        )
+    def _say(self, record: Record, texts: list[str], mark: Mark, *, hosts: bool) -> Trajectory | None:
+        at = moment_of(record.timestamp)
+        drafts: list[Draft] = []
+        for text in texts:
+            for words, from_host in told_apart(bounded(text)):
+                if is_interruption(words):
+                    self.attempts.interrupt()
+                if hosts or from_host:
+                    drafts.append(Draft(Role.CONTEXT, words, at, asks="" if hosts else command_of(words)))
+                else:
+                    drafts.append(Draft(Role.USER, words, at))
+        if not drafts:
+            return None
+        finished = self.attempts.say(drafts, mark)
+        copied = self._copies_end(record) if any(draft.goal for draft in drafts) else False
+        return None if copied else finished
 
-    def usage(self) -> Usage:
-        """Sum what was spent, each model message once."""
-        spent = self._spent.values()
-        return Usage(
-            input_tokens=sum(count_of(s.input_tokens) + count_of(s.cache_creation_input_tokens) for s in spent),
-            output_tokens=sum(count_of(s.output_tokens) for s in spent),
-            cached_tokens=sum(count_of(s.cache_read_input_tokens) for s in spent),
-        )
+    def _copies_end(self, record: Record) -> bool:
+        """Whether what stands before this prompt was copied here from another session, and is told there.
 
-    def _note(self, envelope: Envelope) -> None:
-        if envelope.sessionId:
-            self.session_ids[envelope.sessionId] = None
-        self.cwd = self.cwd or envelope.cwd or ""
-        self.branch = self.branch or envelope.gitBranch or ""
-        self.version = self.version or envelope.version or ""
+        A fork writes the old records again under the id of the first new prompt: several prompts then share one.
+        """
+        if not record.promptId or record.turnPosition is None:
+            return False
+        before, self._prompt = self._prompt, (record.promptId, record.turnPosition.turnIndex)
+        return before is not None and before[0] == record.promptId and before[1] != record.turnPosition.turnIndex
 
-    def _say(self, envelope: Envelope, text: str, *, hosts: bool) -> None:
-        at = moment_of(envelope.timestamp)
-        for words, from_host in told_apart(bounded(text)):
-            if is_interruption(words):
-                self._interrupt()
-            person = not (hosts or from_host)
-            if person:
-                self._asked = self._asked or words
-            elif not self._commanded:
-                self._commanded = command_of(words)
-            role = Role.USER if person and not self._is_subagent else Role.CONTEXT
-            self._drafts.append(_Draft(role, words, at))
-
-    def _answer(self, record: Record, text: str, *, role: Role) -> None:
+    def _answer(self, record: Record, text: str, mark: Mark, *, role: Role) -> None:
         if text.strip():
-            draft = _Draft(role, bounded(text), moment_of(record.timestamp), skill=record.attributionSkill or "")
+            draft = Draft(role, bounded(text), moment_of(record.timestamp), skill=record.attributionSkill or "")
             draft.message_id = record.message.id or ""
-            self._drafts.append(draft)
+            self.attempts.act(draft, mark)
 
-    def _call(self, record: Record, block: Block, place: Place) -> None:
+    def _call(self, record: Record, block: Block, mark: Mark, *, place: Place) -> None:
         given = block.input if isinstance(block.input, dict) else {}
-        draft = _Draft(
+        tool = bounded(text_of(block.name)) or "unknown"
+        loaded = bounded(text_of(given.get("skill"))) if tool == "Skill" else ""
+        draft = Draft(
             Role.AGENT,
             at=moment_of(record.timestamp),
-            tool=bounded(text_of(block.name)) or "unknown",
+            tool=tool,
             arguments=bounded_value(given, place),
-            skill=record.attributionSkill or "",
+            skill=loaded or record.attributionSkill or "",
+            call_id=text_of(block.id),
+            message_id=record.message.id or "",
         )
-        before = self._drafts[-1] if self._drafts else None
-        if before and before.message_id and before.message_id == record.message.id and before.role is Role.AGENT:
-            # What the agent said in the same message belongs to this call, not to a step of its own.
-            draft.text, draft.at = before.text, before.at or draft.at
-            self._drafts.pop()
-        self._drafts.append(draft)
-        if isinstance(block.id, str):
-            self._calls[block.id] = draft
+        self.attempts.act(draft, mark)
 
-    def _resolve(self, record: Record, block: Block) -> None:
-        draft = self._calls.pop(text_of(block.tool_use_id), None)
+    def _resolve(self, record: Record, block: Block, mark: Mark) -> None:
+        call_id = text_of(block.tool_use_id)
+        draft = self.attempts.waiting(call_id)
         if draft is None:
             return  # the call itself is not in this file
         text = "\n".join(_texts(block.content))
-        draft.result, draft.exit_code = outcome_of(record, block, tool=draft.tool, text=text)
-        draft.observation = bounded(text)
-
-    def _interrupt(self) -> None:
-        for draft in self._calls.values():
-            draft.result = StepResult.INTERRUPTED
-        self._calls.clear()
+        noted = noted_in(record)
+        result, exit_code = outcome_of(record, block, tool=draft.tool, text=text, asked=self._asked)
+        saved = spilled(noted, text, self._folder)
+        self.attempts.resolve(
+            call_id, observation=bounded(text) if saved is None else saved, result=result, exit_code=exit_code
+        )
+        draft.arguments = reduced(draft.tool, draft.arguments, noted)
+        words = refusal_words(record, tool=draft.tool, text=text) if result is StepResult.DENIED else ""
+        if words.strip():
+            self.attempts.act(Draft(Role.USER, bounded(words), moment_of(record.timestamp)), mark)
 
 
 def _is_person(origin: Author | None) -> bool:
     """Whether a person wrote it; a prompt without a word on that is a person's."""
-    return origin is None or origin.kind is None or origin.kind in _PEOPLE
+    return origin is None or origin.kind is None or text_of(origin.kind) in _PEOPLE
+
+
+def _usage(spent: Spent) -> Usage:
+    return Usage(
+        input_tokens=count_of(spent.input_tokens) + count_of(spent.cache_creation_input_tokens),
+        output_tokens=count_of(spent.output_tokens),
+        cached_tokens=count_of(spent.cache_read_input_tokens),
+    )
 
 
 def _texts(content: Any) -> list[str]:

@@ -113,7 +113,7 @@ def _calls(name: str, fields: dict[str, object]) -> list[Call]:
 def _call(fields: dict[str, object], name: str) -> Call:
     given = fields.get("tool_input")
     tool = _text(fields.get("tool_name"))
-    arguments = {str(key): value for key, value in given.items()} if isinstance(given, dict) else {}
+    arguments = {_text(key): value for key, value in given.items()} if isinstance(given, dict) else {}
     if name == "PostToolUseFailure":
         stopped = fields.get("is_interrupt") is True
         return Call(tool, arguments, _text(fields.get("error")), failed=not stopped)
@@ -138,7 +138,7 @@ def _failed(name: str, response: object, output: str) -> bool | None:
 def _output(response: object) -> str:
     """What a tool gave back, as text; structured answers by their texts."""
     if isinstance(response, str):
-        return response
+        return _text(response)
     if isinstance(response, list):
         return "\n".join(_text(part.get("text")) for part in response if isinstance(part, dict))
     if isinstance(response, dict):

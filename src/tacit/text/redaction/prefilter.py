@@ -28,6 +28,8 @@ _DOTTED = (b"ya29.", b"sg.", b"hvs.", b"hvb.", b"hvr.", b"dp.pt.", b"dp.st.", b"
 _DISCORD = re.compile(rb"\.[a-z0-9_\-]{6}\.\Z")
 _WEBHOOK = re.compile(rb"(?:services|workflows|triggers)\\?/")
 _DOT, _COLON, _SLASH, _BLANK, _PLUS, _EQUALS, _DASH = b".:/ +=-"
+_JOINTS = frozenset(b".:/ +=")
+_HEAD_MAX = 32  # longer than anything the pattern above can match
 _UUID = 36
 _SCANS = tuple(
     re.compile(pattern)
@@ -69,10 +71,16 @@ def may_hold_secret(text: str | bytes) -> bool:
 def _has_telling_run(raw: bytes, lowered: bytes) -> bool:
     runs = raw.translate(_TO_RUNS)
     start = runs.find(_RUN)
+    harmless: set[bytes] = set()  # how runs begin that tell nothing: the same names come again and again
     while start >= 0:
         end = runs.find(b" ", start)
         is_uuid = end - start == _UUID and lowered[start + 8] == lowered[start + 13] == lowered[start + 18] == _DASH
-        if not is_uuid and (_TELLING_HEAD.match(lowered, start) or (start and _is_introduced(lowered, start))):
+        head = lowered[start : start + _HEAD_MAX]
+        if not is_uuid and head not in harmless:
+            if _TELLING_HEAD.match(head):
+                return True
+            harmless.add(head)
+        if start and not is_uuid and lowered[start - 1] in _JOINTS and _is_introduced(lowered, start):
             return True
         start = runs.find(_RUN, end) if end >= 0 else -1
     return False

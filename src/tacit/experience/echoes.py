@@ -1,0 +1,68 @@
+"""What Tacit itself said or printed, as it comes back in an agent's log → a mark in its place: no learning from oneself.
+
+Its hooks speak in blocks whose tags begin with `tacit-`; its commands, tools, files and exported skills are known by
+name. Each leaves a mark where it stood. What the agent does on such advice is the agent's own, and stays.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from tacit.text.shell import parse_command
+
+ECHO = "<tacit-output/>"
+"""Stands where something was that Tacit itself printed."""
+
+_OPENING = re.compile(r"<(tacit-[a-z]+)(?:\s[^<>]{0,400})?>")
+_TOOLS = ("mcp__tacit__", "tacit__", "tacit.")
+_FOLDER = re.compile(r"(?:^|[\s/\\'\"=])\.tacit(?:[/\\]|$)")
+_SKILL = re.compile(r"[/\\]SKILL\.md\b")
+_METADATA = re.compile(r"^[^\w\n]*(?:\d+[^\w\n]+)?tacit-[a-z-]+:", re.MULTILINE)
+_METADATA_REACH = 8_000
+_SILENT = frozenset({"cd", "export", "set", "source", "true"})
+_NAMING = ("file_path", "path", "command", "cmd")
+
+
+def without_echo(text: str) -> str:
+    """Take out what Tacit's hooks have said."""
+    if "<tacit-" not in text:
+        return text
+    kept: list[str] = []
+    behind = 0
+    unclosed: set[str] = set()
+    for opening in _OPENING.finditer(text):
+        tag = opening[1]
+        if opening.start() < behind or tag in unclosed:
+            continue
+        close = text.find(f"</{tag}>", opening.end())
+        if close < 0:
+            unclosed.add(tag)
+            continue
+        kept += (text[behind : opening.start()], ECHO)
+        behind = close + len(tag) + 3
+    return "".join((*kept, text[behind:]))
+
+
+def observed(tool: str, arguments: Mapping[str, Any], observation: str) -> str:
+    """What a call brought back, unless Tacit itself said it."""
+    if not observation:
+        return observation
+    if tool.casefold().startswith(_TOOLS):
+        return ECHO
+    for key in _NAMING:
+        named = arguments.get(key)
+        named = " ".join(map(str, named)) if isinstance(named, list) else named
+        if isinstance(named, str) and ("acit" in named or "SKILL" in named) and _is_own(named, observation):
+            return ECHO
+    return without_echo(observation)
+
+
+def _is_own(named: str, observation: str) -> bool:
+    if _FOLDER.search(named):
+        return True
+    if _SKILL.search(named) and _METADATA.search(observation, 0, _METADATA_REACH):
+        return True
+    programs = [command.program for command in parse_command(named) if command.program not in _SILENT]
+    return bool(programs) and all(program == "tacit" for program in programs)
