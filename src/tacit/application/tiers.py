@@ -14,11 +14,11 @@ from typing import Protocol
 
 from tacit.application.catalogue import Entry
 from tacit.application.context import evidence_line
-from tacit.text.fence import attribute, clean, one_line
 from tacit.application.paths import is_file, is_folder, is_link
 from tacit.application.sections import instructions
 from tacit.application.validation import path_fault
 from tacit.domain.errors import NotFound, NotPermitted
+from tacit.text.fence import attribute, clean, one_line
 from tacit.text.words import estimate_tokens
 
 READ_BYTES_MAX = 1 << 20

@@ -1,11 +1,17 @@
-"""What survives: the store on a SQLite file, and the same contract in plain memory. Fetches and keeps; decides nothing."""
+"""What survives: the store on a SQLite file, and the same contract in plain memory. Fetches and keeps; decides nothing.
+
+Stores are loaded when they are first asked for, so that a quick look (`sqlite.glance`) does not load them.
+"""
 
 from __future__ import annotations
 
-from pathlib import Path
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Any
 
-from tacit.domain.ports import Store
-from tacit.memory.volatile import VolatileStore
+    from tacit.domain.ports import Store
+    from tacit.memory.volatile import VolatileStore
 
 __all__ = ["VolatileStore", "open_store"]
 
@@ -15,3 +21,11 @@ def open_store(path: str | Path) -> Store:
     from tacit.memory.sqlite.store import SqliteStore
 
     return SqliteStore(path)
+
+
+def __getattr__(name: str) -> Any:
+    if name != "VolatileStore":
+        raise AttributeError(f"module 'tacit.memory' has no attribute {name!r}")
+    from tacit.memory.volatile import VolatileStore
+
+    return VolatileStore

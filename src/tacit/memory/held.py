@@ -14,8 +14,8 @@ from typing import TypeVar
 
 from tacit.domain.candidate import Verdict
 from tacit.domain.evidence import Evidence, Use
-from tacit.domain.lifecycle import Status, Transition
-from tacit.domain.ports import AuditEntry, Bookmark, Episode, Store, Stored
+from tacit.domain.lifecycle import RECALLABLE, Status, Transition
+from tacit.domain.ports import AuditEntry, Bookmark, Counts, Episode, Rendering, Store, Stored
 from tacit.domain.skill import Kind, Skill
 from tacit.memory import laws
 from tacit.memory.chain import Event
@@ -36,6 +36,7 @@ class Held:
     verdicts: dict[str, Verdict] = field(default_factory=dict)
     uses: dict[str, Use] = field(default_factory=dict)
     evidence: dict[str, Evidence] = field(default_factory=dict)
+    renderings: dict[str, Rendering] = field(default_factory=dict)
     episodes: dict[str, Episode] = field(default_factory=dict)
     bookmarks: dict[str, Bookmark] = field(default_factory=dict)
     contents: dict[str, bytes] = field(default_factory=dict)
@@ -79,6 +80,28 @@ def rank(terms: Sequence[str], documents: dict[str, Words], *, weights: Sequence
     scored = [(identity, score(query, words, weights=weights)) for identity, words in documents.items()]
     newest_first = reversed(scored)
     return sorted((found for found in newest_first if found[1] > 0), key=lambda found: -found[1])
+
+
+def count_all(state: Held) -> Counts:
+    """How much is held."""
+    attempts = [episode for episode in state.episodes.values() if not episode.superseded]
+    current: dict[str, Stored] = {}
+    for stored in state.versions.values():
+        known = current.get(stored.skill.id)
+        if known is None or stored.status in RECALLABLE or known.status not in RECALLABLE:
+            current[stored.skill.id] = stored
+    return Counts(
+        trajectories=len(attempts),
+        learned=sum(episode.learned_at is not None for episode in attempts),
+        outcomes=tally(laws.known_outcome(episode.assessment) for episode in attempts),
+        skills=tally(stored.status for stored in current.values()),
+        kinds=tally(skill.kind for skill in state.skills.values()),
+        versions=len(state.versions),
+        uses=len(state.uses),
+        evidence=tally(piece.grade for piece in state.evidence.values()),
+        audit=len(state.chain),
+        bytes=sum(map(len, state.contents.values())),
+    )
 
 
 def tally(values: Iterable[StrEnum]) -> dict[str, int]:

@@ -13,8 +13,8 @@ from typing import Any
 from tacit.domain.candidate import Verdict
 from tacit.domain.errors import Mistake, NotFound, StaleVersion
 from tacit.domain.evidence import Assessment, Outcome
-from tacit.domain.lifecycle import Status, Transition, check_transition
-from tacit.domain.ports import Episode
+from tacit.domain.lifecycle import RECALLABLE, Status, Transition, check_transition
+from tacit.domain.ports import Episode, Stored
 from tacit.domain.skill import Skill, SkillVersion
 from tacit.domain.trajectory import Trajectory
 from tacit.memory.records import aware
@@ -66,6 +66,12 @@ def check_step(transition: Transition, *, status: Status, content_hash: str) -> 
             f"version {transition.version_id} is {status}, not {transition.before or 'new'}", hint="look again"
         )
     check_transition(status, transition.after)
+
+
+def check_rendered(stored: Stored) -> None:
+    """Raise unless agents may see the version."""
+    if stored.status not in RECALLABLE:
+        raise Mistake(f"version {stored.version.id} is {stored.status}", hint="only recallable versions are rendered")
 
 
 def same_id(noun: str, identity: str) -> Mistake:

@@ -8,11 +8,15 @@ enough is not decided here.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
 
-from tacit.domain.ports import Episode
-from tacit.domain.skill import SkillContent
 from tacit.text.words import terms
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from tacit.domain.ports import Episode
+    from tacit.domain.skill import SkillContent
 
 VERSION_FIELDS = ("name", "description", "body", "extra")
 VERSION_WEIGHTS = (4.0, 3.0, 1.0, 2.0)
@@ -50,9 +54,8 @@ def score(query: Mapping[str, float], document: Sequence[Sequence[str]], *, weig
     """Weigh a document's fields against a query of term → rarity; 0 where no term occurs."""
     length = sum(len(field) for field in document)
     damping = _SATURATION * (1.0 - _LENGTH_SHARE + _LENGTH_SHARE * length / _PIVOT_TERMS)
-    total = 0.0
-    for term, worth in query.items():
-        found = sum(weight * field.count(term) for field, weight in zip(document, weights, strict=True))
-        if found:
-            total += worth * found * (_SATURATION + 1.0) / (found + damping)
-    return total
+    found: dict[str, float] = {}
+    for field, weight in zip(document, weights, strict=True):
+        for term in [term for term in field if term in query]:
+            found[term] = found.get(term, 0.0) + weight
+    return math.fsum(query[term] * times * (_SATURATION + 1.0) / (times + damping) for term, times in found.items())

@@ -20,12 +20,12 @@ from tacit.domain.errors import Mistake, StoreOutage
 from tacit.domain.evidence import Assessment, Evidence, Outcome, Use
 from tacit.domain.identity import canonical
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
-from tacit.domain.ports import AuditEntry, Bookmark, Counts, Damage, Episode, Hit, Stored
+from tacit.domain.ports import AuditEntry, Bookmark, Counts, Damage, Episode, Hit, Rendering, Stored
 from tacit.domain.skill import Kind, Skill, SkillVersion
 from tacit.domain.trajectory import Trajectory
 from tacit.memory import laws
 from tacit.memory.chain import GENESIS, Event, link
-from tacit.memory.held import Held, count_documents, entry, get, rank, reread, tally, wanted
+from tacit.memory.held import Held, count_all, count_documents, entry, get, rank, reread, wanted
 from tacit.memory.lexical import EPISODE_WEIGHTS, VERSION_WEIGHTS, episode_words, version_words
 from tacit.memory.records import aware, clean, compress, pack, stamp, unpack
 
@@ -172,6 +172,7 @@ class VolatileStore:
             self._append_transition(transition)
             changed = replace(stored, status=transition.after)
             self._state.versions[transition.version_id] = changed
+            self._state.renderings.pop(transition.version_id, None)
             subject, action = transition.version_id, f"transition {transition.after}"
             self._note(action, subject, value=changed, actor=transition.by, at=transition.at)
             self._state.log.append(lambda store: store.add_transition(transition))
@@ -216,7 +217,8 @@ class VolatileStore:
         """Find versions by the words of name, description and body, best first."""
         with self._open():
             ranked = rank(terms, self._state.version_words, weights=VERSION_WEIGHTS)
-            hits = (Hit(stored=self._state.versions[identity], lexical=lexical) for identity, lexical in ranked)
+            words, versions = self._state.version_words, self._state.versions
+            hits = (Hit(stored=versions[found], lexical=lexical, words=words[found]) for found, lexical in ranked)
             newest = {s.skill.id: s.sequence for s in self._state.versions.values() if wanted(s, statuses, kinds)}
             return [hit for hit in hits if newest.get(hit.stored.skill.id) == hit.stored.sequence][: max(0, limit)]
 
@@ -224,6 +226,25 @@ class VolatileStore:
         """In how many stored versions each term occurs, and how many versions there are."""
         with self._open():
             return count_documents(terms, self._state.version_words), len(self._state.version_words)
+
+    def put_rendering(self, rendering: Rendering) -> None:
+        """Keep a recallable version as agents see it, until its status or evidence changes."""
+        aware(rendering.fresh_at)
+        with self.transaction():
+            laws.check_rendered(get(self._state.versions, rendering.version_id, "version"))
+            self._state.renderings[rendering.version_id] = reread(rendering)
+            self._state.log.append(lambda store: store.put_rendering(rendering))
+
+    def rendering(self, version_id: str) -> Rendering | None:
+        """Fetch a version as agents see it."""
+        with self._open():
+            return self._state.renderings.get(version_id)
+
+    def unrendered(self) -> list[str]:
+        """Ids of recallable versions that wait to be rendered, oldest first."""
+        with self._open():
+            recallable = (id_ for id_, stored in self._state.versions.items() if stored.status in RECALLABLE)
+            return [id_ for id_ in recallable if id_ not in self._state.renderings]
 
     def resolve(self, prefix: str) -> list[str]:
         """Ids of versions, skills, trajectories and uses that begin with `prefix`, at most ten."""
@@ -252,6 +273,7 @@ class VolatileStore:
             get(self._state.versions, evidence.version_id, "version")
             if not self._is_new(self._state.evidence, evidence, evidence.id):
                 return False
+            self._state.renderings.pop(evidence.version_id, None)
             action, subject = f"evidence {evidence.outcome} {evidence.grade}", evidence.version_id
             self._note(action, subject, value=evidence, actor=evidence.by, at=evidence.at)
             self._state.log.append(lambda store: store.add_evidence(evidence))
@@ -273,25 +295,7 @@ class VolatileStore:
     def counts(self) -> Counts:
         """How much there is."""
         with self._open():
-            state = self._state
-            attempts = [episode for episode in state.episodes.values() if not episode.superseded]
-            current: dict[str, Stored] = {}
-            for stored in state.versions.values():
-                known = current.get(stored.skill.id)
-                if known is None or stored.status in RECALLABLE or known.status not in RECALLABLE:
-                    current[stored.skill.id] = stored
-            return Counts(
-                trajectories=len(attempts),
-                learned=sum(episode.learned_at is not None for episode in attempts),
-                outcomes=tally(laws.known_outcome(episode.assessment) for episode in attempts),
-                skills=tally(stored.status for stored in current.values()),
-                kinds=tally(skill.kind for skill in state.skills.values()),
-                versions=len(state.versions),
-                uses=len(state.uses),
-                evidence=tally(piece.grade for piece in state.evidence.values()),
-                audit=len(state.chain),
-                bytes=sum(map(len, state.contents.values())),
-            )
+            return count_all(self._state)
 
     def verify(self) -> Iterator[Damage]:
         """Check the audit chain and the content hashes; yields nothing when all is as written."""

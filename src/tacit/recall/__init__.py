@@ -1,5 +1,4 @@
-"""Recall: Query → Selection. Hits from memory are filtered, weighed, cut to budget, or nothing is said. Pure functions."""
+"""Recall: Query → Selection. Hits from memory are filtered, weighed, cut to budget, or nothing is said. Pure functions.
 
-from tacit.recall.selection import Known, select
-
-__all__ = ["Known", "select"]
+`selection` answers the loop with domain types; `quick` answers hooks from a glance at the store. Both weigh by `ranking`.
+"""

@@ -12,10 +12,10 @@ from tacit.domain.evidence import Reliability
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.ports import Hit, Stored
 from tacit.domain.selection import Item, LeftOut, Query, Selection
-from tacit.domain.skill import Kind
+from tacit.memory.lexical import version_words
 from tacit.recall.filters import current_only, obstacle, unshadowed
-from tacit.recall.ranking import Rarity, fuse, recency, relevance
-from tacit.text.words import estimate_tokens, term_set, terms
+from tacit.recall.ranking import Asked, Rarity, Said, fits, fuse, nearness, order, recency, relevance
+from tacit.text.words import estimate_tokens, terms
 
 NEAREST = 3
 """How many near misses an abstention names."""
@@ -29,6 +29,8 @@ class Known:
     reliability: Mapping[str, Reliability]
     rank: Callable[[Reliability], float]
     last_used_at: Mapping[str, datetime] = field(default_factory=dict)
+    signature: str = ""
+    """Of the error that the query's state tells of."""
 
 
 Render = Callable[[Item, int], str]
@@ -41,8 +43,11 @@ def select(
     """Choose what to give for a query."""
     eligible, left_out = _eligible(query, [hit.stored for hit in hits], known)
     best = max((hit.lexical for hit in hits), default=0.0) or 1.0
-    match = {hit.stored.version.id: hit.lexical / best for hit in hits}
-    scored = sorted((_score(query, stored, known, match, now) for stored in eligible), key=_order)
+    by_id = {hit.stored.version.id: hit for hit in hits}
+    asked = Asked(terms(query.text), known.rarity)
+    spelling = _spelling(query.text)
+    scored = [_score(asked, spelling, by_id[stored.version.id], known, best=best, now=now) for stored in eligible]
+    scored.sort(key=lambda item: order(item.signals, item.version_id))
     relevant = [item for item in scored if _fits(item, min_relevance)]
     if not relevant:
         return Selection(
@@ -58,9 +63,7 @@ def select(
 
 
 def _fits(item: Item, min_relevance: float) -> bool:
-    """Conventions and tastes bear on more than their words say: half the relevance is enough for them."""
-    share = 0.5 if item.version.content.kind in (Kind.NORM, Kind.PREFERENCE) else 1.0
-    return item.signals["relevance"] >= share * min_relevance
+    return fits(item.version.content.kind, item.signals["relevance"], min_relevance)
 
 
 def _eligible(query: Query, stored: Sequence[Stored], known: Known) -> tuple[list[Stored], list[LeftOut]]:
@@ -86,19 +89,22 @@ def _unreliable(stored: Stored, query: Query, known: Known) -> str:
     return f"reliability is {told}, {query.min_reliability:.0%} was asked for"
 
 
-def _score(query: Query, stored: Stored, known: Known, match: Mapping[str, float], now: datetime) -> Item:
-    version = stored.version
-    fit, shared = relevance(term_set(query.text), version.content, known.rarity)
+def _score(asked: Asked, spelling: Mapping[str, str], hit: Hit, known: Known, *, best: float, now: datetime) -> Item:
+    stored, version = hit.stored, hit.stored.version
+    fit, shared = relevance(asked, _said(hit))
+    near = nearness(known.signature, version.content.signature, known.rarity)
     measured = known.reliability.get(version.id, Reliability())
     last_at = known.last_used_at.get(version.id, version.created_at)
     signals = {
-        "relevance": fit,
-        "match": match[version.id],
+        "relevance": max(fit, near),
+        "match": hit.lexical / best,
         "reliability": known.rank(measured),
-        "recency": recency(last_at, now),
+        "recency": recency(last_at.timestamp(), now.timestamp()),
+        **({"signature": near} if near else {}),
     }
+    named = ", ".join(dict.fromkeys(spelling.get(term, term) for term in shared[:6]))
     reasons = (
-        f"matches {_as_asked(shared[:6], query.text)}" if shared else "no shared words",
+        _answers(near) if near else f"matches {named}" if shared else "no shared words",
         _reliability_reason(measured),
         f"{version.content.kind} at {stored.skill.scope}, {stored.status}",
     )
@@ -114,20 +120,27 @@ def _score(query: Query, stored: Stored, known: Known, match: Mapping[str, float
     )
 
 
-def _as_asked(shared: Sequence[str], text: str) -> str:
-    """The shared terms in the words of the query, not as stems."""
-    spelling = {term: word.strip(punctuation) for word in reversed(text.split()) for term in terms(word)}
-    return ", ".join(dict.fromkeys(spelling.get(term, term) for term in shared))
+def _said(hit: Hit) -> Said:
+    """What a version says, from the terms that are kept of it; only its small parts are split anew."""
+    content = hit.stored.version.content
+    name, description, body, _ = hit.words or version_words(content)
+    subject = [*description, *terms(" ".join([*content.tags, content.signature]))]
+    return Said(name, subject, examples=[terms(example) for example in content.example_queries], rest=body)
+
+
+def _answers(near: float) -> str:
+    return "answers this very error" if near >= 1.0 else f"answers a similar error ({near:.0%} of the words)"
+
+
+def _spelling(text: str) -> dict[str, str]:
+    """Term → the query's own word for it: reasons name words, not stems."""
+    return {term: word.strip(punctuation) for word in reversed(text.split()) for term in terms(word)}
 
 
 def _reliability_reason(measured: Reliability) -> str:
     if not measured.known:
         return "not measured yet"
     return f"worked in {measured.low:.0%} to {measured.high:.0%} of verified uses ({measured.trials:.3g} weighed)"
-
-
-def _order(item: Item) -> tuple[float, str]:
-    return -item.score, item.version.id
 
 
 def _within_budget(items: Sequence[Item], query: Query, render: Render) -> tuple[list[Item], list[LeftOut]]:

@@ -20,6 +20,7 @@ from tacit.memory.sqlite.migrations import Migration
 from tacit.memory.sqlite.outages import Damaged
 from tacit.memory.sqlite.outcomes import Outcomes, owned_path
 from tacit.memory.sqlite.places import MEMORY
+from tacit.memory.sqlite.renderings import Renderings
 from tacit.memory.sqlite.rows import Rows, Values
 from tacit.memory.sqlite.shape import differences
 from tacit.memory.sqlite.skills import Skills, version_path
@@ -36,6 +37,7 @@ class Integrity:
         self._audit = Audit(connection)
         self._trajectories = Trajectories(connection, self._audit)
         self._skills = Skills(connection, self._audit)
+        self._renderings = Renderings(connection, self._skills)
         self._outcomes = Outcomes(connection, self._audit)
         self._bookmarks = Bookmarks(connection)
         self._seals: dict[str, str] = {}
@@ -78,6 +80,7 @@ class Integrity:
         yield from self._table(
             trajectories.rows, self._check_trajectory, path=lambda row: record_path("trajectories", row["id"])
         )
+        yield from self._table(self._renderings.rows, self._renderings.check)
         yield from self._table(self._bookmarks.rows, self._bookmarks.rows.value)
 
     def _table(

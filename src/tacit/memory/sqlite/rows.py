@@ -1,37 +1,21 @@
 """Sealed rows: values in → a row with its seal; a row out only if the seal still fits.
 
-A seal is a hash over the table's name and every other column with its type, so that no change of a bit, a column, a row's
-number or its table goes unseen. What the columns mean is the callers' business.
+What a seal covers is told in `seals`; what the columns mean is the callers' business.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 from tacit.memory.records import Unreadable, clean, pack, unpack
 from tacit.memory.sqlite.connection import Connection
 from tacit.memory.sqlite.outages import Damaged, damaged
+from tacit.memory.sqlite.seals import seal_of
 
 T = TypeVar("T")
 Values = dict[str, Any]
 """Column → value, with `seq` and `seal`."""
-
-
-def seal_of(table: str, values: Sequence[Any]) -> str:
-    """Hash typed values so that no two different rows share a text to hash."""
-    parts = [table.encode()]
-    for value in values:
-        if isinstance(value, str):
-            tag, data = b"s", value.encode("utf-8", "surrogatepass")
-        elif isinstance(value, bytes):
-            tag, data = b"b", value
-        else:
-            tag, data = type(value).__name__.encode(), repr(value).encode()
-        parts.append(b"\0%b%d:" % (tag, len(data)))
-        parts.append(data)
-    return hashlib.sha256(b"".join(parts)).hexdigest()
 
 
 class Rows:

@@ -7,6 +7,9 @@ Every table of records keeps the record's canonical JSON, the columns it is look
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from tacit.memory.lexical import EPISODE_FIELDS, VERSION_FIELDS
 from tacit.memory.sqlite.connection import Connection
 from tacit.memory.sqlite.migrations import Migration
 
@@ -102,4 +105,50 @@ def _add_bookmarks(connection: Connection) -> None:
     )
 
 
-MIGRATIONS = (Migration(number=1, apply=_create), Migration(number=2, apply=_add_bookmarks))
+_RENDERINGS = """
+CREATE TABLE renderings (
+  seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, skill_id TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL,
+  description TEXT NOT NULL, scope TEXT NOT NULL, signature TEXT NOT NULL, subject TEXT NOT NULL, examples TEXT NOT NULL,
+  conditions TEXT NOT NULL, tokens INTEGER NOT NULL, rank REAL NOT NULL, fresh_at REAL NOT NULL, brief TEXT NOT NULL,
+  text TEXT NOT NULL, seal TEXT NOT NULL) STRICT;
+CREATE INDEX renderings_by_signature ON renderings (signature) WHERE signature <> '';
+CREATE INDEX renderings_by_rank ON renderings (rank, fresh_at);
+CREATE INDEX renderings_of_norms ON renderings (rank, fresh_at) WHERE kind IN ('norm', 'preference');
+
+CREATE TABLE version_counts (term TEXT PRIMARY KEY, documents INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE episode_counts (term TEXT PRIMARY KEY, documents INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+INSERT INTO version_counts SELECT term, doc FROM version_terms;
+INSERT INTO episode_counts SELECT term, doc FROM episode_terms;
+"""
+
+
+def _counting(name: str, fields: Sequence[str]) -> str:
+    """Count each term of a new row's words once; stored terms hold neither blanks nor quotes."""
+    words = " || ' ' || ".join(f"NEW.{field}" for field in fields)
+    listed = f"""json_each('["' || replace({words}, ' ', '","') || '"]')"""
+    return (
+        f"CREATE TRIGGER {name}_words_are_counted AFTER INSERT ON {name}_words BEGIN "
+        f"INSERT INTO {name}_counts SELECT DISTINCT value, 1 FROM {listed} WHERE value <> '' "
+        "ON CONFLICT (term) DO UPDATE SET documents = documents + 1; END"
+    )
+
+
+def _add_renderings(connection: Connection) -> None:
+    """Schema 3: what quick readers need (versions as agents see them, in how many rows each term occurs)."""
+    for statement in _RENDERINGS.split(";"):
+        if statement.strip():
+            connection.run(statement.strip())
+    connection.run(_counting("version", VERSION_FIELDS))
+    connection.run(_counting("episode", EPISODE_FIELDS))
+    for name, event in (
+        ("status", "UPDATE OF status ON versions BEGIN DELETE FROM renderings WHERE seq = NEW.seq"),
+        ("evidence", "INSERT ON evidence BEGIN DELETE FROM renderings WHERE id = NEW.version_id"),
+    ):
+        connection.run(f"CREATE TRIGGER renderings_end_with_{name} AFTER {event}; END")
+
+
+MIGRATIONS = (
+    Migration(number=1, apply=_create),
+    Migration(number=2, apply=_add_bookmarks),
+    Migration(number=3, apply=_add_renderings),
+)

@@ -17,6 +17,7 @@ from tacit.memory.lexical import VERSION_FIELDS, VERSION_WEIGHTS, version_words
 from tacit.memory.records import clean, unpack
 from tacit.memory.sqlite.audit import Audit, Note, record_path
 from tacit.memory.sqlite.connection import Connection
+from tacit.memory.sqlite.matching import Match
 from tacit.memory.sqlite.rows import Records, Values
 from tacit.memory.sqlite.words import WordIndex
 
@@ -120,9 +121,12 @@ class Skills:
         """Find each skill's newest version in these statuses by words, best first."""
         self.check_filters()
         condition, values = _filters(statuses, kinds)
-        inside = f"+rowid IN (SELECT max(seq) FROM versions WHERE {condition} GROUP BY skill_id)"
-        found = self.index.search(terms, limit=limit, condition=inside, values=values)
-        return [Hit(stored=self.stored(self.versions.at(seq)), lexical=lexical) for seq, lexical in found]
+        newest = (
+            f"{{row}} = (SELECT max(seq) FROM versions WHERE {condition} AND skill_id = "
+            "(SELECT skill_id FROM versions WHERE seq = {row}))"
+        )
+        found = self.index.search(terms, limit=limit, condition=newest, values=values)
+        return [self._hit(match) for match in found]
 
     def stored(self, row: Values) -> Stored:
         """Read the version in a row, under the hash of its content."""
@@ -131,6 +135,10 @@ class Skills:
             raise self.versions.damage(row["id"], "does not hold the content that its id and hash name")
         skill = self._skill(version.skill_id)
         return Stored(skill=skill, version=version, status=Status(row["status"]), sequence=row["seq"])
+
+    def _hit(self, match: Match) -> Hit:
+        stored = self.stored(self.versions.at(match.seq))
+        return Hit(stored=stored, lexical=match.score, words=match.words)
 
     def check_filters(self) -> None:
         """Raise if the index that filters by status and kind would pass a row over in silence."""

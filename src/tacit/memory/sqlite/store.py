@@ -1,6 +1,6 @@
 """The `Store` on one SQLite file: each method opens its transaction and hands over to the part that knows the table.
 
-Nothing is decided here; see `skills`, `trajectories`, `outcomes`, `audit` and `integrity`.
+Nothing is decided here; see `skills`, `renderings`, `trajectories`, `outcomes`, `audit` and `integrity`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tacit.domain.candidate import Verdict
 from tacit.domain.errors import NotFound
 from tacit.domain.evidence import Assessment, Evidence, Outcome, Use
 from tacit.domain.lifecycle import Status, Transition
-from tacit.domain.ports import AuditEntry, Bookmark, Counts, Damage, Episode, Hit, Stored
+from tacit.domain.ports import AuditEntry, Bookmark, Counts, Damage, Episode, Hit, Rendering, Stored
 from tacit.domain.skill import Kind, Skill, SkillVersion
 from tacit.domain.trajectory import Trajectory
 from tacit.memory.sqlite.audit import Audit
@@ -26,6 +26,7 @@ from tacit.memory.sqlite.migrations import Migration, migrate
 from tacit.memory.sqlite.outages import damaged
 from tacit.memory.sqlite.outcomes import Outcomes
 from tacit.memory.sqlite.places import MEMORY
+from tacit.memory.sqlite.renderings import Renderings
 from tacit.memory.sqlite.schema import MIGRATIONS
 from tacit.memory.sqlite.shape import check_triggers
 from tacit.memory.sqlite.skills import Skills
@@ -49,6 +50,7 @@ class SqliteStore:
         self._audit = Audit(self._connection)
         self._trajectories = Trajectories(self._connection, self._audit)
         self._skills = Skills(self._connection, self._audit)
+        self._renderings = Renderings(self._connection, self._skills)
         self._outcomes = Outcomes(self._connection, self._audit)
         self._bookmarks = Bookmarks(self._connection)
 
@@ -161,6 +163,21 @@ class SqliteStore:
         """In how many versions each term occurs, and how many versions there are."""
         with self._connection.reading():
             return self._skills.index.frequencies(terms)
+
+    def put_rendering(self, rendering: Rendering) -> None:
+        """Keep a recallable version as agents see it."""
+        with self._connection.writing():
+            self._renderings.put(rendering)
+
+    def rendering(self, version_id: str) -> Rendering | None:
+        """Fetch a version as agents see it."""
+        with self._connection.reading():
+            return self._renderings.find(version_id)
+
+    def unrendered(self) -> list[str]:
+        """Ids of recallable versions that wait to be rendered."""
+        with self._connection.reading():
+            return self._renderings.missing()
 
     def resolve(self, prefix: str) -> list[str]:
         """Ids that begin with `prefix`, at most ten."""

@@ -20,14 +20,15 @@ from tacit.memory.records import Unreadable, aware, clean, compress, pack, stamp
 from tacit.memory.sqlite.audit import Audit, Note, record_path
 from tacit.memory.sqlite.connection import Connection
 from tacit.memory.sqlite.outages import Damaged, damaged
-from tacit.memory.sqlite.rows import Records, Values, seal_of
+from tacit.memory.sqlite.rows import Records, Values
+from tacit.memory.sqlite.seals import seal_of
 from tacit.memory.sqlite.words import WordIndex
 
 TABLE = "trajectories"
 _COLUMNS = (
     "id", "session_id", "outcome", "captured_at", "learned", "superseded", "superseded_by", "pruned", "blob",
 )  # fmt: skip
-_NOT_SUPERSEDED = "+rowid NOT IN (SELECT seq FROM trajectories WHERE superseded = 1 AND superseded_by <> '')"
+_NOT_SUPERSEDED = "{row} NOT IN (SELECT seq FROM trajectories WHERE superseded = 1 AND superseded_by <> '')"
 """Asks two columns, so that one flipped bit cannot hide a row from the reader that would notice it."""
 
 
@@ -111,7 +112,7 @@ class Trajectories:
     def search(self, terms: Sequence[str], *, limit: int) -> list[Episode]:
         """Find summaries by words; of a growing session only its longest capture."""
         found = self.index.search(terms, limit=limit, condition=_NOT_SUPERSEDED)
-        return [self.episode(self.rows.at(seq)) for seq, _ in found]
+        return [self.episode(self.rows.at(match.seq)) for match in found]
 
     def mark_learned(self, trajectory_id: str, *, at: datetime) -> None:
         """Note the time of the latest distillation."""

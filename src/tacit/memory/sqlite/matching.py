@@ -1,0 +1,139 @@
+"""The full-text search itself: terms in → numbers of matching rows with their scores and words out.
+
+Asks only for a way to run statements and to read a row's words, so that the store and the quick view of it (`glance`)
+search alike. Candidates come from the index, scores from the one measure of `lexical`. A term outside plain ASCII is
+written as its bytes in hex, so that the index splits exactly where `tacit.text.words` does, whatever the script.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+
+from tacit.memory.lexical import distinct, rarity, score
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
+
+    Run = Callable[..., list[tuple[Any, ...]]]
+    """Executes a statement with values; gives all its rows."""
+
+SPARE = 50
+"""Candidates beyond the limit, since the index ranks a little differently from `lexical`."""
+_SIEVED = 4
+"""How many times the wanted rows are taken before the condition sieves them."""
+_COMMON = math.log(2.0)  # the rarity of a word that half of all rows have; the index itself gives it no weight
+_EFFORT = 160_000
+"""The most words times rows that the index is asked to weigh. Beyond it, a long request is searched by its rarest words."""
+
+
+class Match:
+    """A row that matches: its number, how well, and its terms by field."""
+
+    __slots__ = ("score", "seq", "words")
+
+    def __init__(self, seq: int, score: float, words: tuple[list[str], ...]) -> None:
+        self.seq = seq
+        self.score = score
+        self.words = words
+
+
+class Matching:
+    """Searches one full-text index (`version` or `episode`)."""
+
+    def __init__(self, run: Run, name: str, *, weights: Sequence[float]) -> None:
+        self._run = run
+        self._weights = tuple(weights)
+        self._index = f"{name}_index"
+        self._counts = f"{name}_counts"
+
+    def frequencies(self, terms: Sequence[str]) -> tuple[dict[str, int], int]:
+        """In how many rows each term occurs, and how many rows there are."""
+        forms = {stored_form(term): term for term in distinct(terms)}
+        found = dict.fromkeys(forms.values(), 0)
+        listed = f"SELECT term, documents FROM {self._counts} WHERE term IN (SELECT value FROM json_each(?))"
+        found.update((forms[form], count) for form, count in self._run(listed, json.dumps(list(forms))))
+        return found, int(self._run(f"SELECT count(*) FROM {self._index}_docsize")[0][0])
+
+    def search(
+        self,
+        counted: tuple[Mapping[str, int], int],
+        read: Callable[[int], Sequence[str] | None],
+        *,
+        limit: int,
+        condition: str = "TRUE",
+        values: Sequence[str] = (),
+    ) -> list[Match]:
+        """Rows that match terms with their `frequencies`, best first, newer first among equals.
+
+        `read` gives the words of a row by field, as they are stored, or nothing for one that is to be passed over.
+        `condition` is asked of each row and names the row's number ``{row}``.
+        """
+        frequencies, total = counted
+        present = {term: count for term, count in frequencies.items() if count}
+        if not present or limit <= 0:
+            return []
+        worth = {term: rarity(count, total) for term, count in present.items()}
+        telling = {term: count for term, count in present.items() if worth[term] > _COMMON}
+        found = self._candidates(telling, total, wanted=limit + SPARE, condition=condition, values=values)
+        if len(found) < limit + SPARE and len(telling) < len(present):  # too few: let words that most rows have decide
+            found = self._candidates(present, total, wanted=limit + SPARE, condition=condition, values=values)
+        matches = []
+        for seq in found:
+            texts = read(seq)
+            if texts is not None:
+                words = tuple(_terms_in(text) for text in texts)
+                matches.append(Match(seq, score(worth, words, weights=self._weights), words))
+        matches.sort(key=lambda match: (-match.score, -match.seq))
+        return matches[:limit]
+
+    def _candidates(
+        self, counts: dict[str, int], total: int, *, wanted: int, condition: str, values: Sequence[str]
+    ) -> list[int]:
+        """The rows that the index ranks first. The condition is asked of the first few only, if enough of them meet it."""
+        chosen = affordable(counts, total)
+        if not chosen:
+            return []
+        match = " OR ".join(f'"{stored_form(term)}"' for term in chosen)
+        ranked = f"bm25({self._index}, {', '.join(map(str, self._weights))}), rowid DESC"
+        first = f"SELECT rowid FROM {self._index} WHERE {self._index} MATCH ?"
+        if condition != "TRUE":
+            few = [row[0] for row in self._run(f"{first} ORDER BY {ranked} LIMIT {wanted * _SIEVED}", match)]
+            sieve = (
+                f"SELECT few.value FROM json_each(?) AS few WHERE {condition.format(row='few.value')} ORDER BY few.key"
+            )
+            kept = [row[0] for row in self._run(sieve, json.dumps(few), *values)]
+            if len(kept) >= wanted or len(few) < wanted * _SIEVED:
+                return kept[:wanted]
+        each = condition.format(row=f"+{self._index}.rowid")  # without the plus SQLite would ask the index row by row
+        rows = self._run(f"{first} AND ({each}) ORDER BY {ranked} LIMIT {wanted}", match, *values)
+        return [row[0] for row in rows]
+
+
+def stored_form(term: str) -> str:
+    """A term as the index holds it."""
+    if term.isascii() and term.isalnum():
+        return term
+    return "_" + term.encode("utf-8", "surrogatepass").hex()
+
+
+def term_of(form: str) -> str:
+    """The term that a stored form stands for."""
+    return bytes.fromhex(form[1:]).decode("utf-8", "surrogatepass") if form.startswith("_") else form
+
+
+def _terms_in(text: str) -> list[str]:
+    return text.split() if "_" not in text else [term_of(form) for form in text.split()]
+
+
+def affordable(counts: dict[str, int], total: int) -> list[str]:
+    """The terms to search by: all of them, or as many of the rarest as the index weighs quickly."""
+    rows, chosen = 0, list[str]()
+    for term in sorted(counts, key=counts.__getitem__):
+        rows = min(total, rows + counts[term])
+        if chosen and rows * (len(chosen) + 1) > _EFFORT:
+            break
+        chosen.append(term)
+    return chosen

@@ -1,0 +1,206 @@
+"""Recall for hooks: a prompt or an error's output → what to show, from a glance at the store. Quick to load.
+
+Weighs and abstains by the functions of `ranking`, as `selection` does. What cannot be had at a glance is left away: texts
+come as they were rendered, at full length or in brief, and there are no filters by tool or category.
+"""
+
+from __future__ import annotations
+
+from tacit.domain.reach import breadth, reaches
+from tacit.recall.ranking import (
+    CANDIDATE_HITS,
+    Asked,
+    Rarity,
+    Said,
+    decisive,
+    fits,
+    fuse,
+    nearness,
+    order,
+    recency,
+    relevance,
+    signature_terms,
+)
+from tacit.text.fence import framed
+from tacit.text.words import estimate_tokens, terms
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from tacit.memory.sqlite.glance import Glance, Glimpse, Sighting
+
+    LeftOut = tuple[str, str, str]
+    """Version id, name, and why it was not given."""
+
+
+class Limits:
+    """How much may be given, and how relevant it must be."""
+
+    __slots__ = ("budget_tokens", "k", "kinds", "min_relevance")
+
+    def __init__(self, *, k: int = 3, budget_tokens: int = 1500, min_relevance: float = 0.2) -> None:
+        self.k = k
+        self.budget_tokens = budget_tokens
+        self.min_relevance = min_relevance
+        self.kinds: Collection[str] | None = None
+        """The kinds that may be given; nothing means all."""
+
+    def allow(self, glimpse: Glimpse) -> bool:
+        """Whether a kind may be given at all."""
+        return self.kinds is None or glimpse.kind in self.kinds
+
+
+class Given:
+    """A rendering that is shown: its text as it fitted, and the signals that carried it."""
+
+    __slots__ = ("glimpse", "signals", "text", "tokens")
+
+    def __init__(self, glimpse: Glimpse, signals: dict[str, float]) -> None:
+        self.glimpse = glimpse
+        self.signals = signals
+        self.text = ""
+        self.tokens = 0
+
+    @property
+    def score(self) -> float:
+        """All signals weighed."""
+        return fuse(self.signals)
+
+    @property
+    def relevance(self) -> float:
+        """How well it fits, 0 to 1."""
+        return self.signals["relevance"]
+
+
+class Answer:
+    """What to show, what was left out, and why nothing is said, if so. `signature` is that of the error asked about."""
+
+    __slots__ = ("items", "left_out", "reason", "signature")
+
+    def __init__(self, items: list[Given], left_out: list[LeftOut], *, reason: str = "", signature: str = "") -> None:
+        self.items = items
+        self.left_out = left_out
+        self.reason = reason
+        self.signature = signature
+
+
+def for_task(
+    glance: Glance, text: str, *, scope: str, now: float, limits: Limits, skip: Collection[str] = ()
+) -> Answer:
+    """What is known for a task. `skip` names versions that were shown already."""
+    asked_terms = terms(text)
+    sightings, frequencies, documents = glance.by_words(asked_terms, limit=CANDIDATE_HITS)
+    asked = Asked(asked_terms, Rarity.for_query(text, frequencies, documents))
+    best = max((sighting.lexical for sighting in sightings), default=0.0) or 1.0
+    candidates = [
+        Given(sighting.glimpse, _signals(sighting, relevance(asked, _said(sighting))[0], best=best, now=now))
+        for sighting in sightings
+    ]
+    return _choose(candidates, scope=scope, limits=limits, skip=skip)
+
+
+def for_error(
+    glance: Glance, output: str, *, scope: str, now: float, limits: Limits, skip: Collection[str] = ()
+) -> Answer:
+    """What is known for an error, by its output: answers to this very error, else to near ones, or nothing."""
+    from tacit.text.signature import error_signature
+
+    signature = error_signature(output)
+    same = {"relevance": 1.0, "match": 1.0, "signature": 1.0}
+    candidates = [
+        Given(glimpse, {**same, "reliability": glimpse.rank, "recency": recency(glimpse.fresh_at, now)})
+        for glimpse in glance.by_signature(signature, scope=scope)
+    ]
+    if not candidates:
+        candidates = _near(glance, signature, now=now)
+    answer = _choose(candidates, scope=scope, limits=limits, skip=skip)
+    answer.signature = signature
+    return answer
+
+
+def _near(glance: Glance, signature: str, *, now: float) -> list[Given]:
+    words = sorted(signature_terms(signature))
+    frequencies, documents = glance.frequencies(words)
+    rarity = Rarity(frequency=frequencies, documents=documents)
+    sightings = glance.by_words(decisive(words, rarity), limit=CANDIDATE_HITS)[0]
+    best = max((sighting.lexical for sighting in sightings), default=0.0) or 1.0
+    found = []
+    for sighting in sightings:
+        near = nearness(signature, sighting.glimpse.signature, rarity)
+        if near:
+            signals = _signals(sighting, near, best=best, now=now)
+            found.append(Given(sighting.glimpse, {**signals, "signature": near}))
+    return found
+
+
+def _said(sighting: Sighting) -> Said:
+    name, description, body, _ = sighting.words
+    glimpse = sighting.glimpse
+    return Said(name, [*description, *glimpse.subject], examples=glimpse.examples, rest=body)
+
+
+def _signals(sighting: Sighting, fit: float, *, best: float, now: float) -> dict[str, float]:
+    glimpse = sighting.glimpse
+    return {
+        "relevance": fit,
+        "match": sighting.lexical / best,
+        "reliability": glimpse.rank,
+        "recency": recency(glimpse.fresh_at, now),
+    }
+
+
+def _choose(candidates: Iterable[Given], *, scope: str, limits: Limits, skip: Collection[str]) -> Answer:
+    """Filter, rank, and cut to number and budget; or say why nothing is given."""
+    seen = (given for given in candidates if reaches(given.glimpse.scope, scope) and limits.allow(given.glimpse))
+    kept = _unshadowed(seen)
+    kept.sort(key=lambda given: order(given.signals, given.glimpse.version_id))
+    left = limits.budget_tokens - estimate_tokens(framed([" "]))
+    items: list[Given] = []
+    left_out: list[LeftOut] = []
+    for given in kept:
+        why = _obstacle(given, limits, skip=skip)
+        if not why and len(items) >= limits.k:
+            why = f"only {limits.k} were asked for"
+        if not why and not _fit_text(given, left):
+            why = f"does not fit into the {left} tokens left"
+        if why:
+            left_out.append((given.glimpse.version_id, given.glimpse.name, why))
+        else:
+            left -= given.tokens
+            items.append(given)
+    return Answer(items, left_out, reason="" if items else _why_nothing(kept, left_out))
+
+
+def _unshadowed(candidates: Iterable[Given]) -> list[Given]:
+    """Of skills with one name, keep those of the narrowest scope; within one scope nothing shadows."""
+    narrowest: dict[tuple[str, str], str] = {}
+    kept = []
+    for given in sorted(candidates, key=lambda given: (breadth(given.glimpse.scope), -given.glimpse.sequence)):
+        glimpse = given.glimpse
+        if narrowest.setdefault((glimpse.kind, glimpse.name), glimpse.scope) == glimpse.scope:
+            kept.append(given)
+    return kept
+
+
+def _obstacle(given: Given, limits: Limits, *, skip: Collection[str]) -> str:
+    if not fits(given.glimpse.kind, given.relevance, limits.min_relevance):
+        return "less relevant"
+    return "shown already" if given.glimpse.version_id in skip else ""
+
+
+def _fit_text(given: Given, left: int) -> bool:
+    """Give it its text at full length, or else in brief; False if neither fits."""
+    glimpse = given.glimpse
+    for text, tokens in ((glimpse.text, glimpse.tokens), (glimpse.brief, estimate_tokens(glimpse.brief))):
+        if text and tokens <= left:
+            given.text, given.tokens = text, tokens
+            return True
+    return False
+
+
+def _why_nothing(kept: list[Given], left_out: list[LeftOut]) -> str:
+    if not kept:
+        return "nothing is known that shares a word with it"
+    _, name, why = left_out[0]
+    return f"the nearest, `{name}`, has relevance {kept[0].relevance:.2f}: {why}"

@@ -1,0 +1,92 @@
+"""A query → a selection, through memory, outcome, recall and application; and the renderings that quick readers live on.
+
+Fetches what recall needs to know of the hits and passes it in. Which of them are given is decided in `recall`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from datetime import datetime
+
+from tacit import application, outcome
+from tacit.domain.evidence import Evidence
+from tacit.domain.lifecycle import RECALLABLE
+from tacit.domain.ports import Hit, Rendering, Store, Stored
+from tacit.domain.selection import Item, Query, Selection
+from tacit.domain.skill import Kind
+from tacit.recall.ranking import CANDIDATE_HITS, Rarity, signature_terms
+from tacit.recall.selection import Known, select
+from tacit.text.signature import error_signature
+from tacit.text.words import estimate_tokens, terms
+
+BRIEF_TOKENS = 300
+ERROR = "error"
+"""The part of a query's state that holds the output of a failing call."""
+
+
+def choose(store: Store, query: Query, *, now: datetime, min_relevance: float) -> Selection:
+    """Select for a query, within its budget and the frame around what is given."""
+    signature = error_signature(str(query.state.get(ERROR) or ""))
+    hits = _hits(store, query, signature)
+    evidence = store.evidence(hit.stored.version.id for hit in hits)
+    frequency, documents = store.document_frequency([*terms(query.text), *signature_terms(signature)])
+    known = Known(
+        rarity=Rarity.for_query(query.text, frequency, documents),
+        reliability={version_id: outcome.reliability(items) for version_id, items in evidence.items()},
+        rank=outcome.rank,
+        last_used_at={version_id: items[-1].at for version_id, items in evidence.items() if items},
+        signature=signature,
+    )
+    framed = dataclasses.replace(query, budget_tokens=query.budget_tokens - application.frame_tokens())
+    selection = select(framed, hits, known, render=_render, now=now, min_relevance=min_relevance)
+    return dataclasses.replace(selection, query=query)
+
+
+def publish(store: Store) -> int:
+    """Render what became recallable or was measured anew, for readers that must answer at once; returns how many.
+
+    Belongs into the transaction of the change itself: then nobody sees the one without the other.
+    """
+    with store.transaction():
+        waiting = store.unrendered()
+        for version_id in waiting:
+            store.put_rendering(_rendering(store.version(version_id), store.evidence([version_id])[version_id]))
+    return len(waiting)
+
+
+def _hits(store: Store, query: Query, signature: str) -> list[Hit]:
+    found = store.search(terms(query.text), statuses=RECALLABLE, kinds=query.kinds, limit=CANDIDATE_HITS)
+    if signature and (query.kinds is None or Kind.LESSON in query.kinds):
+        words = sorted(signature_terms(signature))
+        known = {hit.stored.version.id for hit in found}
+        lessons = store.search(words, statuses=RECALLABLE, kinds={Kind.LESSON}, limit=CANDIDATE_HITS)
+        found += [hit for hit in lessons if hit.stored.version.id not in known]
+    return found
+
+
+def _render(item: Item, max_tokens: int) -> str:
+    most = min(max_tokens, application.ITEM_TOKENS_MAX)
+    return application.render_item(
+        item.version.content, status=item.status, reliability=item.reliability, max_tokens=most
+    )
+
+
+def _rendering(stored: Stored, evidence: Sequence[Evidence]) -> Rendering:
+    version, measured = stored.version, outcome.reliability(evidence)
+
+    def written(max_tokens: int) -> str:
+        return application.render_item(
+            version.content, status=stored.status, reliability=measured, max_tokens=max_tokens
+        )
+
+    text = written(application.ITEM_TOKENS_MAX)
+    tokens = estimate_tokens(text)
+    return Rendering(
+        version_id=version.id,
+        text=text,
+        brief=written(BRIEF_TOKENS) if tokens > BRIEF_TOKENS else "",
+        tokens=tokens,
+        rank=outcome.rank(measured),
+        fresh_at=evidence[-1].at if evidence else version.created_at,
+    )
