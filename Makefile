@@ -2,6 +2,7 @@
 
 PYTHON ?= python3
 LOCK_FLAGS ?=
+FUZZ_SECONDS ?= 120
 
 BIN := .venv/bin
 RUN := $(BIN)/python
@@ -14,7 +15,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test clients loops check faults bench lock wheel clean
+.PHONY: help demo test clients loops check faults fuzz bench lock wheel clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r target text; do \
@@ -41,6 +42,10 @@ check: $(DEV) ## formatting, lint, types, import layers, house conventions, docs
 faults: $(DEV) ## the fault tests at full length: 200 kills, 32 writers, bit flips
 	@TACIT_TEST_KILLS=200 $(RUN) -m pytest -n auto tests/faults
 
+fuzz: $(DEV) .venv/.stamp-fuzz ## fuzz every reader and the hook, FUZZ_SECONDS (120) each
+	@set -e; for target in claude-code codex atif hook; do \
+		echo "$$target"; $(RUN) tests/fuzz/fuzz.py $$target --seconds $(FUZZ_SECONDS); done
+
 bench: $(DEV) ## run every benchmark; each writes its file under bench/results
 	@set -e; for script in bench/[!_]*.py; do \
 		test -f "$$script" || { echo "There is no benchmark under bench/ yet." >&2; exit 1; }; \
@@ -52,6 +57,7 @@ lock: | $(RUN) ## pin the dependencies again; LOCK_FLAGS=--upgrade takes newer v
 	$(COMPILE) --constraints requirements/dev.txt pyproject.toml -o requirements/base.txt
 	$(COMPILE) --constraints requirements/dev.txt --group build -o requirements/build.txt
 	$(COMPILE) --no-deps --group clients -o requirements/clients.txt
+	$(COMPILE) --no-deps --group fuzz -o requirements/fuzz.txt
 
 wheel: $(DEV) ## build the wheel into dist/
 	@$(RUN) -m build --no-isolation --wheel --outdir dist
@@ -92,3 +98,7 @@ $(DEV): requirements/dev.txt $(BASE)
 	else \
 		echo "There is no npm here, so Codex was not fetched." >&2; test "$$TACIT_CLIENTS" != required; \
 	fi
+
+.venv/.stamp-fuzz: requirements/fuzz.txt $(DEV)
+	@$(RUN) -m pip install -qq --require-hashes -r requirements/fuzz.txt
+	@touch $@

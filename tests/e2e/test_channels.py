@@ -81,7 +81,9 @@ def test_an_edited_folder_outlives_retirement(exporting: Terminal) -> None:
 
 
 def test_a_folder_that_somebody_else_made_is_left_alone(exporting: Terminal) -> None:
-    [name, *_] = [each["name"] for each in exporting.run("review", "--json").json["waiting"] if each["kind"] == "procedure"]
+    [name, *_] = [
+        each["name"] for each in exporting.run("review", "--json").json["waiting"] if each["kind"] == "procedure"
+    ]
     own = exporting.project / ".claude/skills" / name / "SKILL.md"
     own.parent.mkdir(parents=True)
     text = f"---\nname: {name}\ndescription: Written by hand.\n---\n\nBy hand.\n"

@@ -59,9 +59,7 @@ def transcript(path: Path, *, client: str = "") -> Transcript | None:
         workspace = _workspace(path)
     except (OSError, InvalidTrajectory):
         return None
-    return Transcript(
-        path=path, client=client, workspace=workspace, size=state.st_size, modified_ns=state.st_mtime_ns
-    )
+    return Transcript(path=path, client=client, workspace=workspace, size=state.st_size, modified_ns=state.st_mtime_ns)
 
 
 class Following(Iterator[Trajectory]):

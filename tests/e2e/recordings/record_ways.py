@@ -14,7 +14,7 @@ import sys
 import time
 from pathlib import Path
 
-from record import ENVIRONMENT, HERE, PORT, git, neutral, trim
+from record import ENVIRONMENT, HERE, PORT, git, neutral, trim  # type: ignore[import-not-found]
 
 FREE = "--dangerously-skip-permissions"
 FILES = {
@@ -132,8 +132,8 @@ def main():
     for name, text in FILES.items():
         (project / name).parent.mkdir(parents=True, exist_ok=True)
         (project / name).write_text(text)
-    for words in ("init -b main", "add -A", "commit -m shop"):
-        git(project, *words.split())
+    for line in ("init -b main", "add -A", "commit -m shop"):
+        git(project, *line.split())
     script = work / "script.json"
     script.write_text(json.dumps({"rules": RULES}).replace("@CWD@", str(project)))
     model = subprocess.Popen([sys.executable, server, "--port", PORT, "--script", script, "--log", work / "log"])
