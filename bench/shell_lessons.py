@@ -194,7 +194,9 @@ class Memory:
         return [stored.version.content for stored in self.memory.store.catalogue(kinds={tacit.Kind.LESSON})]
 
     def __call__(self, case: Case) -> Sequence[str]:
-        chosen = self.memory.recall(case.command, state={"error": case.error}, k=1, kinds=["lesson"])
+        chosen = self.memory.recall(
+            case.command, state={"error": case.error, "command": case.command}, k=1, kinds=["lesson"]
+        )
         told = [str(step.arguments.get("command", step.text)) for item in chosen.items for step in item.steps]
         return [re.sub(r"\{(?:missing_)?(?:module|program)\}", missing_name(case.error), command) for command in told]
 

@@ -21,13 +21,14 @@ from tacit.text.signature import error_signature
 from tacit.text.words import estimate_tokens, terms
 
 BRIEF_TOKENS = 300
-ERROR = "error"
-"""The part of a query's state that holds the output of a failing call."""
+ERROR, COMMAND = "error", "command"
+"""The parts of a query's state that hold the output of a failing call, and what was run."""
 
 
 def choose(store: Store, query: Query, *, now: datetime, min_relevance: float) -> Selection:
     """Select for a query, within its budget and the frame around what is given."""
-    signature = error_signature(str(query.state.get(ERROR) or ""))
+    error, command = (str(query.state.get(part) or "") for part in (ERROR, COMMAND))
+    signature = error_signature(error, command=command)
     hits = _hits(store, query, signature)
     evidence = store.evidence(hit.stored.version.id for hit in hits)
     frequency, documents = store.document_frequency([*terms(query.text), *signature_terms(signature)])

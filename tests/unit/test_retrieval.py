@@ -265,7 +265,7 @@ def test_a_hook_answers_an_error_by_signature_then_by_nearness_then_not_at_all(p
     glance, now = glance_at(store, path), NOW.timestamp()
 
     def answer(output: str, **more: object) -> Answer:
-        return for_error(glance, output, scope="project", now=now, limits=Limits(**more))  # type: ignore[arg-type]
+        return for_error(glance, error_signature(output), scope="project", now=now, limits=Limits(**more))  # type: ignore[arg-type]
 
     exact = answer(MISSING)
     assert {given.glimpse.name for given in exact.items} == {"install-yaml", "pin-the-interpreter"}

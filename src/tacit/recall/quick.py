@@ -1,4 +1,4 @@
-"""Recall for hooks: a prompt or an error's output → what to show, from a glance at the store. Quick to load.
+"""Recall for hooks: a prompt or an error's signature → what to show, from a glance at the store. Quick to load.
 
 Weighs and abstains by the functions of `ranking`, as `selection` does. What cannot be had at a glance is left away: texts
 come as they were rendered, at full length or in brief, and there are no filters by tool or category.
@@ -101,12 +101,9 @@ def for_task(
 
 
 def for_error(
-    glance: Glance, output: str, *, scope: str, now: float, limits: Limits, skip: Collection[str] = ()
+    glance: Glance, signature: str, *, scope: str, now: float, limits: Limits, skip: Collection[str] = ()
 ) -> Answer:
-    """What is known for an error, by its output: answers to this very error, else to near ones, or nothing."""
-    from tacit.text.signature import error_signature
-
-    signature = error_signature(output)
+    """What is known for an error, by its signature: answers to this very error, else to near ones, or nothing."""
     same = {"relevance": 1.0, "match": 1.0, "signature": 1.0}
     candidates = [
         Given(glimpse, {**same, "reliability": glimpse.rank, "recency": recency(glimpse.fresh_at, now)})

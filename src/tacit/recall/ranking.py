@@ -128,8 +128,14 @@ def nearness(signature: str, other: str, rarity: Rarity) -> float:
         return 0.0
     if signature == other:
         return 1.0
-    from tacit.text.signature import missing_name, without_name  # for errors only; hooks load this for every prompt
+    from tacit.text.signature import (  # for errors only; hooks load this module for every prompt
+        missing_name,
+        ran_out_of_time,
+        without_name,
+    )
 
+    if ran_out_of_time(signature) or ran_out_of_time(other):
+        return 0.0  # what is alike in them says nothing of the cause
     named = missing_name(other)
     if named and named != missing_name(signature):
         return 0.0  # a remedy for something else that was missing

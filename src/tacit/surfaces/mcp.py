@@ -75,15 +75,16 @@ class _Tools:
     def __init__(self, opening: Opening) -> None:
         self._opening = opening
 
-    def recall(self, task: str, error: str = "") -> str:
+    def recall(self, task: str, error: str = "", command: str = "") -> str:
         """Find skills that fit a task, or the fix for an error. Says so if nothing is known.
 
         Args:
             task: what you are about to do, in a sentence.
             error: the output of a command that failed, if that is why you ask.
+            command: that command.
         """
         with self._memory() as loop:
-            state = {"error": error} if error else None
+            state = {"error": error, "command": command} if error else None
             selection = loop.recall(task or error, state=state, surface="mcp")
         if selection.abstained:
             return f"Nothing to recall: {selection.reason}"

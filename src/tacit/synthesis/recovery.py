@@ -57,7 +57,7 @@ class Recovery:
     @property
     def signature(self) -> str:
         """The error, reduced to its invariant text."""
-        return error_signature(self.failed.step.observation)
+        return error_signature(self.failed.step.observation, command=self.failed.command)
 
     @property
     def error(self) -> str:

@@ -40,6 +40,8 @@ _SUMMARY = re.compile(
     re.IGNORECASE,
 )
 
+_TIMED_OUT = re.compile(r"\btimed out\b", re.IGNORECASE)
+_SILENT = frozenset({"cd", "export", "set", "source", ".", "unset", "pushd", "popd", "env", "timeout", "time", "nohup"})
 _NAME = r"(?P<name{}><value>|[A-Za-z_][\w.+-]{{0,79}})"
 _NO_PROGRAM = re.compile(
     rf"(?:[^\s:]{{1,200}}: )?(?:(?:line )?(?:\d+|<n>): )?{_NAME.format(1)}: command not found"
@@ -67,9 +69,28 @@ _MASKED = re.compile(
 )  # fmt: skip
 
 
-def error_signature(text: str) -> str:
-    """Reduce error output to the line that tells most, with its variable parts masked."""
-    return _signature(_telling_line(_bounded(text)))
+def error_signature(text: str, *, command: str = "") -> str:
+    """Reduce error output to the line that tells most, with its variable parts masked.
+
+    That time ran out says nothing of the cause, so there the program that was run is named too, if the command is given.
+    """
+    signature = _signature(_telling_line(_bounded(text)))
+    if command and ran_out_of_time(signature):
+        return _signature(f"{_program_in(command)}: {signature}".removeprefix(": "))
+    return signature
+
+
+def ran_out_of_time(signature: str) -> bool:
+    """Whether an error says no more than that something took too long."""
+    return _TIMED_OUT.search(signature) is not None
+
+
+def _program_in(command: str) -> str:
+    from tacit.text.shell import parse_command  # slow to load, and hooks seldom need it
+
+    telling = (each for each in parse_command(command) if each.program not in _SILENT)
+    found = next(telling, None)
+    return f"{found.program} {found.subcommand}".strip() if found else ""
 
 
 def missing_name(text: str) -> str:

@@ -174,3 +174,11 @@ def test_the_sum_of_many_words_does_not_depend_on_their_order():
     rarity = Rarity(frequency={f"w{i}": i for i in range(1, 60)}, documents=61)
     words = [f"w{i}" for i in range(1, 60)]
     assert len({rarity.total(words[turn:] + words[:turn]) for turn in range(59)}) == 1
+
+
+def test_time_limits_are_never_alike_unless_they_are_the_same():
+    rarity = Rarity(frequency={}, documents=10)
+    one, other = "make data: Command timed out after <n>m", "apt-get install: Command timed out after <n>m"
+    assert nearness(one, one, rarity) == 1.0
+    assert nearness(one, other, rarity) == 0.0
+    assert nearness("Command timed out after <n>m", other, rarity) == 0.0

@@ -172,3 +172,14 @@ def test_a_megabyte_is_quick(piece: str) -> None:
     began = time.perf_counter()
     error_signature(piece * (1_000_000 // len(piece)))
     assert time.perf_counter() - began < 30
+
+
+def test_a_time_limit_is_filed_with_the_program_that_hung():
+    hung = "Command timed out after 2m 0.0s"
+    filed = error_signature(hung, command="cd app && pip3 install moviepy")
+    assert filed.startswith("pip3 install: Command timed out")
+    assert filed == error_signature("Command timed out after 5m 3.5s", command="pip3 install -q numpy")
+    assert filed != error_signature(hung, command="make data")
+    assert error_signature(filed) == filed
+    assert error_signature(hung, command="cd app") == error_signature(hung)
+    assert error_signature("error: no rule", command="make data") == error_signature("error: no rule")

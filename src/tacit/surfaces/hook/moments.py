@@ -218,7 +218,7 @@ def _signature(call: Call) -> str:
             return ""
     from tacit.text.signature import error_signature
 
-    signature = error_signature(call.output)
+    signature = error_signature(call.output, command=call.argument("command") or call.argument("cmd"))
     return signature if call.failed or re.search(_ERROR_LINE, signature) else ""
 
 
@@ -232,7 +232,7 @@ def _recall_for_error(turn: Turn, call: Call) -> None:
 
         limits = _limits(turn)
         limits.k = min(limits.k, ERROR_ITEMS)
-        turn.give(for_error(glance, call.output, scope=scope, now=turn.now, limits=limits, skip=skip))
+        turn.give(for_error(glance, turn.signature, scope=scope, now=turn.now, limits=limits, skip=skip))
     else:  # nobody says that it failed: only what answers this very error is given
         exact = glance.by_signature(turn.signature, scope=scope)[:ERROR_ITEMS]
         turn.listed("skipped").extend(known.version_id for known in exact if known.version_id in skip)
