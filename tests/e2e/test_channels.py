@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,10 @@ def test_approval_writes_procedures_where_the_client_looks_and_nothing_else(expo
     assert {each["kind"] for each in listed} > {"procedure"}
     assert {path.name for path in (exporting.project / ".claude/skills").iterdir()} == set(procedures)
     assert not (exporting.project / ".agents").exists()
+    status = subprocess.run(
+        ["git", "status", "--short"], cwd=exporting.project, capture_output=True, text=True, check=True
+    )
+    assert status.stdout == "", "what is exported is not for the repository"
     assert exporting.run("skills", "sync", "--json").json == {"folders": [], "taken_back": []}
 
 

@@ -109,7 +109,7 @@ def test_every_project_learns_into_its_own_store(terminal: Terminal, transcripts
     }
     assert (other / ".tacit/tacit.db").exists()
     shown = terminal.run("learn", "--all-projects")
-    assert "1 sessions belong to folders that are gone" in shown.out.replace("\n", " ")
+    assert "1 session in folders that are gone" in shown.out.replace("\n", " ")
 
 
 def test_one_project_that_cannot_be_opened_keeps_no_other_from_learning(

@@ -160,7 +160,7 @@ def _choose(candidates: Iterable[Given], *, scope: str, limits: Limits, skip: Co
         if not why and len(items) >= limits.k:
             why = f"only {limits.k} were asked for"
         if not why and not _fit_text(given, left):
-            why = f"does not fit into the {left} tokens left"
+            why = f"does not fit into the {max(0, left)} tokens left"
         if why:
             left_out.append((given.glimpse.version_id, given.glimpse.name, why))
         else:

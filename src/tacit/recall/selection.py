@@ -154,7 +154,7 @@ def _within_budget(items: Sequence[Item], query: Query, render: Render) -> tuple
         text = render(item, left)
         tokens = estimate_tokens(text)
         if not text or tokens > left:
-            over.append(_left_out(item, f"does not fit into the {left} tokens left"))
+            over.append(_left_out(item, f"does not fit into the {max(0, left)} tokens left"))
             continue
         left -= tokens
         chosen.append(dataclasses.replace(item, text=text, tokens=tokens))

@@ -2,7 +2,8 @@
 
 The store is the truth and a folder its projection: approval writes it, a new approved version replaces it, retirement
 removes it. A folder that somebody edited is never overwritten or removed; its text comes back as a new version that
-waits for review, and once that is approved both agree again. A folder without Tacit's stamp is somebody else's.
+waits for review, and once that is approved both agree again. A folder without Tacit's stamp is somebody else's. What is
+written keeps itself out of version control, as the store does; `tacit skills export` writes what is to be committed.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from tacit.loop import Loop
 
 ROOTS = {"claude-code": ".claude/skills", "codex": ".agents/skills"}
 """Client → where it looks for skills in a project."""
+IGNORE = ".gitignore"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +60,14 @@ def export(loop: Loop) -> list[Kept]:
                 done.append(_remove(folder))
         done += [kept for stored in wanted.values() if (kept := _write(loop, root, stored))]
     return done
+
+
+def withdraw(loop: Loop) -> list[Kept]:
+    """Remove what was exported, for every client, as far as nobody edited it."""
+    if loop.place is None:
+        return []
+    roots = [loop.place.project / root for root in ROOTS.values()]
+    return [_remove(folder) for root in roots for folder in _exported(loop, root)]
 
 
 def take_back(loop: Loop, *, by: str, origin: Origin) -> list[Verdict]:
@@ -114,6 +124,8 @@ def _write(loop: Loop, root: Path, stored: Stored) -> Kept | None:
         _clear(there)
     stamp = {"skill-id": stored.skill.id, "version-id": stored.version.id}
     application.save(stored.version.content, root, stamp=stamp)
+    if not (path / IGNORE).exists():
+        (path / IGNORE).write_text("*\n", encoding="utf-8")
     return Kept(path=path, name=stored.version.name, what="written")
 
 
@@ -127,7 +139,7 @@ def _remove(folder: _Folder) -> Kept:
 
 def _clear(folder: _Folder) -> None:
     """Take away what was written, and the folders that this leaves empty; anything else stays."""
-    for name in ("SKILL.md", *(file.path for file in folder.source.version.content.files)):
+    for name in ("SKILL.md", IGNORE, *(file.path for file in folder.source.version.content.files)):
         (folder.path / name).unlink(missing_ok=True)
     below = sorted((each for each in folder.path.rglob("*") if each.is_dir()), reverse=True)
     for each in (*below, folder.path):

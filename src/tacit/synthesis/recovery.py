@@ -182,7 +182,7 @@ def _recovery(failed: Action, later: Action, *, between: Sequence[Action]) -> Re
     ]
     edits = [action for action in changes if _edits(action)]
     others = [action for action in changes if not _edits(action) and action.effect is Effect.WRITE]
-    asked = _asked(failed, others)
+    asked = _asked(failed, [action for action in changes if not _edits(action)])  # `build.py gen` looks like a check
     few = [] if edits or len(others) > _MAX_ENABLERS or _passing(failed) else others
     helped = asked or (few if same_call(failed.step, later.step) else [])
     if same_call(failed.step, later.step) and not changes and failed.family is not Family.FILE:

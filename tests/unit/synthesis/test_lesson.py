@@ -248,3 +248,15 @@ def test_one_error_met_twice_is_one_lesson() -> None:
     failed = bash("npm install x", "npm ERR! code ERESOLVE", code=1)
     steps = [failed, bash("npm install x --force"), failed, bash("npm install x --force")]
     assert len(lessons(*steps)) == 1
+
+
+@pytest.mark.parametrize("script", ["ops.py", "build.py", "test.py", "check.py"])
+def test_what_the_error_asks_for_is_the_fix_whatever_its_name(script: str) -> None:
+    error = f"error: modules are stale: run `python3 {script} gen` first"
+    steps = [
+        bash(f"python3 {script} pack", error, code=1),
+        bash(f"python3 {script} gen"),
+        bash(f"python3 {script} pack"),
+    ]
+    (lesson,) = lessons(*steps)
+    assert lesson.content.steps[0].arguments == {"command": f"python3 {script} gen"}

@@ -62,7 +62,7 @@ class LazyGroup(click.Group):
 def cli(context: click.Context, store: str) -> None:
     """Turn what AI agents do into skills that are measured, reviewed and handed back.
 
-    Start with `tacit demo`, or with `tacit learn TRANSCRIPT…` and then `tacit review`.
+    Start with `tacit demo`, or in a project of yours with `tacit learn`, `tacit review` and `tacit init`.
     """
     if context.obj is None:
         context.obj = Session(surroundings=Surroundings.read())

@@ -94,7 +94,9 @@ def _play(console: Console, loop: Loop, folder: Path) -> dict[str, Any]:
         console.print(f"[dim]{entry.sequence:4d}[/dim]  {entry.action}  [dim]{entry.hash[7:19]}[/dim]")
     damage = loop.verify()
     console.print("[green]The store is intact.[/green]" if not damage else f"[red]{damage[0].problem}[/red]")
-    console.print("\nYour turn: [bold]tacit learn ~/.claude/projects/…[/bold], then [bold]tacit review[/bold].")
+    console.print(
+        "\nYour turn, in a project: [bold]tacit learn[/bold], [bold]tacit review[/bold], [bold]tacit init[/bold]."
+    )
     return {
         "trajectories": len(captured.added),
         "held": [verdict.name for verdict in learned.held],

@@ -24,7 +24,7 @@ from tacit.loop import Loop
 from tacit.opening import open_at
 from tacit.report import Captured, Learned
 from tacit.surfaces import exports
-from tacit.surfaces.cli.session import Session, command_options
+from tacit.surfaces.cli.session import Session, command_options, counted
 from tacit.surfaces.cli.show import show_learned, show_projects
 from tacit.surfaces.discovery import homes, project_of, take_in, together
 
@@ -110,7 +110,7 @@ def _learn_here(session: Session, found: list[Transcript], *, looked_for: tuple[
             )
         else:
             again = f", {unchanged} unchanged since the last time" if unchanged else ""
-            session.console.print(f"Found [bold]{len(own)}[/bold] sessions of this project{again}.")
+            session.console.print(f"Found {counted(len(own), 'session')} of this project{again}.")
         show_learned(session.console, captured, learned, problems=problems)
 
     told = {"found": len(own), "unchanged": unchanged}

@@ -134,6 +134,11 @@ def clean(text: str) -> str:
     return "".join(c if c in "\n\t" or unicodedata.category(c)[0] != "C" else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
+def counted(number: int, noun: str, *, plural: str = "") -> str:
+    """A number with its noun: 1 session, 2 sessions."""
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"
+
+
 def one_line(text: str, width: int = 80) -> str:
     """Cut a text to one printable line."""
     line = " ".join(clean(text).split())

@@ -22,7 +22,7 @@ from tacit.domain.ports import Episode, Stored
 from tacit.domain.selection import Selection
 from tacit.domain.skill import SkillContent
 from tacit.report import Captured, Learned
-from tacit.surfaces.cli.session import Session, clean, one_line
+from tacit.surfaces.cli.session import Session, clean, counted, one_line
 from tacit.synthesis import Note
 
 STATUS_STYLE = {
@@ -53,7 +53,7 @@ def show_learned(
     """Tell what a pass of learning brought: skills that wait, things seen, and why the rest was held."""
     secrets = sum(captured.redacted.values())
     console.print(
-        f"Read [bold]{len(captured.added)}[/bold] new trajectories"
+        f"Read {counted(len(captured.added), 'new trajectory', plural='new trajectories')}"
         + (f", {captured.known} already known" if captured.known else "")
         + (f", {captured.excluded} excluded" if captured.excluded else "")
         + (f"; [yellow]{secrets} secrets[/yellow] taken out before storing" if secrets else "")
@@ -84,10 +84,11 @@ def show_projects(console: Console, projects: Sequence[dict[str, Any]], *, witho
         table.add_row(name, sessions, str(found["captured"]["added"]), learned, f"[yellow]{waiting}[/yellow]")
     if projects:
         console.print(table)
+    if any(found.get("held") or found.get("quarantined") for found in projects):
         console.print("\nNext: [bold]tacit review[/bold] inside a project.")
     if without_project:
         console.print(
-            f"[dim]{without_project} sessions belong to folders that are gone (tacit learn PATH reads them).[/dim]"
+            f"[dim]{counted(without_project, 'session')} in folders that are gone (tacit learn PATH reads them)[/dim]"
         )
 
 
@@ -197,23 +198,23 @@ def show_episodes(console: Console, episodes: Sequence[Episode]) -> None:
 
 
 def show_candidate(session: Session, stored: Stored) -> None:
-    """Show one candidate as a reviewer needs it: findings first, then content, then where it came from."""
+    """Show one candidate as a reviewer needs it: the content, then what speaks against it, next to the question."""
     console, version = session.console, stored.version
     verdicts = session.loop.store.verdicts(version_id=version.id)
-    for finding in {finding.rule: finding for verdict in verdicts for finding in verdict.findings}.values():
-        if finding.rule == "near_duplicate":
-            continue  # of itself, seen again
-        style = {"info": "dim", "low": "dim", "medium": "yellow"}.get(finding.severity, "bold red")
-        console.print(f"[{style}]{finding.severity}: {escape(clean(finding.message))}[/{style}]")
     current = [s for s in session.loop.store.versions(stored.skill.id) if s.status in ("trial", "trusted")]
     if current:
         console.print(f"A new version of [bold]{escape(clean(version.name))}[/bold]; changes to the current one:")
         show_diff(console, whole_text(current[-1].version.content), whole_text(version.content))
     else:
         console.print(Panel(escape(clean(whole_text(version.content))), title=escape(clean(version.name))))
+    for finding in {finding.rule: finding for verdict in verdicts for finding in verdict.findings}.values():
+        if finding.rule == "near_duplicate":
+            continue  # of itself, seen again
+        style = {"info": "dim", "low": "dim", "medium": "yellow"}.get(finding.severity, "bold red")
+        console.print(f"[{style}]{finding.severity}: {escape(clean(finding.message))}[/{style}]")
     seen = len({identity for verdict in verdicts for identity in verdict.trajectory_ids})
     made = escape(clean(version.provenance.made_by or "unknown"))
-    console.print(f"[dim]{version.id}  {version.hash[:23]}  made by {made}; seen in {seen} sessions[/dim]")
+    console.print(f"[dim]{version.id}  {version.hash[:23]}  made by {made}; seen in {counted(seen, 'session')}[/dim]")
 
 
 def show_waiting(session: Session, waiting: Sequence[Stored]) -> None:

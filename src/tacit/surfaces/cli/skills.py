@@ -23,9 +23,12 @@ from tacit.surfaces.cli.show import STANDING, difference, show_diff, show_skills
 _HIDDEN = frozenset({Status.REJECTED, Status.RETIRED})
 
 
-@click.group()
-def skills() -> None:
-    """Look at, compare, edit, exchange and roll back skills."""
+@click.group(invoke_without_command=True)
+@click.pass_context
+def skills(context: click.Context) -> None:
+    """Look at, compare, edit, exchange and roll back skills; by itself the same as `tacit skills list`."""
+    if context.invoked_subcommand is None:
+        context.invoke(list_, as_json=False, store="", everything=False, static=True)
 
 
 @skills.command("list")
@@ -52,16 +55,20 @@ def list_(session: Session, *, everything: bool, static: bool) -> None:
         "shadowed": [{"name": s.name, "path": str(s.path), "by": str(s.by)} for s in (found.shadowed if found else ())],
     }
 
+    def room(skill: application.StaticSkill) -> int:
+        return max(30, session.console.width - len(skill.name) - 12)
+
     def show() -> None:
         if rows:
             show_skills(session.console, rows)
         else:
-            session.console.print("No learned skills yet: [bold]tacit learn PATH[/bold]")
+            session.console.print("No learned skills yet: [bold]tacit learn[/bold]")
         for skill in found.skills if found else ():
-            session.console.print(
-                f"[blue]static[/blue]  {escape(clean(skill.name))}  [dim]{escape(one_line(skill.description, 90))}[/dim]"
-            )
+            told = escape(one_line(skill.description, room(skill)))
+            session.console.print(f"[blue]static[/blue]  {escape(clean(skill.name))}  [dim]{told}[/dim]")
         for shadow in found.shadowed if found else ():
+            if shadow.identical:
+                continue  # a copy for another client hides nothing
             session.console.print(f"[dim]shadowed: {escape(clean(shadow.name))} in {shadow.path} by {shadow.by}[/dim]")
 
     session.answer(document, show)
