@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-GENERATIONS = 64
+GENERATIONS = 200
 _PROCESSES = Path("/proc")
 _INTERPRETERS = ("node", "bun", "deno", "python")
 
@@ -23,7 +23,10 @@ class Ancestry:
         """Names of the variables that some ancestor was started with, those without a value left out."""
         self.programs: set[str] = set()
         """Names of the programs that the ancestors run; of an interpreter's, the script's too."""
-        for process in _ancestors(processes, os.getppid() if start is None else start):
+        above = list(_ancestors(processes, os.getppid() if start is None else start))
+        self.is_endless = len(above) >= GENERATIONS
+        """Whether there are more than were looked at; nobody's shell stands below so many."""
+        for process in above:
             pairs = (variable.partition(b"=") for variable in _parts(process / "environ"))
             self.variables.update(name.decode("utf-8", "replace") for name, _, value in pairs if value)
             self.programs.update(_programs(_parts(process / "cmdline")))

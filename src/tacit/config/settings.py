@@ -85,7 +85,8 @@ def load_config(
 ) -> tuple[Config, tuple[Setting, ...]]:
     """Read the person's file in `home`, and over it the named file or the first `tacit.toml` found in the folders.
 
-    Whoever writes into a project may be a stranger or an agent, so such a file may tighten the policy, never loosen it.
+    Whoever writes into a project may be a stranger or an agent, so such a file may tighten the policy, never loosen it, and
+    keep what was captured longer, never shorter.
     """
     known: dict[str, Setting] = {
         f"{field.name}.{item.name}": Setting(
@@ -102,7 +103,7 @@ def load_config(
             if tighter:
                 known[key] = Setting(key=key, value=value, source=str(path))
             else:
-                source = f"{known[key].source} ({path} may tighten it, not loosen it)"
+                source = f"{known[key].source} ({path} may not change it that way)"
                 known[key] = dataclasses.replace(known[key], source=source)
     sections = {
         field.name: type(getattr(Config(), field.name))(
@@ -116,6 +117,8 @@ def load_config(
 _TIGHTENS: dict[str, Callable[[Any, Any], bool]] = {
     "policy.strictness": lambda new, old: list(Strictness).index(new) >= list(Strictness).index(old),
     "policy.min_steps": lambda new, old: new >= old,
+    "store.keep_days": lambda new, old: new >= old,  # what is dropped is gone for good
+    "store.cap_mb": lambda new, old: new >= old,
 }
 """Settings that a project's file may only move one way, with the test for it."""
 

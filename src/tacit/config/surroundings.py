@@ -94,4 +94,5 @@ def _agent_markers(env: Mapping[str, str], above: Ancestry | None) -> tuple[str,
     inherited = above.variables if above else set()
     marks = [name for name in AGENT_MARKERS if env.get(name) or name in inherited]
     programs = sorted(AGENT_PROGRAMS & above.programs) if above else []
-    return (*marks, *(f"the program {name}" for name in programs))
+    hidden = ["too many processes above it"] if above and above.is_endless else []
+    return (*marks, *(f"the program {name}" for name in programs), *hidden)

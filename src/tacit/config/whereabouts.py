@@ -154,13 +154,41 @@ def _check_owner(found: str, project: str, owners: Collection[int]) -> None:
     hint = "look at it first; `--store PATH` uses it on your word, removing the folder starts afresh"
     if owners and os.stat(found).st_uid not in owners:
         raise NotPermitted(f"{found} belongs to another user, so its skills are not yours", hint=hint)
-    try:
-        with open(os.path.join(project, ".git", "index"), "rb") as file:
-            listed = file.read()
-    except OSError:
-        return
-    if f"{FOLDER}/{DATABASE}".encode() in listed:
+    if is_tracked(project):
         raise NotPermitted(f"{found} came with the repository, so nobody here approved its skills", hint=hint)
+
+
+def is_tracked(folder: str) -> bool:
+    """Whether git tracks the `.tacit` of a folder, or anything in it. Asks git itself: it alone knows all its ways."""
+    if not any(os.path.lexists(os.path.join(above, ".git")) for above in _upwards(folder)):
+        return False
+    words = ["git", "-C", folder, "-c", "core.fsmonitor=false", "ls-files", "-z", "--", FOLDER]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    out, into = os.pipe()
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    listed, failed = b"", True
+    try:
+        actions = [(os.POSIX_SPAWN_DUP2, nowhere, 0), (os.POSIX_SPAWN_DUP2, into, 1), (os.POSIX_SPAWN_DUP2, nowhere, 2)]
+        child = os.posix_spawnp("git", words, environment, file_actions=actions)
+    except OSError:
+        child = 0
+    os.close(into)
+    os.close(nowhere)
+    if child:
+        listed = os.read(out, 1)
+    os.close(out)  # a long list need not be written to its end
+    if child:
+        failed = os.waitpid(child, 0)[1] != 0
+    return bool(listed) or (failed and _is_in_index(folder))
+
+
+def _is_in_index(folder: str) -> bool:
+    """The same without git, as far as an ordinary index shows it."""
+    try:
+        with open(os.path.join(folder, ".git", "index"), "rb") as file:
+            return f"{FOLDER}/{DATABASE}".encode() in file.read()
+    except OSError:
+        return False
 
 
 def _main_checkout(marker: str) -> str | None:

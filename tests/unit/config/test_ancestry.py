@@ -43,6 +43,7 @@ def test_a_circle_of_processes_ends(tmp_path: Path) -> None:
     process(tmp_path, 30, parent=20, environ=b"A=1\0")
     process(tmp_path, 20, parent=30, environ=b"B=1\0")
     assert Ancestry(tmp_path, start=30).variables == {"A", "B"}
+    assert Ancestry(tmp_path, start=30).is_endless, "who hides behind so many processes has something to hide"
 
 
 def test_without_such_a_folder_nothing_is_known(tmp_path: Path) -> None:

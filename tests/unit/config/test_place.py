@@ -238,6 +238,61 @@ def test_a_store_that_came_with_the_repository_is_refused_until_it_is_named(repo
     assert find_place(around, store=str(folder / "tacit.db"), start=repository).chosen_by == "--store"
 
 
+@pytest.mark.parametrize(
+    "way",
+    [
+        "below",
+        "by a link",
+        "index of version 4",
+        "split index",
+        "separate folder",
+        "worktree of a bare clone",
+        "submodule",
+    ],
+)
+def test_there_is_no_way_to_bring_a_store_along_with_a_repository(way, tmp_path, repository, around):
+    planted = repository / ("sub" if way == "below" else "")
+    folder = planted / ("docs" if way == "by a link" else ".tacit")
+    folder.mkdir(parents=True)
+    (folder / "tacit.db").write_bytes(b"skills of a stranger")
+    (folder / "tacit.da").write_bytes(b"a neighbour shortens the name in the index")
+    if way == "by a link":
+        (repository / ".tacit").symlink_to("docs")
+    git(repository, "add", "-f", "-A")
+    git(repository, "commit", "-qm", "with a gift")
+    here = tmp_path / "clone"
+    if way == "worktree of a bare clone":
+        git(tmp_path, "clone", "-q", "--bare", str(repository), "bare.git")
+        git(tmp_path / "bare.git", "worktree", "add", "-q", str(here))
+    elif way == "submodule":
+        here = tmp_path / "outer/inner"
+        git(tmp_path, "init", "-q", "outer")
+        git(
+            tmp_path / "outer",
+            "-c",
+            "protocol.file.allow=always",
+            "submodule",
+            "--quiet",
+            "add",
+            str(repository),
+            "inner",
+        )
+    else:
+        apart = ["--separate-git-dir", str(tmp_path / "apart")] if way == "separate folder" else []
+        git(tmp_path, "clone", "-q", *apart, str(repository), "clone")
+    if way == "index of version 4":
+        git(here, "update-index", "--index-version", "4")
+    if way == "split index":
+        git(here, "update-index", "--split-index")
+    with pytest.raises(NotPermitted, match="came with the repository"):
+        find_place(around, start=here / "sub" if way == "below" else here)
+
+
+def test_a_store_of_ones_own_in_a_repository_is_used(repository, around):
+    (repository / ".tacit").mkdir()
+    assert find_place(around, start=repository).folder == repository / ".tacit"
+
+
 def test_a_store_in_another_users_folder_is_refused(tmp_path, around):
     (tmp_path / "shared" / ".tacit").mkdir(parents=True)
     stranger = dataclasses.replace(around, owners=frozenset({4_000_000}))

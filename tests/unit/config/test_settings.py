@@ -69,7 +69,9 @@ def test_a_policy_that_was_not_loosened_says_so(tmp_path):
     write(tmp_path, "[policy]\nmin_steps = 1\n")
     config, settings = load_config((tmp_path,))
     assert config.policy.min_steps == 3
-    assert "not loosen" in next(setting.source for setting in settings if setting.key == "policy.min_steps")
+    assert "may not change it that way" in next(
+        setting.source for setting in settings if setting.key == "policy.min_steps"
+    )
 
 
 def test_the_first_folder_with_a_file_wins(tmp_path):
@@ -142,3 +144,11 @@ def test_a_file_that_is_no_toml_is_refused_by_name(tmp_path, damage):
 def test_an_empty_file_is_all_defaults(tmp_path):
     write(tmp_path, "")
     assert load_config((tmp_path,))[0] == Config()
+
+
+def test_a_projects_file_may_keep_experience_longer_and_never_shorter(tmp_path):
+    write(tmp_path, "[store]\nkeep_days = 0\ncap_mb = 0\n")
+    config, _ = load_config((tmp_path,))
+    assert (config.store.keep_days, config.store.cap_mb) == (365, 1024)
+    write(tmp_path, "[store]\nkeep_days = 900\n")
+    assert load_config((tmp_path,))[0].store.keep_days == 900
