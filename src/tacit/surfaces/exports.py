@@ -8,7 +8,7 @@ written keeps itself out of version control, as the store does; `tacit skills ex
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,12 +66,15 @@ def withdraw(loop: Loop) -> list[Kept]:
     """Remove what was exported, for every client, as far as nobody edited it."""
     if loop.place is None:
         return []
-    roots = [loop.place.project / root for root in ROOTS.values()]
+    roots = _inside(loop.place.project, ROOTS.values())
     return [_remove(folder) for root in roots for folder in _exported(loop, root)]
 
 
-def take_back(loop: Loop, *, by: str, origin: Origin) -> list[Verdict]:
-    """Propose the text of every folder that was edited since it was written; what was proposed before is not again."""
+def take_back(loop: Loop, *, by: str) -> list[Verdict]:
+    """Propose the text of every folder that was edited since it was written; what was proposed before is not again.
+
+    Who edited a file does not show, so its origin is the lowest, whoever asks.
+    """
     verdicts: list[Verdict] = []
     for root in _roots(loop):
         for folder in _exported(loop, root):
@@ -80,7 +83,7 @@ def take_back(loop: Loop, *, by: str, origin: Origin) -> list[Verdict]:
             if folder.edited and folder.parsed.content.hash() not in known:
                 path = str(folder.path / "SKILL.md")
                 content = folder.parsed.content
-                verdicts.append(loop.propose(content, by=by, origin=origin, revises=versions[-1], source=path))
+                verdicts.append(loop.propose(content, by=by, origin=Origin.EXTERNAL, revises=versions[-1], source=path))
     return verdicts
 
 
@@ -94,7 +97,14 @@ def _roots(loop: Loop) -> Iterator[Path]:
     if loop.place is None or not loop.place.is_projects_own:
         return
     chosen = channels(str(loop.place.folder))
-    yield from (loop.place.project / root for client, root in ROOTS.items() if chosen.get(client) == SKILL)
+    yield from _inside(loop.place.project, [root for client, root in ROOTS.items() if chosen.get(client) == SKILL])
+
+
+def _inside(project: Path, roots: Iterable[str]) -> Iterator[Path]:
+    """The folders that really lie in the project: a link may lead anywhere, and nothing is written or removed there."""
+    for root in roots:
+        if (project / root).resolve() == project.resolve() / root:
+            yield project / root
 
 
 def _exported(loop: Loop, root: Path) -> Iterator[_Folder]:
@@ -141,7 +151,7 @@ def _clear(folder: _Folder) -> None:
     """Take away what was written, and the folders that this leaves empty; anything else stays."""
     for name in ("SKILL.md", IGNORE, *(file.path for file in folder.source.version.content.files)):
         (folder.path / name).unlink(missing_ok=True)
-    below = sorted((each for each in folder.path.rglob("*") if each.is_dir()), reverse=True)
+    below = sorted((each for each in folder.path.rglob("*") if each.is_dir() and not each.is_symlink()), reverse=True)
     for each in (*below, folder.path):
         if not any(each.iterdir()):
             each.rmdir()

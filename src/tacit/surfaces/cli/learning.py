@@ -18,7 +18,6 @@ from tacit.config.place import find_place
 from tacit.config.settings import load_config
 from tacit.domain.candidate import Relation, Verdict
 from tacit.domain.errors import InvalidTrajectory, Mistake, NotFound, TacitError
-from tacit.domain.origin import Origin
 from tacit.experience.discovery import PLACES, Transcript, transcripts
 from tacit.loop import Loop
 from tacit.opening import open_at
@@ -168,8 +167,7 @@ def _take_in(
 
 def _distil(session: Session, loop: Loop) -> Learned:
     """Learn from what was captured; what people edited in exported folders comes back on the way."""
-    origin = Origin.USER if session.caller.is_person else Origin.EXTERNAL
-    exports.take_back(loop, by=session.surroundings.user or "edit", origin=origin)
+    exports.take_back(loop, by=session.surroundings.user or "edit")
     with _progress(session, "learning") as advance:
         learned = loop.learn(progress=advance)
     exports.export(loop)

@@ -216,8 +216,7 @@ def sync(session: Session, *, by: str) -> None:
     For clients whose channel is `skill` (tacit init --channel skill). What was approved is written, what was retired is
     removed, what was edited in a folder becomes a new version that waits for review. `learn` and `review` do it too.
     """
-    origin = Origin.USER if session.caller.is_person else Origin.EXTERNAL
-    verdicts = exports.take_back(session.loop, by=by or session.surroundings.user or "edit", origin=origin)
+    verdicts = exports.take_back(session.loop, by=by or session.surroundings.user or "edit")
     kept = exports.export(session.loop)
 
     def show() -> None:
