@@ -193,8 +193,9 @@ def test_changing_the_reach_takes_the_former_one_back(terminal: Terminal) -> Non
     terminal.run("init", "--client", "claude-code", "--shared", "--yes")
     assert not (terminal.project / ".claude" / "settings.local.json").exists()
     assert (terminal.project / ".claude" / "settings.json").exists()
-    terminal.run("init", "--client", "claude-code", "--yes")
-    terminal.run("init", "--client", "claude-code", "--user", "--yes")
+    done = terminal.run("init", "--client", "claude-code", "--user", "--yes")
+    assert "fire twice" in done.out
+    assert (terminal.project / ".claude" / "settings.json").exists(), "what the team has is not moved by one person"
     assert set(json.loads((terminal.home / ".claude.json").read_text())) == {"theme", "mcpServers"}
     terminal.run("uninstall", "--yes")
     assert snapshot(terminal.project, terminal.home) == before
@@ -237,11 +238,23 @@ def test_dry_run_writes_nothing_and_shows_everything(terminal: Terminal) -> None
 def test_at_a_terminal_it_asks_and_no_means_no(terminal: Terminal) -> None:
     before = snapshot(terminal.project, terminal.home)
     done = terminal.type("init", *BOTH, answers={"Write this?": "n\r"})
-    assert "SessionStart" in done.out
+    assert done.out.index("+++") < done.out.index("would create") < done.out.index("Write this?")
+    assert "settings.local.json" in done.out[done.out.index("would create") :]
+    assert done.out.split("Write this?")[1].split("n", 1)[1].split("\n", 1)[1].strip() == "nothing was written"
     assert snapshot(terminal.project, terminal.home) == before
     done = terminal.type("init", *BOTH, answers={"Write this?": "y\r"})
     assert done.code == 0
     assert (terminal.project / ".claude" / "settings.local.json").exists()
+
+
+def test_who_says_yes_beforehand_sees_the_files_and_not_every_line(terminal: Terminal) -> None:
+    done = terminal.run("init", *BOTH, "--yes")
+    assert "+++" not in done.out
+    assert f"create   {terminal.project / '.claude' / 'settings.local.json'}" in done.out
+    assert "would" not in done.out
+    assert "Claude Code: what was learned comes by hook" in done.out
+    assert "Codex: what was learned comes by hook" in done.out
+    assert "serve every project of yours" in done.out
 
 
 def test_without_a_terminal_it_wants_to_be_told(terminal: Terminal) -> None:
@@ -310,12 +323,78 @@ def test_doctor_tells_when_events_last_fired_and_what_hooks_complained_of(termin
     terminal.run("init", "--client", "claude-code", "--yes")
     sessions = terminal.project / ".tacit" / "sessions"
     sessions.mkdir(parents=True)
-    (sessions / "claude-code-abc.jsonl").write_text('{"at":1700000000.5,"moment":"prompt"}\n{"at":17')
+    (sessions / "claude-code-abc.jsonl").write_text('{"at":4000000000.5,"moment":"prompt"}\n{"at":17')
     (sessions / "claude-code-abc.wanted").write_text("{}")
-    os.utime(sessions / "claude-code-abc.wanted", (1_700_000_060, 1_700_000_060))
+    os.utime(sessions / "claude-code-abc.wanted", (4_000_000_060, 4_000_000_060))
     (terminal.home / ".tacit" / "hook.log").write_text("2026-01-01T00:00:00Z hook: OSError at x.py:1\n")
     found = findings(terminal)
-    assert "2023-11-14 22:13:20" in found["claude-code: UserPromptSubmit"]["told"]
-    assert "2023-11-14 22:14:20" in found["claude-code: Stop"]["told"]
-    assert "SessionStart" in found["claude-code: events"]["told"]
+    assert "2096-10-02 07:06:40" in found["claude-code: UserPromptSubmit"]["told"]
+    assert "2096-10-02 07:07:40" in found["claude-code: Stop"]["told"]
+    assert found["claude-code: events"]["told"].endswith(": SessionStart"), "rare events are no matter of concern"
     assert "OSError" in found["hook log"]["told"]
+
+
+def test_doctor_does_not_count_what_fired_before_it_was_connected(terminal: Terminal) -> None:
+    terminal.run("init", "--client", "claude-code", "--yes")
+    sessions = terminal.project / ".tacit" / "sessions"
+    sessions.mkdir(parents=True)
+    (sessions / "claude-code-abc.jsonl").write_text('{"at":1700000000.5,"moment":"prompt"}\n')
+    found = findings(terminal)
+    assert "claude-code: UserPromptSubmit" not in found
+    told = "not fired in this project since it was connected: SessionStart, UserPromptSubmit, Stop"
+    assert found["claude-code: events"]["told"] == told
+
+
+def test_doctor_names_settings_that_cannot_be_read(terminal: Terminal) -> None:
+    terminal.run("init", "--client", "claude-code", "--yes")
+    broken = terminal.project / ".claude" / "settings.local.json"
+    broken.write_text('{\n  "a": 1\n  "b": 2\n}\n')
+    done = terminal.run("doctor", "--json")
+    assert done.code == 4
+    (found,) = [each for each in done.json["findings"] if each["state"] == "fault"]
+    assert f"{broken}: line 3" in found["told"]
+
+
+def test_doctor_does_not_take_the_stand_in_for_a_server(terminal: Terminal) -> None:
+    terminal.run("init", "--client", "claude-code", "--shared", "--yes")
+    found = findings(terminal)["claude-code: MCP server"]
+    assert (found["state"], "offers nothing" in found["told"]) == ("note", True)
+    assert "every shell finds it" in found["remedy"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["touch {proof}; : tacit hook --client claude-code", "{evil}/tacit hook --client claude-code"],
+    ids=["a line of shell", "a program of the repository"],
+)
+def test_doctor_runs_nothing_that_a_repository_brings(terminal: Terminal, tmp_path: Path, command: str) -> None:
+    proof, evil = tmp_path / "proof", terminal.project / "bin"
+    evil.mkdir()
+    (evil / "tacit").write_text(f"#!/bin/sh\ntouch {proof}\n")
+    (evil / "tacit").chmod(0o755)
+    hook = {"type": "command", "command": command.format(proof=proof, evil=evil)}
+    events = ("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop")
+    settings = terminal.project / ".claude/settings.json"
+    settings.parent.mkdir()
+    settings.write_text(json.dumps({"hooks": {event: [{"hooks": [hook]}] for event in events}}))
+    terminal.run("doctor")
+    terminal.run("doctor", "--client", "claude-code")
+    assert not proof.exists()
+
+
+def test_what_only_mentions_tacit_is_somebody_elses(terminal: Terminal) -> None:
+    settings = terminal.project / ".claude/settings.local.json"
+    settings.parent.mkdir()
+    own = {"type": "command", "command": "notify.sh; tacit hook --client claude-code"}
+    before = json.dumps(
+        {"hooks": {"Stop": [{"hooks": [own]}]}, "permissions": {"deny": ["Bash(*tacit review*)"]}}, indent=1
+    )
+    settings.write_text(before)
+    notes = "<!-- tacit: begin of my notes -->\nmine\n<!-- tacit: end -->\n"
+    (terminal.project / "AGENTS.md").write_text(notes)
+    assert terminal.run("init", "--client", "claude-code", "--yes").code == 0
+    assert "notify.sh" in settings.read_text()
+    settings.write_text(settings.read_text() + "\n")  # touched since, so that only Tacit's part is taken out
+    assert terminal.run("uninstall", "--yes").code == 0
+    assert json.loads(settings.read_text()) == json.loads(before)
+    assert (terminal.project / "AGENTS.md").read_text() == notes

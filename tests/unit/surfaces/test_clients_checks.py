@@ -15,13 +15,14 @@ from tacit.surfaces.clients.checks import (
     check_claude,
     check_codex,
     check_files,
+    check_readable,
     hooks_in,
-    is_connected,
     moment_of,
 )
 from tacit.surfaces.clients.claude_code import CLAUDE_CODE
 from tacit.surfaces.clients.codex import CODEX
-from tacit.surfaces.clients.launcher import Launcher
+from tacit.surfaces.clients.connections import is_connected
+from tacit.surfaces.clients.launcher import SHARED, Launcher, is_hook
 from tacit.surfaces.clients.plan import Audience, Places
 from tacit.surfaces.clients.probing import probe_hook, probe_server
 
@@ -88,6 +89,13 @@ def test_a_server_is_greeted_and_has_to_answer(tmp_path: Path, around: Surroundi
     assert bool(found.problem) == bool(problem)
 
 
+def test_a_server_that_only_stands_in_is_told_apart(tmp_path: Path, around: Surroundings) -> None:
+    found = probe_server(*SHARED.server("codex"), folder=tmp_path, surroundings=around)
+    assert (found.problem, found.offers_nothing) == ("", True)
+    real = """read -r line; echo '{"result":{"serverInfo":{"name":"tacit","version":"0.1"}}}'; cat > /dev/null"""
+    assert not probe_server("sh", ["-c", real], folder=tmp_path, surroundings=around).offers_nothing
+
+
 def fingerprint(event: str, timeout_s: int) -> str:
     """As Codex 0.166.0 makes it."""
     hook = f'{{"async":false,"command":"{COMMAND}","timeout":{timeout_s},"type":"command"}}'
@@ -110,9 +118,9 @@ def test_codex_hooks_are_found_behind_those_of_others(places: Places) -> None:
 @pytest.mark.parametrize(
     ("state", "told"),
     [
-        ("", "nobody has trusted it"),
-        (f'trusted_hash = "{fingerprint("stop", 10)}"', "trusted"),
-        (f'trusted_hash = "{fingerprint("stop", 11)}"', "has changed since"),
+        ("", "not trusted yet"),
+        (f'trusted_hash = "{fingerprint("stop", 10)}"', ": trusted"),
+        (f'trusted_hash = "{fingerprint("stop", 11)}"', "changed since"),
         (f'trusted_hash = "{fingerprint("stop", 10)}"\nenabled = false', "switched off"),
     ],
 )
@@ -120,10 +128,15 @@ def test_a_codex_hook_that_is_skipped_silently_is_told(places: Places, state: st
     hooks = codex_hooks(places)
     table = f'[hooks.state."{places.codex_home}/hooks.json:stop:1:0"]\n{state}\n'
     (places.codex_home / "config.toml").write_text(table if state else "")
-    found = {each.about: each for each in check_codex(places, hooks, Audience.USER)}["codex: trust of Stop"]
+    (found,) = [each for each in check_codex(places, hooks, Audience.USER) if "Stop" in each.told]
     assert told in found.told
-    assert (found.state == "ok") == (told == "trusted")
+    assert (found.state == "ok") == (told == ": trusted")
     assert found.state == "ok" or "/hooks" in found.remedy
+
+
+def test_hooks_that_codex_treats_alike_are_told_in_one_line(places: Places) -> None:
+    (found,) = check_codex(places, codex_hooks(places), Audience.USER)
+    assert found.told.startswith("SessionStart, Stop: not trusted yet")
 
 
 def test_shared_settings_of_an_untrusted_project_are_told(places: Places) -> None:
@@ -149,6 +162,19 @@ def test_settings_that_claude_code_ignores_are_told(places: Places) -> None:
     assert (found.state, "ignores all of it" in found.told) == ("fault", True)
 
 
+def test_settings_that_cannot_be_read_are_told_with_their_line(places: Places) -> None:
+    launcher = Launcher(words=("/opt/tacit",))
+    claude, codex = (client.files(places, Audience.USER, launcher) for client in (CLAUDE_CODE, CODEX))
+    assert check_readable([*claude, *codex]) == {}
+    claude[0].path.write_text('{\n  "a": 1\n  "b": 2\n}\n')
+    codex[1].path.write_text("model = \n")
+    found = check_readable([*claude, *codex])
+    assert set(found) == {claude[0].path, codex[1].path}
+    assert {each.state for each in found.values()} == {"fault"}
+    assert f"{claude[0].path}: line 3" in found[claude[0].path].told
+    assert "line 1" in found[codex[1].path].told
+
+
 def test_hooks_that_are_switched_off_are_told(places: Places) -> None:
     assert list(check_claude(places)) == []
     (places.claude_home / "settings.json").write_text('{"disableAllHooks": true}')
@@ -158,3 +184,27 @@ def test_hooks_that_are_switched_off_are_told(places: Places) -> None:
 @pytest.mark.parametrize("client", [CLAUDE_CODE, CODEX], ids=lambda client: client.name)
 def test_every_event_that_is_asked_for_means_something_to_the_hook(client) -> None:
     assert all(moment_of(event) for event in client.events)
+
+
+@pytest.mark.parametrize(
+    ("command", "ours"),
+    [
+        ("/opt/tacit/bin/tacit hook --client codex", True),
+        ("'/home of mine/bin/tacit' hook --client codex", True),
+        ("/usr/bin/python3.12 -P -m tacit hook --client codex", True),
+        ("/usr/bin/python3 -m tacit hook --client codex", True),
+        (SHARED.hook("codex"), True),
+        ("tacit hook --client claude-code", False),
+        ("id; : tacit hook --client codex", False),
+        ("notify.sh; tacit hook --client codex", False),
+        ("tacit hook --client codex; id", False),
+        ("tacit hook --client codex $(id)", False),
+        ("$(id)/tacit hook --client codex", False),
+        ("sh -c 'id; exec tacit hook --client codex'", False),
+        ("python3 -c id -m tacit hook --client codex", False),
+        ("'", False),
+        ("", False),
+    ],
+)
+def test_only_a_command_that_does_nothing_else_is_taken_for_a_hook_of_tacit(command: str, ours: bool) -> None:
+    assert is_hook(command, "codex") is ours

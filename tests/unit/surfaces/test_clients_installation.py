@@ -21,7 +21,7 @@ from tacit.surfaces.clients.claude_code import hook_entries
 from tacit.surfaces.clients.entries import Entries
 from tacit.surfaces.clients.installation import Change, carry_out, plan_putting, plan_taking
 from tacit.surfaces.clients.launcher import SHARED, Launcher, find_launcher
-from tacit.surfaces.clients.plan import Audience, File, Piece
+from tacit.surfaces.clients.plan import Audience, File, Piece, policy_text, skill_text
 from tacit.surfaces.clients.record import RECORD, Record
 
 LAUNCHER = Launcher(words=("/opt/tacit",))
@@ -51,13 +51,13 @@ class Desk:
     def put(self, launcher: Launcher = LAUNCHER) -> list[Change]:
         record = Record.load(self.home)
         changes = plan_putting(self.files(launcher), record)
-        carry_out(changes, record, self.home)
+        carry_out(changes, record, self.home, at=1_000.5)
         return [change for change in changes if change.is_change]
 
     def take(self) -> list[Change]:
         record = Record.load(self.home)
         changes = plan_taking(self.files(), record)
-        carry_out(changes, record, self.home)
+        carry_out(changes, record, self.home, at=1_000.5)
         return [change for change in changes if change.is_change]
 
     def tree(self) -> dict[str, bytes | None]:
@@ -124,6 +124,42 @@ def test_without_the_record_our_entries_are_still_found(desk: Desk) -> None:
     assert {name: data for name, data in desk.tree().items() if data is not None} == {
         name: data for name, data in before.items() if data is not None
     }
+
+
+def test_a_record_knows_when_and_one_without_times_is_still_read(desk: Desk) -> None:
+    desk.put()
+    (hooks, *_) = desk.files()
+    assert Record.load(desk.home).written_at(hooks) == 1_000.5
+    path = desk.home / RECORD
+    document = json.loads(path.read_text())
+    for note in document["files"]:
+        del note["written_at"]
+    path.write_text(json.dumps(document))
+    assert Record.load(desk.home).of(hooks)
+    assert Record.load(desk.home).written_at(hooks) == 0.0
+
+
+@pytest.mark.parametrize("damage", ['{"tacit": oops}', "\udcff tacit"])
+def test_a_file_that_cannot_be_read_is_left_and_the_others_are_taken_back(desk: Desk, damage: str) -> None:
+    write(desk.notes, "mine\n")
+    desk.put()
+    desk.settings.write_bytes(damage.encode("utf-8", "surrogateescape"))
+    record = Record.load(desk.home)
+    changes = plan_taking(desk.files(), record)
+    assert {change.file.path for change in changes if change.is_change} == {desk.notes, desk.skill}
+    (told,) = [change.problem for change in changes if change.problem]
+    assert f"{desk.settings}" in told
+    assert "line 1" in told
+    assert "what names tacit under hooks" in told
+    carry_out(changes, record, desk.home, at=1.0)
+    assert desk.notes.read_text() == "mine\n"
+    assert [note.path for note in Record.load(desk.home).notes] == [str(desk.settings)], "a later run can finish"
+
+
+def test_a_broken_file_without_anything_of_ours_is_nobodys_concern(desk: Desk) -> None:
+    desk.settings.parent.mkdir()
+    desk.settings.write_bytes(b"\xff oops")
+    assert [change.problem for change in plan_taking(desk.files(), Record()) if change.problem] == []
 
 
 @pytest.mark.parametrize("damage", ["", "{", "[]", '{"files": [{}]}', '{"files": 3}', "\x00"])
@@ -232,7 +268,7 @@ def test_a_file_that_changed_while_the_person_was_asked_is_left_alone(desk: Desk
     changes = plan_putting(desk.files(), record)
     write(desk.settings, '{"mine": 1}')
     with pytest.raises(StaleVersion):
-        carry_out(changes, record, desk.home)
+        carry_out(changes, record, desk.home, at=1_000.5)
     assert desk.tree() == {".claude": None, ".claude/settings.json": b'{"mine": 1}'}
 
 
@@ -243,7 +279,7 @@ def test_if_one_file_cannot_be_written_the_others_are_put_back(desk: Desk) -> No
     nowhere = desk.file(Path("/proc/nowhere/SKILL.md"), Whole(f"{WRITTEN_BY}\n"))
     changes = plan_putting([*desk.files(), nowhere], record)
     with pytest.raises(StoreOutage, match="cannot write"):
-        carry_out(changes, record, desk.home)
+        carry_out(changes, record, desk.home, at=1_000.5)
     assert desk.tree() == before
     assert Record.load(desk.home) == Record()
 
@@ -364,6 +400,34 @@ def test_a_program_that_may_vanish_is_told(tmp_path: Path) -> None:
 
 def test_the_program_is_named_by_its_whole_path(tmp_path: Path) -> None:
     assert Path(find_launcher(tmp_path, tmp_path).words[0]).is_absolute()
+
+
+def test_agents_are_told_a_plain_name_only_if_their_shell_finds_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    assert find_launcher(tmp_path, tmp_path).program == shlex.join(find_launcher(tmp_path, tmp_path).words)
+    shim = linked(tmp_path / ".local" / "bin" / "tacit", Path(sysconfig.get_path("scripts")) / "pytest")
+    assert find_launcher(tmp_path, tmp_path).program == str(shim)
+    monkeypatch.setenv("PATH", f"{shim.parent}:/usr/bin:/bin")
+    assert find_launcher(tmp_path, tmp_path).program == "tacit"
+    other = tmp_path / "bin" / "tacit"
+    write(other, "#!/bin/sh\n")
+    other.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{other.parent}:{shim.parent}:/usr/bin:/bin")
+    assert find_launcher(tmp_path, tmp_path).program == str(shim), "another program would answer to the plain name"
+
+
+@pytest.mark.parametrize("audience", Audience)
+def test_texts_name_a_command_that_works_and_promise_what_holds(audience: Audience) -> None:
+    launcher = SHARED if audience is Audience.SHARED else Launcher(words=("/venv/bin/tacit",))
+    policy, skill = policy_text(launcher, audience), skill_text(launcher)
+    for text in (policy, skill):
+        assert f"`{'tacit' if audience is Audience.SHARED else '/venv/bin/tacit'} recall" in text
+        assert "{" not in text
+        assert "recorded by itself" in text
+        assert "came with a use id" in text
+    assert ("Projects with a `.tacit` folder learn" in policy) == (audience is Audience.USER)
 
 
 def test_a_path_with_spaces_and_quotes_survives_the_shell() -> None:

@@ -22,19 +22,23 @@ from tacit.surfaces.clients.checks import (
     check_claude,
     check_codex,
     check_files,
+    check_readable,
     hooks_in,
-    is_connected,
     last_fired,
     moment_of,
 )
+from tacit.surfaces.clients.connections import is_connected
 from tacit.surfaces.clients.launcher import SHARED, Launcher, find_launcher
 from tacit.surfaces.clients.plan import SERVER, Audience, Client, Places
 from tacit.surfaces.clients.probing import Probe, probe_hook, probe_server
+from tacit.surfaces.clients.record import Record
 from tacit.surfaces.clients.registry import CLIENTS, files_of, find_places
 from tacit.surfaces.hook import log
 
 _LAST_FAULTS = 5
-_SHARED_REMEDY = "`pipx install tacit` or `uv tool install tacit`, so that every shell finds it"
+_SHARED_REMEDY = "install Tacit so that every shell finds it (see Install in the README)"
+_ANY_SESSION = ("SessionStart", "UserPromptSubmit", "Stop")
+"""Events that no session goes without."""
 _SERVER_REMEDY = "run the command by hand; if a package is missing: pip install 'tacit[mcp]'"
 _MARKS = {"ok": ("✓", "green"), "note": ("!", "yellow"), "fault": ("✗", "red")}
 
@@ -83,19 +87,23 @@ def _store(session: Session) -> Iterator[Finding]:
 def _client(session: Session, client: Client, places: Places, *, asked: bool) -> Iterator[Finding]:
     launcher = find_launcher(places.project, places.user_home)
     audiences = {audience: files_of(client, places, audience, launcher=launcher) for audience in Audience}
+    unreadable = check_readable(file for files in audiences.values() for file in files)
+    yield from unreadable.values()
     connected = {files[0].path: (audience, files) for audience, files in audiences.items() if is_connected(files)}
-    if not connected and asked:
+    if not connected and asked and not unreadable:
         remedy = f"tacit init --client {client.name}"
         yield Finding(about=client.name, state="fault", told=f"{client.title} is not connected", remedy=remedy)
     if len(connected) > 1:
         told = f"{client.title} is connected more than once, so that hooks fire twice: {', '.join(map(str, connected))}"
         yield Finding(about=client.name, state="note", told=told, remedy="tacit uninstall, then tacit init")
+    record = Record.load(session.surroundings.home)
     for audience, files in connected.values():
-        yield from check_files([file for file in files if file.what != SERVER or can_serve()])
+        readable = [file for file in files if file.path not in unreadable]
+        yield from check_files([file for file in readable if file.what != SERVER or can_serve()])
         hooks = hooks_in(client, files[0])
         yield from check_codex(places, hooks, audience) if client.name == "codex" else check_claude(places)
         yield from _probes(session, client, hooks, launcher=SHARED if audience is Audience.SHARED else launcher)
-        yield from _fired(session, client, hooks)
+        yield from _fired(session, client, hooks, since=record.written_at(files[0]))
 
 
 def _probes(session: Session, client: Client, hooks: Sequence[Hook], *, launcher: Launcher) -> Iterator[Finding]:
@@ -105,6 +113,11 @@ def _probes(session: Session, client: Client, hooks: Sequence[Hook], *, launcher
         folder = Path(name).resolve()
         _make_store(folder)
         for command in dict.fromkeys(hook.command for hook in hooks):
+            if command != launcher.hook(client.name):  # somebody else wrote it: to run it is not ours to do
+                told = f"{command}: not what this installation writes, so it was not run"
+                remedy = "run `tacit init` again, if it should be this installation"
+                yield Finding(about=f"{client.name}: hook command", state="note", told=told, remedy=remedy)
+                continue
             nonce = secrets.token_hex(6)
             ran = probe_hook(command, client.name, folder=folder, surroundings=around, nonce=nonce)
             remedy = _SHARED_REMEDY if launcher.shared else "run `tacit init` again"
@@ -117,7 +130,12 @@ def _probes(session: Session, client: Client, hooks: Sequence[Hook], *, launcher
             return
         command, arguments = launcher.server(client.name)
         ran = probe_server(command, arguments, folder=folder, surroundings=around)
-        yield _probed(f"{client.name}: MCP server", f"{command} {' '.join(arguments)[:60]}", ran, remedy=_SERVER_REMEDY)
+        about = f"{client.name}: MCP server"
+        if ran.offers_nothing:
+            told = "the shell that starts it finds no Tacit that can serve, so that it offers nothing"
+            yield Finding(about=about, state="note", told=told, remedy=_SHARED_REMEDY)
+        else:
+            yield _probed(about, f"{command} {' '.join(arguments)[:60]}", ran, remedy=_SERVER_REMEDY)
 
 
 def _make_store(folder: Path) -> None:
@@ -132,17 +150,18 @@ def _probed(about: str, command: str, ran: Probe, *, remedy: str) -> Finding:
     return Finding(about=about, state="ok", told=f"{command}: answered after {ran.seconds * 1000:.0f} ms")
 
 
-def _fired(session: Session, client: Client, hooks: Sequence[Hook]) -> Iterator[Finding]:
+def _fired(session: Session, client: Client, hooks: Sequence[Hook], *, since: float) -> Iterator[Finding]:
     """When each event last reached Tacit in this project: the proof that the client itself calls."""
     fired = last_fired(session.place.folder / "sessions", client.name)
-    never = []
+    fired = {moment: at for moment, at in fired.items() if at.timestamp() >= since}
+    silent = []
     for event in dict.fromkeys(hook.event for hook in hooks):
         if at := fired.get(moment_of(event)):
             yield Finding(about=f"{client.name}: {event}", state="ok", told=f"last fired {at:%Y-%m-%d %H:%M:%S} UTC")
-        else:
-            never.append(event)
-    if never:
-        told = f"not fired in this project yet: {', '.join(never)}"
+        elif event in _ANY_SESSION:
+            silent.append(event)
+    if silent:
+        told = f"not fired in this project since it was connected: {', '.join(silent)}"
         remedy = "" if fired else f"start a new session of {client.title} here, ask it something, then look again"
         yield Finding(about=f"{client.name}: events", state="note", told=told, remedy=remedy)
 

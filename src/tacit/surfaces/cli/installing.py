@@ -1,27 +1,59 @@
-"""`tacit init` and `tacit uninstall`: connect the coding agents of this project to Tacit, and take everything back."""
+"""`tacit init` and `tacit uninstall`: connect the coding agents of this project to Tacit, and take everything back.
+
+What changes is found by `clients.installation`, and shown by `installing_view`.
+"""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import click
-from rich.text import Text
 
-from tacit.config.channels import CHANNELS, HOOK, choose
+from tacit.config.channels import CHANNELS, HOOK, channels, choose
 from tacit.config.whereabouts import FOLDER
-from tacit.domain.errors import Mistake
+from tacit.domain.errors import Mistake, TacitError
+from tacit.surfaces import exports
+from tacit.surfaces.cli.installing_view import Outlook, answer, show_outlook
 from tacit.surfaces.cli.serving import can_serve
-from tacit.surfaces.cli.session import Session, clean, command_options
+from tacit.surfaces.cli.session import Session, command_options
+from tacit.surfaces.clients.connections import (
+    beside_shared,
+    find_withdrawal,
+    is_connected,
+    is_connected_by_project,
+)
 from tacit.surfaces.clients.installation import Change, carry_out, plan_putting, plan_taking
 from tacit.surfaces.clients.launcher import Launcher, find_launcher
-from tacit.surfaces.clients.plan import SERVER, Audience, Client, Places
+from tacit.surfaces.clients.plan import SERVER, Audience, Client, File, Places
 from tacit.surfaces.clients.record import Record
-from tacit.surfaces.clients.registry import CLIENTS, all_files, files_of, find_places, present
+from tacit.surfaces.clients.registry import CLIENTS, files_of, find_places, present
 
-_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 _CODEX_NEXT = "Codex skips hooks until you trust them: start `codex`, type /hooks, and trust those of Tacit"
+_CODEX_EVERYWHERE = (
+    "Codex has no settings for one person in one project: its hooks serve every project of yours, and a repository gets "
+    "its `.tacit` folder when a session ends there"
+)
+_LASTING = "install Tacit so that every shell finds it (see Install in the README)"
+
+
+@dataclass(slots=True, kw_only=True)
+class _Wish:
+    """What a person wants connected, and what is known about this machine and project."""
+
+    places: Places
+    launcher: Launcher
+    record: Record
+    audience: Audience | None
+    """For whom; `None` leaves it to each client's own default."""
+    clients: list[Client] = field(default_factory=list)
+    connected: list[Client] = field(default_factory=list)
+    """Those that the project's shared files connect already, so that nothing is to be done for them."""
+
+    def audience_of(self, client: Client) -> Audience:
+        return self.audience or client.default
 
 
 @click.command()
@@ -55,111 +87,142 @@ def init(
     """Connect Claude Code and Codex to Tacit: hooks, MCP server, the `tacit` skill, policy text and deny rules.
 
     By default only for you: Claude Code in this project, by files that are not committed; Codex, which knows no such files,
-    in all your projects. Shows the difference first. Keeps everything else in the files as it is. Run again, it changes
-    nothing; `tacit uninstall` takes everything back. An agent may only look (--dry-run).
+    in all your projects. Shows the difference and asks first. Keeps everything else in the files as it is. Run again, it
+    changes nothing; `tacit uninstall` takes everything back. An agent may only look (--dry-run).
     """
     if shared and user:
         raise Mistake("--shared is for everybody and --user for you alone", hint="leave one out")
     if not dry_run:
         session.caller.require_person("init")
-    places = find_places(session.surroundings, Path.cwd())
-    clients = [CLIENTS[name] for name in dict.fromkeys(names)] or present(places)
-    if not clients:
-        raise Mistake("neither Claude Code nor Codex was found", hint="name one: tacit init --client claude-code")
-    launcher = find_launcher(places.project, places.user_home)
-    record = Record.load(session.surroundings.home)
-    wanted = Audience.SHARED if shared else Audience.USER if user else None
-    changes = _changes(clients, places, wanted, launcher=launcher, record=record)
-    warnings = _warnings(clients, wanted, launcher=launcher, record=record)
-    _show_diffs(session, changes, warnings)
-    written = not dry_run and _agreed(session, changes, yes=yes)
+    wish = _wish(session, names, Audience.SHARED if shared else Audience.USER if user else None)
+    changes = _changes(wish)
+    asked = [*wish.clients, *wish.connected]
+    now = channels(str(session.place.folder))
+    ways = {client.name: channel or now.get(client.name, HOOK) for client in asked}
+    outlook = Outlook(changes=changes, notes=_notes(wish, changes), channels=ways, quiet=yes and not dry_run)
+    written = _settle(session, outlook, dry_run=dry_run, yes=yes)
+    left: list[str] = []
     if written:
-        carry_out(changes, record, session.surroundings.home)
-        if channel:
-            session.place.prepare()
-            for client in clients:
-                choose(str(session.place.folder), client.name, channel)
-    steps = _next_steps(clients, changes) if written else []
-    _answer(session, changes, written=written, told=(warnings, steps))
+        carry_out(changes, wish.record, session.surroundings.home, at=time.time())
+        left = _choose(session, asked, channel) if channel else []
+    answer(session, outlook, written=written, left=left, steps=_next_steps(changes) if written else ())
 
 
 @click.command()
+@click.option(
+    "--client", "names", multiple=True, type=click.Choice(list(CLIENTS)), help="Only this one (may be repeated)."
+)
+@click.option("--shared", is_flag=True, help="Also from this project's committed files, for everybody who works on it.")
 @click.option("--dry-run", is_flag=True, help="Only show what would change.")
 @click.option("--yes", is_flag=True, help="Write without asking.")
 @command_options
-def uninstall(session: Session, *, dry_run: bool, yes: bool) -> None:
-    """Take back everything that `tacit init` wrote, in this project and wherever else it is on record.
+def uninstall(session: Session, *, names: tuple[str, ...], shared: bool, dry_run: bool, yes: bool) -> None:
+    """Take back everything that your `tacit init` wrote, in this project and wherever else it is on record.
 
-    Files that you have not touched since become what they were, byte for byte; from others only Tacit's part goes. What was
-    learned stays in `.tacit`. Refused in an agent's shell.
+    Files that you have not touched since become what they were, byte for byte; from others only Tacit's part goes. What a
+    teammate committed stays, unless you say --shared. What was learned stays in `.tacit`. Refused in an agent's shell.
     """
     if not dry_run:
         session.caller.require_person("uninstall")
     places = find_places(session.surroundings, Path.cwd())
     record = Record.load(session.surroundings.home)
     launcher = find_launcher(places.project, places.user_home)
-    changes = plan_taking(all_files(places, record, launcher=launcher), record)
-    _show_diffs(session, changes, ())
-    written = not dry_run and _agreed(session, changes, yes=yes)
+    chosen = names or tuple(CLIENTS)
+    found = find_withdrawal(places, record, launcher=launcher, clients=chosen, shared=shared)
+    changes = plan_taking(found.files, record)
+    notes = [
+        f"{path} connects {title} for everybody in this project; `tacit uninstall --shared` would remove that for everybody"
+        for title, path in found.shared.items()
+    ]
+    others = _others(changes, places)
+    notes += [f"this is not only about this project; also: {', '.join(others)}"] if others else []
+    outlook = Outlook(changes=changes, notes=notes, quiet=yes and not dry_run, is_safe=not others)
+    written = _settle(session, outlook, dry_run=dry_run, yes=yes)
+    left: list[str] = []
     if written:
-        carry_out(changes, record, session.surroundings.home)
-        _forget_channels(session.place.folder)
-    learned = [f"what was learned stays in {session.place.folder}"] if Path(session.place.database).exists() else []
-    _answer(session, changes, written=written, told=([], learned))
+        left = _withdraw(session)
+        carry_out(changes, record, session.surroundings.home, at=time.time())
+        _forget_channels(session, chosen)
+        if Path(session.place.database).exists():
+            left.append(f"what was learned stays in {session.place.folder}")
+    answer(session, outlook, written=written, left=left)
+    if any(change.problem for change in changes):
+        session.end_with(Mistake("some files could not be read", hint="mend them and run it again, or delete by hand"))
 
 
-def _forget_channels(folder: Path) -> None:
-    """Take back the choice of channels, and a store's folder in which nothing was ever kept."""
-    if not folder.is_dir():
-        return
-    for name in CLIENTS:
-        choose(str(folder), name, HOOK)
-    if folder.name == FOLDER and [path.name for path in folder.iterdir()] == [".gitignore"]:
-        (folder / ".gitignore").unlink()
-        folder.rmdir()
+def _wish(session: Session, names: Sequence[str], audience: Audience | None) -> _Wish:
+    places = find_places(session.surroundings, Path.cwd())
+    wish = _Wish(
+        places=places,
+        launcher=find_launcher(places.project, places.user_home),
+        record=Record.load(session.surroundings.home),
+        audience=audience,
+    )
+    asked = [CLIENTS[name] for name in dict.fromkeys(names)] or present(places)
+    if not asked:
+        raise Mistake("neither Claude Code nor Codex was found", hint="name one: tacit init --client claude-code")
+    for client in asked:
+        done = audience is None and is_connected_by_project(client, places, launcher=wish.launcher)
+        (wish.connected if done else wish.clients).append(client)
+    return wish
 
 
-def _changes(
-    clients: Sequence[Client], places: Places, wanted: Audience | None, *, launcher: Launcher, record: Record
-) -> list[Change]:
+def _changes(wish: _Wish) -> list[Change]:
     """What to write, and what to take back from where the same client was connected before."""
-    put, former = [], []
-    for client in clients:
-        audience = wanted or client.default
-        files = files_of(client, places, audience, launcher=launcher)
+    put: list[File] = []
+    former: list[File] = []
+    for client in wish.clients:
+        audience = wish.audience_of(client)
+        files = files_of(client, wish.places, audience, launcher=wish.launcher)
+        files = beside_shared(client, wish.places, files, launcher=wish.launcher)
         put += [file for file in files if file.what != SERVER or audience is Audience.SHARED or can_serve()]
-        for other in sorted(record.former(client.name, places.project, audience)):
-            former += files_of(client, places, Audience(other), launcher=launcher)
-    return plan_putting(put, record, instead_of=former)
+        for other in sorted(wish.record.former(client.name, wish.places.project, audience)):
+            former += files_of(client, wish.places, Audience(other), launcher=wish.launcher)
+    return plan_putting(put, wish.record, instead_of=former)
 
 
-def _agreed(session: Session, changes: Sequence[Change], *, yes: bool) -> bool:
-    """Whether to write: nothing to ask about, said so already, or a person at the terminal says yes."""
-    if yes or not any(change.is_change for change in changes):
-        return True
-    if session.as_json or not session.caller.at_terminal:
-        raise Mistake("nobody is there to ask", hint="--dry-run shows what would change, --yes writes it")
-    return click.confirm("Write this?", default=True)
-
-
-def _warnings(clients: Sequence[Client], wanted: Audience | None, *, launcher: Launcher, record: Record) -> list[str]:
-    told = [launcher.warning] if launcher.warning and wanted is not Audience.SHARED else []
-    if wanted is not Audience.SHARED and not can_serve():
+def _notes(wish: _Wish, changes: Sequence[Change]) -> list[str]:
+    told = [
+        f"{client.title} is connected already by this project's shared files; nothing is to be done for it"
+        for client in wish.connected
+    ]
+    personal = [client for client in wish.clients if wish.audience_of(client) is not Audience.SHARED]
+    if personal and wish.launcher.warning:
+        told.append(f"{wish.launcher.warning}: {_LASTING}")
+    if personal and not can_serve():
         told.append(
             "without the extra there is no MCP server; hooks do without it (pip install 'tacit[mcp]' brings it)"
         )
-    for client in clients:
-        audiences = record.audiences(client.name) | {wanted or client.default}
+    for client in wish.clients:
+        team = files_of(client, wish.places, Audience.SHARED, launcher=wish.launcher)
+        if wish.audience is None and is_connected(team):
+            told.append(f"{team[0].path} connects {client.title} too, in part: `tacit init --shared` completes it")
+        audiences = wish.record.audiences(client.name) | {wish.audience_of(client)}
+        if is_connected_by_project(client, wish.places, launcher=wish.launcher):
+            audiences.add(Audience.SHARED)
         if Audience.USER in audiences and len(audiences) > 1:
             told.append(
                 f"{client.title} is connected for all projects and for a single one: there its hooks fire twice"
             )
+    if any(change.is_change and change.file.client == "codex" for change in changes) and wish.audience is None:
+        told.append(_CODEX_EVERYWHERE)
     return told
 
 
-def _next_steps(clients: Sequence[Client], changes: Sequence[Change]) -> list[str]:
+def _settle(session: Session, outlook: Outlook, *, dry_run: bool, yes: bool) -> bool:
+    """Show what would change, and find out whether to write: nothing to ask about, said so already, or a person says yes."""
+    if not outlook.quiet:
+        show_outlook(session, outlook)
+    if dry_run or yes or not any(change.is_change for change in outlook.changes):
+        return not dry_run
+    if session.as_json or not session.caller.at_terminal:
+        raise Mistake("nobody is there to ask", hint="--dry-run shows what would change, --yes writes it")
+    return click.confirm("Write this?", default=outlook.is_safe)
+
+
+def _next_steps(changes: Sequence[Change]) -> list[str]:
     changed = {change.file.client for change in changes if change.is_change}
-    steps = [_CODEX_NEXT] if any(client.name == "codex" and client.name in changed for client in clients) else []
+    steps = [_CODEX_NEXT] if "codex" in changed else []
     if changed:
         steps += [
             "a session that is running now has to be started anew",
@@ -168,59 +231,52 @@ def _next_steps(clients: Sequence[Client], changes: Sequence[Change]) -> list[st
     return steps
 
 
-def _answer(
-    session: Session,
-    changes: Sequence[Change],
-    *,
-    written: bool,
-    told: tuple[Sequence[str], Sequence[str]],
-) -> None:
-    warnings, steps = told
-    touched = [change for change in changes if change.is_change or change.kept]
-    document = {
-        "written": written,
-        "changes": [_document(change) for change in touched],
-        "warnings": warnings,
-        "next": steps,
-    }
-
-    def show() -> None:
-        for change in touched:
-            line = f"{_action(change):8} {change.file.path}  ({change.file.what}{', ' + change.kept if change.kept else ''})"
-            session.console.print(Text(clean(line)), soft_wrap=True)
-        if not touched:
-            session.console.print("nothing to change")
-        elif not written:
-            session.console.print("nothing was written")
-        for text in steps:
-            session.console.print(Text(f"next: {text}", style="cyan"), soft_wrap=True)
-
-    session.answer(document, show)
+def _others(changes: Sequence[Change], places: Places) -> list[str]:
+    """What else than this project is concerned: other projects, and clients that are connected in all of them."""
+    going = [change for change in changes if change.is_change]
+    notes = [note for change in going for note in change.gone]
+    projects = {*(note.project for note in notes), *(change.file.project for change in going)}
+    users = {change.file.client for change in going if change.file.audience is Audience.USER}
+    everywhere = [f"{client.title} in all your projects" for client in CLIENTS.values() if client.name in users]
+    return [*sorted(projects - {"", str(places.project)}), *everywhere]
 
 
-def _document(change: Change) -> dict[str, Any]:
-    return {
-        "path": str(change.file.path),
-        "client": change.file.client,
-        "audience": change.file.audience,
-        "what": change.file.what,
-        "action": _action(change),
-        "kept": change.kept,
-        "diff": "\n".join(change.diff()),
-    }
+def _choose(session: Session, clients: Sequence[Client], channel: str) -> list[str]:
+    """Keep the channel; what is approved already comes by it at once."""
+    session.place.prepare()
+    folder = str(session.place.folder)
+    before = channels(folder)
+    for client in clients:
+        choose(folder, client.name, channel)
+    if channels(folder) == before or not Path(session.place.database).exists():
+        return []
+    return [*_left(exports.withdraw(session.loop)), *_left(exports.export(session.loop))]
 
 
-def _action(change: Change) -> str:
-    if not change.is_change:
-        return "keep"
-    return "create" if change.before is None else "remove" if change.after is None else "edit"
+def _withdraw(session: Session) -> list[str]:
+    """Take back the skills that were exported as folders; says what stays."""
+    if not Path(session.place.database).exists():
+        return []
+    try:
+        return _left(exports.withdraw(session.loop))
+    except TacitError as error:  # a store that cannot be opened must not keep anybody from leaving
+        return [f"exported skills stay where they are, because the store does not open: {error.message}"]
 
 
-def _show_diffs(session: Session, changes: Sequence[Change], warnings: Sequence[str]) -> None:
-    if session.as_json:
+def _left(folders: Sequence[exports.Kept]) -> list[str]:
+    reasons = {"edited": "you have edited it", "foreign": "it is not Tacit's"}
+    return [f"{kept.path} stays as it is: {reasons[kept.what]}" for kept in folders if kept.what in reasons]
+
+
+def _forget_channels(session: Session, clients: Sequence[str]) -> None:
+    """Take back the choice of channels, and a store's folder in which nothing was ever kept."""
+    folder = session.place.folder
+    if not folder.is_dir():
         return
-    for change in changes:
-        for line in change.diff():
-            session.console.print(Text(clean(line), style=_COLOURS.get(line[:1], "")), soft_wrap=True)
-    for text in warnings:
-        session.console.print(Text(f"note: {text}", style="yellow"), soft_wrap=True)
+    for name in clients:
+        choose(str(folder), name, HOOK)
+    if channels(str(folder)) and Path(session.place.database).exists():
+        exports.export(session.loop)  # the clients that stay keep theirs
+    if folder.name == FOLDER and [path.name for path in folder.iterdir()] == [".gitignore"]:
+        (folder / ".gitignore").unlink()
+        folder.rmdir()

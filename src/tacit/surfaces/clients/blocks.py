@@ -28,7 +28,7 @@ class Block:
 
     @property
     def _pattern(self) -> re.Pattern[str]:
-        begin = re.escape(self.begin.split(".")[0])
+        begin = re.escape(f"{self.begin.split('.')[0]}. {WRITTEN_BY}")
         return re.compile(rf"(?:\r?\n)?^{begin}.*?^{re.escape(self.end)}[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
 
     def is_complete(self, text: str) -> bool:
@@ -51,6 +51,11 @@ class Block:
     def is_taken(self, text: str, expected: str) -> bool:
         """Whether nothing is missing but the block."""
         return text.split() == expected.split()
+
+    @property
+    def by_hand(self) -> str:
+        """Where it begins and ends."""
+        return f"the lines from `{self.begin.split('.')[0]}` to `{self.end}`"
 
     @property
     def _lines(self) -> str:
@@ -104,6 +109,11 @@ class Table:
         except tomllib.TOMLDecodeError:
             return False
 
+    @property
+    def by_hand(self) -> str:
+        """The table's name."""
+        return f"the table {self.header}"
+
     def _found(self, text: str) -> Any:
         try:
             value: Any = tomllib.loads(text.removeprefix("\ufeff"))
@@ -145,6 +155,11 @@ class Whole:
     def is_taken(self, text: str, expected: str) -> bool:
         """Whether nothing is left."""
         return text == expected
+
+    @property
+    def by_hand(self) -> str:
+        """All of it."""
+        return "the file"
 
 
 def _append(draft: Draft, lines: str) -> None:

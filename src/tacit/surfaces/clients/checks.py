@@ -6,7 +6,7 @@ Reads files; running the commands is `probing`'s part.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from tacit.domain.errors import Mistake
 from tacit.surfaces.clients import codex
+from tacit.surfaces.clients.connections import parts_in
 from tacit.surfaces.clients.entries import Entries
 from tacit.surfaces.clients.jsonc import is_strict, parse
 from tacit.surfaces.clients.plan import Audience, Client, File, Places
@@ -27,6 +28,7 @@ State = Literal["ok", "note", "fault"]
 FOLDED = "folded.json"
 """What the learner writes beside the journals when it has done its work."""
 _AGAIN = "run `tacit init` again"
+_TRUSTED = "trusted"
 _TRUST = "start `codex`, type /hooks, and trust those of Tacit"
 
 
@@ -52,9 +54,19 @@ class Hook:
     file: Path
 
 
-def is_connected(files: Sequence[File]) -> bool:
-    """Whether the first file, which holds the hooks, has anything of Tacit's."""
-    return bool(_there(files[0]))
+def check_readable(files: Iterable[File]) -> dict[Path, Finding]:
+    """The files that cannot be read, where one would look for Tacit's part in vain."""
+    found = {}
+    for file in files:
+        try:
+            file.piece.names((read(file.path) or b"").decode("utf-8", "replace"))
+        except Mistake as error:
+            told = error.message if str(file.path) in error.message else f"{file.path}: {error.message}"
+            remedy = "mend it: while it is so, the client ignores it or does not start"
+            found[file.path] = Finding(
+                about=f"{file.client}: {file.path.name}", state="fault", told=told, remedy=remedy
+            )
+    return found
 
 
 def check_files(files: Sequence[File]) -> Iterator[Finding]:
@@ -62,27 +74,14 @@ def check_files(files: Sequence[File]) -> Iterator[Finding]:
     for file in files:
         about = f"{file.client}: {file.what}"
         content = read(file.path)
-        try:
-            complete = content is not None and file.piece.is_complete(content.decode("utf-8", "replace"))
-        except Mistake as error:
-            yield Finding(about=about, state="fault", told=f"{file.path}: {error.message}", remedy=error.hint)
-            continue
-        if not complete:
-            told = "is not what `tacit init` writes" if _there(file) else "is not there"
+        if content is None or not file.piece.is_complete(content.decode("utf-8", "replace")):
+            told = "is not what `tacit init` writes" if parts_in(file) else "is not there"
             yield Finding(about=about, state="note", told=f"{file.path}: Tacit's part {told}", remedy=_AGAIN)
-        elif isinstance(file.piece, Entries) and content and not is_strict(content.decode("utf-8", "replace")):
+        elif isinstance(file.piece, Entries) and not is_strict(content.decode("utf-8", "replace")):
             told = f"{file.path} has comments or trailing commas, and {file.client} then ignores all of it, silently"
             yield Finding(about=about, state="fault", told=told, remedy="take them out")
         else:
             yield Finding(about=about, state="ok", told=str(file.path))
-
-
-def _there(file: File) -> list[str]:
-    content = read(file.path)
-    try:
-        return file.piece.names(content.decode("utf-8", "replace")) if content else []
-    except Mistake:
-        return []
 
 
 def hooks_in(client: Client, file: File) -> list[Hook]:
@@ -133,19 +132,26 @@ def check_codex(places: Places, hooks: Sequence[Hook], audience: Audience) -> It
     if audience is Audience.SHARED and not trusted:
         told = "this project is not trusted, so that Codex reads none of its settings"
         yield Finding(about="codex: trust", state="fault", told=told, remedy="start `codex` here and trust the folder")
+    trust: dict[str, list[str]] = {}
     for hook in hooks:
-        ways = (hook.file, hook.file.resolve())  # Codex may name a linked file by either
-        keys = [codex.trust_key(path, hook.event, group=hook.group, hook=hook.position) for path in ways]
-        state = next(filter(None, (_at(settings, ("hooks", "state", key)) for key in keys)), None)
-        known = state.get("trusted_hash") if isinstance(state, Mapping) else None
-        about = f"codex: trust of {hook.event}"
-        if isinstance(state, Mapping) and state.get("enabled") is False:
-            yield Finding(about=about, state="fault", told="switched off in Codex", remedy=_TRUST)
-        elif known == codex.trust_hash(hook.event, hook.command, timeout_s=hook.timeout_s):
-            yield Finding(about=about, state="ok", told="trusted")
-        else:
-            told = "has changed since you trusted it" if known else "nobody has trusted it"
-            yield Finding(about=about, state="fault", told=f"{told}, so that Codex skips it silently", remedy=_TRUST)
+        trust.setdefault(_trust(settings, hook), []).append(hook.event)
+    for told, events in trust.items():
+        state: State = "ok" if told == _TRUSTED else "fault"
+        remedy = "" if state == "ok" else _TRUST
+        yield Finding(about="codex: trust of hooks", state=state, told=f"{', '.join(events)}: {told}", remedy=remedy)
+
+
+def _trust(settings: Mapping[str, Any], hook: Hook) -> str:
+    """What Codex thinks of a hook."""
+    ways = (hook.file, hook.file.resolve())  # Codex may name a linked file by either
+    keys = [codex.trust_key(path, hook.event, group=hook.group, hook=hook.position) for path in ways]
+    state = next(filter(None, (_at(settings, ("hooks", "state", key)) for key in keys)), None)
+    known = state.get("trusted_hash") if isinstance(state, Mapping) else None
+    if isinstance(state, Mapping) and state.get("enabled") is False:
+        return "switched off in Codex"
+    if known == codex.trust_hash(hook.event, hook.command, timeout_s=hook.timeout_s):
+        return _TRUSTED
+    return f"{'changed since you trusted them' if known else 'not trusted yet'}, so that Codex skips them silently"
 
 
 def last_fired(sessions: Path, client: str) -> dict[str, datetime]:

@@ -17,7 +17,7 @@ from typing import Any
 
 from tacit.surfaces.clients.blocks import WRITTEN_BY, Block, Whole
 from tacit.surfaces.clients.entries import Entries, Entry
-from tacit.surfaces.clients.launcher import Launcher
+from tacit.surfaces.clients.launcher import Launcher, is_hook
 from tacit.surfaces.clients.plan import (
     HOOK_TIMEOUT_S,
     PERSONS_COMMANDS,
@@ -56,8 +56,8 @@ def files(places: Places, audience: Audience, launcher: Launcher) -> list[File]:
         project = "" if audience is Audience.USER else str(places.project)
         return File(path=path, piece=piece, client=NAME, audience=audience, project=project, what=what)
 
-    skill = file(folder / "skills" / "tacit" / "SKILL.md", Whole(skill_text()), "skill")
-    policy = _policy(places, audience, folder)
+    skill = file(folder / "skills" / "tacit" / "SKILL.md", Whole(skill_text(launcher)), "skill")
+    policy = _policy(places, audience, folder, text=policy_text(launcher, audience))
     found = [
         file(settings, Entries((*hook_entries(launcher), *_deny_entries())), "hooks and deny rules"),
         file(*_server(places, audience, launcher), SERVER),
@@ -73,12 +73,11 @@ def files(places: Places, audience: Audience, launcher: Launcher) -> list[File]:
 
 def hook_entries(launcher: Launcher, *, client: str = NAME, events: dict[str, int] = EVENTS) -> tuple[Entry, ...]:
     """One group of hooks per event, in the form that Claude Code and Codex share."""
-    ours = re.compile(rf"\btacit\b.*\bhook --client {client}\b")
 
     def is_ours(group: Any) -> bool:
         hooks = group.get("hooks") if isinstance(group, dict) else None
         commands = [hook.get("command") for hook in hooks if isinstance(hook, dict)] if isinstance(hooks, list) else []
-        return bool(commands) and all(isinstance(c, str) and ours.search(c) for c in commands)
+        return bool(commands) and all(isinstance(c, str) and is_hook(c, client) for c in commands)
 
     command = launcher.hook(client)
     return tuple(
@@ -116,12 +115,12 @@ def _is_our_server(value: Any) -> bool:
     return re.search(r"\btacit\b.*\bmcp\b", told, re.DOTALL) is not None
 
 
-def _policy(places: Places, audience: Audience, folder: Path) -> tuple[Path, Block | Whole]:
+def _policy(places: Places, audience: Audience, folder: Path, *, text: str) -> tuple[Path, Block | Whole]:
     """A team's text goes where the team's text is; one person's into a file of its own."""
     if audience is not Audience.SHARED:
-        return folder / "rules" / "tacit.md", Whole(f"<!-- {WRITTEN_BY} -->\n\n{policy_text()}")
+        return folder / "rules" / "tacit.md", Whole(f"<!-- {WRITTEN_BY} -->\n\n{text}")
     alone = (places.project / "AGENTS.md").exists() and not (places.project / "CLAUDE.md").exists()
-    return places.project / ("AGENTS.md" if alone else "CLAUDE.md"), Block(policy_text())
+    return places.project / ("AGENTS.md" if alone else "CLAUDE.md"), Block(text)
 
 
 CLAUDE_CODE = Client(

@@ -58,8 +58,8 @@ def files(places: Places, audience: Audience, launcher: Launcher) -> list[File]:
         file(folder / "hooks.json", Entries(hook_entries(launcher, client=NAME, events=EVENTS)), "hooks"),
         file(folder / "config.toml", server, SERVER),
         file(folder / "rules" / "tacit.rules", Whole(_rules(launcher)), "deny rules"),
-        file(skills / "tacit" / "SKILL.md", Whole(skill_text()), "skill"),
-        file((places.project if shared else folder) / "AGENTS.md", Block(policy_text()), "policy"),
+        file(skills / "tacit" / "SKILL.md", Whole(skill_text(launcher)), "skill"),
+        file((places.project if shared else folder) / "AGENTS.md", Block(policy_text(launcher, audience)), "policy"),
     ]
 
 

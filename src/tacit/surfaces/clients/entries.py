@@ -41,6 +41,11 @@ class Entries:
 
     entries: tuple[Entry, ...]
 
+    @property
+    def unmistakable(self) -> list[str]:
+        """The entries that nobody else would write; a plain rule may be the person's own."""
+        return [entry.name for entry in self.entries if not isinstance(entry.value, str)]
+
     def is_complete(self, text: str) -> bool:
         """Whether every entry is there as it should be."""
         root = parse(text)
@@ -77,6 +82,11 @@ class Entries:
             return bool(_lean(parse(text).plain()) == _lean(parse(expected).plain()))
         except Mistake:
             return False
+
+    @property
+    def by_hand(self) -> str:
+        """Under which names to look."""
+        return f"what names tacit under {' and '.join(dict.fromkeys(entry.at[0] for entry in self.entries))}"
 
 
 def _lean(value: Any) -> Any:

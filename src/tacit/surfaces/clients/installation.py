@@ -16,6 +16,7 @@ from pathlib import Path
 from tacit.domain.errors import Mistake, StaleVersion, TacitError
 from tacit.surfaces.clients.blocks import Whole
 from tacit.surfaces.clients.draft import Draft, without
+from tacit.surfaces.clients.entries import Entries
 from tacit.surfaces.clients.plan import File
 from tacit.surfaces.clients.record import Note, Record
 from tacit.surfaces.clients.writing import missing_folders, read, remove, remove_empty, write_whole
@@ -37,6 +38,8 @@ class Change:
     """What was there of Tacit's and will not be."""
     kept: str = ""
     """Why the file is left as it is although it is not as it should be."""
+    problem: str = ""
+    """Why nothing could be taken out of it, and what a person has to delete there."""
 
     @property
     def is_change(self) -> bool:
@@ -61,30 +64,45 @@ def plan_putting(files: Iterable[File], record: Record, *, instead_of: Iterable[
 
 
 def plan_taking(files: Iterable[File], record: Record) -> list[Change]:
-    """What has to change so that nothing of Tacit's is left in these files: what came last goes first."""
-    return _chained([(file, partial(_taking, file, record)) for file in sorted(files, key=record.age)])
+    """What has to change so that nothing of Tacit's is left in these files: what came last goes first.
+
+    A file that cannot be read is named and left as it is; it does not keep the others.
+    """
+    steps = [(file, partial(_taking, file, record)) for file in sorted(files, key=record.age)]
+    return _chained(steps, despite_problems=True)
 
 
-def _chained(steps: Iterable[tuple[File, Callable[[bytes | None], Change]]]) -> list[Change]:
+def _chained(
+    steps: Iterable[tuple[File, Callable[[bytes | None], Change]]], *, despite_problems: bool = False
+) -> list[Change]:
     """One change per path: a file that holds several pieces goes through the steps of all of them."""
     changes: dict[Path, Change] = {}
     for file, step in steps:
         former = changes.get(file.path)
-        if former is None:
-            changes[file.path] = step(read(file.path))
-        elif not former.kept:
-            change = step(former.after)
+        if former and (former.kept or former.problem):
+            continue
+        try:
+            change = step(former.after if former else read(file.path))
+        except Mistake as error:
+            if not despite_problems:
+                raise
+            told = f"{error.message}; delete by hand: {file.piece.by_hand}"
+            before = former.before if former else None
+            changes[file.path] = Change(file=file, before=before, after=before, problem=told)
+            continue
+        if former:
             gone, new = (*former.gone, *change.gone), (*former.new, *change.new)
-            changes[file.path] = replace(former, after=change.after, gone=gone, new=new, kept=change.kept)
+            change = replace(former, after=change.after, gone=gone, new=new, kept=change.kept)
+        changes[file.path] = change
     return list(changes.values())
 
 
-def carry_out(changes: Sequence[Change], record: Record, home: Path) -> None:
-    """Write what changes. If one file cannot be written, those before it are put back."""
+def carry_out(changes: Sequence[Change], record: Record, home: Path, *, at: float) -> None:
+    """Write what changes, at a Unix time. If one file cannot be written, those before it are put back."""
     for change in changes:
         if change.is_change and read(change.file.path) != change.before:
             raise StaleVersion(f"{change.file.path} has changed meanwhile", hint="run the command again")
-    notes = [note for change in changes for note in change.new]
+    notes = [replace(note, written_at=at) for change in changes for note in change.new]
     gone = [note for change in changes for note in change.gone]
     made = [folder for change in changes if change.after is not None for folder in missing_folders(change.file.path)]
     # The record comes first: whatever interrupts us, what was written can be found again.
@@ -118,7 +136,10 @@ def _putting(file: File, record: Record, before: bytes | None) -> Change:
     with _named(file):
         if before is not None and file.piece.is_complete(text):
             return Change(file=file, before=before, after=before)
-        bare, edited = _bare(file, text, note)
+        if note is None and isinstance(file.piece, Entries):
+            bare, edited = file.piece.take(text, file.piece.unmistakable), False
+        else:
+            bare, edited = _bare(file, text, note)
         if edited:
             return Change(file=file, before=before, after=before, kept="you have changed it")
         draft = Draft(bare)
@@ -138,10 +159,11 @@ def _putting(file: File, record: Record, before: bytes | None) -> Change:
 def _taking(file: File, record: Record, before: bytes | None) -> Change:
     note = record.of(file)
     gone = (note,) if note else ()
+    if note is None and b"tacit" not in (before or b""):
+        return Change(file=file, before=before, after=before)
     text = _decoded(file, before)
     with _named(file):
-        untouched = note is None and ("tacit" not in text or not file.piece.names(text))
-        if before is None or untouched:
+        if before is None or (note is None and not file.piece.names(text)):
             return Change(file=file, before=before, after=before, gone=gone)
         bare, edited = _bare(file, text, note)
     if edited:

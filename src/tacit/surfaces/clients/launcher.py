@@ -16,11 +16,12 @@ from pathlib import Path
 
 _GUARD = 'PATH="$PATH:$HOME/.local/bin"; command -v tacit >/dev/null 2>&1'
 """Finds what pipx and uv install, also from a desktop program whose PATH lacks their folder."""
-_EMPTY_SERVER = (
+STAND_IN_VERSION = "0"
+_STAND_IN = (
     "while IFS= read -r l; do case $l in *'\"initialize\"'*) i=${l#*'\"id\":'}; i=${i%%[,\\}]*}; "
     "p=${l#*'\"protocolVersion\":\"'}; p=${p%%'\"'*}; "
     'printf \'{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"%s","capabilities":{},'
-    '"serverInfo":{"name":"tacit","version":"0"}}}\\n\' "$i" "$p";; esac; done'
+    f'"serverInfo":{{"name":"tacit","version":"{STAND_IN_VERSION}"}}}}}}\\n\' "$i" "$p";; esac; done'
 )
 """An MCP server in shell that offers nothing, so that no client reports a failed one to somebody without Tacit."""
 
@@ -32,6 +33,13 @@ class Launcher:
     words: tuple[str, ...]
     warning: str = ""
     shared: bool = False
+    plain: bool = False
+    """Whether a plain `tacit` in this person's shell is this one."""
+
+    @property
+    def program(self) -> str:
+        """What an agent types to run Tacit."""
+        return "tacit" if self.shared or self.plain else shlex.join(self.words)
 
     def hook(self, client: str) -> str:
         """The shell command of a hook."""
@@ -43,11 +51,27 @@ class Launcher:
         """Command and arguments of the MCP server."""
         if self.shared:
             able = f"{_GUARD} && tacit mcp --check >/dev/null 2>&1"
-            return "sh", ["-c", f"{able} && exec tacit mcp --client {client}; {_EMPTY_SERVER}"]
+            return "sh", ["-c", f"{able} && exec tacit mcp --client {client}; {_STAND_IN}"]
         return self.words[0], [*self.words[1:], "mcp", "--client", client]
 
 
 SHARED = Launcher(words=("tacit",), shared=True)
+
+
+def is_hook(command: str, client: str) -> bool:
+    """Whether a command is a hook as Tacit writes it, here or in another installation, and nothing besides."""
+    if command == SHARED.hook(client):
+        return True
+    try:
+        *start, hook, option, name = shlex.split(command)
+    except ValueError:
+        return False
+    if shlex.join([*start, hook, option, name]) != command or (hook, option, name) != ("hook", "--client", client):
+        return False
+    program = start[0].rpartition("/")[2] if start else ""
+    return (len(start) == 1 and program == "tacit") or (
+        program.startswith("python") and [word for word in start[1:] if word != "-P"] == ["-m", "tacit"]
+    )
 
 
 def find_launcher(project: Path, user_home: Path) -> Launcher:
@@ -55,9 +79,10 @@ def find_launcher(project: Path, user_home: Path) -> Launcher:
     own = Path(sys.prefix).resolve()
     shim = _shim(own, user_home)
     if shim is not None:
-        return Launcher(words=(str(shim),))
+        return Launcher(words=(str(shim),), plain=_is_on_path(own))
     script = Path(sysconfig.get_path("scripts")) / "tacit"
-    words = (str(script),) if os.access(script, os.X_OK) else (sys.executable, "-m", "tacit")
+    # -P: the folder that a hook runs in is not a place to import from.
+    words = (str(script),) if os.access(script, os.X_OK) else (sys.executable, "-P", "-m", "tacit")
     return Launcher(words=words, warning=_warning(own, project.resolve()))
 
 
@@ -70,6 +95,13 @@ def _shim(own: Path, user_home: Path) -> Path | None:
         if found and Path(found).is_absolute() and Path(found).resolve().is_relative_to(own):
             return Path(found)
     return None
+
+
+def _is_on_path(own: Path) -> bool:
+    """Whether a plain `tacit` runs this installation while no environment is activated."""
+    folders = [each for each in os.get_exec_path() if not (Path(each).parent / "pyvenv.cfg").exists()]
+    found = shutil.which("tacit", path=os.pathsep.join(folders))
+    return found is not None and Path(found).resolve().is_relative_to(own)
 
 
 def _warning(own: Path, project: Path) -> str:

@@ -64,6 +64,11 @@ class Piece(Protocol):
         """Whether a text still says everything that another one says."""
         ...
 
+    @property
+    def by_hand(self) -> str:
+        """What a person would have to delete."""
+        ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class File:
@@ -106,14 +111,16 @@ class Client:
     default: Audience
 
 
-def skill_text() -> str:
+def skill_text(launcher: Launcher) -> str:
     """The skill that teaches an agent to use Tacit."""
-    return _text("SKILL.md")
+    return _text("SKILL.md").replace("{tacit}", launcher.program)
 
 
-def policy_text() -> str:
+def policy_text(launcher: Launcher, audience: Audience) -> str:
     """What an agent is told about Tacit in its standing instructions."""
-    return _text("policy.md")
+    everywhere = "Projects with a `.tacit` folder learn from their sessions"
+    learns = everywhere if audience is Audience.USER else "This project learns from its sessions"
+    return _text("policy.md").replace("{tacit}", launcher.program).replace("{learns}", learns)
 
 
 def _text(name: str) -> str:

@@ -15,9 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tacit.config.surroundings import Surroundings
+from tacit.surfaces.clients.launcher import STAND_IN_VERSION
 
 _TIMEOUT_S = 20
 _BARE_PATH = "/usr/local/bin:/usr/bin:/bin"
+_STAND_IN = f'"version":"{STAND_IN_VERSION}"'.encode()
 _MOST_OUTPUT = 10_000
 """Characters that clients take from a hook."""
 
@@ -29,6 +31,8 @@ class Probe:
     problem: str = ""
     """What was wrong; empty when nothing was."""
     seconds: float = 0.0
+    offers_nothing: bool = False
+    """Whether a server answered that only stands in for one that was not found."""
 
 
 def probe_hook(command: str, client: str, *, folder: Path, surroundings: Surroundings, nonce: str) -> Probe:
@@ -99,7 +103,7 @@ def probe_server(command: str, arguments: Sequence[str], *, folder: Path, surrou
         server.kill()
         told = "" if b'"serverInfo"' in answer else server.stderr.read().decode(errors="replace")
     if b'"serverInfo"' in answer:
-        return Probe(seconds=time.monotonic() - started)
+        return Probe(seconds=time.monotonic() - started, offers_nothing=_STAND_IN in answer.replace(b" ", b""))
     return Probe(problem=f"it did not answer: {_last_line(told)}", seconds=time.monotonic() - started)
 
 

@@ -31,6 +31,8 @@ class Note:
     """Whether the file was not there before."""
     names: tuple[str, ...] = ()
     inserted: tuple[Insertion, ...] = ()
+    written_at: float | None = None
+    """Unix time; unknown in records of former versions."""
 
     def is_about(self, file: File) -> bool:
         """Whether this is the note on that file."""
@@ -74,14 +76,22 @@ class Record:
         """The note on a file."""
         return next((note for note in self.notes if note.is_about(file)), None)
 
+    def written_at(self, file: File) -> float:
+        """When a file was last written, as a Unix time; 0 if nobody knows."""
+        note = self.of(file)
+        return (note and note.written_at) or 0.0
+
     def audiences(self, client: str) -> set[str]:
         """For whom a client was connected, here or anywhere."""
         return {note.audience for note in self.notes if note.client == client}
 
     def former(self, client: str, project: Path, audience: Audience) -> set[str]:
-        """For whom else this client was connected in this project alone; what is for all projects is nobody's to move."""
+        """For whom else this client was connected in this project alone.
+
+        What is for all projects, or for everybody in this one, is not moved along with one person's choice.
+        """
         audiences = {note.audience for note in self.notes if note.client == client and note.project == str(project)}
-        return audiences - {audience}
+        return audiences - {audience, Audience.SHARED}
 
     def age(self, file: File) -> int:
         """How many notes are newer than that on this file; more than there are if there is none."""
@@ -111,4 +121,5 @@ def _note(value: dict[str, Any]) -> Note:
         created=bool(value["created"]),
         names=tuple(map(str, value["names"])),
         inserted=tuple((int(at), str(text)) for at, text in value["inserted"]),
+        written_at=float(at) if (at := value.get("written_at")) is not None else None,
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 from tacit.config.surroundings import Surroundings
@@ -12,7 +11,6 @@ from tacit.surfaces.clients.claude_code import CLAUDE_CODE
 from tacit.surfaces.clients.codex import CODEX
 from tacit.surfaces.clients.launcher import SHARED, Launcher
 from tacit.surfaces.clients.plan import Audience, Client, File, Places
-from tacit.surfaces.clients.record import Record
 
 CLIENTS = {client.name: client for client in (CLAUDE_CODE, CODEX)}
 
@@ -38,15 +36,6 @@ def present(places: Places) -> list[Client]:
 def files_of(client: Client, places: Places, audience: Audience, *, launcher: Launcher) -> list[File]:
     """Everything one client is given for one audience."""
     return client.files(places, audience, SHARED if audience is Audience.SHARED else launcher)
-
-
-def all_files(places: Places, record: Record, *, launcher: Launcher) -> Iterator[File]:
-    """Every file that may hold something of Tacit's: here, of this person, and in the other projects on record."""
-    for project in dict.fromkeys((str(places.project), *(note.project for note in record.notes if note.project))):
-        seen = places if project == str(places.project) else elsewhere(places, Path(project))
-        for client in CLIENTS.values():
-            for audience in Audience:
-                yield from files_of(client, seen, audience, launcher=launcher)
 
 
 def elsewhere(places: Places, project: Path) -> Places:
