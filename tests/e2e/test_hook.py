@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 
 import tacit
+from tacit.config.settings import Config, Policy, Strictness
+from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.loop import Loop
 from tacit.memory import open_store
 from tests.e2e.conftest import Ran, Terminal
@@ -161,6 +163,37 @@ def test_a_named_store_is_used_and_made_anywhere(terminal, transcripts, tmp_path
     event = json.dumps(claude("Stop", cwd=outside, transcript_path=transcript))
     terminal.run("hook", "--store", str(option), stdin=event)
     wait_for(lambda: settled(option), "the learner of the store named by option")
+
+
+@pytest.mark.parametrize(("variable", "names"), [("TACIT_HOME", ""), ("TACIT_CONFIG", "tacit.toml")])
+def test_an_agent_that_names_other_settings_gets_nothing_approved(terminal, transcripts, tmp_path, variable, names):
+    evil = tmp_path / "evil"
+    evil.mkdir()
+    (evil / "tacit.toml").write_text('[policy]\nstrictness = "open"\n')
+    transcript = next(path for path in sorted(transcripts.glob("*.jsonl")) if goes_on_trial(path, tmp_path))
+    sender = Terminal(project=terminal.project, home=terminal.home, variables={variable: str(evil / names)})
+    sender.run("hook", stdin=json.dumps(claude("Stop", cwd=terminal.project, transcript_path=str(transcript))))
+    database = terminal.project / ".tacit" / "tacit.db"
+    wait_for(lambda: settled(database), "the learner")
+    with Loop(open_store(database)) as loop:
+        assert loop.skills(statuses=[Status.CANDIDATE]) != []
+        assert loop.skills(statuses=RECALLABLE) == []
+
+
+def goes_on_trial(transcript: Path, folder: Path) -> bool:
+    """Whether this transcript gives a skill that an open policy puts on trial by itself."""
+    config = Config(policy=Policy(strictness=Strictness.OPEN))
+    with Loop(open_store(folder / f"{transcript.stem}.db"), config=config) as loop:
+        loop.capture(tacit.read(transcript))
+        loop.learn()
+        return loop.skills(statuses=RECALLABLE) != []
+
+
+def test_two_hooks_that_start_at_once_say_it_once(terminal, store):
+    start = claude("SessionStart", source="startup")
+    with ThreadPoolExecutor(2) as pool:
+        said = list(pool.map(lambda _: send(terminal, start, "--client", "claude-code").out, range(2)))
+    assert sum("never npm" in text for text in said) == 1
 
 
 def test_a_paused_project_is_left_alone(terminal, store):

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import random
 from typing import Any
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from bench.redaction import designed
+from bench.redaction import TOKENS, designed
 from tacit.text.redaction import may_hold_secret, redact, redact_value
+from tacit.text.redaction.shapes import shaped_secrets
 
+SHORTEST_RUN = 20
 PLANTED = [planted.text for planted in designed(150, seed=3)]
 SCRAPS = [
     "password", "token", "secret", "api_key", "=", ": ", ":", '"', "'", "\\", "\n", " ", "://", "@", "hunter2",
@@ -66,6 +69,25 @@ def test_a_json_document_is_flagged_whenever_its_text_holds_a_secret(text: str) 
     if redact(text).found:
         assert may_hold_secret(json.dumps(text))
         assert may_hold_secret(json.dumps({"content": text}, ensure_ascii=False))
+
+
+glued = st.builds(
+    lambda kind, rng, before, after: f"{before}{TOKENS[kind][0]}{TOKENS[kind][1](rng)}{after}",
+    st.sampled_from(sorted(TOKENS)),
+    st.randoms(use_true_random=False).map(lambda rng: random.Random(rng.getrandbits(64))),
+    st.text(alphabet="abkKZ09_-./\\nu\n", max_size=12),
+    st.text(alphabet="axX9_-./ ", max_size=6),
+)
+
+
+@given(glued)
+def test_a_token_behind_any_word_is_flagged_where_it_is_redacted_and_settles(text: str) -> None:
+    spans = [span for span in shaped_secrets(text) if span.end - span.start >= SHORTEST_RUN]
+    if spans:
+        assert may_hold_secret(text)
+        assert may_hold_secret(json.dumps(text))
+    once = redact(text).text
+    assert redact(once).text == once
 
 
 def _shape(value: Any) -> Any:

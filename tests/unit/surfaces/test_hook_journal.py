@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
 from tacit.surfaces.hook import journal as journals
-from tacit.surfaces.hook.journal import Full, Journal, digest, parsed, path_of
+from tacit.surfaces.hook.journal import Full, Journal, append_late, digest, parsed, path_of
 
 
 def write(folder, *lines, session="s1"):
@@ -39,6 +40,17 @@ def test_a_context_that_began_anew_has_seen_nothing(tmp_path, source, kept):
     assert seen.has_index
 
 
+def test_starts_of_one_kind_at_the_same_moment_are_one(tmp_path):
+    write(tmp_path, {"moment": "prompt", "shown": ["v0"]})
+    write(tmp_path, {"at": 100.0, "moment": "start", "source": "startup", "shown": ["v1"], "indexed": True})
+    write(tmp_path, {"at": 99.5, "moment": "start", "source": "startup"})
+    seen = past(tmp_path)
+    assert (list(seen.shown), seen.has_index) == (["v1"], True)
+    assert list(seen.renewed("startup", 104.0).shown) == ["v1"]
+    assert list(seen.renewed("compact", 100.0).shown) == []
+    assert list(seen.renewed("startup", 106.0).shown) == []
+
+
 def test_a_subagent_has_a_context_of_its_own(tmp_path):
     write(tmp_path, {"moment": "prompt", "shown": ["v1"]}, {"moment": "call", "agent": "a7", "shown": ["v2"]})
     assert list(past(tmp_path).shown) == ["v1"]
@@ -59,6 +71,9 @@ def test_what_never_reached_the_agent_was_not_shown(tmp_path):
 
 def test_odd_values_in_a_journal_are_passed_over(tmp_path):
     write(tmp_path, {"at": [], "lost": {}, "shown": 7, "answered": [1], "warned": {}, "deeds": ["x"], "moment": [1]})
+    write(
+        tmp_path, {"at": 1e999, "source": ["x"], "agent": {"a": 1}}, {"at": "x", "source": "startup"}, {"lost": [[1]]}
+    )
     seen = past(tmp_path)
     assert (list(seen.shown), seen.answered, seen.warned, seen.deeds) == ([], set(), set(), [])
 
@@ -128,6 +143,28 @@ def test_a_full_journal_keeps_what_matters_and_a_closed_one_nothing(tmp_path):
         file.write(filler * (journals.FULL_BYTES // len(filler) + 1))
     with pytest.raises(Full):
         past(tmp_path)
+
+
+def test_a_line_is_bounded_and_keeps_what_was_shown(tmp_path):
+    deeds = [{"did": "edited", "what": "x" * 20}] * 100_000
+    many = {"moment": "call", "shown": [f"v{n}" for n in range(90)], "deeds": deeds, "skipped": ["v"] * 9_000}
+    write(tmp_path, many)
+    assert len(past(tmp_path).deeds) == journals.LISTED
+    write(tmp_path, many | {"assumed": [["x" * 9_000, ""]] * 20})
+    path = tmp_path / "sessions" / "claude-code-s1.jsonl"
+    assert max(map(len, path.read_bytes().splitlines())) < journals.MAX_LINE_BYTES
+    assert len(past(tmp_path).shown) == 90
+    path.write_bytes(b'{"shown":["v1"]}\n{"shown":["v2"],"x":"' + b"x" * journals.MAX_LINE_BYTES + b'"}\n')
+    assert list(past(tmp_path).shown) == ["v1"], "a line that nobody here wrote is passed over"
+
+
+def test_a_pipe_in_the_place_of_a_journal_is_refused_and_not_waited_for(tmp_path):
+    (tmp_path / "sessions").mkdir()
+    os.mkfifo(tmp_path / "sessions" / "claude-code-s1.jsonl")
+    with pytest.raises(OSError, match="Invalid argument"):
+        write(tmp_path, {"moment": "call"})
+    with pytest.raises(OSError, match="No such device"):
+        append_late(str(tmp_path), "claude-code", "s1", {"moment": "call"})
 
 
 def test_a_folder_or_journal_that_leads_elsewhere_is_refused(tmp_path):

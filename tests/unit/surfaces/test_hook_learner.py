@@ -7,19 +7,24 @@ import os
 import time
 from datetime import UTC, datetime
 from importlib import resources
+from pathlib import Path
 
 import pytest
 
 from tacit import experience
+from tacit.config.place import find_place
+from tacit.config.settings import Strictness
+from tacit.config.surroundings import Surroundings
 from tacit.config.whereabouts import Variables
 from tacit.domain.errors import StoreOutage
 from tacit.loop import Loop
 from tacit.memory import open_store
-from tacit.surfaces.hook import detach, learner, log
+from tacit.surfaces.hook import detach, learner, log, requests
 from tacit.surfaces.hook.events import parse
 from tacit.surfaces.hook.ground import find
 from tacit.surfaces.hook.journal import digest
-from tacit.surfaces.hook.learner import Said, fold, tidy, uses_of
+from tacit.surfaces.hook.learner import Said, config_for, fold, tidy, uses_of
+from tacit.surfaces.hook.requests import TRIES
 from tests.unit.surfaces.hook_events import SESSION, claude, claude_failure, codex, stdin
 from tests.unit.surfaces.hooked_project import LESSON, NORM, PROCEDURE, STALE, make_project
 
@@ -76,10 +81,10 @@ def test_what_was_shown_held_back_or_there_already_becomes_a_use_once(project, s
     project.send(claude("UserPromptSubmit", prompt=TASK))
     project.send(claude_failure("x", f"Exit code 1\n{STALE}"))
     with Loop(open_store(project.database)) as loop:
-        added = fold(loop.store, sessions, Said())
-        again = fold(loop.store, sessions, Said())
+        added = fold(loop.store, sessions, Said(), home=str(project.home))
+        again = fold(loop.store, sessions, Said(), home=str(project.home))
         (sessions / learner.FOLDED).unlink()
-        once_more = fold(loop.store, sessions, Said())
+        once_more = fold(loop.store, sessions, Said(), home=str(project.home))
     assert (again, once_more) == (0, 0)
     found = uses(project)
     assert len(found) == added >= 3
@@ -95,9 +100,9 @@ def test_what_was_shown_held_back_or_there_already_becomes_a_use_once(project, s
 def test_a_journal_that_grew_adds_only_what_is_new(project, sessions):
     project.send(claude("UserPromptSubmit", prompt=TASK))
     with Loop(open_store(project.database)) as loop:
-        first = fold(loop.store, sessions, Said())
+        first = fold(loop.store, sessions, Said(), home=str(project.home))
         project.send(claude("SessionStart", source="compact"))
-        second = fold(loop.store, sessions, Said())
+        second = fold(loop.store, sessions, Said(), home=str(project.home))
     assert (first, second) == (1, 1)
 
 
@@ -123,10 +128,94 @@ def test_the_words_and_the_model_come_from_the_transcript_where_it_has_them():
 
 
 @pytest.mark.parametrize(
-    "line", [{"moment": "prompt"}, {"at": "x", "shown": ["v"]}, {"at": 1, "shown": "v"}, {"at": 1, "shown": [7]}]
+    "line",
+    [
+        {"moment": "prompt"},
+        {"at": "x", "shown": ["v"]},
+        {"at": 1, "shown": "v"},
+        {"at": 1, "shown": [7]},
+        {"at": 1e300, "shown": ["v"]},
+        {"at": -1e300, "shown": ["v"]},
+        {"at": 10**400, "shown": ["v"]},
+        {"at": float("nan"), "shown": ["v"]},
+        {"at": float("inf"), "shown": ["v"]},
+        {"at": True, "shown": ["v"]},
+    ],
 )
 def test_odd_lines_of_a_journal_tell_of_no_use(line):
     assert list(uses_of("codex-t1.jsonl", json.dumps(line).encode() + b'\n{"at":1,"sho', Said())) == []
+
+
+def test_odd_words_of_a_line_become_text_that_can_be_stored():
+    line = {"at": 1, "shown": ["v"], "model": "\ud800" * 9, "agent": [[1]], "about": {"a": 1}, "moment": [2]}
+    (use,) = uses_of("codex-\udcff.jsonl", json.dumps(line).encode(), Said())
+    assert (use.model, use.task, use.session_id) == ("?" * 9, "", "?")
+
+
+def test_one_bad_journal_keeps_no_other_from_being_folded(project, sessions):
+    project.send(claude("SessionStart", source="startup"))
+    norm = project.ids["use-pnpm"]
+    (sessions / "aaa.jsonl").mkdir()
+    os.mkfifo(sessions / "aab.jsonl")
+    (sessions / "aac.jsonl").symlink_to("/dev/zero")
+    odd = [{"at": 1e300, "shown": ["v_x"]}, {"at": 1_800_000_000.5, "shown": ["v_x", norm, "\ud800"]}]
+    (sessions / "codex-aad.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in odd) + "[" * 9_000)
+    (sessions / "codex-aae.jsonl").write_text(json.dumps({"at": 1_800_000_000.5, "skipped": ["v_x"]}))
+    with Loop(open_store(project.database)) as loop:
+        assert fold(loop.store, sessions, Said(), home=str(project.home)) == 2
+    assert [use.version_ids for use in uses(project)] == [(norm,), (norm,)]
+    assert {use.session_id for use in uses(project)} == {SESSION, "aad"}
+    assert sum(" fold: " in line for line in log.recent(str(project.home))) == 3
+    tidy(sessions, now=time.time() + 90 * 86_400)
+    assert sorted(path.name for path in sessions.glob("*.jsonl")) == ["aaa.jsonl", "aab.jsonl", "aac.jsonl"]
+
+
+def test_how_far_folding_got_is_not_written_for_every_journal(project, sessions, monkeypatch):
+    sessions.mkdir()
+    for number in range(2 * learner.FOLDED_EVERY + 1):
+        (sessions / f"codex-{number}.jsonl").write_text(f'{{"at":{number},"moment":"call"}}\n')
+    written: list[str] = []
+    replace = Path.replace
+
+    def noted(new, path):
+        written.append(path.name)
+        return replace(new, path)
+
+    monkeypatch.setattr(Path, "replace", noted)
+    with Loop(open_store(project.database)) as loop:
+        fold(loop.store, sessions, Said(), home=str(project.home))
+        assert written == [learner.FOLDED] * 3
+        fold(loop.store, sessions, Said(), home=str(project.home))
+        tidy(sessions, now=time.time())
+    assert written == [learner.FOLDED] * 3, "and nothing is written where nothing is new"
+
+
+def strictness(project, account, **around):
+    surroundings = Surroundings(account_home=account, **({"home": project.home / ".tacit"} | around))
+    return config_for(find_place(surroundings, start=project.folder), surroundings).policy.strictness
+
+
+def with_policy(folder, word):
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "tacit.toml").write_text(f'[policy]\nstrictness = "{word}"\n')
+    return folder
+
+
+def test_the_policy_comes_from_the_accounts_home_and_nothing_else_loosens_it(project, tmp_path):
+    account = tmp_path / "account"
+    evil = with_policy(tmp_path / "evil", "open")
+    named = str(evil / "tacit.toml")
+    assert strictness(project, account) is Strictness.STANDARD
+    assert strictness(project, account, home=evil) is Strictness.STANDARD
+    assert strictness(project, account, config_file=named) is Strictness.STANDARD
+    assert strictness(project, None, home=evil, config_file=named) is Strictness.STANDARD
+    with_policy(account / ".tacit", "open")
+    assert strictness(project, account) is Strictness.OPEN, "a person's own word holds"
+    assert strictness(project, account, home=account / ".tacit") is Strictness.OPEN
+    assert strictness(project, account, home=with_policy(tmp_path / "other", "strict")) is Strictness.STRICT
+    with_policy(account / ".tacit", "strict")
+    with_policy(project.folder, "open")
+    assert strictness(project, account, home=evil, config_file=named) is Strictness.STRICT
 
 
 def test_an_answer_that_nobody_took_is_no_use():
@@ -157,11 +246,16 @@ def test_requests_of_several_sessions_are_all_served_and_a_bad_one_harms_nobody(
     request(project, codex("Stop", session_id="none", transcript_path=""))
     request(project, claude("Stop", session_id="good", transcript_path=transcript_in(project)))
     (sessions / "codex-torn.wanted").write_text("{")
+    (sessions / "codex-a-folder.wanted").mkdir()
+    os.mkfifo(sessions / "codex-a-pipe.wanted")
     run(project)
     with Loop(open_store(project.database)) as loop:
         assert loop.stats().trajectories == 1
-    assert not list(sessions.glob("*.wanted")) + list(sessions.glob("*.taken"))
-    assert any("capture:" in line for line in log.recent(str(project.home / ".tacit")))
+    assert [path.name for path in sessions.glob("*.taken")] == ["codex-noise.taken"], "it may be readable next time"
+    assert not list(sessions.glob("*.wanted"))
+    aside = ["codex-a-folder.failed", "codex-a-pipe.failed", "codex-torn.failed"]
+    assert sorted(path.name for path in sessions.glob("*.failed")) == aside
+    assert sum("cannot be read" in line for line in log.recent(str(project.home / ".tacit"))) == 3
 
 
 def test_what_a_killed_learner_had_taken_is_done_by_the_next_one(project, sessions, alone):
@@ -174,16 +268,54 @@ def test_what_a_killed_learner_had_taken_is_done_by_the_next_one(project, sessio
     assert not list(sessions.glob("*.taken"))
 
 
-def test_a_request_that_ended_every_learner_for_a_day_is_dropped(project, sessions, alone):
+def test_a_request_is_given_up_after_several_tries_however_long_they_take_and_kept_aside(project, sessions, alone):
     request(project, claude("Stop", transcript_path=transcript_in(project)))
     (wanted,) = sessions.glob("*.wanted")
     taken = wanted.rename(wanted.with_suffix(".taken"))
-    long_ago = time.time() - learner.GIVE_UP_S - 60
-    os.utime(taken, (long_ago, long_ago))
+    said = json.loads(taken.read_text())
+    taken.write_text(json.dumps(said | {"tries": TRIES}))
     run(project)
     with Loop(open_store(project.database)) as loop:
         assert loop.stats().trajectories == 0
-    assert not list(sessions.glob("*.taken"))
+    assert not taken.exists()
+    (aside,) = sessions.glob("*.failed")
+    assert json.loads(aside.read_text())["transcript"] == said["transcript"]
+    assert any("gave up on a session" in line for line in log.recent(str(project.home / ".tacit")))
+    aside.write_text(json.dumps(said | {"tries": TRIES - 1}))
+    taken = aside.rename(taken)
+    long_ago = time.time() - 90 * 86_400
+    os.utime(taken, (long_ago, long_ago))
+    run(project)
+    with Loop(open_store(project.database)) as loop:
+        assert loop.stats().trajectories == 1, "age alone is no reason to give up"
+
+
+def test_a_transcript_that_makes_trouble_stays_for_another_try_and_comes_after_the_others(project, sessions, alone):
+    request(project, claude("Stop", session_id="bad", transcript_path="/nowhere/\0.jsonl"))
+    request(project, claude("Stop", session_id="good", transcript_path=transcript_in(project)))
+    run(project)
+    with Loop(open_store(project.database)) as loop:
+        assert loop.stats().learned == 1
+    (taken,) = sessions.glob("*.taken")
+    assert json.loads(taken.read_text())["tries"] == 1
+    (sessions / "codex-new.wanted").write_text(json.dumps({"transcript": ""}))
+    assert [each.path.stem for each in requests.take(sessions, home="")] == ["codex-new", "claude-code-bad"]
+    for _ in range(TRIES):
+        run(project)
+    assert [path.name for path in sessions.glob("claude-code-bad.*")] == ["claude-code-bad.failed"]
+    assert sum("capture: ValueError" in line for line in log.recent(str(project.home / ".tacit"))) == TRIES
+    assert not list(sessions.glob("*.new"))
+
+
+def test_a_request_that_cannot_be_taken_is_not_waited_for_without_end(project, sessions, alone):
+    request(project, claude("Stop", transcript_path=""))
+    (wanted,) = sessions.glob("*.wanted")
+    (wanted.with_suffix(".taken") / "x").mkdir(parents=True)
+    wanted.with_suffix(".failed").mkdir()
+    wanted.with_suffix(".failed").joinpath("x").touch()
+    run(project)
+    assert wanted.exists()
+    assert any(line.partition(" ")[2].startswith("take:") for line in log.recent(str(project.home / ".tacit")))
 
 
 def test_a_store_in_trouble_keeps_the_request_for_later(project, sessions, alone):
@@ -231,10 +363,11 @@ def test_old_journals_go_once_they_are_folded(project, sessions):
     tidy(sessions, now=later)
     assert journal.exists(), "nothing goes before it is folded"
     with Loop(open_store(project.database)) as loop:
-        fold(loop.store, sessions, Said())
+        fold(loop.store, sessions, Said(), home=str(project.home))
     tidy(sessions, now=time.time())
     assert journal.exists(), "a session may go on"
-    (sessions / "codex-x.wanted.123").write_text("half")
+    for left in ("codex-x.wanted.123", "codex-x.taken.new", "codex-x.failed"):
+        (sessions / left).write_text("half")
     tidy(sessions, now=later)
     assert [path.name for path in sessions.iterdir()] == [learner.FOLDED]
     assert json.loads((sessions / learner.FOLDED).read_text()) == {}

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import random
 import sysconfig
 import time
 from pathlib import Path
 
 import pytest
 
-from bench.redaction import BLOCKS, CARRIERS, HOSTILE, NAMED, TOKENS, designed, harmless_lines
+from bench.redaction import BLOCKS, CARRIERS, HOSTILE, NAMED, TOKENS, Planted, designed, harmless_lines
 from tacit.text.redaction import may_hold_secret, redact, redact_value
 
 OPENAI = "sk-" + "proj-" + "aB3dE5fG7hI9jK1lM3nO5pQ7"
@@ -47,6 +48,31 @@ def test_a_secret_goes_and_what_surrounds_it_stays(text: str, expected: str) -> 
     assert redact(text).text == expected
 
 
+NO_TELLING_PREFIX = {"twilio", "discord"}
+BEHIND = ("key-{}", "key_{}", "myKey{}", "KEY{}", "/srv/key-{}/billing.py", "git switch fix_{}-x", "a1-{}_b")
+
+
+@pytest.mark.parametrize("kind", sorted(TOKENS.keys() - NO_TELLING_PREFIX))
+def test_a_token_behind_a_word_goes_too(kind: str) -> None:
+    public, draw = TOKENS[kind]
+    rng = random.Random(kind)
+    planted = [
+        Planted(kind, place.format(token), token, public)
+        for token in (public + draw(rng) for _ in range(20))
+        for place in BEHIND
+    ]
+    leaks = [one.text for one in planted if one.leaks(redact(one.text).text)]
+    # A token drawn by chance without change of case looks like a word behind another.
+    assert len(leaks) <= len(BEHIND), leaks
+    assert all(may_hold_secret(json.dumps({"text": one.text})) for one in planted if one.text not in leaks)
+
+
+def test_what_stands_before_a_token_stays() -> None:
+    assert redact(f"/srv/key-{GITHUB}/billing.py").text == "/srv/key-<redacted:github-token>/billing.py"
+    assert redact("key_AKIA" + "IOSFODNN7EXAMPLE").text == "key_<redacted:aws-access-key>"
+    assert redact(f"fix-{OPENAI}").text == "fix-<redacted:openai-key>"
+
+
 def test_a_key_block_cut_off_before_its_end_goes_without_the_prose_that_follows() -> None:
     result = redact(f"{BEGIN}\n{BODY}\n{BODY}\n\nand then the tool stopped")
     assert BODY not in result.text
@@ -68,6 +94,10 @@ def test_a_key_block_cut_off_before_its_end_goes_without_the_prose_that_follows(
         "git@github.com:owner/repo.git", "eyJub3QiOiJhIGp3dCJ9" + "." + "abcdefghijkl" + ".mnop", "mkdir -p build/output1", "docker run -u 1000:1000 image",
         "iVBORw0KGgoAAAANSUhEUgAA" * 20, "the task-force1234567890abcdefghijklmnop", "@@ -1,7 +1,7 @@ def token(self):",
         "password\n=====\n", "password\n= str", "token\n= get_token(2)", "api_key =\n    load(3)\n", "Secret key\n= 3 + 4",
+        "git switch task-proj-UPDATE-1234-rework-the-settings", "disk_test_RebootAndRestartAfterUpgrade2", "task-" + "a1b2c3d4e5" * 4,
+        "berlin_api_" + "0f1e2d3c" * 4, "linuxapp-20240115-nightly-build-77", "configd_reads_its_settings_twice_on_start_2",
+        "weighs_" + "abcdefghijklmnopqrstuvwxyz1", "english-language-lessons-2024-part-3 glpat-", "SLOVAKIA_2024_REGIONAL_REPORT_FINAL",
+        "msg.some_module_with_a_long_name.another_quite_long_name", "npm_config_registry_of_the_whole_company_2", "maya29.scenes_of_the_first_chapter",
     ],
 )  # fmt: skip
 def test_text_that_only_looks_like_a_secret_stays(text: str) -> None:
@@ -205,7 +235,10 @@ def test_hostile_text_is_answered_and_settled(name: str) -> None:
     assert redact(once).text == once
 
 
-@pytest.mark.parametrize("unit", ["pass:", "password=", 'token="', "key=", "password: ", "curl -u ", "a@"])
+@pytest.mark.parametrize(
+    "unit",
+    ["pass:", "password=", 'token="', "key=", "password: ", "curl -u ", "a@", "-eyJhbGciOi", "-sk-ant-", f"-{GITHUB}"],
+)
 def test_a_long_row_of_names_costs_little(unit: str) -> None:
     text = unit * (1_000_000 // len(unit))
     began = time.process_time()

@@ -1,7 +1,8 @@
 """Asking for a learner: a request on disk, and a process of its own that outlives the hook and answers to nobody.
 
 A request is a small file beside the journal. One learner works per store at a time; a request that comes while one works
-is found by it before it ends, so none is lost. A killed learner leaves its requests for the next one.
+is found by it before it ends, so none is lost. A killed learner leaves its requests for the next one; what ended several
+of them is set aside.
 """
 
 from __future__ import annotations
@@ -14,11 +15,13 @@ import sys
 from tacit.config.whereabouts import make_folder
 from tacit.surfaces.hook.events import Event
 from tacit.surfaces.hook.ground import Ground
-from tacit.surfaces.hook.journal import FOLDER, SUFFIX, make_sessions, path_of
+from tacit.surfaces.hook.journal import FOLDER, SUFFIX, make_sessions, path_of, word
 
-WANTED, TAKEN = ".wanted", ".taken"
+WANTED, TAKEN, FAILED = ".wanted", ".taken", ".failed"
 LOCK = "learner.lock"
 NICENESS = 10
+MAX_PATH = 4096
+"""Characters; the system takes no longer path."""
 
 
 def request(event: Event, ground: Ground) -> None:
@@ -27,7 +30,8 @@ def request(event: Event, ground: Ground) -> None:
     make_folder(folder)
     make_sessions(os.path.join(folder, FOLDER))
     wanted = path_of(folder, event.client, event.session).removesuffix(SUFFIX) + WANTED
-    said = {"client": event.client, "session": event.session, "transcript": event.transcript, "cwd": ground.cwd}
+    transcript = event.transcript if len(event.transcript) <= MAX_PATH else ""
+    said = {"client": event.client, "session": word(event.session), "transcript": transcript, "cwd": ground.cwd}
     with open(f"{wanted}.{os.getpid()}", "w", encoding="utf-8", errors="surrogatepass") as file:
         json.dump(said, file)
     os.replace(file.name, wanted)

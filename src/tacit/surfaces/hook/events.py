@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 import re
 
+from tacit.surfaces.hook.journal import word
+
 CLIENTS = ("claude-code", "codex")
 START, PROMPT, CALL, BATCH, DENIED, LEARN = "start", "prompt", "call", "batch", "denied", "learn"
 """The moments that matter; everything else a client reports is passed over."""
@@ -68,7 +70,8 @@ class Event:
         self.moment = _MOMENTS.get(self.name, "")
         self.client = client or _client(fields)
         self.session = _text(fields.get("session_id"))
-        self.agent = _text(fields.get("agent_id"))
+        agent = _text(fields.get("agent_id"))
+        self.agent = word(agent) if agent else ""
         self.cwd = _text(fields.get("cwd"))
         self.transcript = _text(fields.get("transcript_path"))
         self.model = _text(fields.get("model"))

@@ -10,6 +10,7 @@ import fcntl
 import json
 import os
 import re
+import stat
 
 try:
     from _blake2 import blake2b  # the same function; `hashlib` loads all of OpenSSL first
@@ -22,13 +23,23 @@ FULL_BYTES = 1024 * 1024
 """Beyond this only what was shown or warned of is still noted …"""
 CLOSED_BYTES = 2 * FULL_BYTES
 """… and beyond this nothing, and nothing is shown."""
+MAX_LINE_BYTES = 64 * 1024
+"""A longer line is none of ours and is passed over."""
+LISTED = 50
+"""How much of one kind a line tells; only what was shown is told whole, which the answer's own size bounds."""
 RECENT_LINES = 250
 """How far back loops are looked for; what was shown is remembered for the whole session."""
 FRESH = frozenset({"startup", "clear", "compact"})
 """Starts after which the agent sees nothing of what was shown before."""
+SAME_START_S = 5.0
+"""Starts of one kind within so many seconds are one: a client whose hooks stand in two files runs both at once."""
+LATEST = 4_102_444_800
+"""The year 2100, as a Unix time; what claims to come later, nobody wrote."""
 
 _SAFE = r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}"
 _TOLD = ("shown", "assumed", "answered", "warned", "indexed")
+_BULKY = ("assumed", "deeds", "skipped")
+"""What a line can do without, should it grow too long."""
 _LASTING = tuple(f'"{key}"'.encode() for key in (*_TOLD, "source", "lost"))
 
 
@@ -39,15 +50,23 @@ class Full(RuntimeError):
 class Past:
     """What a context of a session has seen and done since it began: the main one's, or a subagent's own."""
 
-    __slots__ = ("answered", "deeds", "has_index", "is_asked", "shown", "warned")
+    __slots__ = ("answered", "deeds", "has_index", "is_asked", "shown", "source", "started_at", "warned")
 
-    def __init__(self) -> None:
+    def __init__(self, source: str = "", started_at: float = 0.0) -> None:
+        self.source = source
+        self.started_at = started_at
+        """How and when the context began, where the client has said it."""
         self.shown: dict[str, None] = {}
         self.answered: set[str] = set()
         self.warned: set[str] = set()
         self.deeds: list[dict[str, object]] = []
         self.has_index = False
         self.is_asked = False
+
+    def renewed(self, source: str, at: float) -> Past:
+        """The past after a start: this one, or a new one where the agent sees nothing of this any more."""
+        is_same = source == self.source and abs(at - self.started_at) <= SAME_START_S
+        return self if is_same or source not in FRESH else Past(source, at)
 
     def add(self, line: dict[str, object]) -> None:
         """Take in one line, in the order they were written."""
@@ -71,8 +90,7 @@ class Journal:
 
     def __enter__(self) -> Journal:
         make_sessions(os.path.dirname(self.path))
-        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
-        self._file = os.open(self.path, flags, 0o600)
+        self._file = _open_regular(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
         fcntl.flock(self._file, fcntl.LOCK_EX)
         size = os.fstat(self._file).st_size
         if size > CLOSED_BYTES:
@@ -88,15 +106,16 @@ class Journal:
         """What the context of this agent has seen; a start concerns them all."""
         past = Past()
         for line in parsed(self._data, recent=RECENT_LINES):
-            if line.get("source") in FRESH:
-                past = Past()
+            source = line.get("source")
+            if isinstance(source, str):
+                past = past.renewed(source, time_of(line))
             if line.get("agent", "") == agent or line.get("moment") == "start":
                 past.add(line)
         return past
 
     def append(self, line: dict[str, object]) -> None:
         """Add one line by one write."""
-        text = json.dumps({key: value for key, value in line.items() if value}, separators=(",", ":"))
+        text = _written(line)
         if len(self._data) > FULL_BYTES and not any(mark in text.encode() for mark in _LASTING):
             return
         torn = b"" if not self._data or self._data.endswith(b"\n") else b"\n"
@@ -110,9 +129,18 @@ def append_late(folder: str, client: str, session: str, line: dict[str, object])
     """Add a line without waiting for the lock: for an event that ran out of time, which still happened."""
     path = path_of(folder, client, session)
     make_sessions(os.path.dirname(path))
-    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    os.write(file, json.dumps(line, separators=(",", ":")).encode() + b"\n")
+    file = _open_regular(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    os.write(file, _written(line).encode() + b"\n")
     os.close(file)
+
+
+def read_regular(path: str, *, limit: int) -> bytes:
+    """The first bytes of a regular file; a link, a pipe, a device or a folder raises `OSError`, and none is waited for."""
+    file = _open_regular(path, os.O_RDONLY)
+    try:
+        return os.pread(file, min(limit, os.fstat(file).st_size), 0)
+    finally:
+        os.close(file)
 
 
 def parsed(data: bytes, *, recent: int | None = None) -> list[dict[str, object]]:
@@ -123,13 +151,19 @@ def parsed(data: bytes, *, recent: int | None = None) -> list[dict[str, object]]
     found: list[dict[str, object]] = []
     for line in kept:
         try:
-            value = json.loads(line) if line else None
+            value = json.loads(line) if 0 < len(line) <= MAX_LINE_BYTES else None
         except (ValueError, RecursionError):
             continue  # torn by a killed process
         if isinstance(value, dict):
             found.append(value)
-    lost = {str(line["lost"]) for line in found if "lost" in line}
-    return [_untold(line) if str(line.get("at")) in lost else line for line in found]
+    lost = {at for line in found if (at := time_of(line, "lost"))}
+    return [_untold(line) if time_of(line) in lost else line for line in found]
+
+
+def time_of(line: dict[str, object], key: str = "at") -> float:
+    """When the event of a line happened; 0 if it says nothing that can be a time."""
+    at = line.get(key)
+    return at if isinstance(at, int | float) and not isinstance(at, bool) and 0 < at < LATEST else 0.0
 
 
 def _lasting(data: bytes) -> list[bytes]:
@@ -151,8 +185,12 @@ def _untold(line: dict[str, object]) -> dict[str, object]:
 
 def path_of(folder: str, client: str, session: str) -> str:
     """Where a session's journal lies; a name that is no plain word is replaced by its digest."""
-    name = session if re.fullmatch(_SAFE, session) else f"x{digest(session)}"
-    return os.path.join(folder, FOLDER, f"{client}-{name}{SUFFIX}")
+    return os.path.join(folder, FOLDER, f"{client}-{word(session)}{SUFFIX}")
+
+
+def word(name: str) -> str:
+    """A name that is safe to write down anywhere: itself if it is a plain word, else its digest."""
+    return name if re.fullmatch(_SAFE, name) else f"x{digest(name)}"
 
 
 def make_sessions(folder: str) -> None:
@@ -167,6 +205,28 @@ def digest(*parts: str) -> str:
     """A short name for texts that must not be written down."""
     whole = b"\0".join(part.encode("utf-8", "surrogatepass") for part in parts)
     return blake2b(whole, digest_size=10).hexdigest()
+
+
+def _open_regular(path: str, flags: int) -> int:
+    """Open a regular file that is no link. Asked of the opened file itself, so that nothing can take its place."""
+    file = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
+    if stat.S_ISREG(os.fstat(file).st_mode):
+        return file
+    os.close(file)
+    raise OSError(22, os.strerror(22))
+
+
+def _written(line: dict[str, object]) -> str:
+    """One line as text, of bounded length, without its empty fields."""
+    kept = {
+        key: value[:LISTED] if isinstance(value, list) and key != "shown" else value
+        for key, value in line.items()
+        if value
+    }
+    text = json.dumps(kept, separators=(",", ":"))
+    if len(text) < MAX_LINE_BYTES:
+        return text
+    return json.dumps({key: value for key, value in kept.items() if key not in _BULKY}, separators=(",", ":"))
 
 
 def _texts(value: object) -> list[str]:

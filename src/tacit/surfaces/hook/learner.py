@@ -2,7 +2,10 @@
 
 Runs behind the hooks, one per store, at low priority. Everything it does may be done again: a capture that is known adds
 nothing, a use has its id from its journal line, learning is one transaction per trajectory. Killed at any moment, it
-leaves what it was asked for to the next one.
+leaves what it was asked for to the next one. A fault of one session is logged and keeps no other from being learned.
+
+Agents call hooks, and whoever calls a hook decides on the learner's environment: the policy comes from the account's own
+home, and nothing that a variable names may loosen it.
 """
 
 from __future__ import annotations
@@ -11,31 +14,40 @@ import json
 import os
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from tacit.config.place import Place, find_place
-from tacit.config.settings import load_config
+from tacit.config.settings import Config, load_config
 from tacit.config.surroundings import Surroundings
-from tacit.domain.errors import NotFound, Outage
+from tacit.config.whereabouts import FOLDER as HOME_FOLDER
+from tacit.domain.errors import NotFound, Outage, TacitError
 from tacit.domain.evidence import Use
 from tacit.domain.identity import content_id
-from tacit.domain.origin import Origin
 from tacit.domain.ports import Store
 from tacit.domain.trajectory import Role, Trajectory
 from tacit.loop import Loop
 from tacit.opening import open_at
 from tacit.surfaces import exports
 from tacit.surfaces.discovery import take_in
-from tacit.surfaces.hook import detach, log
+from tacit.surfaces.hook import detach, log, requests
 from tacit.surfaces.hook.events import CLIENTS
-from tacit.surfaces.hook.journal import FOLDER, SUFFIX, digest, parsed
+from tacit.surfaces.hook.journal import CLOSED_BYTES, FOLDER, SUFFIX, digest, parsed, read_regular, time_of
+from tacit.surfaces.hook.requests import Request
 
 KEEP_DAYS = 14
-"""Journals that nobody has written to for so long go once they are folded."""
-GIVE_UP_S = 86_400.0
-"""A request that still lies there after a day has ended more than one learner."""
+"""Journals that nobody has written to for so long go once they are folded; requests that were set aside go too."""
+HALF_WRITTEN_S = 86_400.0
+"""What a killed process left half-written goes after a day."""
 FOLDED = "folded.json"
+MAX_FOLDED_BYTES = 64 * 1024 * 1024
+FOLDED_EVERY = 200
+"""So many journals are folded between two writings of how far it got: folding some again is harmless."""
+FAULTS_LOGGED = 5
+"""Of the journals that make trouble in one pass."""
+_TEXT_CHARACTERS = 200
 _WITHOUT_WORDS = {"start": "session start", "prompt": "a request", "call": "an error at work"}
 
 
@@ -60,75 +72,83 @@ def run(options: Mapping[str, str], *, home: str) -> None:
     around = Surroundings.read()
     place = find_place(around, store=options.get("--store", ""), start=Path(options.get("--cwd") or Path.cwd()))
     sessions = place.folder / FOLDER
-    left_over = True
-    while _waiting(sessions, left_over=left_over) and place.paused_until is None:
+    left_over, before = True, set[tuple[str, int]]()
+    while (wanted := requests.waiting(sessions, left_over=left_over)) - before and place.paused_until is None:
         held = detach.lock(str(sessions))
         if held is None:
             return
         try:
-            _work(place, sessions, home=home)
+            _work(place, sessions, config=config_for(place, around), home=home)
         finally:
             os.close(held)
-        left_over = False
+        left_over, before = False, wanted
 
 
-def _work(place: Place, sessions: Path, *, home: str) -> None:
-    around = Surroundings.read()
-    config, _ = load_config((place.project,), file=around.config_file, home=around.person_home)
-    taken = _take(sessions)
+def config_for(place: Place, around: Surroundings) -> Config:
+    """The settings of a project, with the policy of the account's own home; any other file may only tighten that."""
+    own = around.account_home / HOME_FOLDER if around.account_home else None
+    config, _ = load_config((place.project, around.home), file=around.config_file, home=own)
+    return config
+
+
+def _work(place: Place, sessions: Path, *, config: Config, home: str) -> None:
+    taken = requests.take(sessions, home=home)
     said = Said()
     with open_at(place, config=config) as loop:
-        for request in taken:
-            for trajectory in _capture(loop, request, home=home):
-                said.add(trajectory)
-        fold(loop.store, sessions, said)
-        exports.take_back(loop, by="learner", origin=Origin.EXTERNAL)  # nobody says that a person edited them
+        done = [request for request in taken if _is_captured(loop, request, said, home=home)]
+        fold(loop.store, sessions, said, home=home)
+        exports.take_back(loop, by="learner")
         loop.learn()
         exports.export(loop)
-    for request in taken:
-        request.unlink(missing_ok=True)
+    for request in done:
+        request.finish()
     tidy(sessions, now=time.time())
 
 
-def _waiting(sessions: Path, *, left_over: bool) -> list[Path]:
-    found = sorted(sessions.glob(f"*{detach.WANTED}"))
-    return found + (sorted(sessions.glob(f"*{detach.TAKEN}")) if left_over else [])
-
-
-def _take(sessions: Path) -> list[Path]:
-    """Make every request ours, so that a new one of the same session is told apart; what the killed left comes last."""
-    left_over = set(sessions.glob(f"*{detach.TAKEN}"))
-    for old in [path for path in left_over if time.time() - path.stat().st_mtime > GIVE_UP_S]:
-        old.unlink()
-        left_over.remove(old)
-    fresh = [wanted.replace(wanted.with_suffix(detach.TAKEN)) for wanted in _waiting(sessions, left_over=False)]
-    return [*fresh, *sorted(left_over - set(fresh))]
-
-
-def _capture(loop: Loop, request: Path, *, home: str) -> list[Trajectory]:
-    """Capture the transcript that a request names. One that cannot be read is logged and not asked for again."""
+def _is_captured(loop: Loop, request: Request, said: Said, *, home: str) -> bool:
+    """Capture the transcript that a request names. One that makes trouble is logged, and stays for another try."""
+    before = request.tries
     try:
-        transcript = json.loads(request.read_text(encoding="utf-8", errors="surrogatepass"))["transcript"]
-        captured = take_in(loop, Path(transcript)) if transcript else None
-        return [loop.store.trajectory(added) for added in captured.added] if captured else []
+        request.note(before + 1)
+        captured = take_in(loop, Path(request.transcript)) if request.transcript else None
+        for added in captured.added if captured else ():
+            said.add(loop.store.trajectory(added))
+        request.note(0)  # what ends a learner from here on is not this transcript
     except Outage:
-        raise  # the store's trouble, not the transcript's: the request stays
+        with suppress(OSError):
+            request.note(before)  # the store's trouble, not the transcript's
+        raise
     except Exception as error:  # the background's top: one bad transcript must not stand in the way of the others
         log.fault(home, error, during="capture")
-        return []
+        return False
+    return True
 
 
-def fold(store: Store, sessions: Path, said: Said) -> int:
+def fold(store: Store, sessions: Path, said: Said, *, home: str) -> int:
     """Keep what journals tell of uses; returns how many uses were new. Folding again adds nothing."""
     folded = _folded(sessions)
-    added = 0
+    known: dict[str, bool] = {}
+    added = new = faults = 0
     for journal in sorted(sessions.glob(f"*{SUFFIX}")):
-        if folded.get(journal.name) == journal.stat().st_size:
+        try:
+            size = journal.lstat().st_size
+            if folded.get(journal.name) == size:
+                continue
+            uses = list(uses_of(journal.name, read_regular(str(journal), limit=2 * CLOSED_BYTES), said))
+            with store.transaction():
+                added += sum(_keep(store, use, known) for use in uses)
+        except Outage:
+            raise
+        except Exception as error:  # as above: one bad journal must not stand in the way of the others
+            faults += 1
+            if faults <= FAULTS_LOGGED:
+                log.fault(home, error, during="fold")
             continue
-        data = journal.read_bytes()
-        with store.transaction():
-            added += sum(_keep(store, use) for use in uses_of(journal.name, data, said))
-        folded[journal.name] = len(data)
+        folded[journal.name] = size
+        new += 1
+        if new % FOLDED_EVERY == 0:
+            _write(sessions / FOLDED, folded)
+    if new % FOLDED_EVERY:
         _write(sessions / FOLDED, folded)
     return added
 
@@ -136,10 +156,10 @@ def fold(store: Store, sessions: Path, said: Said) -> int:
 def uses_of(name: str, data: bytes, said: Said) -> Iterator[Use]:
     """The uses that a journal tells of: what was shown, held back for want of room, or there already."""
     stem = name.removesuffix(SUFFIX)
-    session = next((stem.removeprefix(f"{client}-") for client in CLIENTS if stem.startswith(f"{client}-")), stem)
+    session = _text(next((stem.removeprefix(f"{name}-") for name in CLIENTS if stem.startswith(f"{name}-")), stem))
     for line in parsed(data):
-        at = line.get("at")
-        if not isinstance(at, int | float):
+        at = time_of(line)
+        if not at:
             continue
         for key, surface in (("shown", "hook"), ("held", "hook"), ("skipped", "hook, shown before")):
             versions = _texts(line.get(key))
@@ -147,46 +167,71 @@ def uses_of(name: str, data: bytes, said: Said) -> Iterator[Use]:
                 continue
             yield Use(
                 version_ids=tuple(versions),
-                task=said.words.get(str(line.get("about"))) or _WITHOUT_WORDS.get(str(line.get("moment")), ""),
+                task=said.words.get(_text(line.get("about"))) or _WITHOUT_WORDS.get(_text(line.get("moment")), ""),
                 at=datetime.fromtimestamp(at, UTC),
                 surface=surface,
                 session_id=session,
-                model=str(line.get("model") or said.models.get(session, "")),
+                model=_text(line.get("model")) or said.models.get(session, ""),
                 held_back=key == "held",
-                id=content_id("u", [stem, at, line.get("agent", ""), key, versions]),
+                id=content_id("u", [stem, at, _text(line.get("agent")), key, versions]),
             )
 
 
 def tidy(sessions: Path, *, now: float) -> None:
     """Take away folded journals that are old, and what killed processes left half-written."""
-    folded = _folded(sessions)
+    folded, kept = _folded(sessions), {}
     for journal in sessions.glob(f"*{SUFFIX}"):
-        state = journal.stat()
+        state = journal.lstat()
         if folded.get(journal.name) == state.st_size and now - state.st_mtime > KEEP_DAYS * 86_400:
-            journal.unlink(missing_ok=True)
-            folded.pop(journal.name)
-            _write(sessions / FOLDED, folded)
-    for left in sessions.glob(f"*{detach.WANTED}.*"):
-        if now - left.stat().st_mtime > GIVE_UP_S:
-            left.unlink(missing_ok=True)
+            _unlink(journal)
+        elif journal.name in folded:
+            kept[journal.name] = folded[journal.name]
+    if kept != folded:
+        _write(sessions / FOLDED, kept)
+    old = {f"*{detach.WANTED}.*": HALF_WRITTEN_S, f"*{detach.TAKEN}.*": HALF_WRITTEN_S}
+    for pattern, age_s in (old | {f"*{detach.FAILED}": KEEP_DAYS * 86_400}).items():
+        for left in sessions.glob(pattern):
+            if now - left.lstat().st_mtime > age_s:
+                _unlink(left)
 
 
-def _keep(store: Store, use: Use) -> bool:
+def _unlink(path: Path) -> None:
+    with suppress(OSError):  # gone already, or a folder, which is nobody's
+        path.unlink()
+
+
+def _keep(store: Store, use: Use, known: dict[str, bool]) -> bool:
+    """Keep a use that is new, of the versions that there are; `known` remembers which."""
+    for version_id in use.version_ids:
+        if version_id not in known:
+            known[version_id] = _is_version(store, version_id)
+    versions = tuple(version_id for version_id in use.version_ids if known[version_id])
     try:
         store.use(use.id)
     except NotFound:
-        store.add_use(use)
-        return True
+        if versions:
+            store.add_use(replace(use, version_ids=versions))
+        return bool(versions)
     return False
+
+
+def _is_version(store: Store, version_id: str) -> bool:
+    try:
+        store.version(version_id)
+    except NotFound:
+        return False
+    except TacitError:
+        return True  # it is there, and its damage is not the journal's
+    return True
 
 
 def _folded(sessions: Path) -> dict[str, int]:
     """How much of each journal is folded, in bytes; damage means: nothing is."""
     try:
-        found = json.loads((sessions / FOLDED).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        found = json.loads(read_regular(str(sessions / FOLDED), limit=MAX_FOLDED_BYTES))
+    except (OSError, ValueError, RecursionError):
         return {}
-    return {str(name): size for name, size in found.items()} if isinstance(found, dict) else {}
+    return {name: size for name, size in found.items() if isinstance(size, int)} if isinstance(found, dict) else {}
 
 
 def _write(path: Path, value: Mapping[str, int]) -> None:
@@ -197,3 +242,8 @@ def _write(path: Path, value: Mapping[str, int]) -> None:
 
 def _texts(value: object) -> list[str]:
     return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+
+
+def _text(value: object) -> str:
+    """A text that can be stored; anything else is as good as none."""
+    return value[:_TEXT_CHARACTERS].encode("utf-8", "replace").decode() if isinstance(value, str) else ""

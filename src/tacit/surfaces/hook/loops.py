@@ -25,6 +25,9 @@ _SHOWS_TEXT = (
     r"git\s+(?:log|show|diff|grep|blame))\b"
 )
 _PATCHED = r"(?m)^\*\*\* (?:Add|Update|Delete) File: (.+)$"
+_TARGET_CHARACTERS = 120
+_HARMLESS = str.maketrans({"<": "‹", "＜": "‹", "﹤": "‹", ">": "›", "＞": "›", "﹥": "›", "`": "'"})
+"""A name is anybody's text, and the agent reads it: it opens no tag and ends no quotation."""
 _TELLS = {
     READ: "{target} has now been read {times} times and has not changed in between. What it says is further up.",
     FAILED: "{target} has now failed {times} times in the same way. Doing it once more will not help: "
@@ -90,9 +93,11 @@ def target_of(call: Call, *, cwd: str) -> str:
     """What the warning speaks of: a path as the agent knows it, or a command's beginning."""
     path = call.argument("file_path") or call.argument("path") or next(iter(re.findall(_PATCHED, _patch(call))), "")
     if path:
-        return os.path.relpath(path, cwd) if os.path.isabs(path) and path.startswith(cwd.rstrip("/") + "/") else path
-    command = " ".join(call.argument("command").split())
-    return f"`{command[:80]}{'…' if len(command) > 80 else ''}`" if command else f"`{call.tool}`"
+        is_inside = os.path.isabs(path) and path.startswith(cwd.rstrip("/") + "/")
+        name = (os.path.relpath(path, cwd) if is_inside else path).translate(_HARMLESS)
+        return name if len(name) <= _TARGET_CHARACTERS else f"…{name[-_TARGET_CHARACTERS:]}"
+    command = " ".join((call.argument("command") or call.tool).split()).translate(_HARMLESS)
+    return f"`{command[:80]}{'…' if len(command) > 80 else ''}`"
 
 
 def _reading(call: Call, cwd: str) -> list[Deed]:

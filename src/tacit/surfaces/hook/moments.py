@@ -15,7 +15,7 @@ from tacit.surfaces.hook import log, loops
 from tacit.surfaces.hook.answer import Answer
 from tacit.surfaces.hook.events import BATCH, CALL, DENIED, PROMPT, START, Call, Event
 from tacit.surfaces.hook.ground import Ground
-from tacit.surfaces.hook.journal import FRESH, Journal, Past, digest
+from tacit.surfaces.hook.journal import LISTED, Journal, Past, digest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -153,9 +153,9 @@ def is_correction(prompt: str) -> bool:
 
 
 def _at_start(turn: Turn) -> None:
-    turn.line["source"] = turn.event.source[:20] or "startup"
-    if turn.line["source"] in FRESH:
-        turn.past = Past()
+    source = turn.event.source[:20] or "startup"
+    turn.line["source"] = source
+    turn.past = turn.past.renewed(source, turn.now)
     glance = turn.glance
     if glance is None:
         return
@@ -252,7 +252,7 @@ def _limits(turn: Turn) -> Limits:
 
 
 def _warn_of_loops(turn: Turn, call: Call) -> None:
-    deeds = loops.deeds_of(call, signature=turn.signature, cwd=turn.ground.cwd)
+    deeds = loops.deeds_of(call, signature=turn.signature, cwd=turn.ground.cwd)[:LISTED]
     turn.line["deeds"] = deeds
     for deed in deeds:
         key = loops.key_of(deed)
