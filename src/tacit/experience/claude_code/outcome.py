@@ -27,7 +27,8 @@ _REFUSED = "user-rejected"
 _INTERRUPTIONS = frozenset({"interrupted", "cancelled"})
 _SHELLS = frozenset({"Bash", "PowerShell"})
 _REFUSALS = frozenset({"reject", "deny", "block"})
-_SAID = "the user said:\n"
+# The client's own sentence, on one line; a command that it quotes may hold anything.
+_SAID = re.compile(r"The user doesn't want to [^\n]{0,400}\bthe user said:\n")
 _PLAIN = Structured()
 
 Outcome = tuple[StepResult, int | None]
@@ -62,13 +63,23 @@ def noted_in(record: Record) -> Structured:
     return record.toolUseResult if isinstance(record.toolUseResult, Structured) else _PLAIN
 
 
-def refusal_words(record: Record, *, tool: str, text: str) -> str:
-    """What the person said when they refused this call; nothing if they only refused, or the text is not theirs."""
-    _, marker, words = text.partition(_SAID)
-    if record.holdsPersonsWords:
-        return words if marker else text
-    # A foreign server may imitate the client's own words.
-    return words if text.startswith(_DENIED) and not tool.startswith("mcp__") else ""
+def refusal_words(record: Record, *, text: str) -> str:
+    """What the person said when they refused this call; nothing if they only refused, or the text is not theirs.
+
+    Only a refusal that the client notes in fields counts: whoever makes a tool fail chooses its words, and could speak
+    as the person. Versions that wrote no such fields lose the person's words here; the text stays as what was observed.
+    """
+    if not _is_refused(record):
+        return ""
+    said = _SAID.match(text)
+    if said is not None and (record.holdsPersonsWords or record.toolDenialKind == _REFUSED):
+        return text[said.end() :]
+    return text if record.holdsPersonsWords else ""
+
+
+def _is_refused(record: Record) -> bool:
+    decided = record.permissionDecision
+    return bool(record.toolDenialKind) or (decided is not None and text_of(decided.decision) in _REFUSALS)
 
 
 def _stopped(record: Record, text: str, *, asked: bool) -> StepResult | None:
@@ -77,9 +88,7 @@ def _stopped(record: Record, text: str, *, asked: bool) -> StepResult | None:
         unasked = not asked and record.toolDenialKind == _REFUSED and record.permissionDecision is None
         interrupted = unasked or text_of(record.toolDenialKind) in _INTERRUPTIONS or _STOPPED in text[:600]
         return StepResult.INTERRUPTED if interrupted else StepResult.DENIED
-    if record.permissionDecision is not None and text_of(record.permissionDecision.decision) in _REFUSALS:
-        return StepResult.DENIED
-    return None
+    return StepResult.DENIED if _is_refused(record) else None
 
 
 def _failure(tool: str, text: str) -> Outcome:

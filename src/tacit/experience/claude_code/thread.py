@@ -151,7 +151,7 @@ class Thread:
             call_id, observation=bounded(text) if saved is None else saved, result=result, exit_code=exit_code
         )
         draft.arguments = reduced(draft.tool, draft.arguments, noted)
-        words = refusal_words(record, tool=draft.tool, text=text) if result is StepResult.DENIED else ""
+        words = refusal_words(record, text=text) if result is StepResult.DENIED else ""
         if words.strip():
             self.attempts.act(Draft(Role.USER, bounded(words), moment_of(record.timestamp)), mark)
 

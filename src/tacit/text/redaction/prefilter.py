@@ -11,6 +11,7 @@ from string import ascii_letters, digits
 
 from tacit.text.redaction.contexts import COMMAND_WORDS, TAIL, TWO_WORDS, TWO_WORDS_REACH
 from tacit.text.redaction.names import secret_name
+from tacit.text.redaction.shapes import SHAPES
 
 # Machine-made tokens are long runs of letters and digits, which ordinary text has few of. Mapping the text to runs of
 # one letter lets a single literal search find them all; an alternation of forty prefixes is fifteen times slower.
@@ -23,13 +24,14 @@ _TELLING_HEAD = re.compile(
     rb"|a(?:kia|sia|iza|ge-secret-key|tatt3xf)|eyj|gocspx-|npm_|ntn_|nrak-|p(?:ypi-|mak-|plx-|csk_|scale_tkn)|hf_|do[opr]_v1_"
     rb"|dapi[0-9a-f]|lin_api_|gsk_|gls[a-z]_|b3blbnn|figd_|r8_|xai-|tskey-)"
 )
+# Some tokens count even as the tail of a longer word. A prefix with a dot ends a run: `_DOTTED` has it.
+_TELLING_INSIDE = re.compile("|".join(one.prefix for one in SHAPES if one.glued and "\\." not in one.prefix).encode())
 # Some tokens tell themselves by what stands before the run; the byte just before it says what to look for.
 _DOTTED = (b"ya29.", b"sg.", b"hvs.", b"hvb.", b"hvr.", b"dp.pt.", b"dp.st.", b"dp.ct.", b"dp.sa.")
 _DISCORD = re.compile(rb"\.[a-z0-9_\-]{6}\.\Z")
 _WEBHOOK = re.compile(rb"(?:services|workflows|triggers)\\?/")
 _DOT, _COLON, _SLASH, _BLANK, _PLUS, _EQUALS, _DASH = b".:/ +=-"
 _JOINTS = frozenset(b".:/ +=")
-_HEAD_MAX = 32  # longer than anything the pattern above can match
 _UUID = 36
 _SCANS = tuple(
     re.compile(pattern)
@@ -71,15 +73,15 @@ def may_hold_secret(text: str | bytes) -> bool:
 def _has_telling_run(raw: bytes, lowered: bytes) -> bool:
     runs = raw.translate(_TO_RUNS)
     start = runs.find(_RUN)
-    harmless: set[bytes] = set()  # how runs begin that tell nothing: the same names come again and again
+    harmless: set[bytes] = set()  # runs that tell nothing: the same names come again and again
     while start >= 0:
         end = runs.find(b" ", start)
         is_uuid = end - start == _UUID and lowered[start + 8] == lowered[start + 13] == lowered[start + 18] == _DASH
-        head = lowered[start : start + _HEAD_MAX]
-        if not is_uuid and head not in harmless:
-            if _TELLING_HEAD.match(head):
+        run = raw[start : end if end >= 0 else None]
+        if not is_uuid and run not in harmless:
+            if _TELLING_HEAD.match(lowered, start) or _TELLING_INSIDE.search(run):
                 return True
-            harmless.add(head)
+            harmless.add(run)
         if start and not is_uuid and lowered[start - 1] in _JOINTS and _is_introduced(lowered, start):
             return True
         start = runs.find(_RUN, end) if end >= 0 else -1
