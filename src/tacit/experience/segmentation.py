@@ -61,11 +61,12 @@ class Segmenter:
             return self._fresh
         clears = message.split(maxsplit=1)[0].casefold() in _RESETTING
         self._take_notes_in()
-        new = clears or self._fresh or _lean(self._signals(message, at)) > 0
+        said = terms(message)
+        new = clears or self._fresh or _lean(self._signals(message, said, at)) > 0
         self._fresh = clears
         if new:
             self._words.clear()
-        self._words.update(dict.fromkeys(terms(message)))
+        self._words.update(dict.fromkeys(said))
         self._notes.clear()
         self._last_at = at or self._last_at
         return new
@@ -80,13 +81,12 @@ class Segmenter:
         self._notes.append(text if len(text) <= _LONGEST_NOTE else f"{text[:half]} {text[-half:]}")
 
     def _take_notes_in(self) -> None:
-        for note in self._notes:
-            self._words.update(dict.fromkeys(terms(note)))
+        self._words.update(dict.fromkeys(terms("\n".join(self._notes))))
         for word in list(self._words)[: max(0, len(self._words) - _WORDS_KEPT)]:
             del self._words[word]
 
-    def _signals(self, message: str, at: datetime | None) -> dict[str, float]:
-        content = {term for term in terms(message) if term not in _EMPTY}
+    def _signals(self, message: str, said: list[str], at: datetime | None) -> dict[str, float]:
+        content = {term for term in said if term not in _EMPTY}
         names = {name.strip("'\"`").casefold() for name in _NAME.findall(message)}
         known = sum(1 for name in names if all(term in self._words for term in terms(name)))
         away_s = (at - self._last_at).total_seconds() if at and self._last_at else 0.0
