@@ -398,3 +398,12 @@ def test_what_only_mentions_tacit_is_somebody_elses(terminal: Terminal) -> None:
     assert terminal.run("uninstall", "--yes").code == 0
     assert json.loads(settings.read_text()) == json.loads(before)
     assert (terminal.project / "AGENTS.md").read_text() == notes
+
+
+def test_doctor_tells_of_sessions_that_nobody_could_learn_from(terminal: Terminal, transcripts: Path) -> None:
+    assert terminal.run("learn", str(transcripts)).code == 0
+    sessions = terminal.project / ".tacit/sessions"
+    sessions.mkdir()
+    (sessions / "codex-0199.failed").write_text("{}")
+    told = terminal.run("doctor", "--json").json["findings"]
+    assert any("1 session could not be learned from" in finding["told"] for finding in told)

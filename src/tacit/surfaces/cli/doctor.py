@@ -15,7 +15,7 @@ from tacit.config.settings import Config
 from tacit.domain.errors import Outage, TacitError
 from tacit.opening import open_at
 from tacit.surfaces.cli.serving import can_serve
-from tacit.surfaces.cli.session import Session, clean, command_options
+from tacit.surfaces.cli.session import Session, clean, command_options, counted
 from tacit.surfaces.clients.checks import (
     Finding,
     Hook,
@@ -34,6 +34,8 @@ from tacit.surfaces.clients.probing import Probe, probe_hook, probe_server
 from tacit.surfaces.clients.record import Record
 from tacit.surfaces.clients.registry import CLIENTS, files_of, find_places
 from tacit.surfaces.hook import log
+from tacit.surfaces.hook.detach import FAILED
+from tacit.surfaces.hook.journal import FOLDER as SESSIONS
 
 _LAST_FAULTS = 5
 _SHARED_REMEDY = "install Tacit so that every shell finds it (see Install in the README)"
@@ -82,6 +84,10 @@ def _store(session: Session) -> Iterator[Finding]:
     yield Finding(about="store", state="ok", told=told)
     if place.paused_until is not None:
         yield Finding(about="store", state="note", told="paused: hooks keep still", remedy="tacit pause --resume")
+    failed = len(list((place.folder / SESSIONS).glob(f"*{FAILED}")))
+    if failed:
+        told = f"{counted(failed, 'session')} could not be learned from, after several tries"
+        yield Finding(about="store", state="note", told=told, remedy="tacit learn, and see what the hook log says")
 
 
 def _client(session: Session, client: Client, places: Places, *, asked: bool) -> Iterator[Finding]:
