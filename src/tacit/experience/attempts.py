@@ -168,7 +168,7 @@ class _Attempt:
         self.calls: dict[str, Draft] = {}
         self._first: list[Draft] = []
         self._last: deque[Draft] = deque()
-        self._size = self._first_size = 0
+        self._size = 0
         self._left_out = 0
         self._acted = False
         self._spent: dict[str, Usage] = {}
@@ -187,7 +187,6 @@ class _Attempt:
         self._size += _size(draft)
         if not self._last and len(self._first) < MAX_STEPS // 2 and self._size < MAX_CHARACTERS // 2:
             self._first.append(draft)
-            self._first_size = self._size
             return
         self._last.append(draft)
         self._fit()

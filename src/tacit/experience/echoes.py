@@ -10,17 +10,14 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from tacit.text import own
 from tacit.text.shell import parse_command
 
 ECHO = "<tacit-output/>"
 """Stands where something was that Tacit itself printed."""
 
 _OPENING = re.compile(r"<(tacit-[a-z]+)(?:\s[^<>]{0,400})?>")
-_TOOLS = ("mcp__tacit__", "tacit__", "tacit.")
-_FOLDER = re.compile(r"(?:^|[\s/\\'\"=])\.tacit(?:[/\\]|$)")
 _SKILL = re.compile(r"[/\\]SKILL\.md\b")
-_METADATA = re.compile(r"^[^\w\n]*(?:\d+[^\w\n]+)?tacit-[a-z-]+:", re.MULTILINE)
-_METADATA_REACH = 8_000
 _SILENT = frozenset({"cd", "export", "set", "source", "true"})
 _NAMING = ("file_path", "path", "command", "cmd")
 
@@ -49,7 +46,7 @@ def observed(tool: str, arguments: Mapping[str, Any], observation: str) -> str:
     """What a call brought back, unless Tacit itself said it."""
     if not observation:
         return observation
-    if tool.casefold().startswith(_TOOLS):
+    if tool.casefold().startswith(own.TOOLS):
         return ECHO
     for key in _NAMING:
         named = arguments.get(key)
@@ -60,9 +57,9 @@ def observed(tool: str, arguments: Mapping[str, Any], observation: str) -> str:
 
 
 def _is_own(named: str, observation: str) -> bool:
-    if _FOLDER.search(named):
+    if own.names_folder(named):
         return True
-    if _SKILL.search(named) and _METADATA.search(observation, 0, _METADATA_REACH):
+    if _SKILL.search(named) and own.is_written_skill(observation):
         return True
     programs = [command.program for command in parse_command(named) if command.program not in _SILENT]
     return bool(programs) and all(program == "tacit" for program in programs)

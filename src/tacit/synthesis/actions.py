@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Any
 
 from tacit.domain.trajectory import Step, StepResult, Trajectory
+from tacit.text import own
 from tacit.text.canonical import canonical_command
 from tacit.text.edits import FileEdit, edits_of
 from tacit.text.programs import SHELL_TOOLS
@@ -108,11 +109,11 @@ def action_of(step: Step, workspace: str = "") -> Action:
         return Action(
             step=step, effect=effect, family=Family.SHELL, command=command, commands=commands, workspace=workspace
         )
-    if name in _ASIDES or step.tool.casefold().startswith(_OWN_TOOLS):
+    if name in _ASIDES or step.tool.casefold().startswith(own.TOOLS):
         return Action(step=step, effect=Effect.ASIDE, family=Family.CALL, workspace=workspace)
     if name in _FILE_TOOLS:
         path = _path(step.arguments)
-        effect = Effect.ASIDE if _OWN_FOLDER.search(path) or _own_skill(step) else _FILE_TOOLS[name]
+        effect = Effect.ASIDE if own.names_folder(path) or _own_skill(step) else _FILE_TOOLS[name]
         return Action(step=step, effect=effect, family=Family.FILE, path=path, workspace=workspace)
     effect = Effect.READ if _READING.match(_snake(name)) or _PROBING.search(_snake(name)) else Effect.WRITE
     return Action(step=step, effect=effect, family=Family.CALL, workspace=workspace)
@@ -177,10 +178,6 @@ def plain_name(tool: str) -> str:
 
 _DESCRIBING = frozenset({"description", "timeout", "timeout_ms", "run_in_background", "explanation", "justification"})
 _SILENT = frozenset({"cd", "export", "set", "source", ".", "unset", "pushd", "popd", "true", ":"})
-_OWN_TOOLS = ("mcp__tacit__", "tacit__", "tacit.")
-_OWN_FOLDER = re.compile(r"(?:^|[/\\])\.tacit(?:[/\\]|$)")
-_OWN_MARK = re.compile(r"^[ \t\d→|:]{0,16}tacit-[a-z]+:", re.MULTILINE)
-"""How a skill that Tacit wrote says so, in the metadata at its head."""
 _ERROR_ANSWER = re.compile(r"\s*(?:error|failed)\b\s*[:\-!]|\s*\{\s*\"error\"\s*:", re.IGNORECASE)
 _ASIDES = frozenset(
     "todowrite todoread todo_write update_plan think skill toolsearch exitplanmode enterplanmode askuserquestion "
@@ -233,7 +230,7 @@ def _own_line(commands: tuple[Command, ...]) -> bool:
     """Tacit watching itself would learn from its own advice: what it says, and what it keeps."""
     return any(
         command.program == "tacit"
-        or any(_OWN_FOLDER.search(word) for word in command.operands)
+        or any(own.names_folder(word) for word in command.operands)
         or _own_line(parse_command(nested_script(command)))
         for command in commands
     )
@@ -242,7 +239,7 @@ def _own_line(commands: tuple[Command, ...]) -> bool:
 def _own_skill(step: Step) -> bool:
     """Whether a skill was read that Tacit wrote."""
     typed = (str(value) for _, value in leaves(step.arguments))
-    return any("SKILL.md" in text for text in typed) and bool(_OWN_MARK.search(step.observation[:4000]))
+    return any("SKILL.md" in text for text in typed) and own.is_written_skill(step.observation)
 
 
 def _shell_effect(commands: tuple[Command, ...]) -> Effect:

@@ -35,7 +35,9 @@ def test_a_person_at_a_terminal_may_do_everything(tmp_path, verb):
 
 @pytest.mark.parametrize("verb", AGENTS_VERBS)
 def test_an_agent_may_do_what_is_not_a_persons(tmp_path, verb):
-    caller(tmp_path, CLAUDECODE="1").require_person(verb)
+    agent = caller(tmp_path, CLAUDECODE="1")
+    agent.require_person(verb)
+    assert not agent.is_person
 
 
 def test_reviewing_belongs_to_persons():
@@ -50,12 +52,16 @@ def test_each_agents_mark_refuses_even_at_a_terminal_and_is_named(tmp_path, mark
 
 
 def test_an_empty_mark_is_no_mark(tmp_path):
-    caller(tmp_path, terminal=True, CLAUDECODE="").require_person("review")
+    person = caller(tmp_path, terminal=True, CLAUDECODE="")
+    person.require_person("review")
+    assert person.is_person
 
 
 def test_the_right_token_stands_for_a_person(tmp_path):
     token = new_token(tmp_path / ".tacit")
-    caller(tmp_path, TACIT_TOKEN=token).require_person("review")
+    vouched = caller(tmp_path, TACIT_TOKEN=token)
+    vouched.require_person("review")
+    assert vouched.is_person
 
 
 def test_in_an_agents_shell_only_a_token_of_the_accounts_own_home_counts(tmp_path):
