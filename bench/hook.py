@@ -280,6 +280,8 @@ def judged(result: dict[str, Any]) -> list[str]:
 
 def measured(project: Path, options: argparse.Namespace) -> dict[str, Any]:
     database = project / ".tacit" / "tacit.db"
+    # As most projects are: a hook then asks git whether the store came with the repository.
+    subprocess.run(["git", "init", "-q", str(project)], check=True)
     if not database.exists():
         fill(database, options.skills)
     with tempfile.TemporaryDirectory() as home:
