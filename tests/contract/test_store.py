@@ -15,6 +15,7 @@ from tacit.domain.candidate import Decision
 from tacit.domain.errors import IllegalTransition, Mistake, NotFound, StaleVersion, StoreOutage
 from tacit.domain.evidence import Assessment, Grade, Outcome
 from tacit.domain.lifecycle import RECALLABLE, Status
+from tacit.domain.outline import OUTLINE_VERSION
 from tacit.domain.ports import Store
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, Skill, SkillFile, SkillStep
@@ -30,6 +31,7 @@ from tests.unit.memory.samples import (
     content,
     evidence,
     fill,
+    outline,
     put_version,
     rendering,
     step_to,
@@ -805,6 +807,70 @@ def test_a_bookmark_stands_or_falls_with_its_transaction(store: Store) -> None:
     with pytest.raises(Boom):
         abandon(store, lambda: store.keep_bookmark(bookmark()))
     assert store.bookmark(bookmark().path) is None
+
+
+# --- outlines -------------------------------------------------------------------------------------------------------
+
+
+def learned(store: Store, *numbers: int) -> list[str]:
+    """Trajectories of different sessions that have been learned from."""
+    ids = []
+    for number in numbers:
+        kept = trajectory(f"task {number}", session=f"session-{number}")
+        store.add_trajectory(kept, SUCCESS, at=at(number))
+        store.mark_learned(kept.id, at=at(number))
+        ids.append(kept.id)
+    return ids
+
+
+def test_an_outline_reads_back_waits_to_be_mined_and_is_taken_in_once(store: Store) -> None:
+    first, second = learned(store, 1, 2)
+    assert store.unoutlined() == [first, second]
+    store.keep_outline(outline(first))
+    store.keep_outline(outline(second, success=None))
+    assert store.outlines() == [outline(first), outline(second, success=None)]
+    assert store.unoutlined() == []
+    assert store.unmined() == [first, second]
+    store.mark_mined([first, "t_unknown"])
+    assert store.unmined() == [second]
+    assert list(store.verify()) == []
+
+
+def test_an_outline_made_anew_waits_again(store: Store) -> None:
+    (only,) = learned(store, 1)
+    store.keep_outline(outline(only))
+    store.mark_mined([only])
+    store.keep_outline(outline(only, task="other words"))
+    assert store.unmined() == [only]
+    assert [kept.task for kept in store.outlines()] == ["other words"]
+
+
+def test_an_outline_of_another_kind_counts_as_none(store: Store) -> None:
+    (only,) = learned(store, 1)
+    store.keep_outline(outline(only, version=OUTLINE_VERSION + 1))
+    assert store.outlines() == []
+    assert store.unoutlined() == [only]
+
+
+def test_outlines_of_superseded_and_pruned_trajectories_do_not_count(store: Store) -> None:
+    first, second = learned(store, 1, 2)
+    for identity in (first, second):
+        store.keep_outline(outline(identity))
+    longer = trajectory("task 1", session="session-1", steps=9)
+    store.add_trajectory(longer, SUCCESS, at=at(3))
+    assert [kept.trajectory_id for kept in store.outlines()] == [second]
+    assert store.unmined() == [second]
+    store.mark_learned(longer.id, at=at(4))
+    store.prune(keep_days=0, cap_bytes=None, at=at(60 * 24 * 400))
+    assert store.outlines() == []
+    assert store.unoutlined() == []
+
+
+def test_an_outline_stands_or_falls_with_its_transaction(store: Store) -> None:
+    (only,) = learned(store, 1)
+    with pytest.raises(Boom):
+        abandon(store, lambda: store.keep_outline(outline(only)))
+    assert store.outlines() == []
 
 
 # --- renderings -----------------------------------------------------------------------------------------------------

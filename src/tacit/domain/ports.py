@@ -16,6 +16,7 @@ from typing import Protocol
 from tacit.domain.candidate import Verdict
 from tacit.domain.evidence import Assessment, Evidence, Outcome, Use
 from tacit.domain.lifecycle import Status, Transition
+from tacit.domain.outline import Outline
 from tacit.domain.skill import Kind, Skill, SkillVersion
 from tacit.domain.trajectory import Trajectory
 
@@ -170,6 +171,21 @@ class Store(Protocol):
 
     def mark_learned(self, trajectory_id: str, *, at: datetime) -> None:
         """Note that a trajectory has been distilled."""
+
+    def keep_outline(self, outline: Outline) -> None:
+        """Keep the outline of a trajectory, in place of the one before; it waits to be mined. Not part of the audit chain."""
+
+    def outlines(self) -> list[Outline]:
+        """The outlines of all trajectories that count, oldest first: not those of superseded or pruned ones."""
+
+    def unoutlined(self) -> list[str]:
+        """Ids of learned trajectories that count and have no outline of the present kind, oldest first."""
+
+    def unmined(self) -> list[str]:
+        """Ids of trajectories whose outlines wait to be mined, oldest first."""
+
+    def mark_mined(self, trajectory_ids: Iterable[str]) -> None:
+        """Note that these outlines have been mined together."""
 
     def add_verdict(self, verdict: Verdict) -> None:
         """Keep the gate's answer."""

@@ -40,6 +40,8 @@ class Item:
     """As the agent will see it."""
     tokens: int
     reliability: Reliability = Reliability()
+    parts: tuple[SkillVersion, ...] = ()
+    """The skills that a composite is made of, in order; those that may not be used now are missing."""
 
     @property
     def name(self) -> str:
@@ -80,6 +82,12 @@ class Selection:
     """The whole block for the agent's context."""
     tokens: int = 0
     use_id: str = ""
+
+    @property
+    def version_ids(self) -> tuple[str, ...]:
+        """All versions that are shown, the parts of composites too, each once."""
+        shown = (version for item in self.items for version in (item.version, *item.parts))
+        return tuple(dict.fromkeys(version.id for version in shown))
 
     @property
     def abstained(self) -> bool:

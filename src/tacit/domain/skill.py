@@ -31,20 +31,65 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
-    """A value that differs from use to use."""
+    """A value that differs from use to use, and where it is to be found if attempts have shown that."""
 
     name: str
     description: str = ""
     type: str = "string"
     example: str = ""
+    reading: str = ""
+    """The tool whose answer holds it; `task` for the words of the task itself; empty where that is not known."""
+    key: str = ""
+    """Which part of the answer; for the task the shape of the value, as `text.places` writes it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Condition:
-    """Something that must hold before (pre-) or after (postcondition); `check` is a command that shows it, if known."""
+    """Something that must hold before (pre-) or after (postcondition); `check` is a command that shows it, if known.
+
+    Where a tool's answer shows it, `reading` names the tool, `key` the part of the answer, `relation` and `value` what is
+    asked of that part; then a program can tell whether it holds (see `text.facts`).
+    """
 
     text: str
     check: str = ""
+    reading: str = ""
+    """The tool whose answer shows it; `task` for the words of the task itself."""
+    key: str = ""
+    relation: str = ""
+    """`is`, `is not`, `has`, `lacks`, `over` or `under`; empty where only prose is known."""
+    value: str = ""
+    when: str = ""
+    """A word of the task for which alone it is asked; empty: for every task."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One situation that calls for a skill: all its conditions hold. Counted over the attempts it was learned from."""
+
+    conditions: tuple[Condition, ...]
+    support: int = 0
+    """Successful attempts that stood in this case and took the skill."""
+    against: int = 0
+    """Successful attempts that stood in this case and did without it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cue:
+    """A word or pair of words of a task that speaks for a skill, or, with a negative weight, against it."""
+
+    term: str
+    weight: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pitfall:
+    """What went wrong in attempts that should have gone this way: the kind of failure, the step at fault, how often."""
+
+    text: str
+    kind: str = ""
+    step: int | None = None
+    count: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +140,15 @@ class SkillContent:
     postconditions: tuple[Condition, ...] = ()
     signature: str = ""
     """For a lesson: the error it answers, reduced to its invariant text."""
+    cases: tuple[Case, ...] = ()
+    """Situations that call for it, any of which is enough; none means that the task's words decide."""
+    cues: tuple[Cue, ...] = ()
+    """Words of a task that speak for or against it; the cue with an empty term is what holds without any word."""
+    pitfalls: tuple[Pitfall, ...] = ()
+    after: tuple[str, ...] = ()
+    """Names of skills that come before this one where both are needed."""
     sub_skills: tuple[str, ...] = ()
+    """Names of the skills it is composed of, in order."""
     extends: str = ""
     """Name of the skill that this one overlays."""
     body: str = ""

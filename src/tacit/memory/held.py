@@ -15,6 +15,7 @@ from typing import TypeVar
 from tacit.domain.candidate import Verdict
 from tacit.domain.evidence import Evidence, Use
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
+from tacit.domain.outline import Outline
 from tacit.domain.ports import AuditEntry, Bookmark, Counts, Episode, Rendering, Store, Stored
 from tacit.domain.skill import Kind, Skill
 from tacit.memory import laws
@@ -39,6 +40,8 @@ class Held:
     renderings: dict[str, Rendering] = field(default_factory=dict)
     episodes: dict[str, Episode] = field(default_factory=dict)
     bookmarks: dict[str, Bookmark] = field(default_factory=dict)
+    outlines: dict[str, Outline] = field(default_factory=dict)
+    mined: set[str] = field(default_factory=set)
     contents: dict[str, bytes] = field(default_factory=dict)
     version_words: dict[str, Words] = field(default_factory=dict)
     episode_words: dict[str, Words] = field(default_factory=dict)

@@ -20,6 +20,7 @@ from tacit.domain.errors import Mistake, StoreOutage
 from tacit.domain.evidence import Assessment, Evidence, Outcome, Use
 from tacit.domain.identity import canonical
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
+from tacit.domain.outline import OUTLINE_VERSION, Outline
 from tacit.domain.ports import AuditEntry, Bookmark, Counts, Damage, Episode, Hit, Rendering, Stored
 from tacit.domain.skill import Kind, Skill, SkillVersion
 from tacit.domain.trajectory import Trajectory
@@ -125,6 +126,42 @@ class VolatileStore:
             if episode.learned_at != aware(at):
                 self._set_episode(replace(episode, learned_at=at), "learned", at=at)
                 self._state.log.append(lambda store: store.mark_learned(trajectory_id, at=at))
+
+    def keep_outline(self, outline: Outline) -> None:
+        """Keep the outline of a trajectory, in place of the one before; it waits to be mined."""
+        with self.transaction():
+            self._state.outlines.pop(outline.trajectory_id, None)
+            self._state.outlines[outline.trajectory_id] = reread(outline)
+            self._state.mined.discard(outline.trajectory_id)
+            self._state.log.append(lambda store: store.keep_outline(outline))
+
+    def outlines(self) -> list[Outline]:
+        """The outlines of all trajectories that count, oldest first."""
+        with self._open():
+            return [
+                outline
+                for identity, outline in self._state.outlines.items()
+                if outline.version == OUTLINE_VERSION and self._counts(identity)
+            ]
+
+    def unoutlined(self) -> list[str]:
+        """Ids of learned trajectories that count and have no outline of the present kind, oldest first."""
+        with self._open():
+            made = {outline.trajectory_id for outline in self.outlines()}
+            learned = (id_ for id_, episode in self._state.episodes.items() if episode.learned_at is not None)
+            return [identity for identity in learned if identity not in made and self._counts(identity)]
+
+    def unmined(self) -> list[str]:
+        """Ids of trajectories whose outlines wait to be mined, oldest first."""
+        with self._open():
+            return [id_ for id_ in self._state.outlines if id_ not in self._state.mined and self._counts(id_)]
+
+    def mark_mined(self, trajectory_ids: Iterable[str]) -> None:
+        """Note that these outlines have been mined together."""
+        with self.transaction():
+            taken = [identity for identity in trajectory_ids if identity in self._state.outlines]
+            self._state.mined.update(taken)
+            self._state.log.append(lambda store: store.mark_mined(taken))
 
     def add_verdict(self, verdict: Verdict) -> None:
         """Keep the gate's answer."""
@@ -316,6 +353,7 @@ class VolatileStore:
             chosen = laws.choose_pruned(holdings, keep_days=keep_days, cap_bytes=cap_bytes, at=at)
             for identity in chosen:
                 del self._state.contents[identity]
+                self._state.outlines.pop(identity, None)
                 self._set_episode(replace(self._state.episodes[identity], pruned=True), "prune", at=at)
             self._state.log.append(lambda store: store.prune(keep_days=keep_days, cap_bytes=cap_bytes, at=at))
             return len(chosen)
@@ -347,6 +385,10 @@ class VolatileStore:
             if self._closed:
                 raise StoreOutage("the store in memory is closed", hint="open it again")
             yield
+
+    def _counts(self, trajectory_id: str) -> bool:
+        episode = self._state.episodes.get(trajectory_id)
+        return episode is not None and not episode.superseded and not episode.pruned
 
     def _set_episode(self, episode: Episode, action: str, *, at: datetime, actor: str = "tacit") -> None:
         kept = reread(episode)

@@ -9,6 +9,7 @@ from tacit.domain.candidate import Decision, Finding, Verdict
 from tacit.domain.evidence import Assessment, Evidence, Grade, Outcome, Use
 from tacit.domain.lifecycle import Status, Transition
 from tacit.domain.origin import Origin
+from tacit.domain.outline import Move, Outline, Reading
 from tacit.domain.ports import Bookmark, Mark, Rendering, Store, Stored
 from tacit.domain.scope import Scope
 from tacit.domain.skill import Kind, Provenance, Skill, SkillContent, SkillStep, SkillVersion
@@ -114,6 +115,15 @@ def evidence(version_id: str, *, minutes: float = 0, **more: Any) -> Evidence:
 
 def bookmark(path: str = "logs/one.jsonl", *, size: int = 100) -> Bookmark:
     return Bookmark(path=path, size=size, modified_ns=7, mark=Mark(offset=40, line=2))
+
+
+def outline(trajectory_id: str, **more: Any) -> Outline:
+    """An attempt in outline."""
+    more.setdefault("task", "cancel the order")
+    more.setdefault("success", True)
+    more.setdefault("moves", (Move(index=3, tool="cancel_order", arguments={"order_id": "#W1", "items": ["a"]}),))
+    more.setdefault("readings", (Reading(index=2, tool="get_order", facts={"status": ("pending",), "lines[]": ()}),))
+    return Outline(trajectory_id=trajectory_id, **more)
 
 
 def rendering(version_id: str, text: str = "<tacit-skill>deploy</tacit-skill>", **more: Any) -> Rendering:

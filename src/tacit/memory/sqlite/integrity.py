@@ -19,6 +19,7 @@ from tacit.memory.sqlite.copies import copy_pages
 from tacit.memory.sqlite.migrations import Migration
 from tacit.memory.sqlite.outages import Damaged
 from tacit.memory.sqlite.outcomes import Outcomes, owned_path
+from tacit.memory.sqlite.outlines import Outlines
 from tacit.memory.sqlite.places import MEMORY
 from tacit.memory.sqlite.renderings import Renderings
 from tacit.memory.sqlite.rows import Rows, Values
@@ -40,6 +41,7 @@ class Integrity:
         self._renderings = Renderings(connection, self._skills)
         self._outcomes = Outcomes(connection, self._audit)
         self._bookmarks = Bookmarks(connection)
+        self._outlines = Outlines(connection)
         self._seals: dict[str, str] = {}
 
     def damages(self) -> list[Damage]:
@@ -82,6 +84,7 @@ class Integrity:
         )
         yield from self._table(self._renderings.rows, self._renderings.check)
         yield from self._table(self._bookmarks.rows, self._bookmarks.rows.value)
+        yield from self._table(self._outlines.rows, self._outlines.rows.value)
 
     def _table(
         self, rows: Rows, check: Callable[[Values], object], *, path: Callable[[Values], str] | None = None

@@ -147,8 +147,18 @@ def _add_renderings(connection: Connection) -> None:
         connection.run(f"CREATE TRIGGER renderings_end_with_{name} AFTER {event}; END")
 
 
+def _add_outlines(connection: Connection) -> None:
+    """Schema 4: attempts in outline, which mining compares."""
+    connection.run(
+        "CREATE TABLE outlines (seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, version INTEGER NOT NULL, "
+        "mined INTEGER NOT NULL, record BLOB NOT NULL, seal TEXT NOT NULL) STRICT"
+    )
+    connection.run("CREATE INDEX outlines_unmined ON outlines (seq) WHERE mined = 0")
+
+
 MIGRATIONS = (
     Migration(number=1, apply=_create),
     Migration(number=2, apply=_add_bookmarks),
     Migration(number=3, apply=_add_renderings),
+    Migration(number=4, apply=_add_outlines),
 )

@@ -14,6 +14,7 @@ from tacit.domain.candidate import Verdict
 from tacit.domain.errors import NotFound
 from tacit.domain.evidence import Assessment, Evidence, Outcome, Use
 from tacit.domain.lifecycle import Status, Transition
+from tacit.domain.outline import Outline
 from tacit.domain.ports import AuditEntry, Bookmark, Counts, Damage, Episode, Hit, Rendering, Stored
 from tacit.domain.skill import Kind, Skill, SkillVersion
 from tacit.domain.trajectory import Trajectory
@@ -25,6 +26,7 @@ from tacit.memory.sqlite.integrity import Integrity
 from tacit.memory.sqlite.migrations import Migration, migrate
 from tacit.memory.sqlite.outages import damaged
 from tacit.memory.sqlite.outcomes import Outcomes
+from tacit.memory.sqlite.outlines import Outlines
 from tacit.memory.sqlite.places import MEMORY
 from tacit.memory.sqlite.renderings import Renderings
 from tacit.memory.sqlite.schema import MIGRATIONS
@@ -53,6 +55,7 @@ class SqliteStore:
         self._renderings = Renderings(self._connection, self._skills)
         self._outcomes = Outcomes(self._connection, self._audit)
         self._bookmarks = Bookmarks(self._connection)
+        self._outlines = Outlines(self._connection)
 
     @property
     def path(self) -> str:
@@ -104,6 +107,31 @@ class SqliteStore:
         """Note that a trajectory has been distilled."""
         with self._connection.writing():
             self._trajectories.mark_learned(trajectory_id, at=at)
+
+    def keep_outline(self, outline: Outline) -> None:
+        """Keep the outline of a trajectory; it waits to be mined."""
+        with self._connection.writing():
+            self._outlines.keep(outline)
+
+    def outlines(self) -> list[Outline]:
+        """The outlines of all trajectories that count."""
+        with self._connection.reading():
+            return self._outlines.all()
+
+    def unoutlined(self) -> list[str]:
+        """Ids of learned trajectories without an outline of the present kind."""
+        with self._connection.reading():
+            return self._outlines.missing()
+
+    def unmined(self) -> list[str]:
+        """Ids of trajectories whose outlines wait to be mined."""
+        with self._connection.reading():
+            return self._outlines.unmined()
+
+    def mark_mined(self, trajectory_ids: Iterable[str]) -> None:
+        """Note that these outlines have been mined together."""
+        with self._connection.writing():
+            self._outlines.mark_mined(trajectory_ids)
 
     def add_verdict(self, verdict: Verdict) -> None:
         """Keep the gate's answer."""
@@ -221,7 +249,10 @@ class SqliteStore:
     def prune(self, *, keep_days: int | None, cap_bytes: int | None, at: datetime) -> int:
         """Drop the steps of old trajectories beyond retention or cap; returns how many."""
         with self._connection.writing():
-            return self._trajectories.prune(keep_days=keep_days, cap_bytes=cap_bytes, at=at)
+            dropped = self._trajectories.prune(keep_days=keep_days, cap_bytes=cap_bytes, at=at)
+            if dropped:
+                self._outlines.forget_dropped()
+            return dropped
 
     def backup(self, path: Path) -> None:
         """Write a consistent, verified copy while others go on."""
