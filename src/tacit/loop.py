@@ -14,7 +14,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
-from tacit import application, experience, gate, outcome, retrieval, shelf, synthesis
+from tacit import application, experience, gate, learning, outcome, retrieval, shelf
 from tacit.config.place import Place
 from tacit.config.settings import Config
 from tacit.domain.candidate import Candidate, Finding, Relation, Verdict
@@ -27,11 +27,12 @@ from tacit.domain.scope import Level, Scope
 from tacit.domain.selection import Query, Selection
 from tacit.domain.skill import Kind, Provenance, SkillContent
 from tacit.domain.trajectory import Trajectory
-from tacit.outcome import parse_outcome
+from tacit.outcome import Followed, parse_outcome
 from tacit.report import Applied, Captured, Learned
 from tacit.text.redaction import redact
 from tacit.text.words import estimate_tokens, terms
 
+RULES = frozenset({Kind.NORM, Kind.PREFERENCE})
 NEIGHBOURS = 12
 """How many similar skills the gate looks at."""
 
@@ -81,34 +82,32 @@ class Loop:
     # --- synthesis → gate → memory ------------------------------------------------------------------------------
 
     def learn(self, *, progress: Callable[[int, int], None] | None = None) -> Learned:
-        """Distil and gate everything not yet learned from. Each trajectory is one transaction: all of it or nothing."""
-        self._require_running()
-        waiting = self.store.episodes(unlearned=True)
-        verdicts: list[Verdict] = []
-        notes: list[synthesis.Note] = []
-        for done, episode in enumerate(waiting, start=1):
-            distilled = synthesis.distil(self.store.trajectory(episode.id), episode.assessment)
-            verdicts += self._learn_one(episode, distilled)
-            notes += distilled.notes
-            if progress:
-                progress(done, len(waiting))
-        self.prune()
-        return Learned(trajectories=len(waiting), verdicts=tuple(verdicts), notes=tuple(notes))
+        """Distil and gate everything not yet learned from, then compare it with what was there before.
 
-    def _learn_one(self, episode: Episode, distilled: synthesis.Distillation) -> list[Verdict]:
-        policy, now = self.config.policy, self._now()
-        with self.store.transaction():
-            if self.store.episode(episode.id).learned_at is not None:
-                return []  # another process was faster
-            verdicts = [self._admit(self._scoped(candidate)) for candidate in distilled.candidates]
-            held = [note for note in distilled.notes if note.kind == "held"]
-            if held:
-                why = [Finding(rule=note.detail["reason"], message=note.text) for note in held]
-                name = episode.task[:80]
-                verdicts.append(gate.turned_away(why, trajectory_id=episode.id, name=name, policy=policy, at=now))
-                self.store.add_verdict(verdicts[-1])
-            self.store.mark_learned(episode.id, at=now)
-        return verdicts
+        Each attempt is one transaction, and so is each group of attempts that are compared: all of it or nothing, so
+        that what an interrupted pass did is not done again.
+        """
+        self._require_running()
+        learned = learning.Pass(self.store, self, now=self._now).run(progress)
+        self.prune()
+        return learned
+
+    def admit(self, candidate: Candidate) -> Verdict:
+        """Put what was learned before the gate. Everything is learned at the project; narrower scopes come with sessions."""
+        return self._admit(dataclasses.replace(candidate, scope=self.scope))
+
+    def twin(self, candidate: Candidate) -> Stored | None:
+        """The known skill that a candidate is the same as, if there is one."""
+        here = dataclasses.replace(candidate, scope=self.scope)
+        return gate.twin_of(here, self._known(here), self.config.policy)
+
+    def turn_away(self, episode: Episode, reason: str, text: str) -> Verdict:
+        """Note why an attempt gives nothing."""
+        why, name = [Finding(rule=reason, message=text)], episode.task[:80]
+        policy = self.config.policy
+        verdict = gate.turned_away(why, trajectory_id=episode.id, name=name, policy=policy, at=self._now())
+        self.store.add_verdict(verdict)
+        return verdict
 
     def propose(
         self,
@@ -150,12 +149,10 @@ class Loop:
             return self.store.versions(candidate.revises)[-1:]
         content = candidate.content
         words = terms(f"{content.name} {content.description} {content.signature} {' '.join(content.tags)}")
-        hits = self.store.search(words, statuses=set(Status), kinds={content.kind}, limit=NEIGHBOURS)
-        return [*(hit.stored for hit in hits), *self.store.catalogue(name=content.name, kinds={content.kind})]
-
-    def _scoped(self, candidate: Candidate) -> Candidate:
-        """Everything is learned at the project; narrower scopes come with running sessions."""
-        return dataclasses.replace(candidate, scope=self.scope)
+        # A person's taste and a project's norm may be one rule.
+        kinds = RULES if content.kind in RULES else {content.kind}
+        hits = self.store.search(words, statuses=set(Status), kinds=kinds, limit=NEIGHBOURS)
+        return [*(hit.stored for hit in hits), *self.store.catalogue(name=content.name, kinds=kinds)]
 
     # --- review -------------------------------------------------------------------------------------------------
 
@@ -233,7 +230,7 @@ class Loop:
             empty = "" if selection.left_out else shelf.why_empty(self.store)
             return dataclasses.replace(selection, reason=empty or selection.reason)
         use = Use(
-            version_ids=tuple(item.version_id for item in selection.items),
+            version_ids=selection.version_ids,
             task=redact(task).text,
             at=self._now(),
             surface=surface,
@@ -278,14 +275,15 @@ class Loop:
         *,
         outcome: Outcome | str | None = None,
         verifier: Verifier | None = None,
-        followed: Collection[str] | None = None,
+        followed: Followed | None = None,
         by: str = "",
         grade: Grade = Grade.SELF,
     ) -> list[Evidence]:
         """Say what came of a use. A verifier is run here and now, and makes the outcome machine-verified.
 
-        `followed` names the versions that the run really followed, if it is known; otherwise all that were shown share
-        the credit. `grade` is raised above self-reported only by a person's surface.
+        `followed` names the versions that the run really followed, if it is known, and may tell an outcome of each (the
+        parts of a composite seldom fail together); otherwise all that were shown share the credit. `grade` is raised
+        above self-reported only by a person's surface.
         """
         use = self.store.use(use_id)
         details = {"by": by}
@@ -308,13 +306,8 @@ class Loop:
         return self._keep_evidence(self.store.use(use_id), result, grade=grade, followed=None, details=details)
 
     def _keep_evidence(
-        self, use: Use, result: Outcome, *, grade: Grade, followed: Collection[str] | None, details: Mapping[str, str]
+        self, use: Use, result: Outcome, *, grade: Grade, followed: Followed | None, details: Mapping[str, str]
     ) -> list[Evidence]:
-        unknown = set(followed or ()) - set(use.version_ids)
-        if unknown:
-            raise Mistake(
-                f"{sorted(unknown)[0]} was not shown in that use", hint=f"shown: {', '.join(use.version_ids)}"
-            )
         clean = {key: redact(text).text for key, text in details.items()}
         kept = outcome.evidence_for(use, result, grade=grade, at=self._now(), followed=followed, details=clean)
         with self.store.transaction():

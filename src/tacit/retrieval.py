@@ -13,14 +13,18 @@ from tacit import application, outcome
 from tacit.domain.evidence import Evidence
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.ports import Hit, Rendering, Store, Stored
-from tacit.domain.selection import Item, Query, Selection
-from tacit.domain.skill import Kind
+from tacit.domain.selection import Item, Plan, Query, Selection
+from tacit.domain.skill import Kind, SkillContent, SkillVersion
+from tacit.recall.filters import current_only, obstacle, unshadowed
+from tacit.recall.plan import Part, compose
 from tacit.recall.ranking import CANDIDATE_HITS, Rarity, signature_terms
 from tacit.recall.selection import Known, select
 from tacit.text.signature import error_signature
 from tacit.text.words import estimate_tokens, terms
 
 BRIEF_TOKENS = 300
+PLANNED_HITS = 100
+"""How many hits are looked through for what a task calls for."""
 ERROR, COMMAND = "error", "command"
 """The parts of a query's state that hold the output of a failing call, and what was run."""
 
@@ -38,10 +42,30 @@ def choose(store: Store, query: Query, *, now: datetime, min_relevance: float) -
         rank=outcome.rank,
         last_used_at={version_id: items[-1].at for version_id, items in evidence.items() if items},
         signature=signature,
+        plan=_plan(query, hits),
     )
     framed = dataclasses.replace(query, budget_tokens=query.budget_tokens - application.frame_tokens())
     selection = select(framed, hits, known, render=_render, now=now, min_relevance=min_relevance)
-    return dataclasses.replace(selection, query=query)
+    items = tuple(dataclasses.replace(item, parts=parts_of(store, item.version.content)) for item in selection.items)
+    return dataclasses.replace(selection, query=query, items=items)
+
+
+def _plan(query: Query, hits: Sequence[Hit]) -> Plan:
+    """What the words of the task call for, of what may be given at all; whether its tools are at hand is part of it."""
+    anywhere = dataclasses.replace(query, tools=None)
+    stored = [hit.stored for hit in hits if hit.stored.version.content.cues and not obstacle(hit.stored, anywhere)]
+    current, _ = unshadowed(current_only(stored))
+    parts = [Part(item.version.id, item.version.content) for item in current]
+    return compose(query.text, parts, tools=query.tools) if parts else Plan()
+
+
+def parts_of(store: Store, content: SkillContent) -> tuple[SkillVersion, ...]:
+    """The recallable versions of the skills that a composite names, in its order."""
+    found: list[SkillVersion] = []
+    for name in content.sub_skills:
+        named = store.catalogue(statuses=RECALLABLE, name=name)
+        found += [max(named, key=lambda stored: stored.sequence).version] if named else []
+    return tuple(found)
 
 
 def publish(store: Store) -> int:
@@ -57,7 +81,8 @@ def publish(store: Store) -> int:
 
 
 def _hits(store: Store, query: Query, signature: str) -> list[Hit]:
-    found = store.search(terms(query.text), statuses=RECALLABLE, kinds=query.kinds, limit=CANDIDATE_HITS)
+    found = store.search(terms(query.text), statuses=RECALLABLE, kinds=query.kinds, limit=PLANNED_HITS)
+    found = [hit for at, hit in enumerate(found) if at < CANDIDATE_HITS or hit.stored.version.content.cues]
     if signature and (query.kinds is None or Kind.LESSON in query.kinds):
         words = sorted(signature_terms(signature))
         known = {hit.stored.version.id for hit in found}

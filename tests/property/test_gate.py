@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +12,7 @@ from tacit.config.settings import Policy, Strictness
 from tacit.domain.candidate import Decision
 from tacit.domain.lifecycle import LIFECYCLE
 from tacit.domain.origin import Origin, lowest
-from tacit.domain.skill import Kind, SkillContent, SkillStep
+from tacit.domain.skill import Case, Condition, Cue, Kind, SkillContent, SkillStep
 from tacit.gate import judge
 from tacit.gate.duplicates import adds_nothing, merge, moved, shapes, similarity
 from tests.unit.making import NOW, candidate, content, stored
@@ -24,12 +25,34 @@ STEP = st.builds(
 ) | st.builds(SkillStep, text=st.sampled_from(["Think", "Ask"]), optional=st.booleans())
 STEPS = st.lists(STEP, max_size=7).map(tuple)
 WORDS = st.sampled_from(["add a migration", "deploy the site", "the", "", "fix a flaky test"])
+CASES = st.lists(
+    st.builds(
+        lambda text, support: Case(conditions=(Condition(text=text),), support=support),
+        st.sampled_from(["stopped", "slow", "hot"]),
+        st.integers(0, 5),
+    ),
+    max_size=3,
+    unique_by=lambda case: case.conditions,
+).map(tuple)
+CUES = st.lists(
+    st.builds(Cue, term=st.sampled_from(["feed", "lamp"]), weight=st.sampled_from([-1.0, 2.5])),
+    max_size=2,
+    unique_by=lambda cue: cue.term,
+).map(tuple)
+CALL = st.builds(
+    lambda tool, value: SkillStep(text=tool, tool=tool, arguments={"mode": value}),
+    st.sampled_from(["set_mode", "restart"]),
+    st.sampled_from(["fast", "slow", "{mode}"]),
+)
 CONTENT = st.builds(
     SkillContent,
     kind=st.sampled_from([Kind.PROCEDURE, Kind.LESSON, Kind.NORM]),
     name=WORDS,
     description=WORDS,
-    steps=STEPS,
+    steps=STEPS | st.lists(CALL, max_size=3).map(tuple),
+    cases=CASES,
+    cues=CUES,
+    after=st.sampled_from([(), ("a",), ("b", "a")]),
     signature=WORDS,
     body=st.sampled_from(["", "one", "one\ntwo", "three"]),
     sub_skills=st.sampled_from([(), ("a",), ("a", "b")]),
@@ -76,6 +99,15 @@ def test_after_a_merge_neither_side_is_news(new, old):
     merged = merge(content(steps=new), content(steps=old)).content
     assert adds_nothing(content(steps=new), merged)
     assert adds_nothing(content(steps=old), merged)
+
+
+@given(CONTENT.filter(lambda made: made.steps and not made.sub_skills), CASES, CUES)
+def test_after_a_merge_no_case_or_cue_of_either_side_is_news(made, cases, cues):
+    known = replace(made, cases=cases, cues=cues)
+    merged = merge(made, known).content
+    assert {case.conditions for side in (made, known) for case in side.cases} == {c.conditions for c in merged.cases}
+    assert {cue.term for side in (made, known) for cue in side.cues} == {cue.term for cue in merged.cues}
+    assert set(made.cases) <= set(merged.cases), "the later count stands"
 
 
 @given(STEPS, STEPS)

@@ -8,13 +8,25 @@ from dataclasses import replace
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tacit.application.conditions import sentence
 from tacit.application.frontmatter import read_document
 from tacit.application.names import NAME_LENGTH_MAX, name_faults, normal_name, skill_name
 from tacit.application.skill_folder import files, unpack, validate
 from tacit.application.skill_md import MARKER, examine, parse, render
 from tacit.application.tools import split_tools
 from tacit.application.yaml_values import scalar, write_mapping
-from tacit.domain.skill import Capabilities, Condition, Kind, Parameter, SkillContent, SkillFile, SkillStep
+from tacit.domain.skill import (
+    Capabilities,
+    Case,
+    Condition,
+    Cue,
+    Kind,
+    Parameter,
+    Pitfall,
+    SkillContent,
+    SkillFile,
+    SkillStep,
+)
 
 # Pieces that have broken readers of this format, mixed with arbitrary text.
 AWKWARD = st.sampled_from(
@@ -23,6 +35,9 @@ AWKWARD = st.sampled_from(
         "~~~\n", ": ", "key: value", "\t", "\r\n", "\r", "  ", "\n\n", "\ufeff", "\x00", "\x85", "\u2028", "'", '"', "\\",
         "`name`: d", "{", "}", "&a", "*a", "!tag", "| ", "> ", "#", " #c", "…", "漢字", "\U0001f600", "<!-- -->", MARKER,
         f"\n{MARKER}\n", "yes", "1.0", "null", "~", "tacit-", "(", ")", ",",
+        "If ", ", and ", "`t` shows `k: v`", " [check: x]", " (2 of 3 times)", " (for tasks with `x`)",
+        " (at step 1, seen 2 times)", "- from: x",
+        "- kind: k", "## When", "\n## Pitfalls\n", "Always", "the task",
     ]
 )  # fmt: skip
 TEXT = st.lists(st.one_of(AWKWARD, st.text(max_size=12)), max_size=5).map("".join)
@@ -36,8 +51,51 @@ JSON = st.recursive(
 STEP = st.builds(
     SkillStep, text=TEXT, tool=TEXT, arguments=st.dictionaries(TEXT, JSON, max_size=3), optional=st.booleans()
 )
-CONDITION = st.builds(Condition, text=TEXT, check=TEXT)
-PARAMETER = st.builds(Parameter, name=TEXT, description=TEXT, type=TEXT, example=TEXT)
+WORD = st.sampled_from(
+    [
+        "task",
+        "read_sensor",
+        "Feed",
+        "says",
+        "a: b",
+        "ON",
+        "3",
+        "and",
+        ", and ",
+        "in",
+        "`",
+        "",
+        "the task",
+        "(1 of 2 times)",
+    ]
+)
+PLAIN = WORD | TEXT
+RELATION = st.sampled_from(["is", "is not", "has", "lacks", "over", "under", "", "like"])
+
+
+@st.composite
+def condition(draw: st.DrawFn) -> Condition:
+    """Prose, what a tool shows in words of its own, and, as mining writes it, what a tool shows as a sentence."""
+    made = Condition(
+        text=draw(TEXT), check=draw(st.just("") | TEXT), reading=draw(PLAIN), key=draw(PLAIN),
+        relation=draw(RELATION), value=draw(PLAIN), when=draw(st.just("") | PLAIN),
+    )  # fmt: skip
+    form = draw(st.sampled_from(["prose", "both", "sentence"]))
+    if form == "prose":
+        return Condition(text=made.text, check=made.check, when=made.when)
+    return replace(made, text=sentence(made)) if form == "sentence" else made
+
+
+CONDITION = condition()
+CASE = st.builds(
+    Case,
+    conditions=st.lists(CONDITION, max_size=3).map(tuple),
+    support=st.integers(0, 9),
+    against=st.integers(0, 3),
+)
+CUE = st.builds(Cue, term=TEXT, weight=st.floats(allow_nan=False, allow_infinity=False))
+PITFALL = st.builds(Pitfall, text=TEXT, kind=TEXT, step=st.none() | st.integers(0, 30), count=st.integers(0, 30))
+PARAMETER = st.builds(Parameter, name=TEXT, description=TEXT, type=TEXT, example=TEXT, reading=PLAIN, key=PLAIN)
 FOLDER = st.sampled_from(["scripts", "references", "assets", "a/b"])
 PATH = st.builds("{}/{}".format, FOLDER, st.from_regex(r"[a-z]{1,6}\.[a-z]{2}", fullmatch=True))
 
@@ -64,6 +122,10 @@ CONTENT = st.builds(
     preconditions=st.lists(CONDITION, max_size=2).map(tuple),
     postconditions=st.lists(CONDITION, max_size=2).map(tuple),
     signature=TEXT,
+    cases=st.lists(CASE, max_size=3).map(tuple),
+    cues=st.lists(CUE, max_size=3).map(tuple),
+    pitfalls=st.lists(PITFALL, max_size=2).map(tuple),
+    after=WORDS,
     sub_skills=WORDS,
     extends=TEXT,
     body=TEXT,

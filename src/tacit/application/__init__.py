@@ -3,6 +3,7 @@
 from tacit.application.catalogue import Catalogue, Entry, LearnedSkill, Scan, StaticSkill, merge, scan
 from tacit.application.context import ITEM_TOKENS_MAX, frame_tokens, render_item, render_selection
 from tacit.application.problems import Problem
+from tacit.application.proposal import proposed, read_proposal
 from tacit.application.skill_folder import find_skill_md, load, save, validate
 from tacit.application.skill_md import Parsed, parse, render
 from tacit.application.tiers import body_of, file_paths, listing, read_file, to_prompt
@@ -27,7 +28,9 @@ __all__ = [
     "load",
     "merge",
     "parse",
+    "proposed",
     "read_file",
+    "read_proposal",
     "render",
     "render_item",
     "render_selection",

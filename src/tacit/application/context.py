@@ -1,25 +1,33 @@
 """A recalled skill → the block that the agent sees. Pure text; what is recalled and how much fits is decided elsewhere.
 
 The block is delimited, says where it comes from and how well it is proved, and is framed as background knowledge. Its
-text is cleaned (see `fence`), so nothing inside can end the block or hide from a person. A budget drops whole sections,
-the least needed first, and says which; it never breaks a text in the middle.
+text is cleaned (see `fence`), so nothing inside can end the block or hide from a person. It says what to look at first,
+in which case to act, what to do, how to check that it worked, and what went wrong before. A budget drops whole sections,
+the least needed first, and says which; it never breaks a text in the middle. Cues are for recall alone and never shown.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
+from tacit.application import conditions
 from tacit.domain.evidence import Reliability
 from tacit.domain.lifecycle import Status
-from tacit.domain.skill import Condition, Kind, SkillContent, SkillStep
+from tacit.domain.skill import Case, Condition, Kind, Parameter, Pitfall, SkillContent, SkillStep
 from tacit.text.fence import attribute, clean, framed, one_line
 from tacit.text.words import estimate_tokens
 
+T = TypeVar("T")
 ITEM_TOKENS_MAX = 1200
+SHOWN_CASES = 6
+SHOWN_PITFALLS = 4
+SHOWN_NAMES = 6
 _PART = re.compile(r"\n(?=#{1,3} )")
+_NO_PARTS: Mapping[str, SkillContent] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,15 +36,29 @@ class _Section:
     text: str
     need: int
     """Lower is needed more."""
+    joint: str = "\n"
+
+    @property
+    def written(self) -> str:
+        return f"{self.label}{self.joint}{self.text}" if self.label else self.text
 
 
 def render_item(
-    content: SkillContent, *, status: Status, reliability: Reliability, max_tokens: int | None = None
+    content: SkillContent,
+    *,
+    status: Status,
+    reliability: Reliability,
+    max_tokens: int | None = None,
+    parts: Mapping[str, SkillContent] = _NO_PARTS,
 ) -> str:
-    """Write one skill as a delimited block of at most `max_tokens`; empty if not even its heading fits."""
+    """Write one skill as a delimited block of at most `max_tokens`; empty if not even its heading fits.
+
+    `parts` are the skills that a composite is made of, by name, as far as they are known: each is then shown with the
+    case that calls for it.
+    """
     limit = ITEM_TOKENS_MAX if max_tokens is None else max_tokens
     heading = _heading(content, status, reliability)
-    sections = list(_sections(content))
+    sections = list(_sections(content, parts))
     kept: list[_Section] = []
     for section in sorted(sections, key=lambda section: section.need):
         tried = [s for s in sections if s in kept or s is section]
@@ -79,45 +101,92 @@ def _heading(content: SkillContent, status: Status, reliability: Reliability) ->
 def _block(heading: list[str], kept: list[_Section], every: list[_Section]) -> str:
     lines = [
         *heading,
-        *(f"{section.label}\n{section.text}" if section.label else section.text for section in kept),
+        *(section.written for section in kept),
     ]
     if left_out := [section for section in every if section not in kept]:
-        named = dict.fromkeys(section.label.rstrip(":").lower() or "notes" for section in left_out)
+        named = dict.fromkeys(section.label.rstrip(":").partition(",")[0].lower() or "notes" for section in left_out)
         lines.append(f"[left out for space: {', '.join(named)}]")
     return "\n".join([*(line for line in lines if line), "</tacit-skill>"])
 
 
-def _sections(content: SkillContent) -> Iterator[_Section]:
+def _sections(content: SkillContent, parts: Mapping[str, SkillContent]) -> Iterator[_Section]:
     """All that can be shown, in reading order."""
-    body_first = content.kind is not Kind.PROCEDURE or not content.steps
+    body_first = content.kind is not Kind.PROCEDURE or not (content.steps or content.sub_skills)
     if content.signature:
         yield _Section("Error:", one_line(content.signature), 2)
+    yield from _situation(content)
+    if content.sub_skills and not conditions.tells_parts(content):
+        numbered = (f"{i}. {_part(name, parts.get(name))}" for i, name in enumerate(content.sub_skills, 1))
+        yield _Section("Parts, in this order:", "\n".join(numbered), 0)
     if content.parameters:
-        yield _Section(
-            "Parameters:", _lines(_parameter(p.name, p.description, p.example) for p in content.parameters), 3
-        )
+        yield _Section("Parameters:", _lines(map(_parameter, content.parameters)), 3)
     if content.preconditions:
-        yield _Section("Needs:", _lines(_condition(condition) for condition in content.preconditions), 2)
+        yield _Section("Needs:", _lines(map(_condition, content.preconditions)), 2)
     if content.steps:
         yield _Section("Steps:", "\n".join(f"{i}. {_step(step)}" for i, step in enumerate(content.steps, 1)), 0)
     if content.postconditions:
-        yield _Section("Check:", _lines(_condition(condition) for condition in content.postconditions), 1)
-    parts = _PART.split("\n" + clean(content.body)) if content.body.strip() else []
-    for number, part in enumerate(part for part in parts if part.strip()):
+        yield _Section("Check:", _lines(map(_condition, content.postconditions)), 1)
+    if content.pitfalls:
+        worst = sorted(content.pitfalls, key=lambda pitfall: -pitfall.count)
+        yield _Section("Pitfalls:", _lines(_capped(worst, _pitfall, SHOWN_PITFALLS)), 3)
+    bodies = _PART.split("\n" + clean(content.body)) if content.body.strip() else []
+    for number, part in enumerate(part for part in bodies if part.strip()):
         yield _Section("", part.strip("\n"), (0 if body_first else 10) + number)
+
+
+def _situation(content: SkillContent) -> Iterator[_Section]:
+    """What to look at before anything is done, in which case to act, and what comes first where both are needed."""
+    taken = {step.tool for step in content.steps}
+    first = [reading for reading in conditions.readings(content.cases) if reading not in taken]
+    if first:
+        yield _Section("Look first:", ", ".join(map(one_line, first)), 2, " ")
+    known = sorted(content.cases, key=lambda case: -case.support)
+    if known:
+        yield _Section("When:", _lines(map(_case, known[:1])), 1)
+    if known[1:]:
+        yield _Section("Or when:", _lines(_capped(known[1:], _case, SHOWN_CASES - 1)), 4)
+    if content.after:
+        yield _Section("Comes after:", ", ".join(_capped(content.after, one_line, SHOWN_NAMES)), 5, " ")
 
 
 def _lines(texts: Iterable[str]) -> str:
     return "\n".join(f"- {text}" for text in texts)
 
 
-def _parameter(name: str, description: str, example: str) -> str:
-    said = f"{{{one_line(name)}}}" + (f": {one_line(description)}" if description else "")
-    return said + (f" (e.g. {one_line(example)})" if example else "")
+def _capped(items: Sequence[T], write: Callable[[T], str], most: int) -> Iterator[str]:
+    yield from (write(item) for item in items[:most])
+    if len(items) > most:
+        yield f"({len(items) - most} more)"
+
+
+def _parameter(parameter: Parameter) -> str:
+    said = f"{{{one_line(parameter.name)}}}" + (f": {one_line(parameter.description)}" if parameter.description else "")
+    place = "" if conditions.tells_place(parameter) else one_line(conditions.write_place(parameter))
+    said += f" (from {place})" if place else ""
+    return said + (f" (e.g. {one_line(parameter.example)})" if parameter.example else "")
 
 
 def _condition(condition: Condition) -> str:
-    return one_line(condition.text) + (f" [{one_line(condition.check)}]" if condition.check else "")
+    said = one_line(conditions.tell_condition(condition))
+    return said + (f" [{one_line(condition.check)}]" if condition.check else "")
+
+
+def _case(case: Case) -> str:
+    return (" and ".join(map(_condition, case.conditions)) or "always") + conditions.times(case)
+
+
+def _pitfall(pitfall: Pitfall) -> str:
+    return one_line(conditions.write_pitfall(pitfall))
+
+
+def _part(name: str, content: SkillContent | None) -> str:
+    """A part by its name, and what calls for it."""
+    if content is None or not content.cases:
+        return one_line(name)
+    best = max(content.cases, key=lambda case: case.support)
+    more = len(content.cases) - 1
+    others = f", or in {more} other case{'' if more == 1 else 's'}" if more else ""
+    return f"{one_line(name)}: when {_case(best)}{others}"
 
 
 def _step(step: SkillStep) -> str:

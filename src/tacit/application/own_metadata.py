@@ -8,13 +8,14 @@ metadata. The meaning of the sections in the body is not decided here.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from typing import Any, TypeVar
 
 from tacit.application.problems import Problem
 from tacit.domain.identity import plain
-from tacit.domain.skill import Capabilities, Condition, Kind, Parameter, SkillStep
+from tacit.domain.skill import Capabilities, Case, Condition, Cue, Kind, Parameter, Pitfall, SkillStep
 
 PREFIX = "tacit-"
 T = TypeVar("T")
@@ -97,6 +98,31 @@ def read_capabilities(text: str) -> Capabilities:
     return Capabilities(**{key: _strings(value) for key, value in found.items()})
 
 
+def write_cues(cues: Iterable[Cue]) -> str:
+    """Write cues as a JSON list of term and weight."""
+    return compact([[cue.term, cue.weight] for cue in cues])
+
+
+def read_cues(text: str) -> tuple[Cue, ...]:
+    """Read a JSON list of term and weight."""
+    found = _json(text)
+    if not isinstance(found, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in found):
+        raise ValueError("not a list of term and weight")
+    return tuple(_cue(*pair) for pair in found)
+
+
+def _cue(term: object, weight: object) -> Cue:
+    if not isinstance(term, str) or isinstance(weight, bool) or not isinstance(weight, int | float):
+        raise ValueError("not a term and a number")
+    try:
+        number = float(weight)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise ValueError("a weight is not a finite number")
+    return Cue(term=term, weight=number)
+
+
 def read_exact(name: str) -> Callable[[str], tuple[Any, ...]]:
     """Give the reader for one structured field that Markdown alone could not carry."""
     build = _BUILD[name]
@@ -131,7 +157,7 @@ def _record(record: Callable[..., Any], **types: type) -> Callable[[object], Any
         if not isinstance(value, dict) or not value.keys() <= types.keys():
             raise ValueError(f"not a map with keys of {', '.join(types)}")
         for key, item in value.items():
-            if not isinstance(item, types[key]):
+            if not isinstance(item, types[key]) or (isinstance(item, bool) and types[key] is int):
                 raise ValueError(f"{key} is not of type {types[key].__name__}")
         first = next(iter(types))
         return record(**({first: ""} | value))
@@ -139,10 +165,25 @@ def _record(record: Callable[..., Any], **types: type) -> Callable[[object], Any
     return build
 
 
+_condition = _record(Condition, text=str, check=str, reading=str, key=str, relation=str, value=str, when=str)
+
+
+def _case(value: object) -> Case:
+    conditions = value.get("conditions", []) if isinstance(value, dict) else None
+    if not isinstance(value, dict) or not isinstance(conditions, list):
+        raise ValueError("not a map with a list of conditions")
+    counted = _record(dict, conditions=list, support=int, against=int)(value)
+    return Case(**(counted | {"conditions": tuple(_condition(item) for item in conditions)}))
+
+
 _BUILD: dict[str, Callable[[object], Any]] = {
     "example_queries": _query,
-    "parameters": _record(Parameter, name=str, description=str, type=str, example=str),
-    "preconditions": _record(Condition, text=str, check=str),
+    "cases": _case,
+    "sub_skills": _query,
+    "after": _query,
+    "parameters": _record(Parameter, name=str, description=str, type=str, example=str, reading=str, key=str),
+    "preconditions": _condition,
     "steps": _record(SkillStep, text=str, tool=str, arguments=dict, optional=bool),
-    "postconditions": _record(Condition, text=str, check=str),
+    "postconditions": _condition,
+    "pitfalls": _record(Pitfall, text=str, kind=str, step=int, count=int),
 }

@@ -1,7 +1,8 @@
 """The structured fields of a skill ↔ Markdown sections that people and agents read. Pure text; no front matter.
 
-Five fields are written as sections, each a list: example queries ("When to use"), parameters, preconditions, steps and
-postconditions. What belongs to an item beside its text stands below it as ``- label: value``::
+Nine fields are written as sections, each a list: example queries ("When to use"), cases ("When"), parts ("Made of"),
+what it comes after, parameters, preconditions, steps, postconditions and pitfalls. What belongs to an item beside its
+text stands below it as ``- label: value``::
 
     ## Steps
     1. Write the migration
@@ -21,20 +22,27 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tacit.domain.skill import Condition, Parameter, SkillContent, SkillStep
+from tacit.application import conditions
+from tacit.domain.skill import Condition, Parameter, Pitfall, SkillContent, SkillStep
 
 HEADINGS = {
     "example_queries": "When to use",
+    "cases": "When",
+    "sub_skills": "Made of",
+    "after": "Comes after",
     "parameters": "Parameters",
     "preconditions": "Before you start",
     "steps": "Steps",
     "postconditions": "Check",
+    "pitfalls": "Pitfalls",
 }
+_NUMBERED = frozenset({"steps", "sub_skills"})
 _FIELD_OF = {title.casefold(): name for name, title in HEADINGS.items()}
 _HEADING = re.compile(r"#{1,2}[ \t]+(.*?)[ \t#]*$")
 _ITEM = re.compile(r" ?(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$)")
 _DETAIL = re.compile(r" ?[-*+][ \t]+(\w+):[ \t]*(.*)$", re.DOTALL)
 _CALL = re.compile(r"(?P<tool>.*?) ?(?P<arguments>\{.*\})?", re.DOTALL)
+_NAME = re.compile(r"`([^`]+)`")
 _PARAMETER = re.compile(r"(?P<tick>`?)(?P<name>[^`:\n]+)(?P=tick)(?::[ \t]+(?P<description>.*))?", re.DOTALL)
 
 
@@ -71,7 +79,7 @@ def write_items(name: str, values: Sequence[Any]) -> str:
     lines: list[str] = []
     for number, value in enumerate(values, 1):
         entry = _TO_ENTRY[name](value)
-        marker = f"{number}. " if name == "steps" else "- "
+        marker = f"{number}. " if name in _NUMBERED else "- "
         indent = " " * len(marker)
         lines.extend(_indented(marker, entry.text))
         for label, detail in entry.details.items():
@@ -194,45 +202,75 @@ def _arguments(text: str | None) -> dict[str, Any]:
 def _write_parameter(parameter: Parameter) -> ListItem:
     text = f"`{parameter.name}`" + (f": {parameter.description}" if parameter.description else "")
     details = {"type": parameter.type} if parameter.type != "string" else {}
+    if place := conditions.write_place(parameter):
+        details["from"] = place
     return ListItem(text, details | ({"example": parameter.example} if parameter.example else {}))
 
 
 def _read_parameter(entry: ListItem) -> Parameter:
     match = _PARAMETER.fullmatch(entry.text)
+    reading, key = conditions.read_place(entry.details["from"]) if "from" in entry.details else ("", "")
     return Parameter(
         name=match["name"] if match else entry.text,
         description=(match["description"] or "") if match else "",
         type=entry.details.get("type", "string"),
         example=entry.details.get("example", ""),
+        reading=reading,
+        key=key,
     )
 
 
 def _write_condition(condition: Condition) -> ListItem:
-    return ListItem(condition.text, {"check": condition.check} if condition.check else {})
+    return ListItem(conditions.write_condition(condition), {"check": condition.check} if condition.check else {})
 
 
 def _read_condition(entry: ListItem) -> Condition:
-    return Condition(text=entry.text, check=entry.details.get("check", ""))
+    return conditions.read_condition(entry.text, check=entry.details.get("check", ""))
+
+
+def _write_pitfall(pitfall: Pitfall) -> ListItem:
+    return ListItem(conditions.write_pitfall(pitfall), {"kind": pitfall.kind} if pitfall.kind else {})
+
+
+def _read_pitfall(entry: ListItem) -> Pitfall:
+    return conditions.read_pitfall(entry.text, kind=entry.details.get("kind", ""))
+
+
+def _read_name(entry: ListItem) -> str:
+    named = _NAME.fullmatch(entry.text)
+    return named[1] if named else entry.text
 
 
 _LABELS = {
     "example_queries": frozenset[str](),
-    "parameters": frozenset({"type", "example"}),
+    "cases": frozenset[str](),
+    "sub_skills": frozenset[str](),
+    "after": frozenset[str](),
+    "parameters": frozenset({"type", "from", "example"}),
     "preconditions": frozenset({"check"}),
     "steps": frozenset({"tool", "optional"}),
     "postconditions": frozenset({"check"}),
+    "pitfalls": frozenset({"kind"}),
 }
 _TO_ENTRY: dict[str, Callable[[Any], ListItem]] = {
     "example_queries": ListItem,
+    "cases": lambda case: ListItem(conditions.write_case(case)),
+    "sub_skills": ListItem,
+    "after": ListItem,
     "parameters": _write_parameter,
     "preconditions": _write_condition,
     "steps": _write_step,
     "postconditions": _write_condition,
+    "pitfalls": _write_pitfall,
 }
 _FROM_ENTRY: dict[str, Callable[[ListItem], Any]] = {
     "example_queries": lambda entry: entry.text,
+    "cases": lambda entry: conditions.read_case(entry.text),
+    "sub_skills": _read_name,
+    "after": _read_name,
     "parameters": _read_parameter,
     "preconditions": _read_condition,
     "steps": _read_step,
     "postconditions": _read_condition,
+    "pitfalls": _read_pitfall,
 }

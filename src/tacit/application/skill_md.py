@@ -3,10 +3,11 @@
 Where each field goes:
 
 - ``name description license compatibility allowed-tools`` are top-level fields of the format.
-- The body is the person's or distiller's Markdown. Where a skill has structure (example queries, parameters, pre- and
-  postconditions, steps), a marker line follows the body and then one Markdown section per field (see `sections`).
-- Everything else of ours stands under `metadata` with the prefix ``tacit-`` (see `own_metadata`). Foreign metadata
-  stays as it is.
+- The body is the person's or distiller's Markdown. Where a skill has structure (example queries, cases, parts,
+  parameters, conditions, steps, pitfalls), a marker line follows the body and then one Markdown section per field (see
+  `sections`).
+- Everything else of ours stands under `metadata` with the prefix ``tacit-`` (see `own_metadata`); cues are there only,
+  for they are numbers that nobody reads as prose. Foreign metadata stays as it is.
 
 **The text wins.** Steps, their tool calls and conditions are read from the Markdown that a person sees, so an edit there
 is an edit of the skill, and nothing hidden in the front matter can differ from it. Only where Markdown cannot carry a
@@ -123,9 +124,10 @@ def _own_pairs(content: SkillContent) -> Iterator[tuple[str, str]]:
     for name in ("category", "signature", "extends"):
         if value := getattr(content, name):
             yield PREFIX + name, value
-    for name in ("tags", "sub_skills"):
-        if value := getattr(content, name):
-            yield _key(name), own.compact(value)
+    if content.tags:
+        yield "tacit-tags", own.compact(content.tags)
+    if content.cues:
+        yield "tacit-cues", own.write_cues(content.cues)
     if content.capabilities != Capabilities():
         yield "tacit-capabilities", own.compact(content.capabilities)
     if content.portable:
@@ -196,7 +198,7 @@ def _interpret(document: Document, directory: str) -> tuple[Parsed, list[Problem
         "allowed_tools": _tools(fields.get("allowed-tools"), mine),
     }
     known |= {name: mine.take(name, str) or "" for name in ("category", "signature", "extends")}
-    known |= {name: mine.take(name, own.read_strings) or () for name in ("tags", "sub_skills")}
+    known |= {"tags": mine.take("tags", own.read_strings) or (), "cues": mine.take("cues", own.read_cues) or ()}
     clashing = mine.take("metadata", own.read_string_map) or {}
     content = SkillContent(
         name=normal_name(text_of(fields.get("name"))) or normal_name(directory),
@@ -242,10 +244,12 @@ def _read_body(text: str, mine: OwnMetadata) -> tuple[str, dict[str, Any]]:
     lead, trail = mine.take("body-margins", own.read_margins) or ("", "")
     exact = {name: mine.take(name, own.read_exact(name)) or () for name in HEADINGS}
     markers = list(_MARKER_LINE.finditer(text))
+    # Parts had no section of their own once, only metadata; a file from then still says what it is made of.
+    formerly = {"sub_skills": exact["sub_skills"]} if exact["sub_skills"] else {}
     if not markers:
-        return lead + _trim(text)[0] + trail, {}
+        return lead + _trim(text)[0] + trail, formerly
     found = read(text[markers[-1].end() :])
-    structure: dict[str, Any] = dict(found.fields)
+    structure: dict[str, Any] = formerly | dict(found.fields)
     for name, values in exact.items():
         if values and is_as_written(name, values, found=found):
             structure[name] = values

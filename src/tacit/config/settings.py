@@ -63,12 +63,30 @@ class Policy:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ModelSettings:
+    """Which language model may help to word what was learned, and what that may cost in one run."""
+
+    name: str = ""
+    """Such as `openai:gpt-5-mini`; empty: learn without one."""
+    base_url: str = ""
+    """A server that speaks OpenAI's protocol, instead of the provider's own."""
+    max_calls: int = 40
+    max_tokens: int = 200_000
+    max_usd: float = 1.0
+    timeout_s: int = 60
+    price_in: float | None = None
+    """US dollars per million tokens read; known by itself for the models of the large providers."""
+    price_out: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
     """All settings."""
 
     store: StoreSettings = StoreSettings()
     recall: RecallSettings = RecallSettings()
     policy: Policy = Policy()
+    model: ModelSettings = ModelSettings()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,8 +103,8 @@ def load_config(
 ) -> tuple[Config, tuple[Setting, ...]]:
     """Read the person's file in `home`, and over it the named file or the first `tacit.toml` found in the folders.
 
-    Whoever writes into a project may be a stranger or an agent, so such a file may tighten the policy, never loosen it, and
-    keep what was captured longer, never shorter.
+    Whoever writes into a project may be a stranger or an agent, so such a file may tighten the policy, never loosen it,
+    keep what was captured longer, never shorter, and may not choose to whom it is sent or spend more.
     """
     known: dict[str, Setting] = {
         f"{field.name}.{item.name}": Setting(
@@ -119,8 +137,16 @@ _TIGHTENS: dict[str, Callable[[Any, Any], bool]] = {
     "policy.min_steps": lambda new, old: new >= old,
     "store.keep_days": lambda new, old: new >= old,  # what is dropped is gone for good
     "store.cap_mb": lambda new, old: new >= old,
+    "model.name": lambda new, old: not new,  # what agents did goes to nobody whom the person did not choose
+    "model.base_url": lambda new, old: new == old,
+    "model.max_calls": lambda new, old: new <= old,
+    "model.max_tokens": lambda new, old: new <= old,
+    "model.max_usd": lambda new, old: new <= old,
+    "model.price_in": lambda new, old: new == old,
+    "model.price_out": lambda new, old: new == old,
 }
 """Settings that a project's file may only move one way, with the test for it."""
+_DOLLARS = frozenset({"model.max_usd", "model.price_in", "model.price_out"})
 
 
 def _values(path: Path) -> Iterator[tuple[str, Any]]:
@@ -176,13 +202,19 @@ def _value(default: Any, value: Any, *, key: str, path: Path | None) -> Any:
         if isinstance(value, list) and all(isinstance(item, str) for item in value):
             return tuple(value)
         raise ConfigError(f"{path}: {key} must be a list of strings", hint=f'for example {key} = ["**/private/**"]')
-    if isinstance(default, float):  # every one of them is a share
+    if isinstance(default, str):
+        if isinstance(value, str):
+            return value.strip()
+        raise ConfigError(f"{path}: {key} must be a string, not {value!r}", hint=f'default: "{default}"')
+    if key in _DOLLARS:
+        right, wanted = isinstance(value, int | float) and 0 <= value <= _LARGEST, f"dollars from 0 to {_LARGEST}"
+    elif isinstance(default, float):  # every other one is a share
         right, wanted = isinstance(value, int | float) and 0 <= value <= 1, "a number from 0 to 1"
     else:
         right, wanted = isinstance(value, int) and 0 <= value <= _LARGEST, f"a whole number from 0 to {_LARGEST}"
     if isinstance(value, bool) or not right:
         raise ConfigError(f"{path}: {key} must be {wanted}, not {value!r}", hint=f"default: {default}")
-    return type(default)(value)
+    return float(value) if key in _DOLLARS else type(default)(value)
 
 
 def _unknown_key(key: str, path: Path | None, known: list[str]) -> ConfigError:

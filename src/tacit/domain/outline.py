@@ -1,4 +1,4 @@
-"""The outline of an attempt: what was asked, what was changed by which calls, and what was read before and after.
+"""The outline of an attempt: what was asked, what was changed by which calls, what was read, and which errors were met.
 
 Made once from a trajectory and kept beside it, so that many attempts can be compared without reading them all again. It
 holds facts and no judgement; the trajectory stays the evidence.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 OUTLINE_VERSION = 1
@@ -38,6 +39,50 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Tried:
+    """One thing done about a failure: its key among fixes, the call it ended in, and whether that call worked."""
+
+    fix: str
+    step: int
+    worked: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """A call that failed, and what was tried about it."""
+
+    step: int
+    call: str
+    """What was called, without its operands or values."""
+    exact: str
+    """A digest of the call with all that makes a difference to it."""
+    form: str
+    """A digest of the call without its operands or values."""
+    signature: str
+    plain: bool = False
+    """Whether it is a plain tool call, whose values belong to one task, and not a command."""
+    passing: bool = False
+    """Whether the error is of a kind that may pass by itself."""
+    tried: tuple[Tried, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Course:
+    """One attempt, as far as its errors are concerned."""
+
+    trajectory_id: str
+    session: str
+    task: str
+    """A digest of what was asked."""
+    at: datetime | None = None
+    failures: tuple[Failure, ...] = ()
+    worked: Mapping[str, int] = field(default_factory=dict)
+    """Digest of a call, and of its form → the last step at which it worked."""
+    followed: Mapping[str, int] = field(default_factory=dict)
+    """`call > next call` → how often that came next after a plain call that had worked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Outline:
     """One attempt in outline."""
 
@@ -49,4 +94,6 @@ class Outline:
     project: str = ""
     moves: tuple[Move, ...] = ()
     readings: tuple[Reading, ...] = ()
+    course: Course | None = None
+    """What failed on the way, and what was tried about it."""
     version: int = OUTLINE_VERSION

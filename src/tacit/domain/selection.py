@@ -70,6 +70,39 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """A skill in the plan: how often it is to be done, and how strongly the task calls for it."""
+
+    version_id: str
+    name: str
+    times: int
+    strength: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedStep:
+    """One step of the plan, by the skill version and the number of the step in it; `turn` counts repeats from 0."""
+
+    version_id: str
+    step: int
+    tool: str
+    turn: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What to do, in order; empty with a reason where nothing fits."""
+
+    chosen: tuple[Chosen, ...] = ()
+    steps: tuple[PlannedStep, ...] = ()
+    strengths: Mapping[str, float] = field(default_factory=dict)
+    """Version id → strength, of all parts that had cues, the strongest first."""
+    reason: str = ""
+    lacking: tuple[str, ...] = ()
+    """Tools that what is called for most needs, and that are not at hand."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
     """Ranked items within the budget, what was left out and why, or an explained abstention."""
 
@@ -78,6 +111,8 @@ class Selection:
     left_out: tuple[LeftOut, ...] = ()
     reason: str = ""
     """Why it abstained; empty otherwise."""
+    plan: Plan = Plan()
+    """How skills that know which tasks call for them are put together for this one; empty where there are none."""
     text: str = ""
     """The whole block for the agent's context."""
     tokens: int = 0

@@ -1,18 +1,21 @@
 """Duplicates: is this already known, and if so, what does the newcomer add? Two contents → similarity, one merged content.
 
 The similarity is the gate's own: same kind, same actions in the same order, same subject. It knows nothing of retrieval
-scores. Merging keeps the newcomer's steps: what both did stays required, what only one did becomes optional.
+scores. Merging keeps the newcomer's steps: what both did stays required, what only one did becomes optional. What each
+side counted (cases, cues, pitfalls) is united; where both counted the same, the newcomer's count stands.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import difflib
-from collections.abc import Hashable, Mapping, Sequence
+import re
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
-from tacit.domain.skill import Capabilities, Kind, SkillContent, SkillStep
+from tacit.domain.skill import Capabilities, Kind, Parameter, SkillContent, SkillStep
 from tacit.text.shell import parse_command
 from tacit.text.similarity import order_similarity, text_similarity
 
@@ -20,15 +23,32 @@ ACTIONS_WEIGHT = 0.65
 """Doing the same things in the same order says more than being told of in the same words."""
 MAX_EXAMPLES = 8
 MAX_BODY = 4000
-_KEYED = {"parameters": "name", "preconditions": "text", "postconditions": "text", "files": "path"}
+_KEYED: Mapping[str, Callable[[Any], Hashable]] = {
+    "parameters": attrgetter("name"),
+    "preconditions": attrgetter("text"),
+    "postconditions": attrgetter("text"),
+    "files": attrgetter("path"),
+    "cases": attrgetter("conditions"),
+    "pitfalls": attrgetter("text", "kind", "step"),
+}
 """Lists whose entries are the same if they have the same value here."""
+_RULES = frozenset({Kind.NORM, Kind.PREFERENCE})
+_COUNTED = frozenset({"cases", "pitfalls"})
+"""Of two entries with one key the newcomer's is kept: it has counted later."""
+_LOCATED = frozenset({"command", "cmd", "file_path", "path"})
+"""Arguments whose values say where, not what; the shape of a step knows of them already."""
+_PLACEHOLDER = re.compile(r"\{\w+\}")
+SAME_EFFECT = 0.9
+"""How alike two skills are at least that do the same, each with its own account of when."""
 
 
 def similarity(left: SkillContent, right: SkillContent) -> float:
     """How much two contents are the same skill, from 0 to 1."""
     if left == right:
         return 1.0
-    if left.kind is not right.kind or left.extends != right.extends or bool(left.sub_skills) != bool(right.sub_skills):
+    if not _comparable(left.kind, right.kind):
+        return 0.0
+    if left.extends != right.extends or bool(left.sub_skills) != bool(right.sub_skills):
         return 0.0  # an overlay is not what it extends, nor a composite its part
     if left.kind is Kind.LESSON and left.signature and right.signature:
         same_fix = order_similarity(shapes(left.steps), shapes(right.steps))
@@ -36,13 +56,56 @@ def similarity(left: SkillContent, right: SkillContent) -> float:
             same_fix = text_similarity(left.body or left.description, right.body or right.description)
         return text_similarity(left.signature, right.signature) * (0.5 + 0.5 * same_fix)
     subject = max(text_similarity(_subject(left), _subject(right)), text_similarity(left.name, right.name))
-    if left.kind is not Kind.PROCEDURE or not (left.steps and right.steps):
+    ours, theirs = _doings(left), _doings(right)
+    if left.kind is not Kind.PROCEDURE or not (ours and theirs):
         return max(subject, text_similarity(f"{left.description} {left.body}", f"{right.description} {right.body}"))
-    return ACTIONS_WEIGHT * order_similarity(shapes(left.steps), shapes(right.steps)) + (1 - ACTIONS_WEIGHT) * subject
+    alike = ACTIONS_WEIGHT * order_similarity(ours, theirs) + (1 - ACTIONS_WEIGHT) * subject
+    if not (_is_conditional(left) and _is_conditional(right)):
+        return alike
+    if _contradict(left.steps, right.steps):
+        return alike / 2  # the same tool with another fixed value has another effect
+    return max(alike, SAME_EFFECT + (1 - SAME_EFFECT) * subject) if ours == theirs else alike
+
+
+def _comparable(left: Kind, right: Kind) -> bool:
+    """Whether two kinds can be the same skill: a person's taste and a project's norm may be one rule."""
+    return left is right or {left, right} == _RULES
+
+
+def _doings(content: SkillContent) -> list[Hashable]:
+    """What it does, in order: its own steps, then its parts."""
+    return [*shapes(content.steps), *(("part", name) for name in content.sub_skills)]
+
+
+def _is_conditional(content: SkillContent) -> bool:
+    return bool(content.cases or content.cues)
+
+
+def _contradict(left: Sequence[SkillStep], right: Sequence[SkillStep]) -> bool:
+    """Whether steps that stand for each other hold different fixed values for the same argument, seen from either side."""
+    pairs = {(old, new) for old, new in _align(left, right)} | {(old, new) for new, old in _align(right, left)}
+    return any(
+        _differ(right[old].arguments, left[new].arguments) for old, new in pairs if old is not None and new is not None
+    )
+
+
+def _differ(left: Mapping[str, Any], right: Mapping[str, Any]) -> bool:
+    shared = (left.keys() & right.keys()) - _LOCATED
+    return any(
+        left[name] != right[name] and _is_fixed(left[name]) and _is_fixed(right[name]) for name in sorted(shared)
+    )
+
+
+def _is_fixed(value: Any) -> bool:
+    return not _PLACEHOLDER.search(str(value))
 
 
 def adds_nothing(newcomer: SkillContent, known: SkillContent) -> bool:
-    """Whether everything the newcomer does is already said, so that it only confirms."""
+    """Whether everything the newcomer does, and when, is already said, so that it only confirms."""
+    if newcomer.kind in _RULES and newcomer.tags and (newcomer.name, newcomer.tags) == (known.name, known.tags):
+        return True  # the same correction in other words: the action that was corrected names it
+    if not _says_when(newcomer, known):
+        return False
     if newcomer.kind is not Kind.PROCEDURE or not newcomer.steps:
         # Of the same fix told again the wording is no news; without steps the text is all there is.
         said = bool(known.steps) or _merge_lines(known.body, newcomer.body) == known.body
@@ -50,6 +113,17 @@ def adds_nothing(newcomer: SkillContent, known: SkillContent) -> bool:
     required = [shape for step, shape in zip(known.steps, shapes(known.steps), strict=True) if not step.optional]
     new = shapes(newcomer.steps)
     return _is_subsequence(required, new) and _is_subsequence(new, shapes(known.steps))
+
+
+def _says_when(newcomer: SkillContent, known: SkillContent) -> bool:
+    """Whether the known one has all of the newcomer's cases, cues, pitfalls, order and parts."""
+    for field in _COUNTED:
+        key = _KEYED[field]
+        if not {key(item) for item in getattr(newcomer, field)} <= {key(item) for item in getattr(known, field)}:
+            return False
+    if not {cue.term for cue in newcomer.cues} <= {cue.term for cue in known.cues}:
+        return False
+    return set(newcomer.after) <= set(known.after) and _is_subsequence(newcomer.sub_skills, known.sub_skills)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,8 +139,10 @@ def merge(newcomer: SkillContent, known: SkillContent) -> Merged:
     """Make the next version of `known` with what the newcomer shows; the known name and identity stay."""
     pairs = _align(newcomer.steps, known.steps)
     keyed: dict[str, Any] = {
-        field: _by_key(key, getattr(known, field), getattr(newcomer, field)) for field, key in _KEYED.items()
+        field: _by_key(key, getattr(known, field), getattr(newcomer, field), later=field in _COUNTED)
+        for field, key in _KEYED.items()
     }
+    keyed["parameters"] = _with_places(keyed["parameters"], newcomer.parameters)
     content = dataclasses.replace(
         known,
         steps=_merged_steps(pairs, newcomer.steps, known.steps),
@@ -74,7 +150,9 @@ def merge(newcomer: SkillContent, known: SkillContent) -> Merged:
         tags=tuple(dict.fromkeys(known.tags + newcomer.tags)),
         example_queries=tuple(dict.fromkeys(known.example_queries + newcomer.example_queries))[:MAX_EXAMPLES],
         body=_merge_lines(known.body, newcomer.body),
-        sub_skills=tuple(dict.fromkeys(known.sub_skills + newcomer.sub_skills)),
+        cues=_by_key(attrgetter("term"), known.cues, newcomer.cues, later=True),
+        after=tuple(dict.fromkeys(known.after + newcomer.after)),
+        sub_skills=_merged_names(known.sub_skills, newcomer.sub_skills),
         capabilities=_united(known.capabilities, newcomer.capabilities),
     )
     from_known = {f"steps.{old}": f"steps.{at}" for at, (old, _) in enumerate(pairs) if old is not None}
@@ -164,9 +242,9 @@ def _places(part: SkillContent, whole: SkillContent) -> dict[str, str]:
     """Where the parameters, conditions and files of one side went."""
     places: dict[str, str] = {}
     for field, key in _KEYED.items():
-        index = {getattr(item, key): i for i, item in enumerate(getattr(whole, field))}
+        index = {key(item): i for i, item in enumerate(getattr(whole, field))}
         for i, item in enumerate(getattr(part, field)):
-            places[f"{field}.{i}"] = f"{field}.{index[getattr(item, key)]}"
+            places[f"{field}.{i}"] = f"{field}.{index[key(item)]}"
     return places
 
 
@@ -179,12 +257,37 @@ def _united(known: Capabilities, more: Capabilities) -> Capabilities:
     )
 
 
-def _by_key(key: str, known: Sequence[Any], more: Sequence[Any]) -> tuple[Any, ...]:
-    """Both sides' entries, the known ones first; of two with one key the known one stays."""
-    merged = {getattr(item, key): item for item in known}
+def _by_key(
+    key: Callable[[Any], Hashable], known: Sequence[Any], more: Sequence[Any], *, later: bool = False
+) -> tuple[Any, ...]:
+    """Both sides' entries, the known ones first; of two with one key the known one stays, or the later one."""
+    merged = {key(item): item for item in known}
     for item in more:
-        merged.setdefault(getattr(item, key), item)
+        if later:
+            merged[key(item)] = item
+        else:
+            merged.setdefault(key(item), item)
     return tuple(merged.values())
+
+
+def _with_places(merged: Sequence[Parameter], newcomers: Sequence[Parameter]) -> tuple[Parameter, ...]:
+    """Tell parameters where their values come from, where only the newcomer knows."""
+    found = {parameter.name: parameter for parameter in newcomers if parameter.reading}
+    return tuple(
+        dataclasses.replace(each, reading=found[each.name].reading, key=found[each.name].key)
+        if each.name in found and not each.reading
+        else each
+        for each in merged
+    )
+
+
+def _merged_names(known: Sequence[str], more: Sequence[str]) -> tuple[str, ...]:
+    """Both sides' names in one order, each once."""
+    merged: list[str] = []
+    matcher = difflib.SequenceMatcher(a=known, b=more, autojunk=False)
+    for _, i1, i2, j1, j2 in matcher.get_opcodes():
+        merged += known[i1:i2] if known[i1:i2] == more[j1:j2] else [*known[i1:i2], *more[j1:j2]]
+    return tuple(dict.fromkeys(merged))
 
 
 def _merge_lines(known: str, new: str) -> str:

@@ -5,11 +5,11 @@ The rules look at evidence and shape only. Whether the text is safe, and whether
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from tacit.config.settings import Policy, Strictness
 from tacit.domain.candidate import Candidate, Finding, Severity
-from tacit.domain.skill import Kind
+from tacit.domain.skill import Kind, SkillContent
 from tacit.text.words import stem, term_set
 
 RECURRENT_CATEGORIES = frozenset(
@@ -22,6 +22,8 @@ RECURRENT_WORDS = {
 }
 REFUSING = Severity.HIGH
 """A formation finding of this weight or more turns the candidate away."""
+OF_A_KIND = 3
+"""So many successes of a kind before something is taken to be general."""
 
 
 def formation(candidate: Candidate, policy: Policy) -> Iterator[Finding]:
@@ -34,17 +36,58 @@ def formation(candidate: Candidate, policy: Policy) -> Iterator[Finding]:
         yield _refuse("no_description", "a skill without a description can never be found")
 
 
+def composition(content: SkillContent, existing: Collection[str]) -> Iterator[Finding]:
+    """State which parts of a composite are not there; `existing` are the names of skills that are."""
+    for number, name in enumerate(content.sub_skills):
+        field = f"sub_skills.{number}"
+        if name == content.name:
+            yield Finding(
+                rule="part_of_itself", message=f"`{name}` is a part of itself", severity=REFUSING, field=field
+            )
+        elif name not in existing:
+            message = f"there is no skill `{name}`, which this one is made of"
+            yield Finding(rule="missing_part", message=message, severity=Severity.MEDIUM, field=field)
+
+
 def _procedure(candidate: Candidate, policy: Policy) -> Iterator[Finding]:
-    assessment, steps = candidate.assessment, len(candidate.content.steps)
+    assessment = candidate.assessment
     assert assessment is not None
     if not assessment.verified_success:
         rule = "task_failed" if assessment.verified_failure else "unverified"
         yield _refuse(rule, assessment.reason or "nothing shows that the attempt succeeded")
-    if steps < policy.min_steps:
-        yield _refuse(
-            f"too_simple_{steps}_steps", f"{steps} steps are fewer than the {policy.min_steps} that make a procedure"
-        )
+    yield from _size(candidate, policy)
     yield _recurrence(candidate, policy)
+
+
+def _size(candidate: Candidate, policy: Policy) -> Iterator[Finding]:
+    """Few steps make a skill only where it is known when to take them, or where the parts are skills themselves."""
+    content, steps = candidate.content, len(candidate.content.steps)
+    if len(content.sub_skills) + steps > 1 and content.sub_skills:
+        yield Finding(rule="composite", message=f"made of {len(content.sub_skills)} skills")
+    elif steps < policy.min_steps:
+        known = _known_when(candidate)
+        if steps and known:
+            told = f"{steps} step{'' if steps == 1 else 's'}, but {known}"
+            yield Finding(rule="primitive", message=told)
+        else:
+            told = f"{steps} steps are fewer than the {policy.min_steps} that make a procedure"
+            yield _refuse(f"too_simple_{steps}_steps", told)
+
+
+def _known_when(candidate: Candidate) -> str:
+    """How it is known when this is needed, in words; empty where nothing shows it."""
+    content, successes = candidate.content, _successes(candidate)
+    if sum(case.support for case in content.cases) >= OF_A_KIND:
+        return f"{successes} successes show in which case it is needed"
+    if not content.cues:
+        return ""
+    if successes < OF_A_KIND:
+        return f"seen in {successes} of the tasks that were compared: not yet general"
+    return f"{successes} successes show which tasks call for it"
+
+
+def _successes(candidate: Candidate) -> int:
+    return len(set(candidate.provenance.trajectory_ids))
 
 
 def _recurrence(candidate: Candidate, policy: Policy) -> Finding:
@@ -56,6 +99,8 @@ def _recurrence(candidate: Candidate, policy: Policy) -> Finding:
     )
     if shared:
         return Finding(rule="recurring_keyword", message=f"such tasks come again ({', '.join(shared[:3])})")
+    if _successes(candidate) >= OF_A_KIND:
+        return Finding(rule="seen_again", message=f"such tasks came {_successes(candidate)} times")
     severity = Severity.HIGH if policy.strictness is Strictness.STRICT else Severity.LOW
     return Finding(rule="one_time_task", message="nothing shows that this kind of task comes again", severity=severity)
 

@@ -7,7 +7,7 @@ dial, for machine-verified evidence in which no field has external origin and no
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -22,8 +22,9 @@ from tacit.domain.skill import Skill, SkillVersion
 from tacit.domain.trajectory import Span
 from tacit.gate.duplicates import adds_nothing, merge, moved, similarity
 from tacit.gate.edits import edited_sentences
-from tacit.gate.formation import REFUSING, formation
-from tacit.gate.safety import safety
+from tacit.gate.formation import REFUSING, composition, formation
+from tacit.gate.remining import MINING, is_remined, remined, says_the_same, standing_edit
+from tacit.gate.safety import SAFETY_RULES, safety
 
 _WEIGHT = {severity: weight for weight, severity in enumerate(Severity)}
 NAME_LENGTH_MAX = 64
@@ -45,12 +46,56 @@ class Judgement:
     transition: Transition | None = None
 
 
-def judge(candidate: Candidate, known: Sequence[Stored], policy: Policy, *, at: datetime) -> Judgement:
-    """Judge one candidate against the policy and what is already known (newest version of each similar skill)."""
+def judge(
+    candidate: Candidate,
+    known: Sequence[Stored],
+    policy: Policy,
+    *,
+    at: datetime,
+    existing: Collection[str] | None = None,
+) -> Judgement:
+    """Judge one candidate against the policy and what is already known.
+
+    `known` is the newest version of each similar skill; for a revision, the versions of its own. `existing` are the names
+    of skills that a composite may be made of; without it nothing is said about missing parts.
+    """
+    own = sorted((s for s in known if s.skill.id == candidate.revises), key=lambda stored: stored.sequence)
+    replacing: list[Finding] = []
+    if own and is_remined(candidate):
+        candidate, replacing = remined(candidate, own)
     formed = list(formation(candidate, policy))
-    findings = [*formed, *safety(candidate)]
+    formed += composition(candidate.content, existing) if existing is not None else ()
+    findings = [*formed, *safety(candidate), *replacing]
     if any(_WEIGHT[f.severity] >= _WEIGHT[REFUSING] for f in findings if f.rule not in _QUARANTINING):
         return _without_version(candidate, Decision.REJECT, findings, policy=policy, at=at)
+    if own and is_remined(candidate):
+        return _next_account(candidate, own, findings, policy=policy, at=at)
+    return _beside(candidate, known, findings, policy=policy, at=at)
+
+
+def _next_account(
+    candidate: Candidate, own: Sequence[Stored], findings: list[Finding], *, policy: Policy, at: datetime
+) -> Judgement:
+    """What mining says anew of a known skill: its next version, unless it was said, or turned down, before."""
+    same = [
+        stored
+        for stored in own
+        if stored.version.provenance.made_by.startswith(MINING)  # one attempt's own account is told anew once
+        and says_the_same(candidate.content, stored.version.content)
+    ]
+    if any(stored.status is Status.REJECTED for stored in same):
+        findings.append(_rejected_before(same[-1]))
+        return _without_version(candidate, Decision.REJECT, findings, policy=policy, at=at)
+    if same and same[-1] in (own[-1], standing_edit(own)):
+        counted = Finding(rule="counted_again", message=f"`{same[-1].version.name}` says this already")
+        return _reinforce(candidate, same[-1], [*findings, counted], policy=policy, at=at)
+    return _with_version(candidate, own[-1], findings, policy=policy, at=at)
+
+
+def _beside(
+    candidate: Candidate, known: Sequence[Stored], findings: list[Finding], *, policy: Policy, at: datetime
+) -> Judgement:
+    """A candidate beside what is known: new, the same again, or the next version of the skill it is like."""
     twin, likeness = _nearest(candidate, known, policy)
     if twin is None:
         return _with_version(_renamed(candidate, known), None, findings, policy=policy, at=at)
@@ -76,9 +121,16 @@ def judge(candidate: Candidate, known: Sequence[Stored], policy: Policy, *, at: 
         return _with_version(candidate, twin, findings, policy=policy, at=at)
     near = dataclasses.replace(near, message=f"the same as {known_as} with other steps, so its next version")
     joined = _joined(candidate, twin.version)
+    formed = [finding for finding in findings if finding.rule not in SAFETY_RULES]
     judgement = _with_version(joined, twin, [*formed, *safety(joined), near], policy=policy, at=at)
     verdict = dataclasses.replace(judgement.verdict, trajectory_ids=candidate.provenance.trajectory_ids, id="")
     return dataclasses.replace(judgement, verdict=verdict)
+
+
+def twin_of(candidate: Candidate, known: Sequence[Stored], policy: Policy) -> Stored | None:
+    """The known skill that a candidate would become the next version of, or only confirm; none a person turned down."""
+    twin, _ = _nearest(candidate, known, policy)
+    return twin if twin is not None and twin.status is not Status.REJECTED else None
 
 
 def turned_away(findings: Iterable[Finding], *, trajectory_id: str, name: str, policy: Policy, at: datetime) -> Verdict:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 
 from tacit.domain.candidate import Finding, Severity
-from tacit.domain.skill import SkillContent
+from tacit.domain.skill import Condition, SkillContent
 
 _LOCAL_ROOTS = "home|Users|root|srv|opt|var|mnt|data|work|workspace"
 _PRIVATE_NET = r"\b(?:10\.\d{1,3}|192\.168|172\.(?:1[6-9]|2\d|3[01]))(?:\.\d{1,3}){2}\b"
@@ -28,10 +28,16 @@ def portability(content: SkillContent) -> Iterator[Finding]:
     texts = {"name": content.name, "description": content.description, "body": content.body}
     texts |= {f"steps.{i}": f"{step.text} {dict(step.arguments)}" for i, step in enumerate(content.steps)}
     texts |= {f"preconditions.{i}": c.text for i, c in enumerate(content.preconditions)}
-    texts |= {f"postconditions.{i}": f"{c.text} {c.check}" for i, c in enumerate(content.postconditions)}
+    texts |= {f"postconditions.{i}": _words(c) for i, c in enumerate(content.postconditions)}
+    texts |= {f"cases.{i}": " ".join(map(_words, case.conditions)) for i, case in enumerate(content.cases)}
+    texts |= {f"pitfalls.{i}": pitfall.text for i, pitfall in enumerate(content.pitfalls)}
     for field, text in texts.items():
         for rule, pattern, placeholder in _RULES:
             match = pattern.search(text)
             if match:
                 message = f"{field} mentions `{match.group()}`; write {placeholder} to make it portable"
                 yield Finding(rule=rule, message=message, severity=Severity.LOW, field=field)
+
+
+def _words(condition: Condition) -> str:
+    return f"{condition.text} {condition.check} {condition.value}"

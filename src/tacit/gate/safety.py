@@ -21,6 +21,10 @@ _JOINING = re.compile(r"[\u0600-\u07bf\u0900-\u0dff\u1000-\u109f\u1780-\u17ff]")
 """Scripts whose spelling needs zero-width joiners and non-joiners."""
 
 
+SAFETY_RULES = frozenset({"hidden_characters", "secret", "external_text"})
+"""The rules that speak here."""
+
+
 def safety(candidate: Candidate) -> Iterator[Finding]:
     """List what a reviewer must see before anything else."""
     for path, text in _texts(plain(candidate.content), ""):

@@ -15,7 +15,7 @@ from typing import TypeVar
 from tacit.domain.candidate import Verdict
 from tacit.domain.evidence import Evidence, Use
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
-from tacit.domain.outline import Outline
+from tacit.domain.outline import OUTLINE_VERSION, Outline
 from tacit.domain.ports import AuditEntry, Bookmark, Counts, Episode, Rendering, Store, Stored
 from tacit.domain.skill import Kind, Skill
 from tacit.memory import laws
@@ -63,6 +63,25 @@ def get(known: dict[str, T], identity: str, noun: str) -> T:
     if identity not in known:
         raise laws.unknown(noun, identity)
     return known[identity]
+
+
+def counts(state: Held, trajectory_id: str) -> bool:
+    """Whether a trajectory counts: it is neither superseded nor pruned."""
+    episode = state.episodes.get(trajectory_id)
+    return episode is not None and not episode.superseded and not episode.pruned
+
+
+def counting(state: Held) -> list[Outline]:
+    """The outlines that count, oldest first."""
+    kept = state.outlines.items()
+    return [outline for id_, outline in kept if outline.version == OUTLINE_VERSION and counts(state, id_)]
+
+
+def unoutlined(state: Held) -> list[str]:
+    """Learned trajectories that count and have no outline, oldest first."""
+    made = {outline.trajectory_id for outline in counting(state)}
+    learned = [id_ for id_, episode in state.episodes.items() if episode.learned_at is not None]
+    return [id_ for id_ in learned if id_ not in made and counts(state, id_)]
 
 
 def wanted(stored: Stored, statuses: Collection[Status] | None, kinds: Collection[Kind] | None) -> bool:

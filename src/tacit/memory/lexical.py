@@ -32,7 +32,8 @@ def version_words(content: SkillContent) -> tuple[list[str], ...]:
     """The index terms of a skill's content, by `VERSION_FIELDS`."""
     body = [content.body, *(step.text for step in content.steps)]
     extra = [*content.example_queries, *content.tags, content.signature, content.category]
-    return terms(content.name), terms(content.description), terms("\n".join(body)), terms("\n".join(extra))
+    cues = [cue.term for cue in content.cues if cue.weight > 0 and cue.term.isalnum()]  # terms already
+    return terms(content.name), terms(content.description), terms("\n".join(body)), [*terms("\n".join(extra)), *cues]
 
 
 def episode_words(episode: Episode) -> tuple[list[str], ...]:

@@ -19,21 +19,30 @@ from tacit.domain.candidate import Verdict
 from tacit.domain.errors import Mistake, StoreOutage
 from tacit.domain.evidence import Assessment, Evidence, Outcome, Use
 from tacit.domain.identity import canonical
-from tacit.domain.lifecycle import RECALLABLE, Status, Transition
-from tacit.domain.outline import OUTLINE_VERSION, Outline
-from tacit.domain.ports import AuditEntry, Bookmark, Counts, Damage, Episode, Hit, Rendering, Stored
+from tacit.domain.lifecycle import Status, Transition
+from tacit.domain.ports import AuditEntry, Counts, Damage, Episode, Hit, Stored
 from tacit.domain.skill import Kind, Skill, SkillVersion
 from tacit.domain.trajectory import Trajectory
 from tacit.memory import laws
 from tacit.memory.chain import GENESIS, Event, link
-from tacit.memory.held import Held, count_all, count_documents, entry, get, rank, reread, wanted
+from tacit.memory.held import (
+    Held,
+    count_all,
+    count_documents,
+    entry,
+    get,
+    rank,
+    reread,
+    wanted,
+)
 from tacit.memory.lexical import EPISODE_WEIGHTS, VERSION_WEIGHTS, episode_words, version_words
+from tacit.memory.projections import Projections
 from tacit.memory.records import aware, clean, compress, pack, stamp, unpack
 
 T = TypeVar("T")
 
 
-class VolatileStore:
+class VolatileStore(Projections):
     """Keeps everything in dictionaries."""
 
     def __init__(self) -> None:
@@ -108,17 +117,6 @@ class VolatileStore:
             found = (self._state.episodes[identity] for identity, _ in ranked)
             return [episode for episode in found if not episode.superseded][: max(0, limit)]
 
-    def bookmark(self, path: str) -> Bookmark | None:
-        """How far a file has been taken in; nothing if it never was."""
-        with self._open():
-            return self._state.bookmarks.get(path)
-
-    def keep_bookmark(self, bookmark: Bookmark) -> None:
-        """Note how far a file has been taken in, in place of what was noted before."""
-        with self.transaction():
-            self._state.bookmarks[bookmark.path] = reread(bookmark)
-            self._state.log.append(lambda store: store.keep_bookmark(bookmark))
-
     def mark_learned(self, trajectory_id: str, *, at: datetime) -> None:
         """Note that a trajectory has been distilled."""
         with self.transaction():
@@ -126,42 +124,6 @@ class VolatileStore:
             if episode.learned_at != aware(at):
                 self._set_episode(replace(episode, learned_at=at), "learned", at=at)
                 self._state.log.append(lambda store: store.mark_learned(trajectory_id, at=at))
-
-    def keep_outline(self, outline: Outline) -> None:
-        """Keep the outline of a trajectory, in place of the one before; it waits to be mined."""
-        with self.transaction():
-            self._state.outlines.pop(outline.trajectory_id, None)
-            self._state.outlines[outline.trajectory_id] = reread(outline)
-            self._state.mined.discard(outline.trajectory_id)
-            self._state.log.append(lambda store: store.keep_outline(outline))
-
-    def outlines(self) -> list[Outline]:
-        """The outlines of all trajectories that count, oldest first."""
-        with self._open():
-            return [
-                outline
-                for identity, outline in self._state.outlines.items()
-                if outline.version == OUTLINE_VERSION and self._counts(identity)
-            ]
-
-    def unoutlined(self) -> list[str]:
-        """Ids of learned trajectories that count and have no outline of the present kind, oldest first."""
-        with self._open():
-            made = {outline.trajectory_id for outline in self.outlines()}
-            learned = (id_ for id_, episode in self._state.episodes.items() if episode.learned_at is not None)
-            return [identity for identity in learned if identity not in made and self._counts(identity)]
-
-    def unmined(self) -> list[str]:
-        """Ids of trajectories whose outlines wait to be mined, oldest first."""
-        with self._open():
-            return [id_ for id_ in self._state.outlines if id_ not in self._state.mined and self._counts(id_)]
-
-    def mark_mined(self, trajectory_ids: Iterable[str]) -> None:
-        """Note that these outlines have been mined together."""
-        with self.transaction():
-            taken = [identity for identity in trajectory_ids if identity in self._state.outlines]
-            self._state.mined.update(taken)
-            self._state.log.append(lambda store: store.mark_mined(taken))
 
     def add_verdict(self, verdict: Verdict) -> None:
         """Keep the gate's answer."""
@@ -263,25 +225,6 @@ class VolatileStore:
         """In how many stored versions each term occurs, and how many versions there are."""
         with self._open():
             return count_documents(terms, self._state.version_words), len(self._state.version_words)
-
-    def put_rendering(self, rendering: Rendering) -> None:
-        """Keep a recallable version as agents see it, until its status or evidence changes."""
-        aware(rendering.fresh_at)
-        with self.transaction():
-            laws.check_rendered(get(self._state.versions, rendering.version_id, "version"))
-            self._state.renderings[rendering.version_id] = reread(rendering)
-            self._state.log.append(lambda store: store.put_rendering(rendering))
-
-    def rendering(self, version_id: str) -> Rendering | None:
-        """Fetch a version as agents see it."""
-        with self._open():
-            return self._state.renderings.get(version_id)
-
-    def unrendered(self) -> list[str]:
-        """Ids of recallable versions that wait to be rendered, oldest first."""
-        with self._open():
-            recallable = (id_ for id_, stored in self._state.versions.items() if stored.status in RECALLABLE)
-            return [id_ for id_ in recallable if id_ not in self._state.renderings]
 
     def resolve(self, prefix: str) -> list[str]:
         """Ids of versions, skills, trajectories and uses that begin with `prefix`, at most ten."""
@@ -385,10 +328,6 @@ class VolatileStore:
             if self._closed:
                 raise StoreOutage("the store in memory is closed", hint="open it again")
             yield
-
-    def _counts(self, trajectory_id: str) -> bool:
-        episode = self._state.episodes.get(trajectory_id)
-        return episode is not None and not episode.superseded and not episode.pruned
 
     def _set_episode(self, episode: Episode, action: str, *, at: datetime, actor: str = "tacit") -> None:
         kept = reread(episode)

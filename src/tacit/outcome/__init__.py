@@ -4,8 +4,17 @@ Nothing here believes the agent about its own success; what cannot be checked is
 """
 
 from tacit.outcome.assessment import assess
-from tacit.outcome.credit import evidence_for, parse_outcome
+from tacit.outcome.credit import Followed, evidence_for, parse_outcome
 from tacit.outcome.reliability import NEUTRAL, rank, reliability
 from tacit.outcome.verifiers import Command
 
-__all__ = ["NEUTRAL", "Command", "assess", "evidence_for", "parse_outcome", "rank", "reliability"]
+__all__ = [
+    "NEUTRAL",
+    "Command",
+    "Followed",
+    "assess",
+    "evidence_for",
+    "parse_outcome",
+    "rank",
+    "reliability",
+]

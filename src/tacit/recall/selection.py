@@ -11,7 +11,7 @@ from string import punctuation
 from tacit.domain.evidence import Reliability
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.ports import Hit, Stored
-from tacit.domain.selection import Item, LeftOut, Query, Selection
+from tacit.domain.selection import Item, LeftOut, Plan, Query, Selection
 from tacit.memory.lexical import version_words
 from tacit.recall.filters import current_only, obstacle, unshadowed
 from tacit.recall.ranking import Asked, Rarity, Said, fits, fuse, nearness, order, recency, relevance
@@ -31,6 +31,8 @@ class Known:
     last_used_at: Mapping[str, datetime] = field(default_factory=dict)
     signature: str = ""
     """Of the error that the query's state tells of."""
+    plan: Plan = Plan()
+    """What the words of the task call for."""
 
 
 Render = Callable[[Item, int], str]
@@ -47,19 +49,23 @@ def select(
     asked = Asked(terms(query.text), known.rarity)
     spelling = _spelling(query.text)
     scored = [_score(asked, spelling, by_id[stored.version.id], known, best=best, now=now) for stored in eligible]
-    scored.sort(key=lambda item: order(item.signals, item.version_id))
-    relevant = [item for item in scored if _fits(item, min_relevance)]
+    places = {chosen.version_id: place for place, chosen in enumerate(known.plan.chosen)}
+    last = len(places)
+    scored.sort(key=lambda item: (places.get(item.version_id, last), order(item.signals, item.version_id)))
+    relevant = [item for item in scored if item.version_id in places or _fits(item, min_relevance)]
+    if known.plan.lacking:  # what is called for cannot be done here, and the next best would do something else
+        relevant = [item for item in relevant if item.version_id not in known.plan.strengths]
     if not relevant:
-        return Selection(
-            query=query, left_out=tuple(_nearest(scored) + left_out), reason=_why_nothing(scored, left_out)
-        )
+        reason = known.plan.reason if known.plan.lacking else _why_nothing(scored, left_out)
+        return Selection(query=query, left_out=tuple(_nearest(scored) + left_out), reason=reason)
     items, over = _within_budget(relevant, query, render)
     if not items:
         reason = "the best match does not fit into the token budget" if query.k > 0 else "none was asked for"
         return Selection(query=query, left_out=tuple(over + left_out), reason=reason)
-    below = [_left_out(item, "less relevant") for item in scored if not _fits(item, min_relevance)]
+    below = [_left_out(item, "less relevant") for item in scored if item not in relevant]
     tokens = sum(item.tokens for item in items)
-    return Selection(query=query, items=tuple(items), left_out=tuple(over + below + left_out), tokens=tokens)
+    left = tuple(over + below + left_out)
+    return Selection(query=query, items=tuple(items), left_out=left, tokens=tokens, plan=known.plan)
 
 
 def _fits(item: Item, min_relevance: float) -> bool:
@@ -95,12 +101,14 @@ def _score(asked: Asked, spelling: Mapping[str, str], hit: Hit, known: Known, *,
     near = nearness(known.signature, version.content.signature, known.rarity)
     measured = known.reliability.get(version.id, Reliability())
     last_at = known.last_used_at.get(version.id, version.created_at)
+    called = known.plan.strengths.get(version.id, 0.0)
     signals = {
-        "relevance": max(fit, near),
+        "relevance": max(fit, near, min(1.0, called)),
         "match": hit.lexical / best,
         "reliability": known.rank(measured),
         "recency": recency(last_at.timestamp(), now.timestamp()),
         **({"signature": near} if near else {}),
+        **({"cues": called} if called else {}),
     }
     named = ", ".join(dict.fromkeys(spelling.get(term, term) for term in shared[:6]))
     reasons = (

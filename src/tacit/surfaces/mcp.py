@@ -18,7 +18,6 @@ import tacit
 from tacit import application
 from tacit.domain.errors import InvalidSkill, TacitError
 from tacit.domain.lifecycle import RECALLABLE
-from tacit.domain.skill import Condition, Kind, SkillContent, SkillStep
 from tacit.loop import Loop
 
 
@@ -120,32 +119,39 @@ class _Tools:
         self,
         name: str,
         description: str,
-        steps: list[str] | None = None,
+        steps: list[str | dict[str, Any]] | None = None,
         body: str = "",
         kind: str = "procedure",
         check: str = "",
+        when: list[str] | None = None,
+        parts: list[str] | None = None,
+        parameters: list[str | dict[str, Any]] | None = None,
+        pitfalls: list[str] | None = None,
+        error: str = "",
     ) -> str:
         """Propose something worth knowing next time. It waits until a person approves it.
 
         Args:
             name: short, lower case, words joined by hyphens.
             description: what it does and when to use it, in one or two sentences.
-            steps: for a procedure: what to do, one step each.
+            steps: for a procedure: what to do, one step each: a sentence, or {"text": …, "tool": …, "arguments": {…}} with
+                values that differ from use to use as {name}.
             body: for other kinds, or for what the steps do not say (Markdown).
             kind: procedure, lesson, norm or preference.
-            check: a command that shows that it worked, if there is one.
+            check: a command that shows that it worked, or what a tool shows then: `read_status` shows `State: up`.
+            when: cases that call for it, one each, any of which is enough: a sentence, best what a tool shows, such as
+                `read_status` shows `State: down`, and `read_load` shows `Load` over `5`.
+            parts: for a skill made of others: their names, in order.
+            parameters: values that differ, as "name: what it is" or {"name": …, "description": …, "from": "`tool` at `key`"}.
+            pitfalls: what goes wrong easily, one sentence each.
+            error: for a lesson: the error that it answers, as it was printed.
         """
+        fields = {
+            "name": name, "description": description, "steps": steps, "body": body, "kind": kind.strip().casefold(),
+            "check": check, "when": when, "parts": parts, "parameters": parameters, "pitfalls": pitfalls, "error": error,
+        }  # fmt: skip
         with self._memory(create=True) as loop:
-            content = SkillContent(
-                kind=_kind(kind),
-                name=name,
-                description=description,
-                steps=tuple(SkillStep(text=step) for step in steps or ()),
-                postconditions=(Condition(text="the check passes", check=check),) if check else (),
-                body=body,
-            )
-            content = application.parse(application.render(content), strict=True).content  # names every problem
-            verdict = loop.propose(content, by="agent", source="mcp")
+            verdict = loop.propose(application.proposed(fields), by="agent", source="mcp")
         reasons = "; ".join(finding.message for finding in verdict.findings)
         return f"{verdict.decision}: `{verdict.name}`" + (f" ({reasons})" if reasons else "")
 
@@ -159,13 +165,3 @@ class _Tools:
             raise ToolError("; ".join((error.message, *error.problems))) from error
         except TacitError as error:
             raise ToolError(f"{error.message} ({error.hint})" if error.hint else error.message) from error
-
-
-def _kind(text: str) -> Kind:
-    try:
-        kind = Kind(text.strip().casefold())
-    except ValueError:
-        kind = Kind.REFERENCE
-    if kind is Kind.REFERENCE:
-        raise ToolError(f"{text!r} cannot be proposed; kinds are procedure, lesson, norm, preference")
-    return kind

@@ -1,4 +1,4 @@
-"""A person's correction → a preference, or a norm where it speaks of the project, with what the agent did afterwards.
+"""A person's correction → a preference, or a norm where it speaks of the project, with the corrected action beside it.
 
 Only what is said about the way of working counts: a rule ("always", "never", "we use"), a ban ("don't use print"), a
 taste ("I prefer"). Answers, new goals, questions, thanks and changes of mind about the task are not corrections. When in
@@ -17,8 +17,10 @@ from tacit.domain.evidence import Assessment
 from tacit.domain.skill import Kind, Provenance, SkillContent
 from tacit.domain.trajectory import Role, Span, Step, Trajectory
 from tacit.synthesis.actions import Action, Effect
-from tacit.synthesis.grounding import Ledger
+from tacit.synthesis.grounding import Ledger, action_spans
 from tacit.synthesis.naming import MAX_DESCRIPTION, slug
+from tacit.synthesis.swap import swap_of
+from tacit.synthesis.timeline import Timeline
 from tacit.synthesis.wording import shorten
 from tacit.text.words import STOP_WORDS, stem
 
@@ -135,17 +137,25 @@ def candidate_of(trajectory: Trajectory, correction: Correction, *, assessment: 
     for path in ("name", "description", "category", "body"):
         ledger.rest(path, [said])
     rule = rule_of(correction.sentence)
+    swap = swap_of(correction.sentence, correction.before, correction.after)
+    shown = f"\n\n{swap.text()}" if swap else ""
     content = SkillContent(
         kind=correction.kind,
-        name=slug(_name_words(rule)) or "way-of-working",
+        name=slug(swap.words if swap else _name_words(rule)) or "way-of-working",
         description=shorten(rule, MAX_DESCRIPTION),
         category="convention",
-        body=f"> {shorten(correction.message.text, 600)}",
+        tags=swap.subjects if swap else (),
+        body=f"> {shorten(correction.message.text, 600)}{shown}",
     )
-    grounding = {
-        **ledger.grounding,
-        "evidence": (said, *(Span(trajectory.id, action.index, "arguments") for action in acted[:3])),
-    }
+    if swap:
+        timeline = Timeline(trajectory)
+        for action in (swap.before, swap.after):
+            spans = action_spans(action, timeline, arguments=action.step.arguments)
+            for path in ("name", "body", "tags"):
+                ledger.rest(path, spans)
+    pair = (swap.before, swap.after) if swap else ()
+    corrected = [Span(trajectory.id, action.index, "arguments") for action in (*pair, *acted[:3])]
+    grounding = {**ledger.grounding, "evidence": tuple(dict.fromkeys((said, *corrected)))}
     return Candidate(
         content=content,
         scope=trajectory.task.scope,

@@ -15,6 +15,7 @@ from tacit.synthesis.actions import Action, Effect, Family, actions_of, delegate
 from tacit.synthesis.correction import Correction, candidate_of, corrections_of, rule_of
 from tacit.synthesis.lesson import lesson
 from tacit.synthesis.note import Distillation, Note, NoteKind
+from tacit.synthesis.outlining import outline_of
 from tacit.synthesis.procedure import Held, procedure
 from tacit.synthesis.recovery import Means, Recovery, recoveries_of, shown
 from tacit.synthesis.timeline import Timeline
@@ -25,18 +26,18 @@ _MAX_FILES = 3
 
 
 def distil(trajectory: Trajectory, assessment: Assessment) -> Distillation:
-    """Learn what one attempt can teach, without a language model."""
+    """Learn what one attempt can teach, without a language model.
+
+    An attempt made with plain tool calls is outlined, to be compared with others before it makes a procedure (`mine`).
+    """
     actions = actions_of(trajectory)
     recoveries = recoveries_of(actions)
     corrections = corrections_of(trajectory, actions)
-    made = procedure(
-        trajectory,
-        assessment,
-        actions=actions,
-        recoveries=recoveries,
-        corrected=tuple(correction.message.index for correction in corrections),
+    outline = outline_of(trajectory, assessment)
+    made = (
+        None if outline.success and outline.moves else _draft(trajectory, assessment, actions, recoveries, corrections)
     )
-    candidates: list[Candidate] = [] if isinstance(made, Held) else [made]
+    candidates: list[Candidate] = [made] if isinstance(made, Candidate) else []
     timeline = Timeline(trajectory)
     candidates += [found for recovery in recoveries if (found := lesson(trajectory, recovery, timeline=timeline))]
     candidates += [found for said in corrections if (found := candidate_of(trajectory, said, assessment=assessment))]
@@ -46,10 +47,28 @@ def distil(trajectory: Trajectory, assessment: Assessment) -> Distillation:
         *_corrected(corrections),
         *_commands(actions),
     )
-    return Distillation(candidates=tuple(candidates), notes=notes)
+    return Distillation(candidates=tuple(candidates), notes=notes, outline=outline)
 
 
-def _held(made: Candidate | Held, trajectory: Trajectory, *, actions: Sequence[Action]) -> Iterator[Note]:
+def draft_of(trajectory: Trajectory, assessment: Assessment) -> Candidate | Held:
+    """The procedure that one attempt alone gives, or why it gives none."""
+    actions = actions_of(trajectory)
+    corrections = corrections_of(trajectory, actions)
+    return _draft(trajectory, assessment, actions, recoveries_of(actions), corrections)
+
+
+def _draft(
+    trajectory: Trajectory,
+    assessment: Assessment,
+    actions: Sequence[Action],
+    recoveries: Sequence[Recovery],
+    corrections: Sequence[Correction],
+) -> Candidate | Held:
+    corrected = tuple(correction.message.index for correction in corrections)
+    return procedure(trajectory, assessment, actions=actions, recoveries=recoveries, corrected=corrected)
+
+
+def _held(made: Candidate | Held | None, trajectory: Trajectory, *, actions: Sequence[Action]) -> Iterator[Note]:
     """Why there is no procedure, and what the attempt did all the same."""
     if not isinstance(made, Held):
         return

@@ -2,13 +2,15 @@
 
 The recovery itself is the evidence, so the attempt as a whole need not have succeeded. Failure without recovery gives
 nothing, and neither does a call that worked on the second try by itself. Where what was missing was installed under its own
-name, the name becomes a parameter and the lesson holds for whatever is missing; else it holds for that name alone.
+name, the name becomes a parameter and the lesson holds for whatever is missing; else it holds for that name alone. Where the
+same was seen in several sessions (`mining.errors`), the lesson says how often the fix worked.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
+from typing import Any
 
 from tacit.domain.candidate import Candidate
 from tacit.domain.evidence import Assessment, Grade, Outcome
@@ -21,10 +23,39 @@ from tacit.synthesis.naming import MAX_DESCRIPTION, category_of, slug, tags_of
 from tacit.synthesis.parameters import Binding, Generalisation, generalise
 from tacit.synthesis.recovery import Means, Recovery, shown
 from tacit.synthesis.timeline import Sighting, Timeline
+from tacit.synthesis.tokens import type_of
 from tacit.synthesis.wording import code, local, shorten, step_text
+from tacit.text.shell import Command
 from tacit.text.signature import without_name
 
 MADE_BY = "tacit.synthesis/1"
+AVOID = "avoid"
+"""The tag of a lesson that says of a call that it does not work here."""
+_MIN_VARYING = 2  # a single sign stands in every command
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """How often an error was met, and what became of the fix, over several sessions."""
+
+    failures: int
+    tried: int
+    worked: int
+    sessions: int
+    """Those in which it worked."""
+    avoid: bool = False
+    """Whether the very call failed in sessions apart and never worked again, though nothing passing was to blame."""
+    avoid_form: bool = False
+    """Whether that holds of the call whatever it was given."""
+    others: tuple[tuple[int, int], ...] = ()
+    """Other things that were tried: how often each worked, and how often it was tried."""
+    varying: tuple[tuple[str, Any], ...] = ()
+    """Values in the calls that differ from one attempt to the next, each with a name for them."""
+
+    def text(self) -> str:
+        """The figures in a sentence."""
+        times = "attempt" if self.tried == 1 else "attempts"
+        return f"Worked in {self.worked} of {self.tried} {times}, in {self.sessions} sessions."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,12 +65,17 @@ class _Draft:
     recovery: Recovery
     general: Generalisation
     ledger: Ledger
+    tally: Tally | None = None
 
 
-def lesson(trajectory: Trajectory, recovery: Recovery, *, timeline: Timeline) -> Candidate | None:
-    """Make a lesson of one recovery, or nothing if it teaches nothing."""
-    if not recovery.teaches or not recovery.signature:
+def lesson(
+    trajectory: Trajectory, recovery: Recovery, *, timeline: Timeline, tally: Tally | None = None
+) -> Candidate | None:
+    """Make a lesson of one recovery, or nothing if it teaches nothing; `tally` where the same was seen elsewhere too."""
+    teaches = recovery.teaches or (recovery.means is Means.REPLACED and tally is not None)
+    if not teaches or not recovery.signature:
         return None
+    recovery = _narrowed(recovery) if recovery.replaced else recovery
     used = (*recovery.enablers, recovery.worked)
     general = generalise((recovery.failed, *used), timeline, workspace=trajectory.environment.workspace)
     if recovery.wrapped:
@@ -47,8 +83,15 @@ def lesson(trajectory: Trajectory, recovery: Recovery, *, timeline: Timeline) ->
     if recovery.installed:
         general = _for_any_name(general, recovery)
         used = recovery.enablers or used  # what to repeat then is whatever failed
+    if tally:
+        general = _for_any_value(general, recovery, tally)
     draft = _Draft(
-        trajectory=trajectory, timeline=timeline, recovery=recovery, general=general, ledger=Ledger(trajectory)
+        trajectory=trajectory,
+        timeline=timeline,
+        recovery=recovery,
+        general=general,
+        ledger=Ledger(trajectory),
+        tally=tally,
     )
     return Candidate(
         content=_content(draft, used),
@@ -57,6 +100,28 @@ def lesson(trajectory: Trajectory, recovery: Recovery, *, timeline: Timeline) ->
         provenance=Provenance(trajectory_ids=(trajectory.id,), grounding=draft.ledger.grounding, made_by=MADE_BY),
         assessment=_assessment(recovery),
     )
+
+
+def _narrowed(recovery: Recovery) -> Recovery:
+    """Of two long lines, the command that was missing and the one that stood in for it."""
+    failed = next((one for one in recovery.failed.programs if one.program == recovery.missing), None)
+    if failed is None:
+        return recovery
+    given, called = set(failed.operands), {one.program for one in recovery.failed.programs}
+    fresh = [one for one in recovery.worked.programs if one.program not in called] or recovery.worked.programs
+    stood_in = max(fresh, key=lambda one: len(given & set(one.operands)))
+    parts = _only(recovery.failed, failed), _only(recovery.worked, stood_in)
+    return dataclasses.replace(recovery, failed=parts[0], worked=parts[1])
+
+
+def _only(action: Action, command: Command) -> Action:
+    """The action as if that command had been its whole line."""
+    arguments = dict(action.step.arguments)
+    key = next((key for key, value in arguments.items() if value == action.command), None)
+    if key is None or not command.text:
+        return action
+    step = dataclasses.replace(action.step, arguments={**arguments, key: command.text})
+    return dataclasses.replace(action, step=step, command=command.text, commands=(command,))
 
 
 def _for_any_name(general: Generalisation, recovery: Recovery) -> Generalisation:
@@ -79,6 +144,20 @@ def _for_any_command(recovery: Recovery) -> Generalisation:
     place = Sighting(Origin.AGENT, recovery.failed.index, "arguments")
     parameter = Parameter(name="command", description="the command that failed", type="string")
     return Generalisation((Binding(parameter=parameter, original=recovery.failed.command.strip(), place=place),))
+
+
+def _for_any_value(general: Generalisation, recovery: Recovery, tally: Tally) -> Generalisation:
+    """Put a parameter in place of what other attempts gave otherwise."""
+    bindings = list(general.bindings)
+    for key, value in tally.varying:
+        taken = {binding.parameter.name for binding in bindings}
+        if general.arguments(value) != value or len(str(value)) < _MIN_VARYING:
+            continue
+        name = next(name for name in (key, *(f"{key}_{number}" for number in range(2, 99))) if name not in taken)
+        parameter = Parameter(name=name, description="differs from one attempt to the next", type=type_of(str(value)))
+        place = Sighting(Origin.AGENT, recovery.worked.index, "arguments")
+        bindings.append(Binding(parameter=parameter, original=value, place=place))
+    return dataclasses.replace(general, bindings=tuple(bindings))
 
 
 def _what_is_missing(recovery: Recovery) -> str:
@@ -122,9 +201,9 @@ def _content(draft: _Draft, used: tuple[Action, ...]) -> SkillContent:
     return SkillContent(
         kind=Kind.LESSON,
         name=_name(recovery),
-        description=local(general.text(_description(recovery)))[:MAX_DESCRIPTION],
+        description=_counted(local(general.text(_description(draft))), draft.tally),
         category=category_of("", used) if recovery.worked.family is Family.CALL else "debugging",
-        tags=tags_of((recovery.failed, *used)),
+        tags=(*tags_of((recovery.failed, *used)), *((AVOID,) if _avoided(draft) else ())),
         steps=tuple(steps),
         parameters=general.parameters,
         signature=without_name(recovery.signature) if recovery.installed else recovery.signature,
@@ -132,8 +211,25 @@ def _content(draft: _Draft, used: tuple[Action, ...]) -> SkillContent:
     )
 
 
-def _description(recovery: Recovery) -> str:
+def _description(draft: _Draft) -> str:
+    recovery = draft.recovery
+    if _avoided(draft):
+        return f"{shown(recovery.failed)} does not work here; {_fix(recovery)}."
     return f"{_when(recovery)}, {_fix(recovery)}."
+
+
+def _avoided(draft: _Draft) -> bool:
+    """Whether to say that the failing call does not work: of this call, or, where values became parameters, of its form."""
+    tally, call = draft.tally, draft.recovery.failed.command
+    if tally is None or draft.recovery.replaced:
+        return False
+    return tally.avoid_form or (tally.avoid and local(draft.general.text(call)) == call)
+
+
+def _counted(text: str, tally: Tally | None) -> str:
+    if tally is None:
+        return text[:MAX_DESCRIPTION]
+    return f"{shorten(text, MAX_DESCRIPTION - len(tally.text()) - 1)} {tally.text()}"
 
 
 def _when(recovery: Recovery) -> str:
@@ -156,6 +252,8 @@ def _fix(recovery: Recovery) -> str:
         return f"run it as {code(shorten(recovery.wrapped, 200))}"
     if recovery.replaced:
         return f"run {shown(recovery.worked)} instead of {shown(recovery.failed)}"
+    if recovery.means is Means.REPLACED:
+        return f"call {shown(recovery.worked)} instead"
     return f"call it as {shown(recovery.worked)}"
 
 
@@ -163,7 +261,19 @@ def _body(draft: _Draft) -> str:
     recovery = draft.recovery
     fix = _fix(recovery)
     problem = f"{shown(recovery.failed)} failed with “{shorten(recovery.error, 300)}”."
-    return local(draft.general.text(f"**Problem.** {problem}\n\n**Fix.** {fix[:1].upper()}{fix[1:]}.\n"))
+    seen = f"\n**Seen.** {_seen(draft, draft.tally)}\n" if draft.tally else ""
+    return local(draft.general.text(f"**Problem.** {problem}\n\n**Fix.** {fix[:1].upper()}{fix[1:]}.\n{seen}"))
+
+
+def _seen(draft: _Draft, tally: Tally) -> str:
+    """What several sessions show, the failing call's fate and other fixes included."""
+    said = [f"This error was met {tally.failures} times. {tally.text()}"]
+    if _avoided(draft):
+        said.append("The failing call itself never worked afterwards.")
+    if tally.others:
+        worked, tried = (sum(column) for column in zip(*tally.others, strict=True))
+        said.append(f"Other things that were tried worked in {worked} of {tried} attempts.")
+    return " ".join(said)
 
 
 def _name(recovery: Recovery) -> str:
@@ -177,6 +287,8 @@ def _name(recovery: Recovery) -> str:
         return slug(["run", "with", *([word for word in outside if word.isalpha()] or outside or ["ampersand"])])
     if recovery.replaced:
         return slug(["use", *_label(recovery.worked), "instead", "of", recovery.missing])
+    if recovery.means is Means.REPLACED:
+        return slug([*_label(recovery.worked), "when", *failed, "fails"])
     if recovery.means is Means.ENABLED:
         enabler = _label(recovery.enablers[0])
         telling = [word for word in enabler if word not in failed] or enabler

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from tacit.domain.candidate import Candidate
+from tacit.domain.outline import Outline
 
 
 class NoteKind(StrEnum):
@@ -37,6 +38,8 @@ class Note:
 class Distillation:
     """All that one trajectory gives."""
 
+    outline: Outline
+    """What mining compares with other attempts."""
     candidates: tuple[Candidate, ...] = ()
     notes: tuple[Note, ...] = ()
 

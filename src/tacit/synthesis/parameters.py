@@ -22,6 +22,7 @@ from tacit.synthesis.tokens import quoted, run_specific, type_of
 from tacit.text.words import STOP_WORDS
 
 _MAX_VALUE = 200  # a longer argument is content, not a value
+_VERSION = re.compile(r"\d+(?:\.\d+)+")
 _VAGUE_KEYS = frozenset({"id", "ids", "value", "key", "input", "query", "text", "name"})
 _FREE_TEXT = frozenset({"description", "explanation", "justification"})
 
@@ -234,8 +235,10 @@ class _Finder:
 @lru_cache(maxsize=4096)
 def value_pattern(value: str, workspace: str = "") -> re.Pattern[str]:
     """Where a value stands for itself: a short number only as a word of its own, a path not as the end of another."""
+    if _VERSION.fullmatch(value):  # `v1.2.0` is a tag of version 1.2.0
+        return re.compile(rf"(?:(?<![^\W_])|(?<=(?<![^\W_])v)){re.escape(value)}(?![^\W_])")
     if value.isdigit() and len(value) < 4:
-        return re.compile(rf"(?<![\w.:/-]){value}(?![\w.:/-])")
+        return re.compile(rf"(?<![\w.:/-]){value}(?![\w:/-]|\.\w)")
     if type_of(value) == "path" and value[0] not in "/~":
         root = rf"|(?<={re.escape(workspace.rstrip('/'))}/)" if workspace else ""
         return re.compile(rf"(?:(?<![\w/.-])|(?<!\.)(?<=\./){root}){re.escape(value)}(?![^\W_])")

@@ -29,6 +29,7 @@ MADE_BY = "tacit.synthesis/1"
 MIN_STEPS = 3
 """Meaningful actions in the attempt; what the gate asks of the finished procedure is its own matter."""
 _MIN_KEPT = 2
+_BOOKKEEPING = frozenset({"git add", "git commit", "git tag", "git push", "git status", "git fetch", "gh pr create"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,7 +190,7 @@ def _relative(path: str, workspace: str) -> str:
 
 def _postconditions(draft: _Draft) -> tuple[Condition, ...]:
     """What was checked after the last change."""
-    last_write = max((i for i, action in enumerate(draft.kept) if action.effect is Effect.WRITE), default=-1)
+    last_write = max((i for i, action in enumerate(draft.kept) if _changes(action)), default=-1)
     found: list[Condition] = []
     for action in draft.kept[last_write + 1 :]:
         arguments = draft.general.arguments(action.step.arguments)
@@ -203,6 +204,13 @@ def _postconditions(draft: _Draft) -> tuple[Condition, ...]:
         draft.ledger.rest(f"postconditions.{len(found)}", _spans(draft, action))
         found.append(condition)
     return tuple(found)
+
+
+def _changes(action: Action) -> bool:
+    """Whether it changes what a check looks at; putting it under version control does not."""
+    return action.effect is Effect.WRITE and not (
+        action.programs and all(command.label in _BOOKKEEPING for command in action.programs)
+    )
 
 
 def _body(draft: _Draft, recoveries: Sequence[Recovery]) -> str:

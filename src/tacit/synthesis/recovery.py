@@ -8,7 +8,7 @@ nothing by itself, whether the edit was made with a tool or in the shell; nor do
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -36,6 +36,8 @@ class Means(StrEnum):
     """The call worked in another form."""
     TRANSIENT = "transient"
     """The same call worked with nothing done in between."""
+    REPLACED = "replaced"
+    """Another tool was called next. Once that says nothing; only how often it helps can tell."""
     REWORKED = "reworked"
     """It worked after edits, or in a way that tells nothing general."""
 
@@ -46,6 +48,7 @@ class Recovery:
 
     failed: Action
     worked: Action
+    """The later call. Among all that was tried (`tries_after`) it may have failed as well."""
     means: Means
     enablers: tuple[Action, ...] = ()
 
@@ -117,19 +120,22 @@ def recoveries_of(actions: Sequence[Action]) -> tuple[Recovery, ...]:
     """Every failure that was followed by a working call of the same kind, once per error."""
     found: dict[tuple[str, str], Recovery] = {}
     for at, failed in enumerate(actions):
-        if not _failed(failed):
+        if not went_wrong(failed):
             continue
-        following = actions[at + 1 : at + 1 + _MAX_BETWEEN]
-        for distance, later in enumerate(following):
-            if (
-                later.surely_worked
-                and not _hidden(later)
-                and (same_call(failed.step, later.step) or is_variant(failed, later))
-            ):
-                recovery = _recovery(failed, later, between=following[:distance])
+        for recovery in tries_after(actions, at):
+            if recovery.worked.surely_worked:
                 found.setdefault((recovery.signature, failed.label), recovery)
-                break
     return tuple(found.values())
+
+
+def tries_after(actions: Sequence[Action], at: int) -> Iterator[Recovery]:
+    """What was tried about the failure at this place: later calls of the same kind, up to the first that surely worked."""
+    failed, following = actions[at], actions[at + 1 : at + 1 + _MAX_BETWEEN]
+    for distance, later in enumerate(following):
+        if (same_call(failed.step, later.step) or is_variant(failed, later)) and not _hidden(later):
+            yield _recovery(failed, later, between=following[:distance])
+            if later.surely_worked:
+                return
 
 
 def is_variant(failed: Action, later: Action) -> bool:
@@ -166,8 +172,8 @@ def telling_line(observation: str) -> str:
     return wanted
 
 
-def _failed(action: Action) -> bool:
-    """Whether it went wrong: not refused, not stopped, and not a question that was answered with no."""
+def went_wrong(action: Action) -> bool:
+    """Whether it failed: not refused, not stopped, and not a question that was answered with no."""
     if action.worked or action.step.result in (StepResult.DENIED, StepResult.INTERRUPTED, StepResult.NO_MATCH):
         return False
     asks = action.programs and action.programs[-1].program in _ASKING
@@ -183,7 +189,7 @@ def _recovery(failed: Action, later: Action, *, between: Sequence[Action]) -> Re
     edits = [action for action in changes if _edits(action)]
     others = [action for action in changes if not _edits(action) and action.effect is Effect.WRITE]
     asked = _asked(failed, [action for action in changes if not _edits(action)])  # `build.py gen` looks like a check
-    few = [] if edits or len(others) > _MAX_ENABLERS or _passing(failed) else others
+    few = [] if edits or len(others) > _MAX_ENABLERS or passing(failed) else others
     helped = asked or (few if same_call(failed.step, later.step) else [])
     if same_call(failed.step, later.step) and not changes and failed.family is not Family.FILE:
         return Recovery(failed=failed, worked=later, means=Means.TRANSIENT)
@@ -224,9 +230,9 @@ def _tells(failed: Action, later: Action, *, edited: bool) -> bool:
         command.text: command for command in later.programs if not reads(command) and not _writes_text(command)
     }
     gained = {word: command for command in after.values() for word in command.text.split() if word not in typed}
-    if _passing(failed) and not all(set(old.flags) <= set(new.flags) for old, new in pairs):
+    if passing(failed) and not all(set(old.flags) <= set(new.flags) for old, new in pairs):
         return False  # something else was done, not the same in a way that comes to an end
-    if edited or _passing(failed):
+    if edited or passing(failed):
         return any(
             word not in command.operands and not _OWN.search(command.program) for word, command in gained.items()
         )
@@ -267,6 +273,8 @@ def _alike(before: Command, after: Command) -> bool:
     """Same program and subcommand, and the operands overlap, whatever their versions, or one of them has none."""
     if (_usual(before.program), before.subcommand) != (_usual(after.program), after.subcommand):
         return False
+    if _RESUMING & set(after.flags) - set(before.flags):
+        return False  # it goes on where the failed one stopped, after whatever was mended
     left, right = ({_VERSION.sub("", operand) for operand in command.operands} for command in (before, after))
     return bool(left & right) or not left or not right
 
@@ -310,7 +318,8 @@ def _missing(action: Action) -> str:
 _missing_in = lru_cache(maxsize=256)(missing_name)
 
 
-def _passing(failed: Action) -> bool:
+def passing(failed: Action) -> bool:
+    """Whether the error is of a kind that may pass by itself."""
     return bool(_PASSING.search(error_signature(failed.step.observation)))
 
 
@@ -372,6 +381,7 @@ _HARMLESS = WRAPPERS - {"sudo", "doas"}  # other rights for one command are none
 _WATCHING = frozenset({"timeout", "nohup", "time", "nice", "ionice", "stdbuf"})
 _WRAPPER_VALUE = re.compile(r"\d+(?:\.\d+)?[smhd]?|-\w+|--[\w-]+(?:=\S*)?|[A-Za-z_]\w*=\S*")
 _REDIRECTED = re.compile(r"\s*+(?:(?:\d|&)?>>?\s*+(?:&\d|[\w./-]++)\s*+|<\s*+/dev/null\s*+)*+&?\s*")
+_RESUMING = frozenset({"--continue", "--abort", "--skip", "--quit"})
 _ALIASES = {"pip3": "pip", "python3": "python", "apt-get": "apt"}
 _VERSION = re.compile(r"(?:[=<>~!]=|[<>]|(?<=.)@(?=\d)|=(?=\d)).*", re.DOTALL)
 _PASSING = re.compile(

@@ -19,11 +19,14 @@ _NOUNS = frozenset(
     "environment namespace pod container image job label title migration script customer account plan line "
     "invoice category role group team channel device app application query test suite fixture setting parameter "
     "argument header repository repo commit release milestone event metric dashboard alert template theme color "
-    "size status message link domain".split()
+    "size status message link domain default limit timeout".split()
 )
 _LINKING = frozenset("called named the a an new my our this that is as of".split())
 _SQL = {"TABLE": "table", "COLUMN": "column", "INDEX": "index", "INTO": "table", "FROM": "table", "UPDATE": "table",
         "JOIN": "table", "DATABASE": "database", "SCHEMA": "schema", "VIEW": "view", "ROLE": "role"}  # fmt: skip
+_NO_KEYS = frozenset("http https int str float bool string number boolean integer".split())
+_SHORT_FLAGS = {"m": "message", "b": "branch"}
+_VERSION = re.compile(r"v?\d+(?:\.\d+)+(?:[-+.]?[a-z]+[\d.]*)?")
 _BY_TYPE = {"id": "id", "integer": "number", "number": "number"}
 
 
@@ -60,6 +63,11 @@ def _in_calls(value: str, calls: Sequence[str]) -> str:
     for text in calls:
         if value not in text:
             continue
+        short = re.search(rf"(?<!\S)-[a-z]{{0,2}}([mb])\s+{quoted}", text)
+        if short:
+            return _SHORT_FLAGS[str(short[1])]
+        if re.search(rf"(?<![\w.]){re.escape(value)}(?:\[[\w,]+\])?\s?(?:==|>=|~=|@\^?|@~?)\s?v?[\d{{]", text):
+            return "package"
         flag = re.search(rf"(?<!\S)--?([a-zA-Z][\w-]+)(?:=|\s+){quoted}", text)
         if flag:
             return str(flag[1])
@@ -67,13 +75,15 @@ def _in_calls(value: str, calls: Sequence[str]) -> str:
         if word:
             return _SQL[str(word[1])]
         key = re.search(rf"\b([A-Za-z]\w*)[\"']?\s?[:=]\s?{quoted}", text)
-        if key and len(key[1]) > 1 and key[1].lower() not in ("https", "http"):
+        if key and len(key[1]) > 1 and key[1].lower() not in _NO_KEYS:
             return str(key[1])
     return ""
 
 
 def _by_shape(value: str) -> str:
     kind = type_of(value)
+    if _VERSION.fullmatch(value):
+        return "version"
     if kind == "path":
         return "file" if "." in value.rsplit("/", 1)[-1] else "path"
     return _BY_TYPE.get(kind, "value")

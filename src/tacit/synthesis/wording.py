@@ -10,9 +10,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from tacit.synthesis.actions import Action, Effect, Family, delegates, plain_name
+from tacit.text.edits import edits_of
 
 _MAX_INLINE = 160
 _MAX_COMMAND = 400
+_WHOLE_FILE = frozenset({"write", "write_file", "create", "create_file"})
+_MAX_FILES = 3
 _EDITS = ("old_string", "new_string")
 
 
@@ -45,8 +48,9 @@ def call_text(tool: str, arguments: Mapping[str, Any]) -> str:
 
 
 def sentence_of(tool: str) -> str:
-    """A tool's name as words: `get_order_details` → `Get order details`."""
-    words = plain_name(tool).replace("_", " ").replace("-", " ").strip()
+    """A tool's name as words: `get_order_details` and `getOrderDetails` → `Get order details`."""
+    parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", tool)
+    words = plain_name(parted).replace("_", " ").replace("-", " ").strip()
     return words[:1].upper() + words[1:]
 
 
@@ -94,11 +98,25 @@ def _file_text(action: Action, arguments: Mapping[str, Any]) -> str:
     if isinstance(old, str) and isinstance(new, str) and old:
         if len(old) + len(new) <= _MAX_INLINE and "\n" not in (old + new).strip():
             return f"In {place}, replace {code(old.strip())} with {code(new.strip())}"
-        return f"In {place}, replace {_lines(old)} by {_lines(new)}"
+        added = _added(old, new)
+        return f"In {place}, {added}" if added else f"In {place}, replace {_lines(old)} by {_lines(new)}"
     content = arguments.get("content") or arguments.get("file_text")
     if isinstance(content, str):
         return f"Write {place} ({_lines(content)})"
-    return f"Change {place}" if place else sentence_of(action.step.tool)
+    if not place and (files := dict.fromkeys(code(edit.file) for edit in edits_of(arguments))):
+        return f"Change {', '.join(list(files)[:_MAX_FILES])}{' and more files' if len(files) > _MAX_FILES else ''}"
+    verb = "Write" if plain_name(action.step.tool) in _WHOLE_FILE else "Change"
+    return f"{verb} {place}" if place else sentence_of(action.step.tool)
+
+
+def _added(old: str, new: str) -> str:
+    """A short line put before or after a short text that stays."""
+    before, after = new.removesuffix(old).strip(), new.removeprefix(old).strip()
+    stays = old.strip()
+    for word, line in (("after", after), ("before", before)):
+        if len(line) < len(new.strip()) and "\n" not in line + stays and len(line) + len(stays) <= _MAX_INLINE and line:
+            return f"add {code(line)} {word} {code(stays)}"
+    return ""
 
 
 def _lines(text: str) -> str:

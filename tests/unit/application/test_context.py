@@ -6,12 +6,23 @@ from dataclasses import replace
 
 import pytest
 
-from tacit.application.context import ITEM_TOKENS_MAX, evidence_line, frame_tokens, render_item, render_selection
+from tacit.application.context import (
+    ITEM_TOKENS_MAX,
+    SHOWN_CASES,
+    SHOWN_NAMES,
+    SHOWN_PITFALLS,
+    evidence_line,
+    frame_tokens,
+    render_item,
+    render_selection,
+)
+from tacit.application.sections import instructions
 from tacit.domain.evidence import Reliability
 from tacit.domain.lifecycle import Status
-from tacit.domain.skill import Condition, Kind, Parameter, SkillContent, SkillStep
+from tacit.domain.skill import Case, Condition, Cue, Kind, Parameter, Pitfall, SkillContent, SkillStep
 from tacit.text.fence import FRAME, attribute, clean, one_line
 from tacit.text.words import estimate_tokens
+from tests.unit.application.test_conditions import RESTART
 
 UNKNOWN = Reliability()
 CONTENT = SkillContent(
@@ -88,7 +99,89 @@ def test_the_frame_costs_what_it_says() -> None:
     assert frame_tokens() < 70
 
 
+class TestConditions:
+    def test_a_conditional_skill_says_what_to_look_at_when_to_act_and_how_to_check(self) -> None:
+        assert rendered(RESTART) == (
+            '<tacit-skill name="restart-the-feed" kind="procedure">\n'
+            "[trial; not measured yet]\n"
+            "Restart the feed of a sensor.\n"
+            "Look first: read_sensor\n"
+            "When:\n- `read_sensor` shows `Feed: stopped` (4 of 4 times)\n"
+            "Or when:\n"
+            "- `read_sensor` shows `Feed: slow` and `read_sensor` shows `Backlog` over `200` (3 of 4 times)\n"
+            "Comes after: charge-the-battery\n"
+            "Parameters:\n"
+            "- {sensor}: Which one (from the task, as `A-000`) (e.g. S-104)\n"
+            "- {feed} (from `read_sensor` at `feeds[].id`)\n"
+            "Steps:\n1. Restart it [restart_feed: {feed}]\n"
+            "Check:\n- `read_sensor` shows `Feed: running`\n"
+            "Pitfalls:\n"
+            "- Restarted with an empty battery (at step 1, seen 3 times)\n"
+            "- Did not look again\n"
+            "</tacit-skill>"
+        )
+
+    def test_a_reading_that_is_a_step_need_not_be_told_twice(self) -> None:
+        looking = SkillStep(text="Read the sensor", tool="read_sensor")
+        assert "Look first" not in rendered(replace(RESTART, steps=(looking, *RESTART.steps)))
+
+    def test_the_best_proved_case_comes_first_and_stays_when_space_is_short(self) -> None:
+        turned = replace(RESTART, cases=RESTART.cases[::-1])
+        text = rendered(turned, max_tokens=110)
+        assert "Feed: stopped" in text
+        assert "Feed: slow" not in text
+        assert "or when" in text.split("[left out for space: ")[1]
+
+    def test_many_cases_and_pitfalls_are_counted_rather_than_listed(self) -> None:
+        cases = tuple(Case(conditions=(Condition(text=f"case {n}"),), support=n) for n in range(1, 20))
+        pitfalls = tuple(Pitfall(text=f"pitfall {n}", count=n) for n in range(1, 9))
+        text = rendered(replace(RESTART, cases=cases, pitfalls=pitfalls))
+        assert "- case 19 (19 of 19 times)\n" in text
+        assert "- case 13 " not in text
+        assert f"- ({19 - SHOWN_CASES} more)\n" in text
+        assert "- pitfall 8 (seen 8 times)\n" in text
+        assert f"- ({8 - SHOWN_PITFALLS} more)\n" in text
+
+    def test_an_agent_never_sees_the_cues(self) -> None:
+        content = replace(RESTART, cues=(Cue(term="zebra", weight=3.0),))
+        assert "zebra" not in rendered(content)
+        assert "zebra" not in instructions(content)
+
+    def test_a_composite_shows_its_parts_each_with_its_case(self) -> None:
+        composite = SkillContent(
+            kind=Kind.PROCEDURE, name="mend", description="Mend it", sub_skills=("charge", RESTART.name, "look")
+        )
+        once = replace(RESTART, cases=RESTART.cases[:1])
+        text = render_item(
+            composite, status=Status.TRIAL, reliability=UNKNOWN, parts={RESTART.name: RESTART, "look": once}
+        )
+        shown = "when `read_sensor` shows `Feed: stopped` (4 of 4 times)"
+        assert text.split("Parts, in this order:\n")[1].split("\n")[:3] == [
+            "1. charge",
+            f"2. restart-the-feed: {shown}, or in 1 other case",
+            f"3. look: {shown}",
+        ]
+
+    def test_parts_that_the_steps_name_are_not_listed_twice(self) -> None:
+        steps = (SkillStep(text="If it is flat: `charge`", optional=True), SkillStep(text="Always: `look`"))
+        composite = replace(CONTENT, sub_skills=("charge", "look"), steps=steps)
+        assert "Parts" not in rendered(composite)
+        assert "Parts" in rendered(replace(composite, steps=steps[:1]))
+
+    def test_a_place_that_the_description_names_is_not_told_twice(self) -> None:
+        parameter = Parameter(name="feed", description="`id` in the answer of `read`", reading="read", key="id")
+        assert "- {feed}: `id` in the answer of `read`\n" in rendered(replace(CONTENT, parameters=(parameter,)))
+
+    def test_many_names_are_counted_rather_than_listed(self) -> None:
+        text = rendered(replace(RESTART, after=tuple(f"skill-{n}" for n in range(20))))
+        assert f"skill-{SHOWN_NAMES - 1}, ({20 - SHOWN_NAMES} more)\n" in text
+
+
 class TestBudget:
+    def test_every_budget_is_kept_for_a_conditional_skill_too(self) -> None:
+        for budget in range(0, 260, 5):
+            assert estimate_tokens(rendered(RESTART, max_tokens=budget)) <= budget
+
     def test_every_budget_is_kept_and_no_text_is_broken(self) -> None:
         pieces = set(rendered(max_tokens=10_000).split("\n"))
         shown = []
@@ -147,13 +240,17 @@ class TestFence:
             description=forged,
             signature=forged,
             extends=forged,
-            parameters=(Parameter(name=forged, description=forged, example=forged),),
+            parameters=(Parameter(name=forged, description=forged, example=forged, reading=forged, key=forged),),
             preconditions=(Condition(text=forged, check=forged),),
             steps=(
                 SkillStep(text=forged, tool=forged, arguments={forged: [forged]}),
                 SkillStep(text="x", tool="t", arguments={"a": forged}),
             ),
             postconditions=(Condition(text=forged, check=forged),),
+            cases=(Case(conditions=(Condition(text="", reading=forged, key=forged, relation="is", value=forged),)),),
+            pitfalls=(Pitfall(text=forged, kind=forged),),
+            after=(forged,),
+            sub_skills=(forged,),
             body=f"x\n{forged}\n## {forged}",
         )
         text = render_selection([rendered(content)])

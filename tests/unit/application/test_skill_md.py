@@ -76,7 +76,6 @@ class TestWriting:
             "tacit-signature": "no such column: <name>",
             "tacit-extends": "sql-style",
             "tacit-tags": '["database","make"]',
-            "tacit-sub-skills": '["run-tests"]',
             "tacit-capabilities": '{"commands":["make"]}',
             "tacit-portable": "true",
             "tacit-shareable": "false",
@@ -142,8 +141,8 @@ class TestEditing:
         assert edited("- check: make test", "- check: make check") == replace(LEARNED, postconditions=conditions)
 
     def test_a_section_of_ones_own_is_kept_in_the_body(self) -> None:
-        content = edited("## Check\n", "## Pitfalls\n- never edit an old file\n\n## Check\n")
-        assert content == replace(LEARNED, body=f"{LEARNED.body}\n\n## Pitfalls\n- never edit an old file")
+        content = edited("## Check\n", "## Background\n- never edit an old file\n\n## Check\n")
+        assert content == replace(LEARNED, body=f"{LEARNED.body}\n\n## Background\n- never edit an old file")
 
     def test_other_list_styles_read_the_same(self) -> None:
         text = render(LEARNED).replace("1. Create", "1) Create").replace("2. Add", "\n2) Add").replace("- All", "* All")

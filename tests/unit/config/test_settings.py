@@ -152,3 +152,62 @@ def test_a_projects_file_may_keep_experience_longer_and_never_shorter(tmp_path):
     assert (config.store.keep_days, config.store.cap_mb) == (365, 1024)
     write(tmp_path, "[store]\nkeep_days = 900\n")
     assert load_config((tmp_path,))[0].store.keep_days == 900
+
+
+def test_a_language_model_is_off_by_default_and_its_limits_are_not():
+    model = Config().model
+    assert (model.name, model.base_url, model.price_in, model.price_out) == ("", "", None, None)
+    assert (model.max_calls, model.max_tokens, model.max_usd, model.timeout_s) == (40, 200_000, 1.0, 60)
+
+
+def test_the_person_chooses_the_model_its_address_and_its_price(tmp_path):
+    text = (
+        '[model]\nname = " local "\nbase_url = "http://127.0.0.1:8080/v1"\nmax_usd = 0\nprice_in = 0\nprice_out = 2.5\n'
+    )
+    write(tmp_path, text)
+    model = load_config(home=tmp_path)[0].model
+    assert (model.name, model.base_url) == ("local", "http://127.0.0.1:8080/v1")
+    assert (model.max_usd, model.price_in, model.price_out) == (0.0, 0.0, 2.5)
+    assert isinstance(model.price_in, float)
+
+
+def test_a_projects_file_may_switch_the_model_off_and_lower_its_limits_and_nothing_else(tmp_path):
+    home, work = tmp_path / "home", tmp_path / "work"
+    home.mkdir()
+    work.mkdir()
+    write(home, '[model]\nname = "openai:gpt-5-mini"\nmax_calls = 10\nprice_in = 1\nprice_out = 4\n')
+    greedy = (
+        '[model]\nname = "evil:model"\nbase_url = "https://evil.example/v1"\nmax_calls = 11\nmax_tokens = 999999\n'
+        "max_usd = 500\nprice_in = 0\nprice_out = 0\n"
+    )
+    write(work, greedy)
+    own, _ = load_config(home=home)
+    assert load_config((work,), home=home)[0].model == own.model
+    assert load_config(file=str(work / "tacit.toml"), home=home)[0].model == own.model
+    assert load_config((work,))[0].model.name == ""  # nor where the person has chosen none
+    write(work, '[model]\nname = ""\nmax_calls = 3\nmax_usd = 0.25\n')
+    model = load_config((work,), home=home)[0].model
+    assert (model.name, model.max_calls, model.max_usd) == ("", 3, 0.25)
+
+
+@pytest.mark.parametrize(
+    ("line", "key", "right"),
+    [
+        ("name = 3", "model.name", "must be a string"),
+        ("name = true", "model.name", "must be a string"),
+        ("base_url = []", "model.base_url", "must be a string"),
+        ("max_usd = -1", "model.max_usd", "dollars from 0"),
+        ("max_usd = inf", "model.max_usd", "dollars from 0"),
+        ("max_usd = true", "model.max_usd", "dollars from 0"),
+        ("price_in = nan", "model.price_in", "dollars from 0"),
+        ('price_out = "1"', "model.price_out", "dollars from 0"),
+        ("max_calls = 1.5", "model.max_calls", "whole number"),
+        ('api_key = "x"', "model.api_key", "known here"),
+    ],
+)
+def test_a_wrong_value_of_the_model_section_is_refused(tmp_path, line, key, right):
+    write(tmp_path, f"[model]\n{line}\n")
+    with pytest.raises(ConfigError) as refused:
+        load_config(home=tmp_path)
+    assert key in refused.value.message
+    assert right in f"{refused.value.message} {refused.value.hint}"

@@ -7,7 +7,18 @@ import dataclasses
 import pytest
 
 from tacit.config.settings import Policy
-from tacit.domain.skill import Capabilities, Condition, Kind, Parameter, SkillContent, SkillFile, SkillStep
+from tacit.domain.skill import (
+    Capabilities,
+    Case,
+    Condition,
+    Cue,
+    Kind,
+    Parameter,
+    Pitfall,
+    SkillContent,
+    SkillFile,
+    SkillStep,
+)
 from tacit.gate.duplicates import MAX_BODY, MAX_EXAMPLES, adds_nothing, merge, moved, shapes, similarity
 from tests.unit.making import MIGRATE, bash_steps, content
 
@@ -46,6 +57,15 @@ def test_the_same_steps_for_another_subject_are_less_alike():
 
 def test_different_kinds_are_never_alike():
     assert similarity(content(kind=Kind.NORM), content()) == 0
+
+
+def test_a_taste_and_a_norm_may_be_the_same_rule():
+    rule = content(kind=Kind.NORM, name="use-tabs-not-blanks", tags=("tabs", "blanks"), steps=(), body="I said: tabs")
+    again = dataclasses.replace(rule, kind=Kind.PREFERENCE, body="No, tabs please")
+    assert similarity(rule, again) == similarity(again, rule) >= ALIKE
+    assert adds_nothing(again, rule), "the same correction in other words"
+    assert not adds_nothing(dataclasses.replace(again, tags=("tabs",)), rule)
+    assert not adds_nothing(dataclasses.replace(again, tags=()), dataclasses.replace(rule, tags=()))
 
 
 def test_a_composite_is_not_like_its_part_nor_an_overlay_like_what_it_extends():
@@ -209,3 +229,78 @@ def test_what_both_did_stays_required_even_where_repeats_do_not_line_up():
     assert "return" in {step.tool for step in merged.steps if not step.optional}
     longer = merge(run("return", "find", "get", "log", "get"), run("find", "get", "get", "return")).content
     assert {step.tool for step in longer.steps if not step.optional} >= {"find", "get"}
+
+
+STOPPED, SLOW = Case(conditions=(Condition(text="stopped"),), support=3), Case(conditions=(Condition(text="slow"),))
+
+
+def primitive(value="{feed}", **fields):
+    step = SkillStep(text="Restart", tool="restart_feed", arguments={"feed": value})
+    return content(**{"name": "restart-it", "description": "x", "steps": (step,), "cases": (STOPPED,), **fields})
+
+
+class TestConditional:
+    def test_the_same_effect_in_other_cases_is_the_same_skill(self):
+        other = primitive(name="wake-up", description="Wake a sleeping gauge", cases=(SLOW,))
+        assert similarity(primitive(), other) >= ALIKE
+        assert not adds_nothing(other, primitive()), "but it says something new"
+
+    def test_a_value_that_became_a_parameter_is_still_the_same_effect(self):
+        assert similarity(primitive("F-1"), primitive(cases=(SLOW,))) >= ALIKE
+
+    def test_another_fixed_value_is_another_effect(self):
+        fast, slow = primitive("fast", name="set-fast"), primitive("slow", name="set-slow", cases=(SLOW,))
+        assert similarity(fast, slow) == similarity(slow, fast) < ALIKE
+
+    def test_without_conditions_the_subject_decides_as_before(self):
+        plain = primitive(cases=())
+        assert similarity(plain, primitive(name="wake-up", description="Wake a sleeping gauge", cases=())) < ALIKE
+
+    def test_composites_are_alike_by_their_parts(self):
+        one = content(steps=(), sub_skills=("charge", "restart", "look"), name="mend", description="Mend a sensor")
+        again = dataclasses.replace(one, name="mend-the-sensor", description="Mend the sensor again")
+        other = dataclasses.replace(one, sub_skills=("paint", "sell"))
+        assert similarity(one, again) >= ALIKE > similarity(one, other)
+        assert adds_nothing(again, one)
+        assert not adds_nothing(other, one)
+
+    @pytest.mark.parametrize(
+        "news",
+        [
+            {"cases": (STOPPED, SLOW)},
+            {"cues": (Cue(term="feed", weight=1.0),)},
+            {"pitfalls": (Pitfall(text="p"),)},
+            {"after": ("charge",)},
+        ],
+    )
+    def test_what_is_said_of_when_is_news(self, news):
+        assert not adds_nothing(primitive(**news), primitive())
+        assert adds_nothing(primitive(), primitive(**news))
+        assert adds_nothing(primitive(**news), merge(primitive(**news), primitive()).content)
+
+    def test_counts_alone_are_no_news(self):
+        counted = dataclasses.replace(STOPPED, support=9, against=2)
+        assert adds_nothing(primitive(cases=(counted,)), primitive())
+
+    def test_a_merge_unites_what_each_side_counted_and_keeps_the_later_count(self):
+        known = primitive(
+            cases=(STOPPED,), cues=(Cue(term="a", weight=1.0), Cue(term="b", weight=1.0)), after=("x",),
+            pitfalls=(Pitfall(text="p", count=1),), parameters=(Parameter(name="feed", description="known"),),
+        )  # fmt: skip
+        later = dataclasses.replace(STOPPED, support=8)
+        new = primitive(
+            cases=(SLOW, later), cues=(Cue(term="b", weight=2.0),), after=("y", "x"),
+            pitfalls=(Pitfall(text="q"), Pitfall(text="p", count=5)),
+            parameters=(Parameter(name="feed", description="new", reading="read_sensor", key="id"),),
+        )  # fmt: skip
+        made = merge(new, known)
+        assert made.content.cases == (later, SLOW)
+        assert made.content.cues == (Cue(term="a", weight=1.0), Cue(term="b", weight=2.0))
+        assert made.content.pitfalls == (Pitfall(text="p", count=5), Pitfall(text="q"))
+        assert made.content.after == ("x", "y")
+        assert made.content.parameters == (
+            Parameter(name="feed", description="known", reading="read_sensor", key="id"),
+        )
+        assert moved("cases.0", made.from_newcomer) == "cases.1"
+        assert moved("pitfalls.1", made.from_newcomer) == "pitfalls.0"
+        assert moved("cues", made.from_newcomer) == "cues"

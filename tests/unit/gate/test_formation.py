@@ -7,9 +7,9 @@ import pytest
 from tacit.config.settings import Policy, Strictness
 from tacit.domain.candidate import Severity
 from tacit.domain.evidence import Assessment, Grade, Outcome
-from tacit.domain.skill import Condition, Kind, SkillStep
+from tacit.domain.skill import Case, Condition, Cue, Kind, Pitfall, Provenance, SkillStep
 from tacit.gate import portability
-from tacit.gate.formation import formation
+from tacit.gate.formation import composition, formation
 from tests.unit.making import MIGRATE, VERIFIED, candidate, content
 
 POLICY = Policy()
@@ -51,6 +51,61 @@ def test_a_procedure_without_verified_success_is_refused_with_the_reason(assessm
 def test_too_few_steps_make_no_procedure():
     assert rules(content(steps=MIGRATE[:2]))["too_simple_2_steps"] is Severity.HIGH
     assert "too_simple_2_steps" not in rules(content(steps=MIGRATE[:2]), policy=Policy(min_steps=2))
+
+
+THREE = Provenance(trajectory_ids=("t_1", "t_2", "t_3"), made_by="tacit.mining/1")
+ONE_CASE = (Case(conditions=(Condition(text="x"),), support=3),)
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"cases": ONE_CASE}, "1 step, but 3 successes show in which case it is needed"),
+        ({"cues": (Cue(term="feed", weight=1.0),)}, "1 step, but 3 successes show which tasks call for it"),
+    ],
+)
+def test_one_step_is_enough_where_successes_show_when_it_is_needed(fields, told):
+    made = content(steps=MIGRATE[:1], category="", name="a", description="b", **fields)
+    found = {finding.rule: finding for finding in formation(candidate(made, provenance=THREE), POLICY)}
+    assert (found["primitive"].message, found["primitive"].severity) == (told, Severity.INFO)
+    assert found["seen_again"].severity is Severity.INFO
+    strict = rules(made, provenance=THREE, policy=Policy(strictness=Strictness.STRICT))
+    assert Severity.HIGH not in strict.values(), "three of a kind are no one-time task"
+
+
+@pytest.mark.parametrize(
+    ("fields", "provenance"),
+    [
+        ({"cases": (Case(conditions=(Condition(text="x"),), support=2),)}, THREE),
+        ({}, THREE),
+        ({"cases": ONE_CASE, "steps": ()}, THREE),
+    ],
+    ids=["a case seen twice", "nothing says when", "nothing to do"],
+)
+def test_one_step_is_too_little_otherwise(fields, provenance):
+    found = rules(content(**{"steps": MIGRATE[:1], **fields}), provenance=provenance)
+    assert next(rule for rule, severity in found.items() if severity is Severity.HIGH).startswith("too_simple_")
+
+
+def test_words_from_few_tasks_will_do_and_are_said_to_be_few():
+    made = content(steps=MIGRATE[:1], cues=(Cue(term="feed", weight=1.0),))
+    few = candidate(made, provenance=Provenance(trajectory_ids=("t_1", "t_2")))
+    found = {finding.rule: finding.message for finding in formation(few, POLICY)}
+    assert found["primitive"] == "1 step, but seen in 2 of the tasks that were compared: not yet general"
+
+
+def test_a_composite_needs_no_steps_of_its_own_but_more_than_one_part():
+    assert rules(content(steps=(), sub_skills=("a", "b")))["composite"] is Severity.INFO
+    assert rules(content(steps=(), sub_skills=("a",)))["too_simple_0_steps"] is Severity.HIGH
+
+
+def test_parts_that_are_not_there_are_named():
+    made = content(name="whole", sub_skills=("a", "gone", "whole"))
+    found = [(each.rule, each.field, each.severity) for each in composition(made, {"a"})]
+    assert found == [
+        ("missing_part", "sub_skills.1", Severity.MEDIUM),
+        ("part_of_itself", "sub_skills.2", Severity.HIGH),
+    ]
 
 
 def test_what_somebody_wrote_is_not_judged_by_an_attempt():
@@ -102,3 +157,9 @@ def test_steps_and_conditions_are_looked_at_too():
         ("steps.0", "absolute_path"),
         ("postconditions.0", "home_path"),
     }
+
+
+def test_cases_and_pitfalls_are_looked_through_for_what_is_local():
+    shown = Condition(text="x", reading="read", key="host", relation="is", value="db.internal")
+    made = content(cases=(Case(conditions=(shown,)),), pitfalls=(Pitfall(text="lost /srv/ann/app"),))
+    assert {finding.field for finding in portability(made)} == {"cases.0", "pitfalls.0"}

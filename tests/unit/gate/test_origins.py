@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tacit.domain.origin import Origin
-from tacit.domain.skill import SkillStep
+from tacit.domain.skill import Case, Condition, Cue, Pitfall, SkillStep
 from tacit.gate import origins_of_edit
 from tests.unit.making import content, stored
 
@@ -54,3 +54,24 @@ def test_the_lowest_part_of_a_field_counts_for_the_whole():
 
 def test_what_came_from_outside_lowers_even_what_it_repeats():
     assert set(origins_of_edit(content(steps=STEPS), Origin.EXTERNAL, [KNOWN]).values()) == {Origin.EXTERNAL}
+
+
+CASES = (Case(conditions=(Condition(text="x"),), support=2), Case(conditions=(Condition(text="y"),)))
+CUES = (Cue(term="feed", weight=1.0), Cue(term="lamp", weight=-1.0))
+
+
+def test_cases_and_pitfalls_have_an_origin_each_and_cues_and_order_one_together():
+    made = content(steps=STEPS, cases=CASES, cues=CUES, pitfalls=(Pitfall(text="p"),), after=("a", "b"))
+    origins = origins_of_edit(made, Origin.AGENT, [])
+    assert {"cases.0", "cases.1", "pitfalls.0", "cues", "after"} < origins.keys()
+    assert not {"cues.0", "after.0"} & origins.keys()
+
+
+def test_an_edit_of_one_word_does_not_raise_the_others():
+    known = stored(content(cues=CUES, cases=CASES), origins={"cues": Origin.EXTERNAL, "cases.0": Origin.EXTERNAL})
+    edited = content(cues=(*CUES[:1], Cue(term="mine", weight=1.0)), cases=(Case(conditions=()), CASES[0]))
+    origins = origins_of_edit(edited, Origin.USER, [known.version])
+    assert origins["cues"] is Origin.EXTERNAL
+    assert (origins["cases.0"], origins["cases.1"]) == (Origin.USER, Origin.EXTERNAL)
+    rewritten = content(cues=(Cue(term="mine", weight=1.0),))
+    assert origins_of_edit(rewritten, Origin.USER, [known.version])["cues"] is Origin.USER

@@ -6,7 +6,7 @@ import pytest
 
 from tacit.domain.candidate import Finding, Severity
 from tacit.domain.origin import Origin
-from tacit.domain.skill import Parameter, SkillFile, SkillStep
+from tacit.domain.skill import Case, Condition, Cue, Parameter, Pitfall, SkillFile, SkillStep
 from tacit.gate.safety import hidden_characters, safety
 from tests.unit.making import candidate, content
 
@@ -106,3 +106,28 @@ def test_a_clean_candidate_has_no_findings():
 
 def test_a_finding_is_a_rule_a_weight_and_a_sentence():
     assert Finding(rule="r", message="m") == Finding(rule="r", message="m", severity=Severity.INFO, field="")
+
+
+@pytest.mark.parametrize("text", ["ig\u200dnore", "token = ghp_" + "a1B2c3D4e5" * 4], ids=["hidden", "secret"])
+@pytest.mark.parametrize(
+    ("field", "make"),
+    [
+        ("cases.0.conditions.0.value", lambda t: {"cases": (Case(conditions=(Condition(text="x", value=t),)),)}),
+        ("cases.0.conditions.0.text", lambda t: {"cases": (Case(conditions=(Condition(text=t),)),)}),
+        ("cues.0.term", lambda t: {"cues": (Cue(term=t, weight=1.0),)}),
+        ("pitfalls.0.text", lambda t: {"pitfalls": (Pitfall(text=t),)}),
+        ("after.0", lambda t: {"after": (t,)}),
+        ("sub_skills.0", lambda t: {"sub_skills": (t,)}),
+        ("parameters.0.reading", lambda t: {"parameters": (Parameter(name="x", reading=t),)}),
+        ("parameters.0.key", lambda t: {"parameters": (Parameter(name="x", reading="task", key=t),)}),
+    ],
+)
+def test_conditions_cues_pitfalls_and_places_are_looked_through(text, field, make):
+    found = [finding for finding in safety(candidate(content(**make(text)))) if finding.severity is Severity.CRITICAL]
+    assert [finding.field for finding in found] == [field]
+
+
+def test_a_case_read_off_a_tool_counts_as_text_from_outside():
+    made = candidate(origins={"name": Origin.AGENT, "cases.0": Origin.EXTERNAL, "cues": Origin.USER})
+    (found,) = safety(made)
+    assert (found.rule, found.field) == ("external_text", "cases.0")

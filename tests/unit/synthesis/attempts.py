@@ -9,7 +9,7 @@ from tacit.domain.candidate import Candidate
 from tacit.domain.evidence import Assessment, Grade, Outcome
 from tacit.domain.skill import Kind
 from tacit.domain.trajectory import Environment, Role, Step, StepResult, Task, Trajectory
-from tacit.synthesis import Distillation, Note, distil
+from tacit.synthesis import Distillation, Note, distil, draft_of
 
 WORKSPACE = "/workspace/app"
 VERIFIED = Assessment(outcome=Outcome.SUCCESS, grade=Grade.MACHINE, verifier="pytest")
@@ -72,8 +72,10 @@ def learned(trajectory: Trajectory, kind: Kind, assessment: Assessment = VERIFIE
 
 
 def the_procedure(trajectory: Trajectory) -> Candidate:
-    (only,) = learned(trajectory, Kind.PROCEDURE)
-    return only
+    """The procedure that this attempt alone gives."""
+    made = draft_of(trajectory, VERIFIED)
+    assert isinstance(made, Candidate)
+    return made
 
 
 def notes(distilled: Distillation, kind: str) -> list[Note]:

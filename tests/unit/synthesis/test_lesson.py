@@ -260,3 +260,30 @@ def test_what_the_error_asks_for_is_the_fix_whatever_its_name(script: str) -> No
     ]
     (lesson,) = lessons(*steps)
     assert lesson.content.steps[0].arguments == {"command": f"python3 {script} gen"}
+
+
+def test_of_long_lines_only_the_missing_command_and_its_stand_in_are_told() -> None:
+    missing = bash("hexdump -C a.bin && echo done && ls", "/bin/sh: 1: hexdump: not found", code=127)
+    (lesson,) = lessons(missing, bash("od -c a.bin && echo done && ls"))
+    assert (
+        lesson.content.description
+        == "Where `hexdump` is not to be had, run `od -c a.bin` instead of `hexdump -C a.bin`."
+    )
+    assert [step.arguments for step in lesson.content.steps] == [{"command": "od -c a.bin"}]
+
+
+def test_command_that_both_lines_hold_did_not_stand_in() -> None:
+    missing = bash("tree out && find out -type f", "/bin/sh: 1: tree: not found", code=127)
+    (lesson,) = lessons(missing, bash("ls -R out && find out -type f"))
+    assert lesson.content.steps[0].arguments == {"command": "ls -R out"}
+
+
+@pytest.mark.parametrize("resumed", ["git cherry-pick --continue --no-edit", "git cherry-pick --abort"])
+def test_going_on_after_a_conflict_is_no_other_way_of_calling(resumed: str) -> None:
+    failed = bash("git cherry-pick abc1234", "error: could not apply abc1234... Move", code=1)
+    assert lessons(failed, edit("a.md", "<<<<", "x"), bash("git add a.md"), bash(resumed)) == []
+
+
+def test_another_tool_after_one_error_is_no_lesson_by_itself() -> None:
+    failed = call("find_by_email", {"email": "a@example.com"}, "Error: user not found")
+    assert lessons(failed, call("find_by_name", {"name": "A"}, "user_1")) == []

@@ -41,6 +41,11 @@ def put_in(trajectory: Trajectory) -> list[Any]:
         ("Change src/app/main.py", "black src/app/main.py", "black {file}"),
         ("Set it to 'blue sky'", "paint 'blue sky'", "paint '{value}'"),
         ("Run the job of 2024-05-01", "job 2024-05-01", "job {date}"),
+        ("Tag release 1.4.0", "git tag v1.4.0", "git tag v{release}"),
+        ("Go from `1.3.9` on", "show 1.3.9", "show {version}"),
+        ("Pin `httpx`", "pip install httpx==0.28.1", "pip install {package}==0.28.1"),
+        ("Say 'all is well'", "git commit -am 'all is well'", "git commit -am '{message}'"),
+        ("Set it with default 30.", "set 30", "set {default}"),
     ],
 )
 def test_what_the_person_named_becomes_a_parameter(task: str, command: str, expected: str) -> None:

@@ -325,3 +325,33 @@ def test_a_task_in_another_language_does_no_harm() -> None:
     content = the_procedure(trajectory).content
     assert content.name
     assert "due_date" not in content.steps[0].text
+
+
+def test_check_before_the_commit_still_shows_that_it_worked() -> None:
+    trajectory = attempt("Change it", edit("a.py", "x", "y"), bash("pytest", "ok"), bash("git commit -am 'Change it'"))
+    assert [condition.check for condition in the_procedure(trajectory).content.postconditions] == ["pytest"]
+
+
+def test_check_before_a_later_change_shows_nothing() -> None:
+    trajectory = attempt("Change it", edit("a.py", "x", "y"), bash("pytest", "ok"), bash("touch b && git add b"))
+    assert the_procedure(trajectory).content.postconditions == ()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("a = 1", "a = 1\nb = 2", "In `x.py`, add `b = 2` after `a = 1`"),
+        ("a = 1", "b = 2\na = 1", "In `x.py`, add `b = 2` before `a = 1`"),
+        ("a = 1", "a = 1\nb = 2\nc = 3", "In `x.py`, replace one line by 3 lines"),
+        ("a = 1", "a = 2", "In `x.py`, replace `a = 1` with `a = 2`"),
+    ],
+)
+def test_line_put_beside_another_is_told_as_added(old: str, new: str, expected: str) -> None:
+    trajectory = attempt("Change it", edit("x.py", old, new), bash("touch a"), bash("pytest", "ok"))
+    assert the_procedure(trajectory).content.steps[0].text == expected
+
+
+def test_patch_of_several_files_names_them() -> None:
+    patch = "*** Begin Patch\n*** Update File: a.py\n@@\n-x\n+y\n*** Add File: b.md\n+z\n*** End Patch"
+    trajectory = attempt("Change it", call("apply_patch", {"input": patch}), bash("touch a"), bash("pytest", "ok"))
+    assert the_procedure(trajectory).content.steps[0].text == "Change `a.py`, `b.md`"

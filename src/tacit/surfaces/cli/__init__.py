@@ -21,6 +21,7 @@ _COMMANDS = {
     "recall": "recalling",
     "record": "outcomes",
     "feedback": "outcomes",
+    "propose": "proposing",
     "review": "reviewing",
     "skills": "skills",
     "history": "upkeep",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 
 import click
@@ -122,5 +123,6 @@ def _document(stored: Stored) -> dict[str, object]:
         "lowest_origin": stored.version.lowest_origin,
         "parents": stored.version.parents,
         "skill_md": application.render(content),
+        "content": dataclasses.replace(content, files=()),
         "files": content.files,
     }

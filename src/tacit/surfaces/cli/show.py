@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, Group
 from rich.markup import escape
 from rich.panel import Panel
 from rich.syntax import Syntax
 from rich.table import Table
+from rich.text import Text
 
 from tacit import application
 from tacit.domain.candidate import Severity, Verdict
 from tacit.domain.errors import InvalidTrajectory
-from tacit.domain.evidence import Outcome, Reliability
+from tacit.domain.evidence import Evidence, Outcome, Reliability
 from tacit.domain.identity import digest
+from tacit.domain.lifecycle import RECALLABLE, Transition
 from tacit.domain.ports import Episode, Stored
 from tacit.domain.selection import Selection
 from tacit.domain.skill import SkillContent
 from tacit.report import Captured, Learned
+from tacit.surfaces.cli.portrait import portrait
 from tacit.surfaces.cli.session import Session, clean, counted, one_line
 from tacit.synthesis import Note
 
@@ -36,6 +40,7 @@ STATUS_STYLE = {
     "static": "blue",
 }
 _OUTCOME_STYLE = {Outcome.SUCCESS: "green", Outcome.FAILURE: "red", Outcome.PARTIAL: "yellow", Outcome.UNKNOWN: "dim"}
+_CUES_HEADING = "===== words of a task that speak for it, or, below nought, against it ====="
 SHOWN_NOTES = 6
 SHOWN_SKILLS = 12
 STANDING = {
@@ -206,7 +211,9 @@ def show_candidate(session: Session, stored: Stored) -> None:
         console.print(f"A new version of [bold]{escape(clean(version.name))}[/bold]; changes to the current one:")
         show_diff(console, whole_text(current[-1].version.content), whole_text(version.content))
     else:
-        console.print(Panel(escape(clean(whole_text(version.content))), title=escape(clean(version.name))))
+        drawn = portrait(version.content, parts=known_parts(session, version.content))
+        files = [Text(clean(text)) for text in file_texts(version.content)]
+        console.print(Panel(Group(drawn, *files)))
     for finding in {finding.rule: finding for verdict in verdicts for finding in verdict.findings}.values():
         if finding.rule == "near_duplicate":
             continue  # of itself, seen again
@@ -215,6 +222,29 @@ def show_candidate(session: Session, stored: Stored) -> None:
     seen = len({identity for verdict in verdicts for identity in verdict.trajectory_ids})
     made = escape(clean(version.provenance.made_by or "unknown"))
     console.print(f"[dim]{version.id}  {version.hash[:23]}  made by {made}; seen in {counted(seen, 'session')}[/dim]")
+
+
+def show_standing(
+    console: Console,
+    stored: Stored,
+    known: Reliability,
+    *,
+    lives: Sequence[Transition],
+    evidence: Sequence[Evidence],
+) -> None:
+    """Tell where a version stands: its id and status, how reliable it is, its life and what came of its uses."""
+    console.print(f"[dim]{stored.version.id}  {stored.status}  {stored.skill.scope}  {stored.version.hash}[/dim]")
+    console.print(f"Reliability: {told_reliability(known)}")
+    for move in lives:
+        console.print(
+            f"[dim]{move.at:%Y-%m-%d %H:%M}  {move.before or 'born'} → {move.after}  by {escape(clean(move.by))}[/dim]"
+        )
+    for item in evidence:
+        told = " ".join(filter(None, (item.verifier, item.note)))
+        console.print(
+            f"[dim]{item.at:%Y-%m-%d %H:%M}  {item.outcome}, {item.grade}  {escape(one_line(told, 60))}  "
+            f"by {escape(clean(item.by or 'unknown'))}[/dim]"
+        )
 
 
 def show_waiting(session: Session, waiting: Sequence[Stored]) -> None:
@@ -253,13 +283,34 @@ def show_diff(console: Console, before: str, after: str) -> None:
 
 
 def whole_text(content: SkillContent) -> str:
-    """All that approving a skill lets in: its SKILL.md, and every bundled file with its mode and text."""
-    parts = [application.render(content)]
+    """All that approving a skill lets in: its SKILL.md, its cues a line each, and every bundled file.
+
+    A line each, so that a comparison shows which word changed rather than one long line of numbers.
+    """
+    parts = [application.render(dataclasses.replace(content, cues=()))]
+    if content.cues:
+        cues = sorted(content.cues, key=lambda cue: (cue.term, cue.weight))
+        parts.append("\n".join([_CUES_HEADING, *(f"{cue.term or '(without any)'}: {cue.weight:.4g}" for cue in cues)]))
+    return "\n".join([*parts, *file_texts(content)])
+
+
+def file_texts(content: SkillContent) -> Iterator[str]:
+    """Every bundled file with its mode and text."""
     for file in content.files:
         mode = " (executable)" if file.executable else ""
         text = file.content if file.encoding == "utf-8" else f"binary, {digest(file.content)}"
-        parts.append(f"===== {file.path}{mode} =====\n{text}")
-    return "\n".join(parts)
+        yield f"===== {file.path}{mode} =====\n{text}"
+
+
+def known_parts(session: Session, content: SkillContent) -> dict[str, SkillContent]:
+    """The skills that a composite is made of, as far as the store has them."""
+    found = {}
+    for name in content.sub_skills:
+        named = session.loop.store.catalogue(name=name)
+        if named:
+            current = max(named, key=lambda stored: (stored.status in RECALLABLE, stored.sequence))
+            found[name] = current.version.content
+    return found
 
 
 def difference(before: str, after: str) -> str:

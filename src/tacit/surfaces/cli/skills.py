@@ -17,8 +17,17 @@ from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.origin import Origin
 from tacit.domain.ports import Stored
 from tacit.surfaces import exports
+from tacit.surfaces.cli.portrait import show_portrait
 from tacit.surfaces.cli.session import Session, clean, command_options, one_line
-from tacit.surfaces.cli.show import STANDING, difference, show_diff, show_skills, told_reliability, whole_text
+from tacit.surfaces.cli.show import (
+    STANDING,
+    difference,
+    known_parts,
+    show_diff,
+    show_skills,
+    show_standing,
+    whole_text,
+)
 
 _HIDDEN = frozenset({Status.REJECTED, Status.RETIRED})
 
@@ -77,23 +86,24 @@ def list_(session: Session, *, everything: bool, static: bool) -> None:
 @skills.command()
 @click.argument("reference")
 @click.option("--file", "file", help="Print one bundled file instead.")
+@click.option("--raw", is_flag=True, help="Print the SKILL.md itself, as without a terminal.")
 @command_options
-def show(session: Session, *, reference: str, file: str | None) -> None:
-    """Show one skill: its SKILL.md, status, evidence and sources. REFERENCE is a name or the beginning of an id."""
+def show(session: Session, *, reference: str, file: str | None, raw: bool) -> None:
+    """Show one skill: what it says, status, evidence and sources. REFERENCE is a name or the beginning of an id."""
     stored = session.loop.version(reference)
+    content = stored.version.content
     if file is not None:
         text = _file_text(stored, file)
         session.answer({"path": file, "content": text}, lambda: click.echo(clean(text)))
         return
-    known = session.loop.reliability(stored.version.id)
-    text = application.render(stored.version.content)
     lives = session.loop.store.transitions(stored.version.id)
     evidence = session.loop.store.evidence([stored.version.id])[stored.version.id]
     versions = session.loop.store.versions(stored.skill.id)
     document = _summary(stored) | {
-        "reliability": known,
-        "skill_md": text,
-        "files": [f.path for f in stored.version.content.files],
+        "reliability": session.loop.reliability(stored.version.id),
+        "skill_md": application.render(content),
+        "content": dataclasses.replace(content, files=()),
+        "files": [f.path for f in content.files],
         "origins": stored.version.origins,
         "provenance": stored.version.provenance,
         "life": lives,
@@ -104,21 +114,12 @@ def show(session: Session, *, reference: str, file: str | None) -> None:
     }
 
     def show_it() -> None:
-        click.echo(clean(text))
-        session.console.print(
-            f"[dim]{stored.version.id}  {stored.status}  {stored.skill.scope}  {stored.version.hash}[/dim]"
-        )
-        session.console.print(f"Reliability: {told_reliability(known)}")
-        for move in lives:
-            session.console.print(
-                f"[dim]{move.at:%Y-%m-%d %H:%M}  {move.before or 'born'} → {move.after}  by {escape(clean(move.by))}[/dim]"
-            )
-        for item in evidence:
-            told = " ".join(filter(None, (item.verifier, item.note)))
-            session.console.print(
-                f"[dim]{item.at:%Y-%m-%d %H:%M}  {item.outcome}, {item.grade}  {escape(one_line(told, 60))}  "
-                f"by {escape(clean(item.by or 'unknown'))}[/dim]"
-            )
+        if raw or not session.console.is_terminal:
+            click.echo(clean(application.render(content)))
+        else:
+            show_portrait(session.console, content, parts=known_parts(session, content))
+            session.console.print()
+        show_standing(session.console, stored, document["reliability"], lives=lives, evidence=evidence)
         for other in versions:
             mark = "→" if other.version.id == stored.version.id else " "
             session.console.print(

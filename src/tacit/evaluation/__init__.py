@@ -1,0 +1,9 @@
+"""Does it help? A small reference agent that acts with recalled skills alone; later arms, suites and lift.
+
+`environment` says what a world must offer, `agent` acts in it, `notebook` keeps what one attempt has seen.
+"""
+
+from tacit.evaluation.agent import Agent, Report
+from tacit.evaluation.environment import Environment, Tool
+
+__all__ = ["Agent", "Environment", "Report", "Tool"]

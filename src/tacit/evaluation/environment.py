@@ -1,0 +1,36 @@
+"""What an agent may see of a world it acts in: the task, the tools, the answers to its own calls. Types only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """A tool as its documentation describes it."""
+
+    name: str
+    description: str = ""
+    required: tuple[str, ...] = ()
+    """Arguments it cannot be called without."""
+    read_only: bool = False
+
+
+class Environment(Protocol):
+    """A world with one task in it."""
+
+    @property
+    def task(self) -> str:
+        """What is asked, and what is known about it."""
+
+    @property
+    def tools(self) -> Sequence[Tool]:
+        """What may be called."""
+
+    def call(self, tool: str, **arguments: Any) -> tuple[str, bool]:
+        """Call a tool: its answer, and whether that is an error."""
+
+    def abstain(self, reason: str) -> None:
+        """End the attempt: no procedure is known for what was seen."""

@@ -1,0 +1,178 @@
+"""One pass of learning: what is not yet learned from → candidates put before the gate, one transaction after another.
+
+First each attempt for itself, work of a known kind together with the attempts at it before; then all that used the same
+tools, and the errors of all. Each step is whole or not done, so that an interrupted pass goes on where it was. What
+attempts teach is found in `synthesis`; what becomes of it is decided at the door that the loop passes in.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from tacit import synthesis
+from tacit.domain.candidate import Candidate, Relation, Verdict
+from tacit.domain.errors import TacitError
+from tacit.domain.evidence import Assessment
+from tacit.domain.ports import Episode, Store, Stored
+from tacit.domain.skill import Kind
+from tacit.domain.trajectory import Trajectory
+from tacit.report import Learned
+from tacit.text.similarity import text_similarity
+from tacit.text.words import terms
+
+MAX_DRAFTS = 12
+"""Attempts at one kind of work that are told as one."""
+MAX_FAILURES = 6
+_ALIKE = 0.5
+"""How alike the tasks of a failure and a success must be to be of one kind."""
+
+
+class Door(Protocol):
+    """The loop's side of learning."""
+
+    def admit(self, candidate: Candidate) -> Verdict:
+        """Judge a candidate and keep what comes of it."""
+
+    def turn_away(self, episode: Episode, reason: str, text: str) -> Verdict:
+        """Note why an attempt gives nothing."""
+
+    def twin(self, candidate: Candidate) -> Stored | None:
+        """The known skill that a candidate is the same as, if there is one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempts:
+    """Whole attempts, for those who compare them."""
+
+    store: Store
+
+    def trajectory(self, trajectory_id: str) -> Trajectory:
+        """Fetch one whole attempt."""
+        return self.store.trajectory(trajectory_id)
+
+    def assessment(self, trajectory_id: str) -> Assessment:
+        """What is known of its outcome."""
+        return self.store.episode(trajectory_id).assessment
+
+
+class Pass:
+    """One pass over everything that waits."""
+
+    def __init__(self, store: Store, door: Door, *, now: Callable[[], datetime]) -> None:
+        self._store, self._door, self._now = store, door, now
+        self._attempts = Attempts(store=store)
+        self._verdicts: list[Verdict] = []
+        self._notes: list[synthesis.Note] = []
+
+    def run(self, progress: Callable[[int, int], None] | None = None) -> Learned:
+        """Learn from each attempt, then from what they have in common."""
+        waiting = self._store.episodes(unlearned=True)
+        for done, episode in enumerate(waiting, start=1):
+            self._distil(episode)
+            if progress:
+                progress(done, len(waiting))
+        self._outline_the_rest()
+        self._compare()
+        return Learned(trajectories=len(waiting), verdicts=tuple(self._verdicts), notes=tuple(self._notes))
+
+    def _distil(self, episode: Episode) -> None:
+        """What one attempt teaches by itself; work of a known kind is told as what all attempts at it share."""
+        trajectory = self._store.trajectory(episode.id)
+        distilled = synthesis.distil(trajectory, episode.assessment)
+        candidates = self._worded([self._with_others(each, trajectory) for each in distilled.candidates])
+        with self._store.transaction():
+            if self._store.episode(episode.id).learned_at is not None:
+                return  # another process was faster
+            self._verdicts += [self._door.admit(candidate) for candidate in candidates]
+            for note in distilled.notes:
+                if note.kind is synthesis.NoteKind.HELD:
+                    self._verdicts.append(self._door.turn_away(episode, note.detail["reason"], note.text))
+            self._store.keep_outline(distilled.outline)
+            self._store.mark_learned(episode.id, at=self._now())
+        self._notes += distilled.notes
+
+    def _with_others(self, draft: Candidate, trajectory: Trajectory) -> Candidate:
+        """A procedure together with the attempts that the same skill was made of before."""
+        twin = self._door.twin(draft) if draft.content.kind is Kind.PROCEDURE else None
+        if twin is None:
+            return draft
+        others = [one for one in self._earlier(twin) if one[0].id != trajectory.id]
+        if not others:
+            return draft
+        trajectories = {one.id: one for one, _ in others} | {trajectory.id: trajectory}
+        failures = self._failures(trajectory)
+        told = synthesis.consensus([*(made for _, made in others), draft], trajectories, failures=failures)
+        return dataclasses.replace(told, revises=twin.skill.id, parents=(twin.version.id,))
+
+    def _earlier(self, twin: Stored) -> list[tuple[Trajectory, Candidate]]:
+        """The attempts that a skill was made of, each with the draft it gives alone; those no longer kept are left out."""
+        found: list[tuple[Trajectory, Candidate]] = []
+        for trajectory_id in twin.version.provenance.trajectory_ids[-MAX_DRAFTS:]:
+            try:
+                trajectory = self._store.trajectory(trajectory_id)
+            except TacitError:
+                continue
+            made = synthesis.draft_of(trajectory, self._attempts.assessment(trajectory_id))
+            found += [(trajectory, made)] if isinstance(made, Candidate) else []
+        return found
+
+    def _failures(self, trajectory: Trajectory) -> list[Trajectory]:
+        """Failed attempts at the same kind of task."""
+        asked = trajectory.task.text
+        near = self._store.search_episodes(terms(asked), limit=4 * MAX_FAILURES)
+        failed = [each for each in near if each.assessment.verified_failure and not each.pruned]
+        alike = [each.id for each in failed if text_similarity(each.task, asked) >= _ALIKE]
+        return [self._store.trajectory(identity) for identity in alike[:MAX_FAILURES]]
+
+    def _outline_the_rest(self) -> None:
+        """Attempts that were learned from before outlines were kept."""
+        for trajectory_id in self._store.unoutlined():
+            trajectory = self._store.trajectory(trajectory_id)
+            self._store.keep_outline(synthesis.outline_of(trajectory, self._attempts.assessment(trajectory_id)))
+
+    def _compare(self) -> None:
+        """Compare attempts wherever something new has come to them."""
+        waiting = set(self._store.unmined())
+        if not waiting:
+            return
+        outlines = self._store.outlines()
+        for mined in synthesis.mine(outlines, waiting, self._attempts):
+            candidates = self._worded(mined.candidates)
+            with self._store.transaction():
+                self._verdicts += [self._door.admit(self._revising(candidate)) for candidate in candidates]
+                for trajectory_id, held in mined.held:
+                    episode = self._store.episode(trajectory_id)
+                    self._verdicts.append(self._door.turn_away(episode, held.reason, held.text))
+                self._store.mark_mined(mined.group.ids)
+        courses = [outline.course for outline in outlines if outline.course is not None]
+        lessons = self._worded(synthesis.error_lessons(courses, self._store.trajectory))
+        with self._store.transaction():
+            for lesson in lessons:
+                self._count(lesson)
+            self._store.mark_mined(waiting)
+
+    def _count(self, lesson: Candidate) -> None:
+        """Admit a counted lesson; where what it says of the call has turned round, as the next version of the one before."""
+        verdict = self._door.admit(lesson)
+        self._verdicts.append(verdict)
+        if verdict.relation is Relation.REINFORCE and verdict.version_id:
+            before = self._store.version(verdict.version_id).version
+            if set(before.content.tags) != set(lesson.content.tags):
+                again = dataclasses.replace(lesson, revises=verdict.skill_id, parents=(before.id,))
+                self._verdicts.append(self._door.admit(again))
+
+    def _worded(self, candidates: Iterable[Candidate]) -> list[Candidate]:
+        return list(candidates)
+
+    def _revising(self, candidate: Candidate) -> Candidate:
+        """The candidate as the next version of what was mined under its name before, if anything was."""
+        content = candidate.content
+        for stored in self._store.catalogue(name=content.name, kinds={content.kind}):
+            versions = self._store.versions(stored.skill.id)
+            if any(synthesis.is_mined(held.version.provenance) for held in versions):
+                return dataclasses.replace(candidate, revises=stored.skill.id, parents=(stored.version.id,))
+        return candidate

@@ -1,0 +1,89 @@
+"""What a volatile store derives from what it keeps: bookmarks, outlines and renderings, none of them in the audit chain.
+
+One half of `volatile.VolatileStore`; the other half keeps what must not be lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+
+from tacit.domain.lifecycle import RECALLABLE
+from tacit.domain.outline import Outline
+from tacit.domain.ports import Bookmark, Rendering
+from tacit.memory import laws
+from tacit.memory.held import Held, counting, counts, get, reread, unoutlined
+from tacit.memory.records import aware
+
+
+class Projections:
+    """The part of a volatile store that can be made again."""
+
+    _state: Held
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """Make several writes one."""
+        raise NotImplementedError
+
+    def _open(self) -> AbstractContextManager[None]:
+        raise NotImplementedError
+
+    def bookmark(self, path: str) -> Bookmark | None:
+        """How far a file has been taken in; nothing if it never was."""
+        with self._open():
+            return self._state.bookmarks.get(path)
+
+    def keep_bookmark(self, bookmark: Bookmark) -> None:
+        """Note how far a file has been taken in, in place of what was noted before."""
+        with self.transaction():
+            self._state.bookmarks[bookmark.path] = reread(bookmark)
+            self._state.log.append(lambda store: store.keep_bookmark(bookmark))
+
+    def keep_outline(self, outline: Outline) -> None:
+        """Keep the outline of a trajectory, in place of the one before; it waits to be mined."""
+        with self.transaction():
+            self._state.outlines.pop(outline.trajectory_id, None)
+            self._state.outlines[outline.trajectory_id] = reread(outline)
+            self._state.mined.discard(outline.trajectory_id)
+            self._state.log.append(lambda store: store.keep_outline(outline))
+
+    def outlines(self) -> list[Outline]:
+        """The outlines of all trajectories that count, oldest first."""
+        with self._open():
+            return counting(self._state)
+
+    def unoutlined(self) -> list[str]:
+        """Ids of learned trajectories that count and have no outline of the present kind, oldest first."""
+        with self._open():
+            return unoutlined(self._state)
+
+    def unmined(self) -> list[str]:
+        """Ids of trajectories whose outlines wait to be mined, oldest first."""
+        with self._open():
+            return [id_ for id_ in self._state.outlines if id_ not in self._state.mined and counts(self._state, id_)]
+
+    def mark_mined(self, trajectory_ids: Iterable[str]) -> None:
+        """Note that these outlines have been mined together."""
+        with self.transaction():
+            taken = [identity for identity in trajectory_ids if identity in self._state.outlines]
+            self._state.mined.update(taken)
+            self._state.log.append(lambda store: store.mark_mined(taken))
+
+    def put_rendering(self, rendering: Rendering) -> None:
+        """Keep a recallable version as agents see it, until its status or evidence changes."""
+        aware(rendering.fresh_at)
+        with self.transaction():
+            laws.check_rendered(get(self._state.versions, rendering.version_id, "version"))
+            self._state.renderings[rendering.version_id] = reread(rendering)
+            self._state.log.append(lambda store: store.put_rendering(rendering))
+
+    def rendering(self, version_id: str) -> Rendering | None:
+        """Fetch a version as agents see it."""
+        with self._open():
+            return self._state.renderings.get(version_id)
+
+    def unrendered(self) -> list[str]:
+        """Ids of recallable versions that wait to be rendered, oldest first."""
+        with self._open():
+            recallable = (id_ for id_, stored in self._state.versions.items() if stored.status in RECALLABLE)
+            return [id_ for id_ in recallable if id_ not in self._state.renderings]

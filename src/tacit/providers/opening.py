@@ -1,0 +1,111 @@
+"""The `model` section of the settings → a model ready to be asked, with its budget and its price.
+
+Keys come from the environment: the provider's own variables, which its client reads by itself, or the key handed in for a
+server named by address. A key meant for one provider is never sent to another address. Asks nothing of anybody yet.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from tacit.config.settings import ModelSettings
+from tacit.domain.errors import ConfigError, Mistake
+from tacit.providers.budget import Budget, Limits, Price
+
+if TYPE_CHECKING:
+    from pydantic_ai.models import Model
+
+    from tacit.providers.remote import RemoteModel
+
+INSTALL = "pip install 'tacit[llm]'"
+_NO_KEY = "none"
+"""Local servers ask for no key, and the client for something to send."""
+
+
+def open_model(settings: ModelSettings, *, key: str = "") -> RemoteModel:
+    """Build the model that the settings name; `key` is for the server at `base_url`."""
+    if not settings.name:
+        raise ConfigError("no language model is named", hint='set model.name, for example "openai:gpt-5-mini"')
+    try:
+        from tacit.providers.remote import Manner, RemoteModel
+    except ImportError as error:
+        raise Mistake("language models need the extra `llm`", hint=INSTALL) from error
+    model = _served(settings, key) if settings.base_url else _named(settings.name)
+    price = price_of(settings)
+    limits = Limits(calls=settings.max_calls, tokens=settings.max_tokens, usd=settings.max_usd)
+    local = bool(settings.base_url)
+    manner = Manner(timeout_s=settings.timeout_s, native=local, temperature=0.0 if local else None)
+    return RemoteModel(model, name=settings.name, budget=Budget(limits, price=price), manner=manner)
+
+
+def price_of(settings: ModelSettings) -> Price:
+    """What a model costs: as the settings say, or as the price list knows it; unknown is an error, for money is limited."""
+    read, written = settings.price_in, settings.price_out
+    if read is not None and written is not None:
+        return lambda tokens_in, tokens_out: (tokens_in * read + tokens_out * written) / 1_000_000
+    hint = "set model.price_in and model.price_out (US dollars per million tokens; 0 for a server of your own)"
+    if (read is None) != (written is None):
+        raise ConfigError("model.price_in and model.price_out belong together", hint=hint)
+    unknown = f"the price of {settings.name} is not known, so model.max_usd cannot be kept"
+    if settings.base_url:
+        raise ConfigError(unknown, hint=hint)
+    from genai_prices import Usage, calc_price
+
+    provider, _, name = settings.name.partition(":")
+
+    def listed(tokens_in: int, tokens_out: int) -> float:
+        usage = Usage(input_tokens=tokens_in, output_tokens=tokens_out)
+        return float(calc_price(usage, name, provider_id=provider).total_price)
+
+    try:
+        listed(1, 1)
+    except LookupError as error:
+        raise ConfigError(unknown, hint=hint) from error
+    return listed
+
+
+def _served(settings: ModelSettings, key: str) -> Model:
+    """A model behind an address that speaks OpenAI's protocol: llama.cpp, Ollama, vLLM, a gateway."""
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.providers.openai import OpenAIProvider
+
+    address = urlsplit(settings.base_url)
+    if address.scheme not in ("http", "https") or not address.hostname:
+        raise ConfigError(f"model.base_url {settings.base_url!r} is no web address", hint="http://127.0.0.1:8080/v1")
+    if address.username or address.password:
+        raise ConfigError("model.base_url holds a login", hint="put the key into TACIT_MODEL_KEY")
+    if address.scheme == "http" and not _near(address.hostname):
+        raise ConfigError(
+            f"model.base_url would send what agents did to {address.hostname} in the clear", hint="use https://"
+        )
+    provider = OpenAIProvider(base_url=settings.base_url, api_key=key or _NO_KEY)
+    return OpenAIChatModel(settings.name.removeprefix("openai:"), provider=provider)
+
+
+def _near(host: str) -> bool:
+    """Whether a host is this machine or an address of a private network."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_private
+    except ValueError:
+        return False
+
+
+def _named(name: str) -> Model:
+    from pydantic_ai.exceptions import UserError
+    from pydantic_ai.models import infer_model
+
+    provider, mark, _ = name.partition(":")
+    if not mark:
+        raise ConfigError(f"model.name {name!r} names no provider", hint="write provider:model, or set model.base_url")
+    try:
+        return infer_model(name)
+    except ImportError as error:
+        hint = f"pip install 'pydantic-ai-slim[{provider}]'"
+        raise Mistake(f"models of {provider} need a client that is not installed", hint=hint) from error
+    except (UserError, ValueError) as error:
+        told = str(error).splitlines()[0] if str(error) else "it is not known"
+        raise ConfigError(f"{name} cannot be opened: {told}", hint="check model.name and the key's variable") from error

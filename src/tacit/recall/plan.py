@@ -1,0 +1,123 @@
+"""A task's text and recalled skills with cues → one ordered plan made of them, or the reason why there is none.
+
+Chosen is what the words of the task call for clearly; ordered by what is known to come after what, and otherwise as the task
+names things; repeated where the task names several things to do it to. If anything called for needs a tool that is not at
+hand, the plan is empty: the rest would do something else than asked. Nothing is fetched and no argument is filled in.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from tacit.domain.selection import Chosen, Plan, PlannedStep
+from tacit.domain.skill import SkillContent
+from tacit.text.cues import clauses, features, identifiers, place, shape, strength
+
+CALLED = 0.4
+"""From this strength on a skill is called for beside others."""
+LEAST = 0.2
+"""Below this strength not even the best skill is taken."""
+BESIDE_BEST = 0.7
+"""Share of the best skill's strength that another one needs to be taken with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A recalled skill version that may become part of a plan."""
+
+    version_id: str
+    content: SkillContent
+
+
+def compose(text: str, parts: Sequence[Part], *, tools: Collection[str] | None = None) -> Plan:
+    """Choose, repeat and order the parts that a task calls for; `tools`, where given, are the only ones that exist."""
+    present = features(text)
+    weighed = [(strength(part.content.cues, present), part) for part in parts if part.content.cues]
+    weighed.sort(key=lambda each: (-each[0], each[1].content.name, each[1].version_id))
+    strengths = {part.version_id: round(value, 4) for value, part in weighed}
+    usable = [(value, part) for value, part in weighed if not missing_tools(part.content, tools)]
+    if not weighed or weighed[0][0] < LEAST:
+        return Plan(strengths=strengths, reason="no skill is called for by the words of this task")
+    if beyond := _beyond_reach(weighed, usable, tools):
+        lacking = tuple(missing_tools(beyond, tools))
+        told = f"the task calls for `{beyond.name}`, which needs tools that are not at hand"
+        return Plan(strengths=strengths, lacking=lacking, reason=f"{told}: {', '.join(lacking)}")
+    needed = max(CALLED, BESIDE_BEST * usable[0][0])
+    taken = [(value, part) for at, (value, part) in enumerate(usable) if at == 0 or value >= needed]
+    covered = {name for _, part in taken for name in part.content.sub_skills}
+    kept = [(value, part) for value, part in taken if part.content.name not in covered]
+    chosen = tuple(
+        Chosen(version_id=part.version_id, name=part.content.name, times=_times(text, part), strength=round(value, 4))
+        for value, part in _in_order(text, kept)
+    )
+    return Plan(chosen=chosen, steps=_steps(chosen, parts), strengths=strengths)
+
+
+def missing_tools(content: SkillContent, tools: Collection[str] | None) -> list[str]:
+    """The tools that the skill's needed steps use and that are not at hand."""
+    if tools is None:
+        return []
+    return list(dict.fromkeys(s.tool for s in content.steps if s.tool and not s.optional and s.tool not in tools))
+
+
+def _beyond_reach(
+    weighed: Sequence[tuple[float, Part]], usable: Sequence[tuple[float, Part]], tools: Collection[str] | None
+) -> SkillContent | None:
+    """The first skill that a plan of all parts would take but that lacks a tool; none if what is needed can be done."""
+    if not usable or usable[0][0] < LEAST:
+        return weighed[0][1].content
+    needed = max(CALLED, BESIDE_BEST * usable[0][0])
+    called = (part.content for at, (value, part) in enumerate(weighed) if at == 0 or value >= needed)
+    return next((content for content in called if missing_tools(content, tools)), None)
+
+
+def _in_order(text: str, kept: Sequence[tuple[float, Part]]) -> list[tuple[float, Part]]:
+    """By what comes after what; among those that may come next, as the task names them."""
+    waiting = sorted(kept, key=lambda each: (place(each[1].content.cues, text), -each[0], each[1].content.name))
+    done: list[tuple[float, Part]] = []
+    while waiting:
+        names = {part.content.name for _, part in waiting}
+        free = (each for each in waiting if not names.intersection(each[1].content.after) - {each[1].content.name})
+        following = next(free, waiting[0])  # a circle of hand-written relations is cut where the text begins
+        waiting.remove(following)
+        done.append(following)
+    return done
+
+
+def _times(text: str, part: Part) -> int:
+    """How often: once for each thing of one sort (such as order numbers) that a clause with the skill's cues names first."""
+    cues = [cue for cue in part.content.cues if cue.term]
+    named = {
+        number
+        for clause in clauses(text)
+        if strength(cues, features(clause)) >= CALLED
+        for number in identifiers(clause)[:1]
+    }
+    sorts = Counter(shape(number) for number in named)
+    return max(sorts.values(), default=1)
+
+
+def _steps(chosen: Sequence[Chosen], parts: Sequence[Part]) -> tuple[PlannedStep, ...]:
+    """All steps in order; what was looked up for one part is not looked up again for another."""
+    contents = {part.version_id: part.content for part in parts}
+    looked_up: set[str] = set()
+    planned: list[PlannedStep] = []
+    for each in chosen:
+        content = contents[each.version_id]
+        readings = _readings(content)
+        for turn in range(each.times):
+            for number, step in enumerate(content.steps):
+                asked = f"{step.tool} {sorted(step.arguments.items(), key=str)}"
+                if step.tool in readings and asked in looked_up:
+                    continue
+                looked_up.add(asked)
+                planned.append(PlannedStep(version_id=each.version_id, step=number, tool=step.tool, turn=turn))
+    return tuple(planned)
+
+
+def _readings(content: SkillContent) -> set[str]:
+    """The tools whose answers the skill only takes something from."""
+    taken = {parameter.reading for parameter in content.parameters}
+    return taken | {condition.reading for case in content.cases for condition in case.conditions}

@@ -1,0 +1,83 @@
+"""`tacit propose`: what an agent, or a person, noticed goes before the gate. Reads one file; decides nothing."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+from rich.markup import escape
+
+from tacit import application
+from tacit.domain.candidate import Decision, Relation, Verdict
+from tacit.domain.errors import GateRefusal, Mistake, NotFound
+from tacit.domain.origin import Origin
+from tacit.surfaces.cli.session import Session, clean, command_options
+from tacit.surfaces.cli.show import STANDING
+
+_BYTES_MAX = 1 << 20
+
+
+@click.command()
+@click.argument("file", metavar="FILE|-")
+@click.option("--by", default="", help="Who proposes it, kept with the proposal.")
+@click.option("--dry-run", is_flag=True, help="Only check: list every problem, store nothing.")
+@command_options
+def propose(session: Session, *, file: str, by: str, dry_run: bool) -> None:
+    """Propose a skill written in FILE, or on standard input. It waits until a person approves it.
+
+    FILE is a SKILL.md, or a JSON map with name, description, kind (procedure, lesson, norm, preference) and what it says:
+    steps, when, check, parts, parameters, pitfalls, error, body. Agents may propose; only people decide (tacit review).
+    """
+    content = application.read_proposal(_text(file), source="the proposal" if file == "-" else file)
+    if dry_run:
+        document = {"name": content.name, "kind": content.kind, "skill_md": application.render(content)}
+        session.answer(document | {"proposed": False}, lambda: session.console.print("It can be proposed."))
+        return
+    session.may_create = True
+    person = session.caller.is_person
+    verdict = session.loop.propose(
+        content,
+        by=by or (session.surroundings.user if person else "agent") or "agent",
+        origin=Origin.USER if person else Origin.AGENT,
+        source="cli" if file == "-" else file,
+    )
+    session.answer(_document(verdict), lambda: _show(session, verdict))
+    if verdict.decision is Decision.REJECT:
+        reasons = "; ".join(finding.message for finding in verdict.findings)
+        session.end_with(GateRefusal(f"`{verdict.name}` was not admitted: {reasons}", hint="mend it and propose again"))
+
+
+def _text(file: str) -> str:
+    if file == "-":
+        data = sys.stdin.buffer.read(_BYTES_MAX + 1)
+    elif not Path(file).is_file():
+        raise NotFound(f"no such file: {file}", hint="give a SKILL.md or JSON file, or - for standard input")
+    else:
+        with Path(file).open("rb") as stream:
+            data = stream.read(_BYTES_MAX + 1)
+    if len(data) > _BYTES_MAX:
+        raise Mistake("the proposal is larger than a megabyte", hint="propose one thing, in few words")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise Mistake(f"the proposal is no UTF-8 text: {error.reason}", hint="save it as UTF-8") from error
+
+
+def _document(verdict: Verdict) -> dict[str, object]:
+    return {
+        "proposed": verdict.decision is not Decision.REJECT,
+        "decision": verdict.decision,
+        "relation": verdict.relation,
+        "name": verdict.name,
+        "version_id": verdict.version_id,
+        "findings": verdict.findings,
+    }
+
+
+def _show(session: Session, verdict: Verdict) -> None:
+    known = verdict.relation is Relation.REINFORCE
+    standing = "is known already" if known else STANDING[verdict.decision]
+    session.console.print(f"[bold]{escape(clean(verdict.name))}[/bold]: {standing}", soft_wrap=True)
+    for finding in verdict.findings:
+        session.console.print(f"[dim]{finding.severity}: {escape(clean(finding.message))}[/dim]")

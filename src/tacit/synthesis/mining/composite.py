@@ -1,0 +1,124 @@
+"""Attempts at one kind of task that were made of several units → a composite: the parts in order, each with its case.
+
+A composite has no calls of its own: it says what to look at first, which parts there are and when each is needed. Its
+parts are skills that stand for themselves. Fewer than three attempts of a kind make none.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tacit.domain.candidate import Candidate
+from tacit.domain.scope import Scope
+from tacit.domain.skill import Condition, Kind, Provenance, SkillContent, SkillStep
+from tacit.domain.trajectory import Span
+from tacit.synthesis.mining.candidates import MADE_BY, Grounds, examples_of, task_spans, weakest
+from tacit.synthesis.mining.study import Study
+from tacit.synthesis.mining.units import MIN_SUPPORT
+from tacit.synthesis.naming import MAX_DESCRIPTION, slug
+from tacit.synthesis.wording import code, shorten
+from tacit.text.words import STOP_WORDS, term_set
+
+MAX_COMPARED = 400
+ALIKE = 0.6
+"""Tasks that share this part of their words are of one kind."""
+_NAME_WORDS = 5
+_SPANS = 5
+_MAX_PARTS = 24
+
+
+@dataclass(slots=True)
+class _Kind:
+    """Attempts at one kind of task."""
+
+    words: frozenset[str]
+    members: list[str]
+
+
+def composites(study: Study, parts: Mapping[str, Candidate], order: Sequence[str]) -> list[Candidate]:
+    """The composites of a group; `parts` are its units' candidates by key, `order` their keys in the order of phases."""
+    sequences = {
+        outline.trajectory_id: [key for key in study.units.sequence(outline) if key in parts]
+        for outline in study.group.successes[-MAX_COMPARED:]
+    }
+    found: list[Candidate] = []
+    for kind in _kinds(study, sequences):
+        used = Counter(key for identity in kind.members for key in dict.fromkeys(sequences[identity]))
+        lasting = [key for key in order if used[key] > 1][:_MAX_PARTS]
+        if len(kind.members) >= MIN_SUPPORT and len(lasting) > 1:
+            found.append(_composite(study, kind, [(key, parts[key], used[key]) for key in lasting]))
+    return found
+
+
+def _kinds(study: Study, sequences: Mapping[str, Sequence[str]]) -> list[_Kind]:
+    """Attempts sorted by what was asked; the first of a kind stands for it."""
+    kinds: list[_Kind] = []
+    for identity in sequences:
+        words = term_set(study.outlines[identity].task)
+        for kind in kinds:
+            if words and len(words & kind.words) >= ALIKE * len(words | kind.words):
+                kind.members.append(identity)
+                break
+        else:
+            kinds.append(_Kind(words=words, members=[identity]))
+    return kinds
+
+
+def _composite(study: Study, kind: _Kind, parts: Sequence[tuple[str, Candidate, int]]) -> Candidate:
+    grounds = Grounds()
+    sources = study.sample(kind.members)
+    spans = task_spans(study, sources)
+    for path in ("name", "description", "example_queries.0", "sub_skills"):
+        grounds.rest(path, spans[:_SPANS])
+    steps: list[SkillStep] = []
+    for _, candidate, used in parts:
+        grounds.rest(f"steps.{len(steps)}", _part_spans(candidate, kind.members))
+        steps.append(_step(candidate, used, of=len(kind.members)))
+    task = examples_of(study, sources)[0]
+    names = [candidate.content.name for _, candidate, _ in parts]
+    content = SkillContent(
+        kind=Kind.PROCEDURE,
+        name=_name(task),
+        description=shorten(f"{task} Made of {len(names)} skills: {', '.join(names)}.", MAX_DESCRIPTION),
+        example_queries=examples_of(study, sources),
+        steps=tuple(steps),
+        postconditions=_goal(parts, study.outlines[sources[0]].task),
+        sub_skills=tuple(names),
+    )
+    return Candidate(
+        content=content,
+        scope=Scope(),
+        origins=grounds.origins,
+        provenance=Provenance(trajectory_ids=tuple(kind.members), grounding=grounds.spans, made_by=MADE_BY),
+        assessment=weakest([study.source.assessment(identity) for identity in sources]),
+    )
+
+
+def _step(candidate: Candidate, used: int, *, of: int) -> SkillStep:
+    content = candidate.content
+    ways = " or ".join(
+        " and ".join(condition.text.rstrip(".") for condition in case.conditions) for case in content.cases
+    )
+    text = f"If {ways}: {code(content.name)}" if ways else code(content.name)
+    return SkillStep(text=f"{text} (needed in {used} of {of})", optional=used < of)
+
+
+def _part_spans(candidate: Candidate, members: Sequence[str]) -> list[Span]:
+    of_kind = set(members)
+    last = len(candidate.content.steps) - 1
+    spans = candidate.provenance.grounding.get(f"steps.{last}", ())
+    return [span for span in spans if span.trajectory_id in of_kind][:_SPANS] or list(spans[:_SPANS])
+
+
+def _goal(parts: Sequence[tuple[str, Candidate, int]], task: str) -> tuple[Condition, ...]:
+    said = term_set(task)
+    goals = [goal for _, candidate, _ in parts for goal in candidate.content.postconditions]
+    return tuple(dict.fromkeys(goal for goal in goals if not goal.when or goal.when in said))
+
+
+def _name(task: str) -> str:
+    words = [word.strip(".,;:!?'\"()").lower() for word in task.split()]
+    telling = [word for word in words if word.isalpha() and word not in STOP_WORDS and len(word) > 2]
+    return slug(dict.fromkeys(telling[:_NAME_WORDS])) or "composite"

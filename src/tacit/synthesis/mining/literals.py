@@ -1,0 +1,216 @@
+"""Attempts → the literals that can be asked of their readings and tasks, each with the attempts in which it holds.
+
+A literal is one comparison: a part of an answer with a value seen there, with another part of the same answer (used over
+limit), with a threshold between two values, or a word of the task. It does not choose among them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from typing import Protocol
+
+from tacit.domain.skill import Condition
+from tacit.text.facts import SAYS, TASK, Facts, comparable, satisfied
+from tacit.text.words import term_set
+
+MAX_VALUES = 12
+"""A part of an answer that takes more values than this, most of them once, is a name or an amount, not a state."""
+MAX_NUMBERS = 12
+MAX_THRESHOLDS = 6
+MAX_WORDS = 80
+_NAME = re.compile(r"(?:^|[^\w.])(?:[A-Za-z#]{1,4}[-_]?\d{3,}|\d{5,}|\d+(?:-\d+){2,})(?:$|[^\w.])")
+_OPPOSITE = {"is": "is not", "has": "lacks"}
+
+
+class Seen(Protocol):
+    """What literals are made from."""
+
+    @property
+    def known(self) -> Mapping[str, Facts]:
+        """Facts by reading."""
+
+    @property
+    def task(self) -> str:
+        """The words of the task."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Literal:
+    """One comparison. Ordered, so that ties are broken the same way each time."""
+
+    reading: str
+    key: str
+    relation: str
+    value: str
+
+    @property
+    def of_task(self) -> bool:
+        """Whether it is about the task's words."""
+        return self.reading == TASK
+
+    @property
+    def other(self) -> bool:
+        """Whether it compares with another part of the same answer."""
+        return self.relation in ("over", "under") and comparable((self.value,)) is None
+
+    @property
+    def words(self) -> str:
+        """All it speaks of."""
+        return f"{self.reading} {self.key} {self.value}"
+
+    @property
+    def surprise(self) -> float:
+        """Bits beyond those of any literal: what is absent says less than what is there, a threshold is a free choice."""
+        if self.relation in ("over", "under"):
+            return 2.0 if self.other else 6.0
+        if self.relation in ("is", "has"):
+            return 0.0
+        if self.key == SAYS:
+            return 4.0
+        return 2.5 if self.relation == "is not" or self.of_task else 0.5
+
+    @property
+    def condition(self) -> Condition:
+        """As a skill says it."""
+        return Condition(
+            text=self._text(), reading=self.reading, key=self.key, relation=self.relation, value=self.value
+        )
+
+    def holds(self, seen: Seen) -> bool:
+        """Whether it holds in an attempt; what was not read does not hold."""
+        if self.of_task:
+            return (self.value in _words(seen.task)) == (self.relation == "has")
+        shown = seen.known.get(self.reading)
+        return shown is not None and satisfied(self.relation, shown, self.key, self.value)
+
+    def _text(self) -> str:
+        who = "the task" if self.of_task else f"`{self.reading}`"
+        where = f" in `{self.key}`" if self.key else ""
+        field = f"{self.key}: {self.value}" if self.key else self.value
+        return {
+            "is": f"{who} shows `{field}`",
+            "is not": f"{who} does not show `{field}`",
+            "has": f"{who} mentions `{self.value}`{where}",
+            "lacks": f"{who} does not mention `{self.value}`{where}",
+        }.get(self.relation, f"{who} shows `{self.key}` {self.relation} `{self.value}`")
+
+
+def literals_of(attempts: Sequence[Seen]) -> list[Literal]:
+    """Every literal worth asking, sorted."""
+    found: set[Literal] = set()
+    readings: dict[str, dict[str, list[tuple[str, ...]]]] = {}
+    for attempt in attempts:
+        for reading, shown in attempt.known.items():
+            for key, values in shown.items():
+                readings.setdefault(reading, {}).setdefault(key, []).append(values)
+    for reading, keys in readings.items():
+        takers = sum(reading in attempt.known for attempt in attempts)
+        for key, shown_values in keys.items():
+            found.update(_of_values(reading, key, shown_values, takers))
+        found.update(_of_pairs(reading, keys))
+    found.update(_of_words(attempts))
+    return sorted(found)
+
+
+@lru_cache(maxsize=4096)
+def _words(task: str) -> frozenset[str]:
+    return term_set(task)
+
+
+def masks_of(literals: Iterable[Literal], attempts: Sequence[Seen]) -> list[tuple[Literal, int]]:
+    """Each literal with the attempts in which it holds, as bits; without those that hold nowhere."""
+    columns: dict[tuple[str, str, str], list[tuple[Facts, int]]] = {}
+    table = []
+    for literal in literals:
+        if literal.of_task:
+            mask = sum(literal.holds(attempt) << at for at, attempt in enumerate(attempts))
+        else:
+            other = literal.value if literal.other else ""
+            place = (literal.reading, literal.key, other)
+            if place not in columns:
+                columns[place] = _column(*place, attempts)
+            shown = columns[place]
+            mask = sum(bits for facts, bits in shown if satisfied(literal.relation, facts, literal.key, literal.value))
+        if mask:
+            table.append((literal, mask))
+    return table
+
+
+def _column(reading: str, key: str, other: str, attempts: Sequence[Seen]) -> list[tuple[Facts, int]]:
+    """What attempts saw at one place, each distinct sight once with the attempts that had it."""
+    sights: dict[tuple[tuple[str, ...] | None, ...], int] = {}
+    for at, attempt in enumerate(attempts):
+        shown = attempt.known.get(reading)
+        if shown is not None:
+            sight = (shown.get(key), shown.get(other))
+            sights[sight] = sights.get(sight, 0) | 1 << at
+    return [
+        ({name: values for name, values in zip((key, other), sight, strict=True) if values is not None}, bits)
+        for sight, bits in sights.items()
+    ]
+
+
+def _of_values(reading: str, key: str, shown: Sequence[tuple[str, ...]], takers: int) -> Iterable[Literal]:
+    single = all(len(values) <= 1 for values in shown) and key != SAYS
+    counts: dict[str, int] = {}
+    for values in shown:
+        for value in values:
+            counts[value] = counts.get(value, 0) + 1
+    states = [value for value in counts if not _volatile(value)]
+    if len(states) > MAX_VALUES:
+        states = sorted((v for v in states if counts[v] > 1), key=lambda v: (-counts[v], v))[:MAX_VALUES]
+    relation = "is" if single else "has"
+    for value in states:
+        yield Literal(reading, key, relation, value)
+        yield Literal(reading, key, _OPPOSITE[relation], value)
+    yield from _of_thresholds(reading, key, shown)
+
+
+def _of_thresholds(reading: str, key: str, shown: Sequence[tuple[str, ...]]) -> Iterable[Literal]:
+    numbers = sorted({found[1] for found in map(comparable, set(shown)) if found and isinstance(found[1], float)})
+    steps = list(pairwise(numbers))
+    if len(steps) > MAX_THRESHOLDS:
+        stride = len(steps) / MAX_THRESHOLDS
+        steps = [steps[int(at * stride)] for at in range(MAX_THRESHOLDS)]
+    for low, high in steps:
+        middle = f"{(low + high) / 2:g}"
+        yield Literal(reading, key, "over", middle)
+        yield Literal(reading, key, "under", middle)
+
+
+def _of_pairs(reading: str, keys: Mapping[str, Sequence[tuple[str, ...]]]) -> Iterable[Literal]:
+    """Two numbers, or two dates, of one answer whose names share a word."""
+    kinds = {}
+    for key, shown in keys.items():
+        found = {value[0] for value in map(comparable, set(shown)) if value}
+        if len(found) == 1 and "[]" not in key:
+            kinds[key] = found.pop()
+    names = sorted(kinds)[:MAX_NUMBERS]
+    for at, first in enumerate(names):
+        for second in names[at + 1 :]:
+            shares = term_set(first.replace("_", " ")) & term_set(second.replace("_", " "))
+            if kinds[first] == kinds[second] and shares:
+                yield Literal(reading, first, "over", second)
+                yield Literal(reading, first, "under", second)
+
+
+def _of_words(attempts: Sequence[Seen]) -> Iterable[Literal]:
+    counts: dict[str, int] = {}
+    tasks = [term_set(attempt.task) for attempt in attempts]
+    for words in tasks:
+        for word in words:
+            counts[word] = counts.get(word, 0) + 1
+    usual = [word for word, count in counts.items() if 1 < count < len(tasks) and word.isalpha() and len(word) > 2]
+    for word in sorted(usual, key=lambda word: (-counts[word], word))[:MAX_WORDS]:
+        yield Literal(TASK, "", "has", word)
+        yield Literal(TASK, "", "lacks", word)
+
+
+def _volatile(value: str) -> bool:
+    """Whether a value is an amount, a moment or the name of one thing: none of them is a state that comes again."""
+    kind = comparable((value,))
+    return bool(_NAME.search(value)) or (kind is not None and (kind[0] == "date" or "." in value))

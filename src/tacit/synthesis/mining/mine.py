@@ -1,0 +1,141 @@
+"""Attempts in outline → candidates: what the successes share, when each part is needed, and in which order.
+
+Several successes of a kind are taken apart into units, each with its conditions, cues and bindings; fewer give at most
+the procedure that one attempt alone gives. Nothing comes from failures alone. Stores and judges nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+
+from tacit.domain.candidate import Candidate
+from tacit.domain.outline import Outline
+from tacit.domain.skill import Case, Cue
+from tacit.synthesis.actions import essential, leaves
+from tacit.synthesis.distil import draft_of
+from tacit.synthesis.mining.candidates import Findings, candidate_of, name_of
+from tacit.synthesis.mining.composite import composites
+from tacit.synthesis.mining.conditions import learn_cases, standing_alone
+from tacit.synthesis.mining.cues import learn_cues
+from tacit.synthesis.mining.failures import blames_of
+from tacit.synthesis.mining.goals import goal_checks
+from tacit.synthesis.mining.groups import Group, groups_of
+from tacit.synthesis.mining.order import learn_order
+from tacit.synthesis.mining.situation import attempt_of
+from tacit.synthesis.mining.study import Source, Study, step_at
+from tacit.synthesis.mining.units import MIN_SUPPORT, Unit
+from tacit.synthesis.procedure import Held
+from tacit.text.facts import TASK
+
+_TELLING = 3
+_MAX_ANSWER = 300
+MAX_COMPARED = 1_000
+"""Attempts of a group whose readings are compared; more would say the same again."""
+MAX_SAMPLES = 2_000
+"""Successes of a group whose words are weighed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mined:
+    """What one group gives."""
+
+    group: Group
+    candidates: tuple[Candidate, ...] = ()
+    held: tuple[tuple[str, Held], ...] = ()
+    """Attempts that give nothing, and why."""
+
+
+def mine(outlines: Sequence[Outline], waiting: AbstractSet[str], source: Source) -> Iterator[Mined]:
+    """Learn what attempts have in common, group by group, where at least one attempt is new.
+
+    All attempts together tell which words of a task call for what; the rest is found within each group.
+    """
+    groups = groups_of(outlines)
+    fresh = [group for group in groups if not waiting.isdisjoint(group.ids)]
+    if not fresh:
+        return
+    if sum(len(group.successes) for group in groups) < MIN_SUPPORT:
+        yield from (_one_by_one(group, source) for group in fresh)
+        return
+    studies = {group.ids[0]: Study(group, source) for group in groups}
+    cues = _cues(list(studies.values()))
+    for group in fresh:
+        yield Mined(group=group, candidates=tuple(_candidates(studies[group.ids[0]], cues)))
+
+
+def _cues(studies: Sequence[Study]) -> dict[str, tuple[Cue, ...]]:
+    samples = [
+        (outline.task, study.units.sequence(outline))
+        for study in studies
+        for outline in study.group.successes[-MAX_SAMPLES:]
+    ]
+    tools = {unit.key: " ".join(unit.tools) for study in studies for unit in study.units.units}
+    return learn_cues(samples, called=tools)
+
+
+def _candidates(study: Study, cues: Mapping[str, tuple[Cue, ...]]) -> Iterator[Candidate]:
+    units = study.units.units
+    names = {unit.key: name_of(unit) for unit in units}
+    order = learn_order(study.units.sequence(outline) for outline in study.group.successes)
+    attempts = [
+        attempt_of(outline, study.units.sequence(outline))
+        for outline in study.group.outlines[-MAX_COMPARED:]
+        if outline.success is not None
+    ]
+    cases = learn_cases(attempts, {unit.key: _words(unit, study) for unit in units})
+    goal, alone = goal_checks(attempts), standing_alone(attempts)
+    blames = tuple(blames_of(study))
+    made: dict[str, Candidate] = {}
+    for unit in units:
+        findings = Findings(
+            cases=tuple(case for case in cases.get(unit.key, ()) if _is_read(case)),
+            cues=cues.get(unit.key, ()),
+            after=tuple(names[key] for key in order.get(unit.key, ())),
+            goal=goal,
+            alone=unit.key in alone,
+            blames=blames,
+        )
+        made[unit.key] = candidate_of(unit, findings, study)
+        yield made[unit.key]
+    yield from composites(study, made, phase_order(order))
+
+
+def _is_read(case: Case) -> bool:
+    """Whether something must be looked at to know it; what the task's words alone tell, the cues tell better."""
+    return any(condition.reading != TASK for condition in case.conditions)
+
+
+def _one_by_one(group: Group, source: Source) -> Mined:
+    """Too few to generalise: each success speaks for itself."""
+    candidates: list[Candidate] = []
+    held: list[tuple[str, Held]] = []
+    for outline in group.successes:
+        made = draft_of(source.trajectory(outline.trajectory_id), source.assessment(outline.trajectory_id))
+        if isinstance(made, Held):
+            held.append((outline.trajectory_id, made))
+        else:
+            candidates.append(made)
+    return Mined(group=group, candidates=tuple(candidates), held=tuple(held))
+
+
+def phase_order(after: Mapping[str, Sequence[str]]) -> list[str]:
+    """The units in one order that keeps what comes after what."""
+    waiting, ordered = sorted(after), list[str]()
+    while waiting:
+        free = [key for key in waiting if not set(after[key]) & set(waiting) - {key}]
+        ordered.append((free or waiting)[0])
+        waiting.remove(ordered[-1])
+    return ordered
+
+
+def _words(unit: Unit, study: Study) -> str:
+    """What a unit's calls say of themselves: tools, arguments and answers."""
+    told: dict[str, None] = {}
+    for identity in study.sample(list(unit.made))[:_TELLING]:
+        for place in unit.made[identity][0]:
+            step = step_at(study.trajectory(identity), study.outlines[identity].moves[place].index)
+            arguments = " ".join(str(value) for _, value in leaves(essential(step)))
+            told.update(dict.fromkeys((step.tool, arguments, step.observation[:_MAX_ANSWER])))
+    return " ".join(told)

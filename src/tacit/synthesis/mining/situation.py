@@ -1,0 +1,40 @@
+"""An outline → the situation as conditions see it: what was read before the first move and after the last, what was done."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from tacit.domain.outline import Outline, Reading
+from tacit.synthesis.mining.conditions import Attempt
+from tacit.text.facts import Facts, identifiers, merged
+
+
+def attempt_of(outline: Outline, took: Sequence[str]) -> Attempt:
+    """An attempt with the situation it found, what it did, and the situation it left."""
+    last = len(outline.moves)
+    after = [reading for reading in outline.readings if last and reading.after == last]
+    return Attempt(
+        known=known_facts(outline),
+        task=outline.task,
+        took=frozenset(took),
+        succeeded=bool(outline.success),
+        final=_facts(after, outline.task) if after else None,
+    )
+
+
+def known_facts(outline: Outline) -> dict[str, Facts]:
+    """What was known before the first move."""
+    return _facts([reading for reading in outline.readings if reading.after == 0], outline.task)
+
+
+def _facts(readings: Sequence[Reading], task: str) -> dict[str, Facts]:
+    """What some readings show together; the same call made again replaces what it showed before."""
+    latest: dict[str, dict[str, Facts]] = {}
+    for reading in readings:
+        calls = latest.setdefault(reading.tool, {})
+        asked = json.dumps(reading.arguments, sort_keys=True, default=str)
+        calls.pop(asked, None)
+        calls[asked] = reading.facts
+    named = identifiers(task)
+    return {tool: merged(list(calls.values()), named) for tool, calls in latest.items()}

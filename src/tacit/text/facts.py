@@ -1,0 +1,200 @@
+"""An answer of a tool → facts (key → values), and whether a condition holds on them. Pure; does not decide what matters.
+
+Read as facts: JSON by its paths; lines of `Key: value` and `key=value`; lists after a colon, between bars or as bullets; what
+is left as sentences under the key `says`. One key holds a tuple of values: one for a plain field, several for a list.
+Values are compared without regard to case. Work is bounded whatever the answer looks like: `MAX_CHARS` are looked at and
+`MAX_FACTS` values kept.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from tacit.domain.skill import Condition
+from tacit.text.words import term_set
+
+Facts = Mapping[str, tuple[str, ...]]
+"""Key → values, in the order in which the answer shows them."""
+
+SAYS = "says"
+"""The key of sentences that name no field."""
+TASK = "task"
+"""The reading that stands for the words of the task itself."""
+
+MAX_CHARS = 20_000
+MAX_JSON_CHARS = 1_000_000
+MAX_FACTS = 400
+MAX_DEPTH = 6
+MAX_VALUE = 160
+
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n")
+_FIELD = re.compile(r"^\W*([^\W\d_][^:=|{}]{0,78}?)\s*(?::|=)(?:\s+|$|(?<=[=])(?=\S))(.*)$")
+_PLAIN = re.compile(r"[^\w\s.,:;'\"()/%+\-@#$€£&=<>*?!\[\]{}\\|]+|[²³¹⁰-₎]+")
+"""Pictures and signs that only decorate: what stands beside them carries the meaning."""
+_ASIDE = re.compile(r"\(([^()]{1,60})\)")
+_NUMBER = re.compile(r"^[$€£]?\s?(-?\d{1,15}(?:,\d{3})*(?:\.\d{1,9})?)(?:\s?[%A-Za-z/]{1,8})?(?=$|\s|\()")
+_DATE = re.compile(r"^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?)?")
+_ONE_THING = re.compile(r"[A-Za-z#]{0,4}[-_]?\d{3,}")
+_NAMED = re.compile(r"[\w@+.#-]*\d[\w@+.#-]*")
+
+
+def facts(text: str) -> dict[str, tuple[str, ...]]:
+    """What one answer shows."""
+    stripped = text.strip()
+    if stripped[:1] in ("{", "[") and len(stripped) <= MAX_JSON_CHARS:
+        try:
+            return _of_json(json.loads(stripped))
+        except (ValueError, RecursionError):
+            pass
+    return _of_prose(stripped[:MAX_CHARS])
+
+
+def gathered(answers: Iterable[tuple[str, str, str]], task: str = "") -> dict[str, dict[str, tuple[str, ...]]]:
+    """Answers in order, as (tool, arguments, text) → tool → facts, as they stand after the last answer.
+
+    The same call made again replaces what it showed before; of a tool that was asked about several things see `merged`.
+    """
+    latest: dict[str, dict[str, dict[str, tuple[str, ...]]]] = {}
+    for tool, arguments, text in answers:
+        calls = latest.setdefault(tool, {})
+        calls.pop(arguments, None)
+        calls[arguments] = facts(text)
+    named = identifiers(task)
+    return {tool: merged(list(calls.values()), named) for tool, calls in latest.items()}
+
+
+def merged(answers: Sequence[Facts], named: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """What several answers of one tool show together: those alone that name what the task names, if any does.
+
+    So of a person's three accounts the one stands that was asked about. Later answers go before earlier ones.
+    """
+    telling = [shown for shown in answers if _names(shown, named)]
+    together: dict[str, tuple[str, ...]] = {}
+    for shown in telling or answers:
+        together.update(shown)
+    return together
+
+
+def _names(shown: Facts, named: Sequence[str]) -> bool:
+    return any(name in value for values in shown.values() for value in values for name in named)
+
+
+def identifiers(task: str) -> list[str]:
+    """Words of a task that name one particular thing: at least four characters, with a digit in them."""
+    return [word.strip(".-") for word in _NAMED.findall(task[:MAX_CHARS]) if len(word.strip(".-")) >= 4]
+
+
+def holds(condition: Condition, known: Mapping[str, Facts], task: str = "") -> bool | None:
+    """Whether a condition holds on what was read; None where that reading was not taken, or no program can tell."""
+    if not condition.relation:
+        return None
+    if condition.reading == TASK:
+        present = term_set(condition.value) <= term_set(task)
+        return present if condition.relation == "has" else not present
+    shown = known.get(condition.reading)
+    return None if shown is None else satisfied(condition.relation, shown, condition.key, condition.value)
+
+
+def satisfied(relation: str, shown: Facts, key: str, value: str) -> bool:
+    """Whether the values at a key stand in this relation to a value or, for `over` and `under`, to another key's value."""
+    values = shown.get(key, ())
+    if relation in ("over", "under"):
+        mine, other = comparable(values), comparable(shown[value]) if value in shown else comparable((value,))
+        if mine is None or other is None or mine[0] != other[0]:
+            return False
+        return mine > other if relation == "over" else mine < other
+    folded = [each.casefold() for each in values]
+    match relation:
+        case "is":
+            return folded == [value.casefold()]
+        case "is not":
+            return bool(folded) and folded != [value.casefold()]
+        case "has":
+            return value.casefold() in folded
+        case "lacks":
+            return value.casefold() not in folded
+    return False
+
+
+def comparable(values: Sequence[str]) -> tuple[str, float | str] | None:
+    """A single number or date in a form that can be compared with another of its kind; None for anything else."""
+    if not values:
+        return None
+    if _DATE.match(values[0]):
+        return ("date", values[0])
+    number = _NUMBER.match(values[0])
+    return ("number", float(number.group(1).replace(",", ""))) if number else None
+
+
+def _of_json(document: Any) -> dict[str, tuple[str, ...]]:
+    found: dict[str, list[str]] = {}
+    waiting: list[tuple[str, Any, int]] = [("", document, 0)]
+    kept = 0
+    while waiting and kept < MAX_FACTS:
+        path, node, depth = waiting.pop()
+        if isinstance(node, dict) and depth < MAX_DEPTH:
+            inner = [(_below(path, str(key)), value, depth + 1) for key, value in node.items()]
+            waiting.extend(reversed(inner[:MAX_FACTS]))
+        elif isinstance(node, list) and depth < MAX_DEPTH:
+            found.setdefault(f"{path}[]", [])
+            waiting.extend((f"{path}[]", value, depth + 1) for value in reversed(node[:MAX_FACTS]))
+        elif not isinstance(node, dict | list):
+            value = node if isinstance(node, str) else json.dumps(node)
+            found.setdefault(path or SAYS, []).append(_clipped(value))
+            kept += 1
+    return {key: _distinct(values) for key, values in found.items()}
+
+
+def _below(path: str, key: str) -> str:
+    """A name below a path; a name that is itself the name of one thing (`variants.1001`) stands as `*`."""
+    name = "*" if _ONE_THING.fullmatch(key) else key
+    return f"{path}.{name}" if path else name
+
+
+def _of_prose(text: str) -> dict[str, tuple[str, ...]]:
+    found: dict[str, list[str]] = {}
+    heading = ""
+    for part in _SENTENCE_END.split(text):
+        line = _PLAIN.sub(" ", part).strip()
+        if not line:
+            heading = ""
+            continue
+        bullet = part.lstrip()[:1] in ("-", "*", "•")
+        field = _FIELD.match(line)
+        if field:
+            key, value = " ".join(field.group(1).split()), field.group(2)
+            heading = key if not value.strip() else ""
+            found.setdefault(key, []).extend(_values(value))
+        elif bullet and heading:
+            found[heading].extend(_values(line.lstrip("-*• ")))
+        else:
+            found.setdefault(SAYS, []).append(_clean(line))
+        if sum(map(len, found.values())) >= MAX_FACTS:
+            break
+    return {key: _distinct(values) for key, values in found.items()}
+
+
+def _values(text: str) -> list[str]:
+    """The values of a field: parts between bars or commas, then what stands in brackets beside a number."""
+    parts = text.split("|") if "|" in text else re.split(r",\s+", text)
+    values: list[str] = []
+    for part in parts[:MAX_FACTS]:
+        value = _clean(part)
+        aside = _ASIDE.search(value) if _NUMBER.match(value) else None
+        values += [value, aside.group(1)] if aside else [value]
+    return [value for value in values if value]
+
+
+def _clean(text: str) -> str:
+    return _clipped(" ".join(text.split()).strip(" .;,!?"))
+
+
+def _clipped(text: str) -> str:
+    return text if len(text) <= MAX_VALUE else text[:MAX_VALUE]
+
+
+def _distinct(values: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(values))

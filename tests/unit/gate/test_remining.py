@@ -1,0 +1,215 @@
+"""Mined again: the later account of a skill takes the place of the earlier one, and a person's edit is never lost unseen."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+
+from tacit.config.settings import Policy, Strictness
+from tacit.domain.candidate import Candidate, Decision, Relation, Severity
+from tacit.domain.lifecycle import Status
+from tacit.domain.origin import Origin
+from tacit.domain.ports import Stored
+from tacit.domain.skill import (
+    Case,
+    Condition,
+    Cue,
+    Parameter,
+    Pitfall,
+    Provenance,
+    Skill,
+    SkillContent,
+    SkillStep,
+    SkillVersion,
+)
+from tacit.domain.trajectory import Span
+from tacit.gate import Judgement, judge
+from tests.unit.making import NOW, PROJECT, candidate, content
+
+OPEN = Policy(strictness=Strictness.OPEN)
+STOPPED = Condition(text="the feed stopped", reading="read_sensor", key="Feed", relation="is", value="stopped")
+SLOW = dataclasses.replace(STOPPED, text="the feed is slow", value="slow")
+RESTART = SkillStep(text="Restart it", tool="restart_feed", arguments={"feed": "{feed}"})
+FIRST = content(
+    name="restart-the-feed",
+    description="Restart the feed. Part of 3 of 5 successful attempts.",
+    category="",
+    steps=(RESTART,),
+    cases=(Case(conditions=(STOPPED,), support=3),),
+    cues=(Cue(term="feed", weight=1.5), Cue(term="battery", weight=-0.5)),
+    pitfalls=(Pitfall(text="battery empty", kind="order", step=0, count=1),),
+    parameters=(Parameter(name="feed", reading="read_sensor", key="feed"),),
+    after=("charge-the-battery",),
+    body="Found by counting.",
+)
+SKILL = Skill.found(FIRST, PROJECT, at=NOW)
+MINING = "tacit.mining/1"
+
+
+def version(
+    made: SkillContent, *, by: str = MINING, status: Status = Status.TRIAL, sequence: int = 1, model: str = ""
+) -> Stored:
+    made_by = SkillVersion(
+        skill_id=SKILL.id,
+        content=made,
+        origins={"description": Origin.AGENT, "body": Origin.USER, "cases.0": Origin.EXTERNAL},
+        provenance=Provenance(made_by=by, model=model, grounding={"body": (Span("t_0", 1),)}),
+        created_at=NOW,
+    )
+    return Stored(skill=SKILL, version=made_by, status=status, sequence=sequence)
+
+
+def mined(made: SkillContent, **fields: Any) -> Candidate:
+    provenance = Provenance(
+        trajectory_ids=("t_1", "t_2", "t_3"), made_by=MINING, grounding={"cases.0": (Span("t_1", 2),)}
+    )
+    origins = {"name": Origin.AGENT, "steps.0": Origin.AGENT, "cases.0": Origin.AGENT, "cues": Origin.USER}
+    return candidate(made, **{"provenance": provenance, "revises": SKILL.id, "origins": origins, **fields})
+
+
+def judged(made: SkillContent, known: list[Stored], *, policy: Policy = OPEN) -> Judgement:
+    return judge(mined(made), known, policy, at=NOW)
+
+
+COUNTED = dataclasses.replace(
+    FIRST,
+    description="Restart the feed. Part of 7 of 9 successful attempts.",
+    cases=(Case(conditions=(STOPPED,), support=7, against=1),),
+    cues=(Cue(term="battery", weight=-0.75), Cue(term="feed", weight=2.25)),
+    pitfalls=(dataclasses.replace(FIRST.pitfalls[0], count=4),),
+    parameters=(dataclasses.replace(FIRST.parameters[0], example="F-7"),),
+    example_queries=("my feed stands still",),
+)
+SECOND = dataclasses.replace(
+    COUNTED,
+    cases=(Case(conditions=(SLOW,), support=4), Case(conditions=(STOPPED,), support=7)),
+    pitfalls=(),
+    after=(),
+    body="Found by counting again.",
+)
+
+
+def test_what_differs_in_its_counts_alone_is_no_version_to_review() -> None:
+    known = version(FIRST)
+    found = judged(COUNTED, [known])
+    assert (found.verdict.relation, found.version) == (Relation.REINFORCE, None)
+    assert found.verdict.version_id == known.version.id
+    assert "counted_again" in found.verdict.reasons
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"cases": (Case(conditions=(SLOW,), support=3),)},
+        {"cues": (*FIRST.cues, Cue(term="sensor", weight=1.0))},
+        {"cues": (Cue(term="feed", weight=-1.5), FIRST.cues[1])},
+        {"pitfalls": ()},
+        {"after": ()},
+        {"parameters": (dataclasses.replace(FIRST.parameters[0], key="feeds[].id"),)},
+        {"steps": (dataclasses.replace(RESTART, arguments={"feed": "F-1"}),)},
+        {"postconditions": (STOPPED,)},
+    ],
+    ids=["cases", "a new word", "a word turned round", "pitfalls", "order", "place of a value", "steps", "check"],
+)
+def test_what_says_something_else_is_the_next_version(change: dict[str, Any]) -> None:
+    found = judged(dataclasses.replace(FIRST, **change), [version(FIRST)])
+    assert found.verdict.relation is Relation.MERGE
+    assert found.version
+
+
+def test_the_later_account_replaces_the_earlier_one_rather_than_joining_it() -> None:
+    found = judged(dataclasses.replace(SECOND, name="another-name"), [version(FIRST)])
+    assert found.version
+    assert found.version.content == SECOND, "all but the name, by which others know it"
+    assert found.skill == SKILL
+    assert found.version.parents == (version(FIRST).version.id,)
+    assert found.version.origins == {"steps.0": Origin.AGENT, "cases.0": Origin.AGENT, "cues": Origin.USER}
+    assert found.version.provenance.grounding == {"cases.0": (Span("t_1", 2),)}
+
+
+def test_what_mining_does_not_speak_of_stays() -> None:
+    known = dataclasses.replace(FIRST, license="MIT", portable=True, metadata={"author": "Ann"})
+    found = judged(SECOND, [version(known)])
+    assert found.version
+    assert found.version.content == dataclasses.replace(SECOND, license="MIT", portable=True, metadata=known.metadata)
+
+
+def test_a_persons_edit_is_not_replaced_unseen() -> None:
+    edit = dataclasses.replace(FIRST, description="Ann's words", steps=(dataclasses.replace(RESTART, text="Ann's"),))
+    found = judged(SECOND, [version(FIRST), version(edit, by="ann", sequence=2)])
+    assert found.version
+    assert found.transition
+    assert (found.verdict.decision, found.transition.after) == (Decision.HOLD, Status.CANDIDATE)
+    [finding] = [each for each in found.verdict.findings if each.rule == "replaces_an_edit"]
+    assert finding.severity is Severity.MEDIUM
+    assert (
+        finding.message == "`ann` wrote the version before; approving this replaces its steps, cases, pitfalls, after"
+    )
+    assert found.version.content.description == "Ann's words", "mining has nothing better to offer"
+    assert found.version.content.body == FIRST.body
+    assert found.version.content.cases == SECOND.cases
+    assert found.version.origins["body"] is Origin.USER
+    assert found.version.provenance.grounding["body"] == (Span("t_0", 1),)
+
+
+def test_without_an_edit_the_open_dial_admits_it() -> None:
+    assert judged(SECOND, [version(FIRST)]).verdict.decision is Decision.ACCEPT
+
+
+def test_an_edit_still_counts_while_a_mined_version_over_it_waits() -> None:
+    edit = version(dataclasses.replace(FIRST, description="Ann's words"), by="ann", sequence=2)
+    waiting = judged(SECOND, [version(FIRST), edit]).version
+    assert waiting
+    held = version(waiting.content, status=Status.CANDIDATE, sequence=3)
+    third = dataclasses.replace(SECOND, after=("look-at-the-lamp",))
+    found = judged(third, [version(FIRST), edit, held])
+    assert found.version
+    assert found.version.content.description == "Ann's words"
+    assert found.verdict.decision is Decision.HOLD
+    assert "replaces_an_edit" in found.verdict.reasons
+    assert judged(SECOND, [version(FIRST), edit, held]).verdict.relation is Relation.REINFORCE
+
+
+@pytest.mark.parametrize("status", [Status.TRIAL, Status.TRUSTED])
+def test_an_edit_is_settled_once_a_person_has_approved_what_replaced_it(status: Status) -> None:
+    edit = version(dataclasses.replace(FIRST, description="Ann's words"), by="ann", sequence=2)
+    approved = version(dataclasses.replace(SECOND, description="Ann's words"), status=status, sequence=3)
+    found = judged(FIRST, [edit, approved])
+    assert "replaces_an_edit" not in found.verdict.reasons
+    assert found.version
+    assert found.version.content == FIRST
+
+
+@pytest.mark.parametrize("status", [Status.REJECTED, Status.RETIRED])
+def test_an_edit_that_was_turned_down_binds_nobody(status: Status) -> None:
+    edit = version(dataclasses.replace(FIRST, description="no"), by="ann", sequence=2, status=status)
+    assert "replaces_an_edit" not in judged(SECOND, [version(FIRST), edit]).verdict.reasons
+
+
+def test_what_a_person_turned_down_does_not_come_back_with_other_counts() -> None:
+    refused = version(COUNTED, status=Status.REJECTED, sequence=2)
+    found = judged(dataclasses.replace(FIRST, body="x"), [version(SECOND), refused])
+    assert (found.verdict.decision, found.version) == (Decision.REJECT, None)
+    assert "rejected_before" in found.verdict.reasons
+
+
+def test_the_words_of_a_language_model_outlive_a_pass_without_one() -> None:
+    told = version(dataclasses.replace(FIRST, description="Told well"), model="m")
+    found = judged(SECOND, [told])
+    assert found.version
+    assert found.version.content.description == "Told well"
+
+
+def test_a_revision_by_anybody_else_is_taken_as_it_is() -> None:
+    edit = candidate(SECOND, revises=SKILL.id, assessment=None, provenance=Provenance(made_by="ann"), by="ann")
+    found = judge(edit, [version(FIRST)], OPEN, at=NOW)
+    assert found.version
+    assert found.version.content == SECOND
+    assert found.verdict.decision is Decision.HOLD
+
+
+def test_secrets_in_what_a_person_kept_still_set_it_apart() -> None:
+    edit = version(dataclasses.replace(FIRST, body="token = ghp_" + "a1B2c3D4e5" * 4), by="ann", sequence=2)
+    assert judged(SECOND, [edit]).verdict.decision is Decision.QUARANTINE

@@ -1,0 +1,117 @@
+"""Recalled skills with cues, put together for a task that none of them was learned from."""
+
+from __future__ import annotations
+
+from tacit.domain.skill import Cue, Kind, SkillContent, SkillStep
+from tacit.recall.plan import Part, compose
+
+TOOLS = {"stop_server", "copy_files", "start_server", "write_report"}
+
+
+def part(name: str, word: str, *, tools: tuple[str, ...] = (), after: tuple[str, ...] = (), bias: float = 0.1) -> Part:
+    cues = (Cue(term="", weight=bias), Cue(term=word, weight=1.6))
+    steps = tuple(SkillStep(text=f"run {tool}", tool=tool) for tool in tools or (name,))
+    content = SkillContent(kind=Kind.PROCEDURE, name=name, description=name, cues=cues, after=after, steps=steps)
+    return Part(f"v-{name}", content)
+
+
+STOP = part("stop_server", "stop")
+COPY = part("copy_files", "copy", after=("stop_server",))
+START = part("start_server", "start", after=("copy_files",))
+REPORT = part("write_report", "report")
+ALL = [REPORT, START, COPY, STOP]
+
+
+def names(text: str, parts: list[Part] | None = None, tools: set[str] | None = None) -> list[str]:
+    return [step.tool for step in compose(text, ALL if parts is None else parts, tools=tools).steps]
+
+
+def test_only_what_the_task_calls_for_is_in_the_plan() -> None:
+    assert names("copy everything") == ["copy_files"]
+
+
+def test_what_comes_after_is_put_after_however_the_task_says_it() -> None:
+    assert names("start again after you copy, but stop before") == ["stop_server", "copy_files", "start_server"]
+
+
+def test_without_a_known_order_the_task_decides() -> None:
+    assert names("report, then stop") == ["write_report", "stop_server"]
+    assert names("stop, then report") == ["stop_server", "write_report"]
+
+
+def test_a_circle_of_relations_still_gives_every_part_once() -> None:
+    circle = [part("one", "stop", after=("two",)), part("two", "copy", after=("one",))]
+    assert sorted(names("stop and copy", circle)) == ["one", "two"]
+
+
+def test_a_weak_part_is_not_taken_beside_a_strong_one() -> None:
+    weak = Part("v-weak", part("weak", "copy").content)
+    faint = SkillContent(
+        kind=Kind.PROCEDURE,
+        name="faint",
+        description="",
+        cues=(Cue(term="copy", weight=0.7),),
+        steps=(SkillStep(text="run", tool="faint"),),
+    )
+    assert names("copy it all", [weak, Part("v-faint", faint)]) == ["weak"]
+
+
+def test_each_thing_named_repeats_the_part() -> None:
+    plan = compose("Stop #A1001. Stop #A1002; stop #A1001 again. Report to 12345.", ALL)
+    assert [(each.name, each.times) for each in plan.chosen] == [("stop_server", 2), ("write_report", 1)]
+    assert [(step.tool, step.turn) for step in plan.steps] == [
+        ("stop_server", 0),
+        ("stop_server", 1),
+        ("write_report", 0),
+    ]
+
+
+def test_steps_know_their_version_and_number() -> None:
+    both = part("move", "shift", tools=("copy_files", "delete_files"))
+    assert [(step.version_id, step.step, step.tool) for step in compose("shift it", [both]).steps] == [
+        ("v-move", 0, "copy_files"),
+        ("v-move", 1, "delete_files"),
+    ]
+
+
+def test_nothing_called_for_gives_no_plan_and_a_reason() -> None:
+    plan = compose("what is the weather like", ALL)
+    assert plan.steps == ()
+    assert "no skill is called for" in plan.reason
+    assert plan.strengths["v-copy_files"] == 0.1
+
+
+def test_without_parts_there_is_a_reason_too() -> None:
+    assert compose("copy", []).reason
+
+
+def test_a_missing_tool_of_what_is_called_for_holds_back() -> None:
+    plan = compose("copy and report", ALL, tools=TOOLS - {"copy_files"})
+    assert plan.steps == ()
+    assert plan.lacking == ("copy_files",)
+    assert "`copy_files`" in plan.reason
+
+
+def test_a_missing_tool_of_what_is_not_called_for_does_not_matter() -> None:
+    assert names("write a report", tools=TOOLS - {"copy_files"}) == ["write_report"]
+
+
+def test_no_tools_at_all_holds_back() -> None:
+    assert compose("copy", ALL, tools=set()).lacking == ("copy_files",)
+
+
+def test_a_composite_stands_for_its_parts() -> None:
+    whole = SkillContent(
+        kind=Kind.PROCEDURE,
+        name="restart",
+        description="",
+        cues=(Cue(term="stop", weight=1.6),),
+        sub_skills=("stop_server", "start_server"),
+        steps=(SkillStep(text="stop", tool="stop_server"), SkillStep(text="start", tool="start_server")),
+    )
+    assert names("stop and start", [STOP, START, Part("v-restart", whole)]) == ["stop_server", "start_server"]
+
+
+def test_the_order_of_the_parts_does_not_matter() -> None:
+    text = "stop, copy, start and report"
+    assert compose(text, ALL) == compose(text, ALL[::-1])
