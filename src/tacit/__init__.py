@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tacit.domain.scope import Scope
     from tacit.domain.selection import Selection
     from tacit.domain.skill import Kind, SkillContent, SkillStep
-    from tacit.domain.trajectory import Environment, Role, Step, StepResult, Task, Trajectory
+    from tacit.domain.trajectory import Claim, Environment, Role, Step, StepResult, Task, Trajectory
     from tacit.experience import read
     from tacit.loop import Loop
     from tacit.opening import open
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
+    "Claim": "tacit.domain.trajectory",
     "Command": "tacit.outcome",
     "Config": "tacit.config.settings",
     "Environment": "tacit.domain.trajectory",
@@ -56,6 +57,7 @@ _HOME = {
 }
 
 __all__ = [
+    "Claim",
     "Command",
     "Config",
     "Environment",

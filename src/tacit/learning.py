@@ -3,12 +3,15 @@
 First each attempt for itself, work of a known kind together with the attempts at it before; then all that used the same
 tools, and the errors of all. Each step is whole or not done, so that an interrupted pass goes on where it was. What
 attempts teach is found in `synthesis`; what becomes of it is decided at the door that the loop passes in.
+
+A language model, where one is given, is asked between mining and the door, never inside a transaction.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -17,16 +20,21 @@ from tacit import synthesis
 from tacit.domain.candidate import Candidate, Relation, Verdict
 from tacit.domain.errors import TacitError
 from tacit.domain.evidence import Assessment
-from tacit.domain.ports import Episode, Store, Stored
-from tacit.domain.skill import Kind
+from tacit.domain.ports import Episode, LanguageModel, Store, Stored
+from tacit.domain.skill import Kind, SkillVersion
 from tacit.domain.trajectory import Trajectory
-from tacit.report import Learned
+from tacit.report import Helped, Learned
+from tacit.synthesis import language
 from tacit.text.similarity import text_similarity
 from tacit.text.words import terms
 
 MAX_DRAFTS = 12
 """Attempts at one kind of work that are told as one."""
+GENERAL = 3
+"""From so many attempts on a skill is general: one that only confirms it changes nothing."""
 MAX_FAILURES = 6
+MAX_SOURCES = 3
+"""Attempts behind one candidate that a language model may be shown something of."""
 _ALIKE = 0.5
 """How alike the tasks of a failure and a success must be to be of one kind."""
 
@@ -42,6 +50,9 @@ class Door(Protocol):
 
     def twin(self, candidate: Candidate) -> Stored | None:
         """The known skill that a candidate is the same as, if there is one."""
+
+    def confirms(self, candidate: Candidate, known: Stored) -> bool:
+        """Whether a candidate says nothing that a known skill does not say already."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,11 +70,66 @@ class Attempts:
         return self.store.episode(trajectory_id).assessment
 
 
+class Wording:
+    """A language model's part in one pass: what it is asked, and what that brought."""
+
+    def __init__(self, model: LanguageModel, store: Store) -> None:
+        self._model, self._store = model, store
+        self._refiner = language.Refiner(model)
+        self._before = model.spent
+        self._open: list[Candidate] = []
+        self._news = self._worded = self._proposed = 0
+        self._remarks: list[language.Remark] = []
+
+    def word(self, candidates: Sequence[Candidate], known: Mapping[str, SkillVersion]) -> list[Candidate]:
+        """Candidates in the model's words, where these hold; `known` are the versions that they follow, by name."""
+        refined = self._refiner.word(candidates, self._sources(candidates), known=known)
+        self._news += len(refined.news)
+        self._worded += refined.worded
+        self._remarks += refined.remarks
+        self._open += () if self._refiner.ended else refined.news
+        return list(refined.candidates)
+
+    def missed(self) -> Iterator[Candidate]:
+        """What the model says that mining missed in the attempts behind the news."""
+        for candidate in self._open:
+            if self._refiner.ended:
+                return
+            refined = self._refiner.missed([candidate], self._sources([candidate]))
+            self._remarks += refined.remarks
+            self._proposed += len(refined.proposed)
+            yield from refined.proposed
+
+    def report(self) -> Helped:
+        """What came of it so far."""
+        return Helped(
+            name=self._model.name,
+            news=self._news,
+            worded=self._worded,
+            proposed=self._proposed,
+            spent=self._model.spent - self._before,
+            remarks=tuple(self._remarks),
+            stopped=self._refiner.ended,
+        )
+
+    def _sources(self, candidates: Iterable[Candidate]) -> dict[str, Trajectory]:
+        """The first attempts behind each candidate, those no longer kept left out."""
+        found: dict[str, Trajectory] = {}
+        for candidate in () if self._refiner.ended else candidates:
+            for trajectory_id in candidate.provenance.trajectory_ids[:MAX_SOURCES]:
+                with suppress(TacitError):
+                    found[trajectory_id] = self._store.trajectory(trajectory_id)
+        return found
+
+
 class Pass:
     """One pass over everything that waits."""
 
-    def __init__(self, store: Store, door: Door, *, now: Callable[[], datetime]) -> None:
+    def __init__(
+        self, store: Store, door: Door, *, now: Callable[[], datetime], model: LanguageModel | None = None
+    ) -> None:
         self._store, self._door, self._now = store, door, now
+        self._wording = Wording(model, store) if model is not None else None
         self._attempts = Attempts(store=store)
         self._verdicts: list[Verdict] = []
         self._notes: list[synthesis.Note] = []
@@ -77,7 +143,15 @@ class Pass:
                 progress(done, len(waiting))
         self._outline_the_rest()
         self._compare()
-        return Learned(trajectories=len(waiting), verdicts=tuple(self._verdicts), notes=tuple(self._notes))
+        for proposed in self._wording.missed() if self._wording else ():
+            with self._store.transaction():
+                self._verdicts.append(self._door.admit(proposed))
+        return Learned(
+            trajectories=len(waiting),
+            verdicts=tuple(self._verdicts),
+            notes=tuple(self._notes),
+            model=self._wording.report() if self._wording else None,
+        )
 
     def _distil(self, episode: Episode) -> None:
         """What one attempt teaches by itself; work of a known kind is told as what all attempts at it share."""
@@ -99,6 +173,8 @@ class Pass:
         """A procedure together with the attempts that the same skill was made of before."""
         twin = self._door.twin(draft) if draft.content.kind is Kind.PROCEDURE else None
         if twin is None:
+            return draft
+        if len(twin.version.provenance.trajectory_ids) >= GENERAL and self._door.confirms(draft, twin):
             return draft
         others = [one for one in self._earlier(twin) if one[0].id != trajectory.id]
         if not others:
@@ -149,7 +225,10 @@ class Pass:
                     self._verdicts.append(self._door.turn_away(episode, held.reason, held.text))
                 self._store.mark_mined(mined.group.ids)
         courses = [outline.course for outline in outlines if outline.course is not None]
-        lessons = self._worded(synthesis.error_lessons(courses, self._store.trajectory))
+        lessons = [
+            self._worded([lesson])[0] if waiting.intersection(lesson.provenance.trajectory_ids) else lesson
+            for lesson in synthesis.error_lessons(courses, self._store.trajectory)
+        ]
         with self._store.transaction():
             for lesson in lessons:
                 self._count(lesson)
@@ -166,7 +245,25 @@ class Pass:
                 self._verdicts.append(self._door.admit(again))
 
     def _worded(self, candidates: Iterable[Candidate]) -> list[Candidate]:
-        return list(candidates)
+        """Candidates in the words that a model found for them before, or, where one is here, finds now."""
+        mined = list(candidates)
+        known = {each.content.name: version for each in mined if (version := self._version_before(each))}
+        if self._wording:
+            return self._wording.word(mined, known)
+        versions = [known.get(each.content.name) for each in mined]
+        return [
+            language.kept_wording(each, version) if version else each
+            for each, version in zip(mined, versions, strict=True)
+        ]
+
+    def _version_before(self, candidate: Candidate) -> SkillVersion | None:
+        """The version that a candidate follows, or would only confirm."""
+        named = not candidate.parents and synthesis.is_mined(candidate.provenance)
+        follows = self._revising(candidate) if named else candidate
+        if follows.parents:
+            return self._store.version(follows.parents[0]).version
+        twin = self._door.twin(candidate) if self._wording else None  # without a model there is no call to save
+        return twin.version if twin else None
 
     def _revising(self, candidate: Candidate) -> Candidate:
         """The candidate as the next version of what was mined under its name before, if anything was."""

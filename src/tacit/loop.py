@@ -22,7 +22,7 @@ from tacit.domain.errors import Mistake, NotFound, Refusal
 from tacit.domain.evidence import Evidence, Grade, Outcome, Reliability, Use
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
 from tacit.domain.origin import Origin
-from tacit.domain.ports import AuditEntry, Counts, Damage, Episode, Store, Stored, Verifier
+from tacit.domain.ports import AuditEntry, Counts, Damage, Episode, LanguageModel, Store, Stored, Verifier
 from tacit.domain.scope import Level, Scope
 from tacit.domain.selection import Query, Selection
 from tacit.domain.skill import Kind, Provenance, SkillContent
@@ -81,14 +81,17 @@ class Loop:
 
     # --- synthesis → gate → memory ------------------------------------------------------------------------------
 
-    def learn(self, *, progress: Callable[[int, int], None] | None = None) -> Learned:
+    def learn(
+        self, *, progress: Callable[[int, int], None] | None = None, model: LanguageModel | None = None
+    ) -> Learned:
         """Distil and gate everything not yet learned from, then compare it with what was there before.
 
         Each attempt is one transaction, and so is each group of attempts that are compared: all of it or nothing, so
-        that what an interrupted pass did is not done again.
+        that what an interrupted pass did is not done again. A language model words what is new, within its own budget;
+        where it fails, what was mined stands.
         """
         self._require_running()
-        learned = learning.Pass(self.store, self, now=self._now).run(progress)
+        learned = learning.Pass(self.store, self, now=self._now, model=model).run(progress)
         self.prune()
         return learned
 
@@ -100,6 +103,10 @@ class Loop:
         """The known skill that a candidate is the same as, if there is one."""
         here = dataclasses.replace(candidate, scope=self.scope)
         return gate.twin_of(here, self._known(here), self.config.policy)
+
+    def confirms(self, candidate: Candidate, known: Stored) -> bool:
+        """Whether a candidate says nothing that a known skill does not say already."""
+        return gate.adds_nothing(candidate.content, known.version.content)
 
     def turn_away(self, episode: Episode, reason: str, text: str) -> Verdict:
         """Note why an attempt gives nothing."""
@@ -134,7 +141,9 @@ class Loop:
 
     def _admit(self, candidate: Candidate) -> Verdict:
         """The one door: judge a candidate against what is known, and keep verdict and version together."""
-        judgement = gate.judge(candidate, self._known(candidate), self.config.policy, at=self._now())
+        existing = shelf.existing(self.store, candidate.content.sub_skills, candidate.scope)
+        known = self._known(candidate)
+        judgement = gate.judge(candidate, known, self.config.policy, at=self._now(), existing=existing)
         verdict = judgement.verdict
         skill, version, birth = judgement.skill, judgement.version, judgement.transition
         if skill and version and birth and not self.store.add_version(skill, version, birth):
@@ -144,9 +153,9 @@ class Loop:
         return verdict
 
     def _known(self, candidate: Candidate) -> list[Stored]:
-        """The newest version of each skill that may be the same as the candidate."""
+        """The newest version of each skill that may be the same as the candidate; of the one it revises, all versions."""
         if candidate.revises:
-            return self.store.versions(candidate.revises)[-1:]
+            return self.store.versions(candidate.revises)
         content = candidate.content
         words = terms(f"{content.name} {content.description} {content.signature} {' '.join(content.tags)}")
         # A person's taste and a project's norm may be one rule.

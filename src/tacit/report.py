@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 from tacit import application, synthesis
 from tacit.domain.candidate import Decision, Relation, Verdict
+from tacit.domain.ports import Spending
+from tacit.synthesis import language
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,12 +23,32 @@ class Captured:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Helped:
+    """What a language model did in one pass of learning, and what it took."""
+
+    name: str
+    news: int = 0
+    """Candidates that were there to be worded; those known before are not asked about again."""
+    worded: int = 0
+    """How many of these it worded; the others stand as they were mined."""
+    proposed: int = 0
+    """Lessons that it found where mining had not."""
+    spent: Spending = Spending()
+    remarks: tuple[language.Remark, ...] = ()
+    """What was not taken, or did not come, and why."""
+    stopped: bool = False
+    """Whether a limit, or too many failures, ended the asking before the pass was over."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Learned:
     """What one pass of learning did, with every reason."""
 
     trajectories: int = 0
     verdicts: tuple[Verdict, ...] = ()
     notes: tuple[synthesis.Note, ...] = ()
+    model: Helped | None = None
+    """What a language model did, if one was there."""
 
     def _decided(self, decision: Decision) -> tuple[Verdict, ...]:
         return tuple(v for v in self.verdicts if v.decision is decision and v.relation is not Relation.REINFORCE)

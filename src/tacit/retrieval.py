@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 
 from tacit import application, outcome
 from tacit.domain.evidence import Evidence
@@ -45,7 +46,7 @@ def choose(store: Store, query: Query, *, now: datetime, min_relevance: float) -
         plan=_plan(query, hits),
     )
     framed = dataclasses.replace(query, budget_tokens=query.budget_tokens - application.frame_tokens())
-    selection = select(framed, hits, known, render=_render, now=now, min_relevance=min_relevance)
+    selection = select(framed, hits, known, render=partial(_render, store), now=now, min_relevance=min_relevance)
     items = tuple(dataclasses.replace(item, parts=parts_of(store, item.version.content)) for item in selection.items)
     return dataclasses.replace(selection, query=query, items=items)
 
@@ -76,7 +77,8 @@ def publish(store: Store) -> int:
     with store.transaction():
         waiting = store.unrendered()
         for version_id in waiting:
-            store.put_rendering(_rendering(store.version(version_id), store.evidence([version_id])[version_id]))
+            evidence = store.evidence([version_id])[version_id]
+            store.put_rendering(_rendering(store, store.version(version_id), evidence=evidence))
     return len(waiting)
 
 
@@ -91,19 +93,23 @@ def _hits(store: Store, query: Query, signature: str) -> list[Hit]:
     return found
 
 
-def _render(item: Item, max_tokens: int) -> str:
-    most = min(max_tokens, application.ITEM_TOKENS_MAX)
+def _render(store: Store, item: Item, max_tokens: int) -> str:
     return application.render_item(
-        item.version.content, status=item.status, reliability=item.reliability, max_tokens=most
+        item.version.content,
+        status=item.status,
+        reliability=item.reliability,
+        max_tokens=min(max_tokens, application.ITEM_TOKENS_MAX),
+        parts={part.name: part.content for part in parts_of(store, item.version.content)},
     )
 
 
-def _rendering(stored: Stored, evidence: Sequence[Evidence]) -> Rendering:
+def _rendering(store: Store, stored: Stored, *, evidence: Sequence[Evidence]) -> Rendering:
     version, measured = stored.version, outcome.reliability(evidence)
+    parts = {part.name: part.content for part in parts_of(store, version.content)}
 
     def written(max_tokens: int) -> str:
         return application.render_item(
-            version.content, status=stored.status, reliability=measured, max_tokens=max_tokens
+            version.content, status=stored.status, reliability=measured, max_tokens=max_tokens, parts=parts
         )
 
     text = written(application.ITEM_TOKENS_MAX)

@@ -11,6 +11,7 @@ from tacit.domain.errors import Mistake, NotFound
 from tacit.domain.evidence import Reliability
 from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.ports import Store, Stored
+from tacit.domain.scope import Scope
 
 _HELD = frozenset({Status.CANDIDATE, Status.QUARANTINED})
 _SHORTEST_PREFIX = 4
@@ -35,6 +36,16 @@ def waiting(store: Store) -> list[Stored]:
     """What waits for a person, oldest first; an older candidate gives way to a newer one of the same skill."""
     newest = {stored.skill.id: stored for stored in sorted(store.catalogue(), key=_sequence)}
     return sorted((stored for stored in newest.values() if stored.status in _HELD), key=_sequence)
+
+
+def existing(store: Store, names: Sequence[str], scope: Scope) -> set[str]:
+    """Which of these names belong to skills that a composite of this scope may be made of."""
+    gone = (Status.REJECTED, Status.RETIRED)
+    return {
+        name
+        for name in names
+        if any(held.skill.scope == scope and held.status not in gone for held in store.catalogue(name=name))
+    }
 
 
 def why_empty(store: Store) -> str:

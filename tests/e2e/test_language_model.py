@@ -20,8 +20,9 @@ from typing import Any
 import pytest
 
 from tacit.config.settings import ModelSettings
-from tacit.domain.errors import ModelOutage
-from tacit.providers import OverBudget, Prompt, open_model
+from tacit.domain.errors import ModelOutage, OverBudget
+from tacit.domain.ports import Prompt
+from tacit.providers import open_model
 from tacit.synthesis.language import Refined, refine
 from tests.unit.synthesis.attempts import migration, the_procedure
 
@@ -336,6 +337,7 @@ def test_a_real_small_model_words_a_mined_skill_and_harms_nothing():
     assert result.spent.calls == 2
     assert 500 < result.spent.input_tokens < 8000
     assert result.spent.output_tokens > 10
+    assert "pipm" not in str((result.candidates, result.proposed))  # a command that it likes to invent
     assert [(step.tool, step.arguments) for step in made.content.steps] == [
         (step.tool, step.arguments) for step in mined.content.steps
     ]

@@ -55,6 +55,8 @@ class Surroundings:
     codex_home: Path = Path()
     """Where Claude Code and Codex keep this person's settings and transcripts."""
     token: str = ""
+    model_key: str = ""
+    """Key for the language model at `model.base_url`."""
     user: str = ""
     editor: str = ""
     agent_markers: tuple[str, ...] = ()
@@ -81,6 +83,7 @@ class Surroundings:
             claude_home=Path(env.get("CLAUDE_CONFIG_DIR") or user_home / ".claude"),
             codex_home=Path(env.get("CODEX_HOME") or user_home / ".codex"),
             token=env.get("TACIT_TOKEN", ""),
+            model_key=env.get("TACIT_MODEL_KEY", ""),
             user=env.get("USER") or env.get("USERNAME") or "",
             editor=env.get("VISUAL") or env.get("EDITOR") or "",
             agent_markers=_agent_markers(env, Ancestry() if variables is None else None),

@@ -13,6 +13,7 @@
         IllegalTransition         the lifecycle has no such step
         StaleVersion              the content changed since it was reviewed
         NotPermitted              this surface or caller may not do that
+        OverBudget                a call to a language model might pass a limit
       Outage                      the world outside failed             exit 4
         ModelOutage               a language model did not answer
         StoreOutage               the store is locked, full, damaged or too new
@@ -80,6 +81,10 @@ class StaleVersion(Refusal):
 
 class NotPermitted(Refusal):
     """The caller, or the surface it came through, may not do this."""
+
+
+class OverBudget(Refusal):
+    """The next call to a language model might pass a limit on calls, tokens or money, so it is not made."""
 
 
 class Outage(TacitError):

@@ -81,6 +81,11 @@ class Cue:
     term: str
     weight: float
 
+    def __post_init__(self) -> None:
+        object.__setattr__(
+            self, "weight", float(self.weight)
+        )  # 1 and 1.0 are one weight, and must give one content hash
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pitfall:

@@ -29,8 +29,6 @@ from tacit.text.words import term_set
 
 MAX_CALLS = 30
 MAX_ROUNDS = 5
-MAX_SIGHT = 600
-"""Characters of a reading that are recalled by."""
 RECALLED = 64
 BUDGET_TOKENS = 100_000
 """The agent reads fields, not text: what it recalls costs it no context."""
@@ -133,20 +131,23 @@ class _Attempt:
             self.notebook.note(f"{item.name}: {why}")
             if self.notebook.follow(item.version.content):
                 self.report.followed.setdefault(self._uses[item.version_id], []).append(item.version_id)
-        if ending:
+        if ending and self.report.followed:
             self.report.ending, self.report.reason = "handed over", self.notebook.log[-1]
         return bool(called)
 
     def _recalled_by_sight(self) -> bool:
-        """Recall by what the readings show now; whether a skill that was not recalled before is called for."""
+        """Recall by what the readings show now; whether it brings a skill that what is known does not rule out."""
         self.notebook.look_at(self._asked)
-        for reading, shown in self.notebook.known.items():
-            told = ", ".join(f"{key}: {', '.join(values)}" for key, values in shown.items())
-            selection = self._memory.recall(
-                f"{reading} shows {told}"[:MAX_SIGHT], k=RECALLED, budget_tokens=BUDGET_TOKENS
-            )
-            self._open += [item for item in self._taken_in(selection) if self._called_for(item)]
-        return any(self._called_for(item) for item in self._open)
+        selection = self._memory.recall(self.notebook.sight(), k=RECALLED, budget_tokens=BUDGET_TOKENS)
+        known = self.notebook.known
+        new = [
+            item
+            for item in self._taken_in(selection)
+            for case in self._cases(item)
+            if all(holds(each, known, task=self._task) is not False for each in case.conditions)
+        ]
+        self._open += list({item.version_id: item for item in new}.values())
+        return bool(new)
 
     def _taken_in(self, selection: Selection) -> list[Item]:
         """The skills of a selection that are new, do something, and can be followed here."""
@@ -158,7 +159,7 @@ class _Attempt:
     def _called_for(self, item: Item) -> Case | None:
         known = self.notebook.known
         for case in self._cases(item):
-            if case is _SPOKEN or all(holds(condition, known, self._task) for condition in case.conditions):
+            if case is _SPOKEN or all(holds(condition, known, task=self._task) for condition in case.conditions):
                 return case
         return None
 
@@ -170,15 +171,15 @@ class _Attempt:
         return [
             case
             for case in content.cases
-            if all(holds(each, {}, self._task) is not False for each in case.conditions if each.reading == TASK)
+            if all(holds(each, {}, task=self._task) is not False for each in case.conditions if each.reading == TASK)
         ]
 
     def _reached(self) -> bool:
         self.notebook.look_at([condition.reading for condition in self._goal])
-        return all(holds(condition, self.notebook.known, self._task) for condition in self._goal)
+        return all(holds(condition, self.notebook.known, task=self._task) for condition in self._goal)
 
     def _unexplained(self) -> str:
-        missing = [each for each in self._goal if not holds(each, self.notebook.known, self._task)]
+        missing = [each for each in self._goal if not holds(each, self.notebook.known, task=self._task)]
         seen = "; ".join(f"{each.text}, but it shows {self.notebook.shown(each)}" for each in missing)
         return f"the goal is that {seen}, and no known case holds" if seen else "no known case holds"
 

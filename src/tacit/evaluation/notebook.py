@@ -18,6 +18,8 @@ from tacit.text.facts import Facts, gathered, identifiers
 from tacit.text.places import candidates, resolve
 
 _SLOT = re.compile(r"\{(\w+)\}")
+MAX_SIGHT = 300
+"""Characters of one reading that are recalled by."""
 MAX_TRIED = 6
 """Values that are tried for one reading."""
 
@@ -62,6 +64,15 @@ class Notebook:
         """What stands at the place that a condition is about."""
         facts = self.known.get(condition.reading)
         return "nothing" if facts is None else ", ".join(facts.get(condition.key, ())) or "nothing of it"
+
+    def sight(self) -> str:
+        """All that is known, in words to recall by, records of many fields last; and what could still be looked at."""
+        told = [
+            f"{reading} shows " + ", ".join(f"{key}: {', '.join(values)}" for key, values in shown.items())
+            for reading, shown in sorted(self.known.items(), key=lambda entry: len(entry[1]))
+        ]
+        unread = [tool.name for tool in self._tools.values() if tool.read_only and tool.name not in self.known]
+        return "\n".join([*(line[:MAX_SIGHT] for line in told), *unread])
 
     def changes(self, steps: Sequence[SkillStep]) -> bool:
         """Whether steps do anything here, with tools that there are."""

@@ -275,11 +275,14 @@ def _joined(candidate: Candidate, known: SkillVersion) -> Candidate:
             at = moved(path, places)
             grounding[at] = tuple(dict.fromkeys(grounding.get(at, ()) + spans))
     trajectory_ids = dict.fromkeys(known.provenance.trajectory_ids + candidate.provenance.trajectory_ids)
+    worded = candidate.provenance if candidate.provenance.model else known.provenance
     provenance = dataclasses.replace(
         known.provenance,
         trajectory_ids=tuple(trajectory_ids),
         grounding=grounding,
         made_by=candidate.provenance.made_by,
+        model=worded.model,
+        prompt_version=worded.prompt_version,
     )
     return dataclasses.replace(
         candidate, content=merged.content, origins=origins, provenance=provenance, parents=(known.id,)

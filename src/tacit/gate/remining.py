@@ -39,8 +39,12 @@ def remined(candidate: Candidate, own: Sequence[Stored]) -> tuple[Candidate, lis
     known = (edit or own[-1]).version
     taken = MINED + WORDS if _are_minings_words(known.provenance, candidate.provenance) else MINED
     content = dataclasses.replace(known.content, **{name: getattr(candidate.content, name) for name in taken})
+    worded = candidate.provenance if candidate.provenance.model else known.provenance
     provenance = dataclasses.replace(
-        candidate.provenance, grounding=_joint(candidate.provenance.grounding, known.provenance.grounding, taken)
+        candidate.provenance,
+        grounding=_joint(candidate.provenance.grounding, known.provenance.grounding, taken),
+        model=worded.model,
+        prompt_version=worded.prompt_version,
     )
     again = dataclasses.replace(
         candidate,

@@ -1,7 +1,7 @@
 """Safety: what in a candidate's text must not reach an agent unseen? Candidate → findings.
 
-Deterministic and small: hidden characters, secrets, and text that came from outside. It flags; people decide. It does not
-judge intent, and it is not a malware scanner.
+Deterministic and small: hidden characters, secrets, text that came from outside, and a language model's words. It flags;
+people decide. It does not judge intent, and it is not a malware scanner.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _JOINING = re.compile(r"[\u0600-\u07bf\u0900-\u0dff\u1000-\u109f\u1780-\u17ff]")
 """Scripts whose spelling needs zero-width joiners and non-joiners."""
 
 
-SAFETY_RULES = frozenset({"hidden_characters", "secret", "external_text"})
+SAFETY_RULES = frozenset({"hidden_characters", "secret", "external_text", "model_wording"})
 """The rules that speak here."""
 
 
@@ -41,6 +41,10 @@ def safety(candidate: Candidate) -> Iterator[Finding]:
     if external:
         message = f"text from a tool's output, a file or the web in {', '.join(external)}"
         yield Finding(rule="external_text", message=message, severity=Severity.MEDIUM, field=external[0])
+    if candidate.provenance.model:
+        # The checks on its words understand nothing of them, so no policy lets them pass unread.
+        message = f"worded or proposed by the language model {candidate.provenance.model}: hold it against the steps"
+        yield Finding(rule="model_wording", message=message, severity=Severity.MEDIUM)
 
 
 def hidden_characters(text: str) -> set[str]:

@@ -5,17 +5,6 @@ What the extra `llm` brings is imported when a model is opened, not before.
 
 from tacit.providers.budget import Budget, Limits, Price
 from tacit.providers.opening import open_model
-from tacit.providers.port import LanguageModel, OverBudget, Prompt, Spending
 from tacit.providers.scripted import ScriptedModel
 
-__all__ = [
-    "Budget",
-    "LanguageModel",
-    "Limits",
-    "OverBudget",
-    "Price",
-    "Prompt",
-    "ScriptedModel",
-    "Spending",
-    "open_model",
-]
+__all__ = ["Budget", "Limits", "Price", "ScriptedModel", "open_model"]

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tacit.providers.port import OverBudget, Spending
+from tacit.domain.errors import OverBudget
+from tacit.domain.ports import Spending
 
 Price = Callable[[int, int], float]
 """Tokens read and written → US dollars."""

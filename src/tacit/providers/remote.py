@@ -31,8 +31,8 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
 from tacit.domain.errors import ModelOutage
+from tacit.domain.ports import Prompt, Spending
 from tacit.providers.budget import Budget
-from tacit.providers.port import Prompt, Spending
 
 _ANSWER = "answer"
 _TRIES = 2

@@ -2,9 +2,9 @@
 
 An agent may recall, apply, record, capture, learn and propose. Reviewing (which includes retiring and restoring), rolling
 back, editing, exporting what nobody approved, and making tokens belong to a person: at a terminal that no agent has
-marked as its own, or with a person's token. Connecting and disconnecting clients may also be scripted, though not from an
-agent's shell. The honest limit: an agent that has the same user's shell and hides its
-marks can imitate a person.
+marked as its own, or with a person's token. Connecting and disconnecting clients, and asking a language model that costs
+money, may also be scripted, though not from an agent's shell. The honest limit: an agent that has the same user's shell
+and hides its marks can imitate a person.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from tacit.config.surroundings import Surroundings
 from tacit.domain.errors import NotPermitted, StoreOutage
 
 PERSON_ONLY = frozenset({"review", "rollback", "edit", "export unapproved", "token"})
-NOT_FOR_AGENTS = frozenset({"init", "uninstall"})
-"""What a person's script may do without a terminal, and an agent may not: it decides what watches the agent."""
+NOT_FOR_AGENTS = frozenset({"init", "uninstall", "learn --model"})
+"""What a person's script may do without a terminal, and an agent may not: it decides what watches the agent, or spends."""
 TOKEN_FILE = "token.sha256"
 
 

@@ -109,7 +109,7 @@ def action_of(step: Step, workspace: str = "") -> Action:
         return Action(
             step=step, effect=effect, family=Family.SHELL, command=command, commands=commands, workspace=workspace
         )
-    if name in _ASIDES or step.tool.casefold().startswith(own.TOOLS):
+    if _is_aside(name, step.arguments) or step.tool.casefold().startswith(own.TOOLS):
         return Action(step=step, effect=Effect.ASIDE, family=Family.CALL, workspace=workspace)
     if name in _FILE_TOOLS:
         path = _path(step.arguments)
@@ -224,6 +224,11 @@ _READING_SUBCOMMANDS = {
     "systemctl": frozenset({"status", "list-units"}),
 }  # fmt: skip
 _ASKING_FLAGS = frozenset({"--help", "--version", "-V"})
+
+
+def _is_aside(name: str, arguments: Mapping[str, Any]) -> bool:
+    """Whether a tool only serves the agent itself; a message is one if it goes to another agent of the same session."""
+    return name in _ASIDES and (name != "send_message" or "target" in arguments)
 
 
 def _own_line(commands: tuple[Command, ...]) -> bool:

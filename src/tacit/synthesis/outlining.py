@@ -46,9 +46,9 @@ def outline_of(trajectory: Trajectory, assessment: Assessment) -> Outline:
 def is_plain(actions: Sequence[Action]) -> bool:
     """Whether an attempt was made with plain tool calls alone, apart from looking at files."""
     changes = [action for action in actions if action.effect is not Effect.READ]
-    return any(action.family is Family.CALL for action in actions) and all(
-        action.family is Family.CALL and not delegates(action) for action in changes
-    )
+    # A look without an answer is a call somebody wrote down, not a file that was read.
+    called = any(action.family is Family.CALL or not action.step.observation for action in actions)
+    return called and all(action.family is Family.CALL and not delegates(action) for action in changes)
 
 
 def _parts(actions: Sequence[Action]) -> tuple[tuple[Move, ...], tuple[Reading, ...]]:

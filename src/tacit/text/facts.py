@@ -87,7 +87,7 @@ def identifiers(task: str) -> list[str]:
     return [word.strip(".-") for word in _NAMED.findall(task[:MAX_CHARS]) if len(word.strip(".-")) >= 4]
 
 
-def holds(condition: Condition, known: Mapping[str, Facts], task: str = "") -> bool | None:
+def holds(condition: Condition, known: Mapping[str, Facts], *, task: str = "") -> bool | None:
     """Whether a condition holds on what was read; None where that reading was not taken, or no program can tell."""
     if not condition.relation:
         return None

@@ -292,3 +292,11 @@ def test_what_is_recalled_by_sight_is_followed_only_if_its_case_holds() -> None:
     Agent(ByWords(POWER, VALVE)).attempt(world)
     assert world.changes == []
     assert world.abstained
+
+
+def test_what_is_recalled_by_sight_may_ask_for_a_reading_of_its_own() -> None:
+    lock = dataclasses.replace(WATER, name="lock")
+    world = Heating("water", task="No power in H-7002")
+    Agent(ByWords(POWER, lock)).attempt(world)
+    assert world.solved
+    assert world.changes == ["refill"]

@@ -10,7 +10,7 @@ import pytest
 
 import tacit
 from tacit.evaluation.agent import Agent
-from tests.unit.evaluation.heating import Heating
+from tests.unit.evaluation.heating import TASK, Heating
 
 FIXES: dict[str, tuple[str, dict[str, Any]]] = {
     "power": ("switch_power", {}),
@@ -26,9 +26,13 @@ LOOKS: Sequence[tuple[str, dict[str, Any]]] = (
 )
 
 
-def recorded(name: str, faults: Sequence[str], fixes: Sequence[str]) -> dict[str, Any]:
+CALLERS = "Ann Ben Cara Dan Eve Finn Gwen Hal Ines Jon Kim Lea Mia Ned".split()
+"""Each attempt is for somebody else: word for word the same attempt would be kept once only."""
+
+
+def recorded(name: str, faults: Sequence[str], *, fixes: Sequence[str], caller: str) -> dict[str, Any]:
     """An attempt by somebody who looks at everything, applies some fixes and looks at the room again."""
-    world = Heating(*faults)
+    world = Heating(*faults, task=TASK.replace("Ann", caller))
     calls = [*LOOKS, *(FIXES[fix] for fix in fixes), ("read_room", {})]
     steps: list[dict[str, Any]] = [{"step_id": 1, "source": "user", "message": world.task}]
     for number, (tool, arguments) in enumerate(calls, start=2):
@@ -49,15 +53,16 @@ def recorded(name: str, faults: Sequence[str], fixes: Sequence[str]) -> dict[str
 def episodes(shown: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
     """Each combination solved, and tried with one fix missing."""
     found = []
-    for number, faults in enumerate(shown):
-        found.append(recorded(f"ok-{number}", faults, faults))
-        found.append(recorded(f"no-{number}", faults, faults[1:]))
+    for number, (faults, caller) in enumerate(zip(shown, CALLERS, strict=False)):
+        found.append(recorded(f"ok-{number}", faults, fixes=faults, caller=caller))
+        found.append(recorded(f"no-{number}", faults, fixes=faults[1:], caller=caller))
     return found
 
 
 def learned(shown: Sequence[Sequence[str]]) -> tacit.Loop:
     memory = tacit.open(":memory:")
-    memory.capture(tacit.read(episodes(shown)), trust_outcomes=True)
+    captured = memory.capture(tacit.read(episodes(shown)), trust_outcomes=True)
+    assert len(captured.added) == 2 * len(shown)
     memory.learn()
     for stored in memory.waiting():
         memory.review(stored.version.id, "approve", by="ann", content_hash=stored.version.hash)

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.config.settings import ModelSettings
-from tacit.domain.errors import ConfigError, Mistake, ModelOutage
-from tacit.providers import Budget, Limits, OverBudget, Prompt, ScriptedModel, Spending, open_model
+from tacit.domain.errors import ConfigError, Mistake, ModelOutage, OverBudget
+from tacit.domain.ports import Prompt, Spending
+from tacit.providers import Budget, Limits, ScriptedModel, open_model
 from tacit.providers.opening import price_of
 
 AMPLE = Limits(calls=100, tokens=1_000_000, usd=100.0)

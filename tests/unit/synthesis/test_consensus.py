@@ -14,10 +14,10 @@ from tacit.domain.origin import Origin
 from tacit.domain.skill import Kind
 from tacit.domain.trajectory import StepResult, Trajectory
 from tacit.synthesis import distil
-from tacit.synthesis.grounding import Ledger
-from tacit.synthesis.consensus.alignment import align, own_words, source_of
 from tacit.synthesis.consensus.agreement import MADE_BY, consensus
+from tacit.synthesis.consensus.alignment import align, own_words, source_of
 from tacit.synthesis.consensus.splitting import taken_apart
+from tacit.synthesis.grounding import Ledger
 from tests.unit.synthesis.attempts import VERIFIED, attempt, bash, call, edit, migration, read, the_procedure, write
 
 

@@ -116,9 +116,9 @@ def test_prose_alone_can_not_be_told() -> None:
 
 
 def test_a_condition_on_the_task_looks_at_its_words() -> None:
-    assert holds(asked("task", "", "has", "cold"), {}, "The flat is cold.") is True
-    assert holds(asked("task", "", "has", "cold"), {}, "The flat is colder") is False
-    assert holds(asked("task", "", "lacks", "cold"), {}, "The flat is warm") is True
+    assert holds(asked("task", "", "has", "cold"), {}, task="The flat is cold.") is True
+    assert holds(asked("task", "", "has", "cold"), {}, task="The flat is colder") is False
+    assert holds(asked("task", "", "lacks", "cold"), {}, task="The flat is warm") is True
 
 
 def test_the_same_call_made_again_replaces_its_answer() -> None:

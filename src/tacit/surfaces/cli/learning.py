@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -15,13 +16,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 
 from tacit import experience
 from tacit.config.place import find_place
-from tacit.config.settings import load_config
+from tacit.config.settings import Config, load_config
 from tacit.domain.candidate import Relation, Verdict
 from tacit.domain.errors import InvalidTrajectory, Mistake, NotFound, TacitError
+from tacit.domain.ports import LanguageModel
 from tacit.experience.discovery import PLACES, Transcript, transcripts
 from tacit.loop import Loop
 from tacit.opening import open_at
-from tacit.report import Captured, Learned
+from tacit.report import Captured, Helped, Learned
 from tacit.surfaces import exports
 from tacit.surfaces.cli.session import Session, command_options, counted
 from tacit.surfaces.cli.show import show_learned, show_projects
@@ -42,6 +44,20 @@ from tacit.surfaces.discovery import homes, project_of, take_in, together
     is_flag=True,
     help="Accept the outcome written in a document, with its verifier's name, as machine-verified.",
 )
+@click.option(
+    "--model",
+    metavar="NAME",
+    expose_value=False,
+    callback=lambda context, _, name: _choose_model(context, name),
+    help="Let this language model word what is new, within the limits of the settings (which may name one too).",
+)
+@click.option(
+    "--no-model",
+    is_flag=True,
+    expose_value=False,
+    callback=lambda context, _, without: _choose_model(context, "" if without else None),
+    help="Learn without the language model that the settings name.",
+)
 @command_options
 def learn(
     session: Session,
@@ -57,32 +73,78 @@ def learn(
     Finds the transcripts that Claude Code and Codex keep on this machine, and reads ATIF documents (also .jsonl and .gz)
     by path. A session that goes on is read on from where it was; running it twice adds nothing. Secrets are taken out
     before anything is stored. What was learned waits for `tacit review`.
+
+    A language model is asked only if you named one, here or in your settings, and never for an agent or a hook.
     """
     session.may_create = True
     if paths and (all_projects or clients or since):
         raise Mistake(
             "PATHS say what to read; --all-projects, --client and --since are for looking", hint="leave one out"
         )
-    if paths:
-        _learn_paths(session, paths, trust_outcomes=trust_outcomes)
+    missing = next((path for path in paths if not path.exists()), None)
+    if missing:
+        raise NotFound(f"no such file or folder: {missing}", hint="check the path")
+    since_when = moment(since) if since else None
+    with _model(session, everywhere=all_projects) as model:
+        if paths:
+            _learn_paths(session, paths, trust_outcomes=trust_outcomes, model=model)
+            return
+        found = transcripts(homes(session.surroundings, clients), since=since_when)
+        if all_projects:
+            _learn_everywhere(session, found, model=model)
+        else:
+            _learn_here(session, found, looked_for=clients or tuple(PLACES), model=model)
+
+
+def _choose_model(context: click.Context, name: str | None) -> None:
+    session = context.find_object(Session)
+    if session is None or name is None:
         return
-    found = transcripts(homes(session.surroundings, clients), since=moment(since) if since else None)
-    if all_projects:
-        _learn_everywhere(session, found)
-    else:
-        _learn_here(session, found, looked_for=clients or tuple(PLACES))
+    if session.model_name is not None:
+        raise Mistake("--model and --no-model exclude each other", hint="leave one out")
+    session.model_name = name.strip()
 
 
-def _learn_paths(session: Session, paths: tuple[Path, ...], *, trust_outcomes: bool) -> None:
-    for path in paths:
-        if not path.exists():
-            raise NotFound(f"no such file or folder: {path}", hint="check the path")
+@contextmanager
+def _model(session: Session, *, everywhere: bool) -> Iterator[LanguageModel | None]:
+    """The language model that may be asked in this run, if any: named here, or by the settings unless an agent is calling."""
+    settings = _person_config(session).model if everywhere else session.settings[0].model
+    caller = session.caller
+    if session.model_name:
+        caller.require_person("learn --model")
+    configured = settings.name if caller.is_person or not session.surroundings.agent_markers else ""
+    name = configured if session.model_name is None else session.model_name
+    if not name:
+        yield None
+        return
+    from tacit import providers
+
+    if name != settings.name and not settings.base_url:  # the prices there are another model's
+        settings = dataclasses.replace(settings, price_in=None, price_out=None)
+    try:
+        opened = providers.open_model(dataclasses.replace(settings, name=name), key=session.surroundings.model_key)
+    except Mistake as error:
+        hint = "; or learn without a model: --no-model"
+        raise type(error)(error.message, hint=f"{error.hint}{hint}") from error
+    with opened as model:
+        yield model
+
+
+def _person_config(session: Session) -> Config:
+    """The settings of the person alone, which hold for every project until its own file tightens them."""
+    surroundings = session.surroundings
+    return load_config((), file=surroundings.config_file, home=surroundings.person_home)[0]
+
+
+def _learn_paths(
+    session: Session, paths: tuple[Path, ...], *, trust_outcomes: bool, model: LanguageModel | None
+) -> None:
     problems: list[InvalidTrajectory] = []
     with _progress(session, "reading") as advance:
         captured = together(
             _counted((session.loop.capture(t, trust_outcomes=trust_outcomes) for t in _read(paths, problems)), advance)
         )
-    learned = _distil(session, session.loop)
+    learned = _distil(session, session.loop, model)
     session.answer(
         learn_document(captured, learned, problems),
         lambda: show_learned(session.console, captured, learned, problems=problems),
@@ -91,13 +153,15 @@ def _learn_paths(session: Session, paths: tuple[Path, ...], *, trust_outcomes: b
         session.end_with(Mistake(f"nothing could be read: {problems[0].message}", hint=problems[0].hint))
 
 
-def _learn_here(session: Session, found: list[Transcript], *, looked_for: tuple[str, ...]) -> None:
+def _learn_here(
+    session: Session, found: list[Transcript], *, looked_for: tuple[str, ...], model: LanguageModel | None
+) -> None:
     own = [each for each in found if project_of(each) == session.place.project]
     problems: list[InvalidTrajectory] = []
     with _progress(session, "reading") as advance:
         taken = _take_in(session.loop, own, problems, advance)
     captured = together(part for part in taken if part)
-    learned = _distil(session, session.loop)
+    learned = _distil(session, session.loop, model)
     unchanged = sum(1 for part in taken if part is None)
 
     def show() -> None:
@@ -116,7 +180,7 @@ def _learn_here(session: Session, found: list[Transcript], *, looked_for: tuple[
     session.answer({"transcripts": told, **learn_document(captured, learned, problems)}, show)
 
 
-def _learn_everywhere(session: Session, found: list[Transcript]) -> None:
+def _learn_everywhere(session: Session, found: list[Transcript], *, model: LanguageModel | None) -> None:
     """One project after the other, each into the store that `tacit` uses there."""
     projects: dict[Path, list[Transcript]] = {}
     homeless: list[Transcript] = []
@@ -127,7 +191,8 @@ def _learn_everywhere(session: Session, found: list[Transcript]) -> None:
     with _progress(session, "reading") as advance:
         for project, own in projects.items():
             before = sum(document["sessions"] for document in documents)
-            documents.append(_learn_elsewhere(session, project, own, _behind(advance, before, len(found))))
+            behind = _behind(advance, before, len(found))
+            documents.append(_learn_elsewhere(session, project, own, advance=behind, model=model))
     told = {"found": len(found), "without_project": len(homeless)}
     session.answer(
         {"transcripts": told, "projects": documents},
@@ -136,7 +201,12 @@ def _learn_everywhere(session: Session, found: list[Transcript]) -> None:
 
 
 def _learn_elsewhere(
-    session: Session, project: Path, own: list[Transcript], advance: Callable[[int, int], None]
+    session: Session,
+    project: Path,
+    own: list[Transcript],
+    *,
+    advance: Callable[[int, int], None],
+    model: LanguageModel | None,
 ) -> dict[str, Any]:
     problems: list[InvalidTrajectory] = []
     try:
@@ -145,7 +215,8 @@ def _learn_elsewhere(
         config, _ = load_config((place.project,), file=surroundings.config_file, home=surroundings.person_home)
         with open_at(place, config=config) as loop:
             taken = _take_in(loop, own, problems, advance)
-            learned = loop.learn()
+            # The budget is one for all; where a project's file tightens it, the model is left out.
+            learned = loop.learn(model=model if config.model == _person_config(session).model else None)
     except TacitError as error:  # one project's store must not keep the others from learning
         return {"project": str(project), "sessions": len(own), "error": {"message": error.message, "hint": error.hint}}
     captured = together(part for part in taken if part)
@@ -165,11 +236,11 @@ def _take_in(
     return taken
 
 
-def _distil(session: Session, loop: Loop) -> Learned:
+def _distil(session: Session, loop: Loop, model: LanguageModel | None) -> Learned:
     """Learn from what was captured; what people edited in exported folders comes back on the way."""
     exports.take_back(loop, by=session.surroundings.user or "edit")
     with _progress(session, "learning") as advance:
-        learned = loop.learn(progress=advance)
+        learned = loop.learn(progress=advance, model=model)
     exports.export(loop)
     return learned
 
@@ -231,7 +302,24 @@ def learn_document(captured: Captured, learned: Learned, problems: list[InvalidT
         "rejected": [_verdict(v) for v in learned.rejected],
         "reinforced": [_verdict(v) for v in learned.reinforced],
         "notes": list(learned.notes),
+        "model": _helped(learned.model) if learned.model else None,
         "problems": [{"message": p.message, "hint": p.hint} for p in problems],
+    }
+
+
+def _helped(model: Helped) -> dict[str, Any]:
+    return {
+        "name": model.name,
+        "news": model.news,
+        "worded": model.worded,
+        "proposed": model.proposed,
+        "calls": model.spent.calls,
+        "input_tokens": model.spent.input_tokens,
+        "output_tokens": model.spent.output_tokens,
+        "tokens": model.spent.tokens,
+        "usd": round(model.spent.usd, 6),
+        "stopped": model.stopped,
+        "remarks": [remark.text for remark in model.remarks],
     }
 
 

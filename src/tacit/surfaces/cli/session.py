@@ -36,6 +36,8 @@ class Session:
     surroundings: Surroundings
     store: str = ""
     as_json: bool = False
+    model_name: str | None = None
+    """The language model named on the command line, empty for none; not given: as the settings say."""
     may_create: bool = False
     """Whether the command may create a store where there is none."""
     console: Console = field(default_factory=lambda: Console(highlight=False, soft_wrap=False))

@@ -23,8 +23,8 @@ from tacit.domain.identity import digest
 from tacit.domain.lifecycle import RECALLABLE, Transition
 from tacit.domain.ports import Episode, Stored
 from tacit.domain.selection import Selection
-from tacit.domain.skill import SkillContent
-from tacit.report import Captured, Learned
+from tacit.domain.skill import Provenance, SkillContent
+from tacit.report import Captured, Helped, Learned
 from tacit.surfaces.cli.portrait import portrait
 from tacit.surfaces.cli.session import Session, clean, counted, one_line
 from tacit.synthesis import Note
@@ -69,6 +69,8 @@ def show_learned(
     if len(problems) > SHOWN_NOTES:
         console.print(f"         and {len(problems) - SHOWN_NOTES} more (--json lists all)")
     _show_verdicts(console, learned)
+    if learned.model:
+        _show_model(console, learned.model)
     _show_notes(console, learned)
     if learned.held or learned.quarantined:
         console.print("\nNext: [bold]tacit review[/bold] to decide on what was learned.")
@@ -89,6 +91,11 @@ def show_projects(console: Console, projects: Sequence[dict[str, Any]], *, witho
         table.add_row(name, sessions, str(found["captured"]["added"]), learned, f"[yellow]{waiting}[/yellow]")
     if projects:
         console.print(table)
+    asked = [found["model"] for found in projects if found.get("model")]
+    if asked:
+        calls, tokens = (sum(part[key] for part in asked) for key in ("calls", "tokens"))
+        worded, news = (sum(part[key] for part in asked) for key in ("worded", "news"))
+        console.print(f"\nThe model worded {worded} of {news}; {counted(calls, 'call')}, {tokens:,} tokens.")
     if any(found.get("held") or found.get("quarantined") for found in projects):
         console.print("\nNext: [bold]tacit review[/bold] inside a project.")
     if without_project:
@@ -118,6 +125,23 @@ def _show_verdicts(console: Console, learned: Learned) -> None:
         reasons = Counter(verdict.reasons[0] if verdict.reasons else "unknown" for verdict in learned.rejected)
         told = ", ".join(f"{escape(reason)} ×{count}" for reason, count in reasons.most_common(6))
         console.print(f"Not made into procedures: {told}")
+
+
+def _show_model(console: Console, model: Helped) -> None:
+    """Tell what the language model did, what it took, and what of it was not taken."""
+    left = model.news - model.worded
+    told = f"worded {model.worded} of {model.news}" + (f", {left} kept as mined" if left else "")
+    if not model.news:
+        told = "was not needed: nothing new to word"
+    if model.proposed:
+        told += f", and proposed {counted(model.proposed, 'lesson')}"
+    told += f"; {counted(model.spent.calls, 'call')}, {model.spent.tokens:,} tokens"
+    money = f", {model.spent.usd:.4f} US dollars" if model.spent.usd else ""
+    console.print(f"The model {escape(clean(model.name))} {told}{money}.", soft_wrap=True)
+    for remark in model.remarks[:SHOWN_NOTES]:
+        console.print(f"  [dim]{escape(one_line(remark.text, 3 * console.width))}[/dim]")
+    if len(model.remarks) > SHOWN_NOTES:
+        console.print(f"  [dim]and {len(model.remarks) - SHOWN_NOTES} more (--json lists all)[/dim]")
 
 
 def _why(verdict: Verdict) -> str:
@@ -220,8 +244,14 @@ def show_candidate(session: Session, stored: Stored) -> None:
         style = {"info": "dim", "low": "dim", "medium": "yellow"}.get(finding.severity, "bold red")
         console.print(f"[{style}]{finding.severity}: {escape(clean(finding.message))}[/{style}]")
     seen = len({identity for verdict in verdicts for identity in verdict.trajectory_ids})
-    made = escape(clean(version.provenance.made_by or "unknown"))
+    made = escape(clean(_maker(version.provenance)))
     console.print(f"[dim]{version.id}  {version.hash[:23]}  made by {made}; seen in {counted(seen, 'session')}[/dim]")
+
+
+def _maker(provenance: Provenance) -> str:
+    """Who made it, and whose words it has."""
+    worded = f", worded by {provenance.model} ({provenance.prompt_version})" if provenance.model else ""
+    return (provenance.made_by or "unknown") + worded
 
 
 def show_standing(
@@ -234,6 +264,7 @@ def show_standing(
 ) -> None:
     """Tell where a version stands: its id and status, how reliable it is, its life and what came of its uses."""
     console.print(f"[dim]{stored.version.id}  {stored.status}  {stored.skill.scope}  {stored.version.hash}[/dim]")
+    console.print(f"[dim]made by {escape(clean(_maker(stored.version.provenance)))}[/dim]", soft_wrap=True)
     console.print(f"Reliability: {told_reliability(known)}")
     for move in lives:
         console.print(

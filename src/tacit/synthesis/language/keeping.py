@@ -10,14 +10,14 @@ import dataclasses
 
 from tacit.domain.candidate import Candidate
 from tacit.domain.origin import Origin, lowest
-from tacit.domain.skill import Pitfall, SkillContent, SkillVersion
+from tacit.domain.skill import Kind, Pitfall, SkillContent, SkillVersion
 
 
-def kept_wording(candidate: Candidate, version: SkillVersion) -> Candidate | None:
-    """Word a candidate as a version is worded; nothing if no model worded it, or if it does something else."""
+def kept_wording(candidate: Candidate, version: SkillVersion) -> Candidate:
+    """Word a candidate as a version is worded; as it is if no model worded that one, or if it does something else."""
     mined, known = candidate.content, version.content
-    if not version.provenance.model or not _does_the_same(mined, known):
-        return None
+    if not version.provenance.model or not does_the_same(mined, known):
+        return candidate
     content = dataclasses.replace(
         mined,
         name=known.name,
@@ -47,10 +47,13 @@ def kept_wording(candidate: Candidate, version: SkillVersion) -> Candidate | Non
     )
 
 
-def _does_the_same(one: SkillContent, other: SkillContent) -> bool:
+def does_the_same(one: SkillContent, other: SkillContent) -> bool:
+    """Whether two contents differ in nothing but words and counts; of a lesson the tags say what came of the call."""
+
     def deed(content: SkillContent) -> object:
         calls = [(step.tool, dict(step.arguments), step.optional) for step in content.steps]
-        return content.kind, calls, [dataclasses.replace(each, description="") for each in content.parameters]
+        inputs = [(each.name, each.type, each.reading, each.key) for each in content.parameters]
+        return content.kind, calls, inputs, set(content.tags) if content.kind is Kind.LESSON else set()
 
     return deed(one) == deed(other)
 

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tacit.domain.candidate import Candidate
-from tacit.domain.errors import ModelOutage
+from tacit.domain.errors import ModelOutage, OverBudget
+from tacit.domain.ports import LanguageModel, Spending
 from tacit.domain.skill import Kind, SkillVersion
 from tacit.domain.trajectory import Trajectory
-from tacit.providers.port import LanguageModel, OverBudget, Spending
 from tacit.synthesis.language.checks import Ground
-from tacit.synthesis.language.keeping import kept_wording
+from tacit.synthesis.language.keeping import does_the_same, kept_wording
 from tacit.synthesis.language.material import Material, records_material, wording_material
 from tacit.synthesis.language.prompt import MISSED, WORDING, PromptFile, prompt_file
 from tacit.synthesis.language.proposing import proposals
@@ -38,6 +38,10 @@ class Refined:
     """Further ones, which the model made and nothing has tried."""
     remarks: tuple[Remark, ...] = ()
     spent: Spending = Spending()
+    news: tuple[Candidate, ...] = ()
+    """Those that were there to be worded: of a kind that a model may word, and not known before."""
+    worded: int = 0
+    """How many of these have words of the model now."""
 
 
 class Refiner:
@@ -67,12 +71,26 @@ class Refiner:
         their wording is kept and nobody is asked."""
         mined, before = tuple(candidates), self._model.spent
         linked = _linked(mined)
-        worded = []
+        made: list[Candidate] = []
+        news: list[Candidate] = []
+        worded = 0
         for each in mined:
             version = (known or {}).get(each.content.name)
-            kept = kept_wording(each, version) if version and each.content.kind in KINDS else None
-            worded.append(kept or self._worded(each, trajectories, renames=each.content.name not in linked))
-        return Refined(candidates=tuple(worded), remarks=self._told(), spent=self._model.spent - before)
+            if each.content.kind not in KINDS:
+                made.append(each)
+            elif version is not None and does_the_same(each.content, version.content):
+                made.append(kept_wording(each, version))
+            else:
+                made.append(self._worded(each, trajectories, renames=each.content.name not in linked))
+                news.append(made[-1])
+                worded += made[-1] is not each
+        return Refined(
+            candidates=tuple(made),
+            remarks=self._told(),
+            spent=self._model.spent - before,
+            news=tuple(news),
+            worded=worded,
+        )
 
     def missed(self, candidates: Iterable[Candidate], trajectories: Mapping[str, Trajectory]) -> Refined:
         """Ask once for each set of records what mining missed in them; the same lesson is taken once."""
@@ -89,7 +107,7 @@ class Refiner:
         )
 
     def _worded(self, candidate: Candidate, trajectories: Mapping[str, Trajectory], *, renames: bool) -> Candidate:
-        if candidate.content.kind not in KINDS or self.ended:
+        if self.ended:
             return candidate
         prompt, material = prompt_file(WORDING), wording_material(candidate, trajectories)
         answer = self._ask(prompt, material, skill=candidate.content.name)

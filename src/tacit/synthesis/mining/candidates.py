@@ -15,6 +15,7 @@ from typing import Any
 from tacit.domain.candidate import Candidate
 from tacit.domain.evidence import Assessment, Grade
 from tacit.domain.origin import Origin, lowest
+from tacit.domain.outline import Outline
 from tacit.domain.scope import Scope
 from tacit.domain.skill import (
     Case,
@@ -35,6 +36,7 @@ from tacit.synthesis.mining.units import Unit
 from tacit.synthesis.naming import MAX_DESCRIPTION, slug
 from tacit.synthesis.timeline import Timeline
 from tacit.synthesis.wording import call_text, code, sentence_of, shorten
+from tacit.text.cues import words_of
 from tacit.text.facts import TASK
 
 MADE_BY = "tacit.mining/1"
@@ -46,6 +48,7 @@ _MAX_EXAMPLE = 300
 _SPANS = 5
 _MAX_SOURCES = 100
 _TOLD_CUES = 6
+_NAMES = re.compile(r"\d|^[A-Z][a-z]+ [A-Z]")
 _GRADES = (Grade.MACHINE, Grade.HUMAN, Grade.SELF)
 
 
@@ -113,7 +116,7 @@ def candidate_of(unit: Unit, findings: Findings, study: Study) -> Candidate:
     content = SkillContent(
         kind=Kind.PROCEDURE,
         name=name_of(unit),
-        description=_description(unit, findings, of=len(study.group.successes)),
+        description=_description(unit, findings, examples, of=len(study.group.successes)),
         tags=(*dict.fromkeys(unit.tools), *([ALONE] if findings.alone else [])),
         example_queries=examples,
         steps=steps,
@@ -298,13 +301,7 @@ def examples_of(study: Study, sources: Sequence[str]) -> tuple[str, ...]:
     for identity in sources:
         outline = study.outlines[identity]
         text = outline.task
-        values = {
-            (str(value), key)
-            for arguments in (*(m.arguments for m in outline.moves), *(r.arguments for r in outline.readings))
-            for key, value in leaves(arguments)
-            if isinstance(value, str | int) and not isinstance(value, bool) and len(str(value)) >= 2
-        }
-        for value, key in sorted(values, key=lambda pair: (-len(pair[0]), pair)):
+        for value, key in sorted(_own_values(outline), key=lambda pair: (-len(pair[0]), pair)):
             text = re.sub(rf"(?<!\w){re.escape(value)}(?!\w)", f"{{{key}}}", text)
         found.setdefault(shorten(text, _MAX_EXAMPLE))
         if len(found) == MAX_EXAMPLES:
@@ -312,7 +309,35 @@ def examples_of(study: Study, sources: Sequence[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _description(unit: Unit, findings: Findings, *, of: int) -> str:
+def _own_values(outline: Outline) -> set[tuple[str, str]]:
+    """Values that belong to one attempt, with what they are called: arguments, and names and numbers that answers hold."""
+    arguments = (*(move.arguments for move in outline.moves), *(reading.arguments for reading in outline.readings))
+    values = {
+        (str(value), key)
+        for each in arguments
+        for key, value in leaves(each)
+        if isinstance(value, str | int) and not isinstance(value, bool) and len(str(value)) >= 2
+    }
+    said = outline.task
+    for reading in outline.readings:
+        for path, shown in reading.facts.items():
+            key = re.sub(r"\W+", "_", path.rpartition(".")[2]).strip("_").lower()
+            values |= {(value, key) for value in shown if len(value) >= 4 and _NAMES.search(value) and value in said}
+    return values
+
+
+def _spelled(cues: Sequence[Cue], tasks: Sequence[str]) -> list[str]:
+    """The strongest cues as the tasks spell them: a person reads words, not stems."""
+    spelling: dict[str, str] = {}
+    for word in re.findall(r"[^\W\d_]+", " ".join(tasks)):
+        for stem in words_of(word)[:1]:
+            spelling.setdefault(stem, word.lower())
+    strongest = sorted(cues, key=lambda cue: (-cue.weight, cue.term))
+    found = dict.fromkeys(spelling[cue.term] for cue in strongest if cue.weight > 0 and cue.term in spelling)
+    return list(found)[:_TOLD_CUES]
+
+
+def _description(unit: Unit, findings: Findings, tasks: Sequence[str], *, of: int) -> str:
     what = ", then ".join(
         sentence_of(tool).lower() + "".join(f" ({value})" for _, value in fixed) for tool, fixed in unit.tokens
     )
@@ -322,8 +347,7 @@ def _description(unit: Unit, findings: Findings, *, of: int) -> str:
             " and ".join(c.text.rstrip(".") for c in case.conditions) for case in findings.cases[:3]
         )
         told.append(f"Needed when {ways}.")
-    words = [cue.term for cue in sorted(findings.cues, key=lambda cue: (-cue.weight, cue.term)) if cue.weight > 0]
-    words = [word for word in words if word][:_TOLD_CUES]
+    words = _spelled(findings.cues, tasks)
     if words:
         told.append(f"Tasks that call for it speak of {', '.join(words)}.")
     told.append(f"Part of {unit.support} of {of} successful attempts.")

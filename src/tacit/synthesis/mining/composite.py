@@ -27,6 +27,7 @@ ALIKE = 0.6
 _NAME_WORDS = 5
 _SPANS = 5
 _MAX_PARTS = 24
+_MAX_TASK = 160
 
 
 @dataclass(slots=True)
@@ -81,7 +82,7 @@ def _composite(study: Study, kind: _Kind, parts: Sequence[tuple[str, Candidate, 
     content = SkillContent(
         kind=Kind.PROCEDURE,
         name=_name(task),
-        description=shorten(f"{task} Made of {len(names)} skills: {', '.join(names)}.", MAX_DESCRIPTION),
+        description=_description(task, names, of=len(kind.members)),
         example_queries=examples_of(study, sources),
         steps=tuple(steps),
         postconditions=_goal(parts, study.outlines[sources[0]].task),
@@ -116,6 +117,11 @@ def _goal(parts: Sequence[tuple[str, Candidate, int]], task: str) -> tuple[Condi
     said = term_set(task)
     goals = [goal for _, candidate, _ in parts for goal in candidate.content.postconditions]
     return tuple(dict.fromkeys(goal for goal in goals if not goal.when or goal.when in said))
+
+
+def _description(task: str, names: Sequence[str], *, of: int) -> str:
+    like = shorten(task, _MAX_TASK).rstrip(".")
+    return shorten(f"{of} tasks like “{like}” came down to these skills: {', '.join(names)}.", MAX_DESCRIPTION)
 
 
 def _name(task: str) -> str:

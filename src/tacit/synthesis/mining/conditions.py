@@ -23,6 +23,8 @@ from tacit.text.words import term_set
 
 MAX_LITERALS = 3
 BEAM = 24
+EARNED = 3
+"""Attempts that a further literal must set apart to be worth its words; fewer where there are few attempts in all."""
 MAX_ALIKE = 6
 MAX_DISTINCT = 300
 NEAR_BITS = 1.5
@@ -205,6 +207,7 @@ class _Problem:
         ]
         front = sorted((rule for rule in front if rule.support), key=lambda rule: rule.rank)
         found = front[: BEAM * 2]
+        earned = min(EARNED, max(1, heard.bit_count() // 20))
         for _ in range(MAX_LITERALS - 1):
             if any(not rule.against and not positive & ~rule.covers for rule in found):
                 break  # nothing is left that another literal could tell
@@ -213,7 +216,8 @@ class _Problem:
                 for literal, mask in self._table if rule.against else ():
                     joined = tuple(sorted({*rule.literals, literal}))
                     covers = rule.covers & mask
-                    if joined in wider or covers & heard == rule.covers & heard or not covers & positive:
+                    excluded = (rule.covers & ~covers & heard & ~positive).bit_count()
+                    if joined in wider or excluded < earned or not covers & positive:
                         continue
                     wider[joined] = self._rule(joined, covers, positive, heard)
             front = sorted(wider.values(), key=lambda rule: rule.rank)

@@ -22,9 +22,12 @@ _CAUTION = 1.0
 """How much evidence it takes to move a weight away from where the name put it."""
 _NAMED = 0.5
 """What a word of a skill's name weighs before any evidence, if no other skill's name has it."""
-_ROUNDS = 12
-_ENOUGH = 0.02
+_MOST_ROUNDS, _LEAST_ROUNDS, _VISITS = 12, 3, 10_000
+"""How often all samples are gone through: the more there are, the fewer rounds, since they then say the same again."""
+_ENOUGH = 0.025
 """An error smaller than this is not worked on."""
+_RARE = 0.001
+"""Share of the texts below which a term is too rare to be a cue."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +60,11 @@ def _rows(samples: Sequence[tuple[str, Sequence[str]]], index: Mapping[str, int]
     """The samples as features, weighing as much as is new in them. A pair of words met once says no more than its words."""
     found = [features(text) for text, _ in samples]
     seen = Counter(term for values in found for term in values)
+    least = _RARE * len(samples)
+    kept_terms = {term for term, count in seen.items() if count >= least and (count > 1 or " " not in term)}
     rows = []
     for values, (_, used) in zip(found, samples, strict=True):
-        kept = {term: value for term, value in values.items() if seen[term] > 1 or " " not in term}
+        kept = {term: value for term, value in values.items() if term in kept_terms}
         weight = sum(1 / seen[term] for term in values) / len(values) if values else 1.0
         rows.append(_Sample(kept, frozenset(index[name] for name in used), weight))
     return rows
@@ -82,7 +87,7 @@ def _fit(
         for word, value in named.items():
             weights[word][at] = value
     paid: list[dict[int, float]] = [{} for _ in rows]
-    for _ in range(_ROUNDS):
+    for _ in range(min(_MOST_ROUNDS, max(_LEAST_ROUNDS, _VISITS // len(rows)))):
         worst = 0.0
         for row, mine in zip(rows, paid, strict=True):
             caution = _CAUTION / row.weight

@@ -17,12 +17,17 @@ from tacit.domain.skill import Condition
 from tacit.text.facts import SAYS, TASK, Facts, comparable, satisfied
 from tacit.text.words import term_set
 
-MAX_VALUES = 12
-"""A part of an answer that takes more values than this, most of them once, is a name or an amount, not a state."""
+MAX_STATES = 8
+MAX_MEMBERS = 12
+"""A part of an answer that takes more values than this is a name or an amount, not a state; a list may have more members."""
 MAX_NUMBERS = 12
 MAX_THRESHOLDS = 6
 MAX_WORDS = 80
-_NAME = re.compile(r"(?:^|[^\w.])(?:[A-Za-z#]{1,4}[-_]?\d{3,}|\d{5,}|\d+(?:-\d+){2,})(?:$|[^\w.])")
+USUAL = 4
+"""What one attempt in so many shows is usual: its absence can mean something."""
+_NAME = re.compile(r"(?:^|[^\w.])(?:[A-Za-z#]\w*?[-_]?\d{3,}|\d{5,}|\d+(?:-\d+){2,})(?:$|[^\w.])|\S@\S")
+_AMOUNT = re.compile(r"^[$€£]?\s?-?(?:0|[1-9]\d{0,3}|\d{1,12}\.\d{1,4})\s?%?$")
+"""A number that can be more or less; one of five digits or more without a fraction is a code."""
 _OPPOSITE = {"is": "is not", "has": "lacks"}
 
 
@@ -111,7 +116,7 @@ def literals_of(attempts: Sequence[Seen]) -> list[Literal]:
         takers = sum(reading in attempt.known for attempt in attempts)
         for key, shown_values in keys.items():
             found.update(_of_values(reading, key, shown_values, takers))
-        found.update(_of_pairs(reading, keys))
+        found.update(_of_pairs(reading, {key: shown for key, shown in keys.items() if 2 * len(shown) >= takers}))
     found.update(_of_words(attempts))
     return sorted(found)
 
@@ -155,22 +160,31 @@ def _column(reading: str, key: str, other: str, attempts: Sequence[Seen]) -> lis
 
 
 def _of_values(reading: str, key: str, shown: Sequence[tuple[str, ...]], takers: int) -> Iterable[Literal]:
+    if 2 * len(shown) < takers:
+        return  # seldom there: a place that is named after one thing
     single = all(len(values) <= 1 for values in shown) and key != SAYS
     counts: dict[str, int] = {}
     for values in shown:
         for value in values:
             counts[value] = counts.get(value, 0) + 1
-    states = [value for value in counts if not _volatile(value)]
-    if len(states) > MAX_VALUES:
-        states = sorted((v for v in states if counts[v] > 1), key=lambda v: (-counts[v], v))[:MAX_VALUES]
-    relation = "is" if single else "has"
-    for value in states:
-        yield Literal(reading, key, relation, value)
-        yield Literal(reading, key, _OPPOSITE[relation], value)
+    if _is_state(counts, of=len(shown), most=MAX_STATES if single else MAX_MEMBERS):
+        relation = "is" if single else "has"
+        for value, count in counts.items():
+            if not _volatile(value):
+                yield Literal(reading, key, relation, value)
+                if USUAL * count >= len(shown):  # that something rare is not there says nothing
+                    yield Literal(reading, key, _OPPOSITE[relation], value)
     yield from _of_thresholds(reading, key, shown)
 
 
+def _is_state(counts: Mapping[str, int], *, of: int, most: int) -> bool:
+    """Whether the values of a place come again from attempt to attempt, as states do; names come once each."""
+    return len(counts) <= most and (len(counts) <= 2 or 2 * len(counts) <= of)
+
+
 def _of_thresholds(reading: str, key: str, shown: Sequence[tuple[str, ...]]) -> Iterable[Literal]:
+    if not all(len(values) == 1 and _AMOUNT.match(values[0]) for values in shown):
+        return
     numbers = sorted({found[1] for found in map(comparable, set(shown)) if found and isinstance(found[1], float)})
     steps = list(pairwise(numbers))
     if len(steps) > MAX_THRESHOLDS:
@@ -187,7 +201,7 @@ def _of_pairs(reading: str, keys: Mapping[str, Sequence[tuple[str, ...]]]) -> It
     kinds = {}
     for key, shown in keys.items():
         found = {value[0] for value in map(comparable, set(shown)) if value}
-        if len(found) == 1 and "[]" not in key:
+        if len(found) == 1 and "[]" not in key and "*" not in key:
             kinds[key] = found.pop()
     names = sorted(kinds)[:MAX_NUMBERS]
     for at, first in enumerate(names):

@@ -23,7 +23,7 @@ from tacit.synthesis.mining.failures import blames_of
 from tacit.synthesis.mining.goals import goal_checks
 from tacit.synthesis.mining.groups import Group, groups_of
 from tacit.synthesis.mining.order import learn_order
-from tacit.synthesis.mining.situation import attempt_of
+from tacit.synthesis.mining.situation import attempt_of, distinct
 from tacit.synthesis.mining.study import Source, Study, step_at
 from tacit.synthesis.mining.units import MIN_SUPPORT, Unit
 from tacit.synthesis.procedure import Held
@@ -84,7 +84,7 @@ def _candidates(study: Study, cues: Mapping[str, tuple[Cue, ...]]) -> Iterator[C
         for outline in study.group.outlines[-MAX_COMPARED:]
         if outline.success is not None
     ]
-    cases = learn_cases(attempts, {unit.key: _words(unit, study) for unit in units})
+    cases = learn_cases(distinct(attempts), {unit.key: _words(unit, study) for unit in units})
     goal, alone = goal_checks(attempts), standing_alone(attempts)
     blames = tuple(blames_of(study))
     made: dict[str, Candidate] = {}

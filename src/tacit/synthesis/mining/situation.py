@@ -23,6 +23,27 @@ def attempt_of(outline: Outline, took: Sequence[str]) -> Attempt:
     )
 
 
+def distinct(attempts: Sequence[Attempt]) -> list[Attempt]:
+    """One of each: attempts that found the same situation and did the same tell no more together than one of them."""
+    kept: list[Attempt] = []
+    alike: dict[tuple[str, int], list[Attempt]] = {}
+    for attempt in attempts:
+        seen = [(tool, hash(frozenset(facts.items()))) for tool, facts in attempt.known.items()]
+        near = {id(other): other for sight in seen for other in alike.get(sight, ())}
+        if any(_same_situation(attempt, other) for other in near.values()):
+            continue
+        kept.append(attempt)
+        for sight in seen:
+            alike.setdefault(sight, []).append(attempt)
+    return kept
+
+
+def _same_situation(left: Attempt, right: Attempt) -> bool:
+    if (left.took, left.succeeded) != (right.took, right.succeeded):
+        return False
+    return all(left.known[tool] == right.known[tool] for tool in left.known.keys() & right.known.keys())
+
+
 def known_facts(outline: Outline) -> dict[str, Facts]:
     """What was known before the first move."""
     return _facts([reading for reading in outline.readings if reading.after == 0], outline.task)

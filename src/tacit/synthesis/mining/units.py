@@ -19,6 +19,7 @@ MIN_SUPPORT = 3
 """Attempts before anything is called general."""
 MAX_CALLS = 8
 _ALWAYS = 0.9
+_NEARLY = 0.8
 _MOSTLY = 0.5
 _FEW_VALUES = 5
 
@@ -130,7 +131,7 @@ def _chains(sequences: Sequence[Sequence[Token]]) -> list[tuple[Token, ...]]:
             for pair, count in pairs.items()
             if count >= MIN_SUPPORT
             and count >= _ALWAYS * singles[pair[0]]
-            and count >= _MOSTLY * singles[pair[1]]
+            and count >= _NEARLY * singles[pair[1]]
             and len(pair[0]) + len(pair[1]) <= MAX_CALLS
         ]
         if not fitting:
@@ -179,7 +180,7 @@ def _splitting(successes: Sequence[Outline]) -> dict[str, tuple[str, ...]]:
     for (tool, key), counts in sorted(values.items()):
         if (
             1 < len(counts) <= _FEW_VALUES
-            and min(counts.values()) >= MIN_SUPPORT
+            and max(counts.values()) > 1
             and (tool, key) in together
             and named[tool, key] < _MOSTLY * calls[tool]
         ):
