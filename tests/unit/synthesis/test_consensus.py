@@ -293,7 +293,7 @@ def test_folders_of_different_machines_are_one_place() -> None:
             workspace=root,
         )
 
-    roots = ("/home/ann/shop", "/work/shop", "/work/shop")
+    roots = ("/srv/shop", "/opt/shop", "/opt/shop")
     found = agreed(
         [
             service("billing", roots[0], before=f"cd {roots[0]} && "),

@@ -101,7 +101,7 @@ def _choose_model(context: click.Context, name: str | None) -> None:
     if session is None or name is None:
         return
     if session.model_name is not None:
-        raise Mistake("--model and --no-model exclude each other", hint="leave one out")
+        raise click.UsageError("--model and --no-model exclude each other", context)
     session.model_name = name.strip()
 
 

@@ -15,7 +15,6 @@ from typing import Any
 from tacit.domain.candidate import Candidate
 from tacit.domain.evidence import Assessment, Grade
 from tacit.domain.origin import Origin, lowest
-from tacit.domain.outline import Outline
 from tacit.domain.scope import Scope
 from tacit.domain.skill import (
     Case,
@@ -32,6 +31,7 @@ from tacit.synthesis.actions import action_of, leaves
 from tacit.synthesis.blame import Blame, found_pitfalls
 from tacit.synthesis.grounding import action_spans
 from tacit.synthesis.mining.study import Study, step_at
+from tacit.synthesis.mining.telling import general_task
 from tacit.synthesis.mining.units import Unit
 from tacit.synthesis.naming import MAX_DESCRIPTION, slug
 from tacit.synthesis.timeline import Timeline
@@ -48,7 +48,6 @@ _MAX_EXAMPLE = 300
 _SPANS = 5
 _MAX_SOURCES = 100
 _TOLD_CUES = 6
-_NAMES = re.compile(r"\d|^[A-Z][a-z]+ [A-Z]")
 _GRADES = (Grade.MACHINE, Grade.HUMAN, Grade.SELF)
 
 
@@ -299,31 +298,10 @@ def examples_of(study: Study, sources: Sequence[str]) -> tuple[str, ...]:
     """Tasks that called for it, without the values that were theirs alone."""
     found: dict[str, None] = {}
     for identity in sources:
-        outline = study.outlines[identity]
-        text = outline.task
-        for value, key in sorted(_own_values(outline), key=lambda pair: (-len(pair[0]), pair)):
-            text = re.sub(rf"(?<!\w){re.escape(value)}(?!\w)", f"{{{key}}}", text)
-        found.setdefault(shorten(text, _MAX_EXAMPLE))
+        found.setdefault(shorten(general_task(study.outlines[identity]), _MAX_EXAMPLE))
         if len(found) == MAX_EXAMPLES:
             break
     return tuple(found)
-
-
-def _own_values(outline: Outline) -> set[tuple[str, str]]:
-    """Values that belong to one attempt, with what they are called: arguments, and names and numbers that answers hold."""
-    arguments = (*(move.arguments for move in outline.moves), *(reading.arguments for reading in outline.readings))
-    values = {
-        (str(value), key)
-        for each in arguments
-        for key, value in leaves(each)
-        if isinstance(value, str | int) and not isinstance(value, bool) and len(str(value)) >= 2
-    }
-    said = outline.task
-    for reading in outline.readings:
-        for path, shown in reading.facts.items():
-            key = re.sub(r"\W+", "_", path.rpartition(".")[2]).strip("_").lower()
-            values |= {(value, key) for value in shown if len(value) >= 4 and _NAMES.search(value) and value in said}
-    return values
 
 
 def _spelled(cues: Sequence[Cue], tasks: Sequence[str]) -> list[str]:

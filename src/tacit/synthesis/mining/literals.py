@@ -167,19 +167,20 @@ def _of_values(reading: str, key: str, shown: Sequence[tuple[str, ...]], takers:
     for values in shown:
         for value in values:
             counts[value] = counts.get(value, 0) + 1
-    if _is_state(counts, of=len(shown), most=MAX_STATES if single else MAX_MEMBERS):
+    states = {value: count for value, count in counts.items() if not _volatile(value)}
+    if _is_state(states, of=len(shown), most=MAX_STATES if single else MAX_MEMBERS):
         relation = "is" if single else "has"
-        for value, count in counts.items():
-            if not _volatile(value):
-                yield Literal(reading, key, relation, value)
-                if USUAL * count >= len(shown):  # that something rare is not there says nothing
-                    yield Literal(reading, key, _OPPOSITE[relation], value)
+        for value, count in states.items():
+            yield Literal(reading, key, relation, value)
+            if USUAL * count >= len(shown):  # that something rare is not there says nothing
+                yield Literal(reading, key, _OPPOSITE[relation], value)
     yield from _of_thresholds(reading, key, shown)
 
 
 def _is_state(counts: Mapping[str, int], *, of: int, most: int) -> bool:
     """Whether the values of a place come again from attempt to attempt, as states do; names come once each."""
-    return len(counts) <= most and (len(counts) <= 2 or 2 * len(counts) <= of)
+    again = max(counts.values(), default=0) > 1 and of < 2 * most
+    return len(counts) <= most and (len(counts) <= 2 or 2 * len(counts) <= of or again)
 
 
 def _of_thresholds(reading: str, key: str, shown: Sequence[tuple[str, ...]]) -> Iterable[Literal]:

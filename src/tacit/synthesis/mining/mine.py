@@ -25,6 +25,7 @@ from tacit.synthesis.mining.groups import Group, groups_of
 from tacit.synthesis.mining.order import learn_order
 from tacit.synthesis.mining.situation import attempt_of, distinct
 from tacit.synthesis.mining.study import Source, Study, step_at
+from tacit.synthesis.mining.telling import impersonal_task
 from tacit.synthesis.mining.units import MIN_SUPPORT, Unit
 from tacit.synthesis.procedure import Held
 from tacit.text.facts import TASK
@@ -67,7 +68,7 @@ def mine(outlines: Sequence[Outline], waiting: AbstractSet[str], source: Source)
 
 def _cues(studies: Sequence[Study]) -> dict[str, tuple[Cue, ...]]:
     samples = [
-        (outline.task, study.units.sequence(outline))
+        (impersonal_task(outline), study.units.sequence(outline))
         for study in studies
         for outline in study.group.successes[-MAX_SAMPLES:]
     ]
