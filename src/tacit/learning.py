@@ -155,6 +155,8 @@ class Pass:
 
     def _distil(self, episode: Episode) -> None:
         """What one attempt teaches by itself; work of a known kind is told as what all attempts at it share."""
+        if self._wording and self._store.episode(episode.id).learned_at is not None:
+            return  # a pass that asks a model takes minutes, and what a hook has learned meanwhile is not worth a call
         trajectory = self._store.trajectory(episode.id)
         distilled = synthesis.distil(trajectory, episode.assessment)
         candidates = self._worded([self._with_others(each, trajectory) for each in distilled.candidates])

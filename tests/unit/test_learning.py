@@ -115,6 +115,29 @@ def test_a_model_is_never_asked_inside_a_transaction(tmp_path: Path):
         assert loop.stats().trajectories == 4
 
 
+class Overtaken(ScriptedModel):
+    """While it thinks, another process learns everything."""
+
+    def __init__(self, other: Loop) -> None:
+        super().__init__([WORDS, *[NONE] * 20])
+        self._other = other
+
+    def ask(self, prompt: Prompt) -> Mapping[str, Any]:
+        self._other.learn()
+        return super().ask(prompt)
+
+
+def test_what_another_process_learned_meanwhile_is_neither_asked_about_nor_kept_twice(tmp_path: Path):
+    with Loop(open_store(tmp_path / "tacit.db")) as loop, Loop(open_store(tmp_path / "tacit.db")) as other:
+        loop.capture([migration(), other_column(), other_column("sent_at", "letters")])
+        model = Overtaken(other)
+        loop.learn(model=model)
+        asked = [prompt.instructions.startswith("You improve the wording") for prompt in model.asked]
+        assert asked.count(True) == 2  # the skills of the first session, begun before
+        assert not any(stored.version.provenance.model for stored in loop.skills())
+        assert loop.verify() == []
+
+
 @pytest.mark.parametrize("answer", [OUTAGE, NONE, {"name": 7, "steps": "all"}])
 def test_a_model_that_fails_or_says_nothing_of_use_leaves_what_was_mined(answer):
     mined = learned(migration(), other_column())

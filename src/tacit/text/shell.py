@@ -10,6 +10,7 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from tacit.text.folders import Here, folders_named, inside
@@ -71,6 +72,10 @@ class Command:
 
 def parse_command(text: str, *, bare: bool = False) -> tuple[Command, ...]:
     """Split a shell text into its simple commands, in order; `bare` keeps those that only set variables, as `=`."""
+    return _parse_short(text, bare) if len(text) <= _SHORT else _parse(text, bare)
+
+
+def _parse(text: str, bare: bool) -> tuple[Command, ...]:
     commands: list[Command] = []
     here = Here()
     for segment, connector in _segments(without_heredocs(text)[:MAX_TEXT]):
@@ -81,6 +86,11 @@ def parse_command(text: str, *, bare: bool = False) -> tuple[Command, ...]:
             here.follow(command.program, command.operands)
         here.leave(segment)
     return tuple(commands)
+
+
+_SHORT = 400
+_parse_short = lru_cache(maxsize=4096)(_parse)
+"""The same short lines come up again and again wherever attempts are compared; scripts do not."""
 
 
 def is_check(command: Command | str) -> bool:
