@@ -17,10 +17,11 @@ from tacit.domain.evidence import Assessment
 from tacit.domain.skill import Kind, Provenance, SkillContent
 from tacit.domain.trajectory import Role, Span, Step, Trajectory
 from tacit.synthesis.actions import Action, Effect
-from tacit.synthesis.grounding import Ledger, action_spans
+from tacit.synthesis.grounding import Ledger
 from tacit.synthesis.naming import MAX_DESCRIPTION, slug
 from tacit.synthesis.swap import swap_of
 from tacit.synthesis.timeline import Timeline
+from tacit.synthesis.tokens import literals
 from tacit.synthesis.wording import shorten
 from tacit.text.words import STOP_WORDS, stem
 
@@ -149,10 +150,9 @@ def candidate_of(trajectory: Trajectory, correction: Correction, *, assessment: 
     )
     if swap:
         timeline = Timeline(trajectory)
-        for action in (swap.before, swap.after):
-            spans = action_spans(action, timeline, arguments=action.step.arguments)
+        for action, told in ((swap.before, swap.old), (swap.after, swap.new)):
             for path in ("name", "body", "tags"):
-                ledger.rest(path, spans)
+                ledger.rest(path, _told_spans(action, told, timeline))
     pair = (swap.before, swap.after) if swap else ()
     corrected = [Span(trajectory.id, action.index, "arguments") for action in (*pair, *acted[:3])]
     grounding = {**ledger.grounding, "evidence": tuple(dict.fromkeys((said, *corrected)))}
@@ -163,6 +163,13 @@ def candidate_of(trajectory: Trajectory, correction: Correction, *, assessment: 
         provenance=Provenance(trajectory_ids=(trajectory.id,), grounding=grounding, made_by=MADE_BY),
         assessment=assessment,
     )
+
+
+def _told_spans(action: Action, told: str, timeline: Timeline) -> list[Span]:
+    """The call, and every observation that what is told of it was copied from."""
+    copied = [timeline.copied(piece, before=action.index) for piece in dict.fromkeys((told, *literals(told)))]
+    own = Span(timeline.trajectory_id, action.index, "arguments")
+    return [own, *(timeline.span(place) for place in copied if place is not None)]
 
 
 def rule_of(sentence: str) -> str:
