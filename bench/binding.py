@@ -8,7 +8,7 @@ one parameter names another, that one has its reference value (`chained`: what w
 Baselines: the key of the same name in the most recent answer that has it, and anywhere in the last answer. `offered` is how
 many values a place holds on average: a place that holds everything is always right.
 
-    python bench/binding.py [--data ../shared/data/retail] [--through memory|mining] [--out bench/results/binding.json]
+    python bench/binding.py --data DATA/retail [--through memory|mining] [--out bench/results/binding.json]
 """
 
 from __future__ import annotations
@@ -295,7 +295,7 @@ def summary(rows: Sequence[tuple[int, str, str, dict[str, float]]]) -> dict[str,
 def main() -> None:
     """Measure, print and keep the result."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared/data/retail")
+    parser.add_argument("--data", type=Path, required=True, help="folder with the retail runs and reference tasks")
     parser.add_argument("--through", choices=("memory", "mining"), default="memory")
     parser.add_argument("--out", type=Path, default=ROOT / "bench/results/binding.json")
     given = parser.parse_args()

@@ -1,6 +1,6 @@
 """How often blame names the kind of failure and the first step at fault, against simple ways of guessing.
 
-    PYTHONPATH=src python bench/blame.py [--data ../shared/data] [--out bench/results/blame.json]
+    PYTHONPATH=src python bench/blame.py --data DATA [--out bench/results/blame.json]
 
 Retail: every failed run carries a label that compares its writes with a reference. Labels and all other extras are taken
 off before a run is read. Three variants, each over the labelled failures:
@@ -253,7 +253,7 @@ def effects_compared(runs: Sequence[Run]) -> dict[str, int]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="folder with `retail` and `telecom`")
+    parser.add_argument("--data", type=Path, required=True, help="folder with `retail` and `telecom`")
     parser.add_argument("--out", type=Path, default=None)
     options = parser.parse_args()
     retail = retail_runs(options.data / "retail" / "trajectories.jsonl.gz")

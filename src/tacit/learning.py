@@ -21,7 +21,7 @@ from tacit.domain.candidate import Candidate, Relation, Verdict
 from tacit.domain.errors import TacitError
 from tacit.domain.evidence import Assessment
 from tacit.domain.ports import Episode, LanguageModel, Store, Stored
-from tacit.domain.skill import Kind, SkillVersion
+from tacit.domain.skill import Kind, SkillContent, SkillVersion
 from tacit.domain.trajectory import Trajectory
 from tacit.report import Helped, Learned
 from tacit.synthesis import language
@@ -221,7 +221,9 @@ class Pass:
         for mined in synthesis.mine(outlines, waiting, self._attempts):
             candidates = self._worded(mined.candidates)
             with self._store.transaction():
-                self._verdicts += [self._door.admit(self._revising(candidate)) for candidate in candidates]
+                if waiting.intersection(mined.group.ids).isdisjoint(self._store.unmined()):
+                    continue  # another process was faster, and may have compared more than this one saw
+                self._admit_together(candidates)
                 for trajectory_id, held in mined.held:
                     episode = self._store.episode(trajectory_id)
                     self._verdicts.append(self._door.turn_away(episode, held.reason, held.text))
@@ -236,12 +238,21 @@ class Pass:
                 self._count(lesson)
             self._store.mark_mined(waiting)
 
+    def _admit_together(self, candidates: Iterable[Candidate]) -> None:
+        """Admit what was mined together; where one is known under another name, those after it speak of it by that."""
+        known_as: dict[str, str] = {}
+        for candidate in candidates:
+            verdict = self._door.admit(self._revising(_speaking_of(candidate, known_as)))
+            self._verdicts.append(verdict)
+            if verdict.version_id:
+                known_as[candidate.content.name] = verdict.name
+
     def _count(self, lesson: Candidate) -> None:
         """Admit a counted lesson; where what it says of the call has turned round, as the next version of the one before."""
         verdict = self._door.admit(lesson)
         self._verdicts.append(verdict)
         if verdict.relation is Relation.REINFORCE and verdict.version_id:
-            before = self._store.version(verdict.version_id).version
+            before = self._store.versions(verdict.skill_id)[-1].version  # an older one may be the most alike
             if set(before.content.tags) != set(lesson.content.tags):
                 again = dataclasses.replace(lesson, revises=verdict.skill_id, parents=(before.id,))
                 self._verdicts.append(self._door.admit(again))
@@ -268,10 +279,39 @@ class Pass:
         return twin.version if twin else None
 
     def _revising(self, candidate: Candidate) -> Candidate:
-        """The candidate as the next version of what was mined under its name before, if anything was."""
+        """The candidate as the next version of what was mined under its name, or of the same attempts, before."""
         content = candidate.content
         for stored in self._store.catalogue(name=content.name, kinds={content.kind}):
-            versions = self._store.versions(stored.skill.id)
-            if any(synthesis.is_mined(held.version.provenance) for held in versions):
+            versions = [held.version for held in self._store.versions(stored.skill.id)]
+            if any(synthesis.is_mined(held.provenance) and _same_work(held.content, content) for held in versions):
                 return dataclasses.replace(candidate, revises=stored.skill.id, parents=(stored.version.id,))
+        # With more attempts a unit may have grown, and its name with it.
+        twin = self._door.twin(candidate) if synthesis.is_mined(candidate.provenance) else None
+        if twin and synthesis.is_mined(twin.version.provenance) and _shares_attempts(twin.version, candidate):
+            return dataclasses.replace(candidate, revises=twin.skill.id, parents=(twin.version.id,))
         return candidate
+
+
+def _speaking_of(candidate: Candidate, known_as: Mapping[str, str]) -> Candidate:
+    """A candidate with other skills called by the names that they are known under."""
+    content = candidate.content
+    after, parts = ((known_as.get(name, name) for name in names) for names in (content.after, content.sub_skills))
+    steps = [
+        dataclasses.replace(step, text=step.text.replace(f"`{old}`", f"`{known_as.get(old, old)}`"))
+        for step, old in zip(content.steps, content.sub_skills, strict=False)
+    ]
+    spoken = dataclasses.replace(
+        content, after=tuple(after), sub_skills=tuple(parts), steps=(*steps, *content.steps[len(steps) :])
+    )
+    return dataclasses.replace(candidate, content=spoken)
+
+
+def _shares_attempts(version: SkillVersion, candidate: Candidate) -> bool:
+    return not set(version.provenance.trajectory_ids).isdisjoint(candidate.provenance.trajectory_ids)
+
+
+def _same_work(left: SkillContent, right: SkillContent) -> bool:
+    """Whether two mined accounts of one name are of one thing: tools of two servers may have one name, tasks one title."""
+    if left.sub_skills or right.sub_skills:
+        return not set(left.sub_skills).isdisjoint(right.sub_skills)
+    return left.tags[:1] == right.tags[:1]

@@ -61,10 +61,11 @@ class Loop:
         """Keep what an agent did, secrets taken out first. Capturing the same attempt again adds nothing.
 
         `trust_outcomes` accepts an outcome written in the document, with the name of its verifier, as machine-verified.
+        An attempt that was captured before without it then waits to be learned from again.
         """
         self._require_running()
         added: list[str] = []
-        known = excluded = 0
+        known = vouched = excluded = 0
         redacted: Counter[str] = Counter()
         for trajectory in [trajectories] if isinstance(trajectories, Trajectory) else trajectories:
             if self._excluded(trajectory):
@@ -77,7 +78,8 @@ class Loop:
                 redacted.update(found)
             else:
                 known += 1
-        return Captured(added=tuple(added), known=known, excluded=excluded, redacted=dict(redacted))
+                vouched += self.store.vouch(clean.id, assessment, at=self._now())
+        return Captured(added=tuple(added), known=known, vouched=vouched, excluded=excluded, redacted=dict(redacted))
 
     # --- synthesis → gate → memory ------------------------------------------------------------------------------
 
@@ -126,6 +128,8 @@ class Loop:
         source: str = "",
     ) -> Verdict:
         """Put a skill before the gate, whoever wrote it: a new one, or the next version of the one it revises."""
+        if by.startswith("tacit."):
+            raise Mistake(f"{by!r} is a name of Tacit's own", hint="say who proposes it")
         before = [revises.version] if revises else []
         candidate = Candidate(
             content=content,

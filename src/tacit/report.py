@@ -17,6 +17,8 @@ class Captured:
 
     added: tuple[str, ...] = ()
     known: int = 0
+    vouched: int = 0
+    """How many of the known ones somebody vouches for only now: they are learned from again."""
     excluded: int = 0
     redacted: Mapping[str, int] = field(default_factory=dict)
     """Kind of secret → how many were replaced."""

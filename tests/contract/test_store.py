@@ -225,6 +225,49 @@ def test_marking_learned_again_with_the_same_time_changes_nothing(store: Store) 
     assert store.history() == before
 
 
+def test_an_attempt_that_is_vouched_for_later_waits_to_be_learned_from_again(store: Store) -> None:
+    claimed = Assessment(outcome=Outcome.SUCCESS, reason="the source claims it")
+    whole = trajectory()
+    store.add_trajectory(whole, claimed, at=at())
+    store.mark_learned(whole.id, at=at(1))
+    store.keep_outline(outline(whole.id))
+    store.add_verdict(verdict(trajectory_ids=(whole.id,)))
+    assert store.vouch(whole.id, SUCCESS, at=at(2))
+    [episode] = store.episodes(unlearned=True)
+    assert (episode.id, episode.assessment, episode.learned_at) == (whole.id, SUCCESS, None)
+    assert episode.captured_at == at()
+    assert store.counts().outcomes == {"success": 1}
+    assert [entry.action for entry in store.history(whole.id)][-1] == "vouched"
+    assert len(store.verdicts(trajectory_id=whole.id)) == 1
+    assert list(store.verify()) == []
+
+
+def test_only_a_better_word_replaces_an_assessment(store: Store) -> None:
+    claimed = Assessment(outcome=Outcome.SUCCESS)
+    verified, doubted = trajectory("verified"), trajectory("doubted")
+    store.add_trajectory(verified, SUCCESS, at=at())
+    store.add_trajectory(doubted, claimed, at=at())
+    store.mark_learned(doubted.id, at=at(1))
+    before = store.episodes(), store.history()
+    assert not store.vouch(verified.id, claimed, at=at(2))
+    assert not store.vouch(verified.id, replace(SUCCESS, outcome=Outcome.FAILURE), at=at(2))
+    assert not store.vouch(doubted.id, Assessment(outcome=Outcome.FAILURE), at=at(2))
+    assert (store.episodes(), store.history()) == before
+    with pytest.raises(NotFound, match="t_unknown"):
+        store.vouch("t_unknown", SUCCESS, at=at())
+
+
+def test_what_no_longer_counts_is_not_vouched_for(store: Store) -> None:
+    claimed = Assessment(outcome=Outcome.SUCCESS)
+    short, long = trajectory(steps=2, session="s1"), trajectory(steps=5, session="s1")
+    for whole in (short, long):
+        store.add_trajectory(whole, claimed, at=at())
+    assert not store.vouch(short.id, SUCCESS, at=at(1))  # superseded
+    store.mark_learned(long.id, at=at(1))
+    store.prune(keep_days=None, cap_bytes=0, at=at(2))
+    assert not store.vouch(long.id, SUCCESS, at=at(3))
+
+
 def test_a_longer_capture_of_a_session_supersedes_the_shorter_one(store: Store) -> None:
     short, long = trajectory(steps=2, session="s1"), trajectory(steps=5, session="s1")
     store.add_trajectory(short, SUCCESS, at=at())

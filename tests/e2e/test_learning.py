@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import time
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import Terminal
+from tests.unit.evaluation.test_learning_to_act import episodes
 
 RECORDED_AT = "/workspace/invoice-app"
 FIRST = "00000001-5e55-4000-8000-000000000001.jsonl"
@@ -152,3 +154,23 @@ def test_a_machine_without_sessions_says_where_to_look(terminal: Terminal) -> No
     assert done.code == 0
     assert "No sessions of claude-code and codex" in done.out
     assert "--all-projects" in done.out
+
+
+def test_a_forgotten_option_is_mended_by_the_same_command_with_it(terminal: Terminal) -> None:
+    runs = terminal.project / "runs.jsonl"
+    runs.write_text("".join(f"{json.dumps(each)}\n" for each in episodes([("power",), ("valve",)] * 4)))
+    forgotten = terminal.run("learn", str(runs))
+    assert "did not vouch for it (`tacit learn --trust-outcomes` does)" in " ".join(forgotten.out.split())
+    mended = terminal.run("learn", "--trust-outcomes", str(runs))
+    assert "16 already known (16 vouched for only now, and learned from again)" in mended.out
+    assert "waits for review" in mended.out
+    again = terminal.run("learn", "--trust-outcomes", str(runs), "--json").json
+    assert (again["captured"]["known"], again["captured"]["vouched"], again["learned_from"]) == (16, 0, 0)
+    assert terminal.run("verify").code == 0
+
+
+def test_an_empty_name_of_a_model_is_refused(terminal: Terminal, transcripts: Path) -> None:
+    done = terminal.run("learn", str(transcripts), "--model", " ")
+    assert done.code == 2
+    assert "it is empty: name a model, or say --no-model" in done.err
+    assert not (terminal.project / ".tacit" / "tacit.db").exists()

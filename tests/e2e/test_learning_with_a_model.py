@@ -249,7 +249,7 @@ def test_a_missing_extra_is_named_with_its_install_command(terminal: Terminal, t
     done = terminal.run("learn", str(transcripts), "--model", "openai:gpt-5-mini")
     assert done.code == 2
     assert "language models need the extra `llm`" in done.err
-    assert "pip install 'tacit[llm]'; or learn without a model: --no-model" in done.err
+    assert "pip install '.[llm]'; or learn without a model: --no-model" in done.err
 
 
 def test_all_projects_share_one_budget_and_a_projects_file_can_say_no(terminal: Terminal, transcripts: Path) -> None:

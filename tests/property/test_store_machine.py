@@ -96,6 +96,10 @@ class Twins(RuleBasedStateMachine):
     def learn(self, attempt: str, when: int) -> None:
         self.both(lambda store: store.mark_learned(attempt, at=at(when)))
 
+    @rule(attempt=attempts, outcome=st.sampled_from(Outcome), grade=st.sampled_from(Grade), when=minutes)
+    def vouch(self, attempt: str, outcome: Outcome, grade: Grade, when: int) -> None:
+        self.both(lambda store: store.vouch(attempt, Assessment(outcome=outcome, grade=grade), at=at(when)))
+
     @rule(keep_days=st.sampled_from([None, 0, 1]), cap=st.sampled_from([None, 0, 300, 10_000]))
     def prune(self, keep_days: int | None, cap: int | None) -> None:
         self.both(lambda store: store.prune(keep_days=keep_days, cap_bytes=cap, at=at(60 * 24)))

@@ -8,7 +8,6 @@ the least needed first, and says which; it never breaks a text in the middle. Cu
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from tacit.application import conditions
 from tacit.domain.evidence import Reliability
 from tacit.domain.lifecycle import Status
 from tacit.domain.skill import Case, Condition, Kind, Parameter, Pitfall, SkillContent, SkillStep
-from tacit.text.fence import attribute, clean, framed, one_line
+from tacit.text.fence import attribute, clean, framed, one_line, written_json
 from tacit.text.words import estimate_tokens
 
 T = TypeVar("T")
@@ -163,12 +162,18 @@ def _parameter(parameter: Parameter) -> str:
     said = f"{{{one_line(parameter.name)}}}" + (f": {one_line(parameter.description)}" if parameter.description else "")
     place = "" if conditions.tells_place(parameter) else one_line(conditions.write_place(parameter))
     said += f" (from {place})" if place else ""
-    return said + (f" (e.g. {one_line(parameter.example)})" if parameter.example else "")
+    return said + (f" (e.g. {_code(parameter.example)})" if parameter.example else "")
+
+
+def _code(text: str) -> str:
+    """A command or a value on one line; as JSON where its blanks would be lost."""
+    line = one_line(text)
+    return line if line == clean(text).strip() else written_json(text)
 
 
 def _condition(condition: Condition) -> str:
     said = one_line(conditions.tell_condition(condition))
-    return said + (f" [{one_line(condition.check)}]" if condition.check else "")
+    return said + (f" [{_code(condition.check)}]" if condition.check else "")
 
 
 def _case(case: Case) -> str:
@@ -196,12 +201,9 @@ def _step(step: SkillStep) -> str:
     if step.tool and len(shown) == len(step.arguments) and all(value in step.text for value in shown):
         call = ""
     elif step.tool or step.arguments:
-        value = shown[0] if len(shown) == len(step.arguments) == 1 else _compact(step)
-        call = f" [{one_line(f'{step.tool}: {value}')}]"
+        alone = shown[0] if len(shown) == len(step.arguments) == 1 else ""
+        value = alone if alone and one_line(alone) == alone else written_json(dict(step.arguments))
+        call = f" [{one_line(step.tool)}: {value}]"
     else:
         call = ""
     return f"{text}{call}" + (" (optional)" if step.optional else "")
-
-
-def _compact(step: SkillStep) -> str:
-    return json.dumps(dict(step.arguments), ensure_ascii=False, separators=(",", ":"), default=str)

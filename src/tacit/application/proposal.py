@@ -15,7 +15,7 @@ from typing import Any
 from tacit.application.conditions import read_case, read_condition, read_pitfall, read_place
 from tacit.application.frontmatter import BYTES_MAX
 from tacit.application.problems import Problem, invalid
-from tacit.application.skill_md import parse, render
+from tacit.application.skill_md import examine, parse, render
 from tacit.domain.skill import Condition, Kind, Parameter, SkillContent, SkillStep
 from tacit.text.signature import error_signature
 
@@ -24,6 +24,8 @@ _TEXTS = ("name", "description", "kind", "body", "check", "error", "category")
 _LISTS = ("steps", "when", "needs", "parts", "after", "pitfalls", "tags", "examples", "parameters")
 FIELDS = _TEXTS + _LISTS
 """What a proposal may say: texts, and lists of texts or, for steps and parameters, of maps."""
+_JSON_OPENS = ("{", "[", '"')
+_JSON_KINDS: Mapping[type, str] = {list: "a list", str: "a text"}
 _MAPS: Mapping[str, Mapping[str, type]] = {
     "steps": {"text": str, "tool": str, "arguments": dict, "optional": bool},
     "parameters": {"name": str, "description": str, "type": str, "example": str, "from": str},
@@ -33,16 +35,20 @@ _MAPS: Mapping[str, Mapping[str, type]] = {
 
 def read_proposal(text: str, *, source: str = "proposal") -> SkillContent:
     """Read a proposal written as a SKILL.md, or as one JSON map; raises `InvalidSkill` with every problem."""
-    if not text.lstrip("\ufeff").lstrip().startswith("{"):
+    bare = text.lstrip("\ufeff").strip()
+    if not bare.startswith(_JSON_OPENS) and not source.casefold().endswith(".json"):
         return _uncounted(_checked(parse(text, strict=True, source=source).content, source=source))
-    try:
-        found = json.loads(text) if len(text.encode("utf-8", "surrogatepass")) <= BYTES_MAX else "too much"
-    except (ValueError, RecursionError) as error:
-        hint = "give one JSON map, or a SKILL.md that begins with ---"
-        raise invalid(source, [Problem(rule="json", message=f"it is no JSON: {error}", hint=hint)]) from error
-    if not isinstance(found, dict):
+    if len(text.encode("utf-8", "surrogatepass")) > BYTES_MAX:
         message = f"it is larger than {BYTES_MAX >> 10} KiB"
         raise invalid(source, [Problem(rule="size", message=message, hint="propose one thing, in few words")])
+    hint = "give one JSON map with name, description and steps, or a SKILL.md that begins with ---"
+    try:
+        found = json.loads(bare)
+    except (ValueError, RecursionError) as error:
+        raise invalid(source, [Problem(rule="json", message=f"it is no JSON: {error}", hint=hint)]) from error
+    if not isinstance(found, dict):
+        message = f"it is JSON, but {_JSON_KINDS.get(type(found), 'a single value')} and no map"
+        raise invalid(source, [Problem(rule="json", message=message, hint=hint)])
     return proposed(found, source=source)
 
 
@@ -70,7 +76,17 @@ def proposed(fields: Mapping[str, Any], *, source: str = "proposal") -> SkillCon
         body=fields.get("body", ""),
     )
     # Written and read once: then every rule of the format has had its say.
-    return _uncounted(_checked(parse(render(content), strict=True, source=source).content, source=source))
+    parsed, problems = examine(render(content))
+    if parsed is None or any(problem.severity == "error" for problem in problems):
+        raise invalid(source, [_of_a_map(problem, fields) for problem in problems])
+    return _uncounted(_checked(parsed.content, source=source))
+
+
+def _of_a_map(problem: Problem, fields: Mapping[str, Any]) -> Problem:
+    """A problem of the file that was written, told to somebody who gave values and never saw its lines."""
+    said = fields.get(problem.field, "")
+    lacks = problem.field in _TEXTS and isinstance(said, str) and not said.strip()
+    return replace(problem, line=None, hint=f"give it a {problem.field}" if lacks else problem.hint)
 
 
 def _checked(content: SkillContent, *, source: str) -> SkillContent:

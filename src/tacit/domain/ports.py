@@ -149,6 +149,12 @@ class Store(Protocol):
     def add_trajectory(self, trajectory: Trajectory, assessment: Assessment, *, at: datetime) -> bool:
         """Keep a trajectory; False if its content is already known. A longer one of the same session supersedes."""
 
+    def vouch(self, trajectory_id: str, assessment: Assessment, *, at: datetime) -> bool:
+        """Put a verified assessment in place of one that is not, so that the trajectory waits to be learned from again.
+
+        False where that changes nothing: nobody vouches, somebody did before, or it is superseded or pruned.
+        """
+
     def trajectory(self, trajectory_id: str) -> Trajectory:
         """Fetch one whole trajectory."""
 

@@ -40,7 +40,14 @@ ALONE = "alone"
 class Memory(Protocol):
     """What the agent needs of a memory; `tacit.open()` gives one."""
 
-    def recall(self, task: str, *, k: int | None = None, budget_tokens: int | None = None) -> Selection:
+    def recall(
+        self,
+        task: str,
+        *,
+        k: int | None = None,
+        budget_tokens: int | None = None,
+        tools: Sequence[str] | None = None,
+    ) -> Selection:
         """Skills for a task."""
 
 
@@ -66,7 +73,8 @@ class Agent:
 
     def attempt(self, environment: Environment) -> Report:
         """Work on the environment's task until the goal is reached, or say that no skill is known for it."""
-        selection = self._memory.recall(environment.task, k=RECALLED, budget_tokens=BUDGET_TOKENS)
+        tools = [tool.name for tool in environment.tools]
+        selection = self._memory.recall(environment.task, k=RECALLED, budget_tokens=BUDGET_TOKENS, tools=tools)
         attempt = _Attempt(environment, self._memory, selection, max_calls=self._max_calls)
         try:
             attempt.work()

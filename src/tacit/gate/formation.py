@@ -93,12 +93,15 @@ def _successes(candidate: Candidate) -> int:
 def _recurrence(candidate: Candidate, policy: Policy) -> Finding:
     content = candidate.content
     if content.category in RECURRENT_CATEGORIES:
-        return Finding(rule=f"recurrent_category_{content.category}", message=f"{content.category} tasks come again")
+        return Finding(
+            rule=f"recurrent_category_{content.category}", message=f"{content.category} tasks often come again"
+        )
     shared = sorted(
         RECURRENT_WORDS[term] for term in term_set(f"{content.name} {content.description}") & RECURRENT_WORDS.keys()
     )
     if shared:
-        return Finding(rule="recurring_keyword", message=f"such tasks come again ({', '.join(shared[:3])})")
+        told = ", ".join(f"“{word}”" for word in shared[:3])
+        return Finding(rule="recurring_keyword", message=f"tasks with {told} often come again")
     if _successes(candidate) >= OF_A_KIND:
         return Finding(rule="seen_again", message=f"such tasks came {_successes(candidate)} times")
     severity = Severity.HIGH if policy.strictness is Strictness.STRICT else Severity.LOW

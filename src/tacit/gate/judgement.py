@@ -15,7 +15,7 @@ from tacit.config.settings import Policy, Strictness
 from tacit.domain.candidate import Candidate, Decision, Finding, Relation, Severity, Verdict
 from tacit.domain.evidence import Grade
 from tacit.domain.identity import digest
-from tacit.domain.lifecycle import Status, Transition
+from tacit.domain.lifecycle import RECALLABLE, Status, Transition
 from tacit.domain.origin import Origin, lowest
 from tacit.domain.ports import Stored
 from tacit.domain.skill import Skill, SkillVersion
@@ -86,6 +86,9 @@ def _next_account(
     if any(stored.status is Status.REJECTED for stored in same):
         findings.append(_rejected_before(same[-1]))
         return _without_version(candidate, Decision.REJECT, findings, policy=policy, at=at)
+    if any(stored.status is Status.RETIRED for stored in own) and not any(s.status in RECALLABLE for s in own):
+        told = f"`{own[-1].version.name}` was retired; approving this brings it back"
+        findings.append(Finding(rule="retired_before", message=told, severity=Severity.MEDIUM))
     if same and same[-1] in (own[-1], standing_edit(own)):
         counted = Finding(rule="counted_again", message=f"`{same[-1].version.name}` says this already")
         return _reinforce(candidate, same[-1], [*findings, counted], policy=policy, at=at)

@@ -6,7 +6,7 @@ Pure functions over domain values; they raise or answer, and write nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -117,6 +117,14 @@ def episode_of(trajectory: Trajectory, assessment: Assessment, *, at: datetime) 
         superseded=False,
         pruned=False,
     )
+
+
+def vouched(episode: Episode, assessment: Assessment) -> Episode | None:
+    """An attempt that somebody vouches for now, waiting to be learned from again; nothing where that changes nothing."""
+    better = assessment.grade.verified and not episode.assessment.grade.verified
+    if not better or episode.superseded or episode.pruned:
+        return None
+    return replace(episode, assessment=assessment, learned_at=None)
 
 
 def touched_files(trajectory: Trajectory) -> tuple[str, ...]:

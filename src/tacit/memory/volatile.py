@@ -85,6 +85,15 @@ class VolatileStore(Projections):
             state.log.append(lambda store: store.add_trajectory(kept, assessment, at=at))
             return True
 
+    def vouch(self, trajectory_id: str, assessment: Assessment, *, at: datetime) -> bool:
+        """Put a verified assessment in place of one that is not; it is then learned from again."""
+        with self.transaction():
+            changed = laws.vouched(get(self._state.episodes, trajectory_id, "trajectory"), assessment)
+            if changed is not None:
+                self._set_episode(reread(changed), "vouched", at=at)
+                self._state.log.append(lambda store: store.vouch(trajectory_id, assessment, at=at))
+            return changed is not None
+
     def trajectory(self, trajectory_id: str) -> Trajectory:
         """Fetch one whole trajectory."""
         with self._open():

@@ -108,7 +108,8 @@ def _claimed(trajectory: Trajectory, *, trusted: bool) -> Assessment | None:
             verifier=claim.verified_by,
             reason=f"the source says {claim.result}, verified by {claim.verified_by}, and the importer trusts it",
         )
-    why = "the importer did not vouch for it" if claim.verified_by else "it names no verifier"
+    unvouched = "the importer did not vouch for it (`tacit learn --trust-outcomes` does)"
+    why = unvouched if claim.verified_by else "it names no verifier"
     return Assessment(
         outcome=Outcome(claim.result), grade=Grade.SELF, reason=f"the source claims {claim.result}; {why}"
     )

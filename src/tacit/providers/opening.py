@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from tacit.providers.remote import RemoteModel
 
-INSTALL = "pip install 'tacit[llm]'"
+INSTALL = "pip install 'tacit[llm]', or in a checkout: pip install '.[llm]'"
 _NO_KEY = "none"
 """Local servers ask for no key, and the client for something to send."""
 

@@ -13,12 +13,15 @@ from dataclasses import dataclass
 
 from tacit.domain.selection import Chosen, Plan, PlannedStep
 from tacit.domain.skill import SkillContent
-from tacit.text.cues import clauses, features, identifiers, place, shape, strength
+from tacit.text.cues import clauses, features, identifiers, place, shape, spoken, strength
 
 CALLED = 0.4
 """From this strength on a skill is called for beside others."""
 LEAST = 0.2
 """Below this strength not even the best skill is taken."""
+MOST_TIMES = 20
+SPOKEN = 0.1
+"""What the words of the task must add to what holds for any task; less is no sign."""
 BESIDE_BEST = 0.7
 """Share of the best skill's strength that another one needs to be taken with it."""
 
@@ -34,7 +37,11 @@ class Part:
 def compose(text: str, parts: Sequence[Part], *, tools: Collection[str] | None = None) -> Plan:
     """Choose, repeat and order the parts that a task calls for; `tools`, where given, are the only ones that exist."""
     present = features(text)
-    weighed = [(strength(part.content.cues, present), part) for part in parts if part.content.cues]
+    cued = [part for part in parts if part.content.cues]
+    weighed = [
+        (strength(part.content.cues, present) if spoken(part.content.cues, present) >= SPOKEN else 0.0, part)
+        for part in cued
+    ]
     weighed.sort(key=lambda each: (-each[0], each[1].content.name, each[1].version_id))
     strengths = {part.version_id: round(value, 4) for value, part in weighed}
     usable = [(value, part) for value, part in weighed if not missing_tools(part.content, tools)]
@@ -44,6 +51,10 @@ def compose(text: str, parts: Sequence[Part], *, tools: Collection[str] | None =
         lacking = tuple(missing_tools(beyond, tools))
         told = f"the task calls for `{beyond.name}`, which needs tools that are not at hand"
         return Plan(strengths=strengths, lacking=lacking, reason=f"{told}: {', '.join(lacking)}")
+    if not usable:
+        return Plan(
+            strengths=strengths, reason="what the words call for is decided by readings that cannot be taken here"
+        )
     needed = max(CALLED, BESIDE_BEST * usable[0][0])
     taken = [(value, part) for at, (value, part) in enumerate(usable) if at == 0 or value >= needed]
     covered = {name for _, part in taken for name in part.content.sub_skills}
@@ -67,10 +78,12 @@ def _beyond_reach(
 ) -> SkillContent | None:
     """The first skill that a plan of all parts would take but that lacks a tool; none if what is needed can be done."""
     if not usable or usable[0][0] < LEAST:
-        return weighed[0][1].content
-    needed = max(CALLED, BESIDE_BEST * usable[0][0])
-    called = (part.content for at, (value, part) in enumerate(weighed) if at == 0 or value >= needed)
-    return next((content for content in called if missing_tools(content, tools)), None)
+        called = [weighed[0][1].content]
+    else:
+        needed = max(CALLED, BESIDE_BEST * usable[0][0])
+        called = [part.content for at, (value, part) in enumerate(weighed) if at == 0 or value >= needed]
+    # Whether a skill with cases is needed is for the readings to say, not for words.
+    return next((content for content in called if not content.cases and missing_tools(content, tools)), None)
 
 
 def _in_order(text: str, kept: Sequence[tuple[float, Part]]) -> list[tuple[float, Part]]:
@@ -96,7 +109,7 @@ def _times(text: str, part: Part) -> int:
         for number in identifiers(clause)[:1]
     }
     sorts = Counter(shape(number) for number in named)
-    return max(sorts.values(), default=1)
+    return min(max(sorts.values(), default=1), MOST_TIMES)
 
 
 def _steps(chosen: Sequence[Chosen], parts: Sequence[Part]) -> tuple[PlannedStep, ...]:

@@ -6,17 +6,23 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 from string import punctuation
 
 from tacit.domain.evidence import Reliability
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.ports import Hit, Stored
 from tacit.domain.selection import Item, LeftOut, Plan, Query, Selection
+from tacit.domain.skill import SkillContent
 from tacit.memory.lexical import version_words
 from tacit.recall.filters import current_only, obstacle, unshadowed
 from tacit.recall.ranking import Asked, Rarity, Said, fits, fuse, nearness, order, recency, relevance
+from tacit.text.cues import words_of
+from tacit.text.similarity import jaccard
 from tacit.text.words import estimate_tokens, terms
 
+KIN = 0.5
+"""Tasks that share this part of their words, names and numbers aside, are of one kind."""
 NEAREST = 3
 """How many near misses an abstention names."""
 
@@ -33,6 +39,11 @@ class Known:
     """Of the error that the query's state tells of."""
     plan: Plan = Plan()
     """What the words of the task call for."""
+    task: str = ""
+    tools: frozenset[str] | None = None
+    """Those at hand, where that is known."""
+    lacking: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Composites with parts that cannot be done here → the tools that are missing."""
 
 
 Render = Callable[[Item, int], str]
@@ -65,7 +76,21 @@ def select(
     below = [_left_out(item, "less relevant") for item in scored if item not in relevant]
     tokens = sum(item.tokens for item in items)
     left = tuple(over + below + left_out)
-    return Selection(query=query, items=tuple(items), left_out=left, tokens=tokens, plan=known.plan)
+    return Selection(query=query, items=tuple(items), left_out=left, tokens=tokens, plan=_given(known.plan, items))
+
+
+def _given(plan: Plan, items: Sequence[Item]) -> Plan:
+    """The plan as far as what it is made of is given: it never speaks of a skill that nobody can see."""
+    shown = {item.version_id for item in items}
+    missing = [chosen.name for chosen in plan.chosen if chosen.version_id not in shown]
+    if not missing:
+        return plan
+    return dataclasses.replace(
+        plan,
+        chosen=tuple(chosen for chosen in plan.chosen if chosen.version_id in shown),
+        steps=tuple(step for step in plan.steps if step.version_id in shown),
+        reason=f"left out of what the task calls for: {', '.join(f'`{name}`' for name in missing)}",
+    )
 
 
 def _fits(item: Item, min_relevance: float) -> bool:
@@ -77,12 +102,17 @@ def _eligible(query: Query, stored: Sequence[Stored], known: Known) -> tuple[lis
     candidates, left_out = unshadowed(s for s in current_only(recallable) if s.skill.scope.contains(query.scope))
     passed: list[Stored] = []
     for item in candidates:
-        why = obstacle(item, query) or _unreliable(item, query, known)
+        why = obstacle(item, query) or _incomplete(item, known) or _unreliable(item, query, known)
         if why:
             left_out.append(LeftOut(version_id=item.version.id, name=item.version.name, reason=why))
         else:
             passed.append(item)
     return passed, left_out
+
+
+def _incomplete(stored: Stored, known: Known) -> str:
+    lacking = known.lacking.get(stored.version.id)
+    return f"its parts need {', '.join(lacking)}, not at hand" if lacking else ""
 
 
 def _unreliable(stored: Stored, query: Query, known: Known) -> str:
@@ -103,7 +133,7 @@ def _score(asked: Asked, spelling: Mapping[str, str], hit: Hit, known: Known, *,
     last_at = known.last_used_at.get(version.id, version.created_at)
     called = known.plan.strengths.get(version.id, 0.0)
     signals = {
-        "relevance": max(fit, near, min(1.0, called)),
+        "relevance": max(fit, near, min(1.0, called), _kinship(known, version.content)),
         "match": hit.lexical / best,
         "reliability": known.rank(measured),
         "recency": recency(last_at.timestamp(), now.timestamp()),
@@ -126,6 +156,25 @@ def _score(asked: Asked, spelling: Mapping[str, str], hit: Hit, known: Known, *,
         tokens=0,
         reliability=measured,
     )
+
+
+def _kinship(known: Known, content: SkillContent) -> float:
+    """How far a task is of the kind that a skill was learned from, where readings or parts decide whether it is needed.
+
+    All skills of such a kind share its words, so that none of the words is rare. Who has just the tools that a skill with
+    cases works with can look whether it is needed.
+    """
+    if not (content.cases or content.sub_skills):
+        return 0.0
+    words = _words(known.task)
+    alike = max((jaccard(words, _words(example)) for example in content.example_queries), default=0.0)
+    at_hand = bool(content.cases) and known.tools is not None and {step.tool for step in content.steps} <= known.tools
+    return alike if alike >= KIN else KIN if at_hand else 0.0
+
+
+@lru_cache(maxsize=1024)
+def _words(text: str) -> frozenset[str]:
+    return frozenset(words_of(text))
 
 
 def _said(hit: Hit) -> Said:

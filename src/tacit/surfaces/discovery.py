@@ -65,14 +65,15 @@ def take_in(loop: Loop, path: Path, *, on_problem: OnProblem | None = None) -> C
 def together(parts: Iterable[Captured]) -> Captured:
     """Sum up several captures."""
     added: list[str] = []
-    known = excluded = 0
+    known = vouched = excluded = 0
     redacted: Counter[str] = Counter()
     for part in parts:
         added += part.added
         known += part.known
+        vouched += part.vouched
         excluded += part.excluded
         redacted.update(part.redacted)
-    return Captured(added=tuple(added), known=known, excluded=excluded, redacted=dict(redacted))
+    return Captured(added=tuple(added), known=known, vouched=vouched, excluded=excluded, redacted=dict(redacted))
 
 
 def _passed_over(problem: InvalidTrajectory) -> None:

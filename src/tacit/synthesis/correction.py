@@ -2,7 +2,8 @@
 
 Only what is said about the way of working counts: a rule ("always", "never", "we use"), a ban ("don't use print"), a
 taste ("I prefer"). Answers, new goals, questions, thanks and changes of mind about the task are not corrections. When in
-doubt it is none: a wrong norm is loaded every time.
+doubt it is none: a wrong norm is loaded every time. An objection ("no, call it Save") makes no rule, but what it was raised
+against is no model.
 """
 
 from __future__ import annotations
@@ -55,7 +56,8 @@ _CUSTOM = re.compile(
 )
 _SWAP = re.compile(
     rf"{_LEAD}(?:please\s+)?use\s+\S+.{{0,60}}?\b(?:instead|rather than|not|here|in this {_PLACE})\b|"
-    rf"{_LEAD}(?:that's|that is|this is)?\s*wrong\b.{{0,40}}\buse\s",
+    rf"{_LEAD}(?:that's|that is|this is)?\s*wrong\b.{{0,40}}\buse\s|"
+    rf"{_LEAD}(?:please\s+)?always\s+(?!\w+(?:s|ed|ing)\b)[\w@./`-]{{1,80}},?\s+(?:please|here|in this {_PLACE})\b",
     re.IGNORECASE,
 )
 _TASTE = re.compile(
@@ -65,6 +67,20 @@ _TASTE = re.compile(
 )
 _PROJECT = re.compile(
     rf"\b(?:in|for|of) (?:this|our|the) (?:{_PLACE}|team|company)\b|\bthis {_PLACE}\b|\b(?:here|we|our|always|never)\b",
+    re.IGNORECASE,
+)
+_REFUSED = re.compile(
+    r"(?:(?:wait|hm+|sorry|stop|ah|oh)\b\W{0,3})?(?:no|nope)\b"
+    r"(?!\W{0,3}(?:problem|worr|need|thank|rush|hurry|idea|matter|more|objection|issue|that's all|that is all|all good|"
+    r"it's fine|go ahead))",
+    re.IGNORECASE,
+)
+"""A no, unless it is one of thanks. Behind a question it may be no more than the answer."""
+_OBJECTED = re.compile(
+    r"(?:(?:that|this|it|\S{1,40})(?:'s| is| was| looks) )?(?:wrong|incorrect)\b"
+    r"|(?:(?:that|this)(?:'s| is| was) not|(?:that|this) (?:isn't|wasn't)) (?:right|correct|it\b|what\b)"
+    r"|.{0,80}\bnot what I (?:asked|wanted|meant|said)\b"
+    r"|not (?!bad|yet|now|sure|really|only)[^,;.\n]{1,40}[,;]\s?\S",
     re.IGNORECASE,
 )
 _WORK = frozenset(
@@ -115,6 +131,25 @@ def corrections_of(trajectory: Trajectory, actions: Sequence[Action]) -> tuple[C
             after = tuple(actions[bisect_right(places, step.index) : bisect_left(places, until)])
             kind = _kind(sentence)
             found.append(Correction(message=step, sentence=sentence, kind=kind, before=before, after=after))
+    return tuple(found)
+
+
+def objections_of(trajectory: Trajectory, actions: Sequence[Action]) -> tuple[int, ...]:
+    """The messages in which a person took exception to what was just done, whether or not they laid down a rule."""
+    found: list[int] = []
+    done = asked = False
+    acted = {action.index for action in actions if action.effect is not Effect.READ}
+    for step in trajectory.steps:
+        if step.index in acted:
+            done = True
+        if step.role is Role.AGENT and step.text.strip():
+            asked = step.text.rstrip().endswith("?")
+        if step.role is not Role.USER or step.is_action:
+            continue
+        said = step.text.strip()[:_MAX_MESSAGE]
+        if done and (_OBJECTED.match(said) or (not asked and _REFUSED.match(said))):
+            found.append(step.index)
+        done = asked = False
     return tuple(found)
 
 

@@ -12,7 +12,7 @@ from tacit.domain.candidate import Candidate
 from tacit.domain.evidence import Assessment
 from tacit.domain.trajectory import Trajectory
 from tacit.synthesis.actions import Action, Effect, Family, actions_of, delegates
-from tacit.synthesis.correction import Correction, candidate_of, corrections_of, rule_of
+from tacit.synthesis.correction import Correction, candidate_of, corrections_of, objections_of, rule_of
 from tacit.synthesis.lesson import lesson
 from tacit.synthesis.note import Distillation, Note, NoteKind
 from tacit.synthesis.outlining import outline_of
@@ -64,7 +64,8 @@ def _draft(
     recoveries: Sequence[Recovery],
     corrections: Sequence[Correction],
 ) -> Candidate | Held:
-    corrected = tuple(correction.message.index for correction in corrections)
+    said = {correction.message.index for correction in corrections} | set(objections_of(trajectory, actions))
+    corrected = tuple(sorted(said))
     return procedure(trajectory, assessment, actions=actions, recoveries=recoveries, corrected=corrected)
 
 

@@ -1,7 +1,8 @@
 """A recovery → a lesson candidate: the error, what helped, and where it was seen.
 
 The recovery itself is the evidence, so the attempt as a whole need not have succeeded. Failure without recovery gives
-nothing, and neither does a call that worked on the second try by itself. Where what was missing was installed under its own
+nothing, and neither does a call that worked on the second try by itself, nor an error that says only that something failed:
+such a lesson would be shown for whatever fails. Where what was missing was installed under its own
 name, the name becomes a parameter and the lesson holds for whatever is missing; else it holds for that name alone. Where the
 same was seen in several sessions (`mining.errors`), the lesson says how often the fix worked.
 """
@@ -9,6 +10,7 @@ same was seen in several sessions (`mining.errors`), the lesson says how often t
 from __future__ import annotations
 
 import dataclasses
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,11 +28,12 @@ from tacit.synthesis.timeline import Sighting, Timeline
 from tacit.synthesis.tokens import type_of
 from tacit.synthesis.wording import code, local, shorten, step_text
 from tacit.text.shell import Command
-from tacit.text.signature import without_name
+from tacit.text.signature import tells, without_name
 
 MADE_BY = "tacit.synthesis/1"
 AVOID = "avoid"
 """The tag of a lesson that says of a call that it does not work here."""
+_MAX_ERROR = 100
 _MIN_VARYING = 2  # a single sign stands in every command
 
 
@@ -73,7 +76,7 @@ def lesson(
 ) -> Candidate | None:
     """Make a lesson of one recovery, or nothing if it teaches nothing; `tally` where the same was seen elsewhere too."""
     teaches = recovery.teaches or (recovery.means is Means.REPLACED and tally is not None)
-    if not teaches or not recovery.signature:
+    if not teaches or not tells(recovery.signature):
         return None
     recovery = _narrowed(recovery) if recovery.replaced else recovery
     used = (*recovery.enablers, recovery.worked)
@@ -189,8 +192,8 @@ def _content(draft: _Draft, used: tuple[Action, ...]) -> SkillContent:
         draft.ledger.rest(f"steps.{number}.arguments", spans)
     failed = Span(draft.trajectory.id, recovery.failed.index, "arguments")
     error = Span(draft.trajectory.id, recovery.failed.index, "observation")
-    for path in ("name", "description"):
-        draft.ledger.rest(path, [failed, *typed])
+    draft.ledger.rest("name", [failed, *typed])
+    draft.ledger.rest("description", [*([error] if _named(draft) else ()), failed, *typed])
     draft.ledger.rest("signature", [error])
     draft.ledger.rest("body", [error, failed, *typed])
     for path in ("category", "tags"):
@@ -215,7 +218,15 @@ def _description(draft: _Draft) -> str:
     recovery = draft.recovery
     if _avoided(draft):
         return f"{shown(recovery.failed)} does not work here; {_fix(recovery)}."
-    return f"{_when(recovery)}, {_fix(recovery)}."
+    return f"{_when(recovery)}{_named(draft)}, {_fix(recovery)}."
+
+
+def _named(draft: _Draft) -> str:
+    """The error in a few words, where the description speaks of one call's failing; without it any failure is meant."""
+    recovery = draft.recovery
+    if recovery.installed or recovery.wrapped or recovery.replaced or _avoided(draft):
+        return ""
+    return f" with “{shorten(re.sub('[“”]', '', recovery.error), _MAX_ERROR)}”"
 
 
 def _avoided(draft: _Draft) -> bool:
@@ -291,7 +302,7 @@ def _name(recovery: Recovery) -> str:
         return slug([*_label(recovery.worked), "when", *failed, "fails"])
     if recovery.means is Means.ENABLED:
         enabler = _label(recovery.enablers[0])
-        telling = [word for word in enabler if word not in failed] or enabler
+        telling = [word for word in enabler if word not in (*failed, "run")] or enabler
         return slug(["run", *telling, "before", *failed])
     before = set(recovery.failed.command.split()) | {str(value) for value in recovery.failed.step.arguments.values()}
     added = [word for word in recovery.worked.command.split() if word not in before and word.startswith("-")][:3]

@@ -17,6 +17,7 @@ from tacit.synthesis.actions import Action, Effect, Family, actions_of, delegate
 from tacit.synthesis.courses import course_of
 from tacit.synthesis.wording import shorten
 from tacit.text.facts import facts
+from tacit.text.redaction import redact
 
 MAX_TASK = 4_000
 MAX_MOVES = 60
@@ -72,6 +73,8 @@ def _move(action: Action) -> Move:
 
 def _reading(action: Action, *, after: int) -> Reading:
     kept = dict(list(facts(action.step.observation).items())[:MAX_FACTS])
+    if "\\u" in action.step.observation:  # written in escapes, a secret passes for something else until it is read
+        kept = {key: tuple(redact(value).text for value in values) for key, values in kept.items()}
     return Reading(index=action.index, tool=action.step.tool, arguments=_arguments(action), facts=kept, after=after)
 
 

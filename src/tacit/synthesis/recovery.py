@@ -20,7 +20,7 @@ from tacit.synthesis.wording import call_text, code, shorten
 from tacit.text.exit_status import masks_exit
 from tacit.text.programs import WRAPPERS
 from tacit.text.shell import Command
-from tacit.text.signature import error_signature, missing_name
+from tacit.text.signature import error_signature, missing_name, without_place
 
 _MAX_BETWEEN = 12
 _MAX_ENABLERS = 2
@@ -168,7 +168,7 @@ def telling_line(observation: str) -> str:
     wanted = error_signature(observation)
     for line in reversed(observation[-20_000:].splitlines()):
         if line.strip() and error_signature(line) == wanted:
-            return re.sub(r"^E\s+", "", line.strip())
+            return without_place(re.sub(r"^E\s+", "", line.strip()))
     return wanted
 
 

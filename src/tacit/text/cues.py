@@ -16,18 +16,24 @@ from tacit.text.words import terms
 
 PAIR = 0.5
 """What a pair of words counts beside a word: pairs say more exactly what is meant, but are met more seldom."""
-_IDENTIFIER = re.compile(r"\S*[\d@]\S*")
+_TOKEN = re.compile(r"\S+")
+_PARTICULAR = re.compile(r"[\d@]")
+_NAME = re.compile(r"(?<=[\w,] )[A-Z][a-z]+\b")
+"""A word with a capital in the middle of a sentence names somebody or something; that is no sign for other tasks."""
 _LETTERS = re.compile(r"[^\W\d_]+")
 _SHORT_FORM = re.compile(r"['’](?:s|t|d|m|ll|re|ve)\b", re.IGNORECASE)
 _CLAUSE_END = re.compile(r"(?<=[.?!])\s+|[;\n]+\s*|。")
 _MAX_WORDS = 1000
+_MAX_TEXT = 20_000
+_HEAVIEST = 10.0
+"""More than any fit gives; a heavier cue was written by hand to push the others aside."""
 _LONG_NUMBER = 4
 """Digits from which on a number is likely to name something rather than to count it."""
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text in order, stemmed; without stop words, identifiers and numbers."""
-    plain = _SHORT_FORM.sub("", _IDENTIFIER.sub(" ", text))
+    """The words of a text in order, stemmed; without stop words, identifiers, names and numbers."""
+    plain = _NAME.sub(" ", _SHORT_FORM.sub("", _TOKEN.sub(_without_particulars, text[:_MAX_TEXT])))
     return [piece for word in _LETTERS.findall(plain) for piece in _pieces(word)][:_MAX_WORDS]
 
 
@@ -38,7 +44,12 @@ def features(text: str) -> dict[str, float]:
 
 def strength(cues: Iterable[Cue], present: Mapping[str, float]) -> float:
     """How strongly features call for what the cues belong to: about 1 where it was always needed, 0 where never."""
-    return sum(cue.weight * present.get(cue.term, 0.0) if cue.term else cue.weight for cue in cues)
+    return sum(_weight(cue) * present.get(cue.term, 0.0) if cue.term else _weight(cue) for cue in cues)
+
+
+def spoken(cues: Iterable[Cue], present: Mapping[str, float]) -> float:
+    """How much of a strength the words themselves give: without what holds for any task."""
+    return sum(_weight(cue) * present.get(cue.term, 0.0) for cue in cues if cue.term)
 
 
 def place(cues: Iterable[Cue], text: str) -> float:
@@ -59,13 +70,21 @@ def clauses(text: str) -> list[str]:
 
 def identifiers(text: str) -> list[str]:
     """What a text names by a number of at least four digits, in order and without repeats: `#W1234`, `INC-00017`."""
-    found = (word.strip(".,;:!?()[]{}'\"") for word in _IDENTIFIER.findall(text))
+    found = (word.strip(".,;:!?()[]{}'\"") for word in _TOKEN.findall(text[:_MAX_TEXT]) if _PARTICULAR.search(word))
     return list(dict.fromkeys(word for word in found if sum(map(str.isdigit, word)) >= _LONG_NUMBER))
 
 
 def shape(identifier: str) -> str:
     """An identifier without its particular digits: two orders have one shape, an order and a postcode two."""
     return re.sub(r"\d", "0", identifier)
+
+
+def _weight(cue: Cue) -> float:
+    return max(-_HEAVIEST, min(_HEAVIEST, cue.weight)) if cue.weight == cue.weight else 0.0
+
+
+def _without_particulars(token: re.Match[str]) -> str:
+    return " " if _PARTICULAR.search(token[0]) else token[0]
 
 
 def _valued(words: list[str]) -> dict[str, float]:

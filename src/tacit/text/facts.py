@@ -34,11 +34,12 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n")
 _FIELD = re.compile(r"^\W*([^\W\d_][^:=|{}]{0,78}?)\s*(?::|=)(?:\s+|$|(?<=[=])(?=\S))(.*)$")
 _PLAIN = re.compile(r"[^\w\s.,:;'\"()/%+\-@#$€£&=<>*?!\[\]{}\\|]+|[²³¹⁰-₎]+")
 """Pictures and signs that only decorate: what stands beside them carries the meaning."""
+_SHORTEST_NAME = 4
 _ASIDE = re.compile(r"\(([^()]{1,60})\)")
 _NUMBER = re.compile(r"^[$€£]?\s?(-?\d{1,15}(?:,\d{3})*(?:\.\d{1,9})?)(?:\s?[%A-Za-z/]{1,8})?(?=$|\s|\()")
 _DATE = re.compile(r"^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?)?")
 _ONE_THING = re.compile(r"[A-Za-z#]{0,4}[-_]?\d{3,}")
-_NAMED = re.compile(r"[\w@+.#-]*\d[\w@+.#-]*")
+_NAMED = re.compile(r"[\w@+.#-]+")
 
 
 def facts(text: str) -> dict[str, tuple[str, ...]]:
@@ -84,7 +85,8 @@ def _names(shown: Facts, named: Sequence[str]) -> bool:
 
 def identifiers(task: str) -> list[str]:
     """Words of a task that name one particular thing: at least four characters, with a digit in them."""
-    return [word.strip(".-") for word in _NAMED.findall(task[:MAX_CHARS]) if len(word.strip(".-")) >= 4]
+    words = (word.strip(".-") for word in _NAMED.findall(task[:MAX_CHARS]))
+    return [word for word in words if len(word) >= _SHORTEST_NAME and any(sign.isdigit() for sign in word)]
 
 
 def holds(condition: Condition, known: Mapping[str, Facts], *, task: str = "") -> bool | None:
@@ -157,7 +159,7 @@ def _below(path: str, key: str) -> str:
 def _of_prose(text: str) -> dict[str, tuple[str, ...]]:
     found: dict[str, list[str]] = {}
     heading = ""
-    for part in _SENTENCE_END.split(text):
+    for count, part in enumerate(_SENTENCE_END.split(text)):
         line = _PLAIN.sub(" ", part).strip()
         if not line:
             heading = ""
@@ -172,7 +174,7 @@ def _of_prose(text: str) -> dict[str, tuple[str, ...]]:
             found[heading].extend(_values(line.lstrip("-*• ")))
         else:
             found.setdefault(SAYS, []).append(_clean(line))
-        if sum(map(len, found.values())) >= MAX_FACTS:
+        if count >= MAX_FACTS:
             break
     return {key: _distinct(values) for key, values in found.items()}
 

@@ -19,6 +19,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 from tacit.domain.skill import Parameter
@@ -44,7 +45,7 @@ WHOLE = "."
 _MAX_DEPTH = 24
 _MAX_LEAVES = 20_000
 _MAX_ANSWER = 2_000_000
-_MAX_KEPT = 20_000  # longer answers are read again when asked for, not kept in memory
+_MAX_KEPT = 20_000  # of longer answers only a few are kept in memory
 _MAX_PROSE = 400
 _MANY_KEYS = 16  # a record has fewer names than this; what has more is a table
 _LINE = re.compile(r"^[ \t]*(?:[-*•][ \t]*)?([^\W\d][^:\n]{0,59}):[ \t]+(\S[^\n]{0,400})$", re.MULTILINE)
@@ -135,24 +136,25 @@ def field_of(leaf: Leaf, name: str) -> Any | None:
     return None
 
 
-def leaves_of(answer: str) -> tuple[Leaf, ...]:
-    """The values of an answer with their places; of what is too long or too deep only the beginning."""
+def leaves_of(answer: str, *, most: int = _MAX_LEAVES) -> tuple[Leaf, ...]:
+    """The values of an answer with their places, at most so many; of what is too long or too deep only the beginning."""
     if len(answer) > _MAX_ANSWER:
         return ()
-    return _kept_leaves(answer) if len(answer) <= _MAX_KEPT else _leaves(answer)
+    return _kept_leaves(answer)[:most] if len(answer) <= _MAX_KEPT else _leaves(answer, most)
 
 
 @lru_cache(maxsize=256)
 def _kept_leaves(answer: str) -> tuple[Leaf, ...]:
-    return _leaves(answer)
+    return _leaves(answer, _MAX_LEAVES)
 
 
-def _leaves(answer: str) -> tuple[Leaf, ...]:
+@lru_cache(maxsize=8)
+def _leaves(answer: str, most: int) -> tuple[Leaf, ...]:
     document = _document(answer)
     if document is not None:
-        return tuple(_walk(document))
+        return tuple(islice(_walk(document), most))
     text = answer.strip()
-    lines = [(match[1].strip(), match[2].strip()) for match in _LINE.finditer(answer)][:_MAX_LEAVES]
+    lines = [(match[1].strip(), match[2].strip()) for match in islice(_LINE.finditer(answer), most)]
     record = dict(reversed(lines))
     leaves = [Leaf(name, value, (record,)) for name, value in lines]
     if text and "\n" not in text and len(text) <= _MAX_PROSE:

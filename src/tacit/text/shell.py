@@ -357,12 +357,25 @@ def _subcommand(program: str, rest: list[str], folders: list[str]) -> tuple[str,
     for folder in folders:
         if folder in operands:
             operands.remove(folder)
-    takes = program in WITH_SUBCOMMAND or _SCRIPT.fullmatch(program) or program == "artisan"
-    if not takes or not operands or not _SUBCOMMAND.fullmatch(operands[0]):
+    if program not in WITH_SUBCOMMAND and (_SCRIPT.fullmatch(program) or program == "artisan"):
+        return _verb_of_script(rest, operands)
+    if program not in WITH_SUBCOMMAND or not operands or not _SUBCOMMAND.fullmatch(operands[0]):
         return "", operands
     if len(operands) > 1 and TWO_WORDS.fullmatch(f"{program} {operands[0]}") and not operands[1].startswith("/"):
         return " ".join(operands[:2]), operands[2:]
     return operands[0], operands[1:]
+
+
+def _verb_of_script(rest: list[str], operands: list[str]) -> tuple[str, list[str]]:
+    """The subcommand of a program that nobody listed: a word right behind an option is taken for that option's value."""
+    for before, word in zip(["", *rest], rest, strict=False):
+        if word not in operands or (re.fullmatch(r"--?[A-Za-z][\w-]*", before) and _SUBCOMMAND.fullmatch(word)):
+            continue
+        if not _SUBCOMMAND.fullmatch(word):
+            break
+        at = operands.index(word)
+        return word, [*operands[:at], *operands[at + 1 :]]
+    return "", operands
 
 
 def _past_values(program: str, rest: list[str]) -> Iterator[str]:

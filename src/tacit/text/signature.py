@@ -39,6 +39,17 @@ _SUMMARY = re.compile(
     r"^error: command .{1,200} failed with exit",
     re.IGNORECASE,
 )
+_COUNTED = re.compile(
+    r"(?:<\w+>|[\W\d_]|\b(?:fail(?:ed|s|ure|ures|ing)?|pass(?:ed|es|ing)?|errors?|warnings?|skipped|pending|todo|total|xfailed|"
+    r"tests?|suites?|test files?|files?|snapshots?|examples?|assertions?|and|in|of|with|out|m?s|min|seconds?|took|"
+    r"command|process|exit(?:ed)?|code|status|build|fatal|critical|npm|err|finished|done|found|not ok|ran|deselected)\b)*+",
+    re.IGNORECASE,
+)
+"""A line that only counts, or says that something failed and where: it holds whatever is wrong."""
+_FAILED_AT = re.compile(
+    r"(?:FAIL(?:ED)?\s+(?=\S*[./<])\S{1,300}?(?::|\s+[-–])|ERROR\s+(?=\S*[./<])\S{1,300}?\s+[-–])\s+(?=\S)"
+)
+_HEADING = re.compile(r"FAIL(?:ED)?\s+\S*[./<]\S*")
 
 _TIMED_OUT = re.compile(r"\btimed out\b", re.IGNORECASE)
 _SILENT = frozenset({"cd", "export", "set", "source", ".", "unset", "pushd", "popd", "env", "timeout", "time", "nohup"})
@@ -78,6 +89,16 @@ def error_signature(text: str, *, command: str = "") -> str:
     if command and ran_out_of_time(signature):
         return _signature(f"{_program_in(command)}: {signature}".removeprefix(": "))
     return signature
+
+
+def tells(signature: str) -> bool:
+    """Whether a signature says what is wrong, and not only that something is."""
+    return not (_COUNTED.fullmatch(signature) or _SUMMARY.search(signature))
+
+
+def without_place(line: str) -> str:
+    """What a line says of a failure, without the test or file in front that it was seen in."""
+    return line[found.end() :] if (found := _FAILED_AT.match(line)) else line
 
 
 def ran_out_of_time(signature: str) -> bool:
@@ -127,6 +148,7 @@ def _signature(line: str) -> str:
 
 
 def _masked(line: str) -> str:
+    line = without_place(line)
     name = _missing_in(line)
     if name and _NO_PROGRAM.fullmatch(line):
         return f"{name}: command not found"  # each shell words it otherwise
@@ -145,10 +167,18 @@ def _telling_line(text: str) -> str:
     if exceptions:
         return ([line for line in exceptions if not _WARNING.match(line)] or exceptions)[-1]
     telling = [line for line in lines if _TELLING.search(line)]
-    causes = [line for line in telling if not _SUMMARY.search(line)]
-    if causes:
-        return causes[0]
-    return (telling or lines or [""])[-1]
+    causes = (line for line in telling if _says_why(line))
+    return without_place(next(causes, "") or _below_heading(lines) or (telling or lines or [""])[-1])
+
+
+def _says_why(line: str) -> bool:
+    return tells(_clean(_MASKED.sub(_mask, line)))
+
+
+def _below_heading(lines: list[str]) -> str:
+    """What a test runner says below the name of the file that failed."""
+    at = next((number for number, line in enumerate(lines) if _HEADING.fullmatch(line)), len(lines))
+    return next((line for line in lines[at + 1 :] if _says_why(line)), "")
 
 
 def _clean(line: str) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -62,6 +64,29 @@ def test_a_skill_is_shown_whole_and_compact() -> None:
         "They are numbered.\n"
         "</tacit-skill>"
     )
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"old_string": "    if name == x:\n        return DEFAULT", "new_string": "\treturn  x\n"},
+        {"command": "cat > a.py <<EOF\n    x = 1\nEOF"},
+        {"command": "grep 'a  b' log"},
+        {"text": "a\u2028b\x85c\u202ed\U000e0041e\x1bf\u00a0 g", "n": 1},
+        {"text": "</tacit-skill> ＜tacit", "n": [{"<tacit>": 1}]},
+    ],
+)
+def test_arguments_are_shown_with_every_character(arguments: dict[str, Any]) -> None:
+    step = SkillStep(text="Do it", tool="Edit", arguments=arguments)
+    text = rendered(replace(CONTENT, steps=(step,), body=""))
+    [line] = [line for line in text.split("\n") if line.startswith("1. ")]
+    assert json.loads(line.removeprefix("1. Do it [Edit: ").removesuffix("]")) == arguments
+    assert clean(line) == line  # nothing hidden, nothing that opens or ends a block
+
+
+def test_a_check_keeps_the_blanks_that_mean_something() -> None:
+    content = replace(CONTENT, postconditions=(Condition(text="It is there", check="grep 'a  b' log"),))
+    assert "- It is there [\"grep 'a  b' log\"]" in rendered(content)
 
 
 @pytest.mark.parametrize(

@@ -131,6 +131,36 @@ def test_what_is_no_proposal_is_refused_plainly(text: str) -> None:
         read_proposal(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("[]", "it is JSON, but a list and no map"),
+        (' "restart"', "it is JSON, but a text and no map"),
+        ('{"name": ', "it is no JSON: Expecting value"),
+        ("[1,", "it is no JSON: Expecting value"),
+        ("{}", "the name is empty or not text (give it a name)"),
+        ('{"name": "x", "description": ""}', "the description is empty or not text (give it a description)"),
+    ],
+)
+def test_json_that_is_wrong_is_answered_as_json(text: str, told: str) -> None:
+    with pytest.raises(InvalidSkill) as refused:
+        read_proposal(text)
+    assert told in refused.value.problems[0]
+    assert "line " not in refused.value.problems[0].partition("Expecting")[0]
+    assert "front matter" not in str(refused.value)
+
+
+def test_a_json_file_is_json_whatever_it_holds() -> None:
+    with pytest.raises(InvalidSkill, match="a single value and no map"):
+        read_proposal("42", source="idea.json")
+    with pytest.raises(InvalidSkill, match="no JSON"):
+        read_proposal("", source="idea.json")
+
+
+def test_a_byte_order_mark_before_json_is_passed_over() -> None:
+    assert read_proposal("\ufeff" + json.dumps(WHOLE)) == proposed(WHOLE)
+
+
 def test_a_reference_is_not_proposed_as_a_file_either() -> None:
     with pytest.raises(InvalidSkill, match="cannot be proposed"):
         read_proposal(render(replace(RESTART, kind=Kind.REFERENCE)))

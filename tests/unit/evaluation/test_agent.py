@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
 
@@ -64,7 +65,14 @@ class Shelf:
     def __init__(self, *contents: SkillContent) -> None:
         self.contents = contents
 
-    def recall(self, task: str, *, k: int | None = None, budget_tokens: int | None = None) -> Selection:
+    def recall(
+        self,
+        task: str,
+        *,
+        k: int | None = None,
+        budget_tokens: int | None = None,
+        tools: Sequence[str] | None = None,
+    ) -> Selection:
         items = [
             Item(
                 version=SkillVersion(
@@ -273,7 +281,14 @@ def test_beside_skills_with_cases_words_alone_are_not_acted_on() -> None:
 class ByWords(Shelf):
     """A memory that recalls a skill only where its name is mentioned."""
 
-    def recall(self, task: str, *, k: int | None = None, budget_tokens: int | None = None) -> Selection:
+    def recall(
+        self,
+        task: str,
+        *,
+        k: int | None = None,
+        budget_tokens: int | None = None,
+        tools: Sequence[str] | None = None,
+    ) -> Selection:
         named = [content for content in self.contents if content.name in task.casefold()]
         return dataclasses.replace(Shelf(*named).recall(task), use_id=f"u-{len(task)}")
 

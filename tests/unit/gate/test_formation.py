@@ -29,7 +29,7 @@ def test_a_recurring_word_will_do_and_is_named():
     made = content(category="", name="deploy-the-site", description="Deployed it")
     (found,) = formation(candidate(made), POLICY)
     assert (found.rule, found.severity) == ("recurring_keyword", Severity.INFO)
-    assert "deploy" in found.message
+    assert found.message == "tasks with “deploy” often come again"
 
 
 def test_a_one_time_task_weighs_little_but_refuses_under_strict():

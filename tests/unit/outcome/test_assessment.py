@@ -366,7 +366,7 @@ def test_a_claim_with_a_verifier_counts_as_machine_verified_only_if_trusted(resu
     assert (trusted.outcome, trusted.grade, trusted.verifier) == (Outcome(result), Grade.MACHINE, "the environment")
     doubted = assess(run)
     assert (doubted.outcome, doubted.grade) == (Outcome(result), Grade.SELF)
-    assert "did not vouch" in doubted.reason
+    assert "did not vouch for it (`tacit learn --trust-outcomes` does)" in doubted.reason
 
 
 def test_a_claim_without_a_verifier_stays_a_claim_even_if_trusted():

@@ -176,4 +176,5 @@ def test_nothing_is_imported_before_a_model_is_opened_and_a_missing_extra_is_nam
         "except tacit.domain.errors.Mistake as mistake: print(mistake.message, '|', mistake.hint)\n"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "language models need the extra `llm` | pip install 'tacit[llm]'"
+    hint = "pip install 'tacit[llm]', or in a checkout: pip install '.[llm]'"
+    assert done.stdout.strip() == f"language models need the extra `llm` | {hint}"

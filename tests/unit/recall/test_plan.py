@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tacit.domain.skill import Cue, Kind, SkillContent, SkillStep
+from tacit.domain.skill import Cue, Kind, Parameter, SkillContent, SkillStep
 from tacit.recall.plan import Part, compose
 
 TOOLS = {"stop_server", "copy_files", "start_server", "write_report"}
@@ -78,7 +78,7 @@ def test_nothing_called_for_gives_no_plan_and_a_reason() -> None:
     plan = compose("what is the weather like", ALL)
     assert plan.steps == ()
     assert "no skill is called for" in plan.reason
-    assert plan.strengths["v-copy_files"] == 0.1
+    assert plan.strengths["v-copy_files"] == 0.0
 
 
 def test_without_parts_there_is_a_reason_too() -> None:
@@ -115,3 +115,57 @@ def test_a_composite_stands_for_its_parts() -> None:
 def test_the_order_of_the_parts_does_not_matter() -> None:
     text = "stop, copy, start and report"
     assert compose(text, ALL) == compose(text, ALL[::-1])
+
+
+def test_a_task_without_words_calls_for_nothing() -> None:
+    for text in ("", "   ", "12345 #A1001", "the of and", "漢字"):
+        plan = compose(text, ALL)
+        assert (plan.chosen, plan.steps, plan.lacking) == ((), (), ())
+        assert plan.reason
+
+
+def test_what_is_looked_up_for_one_part_is_not_looked_up_again_for_another() -> None:
+    def using(name: str, word: str) -> Part:
+        cues = (Cue(term=word, weight=1.6),)
+        steps = (
+            SkillStep(text="look", tool="find_user", arguments={"mail": "{mail}"}),
+            SkillStep(text="do", tool=name, arguments={"user": "{user}"}),
+        )
+        parameter = Parameter(name="user", reading="find_user", key="user_id")
+        content = SkillContent(
+            kind=Kind.PROCEDURE, name=name, description="", cues=cues, steps=steps, parameters=(parameter,)
+        )
+        return Part(f"v-{name}", content)
+
+    both = [using("lock", "lock"), using("notify", "notify")]
+    assert names("lock, then notify", both) == ["find_user", "lock", "notify"]
+
+
+def test_an_optional_step_needs_no_tool() -> None:
+    steps = (SkillStep(text="log", tool="write_log", optional=True), SkillStep(text="copy", tool="copy_files"))
+    content = SkillContent(
+        kind=Kind.PROCEDURE, name="copy", description="", cues=(Cue(term="copy", weight=1.6),), steps=steps
+    )
+    plan = compose("copy it", [Part("v-copy", content)], tools={"copy_files"})
+    assert [chosen.name for chosen in plan.chosen] == ["copy"]
+    assert plan.lacking == ()
+
+
+def test_a_skill_that_is_said_to_come_after_itself_is_planned_once() -> None:
+    assert names("stop it", [part("stop_server", "stop", after=("stop_server",))]) == ["stop_server"]
+
+
+def test_a_name_that_is_not_in_the_plan_orders_nothing() -> None:
+    assert names("start", [part("start_server", "start", after=("never_recalled",))]) == ["start_server"]
+
+
+def test_two_versions_with_one_name_are_both_told_apart_by_id() -> None:
+    twice = [Part("v-1", STOP.content), Part("v-2", STOP.content)]
+    assert [step.version_id for step in compose("stop", twice).steps] == ["v-1", "v-2"]
+
+
+def test_a_tool_that_is_missing_for_the_strongest_only_still_holds_everything_back() -> None:
+    plan = compose("stop and copy and report", ALL, tools={"copy_files", "write_report"})
+    assert plan.chosen == ()
+    assert plan.lacking == ("stop_server",)
+    assert set(plan.strengths) == {each.version_id for each in ALL}

@@ -7,7 +7,7 @@ import random
 from typing import Any
 
 from tacit.domain.trajectory import Span, StepResult, Trajectory
-from tacit.synthesis.mining.binding import Bound, Occurrence, bind, merge
+from tacit.synthesis.mining.binding import Bound, Occurrence, bind
 from tacit.text.places import resolve
 from tests.unit.synthesis.attempts import attempt, call, say
 
@@ -251,21 +251,3 @@ def test_the_order_of_the_attempts_makes_no_difference() -> None:
 
 def test_no_calls_bind_nothing() -> None:
     assert bind([]) == Bound()
-
-
-def test_calls_of_one_procedure_share_parameters_of_one_source() -> None:
-    accounts, again = bind(ACCOUNTS), bind(ACCOUNTS)
-    calls, parameters, support = merge([accounts, again])
-    assert calls == [accounts.arguments, accounts.arguments]
-    assert parameters == accounts.parameters
-    assert set(support) == {"person_id", "line_id"}
-
-
-def test_parameters_of_two_sources_keep_apart_and_their_rules_follow() -> None:
-    shops = bind(SHOPS)
-    other = bind([Occurrence(one.trajectory, one.trajectory.actions[0]) for one in SHOPS])
-    calls, parameters, _ = merge([other, shops])
-    assert calls[0] == {"order_id": "{order_id}"}
-    assert calls[1]["order_id"] == "{order_id_2}"
-    (items,) = (one for one in parameters if one.name == "item_ids")
-    assert "{order_id}" not in items.key

@@ -113,7 +113,12 @@ def test_what_a_name_or_an_amount_says_is_no_condition() -> None:
 
 def with_hand_over() -> list[Attempt]:
     """As `houses`, and some that only a technician can help; there nothing else was done, whatever was shown."""
-    attempts = houses()
+    attempts = [
+        Attempt(
+            known={**each.known, "read_lock": facts("Lock: free")}, task=each.task, took=each.took, final=each.final
+        )
+        for each in houses()
+    ]
     for power, valve in product((True, False), (True, False)):
         house = seen(power=power, valve=valve, read_lock="Lock: sealed")
         attempts.append(Attempt(known=house.known, task=house.task, took=frozenset({"call_technician"})))
@@ -195,3 +200,28 @@ def test_hundreds_of_wide_attempts_are_learned_from_in_seconds() -> None:
     found = learn_cases(attempts, {"fix": "fix state"})
     assert said(found["fix"]) == [["`look` shows `State: bad`"]]
     assert time.perf_counter() - started < 10
+
+
+def test_a_reading_that_only_takers_took_explains_nothing() -> None:
+    asked = [
+        Attempt(known={"read_shelf": facts("Copies: 1")}, task=f"reserve {n}", took=frozenset({"place_hold"}))
+        for n in range(6)
+    ]
+    others = [
+        Attempt(known={"read_card": facts("Card: old")}, task=f"renew {n}", took=frozenset({"renew_card"}))
+        for n in range(6)
+    ]
+    found = learn_cases([*asked, *others], {"place_hold": "place_hold", "renew_card": "renew_card"})
+    assert all(
+        condition.reading == "task" for cases in found.values() for case in cases for condition in case.conditions
+    )
+
+
+def test_a_threshold_is_sought_where_values_have_a_gap() -> None:
+    low = [
+        Attempt(known={"read_meter": facts(f"Charge: {n}")}, task="t", took=frozenset({"order"})) for n in range(2, 9)
+    ]
+    high = [Attempt(known={"read_meter": facts(f"Charge: {n}")}, task="t", took=frozenset()) for n in range(40, 90, 3)]
+    (case,) = learn_cases([*low, *high], {"order": "order charge"})["order"]
+    assert (case.support, case.against) == (7, 0)
+    assert 8 < float(case.conditions[0].value) < 40

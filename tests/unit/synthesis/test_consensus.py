@@ -194,6 +194,21 @@ def test_value_that_every_task_names_is_a_parameter_though_nothing_marks_it() ->
     assert {parameter.reading for parameter in found.content.parameters} == {"task", ""}
 
 
+@pytest.mark.parametrize("count", [3, 5])
+def test_step_that_all_took_with_an_option_of_their_own_stays(count: int) -> None:
+    made = [
+        attempt(
+            f"Set the timeout of service `{name}` to {seconds} seconds",
+            read("config/services.py", "SERVICES = {"),
+            edit("config/services.py", f'if name == "{name}": DEFAULT', f'if name == "{name}": {seconds}'),
+            bash(f"python tools/gen.py --service {name}", "ok"),
+            bash("pytest -q", "10 passed"),
+        )
+        for name, seconds in [("billing", 30), ("search", 45), ("upload", 90), ("mail", 15), ("auth", 5)][:count]
+    ]
+    assert "Run `python tools/gen.py --service {service}`" in texts(agreed(made))
+
+
 def test_attempt_by_other_means_supports_the_same_step() -> None:
     bumps = [bump("httpx", "0.27.0", "0.28.1"), bump("click", "8.1.3", "8.1.8"), bump("apsw", "3.45.0", "3.47.1")]
     found = agreed([*bumps, bump("rich", "13.7.0", "13.9.4", by_sed=True)])

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from tacit.domain.candidate import Candidate
 from tacit.domain.evidence import Grade, Outcome
 from tacit.domain.origin import Origin
+from tacit.domain.outline import Course
 from tacit.domain.skill import Kind
 from tacit.domain.trajectory import StepResult, Trajectory
-from tacit.synthesis.courses import AGAIN, Course, course_of
+from tacit.synthesis.courses import AGAIN, course_of
 from tacit.synthesis.mining.errors import error_lessons
 from tests.unit.synthesis.attempts import attempt, bash, call, edit
 
@@ -149,7 +150,7 @@ def test_call_that_never_worked_again_in_sessions_apart_is_said_not_to_work() ->
 def test_later_success_of_the_same_call_takes_avoidance_away(others: list[Trajectory], why: str) -> None:
     (lesson,) = lessons(mended(1), mended(3), *others)
     assert "does not work here" not in lesson.content.description, why
-    assert lesson.content.description.startswith("When `npm install` fails, call it as")
+    assert lesson.content.description.startswith("When `npm install` fails with “npm ERR! code ERESOLVE”, call")
     assert "avoid" not in lesson.content.tags
 
 
@@ -230,7 +231,8 @@ def test_tool_that_is_called_after_an_error_and_works_is_a_lesson_from_three_ses
     content = lesson.content
     assert content.name == "find-by-name-when-find-by-email-fails"
     assert content.description == (
-        'When `find_by_email(email="{email}")` fails, call `find_by_name(name="{name}", zip="{zip}")` instead. '
+        'When `find_by_email(email="{email}")` fails with “Error: user not found”, '
+        'call `find_by_name(name="{name}", zip="{zip}")` instead. '
         "Worked in 3 of 4 attempts, in 3 sessions."
     )
     (step,) = content.steps

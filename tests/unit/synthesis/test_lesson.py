@@ -27,7 +27,8 @@ def test_command_that_the_error_asked_for_becomes_a_lesson() -> None:
     content = lesson.content
     assert content.name == "run-sync-before-manage-py-makemigration"
     assert content.description == (
-        "When `python3 manage.py makemigration add_{column}` fails, run `python3 manage.py sync` first and then repeat it."
+        "When `python3 manage.py makemigration add_{column}` fails with “error: revision chain is stale: "
+        "run `python3 manage.py sync` first”, run `python3 manage.py sync` first and then repeat it."
     )
     assert content.signature == "error: revision chain is stale: run `python3 <path> sync` first"
     assert [step.arguments["command"] for step in content.steps] == [
@@ -54,15 +55,44 @@ def test_without_exit_codes_a_lesson_is_only_reported() -> None:
 def test_error_text_is_external_only_where_it_stands() -> None:
     failed = bash("npm install x", "npm ERR! code ERESOLVE", code=1)
     (lesson,) = lessons(failed, bash("npm install x --legacy-peer-deps"))
-    assert lesson.origins["signature"] is lesson.origins["body"] is Origin.EXTERNAL
-    assert lesson.origins["name"] is lesson.origins["description"] is lesson.origins["steps.0"] is Origin.AGENT
+    assert {lesson.origins[field] for field in ("signature", "description", "body")} == {Origin.EXTERNAL}
+    assert lesson.origins["name"] is lesson.origins["steps.0"] is Origin.AGENT
 
 
 def test_working_variant_becomes_a_lesson() -> None:
     failed = bash("npm install x", "npm ERR! code ERESOLVE", code=1)
     (lesson,) = lessons(failed, bash("npm install x --legacy-peer-deps"))
     assert lesson.content.name == "call-npm-install-with-legacy-peer-deps"
-    assert lesson.content.description == "When `npm install x` fails, call it as `npm install x --legacy-peer-deps`."
+    assert lesson.content.description == (
+        "When `npm install x` fails with “npm ERR! code ERESOLVE”, call it as `npm install x --legacy-peer-deps`."
+    )
+
+
+def test_lesson_is_about_what_is_wrong_and_not_about_every_failing_test() -> None:
+    stale = bash("pytest -q", "1 failed\nFAILED tests/test_lock.py: services.lock is stale", code=1)
+    (lesson,) = lessons(stale, bash("python tools/lock.py"), bash("pytest -q", "9 passed"))
+    assert lesson.content.signature == "<path> is stale"
+    assert lesson.content.description == (
+        "When `pytest -q` fails with “services.lock is stale”, run `python tools/lock.py` first and then repeat it."
+    )
+
+
+@pytest.mark.parametrize("error", ["1 failed, 8 passed in 0.31s", "FAILED tests/test_lock.py\n1 failed", "Exit code 2"])
+def test_error_that_says_nothing_of_the_cause_makes_no_lesson(error: str) -> None:
+    failed = bash("pytest -q", error, code=1)
+    assert lessons(failed, bash("python tools/lock.py"), bash("pytest -q", "9 passed")) == []
+
+
+def test_no_word_of_a_name_is_doubled() -> None:
+    failed = bash("npm test", "openapi.yaml is out of date, run npm run openapi", code=1)
+    (lesson,) = lessons(failed, bash("npm run openapi"), bash("npm test", "9 passed"))
+    assert lesson.content.name == "run-openapi-before-npm-test"
+
+
+def test_quote_marks_of_an_error_do_not_end_the_quotation() -> None:
+    failed = bash("npm install x", "npm ERR! code ” and “ more", code=1)
+    (lesson,) = lessons(failed, bash("npm install x --legacy-peer-deps"))
+    assert "“npm ERR! code and more”" in lesson.content.description
 
 
 def test_program_under_another_name_is_a_variant() -> None:

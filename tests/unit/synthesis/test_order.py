@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.synthesis.mining.order import learn_order, usual_times
+from tacit.synthesis.mining.order import learn_order
 
 NAMES = st.sampled_from("abcde")
 
@@ -48,8 +48,3 @@ def test_the_order_of_the_runs_does_not_matter(sequences: list[list[str]], dice:
     mixed = list(sequences)
     dice.shuffle(mixed)  # type: ignore[attr-defined]
     assert learn_order(mixed) == learn_order(sequences)
-    assert usual_times(mixed) == usual_times(sequences)
-
-
-def test_usual_times_is_the_median_of_the_runs_that_do_it() -> None:
-    assert usual_times([["a", "a", "b"], ["a", "a"], ["a"], []]) == {"a": 2, "b": 1}

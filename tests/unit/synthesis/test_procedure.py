@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tacit.domain.evidence import Assessment
@@ -96,6 +98,43 @@ def test_attempt_that_a_person_corrected_is_no_model() -> None:
         bash("pytest"),
     )
     assert distil(trajectory, VERIFIED).held == ("corrected_midway",)
+
+
+def objected(message: str, *between: dict[str, Any]) -> tuple[str, ...]:
+    first = edit("src/b.tsx", "Submit", "Store")
+    last = (edit("src/b.tsx", "Store", "Save"), bash("pnpm test"))
+    return distil(attempt("Rename the button", first, *between, say(message), *last), VERIFIED).held
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "no, call it Save, not Store",
+        "No. Save.",
+        "wait, no - Save",
+        "wrong button",
+        "that's wrong",
+        "That's not what I asked for",
+        "hmm, this is not what I meant",
+        "That isn't right, it must be Save",
+        "not Store, Save",
+    ],
+)
+def test_what_a_person_objected_to_is_no_model(message: str) -> None:
+    assert objected(message) == ("corrected_midway",)
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["now rename it to Save", "no problem, go on", "No, thanks.", "not bad, now Save", "thanks, that's right"],
+)
+def test_going_on_is_no_objection(message: str) -> None:
+    assert objected(message) == ()
+
+
+def test_no_to_a_question_is_an_answer() -> None:
+    assert objected("no, leave them", reply("Done. Shall I rename the others too?")) == ()
+    assert objected("no, leave them", reply("Done.")) == ("corrected_midway",)
 
 
 def test_failed_and_denied_calls_are_left_out() -> None:

@@ -99,6 +99,11 @@ def test_each_command_knows_where_it_runs(text: str, directories: list[str]) -> 
         ("uv tool run ruff check", "uv run ruff check", (), ""),
         ("uv --directory api run --with pytest pytest -q", "uv run pytest", (), "api"),
         ("npx -p typescript tsc --noEmit", "npx tsc", (), ""),
+        ("python tools/gen.py --service billing", "python gen.py", ("billing",), ""),
+        ("python tools/gen.py -s billing --fast", "python gen.py", ("billing",), ""),
+        ("python manage.py --settings prod migrate app", "python manage.py migrate", ("prod", "app"), ""),
+        ("./run.sh --env=prod deploy", "run.sh deploy", (), ""),
+        ("python manage.py migrate --fake app", "python manage.py migrate", ("app",), ""),
     ],
 )
 def test_flags_with_values_hide_neither_program_nor_subcommand(

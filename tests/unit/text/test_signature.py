@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.text.signature import MAX_LENGTH, error_signature, missing_name, without_name
+from tacit.text.signature import MAX_LENGTH, error_signature, missing_name, tells, without_name
 
 
 @pytest.mark.parametrize(
@@ -42,6 +42,10 @@ from tacit.text.signature import MAX_LENGTH, error_signature, missing_name, with
         ("error: id 123e4567-e89b-12d3-a456-426614174000 at 2024-05-01T12:00:00Z", "error: id <id> at <time>"),
         ("HTTP 404 for user 17", "HTTP 404 for user <n>"),
         ("make: *** [Makefile:3: x] Error 1\n", "make: *** [Makefile:<n>: x] Error <n>"),
+        ("1 failed\nFAILED tests/test_lock.py: the lock is stale", "the lock is stale"),
+        ("FAILED tests/a.py::test_b[1:2] - AssertionError: boom\n1 failed in 0.2s", "AssertionError: boom"),
+        ("FAILED a.py: FAILED b.py: stale", "stale"),
+        ("FAIL src/api.test.ts\n  api.yaml is out of date\n\nTests: 1 failed, 80 total", "<path> is out of date"),
         ("", ""),
         (" \n\t\n", ""),
         ("Exit code 1", ""),
@@ -49,6 +53,33 @@ from tacit.text.signature import MAX_LENGTH, error_signature, missing_name, with
 )
 def test_telling_line_is_chosen_and_masked(text: str, signature: str) -> None:
     assert error_signature(text) == signature
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        "",
+        "1 failed",
+        "=== 1 failed, 9 passed in 0.12s ===",
+        "Test Suites: 1 failed, 11 passed, 12 total",
+        "FAILED tests/test_lock.py",
+        "error",
+        "ERROR: 3 errors",
+        "exit status 1",
+        "Command failed with exit code 2",
+        "make: *** [Makefile:3: x] Error 1",
+    ],
+)
+def test_line_that_holds_whatever_is_wrong_is_not_telling(error: str) -> None:
+    assert not tells(error_signature(error))
+
+
+@pytest.mark.parametrize(
+    "error",
+    ["error: foo", "npm ERR! code ERESOLVE", "a.ts: error TS2345", "FAILED tests/a.py::test_b", "no such table"],
+)
+def test_line_that_names_something_is_telling(error: str) -> None:
+    assert tells(error_signature(error))
 
 
 def test_same_failure_elsewhere_has_the_same_signature() -> None:
@@ -141,6 +172,7 @@ def test_signature_is_bounded_one_line_and_idempotent(text: str) -> None:
                 "x",
             ]
         )
+        | st.sampled_from(["FAILED ", "a.py: ", "::t - ", "1 failed\n", "FAIL 'a b': "])
         | st.sampled_from(["No module named ", "command not found: ", ": command not found", ": not found"]),
         max_size=80,
     )
@@ -159,6 +191,8 @@ def test_signature_is_idempotent_on_odd_mixtures(pieces: list[str]) -> None:
         "a",
         "'",
         "error: 'foo\n",
+        "FAILED a.py: ",
+        "1 failed\n",
         "1,",
         "\x1b[",
         "E   x\n",

@@ -48,7 +48,17 @@ class Outlines:
             "SELECT id FROM trajectories WHERE learned = 1 AND pruned = 0 AND superseded = 0 AND id NOT IN "
             f"(SELECT id FROM outlines WHERE version = {OUTLINE_VERSION}) ORDER BY seq"
         )
-        return [row[0] for row in self._connection.run(sql)]
+        return [row[0] for row in self._connection.run(sql)] + self._damaged()
+
+    def _damaged(self) -> list[str]:
+        """Ids whose outline cannot be read: the next one takes its place."""
+        found = []
+        for seq, identity in self._connection.run(f"SELECT seq, id FROM outlines WHERE id IN {_COUNTS} ORDER BY seq"):
+            try:
+                self.rows.value(self.rows.at(seq))
+            except Damaged:
+                found.append(identity)
+        return found
 
     def unmined(self) -> list[str]:
         """Ids of those that wait, oldest first."""
@@ -58,7 +68,11 @@ class Outlines:
     def mark_mined(self, trajectory_ids: Iterable[str]) -> None:
         """Note that they have been taken in."""
         for trajectory_id in trajectory_ids:
-            row = self.rows.find(trajectory_id)
+            try:
+                row = self.rows.find(trajectory_id)
+            except Damaged:
+                self._connection.run("DELETE FROM outlines WHERE id = ?", clean(trajectory_id))  # made anew
+                continue
             if row and not row["mined"]:
                 self.rows.change(row, mined=1)
 

@@ -71,6 +71,11 @@ class SqliteStore:
         with self._connection.writing():
             return self._trajectories.add(trajectory, assessment, at=at)
 
+    def vouch(self, trajectory_id: str, assessment: Assessment, *, at: datetime) -> bool:
+        """Put a verified assessment in place of one that is not; it is then learned from again."""
+        with self._connection.writing():
+            return self._trajectories.vouch(trajectory_id, assessment, at=at)
+
     def trajectory(self, trajectory_id: str) -> Trajectory:
         """Fetch one whole trajectory."""
         with self._connection.reading():

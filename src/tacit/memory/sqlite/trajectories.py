@@ -61,6 +61,14 @@ class Trajectories:
                 self._change(older, replace(old, superseded=True), action="superseded", at=at, superseded_by=episode.id)
         return True
 
+    def vouch(self, trajectory_id: str, assessment: Assessment, *, at: datetime) -> bool:
+        """Put a verified assessment in place of one that is not."""
+        row = self._row(trajectory_id)
+        changed = laws.vouched(self.episode(row), assessment)
+        if changed is not None:
+            self._change(row, changed, action="vouched", at=at)
+        return changed is not None
+
     def whole(self, trajectory_id: str) -> Trajectory:
         """Fetch one with all its steps."""
         row = self._row(trajectory_id)

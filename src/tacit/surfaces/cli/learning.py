@@ -48,7 +48,7 @@ from tacit.surfaces.discovery import homes, project_of, take_in, together
     "--model",
     metavar="NAME",
     expose_value=False,
-    callback=lambda context, _, name: _choose_model(context, name),
+    callback=lambda context, option, name: _choose_model(context, _named(context, option, name)),
     help="Let this language model word what is new, within the limits of the settings (which may name one too).",
 )
 @click.option(
@@ -71,8 +71,9 @@ def learn(
     """Learn from what agents did: from PATHS (files or folders), or without any from this project's past sessions.
 
     Finds the transcripts that Claude Code and Codex keep on this machine, and reads ATIF documents (also .jsonl and .gz)
-    by path. A session that goes on is read on from where it was; running it twice adds nothing. Secrets are taken out
-    before anything is stored. What was learned waits for `tacit review`.
+    by path. A session that goes on is read on from where it was; running it twice adds nothing, except that with
+    --trust-outcomes what was read without it is learned from again. Secrets are taken out before anything is stored.
+    What was learned waits for `tacit review`.
 
     A language model is asked only if you named one, here or in your settings, and never for an agent or a hook.
     """
@@ -94,6 +95,12 @@ def learn(
             _learn_everywhere(session, found, model=model)
         else:
             _learn_here(session, found, looked_for=clients or tuple(PLACES), model=model)
+
+
+def _named(context: click.Context, option: click.Parameter, name: str | None) -> str | None:
+    if name is not None and not name.strip():
+        raise click.BadParameter("it is empty: name a model, or say --no-model", context, option)
+    return name
 
 
 def _choose_model(context: click.Context, name: str | None) -> None:
@@ -292,6 +299,7 @@ def learn_document(captured: Captured, learned: Learned, problems: list[InvalidT
         "captured": {
             "added": len(captured.added),
             "known": captured.known,
+            "vouched": captured.vouched,
             "excluded": captured.excluded,
             "redacted": captured.redacted,
         },

@@ -10,8 +10,8 @@ from tacit.domain.errors import Mistake
 from tacit.domain.evidence import Outcome
 from tacit.domain.ports import Episode
 from tacit.domain.scope import Scope
-from tacit.domain.selection import Selection
-from tacit.domain.skill import Kind
+from tacit.domain.selection import Plan, Selection
+from tacit.domain.skill import Kind, SkillVersion
 from tacit.surfaces.cli.session import Session, command_options, one_line
 from tacit.surfaces.cli.show import show_episodes, show_selection
 
@@ -77,11 +77,38 @@ def selection_document(selection: Selection) -> dict[str, Any]:
                 "signals": {name: round(value, 4) for name, value in item.signals.items()},
                 "reasons": item.reasons,
                 "steps": item.steps,
+                "parts": [_part(part) for part in item.parts],
                 "tokens": item.tokens,
             }
             for item in selection.items
         ],
+        "plan": _plan(selection.plan),
         "left_out": selection.left_out,
+    }
+
+
+def _part(part: SkillVersion) -> dict[str, Any]:
+    content = part.content
+    return {
+        "name": content.name,
+        "description": content.description,
+        "version_id": part.id,
+        "steps": content.steps,
+    }
+
+
+def _plan(plan: Plan) -> dict[str, Any]:
+    return {
+        "chosen": [
+            {"name": each.name, "version_id": each.version_id, "times": each.times, "strength": each.strength}
+            for each in plan.chosen
+        ],
+        "steps": [
+            {"version_id": each.version_id, "step": each.step, "tool": each.tool, "turn": each.turn}
+            for each in plan.steps
+        ],
+        "reason": plan.reason,
+        "lacking": plan.lacking,
     }
 
 

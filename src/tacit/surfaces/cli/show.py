@@ -60,6 +60,7 @@ def show_learned(
     console.print(
         f"Read {counted(len(captured.added), 'new trajectory', plural='new trajectories')}"
         + (f", {captured.known} already known" if captured.known else "")
+        + (f" ({captured.vouched} vouched for only now, and learned from again)" if captured.vouched else "")
         + (f", {captured.excluded} excluded" if captured.excluded else "")
         + (f"; [yellow]{secrets} secrets[/yellow] taken out before storing" if secrets else "")
         + "."
@@ -201,6 +202,9 @@ def show_selection(console: Console, selection: Selection) -> None:
             Panel(escape(clean(item.text)), title=title, title_align="left", subtitle=f"[dim]{signals}[/dim]")
         )
         console.print(f"  [dim]{escape(clean('; '.join(item.reasons)))}[/dim]")
+    if len(selection.plan.chosen) > 1:
+        order = (each.name + (f" ×{each.times}" if each.times > 1 else "") for each in selection.plan.chosen)
+        console.print(f"In this order: {escape(clean(' → '.join(order)))}", soft_wrap=True)
     for left in selection.left_out[:3]:
         console.print(f"  [dim]left out {escape(clean(left.name))}: {escape(clean(left.reason))}[/dim]")
     console.print(

@@ -22,7 +22,7 @@ from tacit.synthesis.tokens import EMAIL
 from tacit.text.places import TASK, plain
 from tacit.text.shapes import FREE, one_of, shape_of, values_of_shape
 
-__all__ = ["Bound", "Occurrence", "Support", "bind", "merge"]
+__all__ = ["Bound", "Occurrence", "Support", "bind"]
 
 SEVERAL = 3
 """So many independent tasks make a value general."""
@@ -31,6 +31,8 @@ _MAJORITY = 0.5
 _MAX_CHOICES = 8
 _MAX_SPANS = 12
 _MAX_ROWS = 50
+_MAX_LISTED = 200
+"""Values of one list that are looked at; a longer one is a document."""
 _MAX_DEPTH = 6
 _TRIED = 5
 _NEAR = 0.2
@@ -88,26 +90,6 @@ def bind(occurrences: Sequence[Occurrence]) -> Bound:
         if parameter.reading and parameter.type != "array" and _links(used):
             names[path] = name
     return Bound(arguments=_in_order(arguments, views[0].arguments), parameters=tuple(parameters), support=support)
-
-
-def merge(bounds: Sequence[Bound]) -> tuple[list[Mapping[str, Any]], tuple[Parameter, ...], dict[str, Support]]:
-    """The calls of one procedure with one list of parameters: what has one source is one, what only shares a name is not."""
-    parameters: dict[str, Parameter] = {}
-    support: dict[str, Support] = {}
-    calls: list[Mapping[str, Any]] = []
-    for bound in bounds:
-        renamed: dict[str, str] = {}
-        for parameter in bound.parameters:
-            moved = replace(parameter, key=_renamed(parameter.key, renamed))
-            name, number = parameter.name, 1
-            while name in parameters and not _one_source(parameters[name], moved):
-                number += 1
-                name = f"{parameter.name}_{number}"
-            renamed[parameter.name] = name
-            if name not in parameters:
-                parameters[name], support[name] = replace(moved, name=name), bound.support[parameter.name]
-        calls.append({key: _renamed_all(value, renamed) for key, value in bound.arguments.items()})
-    return calls, tuple(parameters.values()), support
 
 
 # --- the calls ------------------------------------------------------------------------------------------------------
@@ -232,7 +214,7 @@ def _parameter(name: str, used: Sequence[tuple[View, Any]], *, names: Mapping[Pa
         spans = [view.span_of_words(values[0]) for (view, values), is_said in zip(lists, heard, strict=True) if is_said]
         return parameter, _support(lists, heard, spans)
     seen = f"; seen: {', '.join(choices)}" if choices else ""
-    own = [Span(view.occurrence.trajectory.id, view.occurrence.step.index, "arguments") for view, _ in lists]
+    own = [Span(view.occurrence.trajectory.id, view.occurrence.step.index, "arguments") for view, _ in used]
     return replace(parameter, description=f"{_spoken(name)}{seen}"), _support(lists, [False] * len(lists), own)
 
 
@@ -352,7 +334,7 @@ def _lists(used: Sequence[tuple[View, Any]]) -> list[tuple[View, Sequence[Any]]]
 
 def _list(value: Any) -> list[Any]:
     """The values of an argument; none where it is a nest of records."""
-    values = list(value) if isinstance(value, list | tuple) else [value]
+    values = list(value[:_MAX_LISTED]) if isinstance(value, list | tuple) else [value]
     return [] if any(isinstance(one, Mapping | list | tuple) or one is None for one in values) else values
 
 
@@ -371,19 +353,3 @@ def _type(values: Sequence[Any]) -> str:
 
 def _spoken(name: str) -> str:
     return name.replace("_", " ")
-
-
-def _one_source(left: Parameter, right: Parameter) -> bool:
-    return bool(left.reading) and (left.reading, left.key, left.type) == (right.reading, right.key, right.type)
-
-
-def _renamed(text: str, names: Mapping[str, str]) -> str:
-    return re.sub(r"\{(\w+)\}", lambda match: f"{{{names.get(match[1], match[1])}}}", text)
-
-
-def _renamed_all(value: Any, names: Mapping[str, str]) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _renamed_all(item, names) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_renamed_all(item, names) for item in value]
-    return _renamed(value, names) if isinstance(value, str) else value

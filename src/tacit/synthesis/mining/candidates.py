@@ -10,6 +10,7 @@ import dataclasses
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, count, islice
 from typing import Any
 
 from tacit.domain.candidate import Candidate
@@ -31,9 +32,8 @@ from tacit.synthesis.actions import action_of, leaves
 from tacit.synthesis.blame import Blame, found_pitfalls
 from tacit.synthesis.grounding import action_spans
 from tacit.synthesis.mining.study import Study, step_at
-from tacit.synthesis.mining.telling import general_task
 from tacit.synthesis.mining.units import Unit
-from tacit.synthesis.naming import MAX_DESCRIPTION, slug
+from tacit.synthesis.naming import MAX_DESCRIPTION, MAX_NAME, slug
 from tacit.synthesis.timeline import Timeline
 from tacit.synthesis.wording import call_text, code, sentence_of, shorten
 from tacit.text.cues import words_of
@@ -80,7 +80,7 @@ class Grounds:
     @property
     def origins(self) -> dict[str, Origin]:
         """Every field with the lowest origin of its spans."""
-        return {path: lowest(map(_origin, spans)) for path, spans in self.spans.items() if spans}
+        return {path: lowest(map(_origin, spans)) for path, spans in self.spans.items()}
 
 
 def is_mined(provenance: Provenance) -> bool:
@@ -88,16 +88,24 @@ def is_mined(provenance: Provenance) -> bool:
     return provenance.made_by.startswith(MADE_BY.partition("/")[0])
 
 
-def name_of(unit: Unit) -> str:
-    """The name of a unit's skill: the words of its tools and of the values that tell it apart."""
+def name_of(unit: Unit, *, whole: bool = False) -> str:
+    """The name of a unit's skill: the words of its tools (with their servers if `whole`) and the values that tell it apart."""
     words: list[str] = []
     for tool, fixed in unit.tokens[:2]:
         words += ["and"] if words else []
-        words += [*sentence_of(tool).split(), *(value for _, value in fixed)]
+        words += [*(tool if whole else sentence_of(tool)).split(), *(value for _, value in fixed)]
     return slug(words) or "procedure"
 
 
-def candidate_of(unit: Unit, findings: Findings, study: Study) -> Candidate:
+def free_name(name: str, taken: set[str], *, fuller: str = "") -> str:
+    """The name, or the fuller one, or the name with a number: the first that is not taken, which then is."""
+    numbered = (name[: MAX_NAME - 6].rstrip("-") + f"-{number}" for number in count(2))
+    free = next(one for one in chain([name, *([fuller] if fuller else [])], numbered) if one not in taken)
+    taken.add(free)
+    return free
+
+
+def candidate_of(unit: Unit, findings: Findings, study: Study, *, name: str) -> Candidate:
     """Write a unit down as a candidate."""
     grounds = Grounds()
     steps, parameters = _Steps(unit, findings, study, grounds).written()
@@ -106,6 +114,8 @@ def candidate_of(unit: Unit, findings: Findings, study: Study) -> Candidate:
     for path in ("name", "description", "tags", "category"):
         grounds.rest(path, _tool_spans(unit, study, sources))
     _ground_findings(findings, study, grounds, sources)
+    for number in range(len(findings.cases)):  # the description tells the cases
+        grounds.rest("description", grounds.spans.get(f"cases.{number}", ()))
     pitfalls = found_pitfalls(steps, findings.blames)
     for number, found in enumerate(pitfalls):
         grounds.rest(f"pitfalls.{number}", found.spans)
@@ -114,7 +124,7 @@ def candidate_of(unit: Unit, findings: Findings, study: Study) -> Candidate:
         grounds.rest(f"example_queries.{number}", tasks[:_SPANS])
     content = SkillContent(
         kind=Kind.PROCEDURE,
-        name=name_of(unit),
+        name=name,
         description=_description(unit, findings, examples, of=len(study.group.successes)),
         tags=(*dict.fromkeys(unit.tools), *([ALONE] if findings.alone else [])),
         example_queries=examples,
@@ -211,13 +221,7 @@ class _Steps:
         ]
 
     def _places_of_reading(self, tool: str) -> list[tuple[str, int]]:
-        found = [
-            (identity, reading.index)
-            for identity in self._study.sample(list(self._unit.made))
-            for reading in self._study.outlines[identity].readings
-            if reading.tool == tool
-        ]
-        return found[:_SPANS]
+        return _taken(tool, self._study, self._study.sample(list(self._unit.made)))
 
     def _spans(self, places: Sequence[tuple[str, int]], arguments: Mapping[str, Any]) -> list[Span]:
         """The calls themselves, and the observations that values still standing in them were copied from."""
@@ -268,13 +272,21 @@ def _ground_findings(findings: Findings, study: Study, grounds: Grounds, sources
 def _condition_spans(condition: Condition, study: Study, sources: Sequence[str]) -> list[Span]:
     if condition.reading == TASK:
         return task_spans(study, sources)[:_SPANS]
-    shown = [
-        Span(identity, reading.index, "observation")
-        for identity in sources
-        for reading in study.outlines[identity].readings
-        if reading.tool == condition.reading
-    ]
-    return shown[:_SPANS]
+    return [Span(identity, at, "observation") for identity, at in _taken(condition.reading, study, sources)]
+
+
+def _taken(tool: str, study: Study, sources: Sequence[str]) -> list[tuple[str, int]]:
+    """Where a reading was taken: in these attempts, or, where none of them took it, in others that worked."""
+    for among in (sources, [outline.trajectory_id for outline in study.group.successes]):
+        found = (
+            (identity, reading.index)
+            for identity in among
+            for reading in study.outlines[identity].readings
+            if reading.tool == tool
+        )
+        if taken := list(islice(found, _SPANS)):
+            return taken
+    return []
 
 
 def task_spans(study: Study, sources: Sequence[str]) -> list[Span]:
@@ -298,7 +310,7 @@ def examples_of(study: Study, sources: Sequence[str]) -> tuple[str, ...]:
     """Tasks that called for it, without the values that were theirs alone."""
     found: dict[str, None] = {}
     for identity in sources:
-        found.setdefault(shorten(general_task(study.outlines[identity]), _MAX_EXAMPLE))
+        found.setdefault(shorten(study.told(identity), _MAX_EXAMPLE))
         if len(found) == MAX_EXAMPLES:
             break
     return tuple(found)

@@ -6,6 +6,7 @@ parts are skills that stand for themselves. Fewer than three attempts of a kind 
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from tacit.domain.candidate import Candidate
 from tacit.domain.scope import Scope
 from tacit.domain.skill import Condition, Kind, Provenance, SkillContent, SkillStep
 from tacit.domain.trajectory import Span
-from tacit.synthesis.mining.candidates import MADE_BY, Grounds, examples_of, task_spans, weakest
+from tacit.synthesis.mining.candidates import MADE_BY, Grounds, examples_of, free_name, task_spans, weakest
 from tacit.synthesis.mining.study import Study
 from tacit.synthesis.mining.units import MIN_SUPPORT
 from tacit.synthesis.naming import MAX_DESCRIPTION, slug
@@ -38,8 +39,13 @@ class _Kind:
     members: list[str]
 
 
-def composites(study: Study, parts: Mapping[str, Candidate], order: Sequence[str]) -> list[Candidate]:
-    """The composites of a group; `parts` are its units' candidates by key, `order` their keys in the order of phases."""
+def composites(
+    study: Study, parts: Mapping[str, Candidate], order: Sequence[str], *, taken: set[str]
+) -> list[Candidate]:
+    """The composites of a group; `parts` are its units' candidates by key, `order` their keys in the order of phases.
+
+    None gets a name that is `taken`.
+    """
     sequences = {
         outline.trajectory_id: [key for key in study.units.sequence(outline) if key in parts]
         for outline in study.group.successes[-MAX_COMPARED:]
@@ -49,7 +55,9 @@ def composites(study: Study, parts: Mapping[str, Candidate], order: Sequence[str
         used = Counter(key for identity in kind.members for key in dict.fromkeys(sequences[identity]))
         lasting = [key for key in order if used[key] > 1][:_MAX_PARTS]
         if len(kind.members) >= MIN_SUPPORT and len(lasting) > 1:
-            found.append(_composite(study, kind, [(key, parts[key], used[key]) for key in lasting]))
+            made = _composite(study, kind, [(key, parts[key], used[key]) for key in lasting])
+            name = free_name(made.content.name, taken)
+            found.append(dataclasses.replace(made, content=dataclasses.replace(made.content, name=name)))
     return found
 
 
@@ -71,21 +79,26 @@ def _composite(study: Study, kind: _Kind, parts: Sequence[tuple[str, Candidate, 
     grounds = Grounds()
     sources = study.sample(kind.members)
     spans = task_spans(study, sources)
-    for path in ("name", "description", "example_queries.0", "sub_skills"):
+    examples = examples_of(study, sources)
+    told = (f"example_queries.{number}" for number in range(len(examples)))
+    for path in ("name", "description", "sub_skills", *told):
         grounds.rest(path, spans[:_SPANS])
     steps: list[SkillStep] = []
     for _, candidate, used in parts:
         grounds.rest(f"steps.{len(steps)}", _part_spans(candidate, kind.members))
         steps.append(_step(candidate, used, of=len(kind.members)))
-    task = examples_of(study, sources)[0]
+    task = examples[0]
+    goal = _goal(parts, study.outlines[sources[0]].task)
+    for number, each in enumerate(goal):
+        grounds.rest(f"postconditions.{number}", goal[each])
     names = [candidate.content.name for _, candidate, _ in parts]
     content = SkillContent(
         kind=Kind.PROCEDURE,
         name=_name(task),
-        description=_description(task, names, of=len(kind.members)),
-        example_queries=examples_of(study, sources),
+        description=_description(task, [(part.content.name, used) for _, part, used in parts], of=len(kind.members)),
+        example_queries=examples,
         steps=tuple(steps),
-        postconditions=_goal(parts, study.outlines[sources[0]].task),
+        postconditions=tuple(goal),
         sub_skills=tuple(names),
     )
     return Candidate(
@@ -98,30 +111,42 @@ def _composite(study: Study, kind: _Kind, parts: Sequence[tuple[str, Candidate, 
 
 
 def _step(candidate: Candidate, used: int, *, of: int) -> SkillStep:
+    """A part and its case; how often it was needed is told beside, for counts alone make no new account."""
     content = candidate.content
     ways = " or ".join(
         " and ".join(condition.text.rstrip(".") for condition in case.conditions) for case in content.cases
     )
     text = f"If {ways}: {code(content.name)}" if ways else code(content.name)
-    return SkillStep(text=f"{text} (needed in {used} of {of})", optional=used < of)
+    return SkillStep(text=text, optional=used < of)
 
 
 def _part_spans(candidate: Candidate, members: Sequence[str]) -> list[Span]:
     of_kind = set(members)
     last = len(candidate.content.steps) - 1
-    spans = candidate.provenance.grounding.get(f"steps.{last}", ())
-    return [span for span in spans if span.trajectory_id in of_kind][:_SPANS] or list(spans[:_SPANS])
+    grounding = candidate.provenance.grounding
+    spans = grounding.get(f"steps.{last}", ())
+    own = [span for span in spans if span.trajectory_id in of_kind][:_SPANS] or list(spans[:_SPANS])
+    # The step repeats the part's case, so it can be no more trusted than what the case was read from.
+    cases = [span for number in range(len(candidate.content.cases)) for span in grounding.get(f"cases.{number}", ())]
+    return own + cases
 
 
-def _goal(parts: Sequence[tuple[str, Candidate, int]], task: str) -> tuple[Condition, ...]:
+def _goal(parts: Sequence[tuple[str, Candidate, int]], task: str) -> dict[Condition, tuple[Span, ...]]:
+    """What shows that such a task is done, each with what a part rests it on."""
     said = term_set(task)
-    goals = [goal for _, candidate, _ in parts for goal in candidate.content.postconditions]
-    return tuple(dict.fromkeys(goal for goal in goals if not goal.when or goal.when in said))
+    found: dict[Condition, tuple[Span, ...]] = {}
+    for _, candidate, _ in parts:
+        for number, goal in enumerate(candidate.content.postconditions):
+            spans = candidate.provenance.grounding.get(f"postconditions.{number}", ())
+            if not goal.when or goal.when in said:
+                found[goal] = found.get(goal) or spans
+    return found
 
 
-def _description(task: str, names: Sequence[str], *, of: int) -> str:
+def _description(task: str, parts: Sequence[tuple[str, int]], *, of: int) -> str:
     like = shorten(task, _MAX_TASK).rstrip(".")
-    return shorten(f"{of} tasks like “{like}” came down to these skills: {', '.join(names)}.", MAX_DESCRIPTION)
+    told = ", ".join(f"{name} ({used} times)" for name, used in parts)
+    return shorten(f"{of} tasks like “{like}” came down to these skills: {told}.", MAX_DESCRIPTION)
 
 
 def _name(task: str) -> str:

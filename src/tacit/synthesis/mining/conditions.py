@@ -23,6 +23,8 @@ from tacit.text.words import term_set
 
 MAX_LITERALS = 3
 BEAM = 24
+CONTRASTED = 3
+"""Attempts without the effect that must have taken a reading: one that only takers took tells nothing by what it shows."""
 EARNED = 3
 """Attempts that a further literal must set apart to be worth its words; fewer where there are few attempts in all."""
 MAX_ALIKE = 6
@@ -32,7 +34,8 @@ NEAR_BITS = 1.5
 NEAR_WORDS = 0.75
 """… if their words are also nearly as near to the effect's own."""
 LONE_ATTEMPTS = 3
-"""An effect that was the only one in all of at least so many successes stands alone: it ends the attempt."""
+LONE_CHANCE = 0.05
+"""An effect that was the only one in all of at least so many successes, where others seldom are, ends the attempt."""
 FULL_LINK = 1.5
 """So many words that no other effect shares make a link complete."""
 MAX_TOLD = 2.0
@@ -57,17 +60,23 @@ class Attempt:
 
 
 def standing_alone(attempts: Sequence[Attempt]) -> frozenset[str]:
-    """Effects that no success took together with another, and that end the attempt, such as handing it over."""
+    """Effects never taken together with another, where that is no chance: they end an attempt, as handing it over does."""
     times: dict[str, int] = {}
     joined: set[str] = set()
-    for attempt in attempts:
-        ends = len(attempt.took) == 1 and attempt.final is None
-        if attempt.succeeded and not ends:
-            joined |= attempt.took
-        for effect in attempt.took if ends else ():
+    won = [attempt for attempt in attempts if attempt.succeeded and attempt.took]
+    for attempt in won:
+        for effect in attempt.took:
             times[effect] = times.get(effect, 0) + 1
-    helped = {effect for attempt in attempts if attempt.succeeded for effect in attempt.took}
-    return frozenset(effect for effect in helped - joined if times[effect] >= LONE_ATTEMPTS)
+        if len(attempt.took) > 1:
+            joined |= attempt.took
+    single = sum(len(attempt.took) == 1 for attempt in won)
+    return frozenset(
+        effect
+        for effect, count in times.items()
+        if count >= LONE_ATTEMPTS
+        and effect not in joined
+        and ((single - count + 1) / (len(won) - count + 2)) ** count < LONE_CHANCE
+    )
 
 
 def learn_cases(attempts: Sequence[Attempt], effects: Mapping[str, str]) -> dict[str, tuple[Case, ...]]:
@@ -79,13 +88,22 @@ def learn_cases(attempts: Sequence[Attempt], effects: Mapping[str, str]) -> dict
     alone = standing_alone(attempts)
     ended = _mask(bool(attempt.took & alone) for attempt in ordered)
     linked = _links(effects, [literal for literal, _ in table])
+    readings = {reading for attempt in ordered for reading in attempt.known}
+    took_reading = {reading: _mask(reading in attempt.known for attempt in ordered) for reading in readings}
     options: dict[str, list[list[_Rule]]] = {}
     for effect in sorted(effects):
         taken = _mask(effect in attempt.took for attempt in ordered)
         # Who ended the attempt at once says nothing about the rest; a failure that only did this shows where it is wrong.
         counted = everything if effect in alone else everything & ~ended
         heard = (won | taken if effect in alone else won) & counted
-        problem = _Problem(table, linked[effect], taken=taken, won=won, heard=heard, counted=counted)
+        others = heard & ~taken
+        enough = min(CONTRASTED, others.bit_count())
+        fair = [
+            (literal, mask)
+            for literal, mask in table
+            if literal.of_task or (took_reading[literal.reading] & others).bit_count() >= enough
+        ]
+        problem = _Problem(fair, linked[effect], taken=taken, won=won, heard=heard, counted=counted)
         options[effect] = problem.cover()
     return {effect: tuple(_case(rule) for rule in rules) for effect, rules in _sharing(options).items()}
 

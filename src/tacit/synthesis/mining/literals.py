@@ -187,11 +187,8 @@ def _of_thresholds(reading: str, key: str, shown: Sequence[tuple[str, ...]]) -> 
     if not all(len(values) == 1 and _AMOUNT.match(values[0]) for values in shown):
         return
     numbers = sorted({found[1] for found in map(comparable, set(shown)) if found and isinstance(found[1], float)})
-    steps = list(pairwise(numbers))
-    if len(steps) > MAX_THRESHOLDS:
-        stride = len(steps) / MAX_THRESHOLDS
-        steps = [steps[int(at * stride)] for at in range(MAX_THRESHOLDS)]
-    for low, high in steps:
+    gaps = sorted(pairwise(numbers), key=lambda gap: (gap[0] - gap[1], gap))[:MAX_THRESHOLDS]
+    for low, high in gaps:  # where a state ends and another begins, there are no values in between
         middle = f"{(low + high) / 2:g}"
         yield Literal(reading, key, "over", middle)
         yield Literal(reading, key, "under", middle)

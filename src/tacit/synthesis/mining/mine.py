@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from heapq import heappop, heappush
 
 from tacit.domain.candidate import Candidate
 from tacit.domain.outline import Outline
 from tacit.domain.skill import Case, Cue
 from tacit.synthesis.actions import essential, leaves
 from tacit.synthesis.distil import draft_of
-from tacit.synthesis.mining.candidates import Findings, candidate_of, name_of
+from tacit.synthesis.mining.candidates import Findings, candidate_of, free_name, name_of
 from tacit.synthesis.mining.composite import composites
 from tacit.synthesis.mining.conditions import learn_cases, standing_alone
 from tacit.synthesis.mining.cues import learn_cues
@@ -23,7 +24,7 @@ from tacit.synthesis.mining.failures import blames_of
 from tacit.synthesis.mining.goals import goal_checks
 from tacit.synthesis.mining.groups import Group, groups_of
 from tacit.synthesis.mining.order import learn_order
-from tacit.synthesis.mining.situation import attempt_of, distinct
+from tacit.synthesis.mining.situation import attempt_of, counted, distinct
 from tacit.synthesis.mining.study import Source, Study, step_at
 from tacit.synthesis.mining.telling import impersonal_task
 from tacit.synthesis.mining.units import MIN_SUPPORT, Unit
@@ -34,6 +35,8 @@ _TELLING = 3
 _MAX_ANSWER = 300
 MAX_COMPARED = 1_000
 """Attempts of a group whose readings are compared; more would say the same again."""
+MAX_EFFECTS = 40
+"""Units of a group for which conditions are sought, the most supported first."""
 MAX_SAMPLES = 2_000
 """Successes of a group whose words are weighed."""
 
@@ -62,13 +65,15 @@ def mine(outlines: Sequence[Outline], waiting: AbstractSet[str], source: Source)
         return
     studies = {group.ids[0]: Study(group, source) for group in groups}
     cues = _cues(list(studies.values()))
+    names = _names(list(studies.values()))
     for group in fresh:
-        yield Mined(group=group, candidates=tuple(_candidates(studies[group.ids[0]], cues)))
+        study = studies[group.ids[0]]
+        yield Mined(group=group, candidates=tuple(_candidates(study, cues, names)))
 
 
 def _cues(studies: Sequence[Study]) -> dict[str, tuple[Cue, ...]]:
     samples = [
-        (impersonal_task(outline), study.units.sequence(outline))
+        (impersonal_task(outline, study.names[outline.task]), study.units.sequence(outline))
         for study in studies
         for outline in study.group.successes[-MAX_SAMPLES:]
     ]
@@ -76,31 +81,48 @@ def _cues(studies: Sequence[Study]) -> dict[str, tuple[Cue, ...]]:
     return learn_cues(samples, called=tools)
 
 
-def _candidates(study: Study, cues: Mapping[str, tuple[Cue, ...]]) -> Iterator[Candidate]:
-    units = study.units.units
-    names = {unit.key: name_of(unit) for unit in units}
+def _names(studies: Sequence[Study]) -> dict[tuple[str, str], str]:
+    """Group and unit → a name that no other has. Of several with one name the oldest has it, whatever comes later."""
+    names: dict[tuple[str, str], str] = {}
+    taken: set[str] = set()
+    for study in studies:
+        place = {identity: at for at, identity in enumerate(study.outlines)}
+        for unit in sorted(study.units.units, key=lambda unit: (place[next(iter(unit.made))], unit.key)):
+            names[study.group.ids[0], unit.key] = free_name(name_of(unit), taken, fuller=name_of(unit, whole=True))
+    return names
+
+
+def _candidates(
+    study: Study, cues: Mapping[str, tuple[Cue, ...]], known_as: Mapping[tuple[str, str], str]
+) -> Iterator[Candidate]:
+    """What comes before what comes after it, and composites last: nothing speaks of a skill that is not there yet."""
     order = learn_order(study.units.sequence(outline) for outline in study.group.successes)
+    phases = phase_order(order)
+    place = {key: at for at, key in enumerate(phases)}
+    units = sorted(study.units.units, key=lambda unit: place[unit.key])
+    names = {unit.key: known_as[study.group.ids[0], unit.key] for unit in units}
     attempts = [
         attempt_of(outline, study.units.sequence(outline))
         for outline in study.group.outlines[-MAX_COMPARED:]
         if outline.success is not None
     ]
-    cases = learn_cases(distinct(attempts), {unit.key: _words(unit, study) for unit in units})
+    most = units[:MAX_EFFECTS]
+    cases = learn_cases(distinct(attempts), {unit.key: _words(unit, study) for unit in most})
     goal, alone = goal_checks(attempts), standing_alone(attempts)
     blames = tuple(blames_of(study))
     made: dict[str, Candidate] = {}
     for unit in units:
         findings = Findings(
-            cases=tuple(case for case in cases.get(unit.key, ()) if _is_read(case)),
+            cases=tuple(counted(case, attempts, unit.key) for case in cases.get(unit.key, ()) if _is_read(case)),
             cues=cues.get(unit.key, ()),
             after=tuple(names[key] for key in order.get(unit.key, ())),
             goal=goal,
             alone=unit.key in alone,
             blames=blames,
         )
-        made[unit.key] = candidate_of(unit, findings, study)
+        made[unit.key] = candidate_of(unit, findings, study, name=names[unit.key])
         yield made[unit.key]
-    yield from composites(study, made, phase_order(order))
+    yield from composites(study, made, phases, taken=set(known_as.values()))
 
 
 def _is_read(case: Case) -> bool:
@@ -122,13 +144,22 @@ def _one_by_one(group: Group, source: Source) -> Mined:
 
 
 def phase_order(after: Mapping[str, Sequence[str]]) -> list[str]:
-    """The units in one order that keeps what comes after what."""
-    waiting, ordered = sorted(after), list[str]()
-    while waiting:
-        free = [key for key in waiting if not set(after[key]) & set(waiting) - {key}]
-        ordered.append((free or waiting)[0])
-        waiting.remove(ordered[-1])
-    return ordered
+    """The units in one order that keeps what comes after what; a circle is cut at its first unit."""
+    open_ = {key: {one for one in earlier if one in after and one != key} for key, earlier in after.items()}
+    following: dict[str, list[str]] = {}
+    for key, earlier in open_.items():
+        for one in earlier:
+            following.setdefault(one, []).append(key)
+    free = sorted(key for key, earlier in open_.items() if not earlier)
+    ordered: dict[str, None] = {}
+    while len(ordered) < len(open_):
+        key = heappop(free) if free else min(open_.keys() - ordered.keys())
+        ordered[key] = None
+        for later in following.get(key, ()):
+            open_[later].discard(key)
+            if not open_[later] and later not in ordered:
+                heappush(free, later)
+    return list(ordered)
 
 
 def _words(unit: Unit, study: Study) -> str:

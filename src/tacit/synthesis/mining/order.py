@@ -1,4 +1,4 @@
-"""Sequences of skills that successful runs went through → which skill comes after which, and how often each is repeated.
+"""Sequences of skills that successful runs went through → which skill comes after which.
 
 Only clear majorities become relations, and never a circle: where relations contradict each other the better supported
 stands. What has no clear order is left open; the place in the task's text may decide it later.
@@ -26,15 +26,6 @@ def learn_order(sequences: Iterable[Sequence[str]], *, at_least: int = 2) -> dic
         if not _reaches(after, first, later):
             after[later].add(first)
     return {name: tuple(sorted(after[name])) for name in sorted(names)}
-
-
-def usual_times(sequences: Iterable[Sequence[str]]) -> dict[str, int]:
-    """How often each skill is usually done in a run that does it at all: the median, the lower where two are possible."""
-    times: dict[str, list[int]] = defaultdict(list)
-    for sequence in sequences:
-        for name, count in Counter(sequence).items():
-            times[name].append(count)
-    return {name: sorted(times[name])[(len(times[name]) - 1) // 2] for name in sorted(times)}
 
 
 def _clear(before: Counter[tuple[str, str]], at_least: int) -> list[tuple[str, str]]:

@@ -6,8 +6,9 @@ import json
 from collections.abc import Sequence
 
 from tacit.domain.outline import Outline, Reading
+from tacit.domain.skill import Case
 from tacit.synthesis.mining.conditions import Attempt
-from tacit.text.facts import Facts, identifiers, merged
+from tacit.text.facts import Facts, holds, identifiers, merged
 
 
 def attempt_of(outline: Outline, took: Sequence[str]) -> Attempt:
@@ -36,6 +37,17 @@ def distinct(attempts: Sequence[Attempt]) -> list[Attempt]:
         for sight in seen:
             alike.setdefault(sight, []).append(attempt)
     return kept
+
+
+def counted(case: Case, attempts: Sequence[Attempt], effect: str) -> Case:
+    """The case with the counts of all successes that stood in it, alike or not."""
+    stood = [
+        attempt
+        for attempt in attempts
+        if attempt.succeeded and all(holds(each, attempt.known, task=attempt.task) for each in case.conditions)
+    ]
+    support = sum(effect in attempt.took for attempt in stood)
+    return Case(conditions=case.conditions, support=support, against=len(stood) - support)
 
 
 def _same_situation(left: Attempt, right: Attempt) -> bool:

@@ -120,7 +120,7 @@ def view_of(occurrence: Occurrence) -> View:
     for step in reversed(before[-_MAX_READINGS:]):
         given = {(name, plain(value)) for name, value in leaves(step.arguments)}
         view.given |= {text for _, text in given}
-        found = leaves_of(step.observation)[: min(left, _MAX_LEAVES)]
+        found = leaves_of(step.observation, most=_MAX_LEAVES)[:left] if left else ()
         left -= len(found)
         for leaf in found:
             name = re.split(r"\.|\[\]", leaf.path.removesuffix("[]"))[-1]

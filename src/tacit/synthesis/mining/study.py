@@ -14,6 +14,7 @@ from tacit.domain.outline import Outline
 from tacit.domain.trajectory import Step, Trajectory
 from tacit.synthesis.mining.binding import Bound, Occurrence, bind
 from tacit.synthesis.mining.groups import Group
+from tacit.synthesis.mining.telling import general_task, names_in
 from tacit.synthesis.mining.units import Unit, Units, units_of
 
 SAMPLE = 24
@@ -38,6 +39,7 @@ class Study:
         self.source = source
         self.units: Units = units_of(group)
         self.outlines: Mapping[str, Outline] = {outline.trajectory_id: outline for outline in group.outlines}
+        self.names = names_in(outline.task for outline in group.outlines)
         self._trajectories: dict[str, Trajectory] = {}
         self._readings: dict[str, Bound] = {}
         self._asked: dict[str, list[Outline]] = {}
@@ -47,6 +49,11 @@ class Study:
         if trajectory_id not in self._trajectories:
             self._trajectories[trajectory_id] = self.source.trajectory(trajectory_id)
         return self._trajectories[trajectory_id]
+
+    def told(self, trajectory_id: str) -> str:
+        """What an attempt was asked, in general words."""
+        outline = self.outlines[trajectory_id]
+        return general_task(outline, self.names[outline.task])
 
     def asked_alike(self, outline: Outline) -> list[Outline]:
         """Attempts that were asked the same, word for word."""

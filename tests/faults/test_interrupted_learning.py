@@ -1,0 +1,108 @@
+"""Learning killed with SIGKILL while it distils or compares: what was done is not done again, and the end is the same."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import random
+import signal
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tacit.domain.trajectory import Claim, Trajectory
+from tacit.loop import Loop
+from tacit.memory import open_store
+from tests.unit.synthesis.attempts import migration
+from tests.unit.synthesis.calls import season
+from tests.unit.synthesis.test_error_lessons import mended
+
+ROUNDS = int(os.environ.get("TACIT_TEST_KILLS", "6"))
+MOST_KILLS = 3
+"""Of one pass; then it is let finish."""
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+
+
+def work() -> list[Trajectory]:
+    """Plain calls, shell work of one kind, and errors that several sessions meet."""
+    claim = Claim(result="success", score=1.0, verified_by="check")
+    visits = [dataclasses.replace(visit, claim=claim, id="") for visit in season()]
+    columns = [dataclasses.replace(migration(name), session_id=name, id="") for name in ("due_date", "paid_at", "sent")]
+    return [*visits, *columns, *(mended(number) for number in range(1, 4))]
+
+
+def captured(database: Path) -> None:
+    with Loop(open_store(str(database))) as loop:
+        loop.capture(work(), trust_outcomes=True)
+
+
+def learn(database: Path) -> None:
+    with Loop(open_store(str(database))) as loop:
+        loop.learn()
+
+
+def killed_after(seconds: float, database: Path) -> bool:
+    """Learn in a child and kill it after some time; whether it was still at work."""
+    child = os.fork()
+    if child == 0:
+        try:
+            learn(database)
+        finally:
+            os._exit(0)
+    time.sleep(seconds)
+    done, _ = os.waitpid(child, os.WNOHANG)
+    if done:
+        return False
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return True
+
+
+def state(database: Path) -> dict[str, Any]:
+    """All that learning left behind, without times."""
+    with Loop(open_store(str(database))) as loop:
+        assert loop.verify() == []
+        return {
+            "versions": Counter(
+                (held.version.id, held.status, held.version.parents) for held in loop.store.catalogue()
+            ),
+            "skills": {held.version.name: held.version.hash for held in loop.skills()},
+            "outlines": [outline.trajectory_id for outline in loop.store.outlines()],
+            "left": (loop.store.episodes(unlearned=True), loop.store.unmined(), loop.store.unoutlined()),
+            "done": Counter(entry.action for entry in loop.history()),
+        }
+
+
+def test_a_pass_killed_at_any_moment_goes_on_where_it_was(tmp_path: Path) -> None:
+    whole = tmp_path / "whole.db"
+    captured(whole)
+    started = time.perf_counter()
+    learn(whole)
+    took = time.perf_counter() - started
+    expected = state(whole)
+    assert expected["left"] == ([], [], [])
+    chance = random.Random(20261115)
+    interrupted = 0
+    for number in range(ROUNDS):
+        database = tmp_path / f"{number}.db"
+        captured(database)
+        progress = 0
+        for _ in range(MOST_KILLS):
+            if not killed_after(chance.uniform(0.1, 0.9) * took, database):
+                break
+            interrupted += 1
+            with Loop(open_store(str(database))) as loop:
+                waiting = len(loop.store.episodes(unlearned=True))
+                assert loop.verify() == []
+            assert len(work()) - waiting >= progress  # what was done stays done
+            progress = len(work()) - waiting
+        learn(database)
+        assert state(database) == expected
+        before = expected["versions"]
+        learn(database)
+        assert state(database)["versions"] == before
+    assert interrupted >= ROUNDS // 2

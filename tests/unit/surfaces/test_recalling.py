@@ -1,0 +1,89 @@
+"""What `tacit recall` answers, for programs and for people: with the order in which skills are to be done, and their parts."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+
+import pytest
+from rich.console import Console
+
+from tacit.domain.identity import plain
+from tacit.domain.lifecycle import Status
+from tacit.domain.scope import Scope
+from tacit.domain.selection import Chosen, Item, Plan, PlannedStep, Query, Selection
+from tacit.domain.skill import Skill
+from tacit.surfaces.cli.recalling import selection_document
+from tacit.surfaces.cli.show import show_selection
+from tests.unit.memory.samples import at, content, version_of
+
+
+def item(name: str, *parts: str) -> Item:
+    made = [version_of(Skill.found(content(each), Scope(), at=at()), content(each)) for each in (name, *parts)]
+    return Item(
+        version=made[0],
+        status=Status.TRIAL,
+        score=1.0,
+        signals={"lexical": 1.0},
+        reasons=("called for",),
+        text=f"<{name}>",
+        tokens=2,
+        parts=tuple(made[1:]),
+    )
+
+
+STOP, START = item("stop-server"), item("start-server", "open-port")
+PLAN = Plan(
+    chosen=(
+        Chosen(version_id=STOP.version_id, name="stop-server", times=2, strength=1.5),
+        Chosen(version_id=START.version_id, name="start-server", times=1, strength=0.9),
+    ),
+    steps=(
+        PlannedStep(version_id=STOP.version_id, step=0, tool="Bash"),
+        PlannedStep(version_id=STOP.version_id, step=0, tool="Bash", turn=1),
+    ),
+    reason="left out of what the task calls for: `copy`",
+    lacking=("copy_files",),
+)
+SELECTION = Selection(query=Query(text="move it"), items=(STOP, START), plan=PLAN, text="<both>", use_id="u_1")
+
+
+def shown(selection: Selection, *, terminal: bool) -> str:
+    written = io.StringIO()
+    show_selection(Console(file=written, force_terminal=terminal, color_system=None, width=100), selection)
+    return written.getvalue()
+
+
+def test_programs_get_the_plan_whole() -> None:
+    plan = plain(selection_document(SELECTION))["plan"]
+    assert plan["chosen"] == [
+        {"name": "stop-server", "version_id": STOP.version_id, "times": 2, "strength": 1.5},
+        {"name": "start-server", "version_id": START.version_id, "times": 1, "strength": 0.9},
+    ]
+    assert plan["steps"] == [
+        {"version_id": STOP.version_id, "step": 0, "tool": "Bash", "turn": turn} for turn in (0, 1)
+    ]
+    assert (plan["reason"], plan["lacking"]) == (PLAN.reason, ["copy_files"])
+
+
+def test_programs_get_an_empty_plan_where_there_is_none() -> None:
+    document = plain(selection_document(replace(SELECTION, plan=Plan())))
+    assert document["plan"] == {"chosen": [], "steps": [], "reason": "", "lacking": []}
+
+
+def test_programs_get_the_parts_of_each_skill() -> None:
+    stop, start = plain(selection_document(SELECTION))["items"]
+    assert stop["parts"] == []
+    [part] = start["parts"]
+    assert (part["name"], part["version_id"]) == ("open-port", START.parts[0].id)
+    assert part["steps"][0]["tool"] == "Bash"
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_people_are_told_the_order_of_several(terminal: bool) -> None:
+    assert "In this order: stop-server ×2 → start-server\n" in shown(SELECTION, terminal=terminal)
+
+
+def test_one_alone_has_no_order() -> None:
+    alone = replace(SELECTION, items=(STOP,), plan=replace(PLAN, chosen=PLAN.chosen[:1]))
+    assert "In this order" not in shown(alone, terminal=True)
