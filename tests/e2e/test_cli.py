@@ -170,7 +170,7 @@ def test_an_edited_export_comes_back_as_a_new_version_and_can_be_rolled_back(
 
 def test_a_person_edits_a_skill_in_the_editor(learned: Terminal, tmp_path: Path) -> None:
     editor = tmp_path / "editor.sh"
-    editor.write_text("#!/bin/sh\nsed -i 's/^description: /description: Edited by hand. /' \"$1\"\n")
+    editor.write_text('#!/bin/sh\nsed -i "s/^description: \'*/&Edited by hand. /" "$1"\n')
     editor.chmod(0o755)
     learned.variables["EDITOR"] = str(editor)
     name = learned.run("review", "--json").json["waiting"][0]["name"]

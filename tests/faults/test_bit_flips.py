@@ -17,7 +17,18 @@ from tacit.domain.ports import Store
 from tacit.memory import open_store
 from tacit.memory.sqlite.schema import statements
 from tacit.text.words import terms
-from tests.unit.memory.samples import bookmark, evidence, fill, put_version, trajectory, use, verdict
+from tests.unit.memory.samples import (
+    SUCCESS,
+    at,
+    bookmark,
+    evidence,
+    fill,
+    outline,
+    put_version,
+    trajectory,
+    use,
+    verdict,
+)
 
 ROW_FLIPS_PER_COLUMN = 8
 FILE_FLIPS = 300
@@ -275,3 +286,26 @@ def verdict_on(path: Path, expected: list[Any], hits: list[Any]) -> str:
         return "harmless"
     finally:
         store.close()
+
+
+def test_a_damaged_outline_counts_as_none_and_is_made_anew(tmp_path: Path) -> None:
+    path = tmp_path / "tacit.db"
+    store = open_store(path)
+    kept = trajectory(session="outlined")
+    store.add_trajectory(kept, SUCCESS, at=at())
+    store.mark_learned(kept.id, at=at())
+    chooser = random.Random("outlines")
+    vandal = Vandal(path)
+    for column in ("mined", "record", "version"):
+        store.keep_outline(outline(kept.id))
+        for rowid, name, value in list(vandal.cells("outlines")):
+            if name == column:
+                vandal.put("outlines", rowid, column, flipped(value, chooser))
+        assert list(store.verify()), column
+        store.mark_mined([kept.id])
+        assert store.unoutlined() == [kept.id], column
+        store.keep_outline(outline(kept.id))
+        assert store.outlines() == [outline(kept.id)]
+        assert list(store.verify()) == []
+    store.close()
+    vandal.database.close()
