@@ -4,7 +4,7 @@
 
 Half of the attempts call plain tools in a small support domain of our own (readings, conditions, effects, some failures);
 half are shell sessions of a few kinds of work, with detours, errors and failed checks. Reported: seconds to learn both
-numbers in the same run and their ratio, the peak of memory, what an interrupted pass leaves to do, and that a second pass
+numbers in the same run (by the clock and of the processor) and their ratio, the peak of memory, what an interrupted pass leaves to do, and that a second pass
 does nothing. Seconds depend on the machine; the ratio hardly does.
 """
 
@@ -122,13 +122,14 @@ def learn(store: Path, count: int) -> dict[str, float]:
     with tacit.open(store) as memory:
         started = time.perf_counter()
         memory.capture(attempts(count), trust_outcomes=True)
-        captured = time.perf_counter()
+        captured, busy = time.perf_counter(), time.process_time()
         report = memory.learn()
-        learned = time.perf_counter()
+        learned, worked = time.perf_counter(), time.process_time() - busy
         again = memory.learn()
         return {
             "capture_s": round(captured - started, 2),
             "learn_s": round(learned - captured, 2),
+            "learn_cpu_s": round(worked, 2),
             "again_s": round(time.perf_counter() - learned, 2),
             "again_trajectories": again.trajectories,
             "again_verdicts": len(again.verdicts),
@@ -196,6 +197,7 @@ def main() -> None:
         "small": {"attempts": options.small, **small},
         "large": {"attempts": options.large, **large},
         "ratio": round(large["learn_s"] / small["learn_s"], 2),
+        "cpu_ratio": round(large["learn_cpu_s"] / small["learn_cpu_s"], 2),
         "killed": {**resumed, "skills_uninterrupted": small["skills"]},
     }
     print(json.dumps(result, indent=1))

@@ -30,8 +30,8 @@ from tacit.text.words import terms
 
 MAX_DRAFTS = 12
 """Attempts at one kind of work that are told as one."""
-GENERAL = 3
-"""From so many attempts on a skill is general: one that only confirms it changes nothing."""
+GENERAL = 5
+"""From so many attempts on a skill is general: one that goes its way confirms it, and its detours are its own."""
 MAX_FAILURES = 6
 MAX_SOURCES = 3
 """Attempts behind one candidate that a language model may be shown something of."""
@@ -52,7 +52,7 @@ class Door(Protocol):
         """The known skill that a candidate is the same as, if there is one."""
 
     def confirms(self, candidate: Candidate, known: Stored) -> bool:
-        """Whether a candidate says nothing that a known skill does not say already."""
+        """Whether an attempt went the way of a known skill, whatever else it did."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,7 +177,7 @@ class Pass:
         if twin is None:
             return draft
         if len(twin.version.provenance.trajectory_ids) >= GENERAL and self._door.confirms(draft, twin):
-            return draft
+            return dataclasses.replace(draft, content=twin.version.content, origins=twin.version.origins)
         others = [one for one in self._earlier(twin) if one[0].id != trajectory.id]
         if not others:
             return draft

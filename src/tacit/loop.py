@@ -107,8 +107,8 @@ class Loop:
         return gate.twin_of(here, self._known(here), self.config.policy)
 
     def confirms(self, candidate: Candidate, known: Stored) -> bool:
-        """Whether a candidate says nothing that a known skill does not say already."""
-        return gate.adds_nothing(candidate.content, known.version.content)
+        """Whether an attempt went the way of a known skill, whatever else it did."""
+        return gate.carries_out(candidate.content, known.version.content)
 
     def turn_away(self, episode: Episode, reason: str, text: str) -> Verdict:
         """Note why an attempt gives nothing."""

@@ -126,6 +126,12 @@ def _says_when(newcomer: SkillContent, known: SkillContent) -> bool:
     return set(newcomer.after) <= set(known.after) and _is_subsequence(newcomer.sub_skills, known.sub_skills)
 
 
+def carries_out(newcomer: SkillContent, known: SkillContent) -> bool:
+    """Whether the newcomer does all that a known procedure requires, in its order, whatever else it does on the way."""
+    required = [shape for step, shape in zip(known.steps, shapes(known.steps), strict=True) if not step.optional]
+    return bool(required) and _is_subsequence(required, shapes(newcomer.steps))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Merged:
     """One content made of two, and where the parts of each side went: field path before → field path after."""

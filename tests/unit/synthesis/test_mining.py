@@ -79,15 +79,16 @@ def test_each_mend_is_a_skill_that_knows_its_case() -> None:
 
 def test_steps_are_the_readings_that_are_needed_then_the_calls() -> None:
     content = named(mined(season()))["switch-heater"].content
-    assert [step.tool for step in content.steps] == ["find_house", "check_heating", "switch_heater"]
+    assert [step.tool for step in content.steps] == ["find_house", "check_heating", "switch_heater", "check_plants"]
+    assert [step.optional for step in content.steps] == [False, False, False, True]
     (house,) = [one for one in content.parameters if one.name == "house_id"]
     assert (house.reading, house.key) == ("find_house", "house_id")
-    assert content.steps[-1].arguments == {"house_id": "{house_id}"}
+    assert content.steps[2].arguments == {"house_id": "{house_id}"}
 
 
 def test_a_value_that_never_varies_stays_as_it_is() -> None:
     content = named(mined(season()))["prime-pump"].content
-    assert content.steps[-1].arguments["seconds"] == 30
+    assert [step.arguments["seconds"] for step in content.steps if "seconds" in step.arguments] == [30]
 
 
 def test_the_goal_is_told_as_a_postcondition() -> None:
@@ -165,3 +166,16 @@ def test_outlines_tell_looks_from_moves() -> None:
         ("check_plants", 1),
     ]
     assert outline.readings[1].facts["Heater"] == ("OFF",)
+
+
+def test_an_error_that_several_attempts_met_becomes_a_pitfall_of_the_call() -> None:
+    visits = []
+    for number in range(6):
+        asked = f"renew the loan of member M{number}"
+        refused = ("renew_loan", {"loan": f"L{number}"}, "Error: member has unpaid fines")
+        paid = ("pay_fine", {"member": f"M{number}"}, "paid")
+        renewed = ("renew_loan", {"loan": f"L{number}"}, "renewed")
+        visits.append(attempt(asked, *([refused, paid] if number % 2 else []), renewed))
+    (pitfall,) = named(mined(visits))["renew-loan"].content.pitfalls
+    assert (pitfall.kind, pitfall.count) == ("failing call", 3)
+    assert "unpaid fines" in pitfall.text

@@ -31,6 +31,7 @@ from tacit.domain.trajectory import Role, Span
 from tacit.synthesis.actions import action_of, leaves
 from tacit.synthesis.blame import Blame, found_pitfalls
 from tacit.synthesis.grounding import action_spans
+from tacit.synthesis.mining.failures import failing_calls
 from tacit.synthesis.mining.study import Study, step_at
 from tacit.synthesis.mining.units import Unit
 from tacit.synthesis.naming import MAX_DESCRIPTION, MAX_NAME, slug
@@ -47,6 +48,7 @@ MAX_EXAMPLES = 8
 _MAX_EXAMPLE = 300
 _SPANS = 5
 _MAX_SOURCES = 100
+_MAX_CHECKS = 1
 _TOLD_CUES = 6
 _GRADES = (Grade.MACHINE, Grade.HUMAN, Grade.SELF)
 
@@ -116,9 +118,10 @@ def candidate_of(unit: Unit, findings: Findings, study: Study, *, name: str) -> 
     _ground_findings(findings, study, grounds, sources)
     for number in range(len(findings.cases)):  # the description tells the cases
         grounds.rest("description", grounds.spans.get(f"cases.{number}", ()))
-    pitfalls = found_pitfalls(steps, findings.blames)
-    for number, found in enumerate(pitfalls):
-        grounds.rest(f"pitfalls.{number}", found.spans)
+    pitfalls = [(found.pitfall, found.spans) for found in found_pitfalls(steps, findings.blames)]
+    pitfalls += failing_calls(study, unit.tools)
+    for number, (_, spans) in enumerate(pitfalls):
+        grounds.rest(f"pitfalls.{number}", spans)
     examples = examples_of(study, sources)
     for number in range(len(examples)):
         grounds.rest(f"example_queries.{number}", tasks[:_SPANS])
@@ -134,7 +137,7 @@ def candidate_of(unit: Unit, findings: Findings, study: Study, *, name: str) -> 
         cases=findings.cases,
         cues=findings.cues,
         after=findings.after,
-        pitfalls=tuple(found.pitfall for found in pitfalls),
+        pitfalls=tuple(pitfall for pitfall, _ in pitfalls),
     )
     return Candidate(
         content=content,
@@ -156,6 +159,10 @@ class _Steps:
         asked = [condition.reading for case in findings.cases for condition in case.conditions]
         asked += [parameter.reading for bound in self._bound for parameter in bound.parameters]
         self._readings = _needed_readings(study, asked)
+        order = _reading_order(study)
+        goal = dict.fromkeys(condition.reading for condition in findings.goal if not findings.alone)
+        # How to look whether it worked is told where it is not plain: where the look takes an argument.
+        self._checks = [tool for tool in goal if tool in order and study.bind_reading(tool).arguments][:_MAX_CHECKS]
         self._parameters: dict[str, Parameter] = {}
         self._steps: list[SkillStep] = []
 
@@ -168,6 +175,10 @@ class _Steps:
             bound = self._bound[number]
             arguments = {**bound.arguments, **{key: self._literal(number, key) for key, _ in fixed}}
             self._add(tool, arguments, bound.parameters, self._places_of_call(number), bound.support)
+        for tool in self._checks:
+            bound = self._study.bind_reading(tool)
+            self._add(tool, bound.arguments, bound.parameters, self._places_of_reading(tool), bound.support)
+            self._steps[-1] = dataclasses.replace(self._steps[-1], optional=True)
         return tuple(self._steps), tuple(self._parameters.values())
 
     def _add(

@@ -6,13 +6,23 @@ to serve. Only a bounded number of attempts is looked at whole. Writes nothing i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tacit.domain.outline import Outline
+from tacit.domain.skill import Pitfall
+from tacit.domain.trajectory import Span
 from tacit.synthesis.blame import Blame, Pool, blame
 from tacit.synthesis.mining.situation import known_facts
 from tacit.synthesis.mining.study import Study
+from tacit.synthesis.wording import code, shorten
 
 MAX_FAILURES = 60
 MAX_SUCCESSES = 60
+SEVERAL = 2
+"""Attempts that must have met an error before a skill warns of it."""
+_MAX_ERROR = 120
+_MOST = 3
+_SPANS = 5
 
 
 def blames_of(study: Study) -> list[Blame]:
@@ -32,6 +42,24 @@ def blames_of(study: Study) -> list[Blame]:
         blame(study.trajectory(identity), pool, siblings=[study.trajectory(one) for one in near])
         for identity, near in siblings.items()
     ]
+
+
+def failing_calls(study: Study, tools: Sequence[str]) -> list[tuple[Pitfall, tuple[Span, ...]]]:
+    """Errors that calls of these tools met in several attempts, the most frequent first, each with where it was seen."""
+    met: dict[tuple[str, str], list[Span]] = {}
+    for outline in study.group.outlines:
+        for failure in outline.course.failures if outline.course else ():
+            if failure.call in tools and not failure.passing:
+                met.setdefault((failure.call, failure.signature), []).append(
+                    Span(outline.trajectory_id, failure.step, "observation")
+                )
+    found = []
+    for (tool, signature), spans in met.items():
+        attempts = {span.trajectory_id for span in spans}
+        if len(attempts) >= SEVERAL:
+            text = f"{code(tool)} fails with “{shorten(signature, _MAX_ERROR)}”."
+            found.append((Pitfall(text=text, kind="failing call", count=len(attempts)), tuple(spans[:_SPANS])))
+    return sorted(found, key=lambda each: (-each[0].count, each[0].text))[:_MOST]
 
 
 def _siblings(failed: Outline, study: Study) -> list[str]:
