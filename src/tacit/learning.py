@@ -10,6 +10,7 @@ A language model, where one is given, is asked between mining and the door, neve
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -29,9 +30,7 @@ from tacit.text.similarity import text_similarity
 from tacit.text.words import terms
 
 MAX_DRAFTS = 12
-"""Attempts at one kind of work that are told as one."""
-GENERAL = 5
-"""From so many attempts on a skill is general: one that goes its way confirms it, and its detours are its own."""
+"""Attempts at one kind of work that are told as one; in one pass, further ones that go the same way only confirm."""
 MAX_FAILURES = 6
 MAX_SOURCES = 3
 """Attempts behind one candidate that a language model may be shown something of."""
@@ -131,6 +130,7 @@ class Pass:
         self._store, self._door, self._now = store, door, now
         self._wording = Wording(model, store) if model is not None else None
         self._attempts = Attempts(store=store)
+        self._told: Counter[str] = Counter()
         self._verdicts: list[Verdict] = []
         self._notes: list[synthesis.Note] = []
 
@@ -176,7 +176,8 @@ class Pass:
         twin = self._door.twin(draft) if draft.content.kind is Kind.PROCEDURE else None
         if twin is None:
             return draft
-        if len(twin.version.provenance.trajectory_ids) >= GENERAL and self._door.confirms(draft, twin):
+        self._told[twin.skill.id] += 1
+        if self._told[twin.skill.id] > MAX_DRAFTS and self._door.confirms(draft, twin):
             return dataclasses.replace(draft, content=twin.version.content, origins=twin.version.origins)
         others = [one for one in self._earlier(twin) if one[0].id != trajectory.id]
         if not others:
@@ -189,7 +190,9 @@ class Pass:
     def _earlier(self, twin: Stored) -> list[tuple[Trajectory, Candidate]]:
         """The attempts that a skill was made of, each with the draft it gives alone; those no longer kept are left out."""
         found: list[tuple[Trajectory, Candidate]] = []
-        for trajectory_id in twin.version.provenance.trajectory_ids[-MAX_DRAFTS:]:
+        confirming = self._store.verdicts(version_id=twin.version.id, limit=MAX_DRAFTS)
+        told = [*twin.version.provenance.trajectory_ids, *(i for each in confirming[::-1] for i in each.trajectory_ids)]
+        for trajectory_id in list(dict.fromkeys(told))[-MAX_DRAFTS:]:
             try:
                 trajectory = self._store.trajectory(trajectory_id)
             except TacitError:

@@ -104,7 +104,8 @@ class Loop:
     def twin(self, candidate: Candidate) -> Stored | None:
         """The known skill that a candidate is the same as, if there is one."""
         here = dataclasses.replace(candidate, scope=self.scope)
-        return gate.twin_of(here, self._known(here), self.config.policy)
+        twin = gate.twin_of(here, self._known(here), self.config.policy)
+        return shelf.newest_standing(self.store.versions(twin.skill.id)) if twin else None
 
     def confirms(self, candidate: Candidate, known: Stored) -> bool:
         """Whether an attempt went the way of a known skill, whatever else it did."""

@@ -23,6 +23,11 @@ def newest_recallable(versions: Sequence[Stored]) -> Stored:
     return max(recallable or versions, key=_sequence)
 
 
+def newest_standing(versions: Sequence[Stored]) -> Stored:
+    """Of one skill's versions the newest that nobody turned down."""
+    return max((stored for stored in versions if stored.status is not Status.REJECTED), key=_sequence)
+
+
 def current(store: Store, *, statuses: Collection[Status] | None = None) -> list[Stored]:
     """The current version of each skill, by name."""
     by_skill: dict[str, list[Stored]] = {}
