@@ -5,6 +5,7 @@ One half of `volatile.VolatileStore`; the other half keeps what must not be lost
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
 
@@ -16,17 +17,17 @@ from tacit.memory.held import Held, counting, counts, get, reread, unoutlined
 from tacit.memory.records import aware
 
 
-class Projections:
+class Projections(ABC):
     """The part of a volatile store that can be made again."""
 
     _state: Held
 
+    @abstractmethod
     def transaction(self) -> AbstractContextManager[None]:
         """Make several writes one."""
-        raise NotImplementedError
 
-    def _open(self) -> AbstractContextManager[None]:
-        raise NotImplementedError
+    @abstractmethod
+    def _open(self) -> AbstractContextManager[None]: ...
 
     def bookmark(self, path: str) -> Bookmark | None:
         """How far a file has been taken in; nothing if it never was."""
