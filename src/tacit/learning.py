@@ -21,7 +21,8 @@ from tacit import synthesis
 from tacit.domain.candidate import Candidate, Relation, Verdict
 from tacit.domain.errors import TacitError
 from tacit.domain.evidence import Assessment
-from tacit.domain.ports import Episode, LanguageModel, Store, Stored
+from tacit.domain.model import LanguageModel
+from tacit.domain.ports import Episode, Store, Stored
 from tacit.domain.skill import Kind, SkillContent, SkillVersion
 from tacit.domain.trajectory import Trajectory
 from tacit.report import Helped, Learned

@@ -11,18 +11,20 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from fnmatch import fnmatch
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from tacit import application, experience, gate, learning, outcome, retrieval, shelf
+from tacit import application, experience, gate, learning, outcome, publishing, retrieval, shelf
 from tacit.config.place import Place
 from tacit.config.settings import Config
 from tacit.domain.candidate import Candidate, Finding, Relation, Verdict
 from tacit.domain.errors import Mistake, NotFound, Refusal
 from tacit.domain.evidence import Evidence, Grade, Outcome, Reliability, Use
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
+from tacit.domain.model import Embedder, LanguageModel
 from tacit.domain.origin import Origin
-from tacit.domain.ports import AuditEntry, Counts, Damage, Episode, LanguageModel, Store, Stored, Verifier
+from tacit.domain.ports import AuditEntry, Counts, Damage, Episode, FoundEpisode, Store, Stored, Verifier
 from tacit.domain.scope import Level, Scope
 from tacit.domain.selection import Query, Selection
 from tacit.domain.skill import Kind, Provenance, SkillContent
@@ -32,6 +34,8 @@ from tacit.report import Applied, Captured, Learned
 from tacit.text.redaction import redact
 from tacit.text.words import estimate_tokens, terms
 
+Progress = Callable[[int, int], None]
+"""Told how much is done, of how much."""
 RULES = frozenset({Kind.NORM, Kind.PREFERENCE})
 NEIGHBOURS = 12
 """How many similar skills the gate looks at."""
@@ -47,13 +51,20 @@ class Loop:
         config: Config | None = None,
         scope: Scope | None = None,
         place: Place | None = None,
+        embedder: Embedder | Callable[[], Embedder | None] | None = None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self.store = store
         self.config = config or Config()
         self.scope = scope or Scope(Level.PROJECT, "")
         self.place = place
+        self._embedder = embedder
         self._now = clock
+
+    @cached_property
+    def embedder(self) -> Embedder | None:
+        """What finds skills by meaning, opened when first needed; nothing where words must do."""
+        return self._embedder() if callable(self._embedder) else self._embedder
 
     # --- experience ---------------------------------------------------------------------------------------------
 
@@ -83,9 +94,7 @@ class Loop:
 
     # --- synthesis → gate → memory ------------------------------------------------------------------------------
 
-    def learn(
-        self, *, progress: Callable[[int, int], None] | None = None, model: LanguageModel | None = None
-    ) -> Learned:
+    def learn(self, *, progress: Progress | None = None, model: LanguageModel | None = None) -> Learned:
         """Distil and gate everything not yet learned from, then compare it with what was there before.
 
         Each attempt is one transaction, and so is each group of attempts that are compared: all of it or nothing, so
@@ -154,7 +163,7 @@ class Loop:
         if skill and version and birth and not self.store.add_version(skill, version, birth):
             verdict = dataclasses.replace(verdict, relation=Relation.REINFORCE, id="")  # known, word for word
         self.store.add_verdict(verdict)
-        retrieval.publish(self.store)
+        publishing.publish(self.store, self.embedder)
         return verdict
 
     def _known(self, candidate: Candidate) -> list[Stored]:
@@ -185,7 +194,7 @@ class Loop:
         )
         with self.store.transaction():
             self.store.add_transition(transition)
-            retrieval.publish(self.store)
+            publishing.publish(self.store, self.embedder)
         return transition
 
     def waiting(self) -> list[Stored]:
@@ -222,9 +231,14 @@ class Loop:
         kinds: Sequence[Kind | str] | None = None,
         category: str | None = None,
         min_reliability: float | None = None,
+        model: str = "",
         surface: str = "api",
+        keep: bool = True,
     ) -> Selection:
-        """Find the skills that fit a task, or explain why none is given. What is given is kept as a use."""
+        """Find the skills that fit a task, or explain why none is given. What is given is kept as a use, unless not wanted.
+
+        `state` tells what the situation looks like (see `recall.state`), `model` which language model will use the skills.
+        """
         query = Query(
             text=task,
             k=self.config.recall.k if k is None else k,
@@ -235,27 +249,33 @@ class Loop:
             kinds=None if kinds is None else tuple(Kind(kind) for kind in kinds),
             category=category or "",
             min_reliability=min_reliability,
+            model=model,
         )
-        if self.paused:
-            return Selection(query=query, reason="Tacit is paused here (tacit pause --resume ends it)")
-        min_relevance = self.config.recall.min_relevance
-        selection = retrieval.choose(self.store, query, now=self._now(), min_relevance=min_relevance)
-        if selection.abstained:
-            empty = "" if selection.left_out else shelf.why_empty(self.store)
-            return dataclasses.replace(selection, reason=empty or selection.reason)
-        use = Use(
-            version_ids=selection.version_ids,
-            task=redact(task).text,
-            at=self._now(),
-            surface=surface,
-        )
+        selection = self.weigh(query)
+        if not selection.version_ids or not keep:
+            return selection
+        shown, asked = selection.version_ids, redact(task).text
+        use = Use(version_ids=shown, task=asked, at=self._now(), surface=surface, model=model)
         self.store.add_use(use)
-        text = application.render_selection([item.text for item in selection.items])
+        text = application.render_selection([item.text for item in (*selection.items, *selection.standing)])
         return dataclasses.replace(selection, text=text, tokens=estimate_tokens(text), use_id=use.id)
 
-    def episodes(self, task: str, *, limit: int = 5) -> list[Episode]:
+    def weigh(self, query: Query) -> Selection:
+        """Answer a query without keeping that it was asked: to see all scores, or to measure recall."""
+        if self.paused:
+            return Selection(query=query, reason="Tacit is paused here (tacit pause --resume ends it)")
+        least = self.config.recall.min_relevance
+        selection = retrieval.choose(self.store, query, now=self._now(), min_relevance=least, embedder=self.embedder)
+        empty = shelf.why_empty(self.store) if selection.abstained and not selection.left_out else ""
+        return dataclasses.replace(selection, reason=empty or selection.reason)
+
+    def index(self, *, rebuild: bool = False, progress: Progress | None = None) -> publishing.Indexed:
+        """Bring what skills are found by up to date: vectors of this embedder, or with `rebuild` everything."""
+        return publishing.index(self.store, self.embedder, rebuild=rebuild, progress=progress)
+
+    def episodes(self, task: str, *, limit: int = 5) -> list[FoundEpisode]:
         """Find past attempts at similar tasks."""
-        return self.store.search_episodes(terms(task), limit=limit)
+        return self.store.search_episodes(task, limit=limit)
 
     def catalogue(self, home: Path | None = None) -> application.Catalogue:
         """Everything an agent could be offered: skills in this project's and user's folders, and the learned ones."""
@@ -306,9 +326,8 @@ class Loop:
             outcome, grade = (Outcome.SUCCESS if check.passed else Outcome.FAILURE), Grade.MACHINE
             details["verifier"] = check.verifier
         if outcome is None:
-            raise Mistake(
-                "record needs an outcome or a verifier", hint="outcome='success' or verifier=tacit.Command(…)"
-            )
+            hint = "outcome='success' or verifier=tacit.Command(…)"
+            raise Mistake("record needs an outcome or a verifier", hint=hint)
         return self._keep_evidence(use, parse_outcome(outcome), grade=grade, followed=followed, details=details)
 
     def feedback(
@@ -327,7 +346,7 @@ class Loop:
         with self.store.transaction():
             for item in kept:
                 self.store.add_evidence(item)
-            retrieval.publish(self.store)
+            publishing.publish(self.store, self.embedder)
         return kept
 
     def reliability(self, version_id: str) -> Reliability:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache, partial
 from pathlib import Path
 
 from tacit.config.place import Place, find_place
 from tacit.config.settings import Config, load_config
 from tacit.config.surroundings import Surroundings
+from tacit.domain.model import Embedder
 from tacit.domain.scope import Level, Scope
 from tacit.loop import Loop
 from tacit.memory import open_store
@@ -22,11 +24,19 @@ def open(store: str | Path = "", *, config: Config | None = None) -> Loop:  # no
     if config is None:
         folders = (Path.cwd(), place.project)
         config, _ = load_config(folders, file=surroundings.config_file, home=surroundings.person_home)
-    return open_at(place, config=config)
+    return open_at(place, config=config, home=surroundings.person_home)
 
 
-def open_at(place: Place, *, config: Config) -> Loop:
-    """Open the store of a place."""
+def open_at(place: Place, *, config: Config, home: Path) -> Loop:
+    """Open the store of a place; `home` is the folder of the person's own settings and embedders."""
     place.prepare()
     scope = Scope(Level.PROJECT, "" if place.is_projects_own else place.project_name)
-    return Loop(open_store(place.database), config=config, scope=scope, place=place)
+    embedder = partial(_open_embedder, config.recall.embedder, home)
+    return Loop(open_store(place.database), config=config, scope=scope, place=place, embedder=embedder)
+
+
+@cache  # a server opens the store for every request, and weights take a while to load
+def _open_embedder(choice: str, home: Path) -> Embedder | None:
+    from tacit.providers.embedding.opening import open_embedder  # most commands need none
+
+    return open_embedder(choice, home=home)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from tacit import application, synthesis
 from tacit.domain.candidate import Decision, Relation, Verdict
-from tacit.domain.ports import Spending
+from tacit.domain.model import Spending
 from tacit.synthesis import language
 
 

@@ -1,4 +1,4 @@
-"""A query → a selection, through memory, outcome, recall and application; and the renderings that quick readers live on.
+"""A query → a selection, through memory, outcome, recall and application.
 
 Fetches what recall needs to know of the hits and passes it in. Which of them are given is decided in `recall`.
 """
@@ -11,41 +11,49 @@ from datetime import datetime
 from functools import partial
 
 from tacit import application, outcome
-from tacit.domain.evidence import Evidence
+from tacit.domain.errors import ModelOutage
+from tacit.domain.evidence import Evidence, Reliability
 from tacit.domain.lifecycle import RECALLABLE
-from tacit.domain.ports import Hit, Rendering, Store, Stored
+from tacit.domain.model import Embedder
+from tacit.domain.ports import Hit, Store
 from tacit.domain.selection import Item, Plan, Query, Selection
 from tacit.domain.skill import Kind, SkillVersion
 from tacit.recall.filters import current_only, obstacle, unshadowed
 from tacit.recall.plan import Part, compose, missing_tools
 from tacit.recall.ranking import CANDIDATE_HITS, Rarity, signature_terms
-from tacit.recall.selection import Known, select
+from tacit.recall.selection import select
+from tacit.recall.state import read_situation
+from tacit.recall.weighing import Known
 from tacit.text.signature import error_signature
-from tacit.text.words import estimate_tokens, terms
+from tacit.text.words import terms
 
-BRIEF_TOKENS = 300
 PLANNED_HITS = 100
 """How many hits are looked through for what a task calls for."""
-ERROR, COMMAND = "error", "command"
-"""The parts of a query's state that hold the output of a failing call, and what was run."""
+STANDING_NORMS = 20
 
 
-def choose(store: Store, query: Query, *, now: datetime, min_relevance: float) -> Selection:
+def choose(
+    store: Store, query: Query, *, now: datetime, min_relevance: float, embedder: Embedder | None = None
+) -> Selection:
     """Select for a query, within its budget and the frame around what is given."""
-    error, command = (str(query.state.get(part) or "") for part in (ERROR, COMMAND))
-    signature = error_signature(error, command=command)
-    hits = _hits(store, query, signature)
+    situation = read_situation(query.state)
+    signature = error_signature(situation.error, command=situation.command)
+    hits, note = _hits(store, query, signature, embedder)
     evidence = store.evidence(hit.stored.version.id for hit in hits)
     frequency, documents = store.document_frequency([*terms(query.text), *signature_terms(signature)])
     plan = _plan(query, hits)
     known = Known(
         rarity=Rarity.for_query(query.text, frequency, documents),
-        reliability={version_id: outcome.reliability(items) for version_id, items in evidence.items()},
+        reliability={version_id: _reliability(items, query.model) for version_id, items in evidence.items()},
         rank=outcome.rank,
         last_used_at={version_id: items[-1].at for version_id, items in evidence.items() if items},
+        reinforced={
+            hit.stored.version.id: outcome.reinforced(hit.stored.version, evidence[hit.stored.version.id])
+            for hit in hits
+        },
         signature=signature,
+        situation=situation,
         plan=plan,
-        task=query.text,
         tools=None if query.tools is None else frozenset(query.tools),
         lacking=_lacking(store, query, [hit.stored.version for hit in hits], called_for=plan.lacking),
     )
@@ -54,7 +62,13 @@ def choose(store: Store, query: Query, *, now: datetime, min_relevance: float) -
     items = tuple(
         dataclasses.replace(item, parts=_usable(parts_of(store, item.version), query.tools)) for item in selection.items
     )
-    return dataclasses.replace(selection, query=query, items=items)
+    return dataclasses.replace(selection, query=query, items=items, note=note)
+
+
+def _reliability(evidence: Sequence[Evidence], model: str) -> Reliability:
+    """How well it served the model that will use it; where nothing is known of that, how well it served any."""
+    own = outcome.reliability(each for each in evidence if each.model == model) if model else Reliability()
+    return own if own.known else outcome.reliability(evidence)
 
 
 def _plan(query: Query, hits: Sequence[Hit]) -> Plan:
@@ -110,27 +124,39 @@ def _usable(parts: Sequence[SkillVersion], tools: Collection[str] | None) -> tup
     return tuple(part for part in parts if not missing_tools(part.content, tools))
 
 
-def publish(store: Store) -> int:
-    """Render what became recallable or was measured anew, for readers that must answer at once; returns how many.
-
-    Belongs into the transaction of the change itself: then nobody sees the one without the other.
-    """
-    with store.transaction():
-        waiting = store.unrendered()
-        for version_id in waiting:
-            evidence = store.evidence([version_id])[version_id]
-            store.put_rendering(_rendering(store, store.version(version_id), evidence=evidence))
-    return len(waiting)
-
-
-def _hits(store: Store, query: Query, signature: str) -> list[Hit]:
-    found = store.search(terms(query.text), statuses=RECALLABLE, kinds=query.kinds, limit=PLANNED_HITS)
-    found = [hit for at, hit in enumerate(found) if at < CANDIDATE_HITS or hit.stored.version.content.cues]
+def _hits(store: Store, query: Query, signature: str, embedder: Embedder | None) -> tuple[list[Hit], str]:
+    """What is weighed: found by words, by meaning, by the error, and norms, each version once; and what could not be asked."""
+    found = {hit.stored.version.id: hit for hit in _by_words(store, query)}
     if signature and (query.kinds is None or Kind.LESSON in query.kinds):
         words = sorted(signature_terms(signature))
-        known = {hit.stored.version.id for hit in found}
         lessons = store.search(words, statuses=RECALLABLE, kinds={Kind.LESSON}, limit=CANDIDATE_HITS)
-        found += [hit for hit in lessons if hit.stored.version.id not in known]
+        found = {hit.stored.version.id: dataclasses.replace(hit, lexical=0.0) for hit in lessons} | found
+    note = ""
+    if embedder is not None and query.text.strip():
+        try:
+            (vector,) = embedder.embed([query.text])
+        except ModelOutage as outage:
+            note = f"found by words alone: {outage.message}"
+        else:
+            near = store.nearest(vector, space=embedder.identity, kinds=query.kinds, limit=CANDIDATE_HITS)
+            found = {hit.stored.version.id: hit for hit in near} | found
+            alike = store.similarities(vector, list(found), space=embedder.identity)
+            found = {key: dataclasses.replace(hit, semantic=alike.get(key)) for key, hit in found.items()}
+    if query.kinds is None or Kind.NORM in query.kinds:
+        norms = (Hit(stored=norm) for norm in store.norms(query.scope, limit=STANDING_NORMS))
+        found = {norm.stored.version.id: norm for norm in norms} | found
+    return list(found.values()), note
+
+
+def _by_words(store: Store, query: Query) -> list[Hit]:
+    """By the words of the task; beyond the first few only those that know which tasks call for them."""
+    found = store.search(terms(query.text), statuses=RECALLABLE, kinds=query.kinds, limit=PLANNED_HITS)
+    found = [hit for at, hit in enumerate(found) if at < CANDIDATE_HITS or hit.stored.version.content.cues]
+    situation = read_situation(query.state).words
+    if situation:
+        known = {hit.stored.version.id for hit in found}
+        placed = store.search(situation, statuses=RECALLABLE, kinds=query.kinds, limit=CANDIDATE_HITS)
+        found += [dataclasses.replace(hit, lexical=0.0) for hit in placed if hit.stored.version.id not in known]
     return found
 
 
@@ -141,25 +167,4 @@ def _render(store: Store, item: Item, max_tokens: int) -> str:
         reliability=item.reliability,
         max_tokens=min(max_tokens, application.ITEM_TOKENS_MAX),
         parts={part.name: part.content for part in parts_of(store, item.version)},
-    )
-
-
-def _rendering(store: Store, stored: Stored, *, evidence: Sequence[Evidence]) -> Rendering:
-    version, measured = stored.version, outcome.reliability(evidence)
-    parts = {part.name: part.content for part in parts_of(store, version)}
-
-    def written(max_tokens: int) -> str:
-        return application.render_item(
-            version.content, status=stored.status, reliability=measured, max_tokens=max_tokens, parts=parts
-        )
-
-    text = written(application.ITEM_TOKENS_MAX)
-    tokens = estimate_tokens(text)
-    return Rendering(
-        version_id=version.id,
-        text=text,
-        brief=written(BRIEF_TOKENS) if tokens > BRIEF_TOKENS else "",
-        tokens=tokens,
-        rank=outcome.rank(measured),
-        fresh_at=evidence[-1].at if evidence else version.created_at,
     )

@@ -21,7 +21,7 @@ import pytest
 
 from tacit.config.settings import ModelSettings
 from tacit.domain.errors import ModelOutage, OverBudget
-from tacit.domain.ports import Prompt
+from tacit.domain.model import Prompt
 from tacit.providers import open_model
 from tacit.synthesis.language import Refined, refine
 from tests.unit.synthesis.attempts import migration, the_procedure

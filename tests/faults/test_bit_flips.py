@@ -18,6 +18,7 @@ from tacit.memory import open_store
 from tacit.memory.sqlite.schema import statements
 from tacit.text.words import terms
 from tests.unit.memory.samples import (
+    SPACE,
     SUCCESS,
     at,
     bookmark,
@@ -27,12 +28,15 @@ from tests.unit.memory.samples import (
     put_version,
     trajectory,
     use,
+    vector,
     verdict,
 )
 
 ROW_FLIPS_PER_COLUMN = 8
 FILE_FLIPS = 300
 ALL = frozenset(Status)
+SECOND = [vector(0, 1, 1)]
+QUERY = vector(1, 1, 1)
 
 
 @cache
@@ -47,6 +51,8 @@ def build(path: Path | str) -> list[str]:
     second = put_version(store, "second", body="words " * 50).version.id
     store.add_evidence(evidence(second, note="n", adherence=0.5))
     store.add_verdict(verdict(minutes=3, trajectory_ids=(trajectory().id,), version_id=first))
+    store.reindex()  # the first version's vectors stand in a block now
+    store.put_vectors(second, SECOND, space=SPACE)
     store.close()
     return [first, second]
 
@@ -81,6 +87,16 @@ def read_everything(store: Store) -> list[Any]:
         store.episodes(),
         [store.trajectory(episode.id) for episode in store.episodes()],
         store.history(),
+    ]
+
+
+def search_everything(store: Store) -> list[Any]:
+    ids = [stored.version.id for stored in store.catalogue()]
+    return [
+        store.search(terms("deploy words"), statuses=ALL),
+        store.nearest(QUERY, space=SPACE),
+        store.similarities(QUERY, ids, space=SPACE),
+        store.spaces(),
     ]
 
 
@@ -250,7 +266,7 @@ def test_no_flipped_bit_of_the_file_changes_a_value_silently(tmp_path: Path) -> 
     build(path)
     original = bytearray(path.read_bytes())
     store = open_store(path)
-    expected, hits = read_everything(store), store.search(terms("deploy words"), statuses=ALL)
+    expected, hits = read_everything(store), search_everything(store)
     store.close()
     chooser = random.Random(20260101)
     content = [place for place, byte in enumerate(original) if byte]
@@ -282,7 +298,7 @@ def verdict_on(path: Path, expected: list[Any], hits: list[Any]) -> str:
             return "refused"
         if damages:
             return "reported"
-        assert store.search(terms("deploy words"), statuses=ALL) == hits
+        assert search_everything(store) == hits
         return "harmless"
     finally:
         store.close()
@@ -309,3 +325,37 @@ def test_a_damaged_outline_counts_as_none_and_is_made_anew(tmp_path: Path) -> No
         assert list(store.verify()) == []
     store.close()
     vandal.database.close()
+
+
+@pytest.mark.parametrize("table", ["vectors", "vector_spaces", "vector_blocks"])
+def test_a_damaged_vector_is_reported_gives_no_wrong_answer_and_is_made_anew(table: str, tmp_path: Path) -> None:
+    path = tmp_path / "tacit.db"
+    first, second = build(path)
+    vectors = {first: [vector(1, 0, 1), vector(0, -1, 0)], second: SECOND}
+    store = open_store(path)
+    expected = store.similarities(QUERY, [first, second], space=SPACE)
+    chooser = random.Random(table)
+    for column in [row[1] for row in Vandal(path).rows(f"PRAGMA table_info({table})")]:
+        vandal = Vandal(path)
+        rowid, _, value = chooser.choice([cell for cell in vandal.cells(table) if cell[1] == column])
+        vandal.put(table, rowid, column, flipped(value, chooser))
+        vandal.database.close()
+        assert list(store.verify()), column
+        assert found_at_once(path).items() <= expected.items(), column
+        store.reindex()
+        for version_id in store.unembedded(SPACE):
+            store.put_vectors(version_id, vectors[version_id], space=SPACE)
+        assert found_at_once(path) == expected, column
+        assert list(store.verify()) == [], column
+    store.close()
+
+
+def found_at_once(path: Path) -> dict[str, float | None]:
+    """What somebody who opens the store finds by meaning; nothing if that is refused."""
+    store = open_store(path)
+    try:
+        return {hit.stored.version.id: hit.semantic for hit in store.nearest(QUERY, space=SPACE)}
+    except StoreOutage:
+        return {}
+    finally:
+        store.close()

@@ -12,8 +12,9 @@ from tacit.domain.scope import Level, Scope
 from tacit.domain.selection import Item, Query, Selection
 from tacit.domain.skill import Kind
 from tacit.outcome import rank
-from tacit.recall.ranking import Asked, Rarity, relevance
-from tacit.recall.selection import Known, select
+from tacit.recall.ranking import Asked, Rarity, shared
+from tacit.recall.selection import select
+from tacit.recall.weighing import Known
 from tacit.text.words import estimate_tokens, term_set
 from tests.unit.making import MIGRATE, NOW, content, said, stored
 
@@ -118,9 +119,8 @@ def test_the_same_question_has_the_same_answer_whatever_the_order_of_the_hits(qu
 )
 def test_relevance_is_between_nothing_and_all_and_names_only_shared_words(text, subject, frequency):
     made = content(description=subject, body=text)
-    words = term_set(f"{text} {subject}")
-    asked = Asked(words, Rarity(frequency=frequency, documents=9))
-    fit, shared = relevance(asked, said(made))
+    asked = Asked(term_set(f"{text} {subject}"), Rarity(frequency=frequency, documents=9))
+    fit, words = shared(asked, said(made))
     assert 0 <= fit <= 1 + 1e-9
-    assert set(shared) <= words
-    assert (fit > 0) == bool(shared)
+    assert set(words) <= asked.terms
+    assert (fit > 0) == bool(words)

@@ -127,6 +127,7 @@ CONTENT = st.builds(
     pitfalls=st.lists(PITFALL, max_size=2).map(tuple),
     after=WORDS,
     sub_skills=WORDS,
+    surroundings=WORDS,
     extends=TEXT,
     body=TEXT,
     files=st.lists(bundled(), max_size=3, unique_by=lambda file: file.path).map(tuple),

@@ -22,13 +22,25 @@ from tacit.domain.scope import Scope
 from tacit.domain.skill import Kind, Skill
 from tacit.memory import VolatileStore, open_store
 from tacit.text.words import terms
-from tests.unit.memory.samples import at, birth_of, content, evidence, trajectory, use, verdict, version_of
+from tests.unit.memory.samples import (
+    SPACE,
+    at,
+    birth_of,
+    content,
+    evidence,
+    trajectory,
+    use,
+    vector,
+    verdict,
+    version_of,
+)
 from tests.unit.memory.samples import step_to as step_from
 
 minutes = st.integers(0, 5)
 words = st.sampled_from(
     ["deploy", "rotate the keys", "数据库 迁移", "don't", "", "x/y: z", "deploy deploy", "\ud800 é"]
 )
+vectors = st.tuples(*[st.sampled_from([-1, 0, 1])] * 3).filter(any).map(lambda numbers: vector(*numbers))
 sessions = st.sampled_from(["", "s1", "s2"])
 
 
@@ -154,6 +166,20 @@ class Twins(RuleBasedStateMachine):
         self.both(lambda store: store.verdicts(trajectory_id=attempt))
         self.both(lambda store: store.verdicts(version_id=version_id, limit=2))
 
+    @rule(version_id=versions, vectors=st.lists(vectors, max_size=3), space=st.sampled_from([SPACE, "other"]))
+    def embed(self, version_id: str, vectors: list[bytes], space: str) -> None:
+        self.both(lambda store: store.put_vectors(version_id, vectors, space=space))
+
+    @rule(query=vectors, space=st.sampled_from([SPACE, "other"]), limit=st.integers(0, 3))
+    def find_by_meaning(self, query: bytes, space: str, limit: int) -> None:
+        self.both(lambda store: store.nearest(query, space=space, limit=limit))
+        self.both(lambda store: store.nearest(query, space=space, kinds={Kind.LESSON, Kind.NORM}))
+        self.both(lambda store: store.unembedded(space))
+
+    @rule(rebuild=st.booleans())
+    def index(self, rebuild: bool) -> None:
+        self.both(lambda store: store.reindex() if rebuild else store.drop_space("other"))
+
     @rule(query=words, limit=st.integers(0, 3), statuses=st.sets(st.sampled_from(Status)))
     def find(self, query: str, limit: int, statuses: set[Status]) -> None:
         asked = terms(query)
@@ -184,6 +210,7 @@ class Twins(RuleBasedStateMachine):
         self.both(lambda store: store.verdicts())
         self.both(_links)
         self.both(lambda store: _comparable(store.counts()))
+        self.both(lambda store: store.spaces())
 
 
 def _links(store: Store, subject: str = "") -> list[tuple[Any, ...]]:

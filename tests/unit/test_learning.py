@@ -12,7 +12,7 @@ import pytest
 from tacit.config.settings import Config, Policy, Strictness
 from tacit.domain.errors import ModelOutage
 from tacit.domain.lifecycle import Status
-from tacit.domain.ports import LanguageModel, Prompt
+from tacit.domain.model import LanguageModel, Prompt
 from tacit.domain.skill import Kind
 from tacit.domain.trajectory import Trajectory
 from tacit.loop import Loop

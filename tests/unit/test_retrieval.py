@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit import retrieval
+from tacit import publishing, retrieval
 from tacit.application import render_item, render_selection
 from tacit.domain.errors import Refusal
 from tacit.domain.evidence import Grade, Outcome, Reliability
@@ -108,8 +108,8 @@ def test_an_error_is_not_asked_about_where_lessons_are_not_wanted(store: Store) 
 def test_what_becomes_recallable_is_rendered_as_recall_shows_it(store: Store) -> None:
     stored = put_version(store, body="\n".join(f"# Part {n}\n" + "word " * 200 for n in range(3)))
     put_version(store, "held", status=Status.CANDIDATE)
-    assert retrieval.publish(store) == 1
-    assert retrieval.publish(store) == 0
+    assert publishing.publish(store) == 1
+    assert publishing.publish(store) == 0
     found = store.rendering(stored.version.id)
     assert found is not None
     content, unknown = stored.version.content, Reliability()
@@ -121,7 +121,7 @@ def test_what_becomes_recallable_is_rendered_as_recall_shows_it(store: Store) ->
 
 def test_a_short_text_needs_no_brief_one(store: Store) -> None:
     stored = put_version(store)
-    retrieval.publish(store)
+    publishing.publish(store)
     found = store.rendering(stored.version.id)
     assert found is not None
     assert found.brief == ""
@@ -129,11 +129,11 @@ def test_a_short_text_needs_no_brief_one(store: Store) -> None:
 
 def test_a_rendering_follows_status_and_evidence(store: Store) -> None:
     stored = put_version(store)
-    retrieval.publish(store)
+    publishing.publish(store)
     for minute in range(5):
         store.add_evidence(evidence(stored.version.id, minutes=minute, outcome=Outcome.FAILURE))
     store.add_transition(step_to(stored, Status.TRUSTED))
-    assert retrieval.publish(store) == 1
+    assert publishing.publish(store) == 1
     found = store.rendering(stored.version.id)
     assert found is not None
     assert "[trusted; worked in 0 of 5 verified uses]" in found.text
@@ -165,7 +165,7 @@ def test_the_loop_renders_with_every_change(store: Store) -> None:
 
 def test_a_refused_change_leaves_the_rendering_as_it_was(store: Store) -> None:
     stored = put_version(store)
-    retrieval.publish(store)
+    publishing.publish(store)
     before = store.rendering(stored.version.id)
     with pytest.raises(Refusal):
         Loop(store, clock=lambda: NOW).review(stored.version.id, "reject", by="ann")
@@ -176,7 +176,7 @@ def test_a_refused_change_leaves_the_rendering_as_it_was(store: Store) -> None:
 
 
 def glance_at(store: Store, path: str) -> Glance:
-    retrieval.publish(store)
+    publishing.publish(store)
     found = Glance.open(path)
     assert found is not None
     return found

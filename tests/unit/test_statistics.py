@@ -1,4 +1,4 @@
-"""The interval of a proportion."""
+"""Intervals of proportions and of whatever was measured; how well a score tells two sorts apart."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.statistics import wilson
+from tacit.statistics import Estimate, auroc, bootstrap, mean, wilson
 
 COUNT = st.floats(min_value=0, max_value=1e6)
 
@@ -58,3 +58,76 @@ def test_another_failure_never_raises_a_bound_and_another_success_never_lowers_o
     assert worse[1] <= before[1] + 1e-9
     assert better[0] >= before[0] - 1e-9
     assert better[1] >= before[1] - 1e-9
+
+
+# --- the bootstrap --------------------------------------------------------------------------------------------------
+
+
+def test_the_interval_of_equal_values_is_a_point():
+    assert bootstrap([0.25] * 8, mean) == Estimate(value=0.25, low=0.25, high=0.25, n=8)
+
+
+def test_the_interval_holds_the_mean_and_shrinks_with_more_of_the_same():
+    few, many = bootstrap([0.0, 1.0] * 5, mean), bootstrap([0.0, 1.0] * 200, mean)
+    assert few is not None
+    assert many is not None
+    assert few.low < few.value == 0.5 < few.high
+    assert many.high - many.low < (few.high - few.low) / 3
+
+
+def test_the_interval_of_a_proportion_is_near_the_known_one():
+    found = bootstrap([1.0] * 80 + [0.0] * 20, mean)
+    assert found is not None
+    assert (found.low, found.high) == pytest.approx((0.72, 0.88), abs=0.02)  # 0.8 ± 1.96 √(0.8 · 0.2 / 100)
+
+
+def test_copies_within_a_group_do_not_narrow_the_interval():
+    values, groups = [0.0, 1.0, 1.0, 0.0], [1, 2, 3, 4]
+    alone = bootstrap(values, mean, groups=groups)
+    copied = bootstrap(values * 50, mean, groups=groups * 50)
+    assert alone is not None
+    assert copied is not None
+    assert (copied.low, copied.high) == (alone.low, alone.high)
+    assert copied.n == 200
+
+
+def test_nothing_measured_gives_no_estimate():
+    assert bootstrap([], mean) is None
+    assert mean([]) is None
+
+
+def test_every_measurement_needs_a_group():
+    with pytest.raises(ValueError, match="needs a group"):
+        bootstrap([1.0, 2.0], mean, groups=["a"])
+
+
+@pytest.mark.parametrize(
+    ("here", "absent", "expected"),
+    [
+        ([0.9, 0.8], [0.1, 0.2], 1.0),
+        ([0.1], [0.9], 0.0),
+        ([0.5, 0.5], [0.5], 0.5),
+        ([0.8, 0.4], [0.6, 0.2], 0.75),  # of four pairs only 0.4 against 0.6 is lost
+        ([0.7, 0.3], [0.3], 0.75),  # one pair won, one tied
+    ],
+)
+def test_auroc_is_the_share_of_pairs_that_are_told_apart(here, absent, expected):
+    scored = [(score, True) for score in here] + [(score, False) for score in absent]
+    assert auroc(scored) == pytest.approx(expected)
+    assert auroc(scored[::-1]) == pytest.approx(expected)
+
+
+def test_auroc_says_nothing_of_one_sort_alone():
+    assert auroc([(0.5, True)]) is None
+    assert auroc([(0.5, False), (0.1, False)]) is None
+
+
+@given(st.lists(st.tuples(st.integers(0, 5).map(float), st.booleans()), min_size=2, max_size=30))
+def test_auroc_is_what_counting_all_pairs_gives(scored):
+    pairs = [
+        1.0 if ours > theirs else 0.5 if ours == theirs else 0.0
+        for ours, here in scored
+        for theirs, there in scored
+        if here and not there
+    ]
+    assert auroc(scored) == (pytest.approx(sum(pairs) / len(pairs)) if pairs else None)

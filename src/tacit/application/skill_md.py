@@ -128,6 +128,8 @@ def _own_pairs(content: SkillContent) -> Iterator[tuple[str, str]]:
         yield "tacit-tags", own.compact(content.tags)
     if content.cues:
         yield "tacit-cues", own.write_cues(content.cues)
+    if content.surroundings:
+        yield "tacit-surroundings", own.compact(content.surroundings)
     if content.capabilities != Capabilities():
         yield "tacit-capabilities", own.compact(content.capabilities)
     if content.portable:
@@ -198,7 +200,8 @@ def _interpret(document: Document, directory: str) -> tuple[Parsed, list[Problem
         "allowed_tools": _tools(fields.get("allowed-tools"), mine),
     }
     known |= {name: mine.take(name, str) or "" for name in ("category", "signature", "extends")}
-    known |= {"tags": mine.take("tags", own.read_strings) or (), "cues": mine.take("cues", own.read_cues) or ()}
+    known |= {name: mine.take(name, own.read_strings) or () for name in ("tags", "surroundings")}
+    known["cues"] = mine.take("cues", own.read_cues) or ()
     clashing = mine.take("metadata", own.read_string_map) or {}
     content = SkillContent(
         name=normal_name(text_of(fields.get("name"))) or normal_name(directory),

@@ -49,6 +49,9 @@ class RecallSettings:
     budget_tokens: int = 1500
     min_relevance: float = 0.2
     """Below this relevance, 0 to 1, recall says nothing."""
+    embedder: str = "auto"
+    """What finds skills by meaning: auto (a model that is installed here; none without one), none, a folder with a model,
+    hub:NAME of a model to be fetched once, or openai:NAME of a remote one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,6 +140,7 @@ _TIGHTENS: dict[str, Callable[[Any, Any], bool]] = {
     "policy.min_steps": lambda new, old: new >= old,
     "store.keep_days": lambda new, old: new >= old,  # what is dropped is gone for good
     "store.cap_mb": lambda new, old: new >= old,
+    "recall.embedder": lambda new, old: new == "none",  # nor is a folder of a stranger's weights loaded
     "model.name": lambda new, old: not new,  # what agents did goes to nobody whom the person did not choose
     "model.base_url": lambda new, old: new == old,
     "model.max_calls": lambda new, old: new <= old,

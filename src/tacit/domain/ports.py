@@ -6,17 +6,18 @@ damaged row raises `StoreOutage` that names it. Values handed out are frozen dom
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from tacit.domain.candidate import Verdict
 from tacit.domain.evidence import Assessment, Evidence, Outcome, Use
 from tacit.domain.lifecycle import Status, Transition
 from tacit.domain.outline import Outline
+from tacit.domain.scope import Scope
 from tacit.domain.skill import Kind, Skill, SkillVersion
 from tacit.domain.trajectory import Trajectory
 
@@ -34,10 +35,12 @@ class Stored:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """A search hit: the stored version and how well its words matched (higher is better)."""
+    """A search hit: the stored version, how well its words matched (higher is better), and how near its meaning is."""
 
     stored: Stored
-    lexical: float
+    lexical: float = 0.0
+    semantic: float | None = None
+    """Cosine of the query's vector and the nearest of the version's own; nothing where meaning was not asked for."""
     words: tuple[Sequence[str], ...] = ()
     """The index terms of name, description, body and the rest, as they are kept; empty where nobody kept them."""
 
@@ -56,6 +59,8 @@ class Rendering:
     """How well it has served, 0 to 1."""
     fresh_at: datetime
     """When it was last used, or else made."""
+    reinforced: int = 0
+    """How often verified attempts have confirmed it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +82,14 @@ class Episode:
     superseded: bool
     pruned: bool
     """Whether retention has dropped its steps; the summary and its hash stay."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundEpisode(Episode):
+    """A past attempt as a search found it."""
+
+    lexical: float
+    """How well its words match (higher is better)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,8 +179,11 @@ class Store(Protocol):
     def episode(self, trajectory_id: str) -> Episode:
         """Fetch one past trajectory in brief."""
 
-    def search_episodes(self, terms: Sequence[str], *, limit: int = 10) -> list[Episode]:
-        """Find past trajectories whose task or files share words with the query, best first."""
+    def search_episodes(self, asked: str | Sequence[str], *, limit: int = 10) -> list[FoundEpisode]:
+        """Find past trajectories by words of task and files, best first, newer first among equals.
+
+        A request is searched however its compounds are written; terms are searched as they are.
+        """
 
     def bookmark(self, path: str) -> Bookmark | None:
         """How far a file has been taken in; nothing if it never was."""
@@ -241,6 +257,35 @@ class Store(Protocol):
     def unrendered(self) -> list[str]:
         """Ids of recallable versions that wait to be rendered, oldest first."""
 
+    def norms(self, scope: Scope, *, limit: int = 20) -> list[Stored]:
+        """Rendered norms that may be seen from a scope, the best served first, then the freshest."""
+
+    def put_vectors(self, version_id: str, vectors: Sequence[bytes], *, space: str) -> None:
+        """Keep the vectors of a recallable version in one embedder's space, in place of those before.
+
+        They end when the version stops being recallable. Not part of the audit chain.
+        """
+
+    def unembedded(self, space: str, *, limit: int | None = None) -> list[str]:
+        """Ids of recallable versions without vectors in this space, oldest first."""
+
+    def nearest(
+        self, vector: bytes, *, space: str, kinds: Collection[Kind] | None = None, limit: int = 50
+    ) -> list[Hit]:
+        """The recallable versions nearest in meaning, exactly, best first: of each skill its newest one."""
+
+    def similarities(self, vector: bytes, version_ids: Iterable[str], *, space: str) -> dict[str, float]:
+        """How near these versions are; those without vectors in this space are left out."""
+
+    def spaces(self) -> dict[str, int]:
+        """Embedders' spaces with vectors → how many versions have some in each."""
+
+    def drop_space(self, space: str) -> None:
+        """Forget all vectors of one space."""
+
+    def reindex(self) -> int:
+        """Build the full-text indexes anew from the stored versions and episodes; returns how many rows they cover."""
+
     def resolve(self, prefix: str) -> list[str]:
         """Ids of versions, skills, trajectories and uses that begin with `prefix`, at most ten."""
 
@@ -301,74 +346,3 @@ class Verifier(Protocol):
 
     def verify(self) -> Check:
         """Run it."""
-
-
-_FRAME_TOKENS = 256
-"""What the frame of the messages around a prompt may take."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prompt:
-    """One question: our own instructions apart from the quoted material, and the form of the answer."""
-
-    instructions: str
-    material: str
-    """Text of others, quoted as data."""
-    schema: Mapping[str, Any]
-    """JSON schema of the answer, an object."""
-    max_output_tokens: int = 1200
-
-    @property
-    def tokens_at_most(self) -> int:
-        """More than the prompt can take: no token is shorter than a byte, and messages have a frame."""
-        written = len(f"{self.instructions}{self.material}".encode("utf-8", "replace"))
-        return written + len(str(self.schema)) + _FRAME_TOKENS
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spending:
-    """What was spent."""
-
-    calls: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    usd: float = 0.0
-
-    @property
-    def tokens(self) -> int:
-        """Read and written together."""
-        return self.input_tokens + self.output_tokens
-
-    def __add__(self, other: Spending) -> Spending:
-        return Spending(
-            calls=self.calls + other.calls,
-            input_tokens=self.input_tokens + other.input_tokens,
-            output_tokens=self.output_tokens + other.output_tokens,
-            usd=self.usd + other.usd,
-        )
-
-    def __sub__(self, other: Spending) -> Spending:
-        return Spending(
-            calls=self.calls - other.calls,
-            input_tokens=self.input_tokens - other.input_tokens,
-            output_tokens=self.output_tokens - other.output_tokens,
-            usd=self.usd - other.usd,
-        )
-
-
-class LanguageModel(Protocol):
-    """Answers prompts within a budget. Whoever implements it keeps that: no call without room for it."""
-
-    @property
-    def name(self) -> str:
-        """The model as a person would name it, such as `openai:gpt-5-mini`."""
-
-    @property
-    def spent(self) -> Spending:
-        """All that was spent on it since it was opened; what a call has cost is never less than this says."""
-
-    def ask(self, prompt: Prompt) -> Mapping[str, Any]:
-        """Give the answer as an object, its fields unchecked.
-
-        Raises `OverBudget` before a call that might pass a limit, `ModelOutage` where no object came back.
-        """

@@ -25,6 +25,10 @@ class Query:
     kinds: tuple[Kind, ...] | None = None
     category: str = ""
     min_reliability: float | None = None
+    model: str = ""
+    """The language model that will use it, where known: evidence from that model counts, exclusions of it hold."""
+    without: tuple[str, ...] = ()
+    """Ids of versions or skills, or names, that are taken as absent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +46,8 @@ class Item:
     reliability: Reliability = Reliability()
     parts: tuple[SkillVersion, ...] = ()
     """The skills that a composite is made of, in order; those that may not be used now are missing."""
+    tied_with: tuple[str, ...] = ()
+    """Names of neighbours that fit as well: which of them is right is for the reader to decide."""
 
     @property
     def name(self) -> str:
@@ -67,6 +73,7 @@ class LeftOut:
     name: str
     reason: str
     score: float = 0.0
+    signals: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +118,12 @@ class Selection:
     left_out: tuple[LeftOut, ...] = ()
     reason: str = ""
     """Why it abstained; empty otherwise."""
+    confidence: float = 0.0
+    """How likely it is that the best of all that was weighed fits, 0 to 1, whether it was given or not."""
+    standing: tuple[Item, ...] = ()
+    """Norms that hold for whatever is done in this scope; given beside what was matched."""
+    note: str = ""
+    """What could not be asked, such as an embedder that did not answer."""
     plan: Plan = Plan()
     """How skills that know which tasks call for them are put together for this one; empty where there are none."""
     text: str = ""
@@ -121,10 +134,10 @@ class Selection:
     @property
     def version_ids(self) -> tuple[str, ...]:
         """All versions that are shown, the parts of composites too, each once."""
-        shown = (version for item in self.items for version in (item.version, *item.parts))
+        shown = (version for item in (*self.items, *self.standing) for version in (item.version, *item.parts))
         return tuple(dict.fromkeys(version.id for version in shown))
 
     @property
     def abstained(self) -> bool:
-        """Whether nothing fitted."""
+        """Whether nothing fitted the task; norms may stand all the same."""
         return not self.items

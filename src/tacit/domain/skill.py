@@ -154,6 +154,8 @@ class SkillContent:
     """Names of skills that come before this one where both are needed."""
     sub_skills: tuple[str, ...] = ()
     """Names of the skills it is composed of, in order."""
+    surroundings: tuple[str, ...] = ()
+    """Tools that were at hand wherever it was used, beside its own: where most of them are, it belongs."""
     extends: str = ""
     """Name of the skill that this one overlays."""
     body: str = ""

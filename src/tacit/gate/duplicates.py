@@ -159,6 +159,7 @@ def merge(newcomer: SkillContent, known: SkillContent) -> Merged:
         cues=_by_key(attrgetter("term"), known.cues, newcomer.cues, later=True),
         after=tuple(dict.fromkeys(known.after + newcomer.after)),
         sub_skills=_merged_names(known.sub_skills, newcomer.sub_skills),
+        surroundings=_in_both(known.surroundings, newcomer.surroundings),
         capabilities=_united(known.capabilities, newcomer.capabilities),
     )
     from_known = {f"steps.{old}": f"steps.{at}" for at, (old, _) in enumerate(pairs) if old is not None}
@@ -285,6 +286,11 @@ def _with_places(merged: Sequence[Parameter], newcomers: Sequence[Parameter]) ->
         else each
         for each in merged
     )
+
+
+def _in_both(known: tuple[str, ...], newcomer: tuple[str, ...]) -> tuple[str, ...]:
+    """What both name; where one names nothing it was not noted there, and the other stands."""
+    return tuple(name for name in known if name in newcomer) if known and newcomer else known or newcomer
 
 
 def _merged_names(known: Sequence[str], more: Sequence[str]) -> tuple[str, ...]:

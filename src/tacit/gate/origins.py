@@ -1,7 +1,7 @@
 """Origins of what somebody writes over an earlier version: only what they changed is theirs. Pure.
 
 Entries of lists each have an origin (``cases.0``, ``pitfalls.2``), but for lists of many small things, which have one
-together (``cues``, ``after``): the lowest of their entries'.
+together (``cues``, ``after``, ``surroundings``): the lowest of their entries'.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from tacit.domain.origin import Origin, lowest
 from tacit.domain.skill import SkillContent, SkillVersion
 
-_TOGETHER = frozenset({"cues", "after"})
+_TOGETHER = frozenset({"cues", "after", "surroundings"})
 
 
 def origins_of_edit(content: SkillContent, writer: Origin, before: Sequence[SkillVersion]) -> dict[str, Origin]:

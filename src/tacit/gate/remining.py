@@ -20,7 +20,10 @@ from tacit.domain.skill import Provenance, SkillContent
 T = TypeVar("T")
 MINING = "tacit.mining"
 _TACIT = "tacit."
-MINED = ("steps", "parameters", "preconditions", "postconditions", "cases", "cues", "pitfalls", "after", "sub_skills")
+MINED = (
+    "steps", "parameters", "preconditions", "postconditions", "cases", "cues", "pitfalls", "after", "sub_skills",
+    "surroundings",
+)  # fmt: skip
 """What mining finds out; the rest is words about it."""
 WORDS = ("description", "category", "tags", "example_queries", "body")
 
@@ -102,5 +105,6 @@ def _said(content: SkillContent) -> dict[str, Any]:
     told["parameters"] = [(p.name, p.type, p.reading, p.key) for p in content.parameters]
     told["cases"] = sorted(repr(case.conditions) for case in content.cases)
     told["cues"] = sorted((cue.term, cue.weight > 0) for cue in content.cues)
+    told["surroundings"] = ()  # one more tool somewhere is no news about the skill
     told["pitfalls"] = sorted(repr((p.text, p.kind, p.step)) for p in content.pitfalls)
     return told

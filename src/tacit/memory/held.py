@@ -38,6 +38,10 @@ class Held:
     uses: dict[str, Use] = field(default_factory=dict)
     evidence: dict[str, Evidence] = field(default_factory=dict)
     renderings: dict[str, Rendering] = field(default_factory=dict)
+    vectors: dict[tuple[str, str], tuple[bytes, ...]] = field(default_factory=dict)
+    """Space and version → codes of its parts."""
+    dimensions: dict[str, int] = field(default_factory=dict)
+    """Space → how many numbers its vectors have."""
     episodes: dict[str, Episode] = field(default_factory=dict)
     bookmarks: dict[str, Bookmark] = field(default_factory=dict)
     outlines: dict[str, Outline] = field(default_factory=dict)
@@ -84,6 +88,19 @@ def unoutlined(state: Held) -> list[str]:
     return [id_ for id_ in learned if id_ not in made and counts(state, id_)]
 
 
+def recallable(state: Held) -> list[str]:
+    """Versions that may be recalled, oldest first."""
+    return [id_ for id_, stored in state.versions.items() if stored.status in RECALLABLE]
+
+
+def forget_derived(state: Held, version_id: str) -> None:
+    """End what is derived from a version whose status changed."""
+    state.renderings.pop(version_id, None)
+    if state.versions[version_id].status not in RECALLABLE:
+        for key in [key for key in state.vectors if key[1] == version_id]:
+            del state.vectors[key]
+
+
 def wanted(stored: Stored, statuses: Collection[Status] | None, kinds: Collection[Kind] | None) -> bool:
     """Whether a version passes the filters."""
     return (statuses is None or stored.status in statuses) and (kinds is None or stored.version.content.kind in kinds)
@@ -98,7 +115,7 @@ def count_documents(terms: Sequence[str], documents: dict[str, Words]) -> dict[s
 def rank(terms: Sequence[str], documents: dict[str, Words], *, weights: Sequence[float]) -> list[tuple[str, float]]:
     """Matching documents with their scores, best first, newer first among equals."""
     frequencies = count_documents(terms, documents)
-    query = {term: rarity(count, len(documents)) for term, count in frequencies.items() if count}
+    query = {term: rarity(count, len(documents), term=term) for term, count in frequencies.items() if count}
     scored = [(identity, score(query, words, weights=weights)) for identity, words in documents.items()]
     newest_first = reversed(scored)
     return sorted((found for found in newest_first if found[1] > 0), key=lambda found: -found[1])

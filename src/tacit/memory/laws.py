@@ -74,6 +74,12 @@ def check_rendered(stored: Stored) -> None:
         raise Mistake(f"version {stored.version.id} is {stored.status}", hint="only recallable versions are rendered")
 
 
+def check_embedded(stored: Stored) -> None:
+    """Raise unless agents may find the version by its meaning."""
+    if stored.status not in RECALLABLE:
+        raise Mistake(f"version {stored.version.id} is {stored.status}", hint="only recallable versions have vectors")
+
+
 def same_id(noun: str, identity: str) -> Mistake:
     """The error for a second, different record under an id that is taken."""
     return Mistake(

@@ -1,6 +1,6 @@
 """What a volatile store derives from what it keeps: bookmarks, outlines and renderings, none of them in the audit chain.
 
-One half of `volatile.VolatileStore`; the other half keeps what must not be lost.
+A part of `volatile.VolatileStore`, beside `meaning`; the store itself keeps what must not be lost.
 """
 
 from __future__ import annotations
@@ -9,11 +9,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
 
-from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.outline import Outline
-from tacit.domain.ports import Bookmark, Rendering
+from tacit.domain.ports import Bookmark, Rendering, Stored
+from tacit.domain.scope import Scope
+from tacit.domain.skill import Kind
 from tacit.memory import laws
-from tacit.memory.held import Held, counting, counts, get, reread, unoutlined
+from tacit.memory.held import Held, counting, counts, get, recallable, reread, unoutlined
 from tacit.memory.records import aware
 
 
@@ -86,5 +87,18 @@ class Projections(ABC):
     def unrendered(self) -> list[str]:
         """Ids of recallable versions that wait to be rendered, oldest first."""
         with self._open():
-            recallable = (id_ for id_, stored in self._state.versions.items() if stored.status in RECALLABLE)
-            return [id_ for id_ in recallable if id_ not in self._state.renderings]
+            return [id_ for id_ in recallable(self._state) if id_ not in self._state.renderings]
+
+    def norms(self, scope: Scope, *, limit: int = 20) -> list[Stored]:
+        """Rendered norms that may be seen from a scope, the best served first, then the freshest."""
+        with self._open():
+            held = (
+                (rendering, self._state.versions[version_id])
+                for version_id, rendering in self._state.renderings.items()
+            )
+            norms = [
+                (-rendering.rank, -rendering.fresh_at.timestamp(), stored.version.id, stored)
+                for rendering, stored in held
+                if stored.version.content.kind is Kind.NORM and stored.skill.scope.contains(scope)
+            ]
+            return [stored for *_, stored in sorted(norms, key=lambda each: each[:3])[:limit]]

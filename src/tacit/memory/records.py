@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import zlib
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
@@ -40,6 +41,8 @@ def pack(value: Any) -> bytes:
 
 def unpack(data: bytes, kind: type[T]) -> T:
     """Read a value of a known type; raises `Unreadable`."""
+    with suppress(msgspec.MsgspecError, ValueError, RecursionError):  # as for characters that UTF-8 does not have
+        return msgspec.json.decode(data, type=kind)
     try:
         return msgspec.convert(json.loads(data.decode("utf-8", "surrogatepass")), type=kind)
     except (ValueError, TypeError, RecursionError) as error:

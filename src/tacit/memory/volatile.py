@@ -20,29 +20,31 @@ from tacit.domain.errors import Mistake, StoreOutage
 from tacit.domain.evidence import Assessment, Evidence, Outcome, Use
 from tacit.domain.identity import canonical
 from tacit.domain.lifecycle import Status, Transition
-from tacit.domain.ports import AuditEntry, Counts, Damage, Episode, Hit, Stored
+from tacit.domain.ports import AuditEntry, Counts, Damage, Episode, FoundEpisode, Hit, Stored
 from tacit.domain.skill import Kind, Skill, SkillVersion
 from tacit.domain.trajectory import Trajectory
-from tacit.memory import laws
+from tacit.memory import attempts, laws
 from tacit.memory.chain import GENESIS, Event, link
 from tacit.memory.held import (
     Held,
     count_all,
     count_documents,
     entry,
+    forget_derived,
     get,
     rank,
     reread,
     wanted,
 )
-from tacit.memory.lexical import EPISODE_WEIGHTS, VERSION_WEIGHTS, episode_words, version_words
+from tacit.memory.lexical import VERSION_WEIGHTS, episode_words, version_words
+from tacit.memory.meaning import Meaning
 from tacit.memory.projections import Projections
 from tacit.memory.records import aware, clean, compress, pack, stamp, unpack
 
 T = TypeVar("T")
 
 
-class VolatileStore(Projections):
+class VolatileStore(Projections, Meaning):
     """Keeps everything in dictionaries."""
 
     def __init__(self) -> None:
@@ -119,12 +121,13 @@ class VolatileStore(Projections):
         with self._open():
             return get(self._state.episodes, trajectory_id, "trajectory")
 
-    def search_episodes(self, terms: Sequence[str], *, limit: int = 10) -> list[Episode]:
+    def search_episodes(self, asked: str | Sequence[str], *, limit: int = 10) -> list[FoundEpisode]:
         """Find past trajectories whose task or files share words with the query, best first."""
         with self._open():
-            ranked = rank(terms, self._state.episode_words, weights=EPISODE_WEIGHTS)
-            found = (self._state.episodes[identity] for identity, _ in ranked)
-            return [episode for episode in found if not episode.superseded][: max(0, limit)]
+            held = self._state.episodes
+            hidden = {episode.id for episode in held.values() if episode.superseded}
+            found = attempts.search(asked, self._state.episode_words, hidden=hidden, limit=limit)
+            return [attempts.as_found(held[identity], lexical) for identity, lexical in found]
 
     def mark_learned(self, trajectory_id: str, *, at: datetime) -> None:
         """Note that a trajectory has been distilled."""
@@ -180,7 +183,7 @@ class VolatileStore(Projections):
             self._append_transition(transition)
             changed = replace(stored, status=transition.after)
             self._state.versions[transition.version_id] = changed
-            self._state.renderings.pop(transition.version_id, None)
+            forget_derived(self._state, transition.version_id)
             subject, action = transition.version_id, f"transition {transition.after}"
             self._note(action, subject, value=changed, actor=transition.by, at=transition.at)
             self._state.log.append(lambda store: store.add_transition(transition))

@@ -5,7 +5,7 @@ Nothing here believes the agent about its own success; what cannot be checked is
 
 from tacit.outcome.assessment import assess
 from tacit.outcome.credit import Followed, evidence_for, parse_outcome
-from tacit.outcome.reliability import NEUTRAL, rank, reliability
+from tacit.outcome.reliability import NEUTRAL, rank, reinforced, reliability
 from tacit.outcome.verifiers import Command
 
 __all__ = [
@@ -16,5 +16,6 @@ __all__ = [
     "evidence_for",
     "parse_outcome",
     "rank",
+    "reinforced",
     "reliability",
 ]

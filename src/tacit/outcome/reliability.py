@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from tacit.domain.evidence import Evidence, Grade, Outcome, Reliability
+from tacit.domain.skill import SkillVersion
 from tacit.statistics import wilson
 
 HALF_LIFE_USES = 30
@@ -46,6 +47,12 @@ def rank(known: Reliability) -> float:
     if known.low > NEUTRAL:
         return known.low
     return min(NEUTRAL, known.high)
+
+
+def reinforced(version: SkillVersion, evidence: Iterable[Evidence]) -> int:
+    """How often a version was confirmed: by further attempts that went its way, and by verified uses that worked."""
+    worked = sum(item.grade.verified and item.outcome is Outcome.SUCCESS for item in _one_per_use(evidence))
+    return max(0, len(version.provenance.trajectory_ids) - 1) + worked
 
 
 def _faded(age: float) -> float:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from fnmatch import fnmatchcase
 
 from tacit.domain.ports import Stored
 from tacit.domain.selection import LeftOut, Query
 from tacit.domain.skill import SkillVersion
+
+NOT_FOR = "not-for-models"
+"""Key of a skill's metadata that names language models to be spared it, as patterns (`*-mini gpt-4*`)."""
 
 
 def current_only(stored: Iterable[Stored]) -> list[Stored]:
@@ -44,10 +48,20 @@ def obstacle(stored: Stored, query: Query) -> str:
         return f"is a {content.kind}"
     if query.category and content.category != query.category:
         return f"category is {content.category or 'not set'}"
+    if {stored.version.id, stored.skill.id, stored.version.name} & set(query.without):
+        return "was to be left away"
+    if query.model and _excludes(stored.version, query.model):
+        return f"is not for {query.model}"
     missing = _missing_tools(stored.version, query.tools)
     if missing:
         return f"needs {', '.join(missing)}, not at hand"
     return ""
+
+
+def _excludes(version: SkillVersion, model: str) -> bool:
+    """Whether a skill says of itself that a language model does better without it."""
+    patterns = version.content.metadata.get(NOT_FOR, "").replace(",", " ").split()
+    return any(fnmatchcase(model, pattern) for pattern in patterns)
 
 
 def _missing_tools(version: SkillVersion, tools: tuple[str, ...] | None) -> list[str]:

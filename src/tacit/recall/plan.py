@@ -8,11 +8,13 @@ hand, the plan is empty: the rest would do something else than asked. Nothing is
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 
 from tacit.domain.selection import Chosen, Plan, PlannedStep
 from tacit.domain.skill import SkillContent
+from tacit.recall.absence import Setting, everywhere, missed_by_name, setting
 from tacit.text.cues import clauses, features, identifiers, place, shape, spoken, strength
 
 CALLED = 0.4
@@ -24,6 +26,7 @@ SPOKEN = 0.1
 """What the words of the task must add to what holds for any task; less is no sign."""
 BESIDE_BEST = 0.7
 """Share of the best skill's strength that another one needs to be taken with it."""
+_NOT_CALLED = "no skill is called for by the words of this task"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +49,18 @@ def compose(text: str, parts: Sequence[Part], *, tools: Collection[str] | None =
     strengths = {part.version_id: round(value, 4) for value, part in weighed}
     usable = [(value, part) for value, part in weighed if not missing_tools(part.content, tools)]
     if not weighed or weighed[0][0] < LEAST:
-        return Plan(strengths=strengths, reason="no skill is called for by the words of this task")
+        return Plan(strengths=strengths, reason=_NOT_CALLED)
     if beyond := _beyond_reach(weighed, usable, tools):
-        lacking = tuple(missing_tools(beyond, tools))
-        told = f"the task calls for `{beyond.name}`, which needs tools that are not at hand"
-        return Plan(strengths=strengths, lacking=lacking, reason=f"{told}: {', '.join(lacking)}")
+        return _held_back(*beyond, strengths, tools)
+    if tools is not None and (named := missed_by_name(text, [part.content for part in cued], tools)):
+        told = f"the task seems to call for the tool `{named}`, which is not at hand, though what it stood beside is"
+        return Plan(strengths=strengths, lacking=(named,), reason=told)
     if not usable:
         return Plan(
             strengths=strengths, reason="what the words call for is decided by readings that cannot be taken here"
         )
+    if usable[0][0] < LEAST and not weighed[0][1].content.cases:  # what the words fit best is done in other places
+        return Plan(strengths=strengths, reason=_NOT_CALLED)
     needed = max(CALLED, BESIDE_BEST * usable[0][0])
     taken = [(value, part) for at, (value, part) in enumerate(usable) if at == 0 or value >= needed]
     covered = {name for _, part in taken for name in part.content.sub_skills}
@@ -75,15 +81,34 @@ def missing_tools(content: SkillContent, tools: Collection[str] | None) -> list[
 
 def _beyond_reach(
     weighed: Sequence[tuple[float, Part]], usable: Sequence[tuple[float, Part]], tools: Collection[str] | None
-) -> SkillContent | None:
-    """The first skill that a plan of all parts would take but that lacks a tool; none if what is needed can be done."""
-    if not usable or usable[0][0] < LEAST:
-        called = [weighed[0][1].content]
-    else:
-        needed = max(CALLED, BESIDE_BEST * usable[0][0])
-        called = [part.content for at, (value, part) in enumerate(weighed) if at == 0 or value >= needed]
-    # Whether a skill with cases is needed is for the readings to say, not for words.
-    return next((content for content in called if not content.cases and missing_tools(content, tools)), None)
+) -> tuple[SkillContent, Setting] | None:
+    """The first skill that is called for but lacks a tool, and where it is at home; none if what is needed can be done.
+
+    If nothing tells where it belongs, it is called for if a plan of all parts would take it.
+    """
+    if tools is None:
+        return None
+    best = usable[0][0] if usable else 0.0
+    needed = max(CALLED, BESIDE_BEST * best) if best >= LEAST else inf
+    common = everywhere(part.content.surroundings for _, part in weighed)
+    for at, (value, part) in enumerate(weighed):
+        # Whether a skill with cases is needed is for the readings to say, not for words.
+        if value < LEAST or part.content.cases or not missing_tools(part.content, tools):
+            continue
+        where = setting(part.content.surroundings, tools, common=common)
+        strongest = at == 0 and (value >= CALLED or where is not Setting.ELSEWHERE)
+        if strongest or where is Setting.HOME or (where is Setting.UNKNOWN and value >= needed):
+            return part.content, where
+    return None
+
+
+def _held_back(
+    beyond: SkillContent, where: Setting, strengths: Mapping[str, float], tools: Collection[str] | None
+) -> Plan:
+    lacking = tuple(missing_tools(beyond, tools))
+    told = f"the task calls for `{beyond.name}`, which needs tools that are not at hand: {', '.join(lacking)}"
+    beside = " (others that it was always used beside are)" if where is Setting.HOME else ""
+    return Plan(strengths=strengths, lacking=lacking, reason=told + beside)
 
 
 def _in_order(text: str, kept: Sequence[tuple[float, Part]]) -> list[tuple[float, Part]]:

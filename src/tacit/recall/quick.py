@@ -7,6 +7,8 @@ come as they were rendered, at full length or in brief, and there are no filters
 from __future__ import annotations
 
 from tacit.domain.reach import breadth, reaches
+from tacit.recall import fusion
+from tacit.recall.purse import LAST, Purse
 from tacit.recall.ranking import (
     CANDIDATE_HITS,
     Asked,
@@ -14,11 +16,12 @@ from tacit.recall.ranking import (
     Said,
     decisive,
     fits,
-    fuse,
+    likeness,
     nearness,
+    nearness_of_scope,
     order,
-    recency,
-    relevance,
+    prominence,
+    shared,
     signature_terms,
 )
 from tacit.text.fence import framed
@@ -64,8 +67,8 @@ class Given:
 
     @property
     def score(self) -> float:
-        """All signals weighed."""
-        return fuse(self.signals)
+        """All signals weighed, 0 to 1."""
+        return fusion.score(self.signals)
 
     @property
     def relevance(self) -> float:
@@ -92,11 +95,13 @@ def for_task(
     asked_terms = terms(text)
     sightings, frequencies, documents = glance.by_words(asked_terms, limit=CANDIDATE_HITS)
     asked = Asked(asked_terms, Rarity.for_query(text, frequencies, documents))
-    best = max((sighting.lexical for sighting in sightings), default=0.0) or 1.0
-    candidates = [
-        Given(sighting.glimpse, _signals(sighting, relevance(asked, _said(sighting))[0], best=best, now=now))
-        for sighting in sightings
-    ]
+    candidates = []
+    for sighting in sightings:
+        said = _said(sighting)
+        fit = fusion.relevance(shared(asked, said)[0], sighting.lexical)
+        signals = _signals(sighting, fit, scope=scope, now=now)
+        alike = likeness(asked, said)
+        candidates.append(Given(sighting.glimpse, {**signals, "example": alike} if alike else signals))
     return _choose(candidates, scope=scope, limits=limits, skip=skip)
 
 
@@ -104,29 +109,28 @@ def for_error(
     glance: Glance, signature: str, *, scope: str, now: float, limits: Limits, skip: Collection[str] = ()
 ) -> Answer:
     """What is known for an error, by its signature: answers to this very error, else to near ones, or nothing."""
-    same = {"relevance": 1.0, "match": 1.0, "signature": 1.0}
+    same = {"relevance": 1.0, "signature": 1.0}
     candidates = [
-        Given(glimpse, {**same, "reliability": glimpse.rank, "recency": recency(glimpse.fresh_at, now)})
+        Given(glimpse, {**same, **_standing(glimpse, scope=scope, now=now)})
         for glimpse in glance.by_signature(signature, scope=scope)
     ]
     if not candidates:
-        candidates = _near(glance, signature, now=now)
+        candidates = _near(glance, signature, scope=scope, now=now)
     answer = _choose(candidates, scope=scope, limits=limits, skip=skip)
     answer.signature = signature
     return answer
 
 
-def _near(glance: Glance, signature: str, *, now: float) -> list[Given]:
+def _near(glance: Glance, signature: str, *, scope: str, now: float) -> list[Given]:
     words = sorted(signature_terms(signature))
     frequencies, documents = glance.frequencies(words)
     rarity = Rarity(frequency=frequencies, documents=documents)
     sightings = glance.by_words(decisive(words, rarity), limit=CANDIDATE_HITS)[0]
-    best = max((sighting.lexical for sighting in sightings), default=0.0) or 1.0
     found = []
     for sighting in sightings:
         near = nearness(signature, sighting.glimpse.signature, rarity)
         if near:
-            signals = _signals(sighting, near, best=best, now=now)
+            signals = _signals(sighting, near, scope=scope, now=now)
             found.append(Given(sighting.glimpse, {**signals, "signature": near}))
     return found
 
@@ -137,13 +141,16 @@ def _said(sighting: Sighting) -> Said:
     return Said(name, [*description, *glimpse.subject], examples=glimpse.examples, rest=body)
 
 
-def _signals(sighting: Sighting, fit: float, *, best: float, now: float) -> dict[str, float]:
-    glimpse = sighting.glimpse
+def _signals(sighting: Sighting, fit: float, *, scope: str, now: float) -> dict[str, float]:
+    return {"relevance": fit, "words": sighting.lexical, **_standing(sighting.glimpse, scope=scope, now=now)}
+
+
+def _standing(glimpse: Glimpse, *, scope: str, now: float) -> dict[str, float]:
+    """What speaks for it whatever was asked."""
     return {
-        "relevance": fit,
-        "match": sighting.lexical / best,
         "reliability": glimpse.rank,
-        "recency": recency(glimpse.fresh_at, now),
+        "prominence": prominence(glimpse.kind, glimpse.fresh_at, now, reinforced=glimpse.reinforced),
+        "scope": nearness_of_scope(glimpse.scope, scope),
     }
 
 
@@ -151,20 +158,21 @@ def _choose(candidates: Iterable[Given], *, scope: str, limits: Limits, skip: Co
     """Filter, rank, and cut to number and budget; or say why nothing is given."""
     seen = (given for given in candidates if reaches(given.glimpse.scope, scope) and limits.allow(given.glimpse))
     kept = _unshadowed(seen)
-    kept.sort(key=lambda given: order(given.signals, given.glimpse.version_id))
-    left = limits.budget_tokens - estimate_tokens(framed([" "]))
+    kept.sort(key=lambda given: (given.glimpse.kind in LAST, order(given.signals, given.glimpse.version_id)))
+    purse = Purse(limits.budget_tokens - estimate_tokens(framed([" "])))
     items: list[Given] = []
     left_out: list[LeftOut] = []
     for given in kept:
         why = _obstacle(given, limits, skip=skip)
         if not why and len(items) >= limits.k:
             why = f"only {limits.k} were asked for"
-        if not why and not _fit_text(given, left):
-            why = f"does not fit into the {max(0, left)} tokens left"
+        room = purse.room(given.glimpse.kind)
+        if not why and not _fit_text(given, room):
+            why = f"does not fit into the {max(0, room)} tokens left"
         if why:
             left_out.append((given.glimpse.version_id, given.glimpse.name, why))
         else:
-            left -= given.tokens
+            purse.spend(given.glimpse.kind, given.tokens)
             items.append(given)
     return Answer(items, left_out, reason="" if items else _why_nothing(kept, left_out))
 
@@ -181,7 +189,7 @@ def _unshadowed(candidates: Iterable[Given]) -> list[Given]:
 
 
 def _obstacle(given: Given, limits: Limits, *, skip: Collection[str]) -> str:
-    if not fits(given.glimpse.kind, given.relevance, limits.min_relevance):
+    if not fits(given.glimpse.kind, given.signals, limits.min_relevance):
         return "less relevant"
     return "shown already" if given.glimpse.version_id in skip else ""
 

@@ -1,8 +1,8 @@
-"""Signals and their fusion: how well does a version fit, and how well has it served? Pure, and quick to load.
+"""The signals: how well do words and errors meet, how fresh and proven is a version? Pure, and quick to load.
 
-Relevance is the share of the query's information (rare words weigh more) found in the skill, and of the skill's subject
-found in the query. It decides whether anything is said at all; reliability and recency only order what is relevant.
-An error is met by its signature: the same one, or one that shares most of its telling words.
+`shared` is the part of the query's information (rare words weigh more) found in the skill, and of the skill's subject found in
+the query. An error is met by its signature: the same one, or one that shares most of its telling words. How signals are
+weighed against each other is told in `fusion`.
 """
 
 from __future__ import annotations
@@ -10,6 +10,9 @@ from __future__ import annotations
 import math
 import re
 
+from tacit.domain.reach import breadth
+from tacit.memory import lexical
+from tacit.recall.fusion import evidence
 from tacit.text.words import terms
 
 TYPE_CHECKING = False
@@ -19,15 +22,20 @@ if TYPE_CHECKING:
 
 CANDIDATE_HITS = 20
 """How many hits are weighed for one query."""
-WEIGHTS = {"relevance": 0.3, "match": 0.3, "reliability": 0.3, "recency": 0.1}
-"""`match` is the full-text score beside the best hit's; it orders better than relevance, but cannot say when to be silent."""
 SUBJECT_SHARE, QUERY_SHARE = 0.35, 0.65
 BODY_WEIGHT = 0.6
 """A word found only in the body says less than one in name or description."""
+USUAL_WORTH = 4.5
+"""Nats that a word is worth of which nothing is known but that the query lacks it."""
 MAX_QUERY_TERMS = 24
 """Long requests are judged by their rarest words."""
+MUCH = 100.0
+"""Evidence by words, in nats, that stands for a relevance of 1: at the usual threshold about three rare words."""
 HALF_LIFE_DAYS = 90.0
 RECENCY_FLOOR = 0.1
+IMPORTANCE = {"norm": 0.8, "preference": 0.8}
+USUAL_IMPORTANCE = 0.5
+"""What a person corrected or decided matters more than what an agent found out."""
 NEAR_ERROR = 0.5
 """Two errors are near if they share at least this part of what both say."""
 
@@ -81,14 +89,17 @@ class Rarity:
 
 
 class Asked:
-    """A query's terms, the most telling of them, and how telling each is."""
+    """A query's terms, the most telling of them, how telling each is, and what each is worth in nats where it is found."""
 
-    __slots__ = ("rarity", "telling", "terms")
+    __slots__ = ("rarity", "telling", "terms", "total", "worth")
 
     def __init__(self, asked: Iterable[str], rarity: Rarity) -> None:
         self.terms = frozenset(asked)
         self.rarity = rarity
         self.telling = sorted(self.terms, key=lambda term: (-rarity.of(term), term))[:MAX_QUERY_TERMS]
+        counts, documents = rarity.frequency, rarity.documents
+        self.worth = {term: lexical.rarity(counts.get(term, 0), documents, term=term) for term in self.terms}
+        self.total = math.fsum(self.worth.values())
 
 
 class Said:
@@ -110,7 +121,7 @@ class Said:
         self.rest = frozenset(rest).union(*self.examples)
 
 
-def relevance(asked: Asked, said: Said) -> tuple[float, list[str]]:
+def shared(asked: Asked, said: Said) -> tuple[float, list[str]]:
     """How well the words meet, from 0 to 1, and the most telling shared words."""
     if not asked.telling:
         return 0.0, []
@@ -118,8 +129,13 @@ def relevance(asked: Asked, said: Said) -> tuple[float, list[str]]:
     found = sum(of(t) * (1.0 if t in subject else BODY_WEIGHT if t in rest else 0.0) for t in asked.telling)
     query_share = found / sum(of(term) for term in asked.telling)
     subject_share = max(_covered(part, asked) for part in (said.name, subject, *said.examples))
-    shared = [term for term in asked.telling if term in subject or term in rest]
-    return QUERY_SHARE * query_share + SUBJECT_SHARE * subject_share * min(1.0, 2 * query_share), shared
+    words = [term for term in asked.telling if term in subject or term in rest]
+    return QUERY_SHARE * query_share + SUBJECT_SHARE * subject_share * min(1.0, 2 * query_share), words
+
+
+def likeness(asked: Asked, said: Said) -> float:
+    """How alike the query and the nearest of a skill's example queries are: the part of what both say that they share."""
+    return max((_alike(asked, example) for example in said.examples), default=0.0)
 
 
 def nearness(signature: str, other: str, rarity: Rarity) -> float:
@@ -166,19 +182,33 @@ def recency(last_at: float, now: float) -> float:
     return float(max(RECENCY_FLOOR, 0.5 ** (days / HALF_LIFE_DAYS)))
 
 
-def fuse(signals: Mapping[str, float]) -> float:
-    """Weigh the signals into one score."""
-    return sum(weight * signals[name] for name, weight in WEIGHTS.items())
+def prominence(kind: str, last_at: float, now: float, *, reinforced: int = 0) -> float:
+    """Importance, faded with age, and more the more often attempts confirmed it; each doubling counts as much again."""
+    return IMPORTANCE.get(kind, USUAL_IMPORTANCE) * recency(last_at, now) * (1.0 + math.log2(1 + max(0, reinforced)))
 
 
-def fits(kind: str, relevance: float, min_relevance: float) -> bool:
-    """Whether it is relevant enough. Conventions and tastes bear on more than their words say: half is enough for them."""
-    return relevance >= (0.5 if kind in ("norm", "preference") else 1.0) * min_relevance
+def nearness_of_scope(kept: str, asked: str) -> float:
+    """1 for a skill of the very scope that is asked from, less the further it has come."""
+    return max(0.0, 1.0 - 0.25 * abs(breadth(kept)[0] - breadth(asked)[0]))
+
+
+def fits(kind: str, signals: Mapping[str, float], min_relevance: float) -> bool:
+    """Whether it is relevant enough, or shares that much with a long request of which it cannot have a large part.
+
+    Conventions and tastes bear on more than their words say: half is enough for them.
+    """
+    least = (0.5 if kind in ("norm", "preference") else 1.0) * min_relevance
+    return signals["relevance"] >= least or signals.get("words", 0.0) >= MUCH * least
 
 
 def order(signals: Mapping[str, float], identity: str) -> tuple[bool, float, str]:
-    """Sorts what is given: what answers this very error first, then by score."""
-    return signals.get("signature", 0.0) < 1.0, -fuse(signals), identity
+    """Sorts what is given: what answers this very error first, then by evidence."""
+    return signals.get("signature", 0.0) < 1.0, -evidence(signals), identity
+
+
+def _alike(asked: Asked, example: frozenset[str]) -> float:
+    both = math.fsum(asked.worth[term] for term in example & asked.terms)
+    return both / (asked.total + USUAL_WORTH * len(example - asked.terms)) if both else 0.0
 
 
 def _covered(part: frozenset[str], asked: Asked) -> float:

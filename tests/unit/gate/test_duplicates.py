@@ -178,6 +178,12 @@ def test_a_merge_unites_lists_and_the_known_entry_wins():
     assert merged.body == "Known.\nFresh."
 
 
+def test_a_merge_keeps_the_surroundings_that_both_sides_had_where_both_were_noted():
+    one, other, silent = (content(surroundings=names) for names in (("dig", "water"), ("water", "sow"), ()))
+    assert merge(other, one).content.surroundings == ("water",)
+    assert merge(silent, one).content.surroundings == merge(one, silent).content.surroundings == ("dig", "water")
+
+
 def test_a_merge_tells_where_each_sides_parts_went():
     known = content(steps=bash_steps("make build", "make test"), parameters=(Parameter(name="a"),))
     newcomer = content(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import struct
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -15,6 +17,8 @@ from tacit.domain.scope import Scope
 from tacit.domain.skill import Kind, Provenance, Skill, SkillContent, SkillStep, SkillVersion
 from tacit.domain.trajectory import Environment, Role, Span, Step, StepResult, Task, Trajectory
 
+SPACE = "tiny:0f1e"
+"""An embedder's space, of three dimensions."""
 START = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
 SUCCESS = Assessment(outcome=Outcome.SUCCESS, grade=Grade.MACHINE, verifier="pytest")
 
@@ -134,6 +138,12 @@ def rendering(version_id: str, text: str = "<tacit-skill>deploy</tacit-skill>", 
     return Rendering(version_id=version_id, text=text, **more)
 
 
+def vector(*numbers: float) -> bytes:
+    """An embedder's vector; with numbers of 0, 1 and -1 only, one that stores keep exactly."""
+    length = math.hypot(*numbers)
+    return struct.pack(f"<{len(numbers)}f", *(number / length for number in numbers))
+
+
 def fill(store: Store) -> Stored:
     """Put one of everything into a store; returns the version."""
     store.add_trajectory(trajectory(), SUCCESS, at=at())
@@ -145,4 +155,5 @@ def fill(store: Store) -> Stored:
     store.mark_learned(trajectory().id, at=at(5))
     store.keep_bookmark(bookmark())
     store.put_rendering(rendering(stored.version.id))
+    store.put_vectors(stored.version.id, [vector(1, 0, 1), vector(0, -1, 0)], space=SPACE)
     return store.version(stored.version.id)

@@ -13,14 +13,14 @@ from typing import Any
 import apsw
 import pytest
 
-from tacit import retrieval
+from tacit import publishing
 from tacit.domain.lifecycle import Status
 from tacit.domain.ports import Store, Stored
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Condition, Kind, Skill
 from tacit.memory import open_store
 from tacit.memory.sqlite import glance, migrations
-from tacit.memory.sqlite.glance import SCHEMAS, Glance
+from tacit.memory.sqlite.glance import COLUMNS, SCHEMAS, Glance
 from tacit.memory.sqlite.matching import affordable
 from tacit.memory.sqlite.schema import MIGRATIONS
 from tacit.memory.sqlite.seals import seal_of
@@ -212,11 +212,14 @@ def test_a_rendering_of_something_else_is_damage_to_verify(store: Store, path: s
 
 def test_a_rendering_of_nothing_is_passed_over_and_damage_to_verify(store: Store, path: str) -> None:
     put(store)
-    row = [*look(path)._run("SELECT * FROM renderings")[0]]
+    listed = ", ".join(("seq", *COLUMNS))
+    row = [*look(path)._run(f"SELECT {listed} FROM renderings")[0]]
     row[:2] = [7, "v_none"]
-    marks = ", ".join("?" * len(row))
+    marks = ", ".join("?" * (len(row) + 1))
     raw = apsw.Connection(path)
-    raw.execute(f"INSERT INTO renderings VALUES ({marks})", (*row[:-1], seal_of("renderings", row[:-1]))).fetchall()
+    raw.execute(
+        f"INSERT INTO renderings ({listed}, seal) VALUES ({marks})", (*row, seal_of("renderings", row))
+    ).fetchall()
     raw.close()
     assert len(look(path).index(9)) == 1
     assert [damage.problem for damage in store.verify()] == ["renders a version that is not there"]
@@ -259,7 +262,7 @@ def test_a_path_may_hold_any_character(tmp_path: Path) -> None:
 READ_ONLY = """
 import os, sys
 import apsw
-from tacit.memory.sqlite.glance import Glance
+from tacit.memory.sqlite.glance import COLUMNS, Glance
 if os.geteuid() == 0:  # nothing is forbidden to root
     os.setuid(65534)
 print(len(Glance.open(sys.argv[1]).index(9)), os.access(sys.argv[1], os.W_OK))
@@ -305,7 +308,7 @@ def test_an_old_store_is_rendered_by_the_next_writer(tmp_path: Path) -> None:
     old.close()
     store = open_store(tmp_path / "tacit.db")
     assert store.unrendered() == [stored.version.id]
-    assert retrieval.publish(store) == 1
+    assert publishing.publish(store) == 1
     assert list(store.verify()) == []
     assert names(str(tmp_path / "tacit.db"), "deploy service") == ["deploy-service"]
     store.close()

@@ -1,4 +1,4 @@
-"""The signals: how words meet, how age fades, how all is weighed."""
+"""The signals: how words meet, how age fades, what is near."""
 
 from __future__ import annotations
 
@@ -6,20 +6,22 @@ import random
 
 import pytest
 
+from tacit.recall.fusion import WEIGHTS
 from tacit.recall.ranking import (
     MAX_QUERY_TERMS,
+    MUCH,
     NEAR_ERROR,
     RECENCY_FLOOR,
-    WEIGHTS,
     Asked,
     Rarity,
     decisive,
     fits,
-    fuse,
     nearness,
+    nearness_of_scope,
     order,
+    prominence,
     recency,
-    relevance,
+    shared,
     signature_terms,
 )
 from tacit.text.words import term_set
@@ -30,7 +32,7 @@ NOW_S, DAY_S = 1_800_000_000.0, 86_400
 
 
 def fit(query, made=None, rarity=EVEN):
-    return relevance(Asked(term_set(query), rarity), said(made or content()))[0]
+    return shared(Asked(term_set(query), rarity), said(made or content()))[0]
 
 
 def test_rare_words_tell_more():
@@ -89,12 +91,12 @@ def test_a_long_request_is_judged_by_its_rarest_words():
 
 def test_the_shared_words_are_given_the_rarest_first():
     rarity = Rarity(frequency={"databa": 9, "migrat": 1}, documents=10)
-    shared = relevance(Asked(term_set("database migration penguins"), rarity), said(content()))[1]
-    assert shared == ["migrat", "databa"]
+    words = shared(Asked(term_set("database migration penguins"), rarity), said(content()))[1]
+    assert words == ["migrat", "databa"]
 
 
 def test_no_words_no_relevance():
-    assert relevance(Asked((), EVEN), said(content())) == (0.0, [])
+    assert shared(Asked((), EVEN), said(content())) == (0.0, [])
     assert fit("x", content(name="the", description="of", steps=())) == 0
 
 
@@ -105,11 +107,19 @@ def test_age_fades_by_half_in_ninety_days_and_never_below_a_tenth():
     assert recency(NOW_S + 5 * DAY_S, NOW_S) == 1
 
 
-def test_relevance_weighs_most_and_all_weights_make_one():
-    assert sum(WEIGHTS.values()) == pytest.approx(1)
-    assert WEIGHTS["relevance"] + WEIGHTS["match"] > WEIGHTS["reliability"] + WEIGHTS["recency"]
-    assert fuse(dict.fromkeys(WEIGHTS, 1.0)) == pytest.approx(1)
-    assert fuse(dict.fromkeys(WEIGHTS, 0.0)) == 0
+def test_prominence_is_importance_faded_with_age_and_raised_by_every_doubling_of_confirmations():
+    assert prominence("procedure", NOW_S, NOW_S) == 0.5
+    assert prominence("norm", NOW_S, NOW_S) == 0.8
+    assert prominence("procedure", NOW_S - 90 * DAY_S, NOW_S) == pytest.approx(0.25)
+    assert prominence("procedure", NOW_S - 3650 * DAY_S, NOW_S) == pytest.approx(0.05)
+    assert prominence("procedure", NOW_S, NOW_S, reinforced=1) == 1.0
+    assert prominence("procedure", NOW_S, NOW_S, reinforced=3) == 1.5
+    assert prominence("procedure", NOW_S, NOW_S, reinforced=-1) == 0.5
+
+
+def test_a_skill_of_the_scope_that_is_asked_from_is_nearest():
+    here = nearness_of_scope("project:a", "project:a")
+    assert here == 1 > nearness_of_scope("organisation:o", "project:a") > nearness_of_scope("global", "project:a") > 0
 
 
 ERROR = "ModuleNotFoundError: No module named <value>"
@@ -164,10 +174,16 @@ def test_what_answers_this_very_error_comes_before_any_score():
 
 
 def test_norms_and_preferences_need_half_the_relevance():
-    assert not fits("lesson", 0.1, 0.2)
-    assert fits("norm", 0.1, 0.2)
-    assert fits("preference", 0.1, 0.2)
-    assert not fits("norm", 0.09, 0.2)
+    assert not fits("lesson", {"relevance": 0.1}, 0.2)
+    assert fits("norm", {"relevance": 0.1}, 0.2)
+    assert fits("preference", {"relevance": 0.1}, 0.2)
+    assert not fits("norm", {"relevance": 0.09}, 0.2)
+
+
+def test_a_long_request_is_met_by_much_that_is_shared_though_it_is_a_small_part_of_it():
+    assert fits("procedure", {"relevance": 0.1, "words": MUCH * 0.2}, 0.2)
+    assert not fits("procedure", {"relevance": 0.1, "words": MUCH * 0.19}, 0.2)
+    assert not fits("procedure", {"relevance": 0.1, "words": MUCH * 0.2}, 0.9)
 
 
 def test_the_sum_of_many_words_does_not_depend_on_their_order():

@@ -15,7 +15,8 @@ from tacit.domain.selection import Item, Query, Selection
 from tacit.domain.skill import Kind
 from tacit.outcome import rank, reliability
 from tacit.recall.ranking import Rarity
-from tacit.recall.selection import Known, select
+from tacit.recall.selection import select
+from tacit.recall.weighing import Known
 from tests.unit.making import MIGRATE, NOW, PROJECT, bash_steps, content, evidence, stored
 
 RARITY = Rarity(frequency={"migrat": 3, "databa": 4, "deploy": 2}, documents=20)
@@ -59,8 +60,9 @@ def test_what_fits_is_given_with_its_signals_and_reasons():
     assert not selection.abstained
     assert selection.reason == ""
     assert item.version_id == held.version.id
-    assert set(item.signals) == {"relevance", "match", "reliability", "recency"}
-    assert all(0 <= value <= 1 for value in item.signals.values())
+    assert set(item.signals) == {"relevance", "words", "reliability", "prominence", "scope"}
+    assert all(value >= 0 for value in item.signals.values())
+    assert 0 < item.signals["relevance"] <= 1
     matched, measured, placed = item.reasons
     assert matched.startswith("matches ")
     assert "migrat" in matched
@@ -127,8 +129,10 @@ def test_below_the_threshold_it_abstains_and_names_the_nearest():
     selection = ask(several(5), "what is the weather like in the database town", min_relevance=0.5)
     assert selection.abstained
     assert "nothing is close enough; the nearest, `add-a-database-migration-" in selection.reason
-    assert len(selection.left_out) == 3
-    assert all(left.reason.startswith("nearest, relevance 0.") for left in selection.left_out)
+    assert len(selection.left_out) == 5
+    assert all(left.reason.startswith("nearest, relevance 0.") for left in selection.left_out[:3])
+    assert [left.reason for left in selection.left_out[3:]] == ["less relevant"] * 2
+    assert selection.confidence == selection.left_out[0].signals["relevance"] > 0
 
 
 def test_the_nearest_is_the_most_relevant_and_not_the_best_proven():

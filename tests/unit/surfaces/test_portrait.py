@@ -47,6 +47,7 @@ FULL = SkillContent(
     pitfalls=(Pitfall(text="pit", kind="pit-kind", step=1, count=7),),
     after=("a-fter",),
     sub_skills=("s-ub",),
+    surroundings=("s-urround",),
     extends="e-xtends",
     body="b-ody",
     files=(SkillFile(path="scripts/f-ile.py", content="x", executable=True),),

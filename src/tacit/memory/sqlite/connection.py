@@ -35,6 +35,7 @@ _PRAGMAS = (
     "PRAGMA cell_size_check = ON",
     "PRAGMA synchronous = FULL",
     "PRAGMA secure_delete = ON",
+    "PRAGMA cache_size = -32768",  # KiB; the 2 MB that SQLite takes hold one hundredth of a large store
 )
 
 
@@ -47,6 +48,7 @@ class Connection:
         self._lock = threading.RLock()
         self._depth = 0
         self._writes = False
+        self._undone = 0
         self._process = os.getpid()
         self._db = _open_file(self.path)
         self._db.set_busy_handler(_wait(min(BUSY_TIMEOUT_S, patience_s)))
@@ -81,6 +83,11 @@ class Connection:
         """The first column of the first row, or `None`."""
         rows = self.run(sql, *values)
         return rows[0][0] if rows else None
+
+    def stamp(self) -> tuple[int, int, int]:
+        """Changes whenever what this connection sees may have changed: others' commits, own writes, own writes undone."""
+        with self._lock, translated(self.path):
+            return self.single("PRAGMA data_version"), self._db.total_changes(), self._undone
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -168,6 +175,7 @@ class Connection:
             with translated(self.path):
                 self._execute(f"RELEASE {point}")
         except BaseException:
+            self._undone += 1
             with translated(self.path):
                 if self._db.in_transaction:
                     self._execute(f"ROLLBACK TO {point}")
@@ -190,6 +198,7 @@ class Connection:
             )
 
     def _roll_back(self) -> None:
+        self._undone += 1
         with translated(self.path):
             if self._db.in_transaction:
                 self._execute("ROLLBACK")

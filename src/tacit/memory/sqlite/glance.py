@@ -23,34 +23,37 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
-SCHEMAS = (3, 4)
+SCHEMAS = (3, 4, 5)
 """The schemas that this view knows how to read."""
 APPLICATION_ID = 0x54414349  # "TACI"
 BUSY_TIMEOUT_MS = 500
 COLUMNS = (
     "id", "skill_id", "kind", "name", "description", "scope", "signature", "subject", "examples", "conditions", "tokens",
-    "rank", "fresh_at", "brief", "text",
+    "rank", "fresh_at", "brief", "text", "reinforced",
 )  # fmt: skip
 """Of the table `renderings`, beside `seq` and `seal`."""
 
-_LISTED = ", ".join(f"r.{column}" for column in ("seq", *COLUMNS, "seal"))
+_EARLIER = COLUMNS[:-1]
+"""The same before schema 5, which counts how often a version was confirmed."""
 _NEWEST = (
     "{row} = (SELECT max(seq) FROM versions WHERE status IN ('trial', 'trusted') AND skill_id = "
     "(SELECT skill_id FROM versions WHERE seq = {row}))"
 )
 _CURRENT = (
-    f"SELECT {_LISTED} FROM renderings AS r WHERE {{}} AND {_NEWEST.format(row='r.seq')} "
+    f"SELECT {{}} FROM renderings AS r WHERE {{}} AND {_NEWEST.format(row='r.seq')} "
     "AND r.id = (SELECT id FROM versions WHERE seq = r.seq) ORDER BY r.rank DESC, r.fresh_at DESC, r.seq DESC"
 )
 """The renderings that count, best first, whatever else the projection holds."""
-_WORDS = f"SELECT seq, {', '.join(VERSION_FIELDS)}, seal FROM version_words WHERE seq = ?"
+_WORDS = (
+    f"SELECT seq, {', '.join(VERSION_FIELDS)}, seal FROM version_words WHERE seq IN (SELECT value FROM json_each(?))"
+)
 
 
 class Glimpse:
     """One rendering: a recallable version as the agent sees it, and what ranking needs of it."""
 
     __slots__ = (
-        "brief", "conditions", "description", "examples", "fresh_at", "kind", "name", "rank", "scope", "sequence",
+        "brief", "conditions", "description", "examples", "fresh_at", "kind", "name", "rank", "reinforced", "scope", "sequence",
         "signature", "skill_id", "subject", "text", "tokens", "version_id",
     )  # fmt: skip
 
@@ -58,6 +61,7 @@ class Glimpse:
         (
             self.sequence, self.version_id, self.skill_id, self.kind, self.name, self.description, self.scope,
             self.signature, subject, examples, conditions, self.tokens, self.rank, self.fresh_at, self.brief, self.text,
+            self.reinforced,
         ) = row  # fmt: skip
         self.subject = [term_of(form) for form in subject.split()]
         """Terms of tags and signature."""
@@ -81,8 +85,9 @@ class Sighting:
 class Glance:
     """An open look. `damaged` names what was passed over because its seal does not fit."""
 
-    def __init__(self, database: apsw.Connection) -> None:
+    def __init__(self, database: apsw.Connection, *, schema: int = SCHEMAS[-1]) -> None:
         self._database = database
+        self._columns = COLUMNS if schema >= 5 else _EARLIER
         self._matching = Matching(self._run, "version", weights=VERSION_WEIGHTS)
         self.damaged: list[str] = []
 
@@ -95,12 +100,13 @@ class Glance:
         database = apsw.Connection(f"file:{_quoted(path)}?{_mode(path)}", flags=flags)
         database.set_busy_timeout(BUSY_TIMEOUT_MS)
         application = database.pragma("application_id")
-        if application != APPLICATION_ID or database.pragma("user_version") not in SCHEMAS:
+        schema = int(database.pragma("user_version"))
+        if application != APPLICATION_ID or schema not in SCHEMAS:
             database.close()
             return None
         for sql in ("PRAGMA trusted_schema = OFF", "BEGIN"):  # one unchanging state for all that is asked
             database.execute(sql).fetchall()
-        return cls(database)
+        return cls(database, schema=schema)
 
     def frequencies(self, terms: Sequence[str]) -> tuple[dict[str, int], int]:
         """In how many versions each term occurs, and how many versions there are."""
@@ -137,18 +143,20 @@ class Glance:
         self._database.close()
 
     def _glimpses(self, condition: str, *values: Any, scope: str = "") -> Iterator[Glimpse]:
-        for row in self._database.execute(_CURRENT.format(condition), values):
+        listed = ", ".join(f"r.{column}" for column in ("seq", *self._columns, "seal"))
+        for row in self._database.execute(_CURRENT.format(listed, condition), values):
             if self._intact("renderings", row, label=row[1]) and (not scope or reaches(row[6], scope)):
-                yield Glimpse(row[:-1])
+                yield Glimpse((*row[:-1], 0) if self._columns is _EARLIER else row[:-1])
 
     def _run(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         return self._database.execute(sql, values).fetchall()
 
-    def _words(self, seq: int) -> Sequence[str] | None:
-        for row in self._run(_WORDS, seq):
-            if self._intact("version_words", row, label=seq):
-                return row[1:-1]
-        return None
+    def _words(self, numbers: Sequence[int]) -> Iterator[tuple[int, Sequence[str]]]:
+        found = {row[0]: row for row in self._run(_WORDS, json.dumps(numbers))}
+        for seq in numbers:
+            row = found.get(seq)
+            if row is not None and self._intact("version_words", row, label=seq):
+                yield seq, row[1:-1]
 
     def _intact(self, table: str, row: Sequence[Any], *, label: object) -> bool:
         if row[-1] == seal_of(table, row[:-1]):

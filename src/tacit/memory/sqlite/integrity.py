@@ -26,6 +26,7 @@ from tacit.memory.sqlite.rows import Rows, Values
 from tacit.memory.sqlite.shape import differences
 from tacit.memory.sqlite.skills import Skills, version_path
 from tacit.memory.sqlite.trajectories import Trajectories
+from tacit.memory.sqlite.vectors import Vectors
 from tacit.memory.sqlite.words import WordIndex
 
 
@@ -39,6 +40,7 @@ class Integrity:
         self._trajectories = Trajectories(connection, self._audit)
         self._skills = Skills(connection, self._audit)
         self._renderings = Renderings(connection, self._skills)
+        self._vectors = Vectors(connection, self._skills)
         self._outcomes = Outcomes(connection, self._audit)
         self._bookmarks = Bookmarks(connection)
         self._outlines = Outlines(connection)
@@ -83,6 +85,9 @@ class Integrity:
             trajectories.rows, self._check_trajectory, path=lambda row: record_path("trajectories", row["id"])
         )
         yield from self._table(self._renderings.rows, self._renderings.check)
+        yield from self._table(self._vectors.spaces, self._vectors.check_space)
+        yield from self._table(self._vectors.rows, self._vectors.check)
+        yield from self._table(self._vectors.blocks.rows, self._vectors.blocks.check)
         yield from self._table(self._bookmarks.rows, self._bookmarks.rows.value)
         yield from self._table(self._outlines.rows, self._outlines.rows.value)
 

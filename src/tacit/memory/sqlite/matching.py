@@ -8,23 +8,23 @@ written as its bytes in hex, so that the index splits exactly where `tacit.text.
 from __future__ import annotations
 
 import json
-import math
 
 from tacit.memory.lexical import distinct, rarity, score
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
     Run = Callable[..., list[tuple[Any, ...]]]
     """Executes a statement with values; gives all its rows."""
+    Read = Callable[[Sequence[int]], Iterable[tuple[int, Sequence[str]]]]
+    """Gives the words of rows by field, as they are stored; passes over those that are not to be found."""
 
 SPARE = 50
 """Candidates beyond the limit, since the index ranks a little differently from `lexical`."""
 _SIEVED = 4
 """How many times the wanted rows are taken before the condition sieves them."""
-_COMMON = math.log(2.0)  # the rarity of a word that half of all rows have; the index itself gives it no weight
 _EFFORT = 160_000
 """The most words times rows that the index is asked to weigh. Beyond it, a long request is searched by its rarest words."""
 
@@ -60,7 +60,7 @@ class Matching:
     def search(
         self,
         counted: tuple[Mapping[str, int], int],
-        read: Callable[[int], Sequence[str] | None],
+        read: Read,
         *,
         limit: int,
         condition: str = "TRUE",
@@ -68,24 +68,21 @@ class Matching:
     ) -> list[Match]:
         """Rows that match terms with their `frequencies`, best first, newer first among equals.
 
-        `read` gives the words of a row by field, as they are stored, or nothing for one that is to be passed over.
         `condition` is asked of each row and names the row's number ``{row}``.
         """
         frequencies, total = counted
         present = {term: count for term, count in frequencies.items() if count}
         if not present or limit <= 0:
             return []
-        worth = {term: rarity(count, total) for term, count in present.items()}
-        telling = {term: count for term, count in present.items() if worth[term] > _COMMON}
+        worth = {term: rarity(count, total, term=term) for term, count in present.items()}
+        telling = {term: count for term, count in present.items() if count * 2 < total}
         found = self._candidates(telling, total, wanted=limit + SPARE, condition=condition, values=values)
         if len(found) < limit + SPARE and len(telling) < len(present):  # too few: let words that most rows have decide
             found = self._candidates(present, total, wanted=limit + SPARE, condition=condition, values=values)
         matches = []
-        for seq in found:
-            texts = read(seq)
-            if texts is not None:
-                words = tuple(_terms_in(text) for text in texts)
-                matches.append(Match(seq, score(worth, words, weights=self._weights), words))
+        for seq, texts in read(found):
+            words = tuple(map(_terms_in, texts))
+            matches.append(Match(seq, score(worth, words, weights=self._weights), words))
         matches.sort(key=lambda match: (-match.score, -match.seq))
         return matches[:limit]
 
@@ -101,15 +98,23 @@ class Matching:
         first = f"SELECT rowid FROM {self._index} WHERE {self._index} MATCH ?"
         if condition != "TRUE":
             few = [row[0] for row in self._run(f"{first} ORDER BY {ranked} LIMIT {wanted * _SIEVED}", match)]
-            sieve = (
-                f"SELECT few.value FROM json_each(?) AS few WHERE {condition.format(row='few.value')} ORDER BY few.key"
-            )
-            kept = [row[0] for row in self._run(sieve, json.dumps(few), *values)]
+            kept = self._sieved(few, wanted=wanted, condition=condition, values=values)
             if len(kept) >= wanted or len(few) < wanted * _SIEVED:
                 return kept[:wanted]
         each = condition.format(row=f"+{self._index}.rowid")  # without the plus SQLite would ask the index row by row
         rows = self._run(f"{first} AND ({each}) ORDER BY {ranked} LIMIT {wanted}", match, *values)
         return [row[0] for row in rows]
+
+    def _sieved(self, rows: list[int], *, wanted: int, condition: str, values: Sequence[str]) -> list[int]:
+        """The rows that meet the condition, in order; at least as many as wanted, if there are. Most do: few are asked."""
+        each = condition.format(row="few.value")
+        sieve = f"SELECT few.value FROM json_each(?) AS few WHERE {each} ORDER BY few.key"
+        kept: list[int] = []
+        for begin in range(0, len(rows), wanted):
+            if len(kept) >= wanted:
+                break
+            kept += [row[0] for row in self._run(sieve, json.dumps(rows[begin : begin + wanted]), *values)]
+        return kept
 
 
 def stored_form(term: str) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.ports import Rendering, Stored
+from tacit.domain.reach import reaches
 from tacit.memory import laws
 from tacit.memory.records import aware, clean
 from tacit.memory.sqlite.connection import Connection
@@ -24,6 +25,8 @@ from tacit.memory.sqlite.skills import Skills
 from tacit.text.words import terms
 
 RENDERINGS = "renderings"
+_SIEVED = 4
+"""How many times the wanted norms are looked at before all of them are."""
 
 
 class Renderings:
@@ -54,6 +57,18 @@ class Renderings:
             "EXCEPT SELECT seq FROM renderings) ORDER BY seq"
         )
         return [row[0] for row in self._connection.run(sql, *map(str, RECALLABLE))]
+
+    def norms(self, scope: str, *, limit: int) -> list[int]:
+        """Numbers of norms that may be seen from a scope, the best served first, then the freshest."""
+        sql = (
+            "SELECT seq, scope FROM renderings WHERE kind IN ('norm', 'preference') AND kind = 'norm' "
+            "ORDER BY rank DESC, fresh_at DESC, id LIMIT ?"
+        )
+        few = self._connection.run(sql, limit * _SIEVED)
+        seen = [seq for seq, kept in few if reaches(kept, scope)]
+        if len(seen) < limit and len(few) == limit * _SIEVED:  # too many of them belong elsewhere
+            seen = [seq for seq, kept in self._connection.run(sql, -1) if reaches(kept, scope)]
+        return seen[:limit]
 
     def check(self, row: Values) -> None:
         """Raise unless the row tells of a recallable version, and tells what that version says."""
@@ -90,12 +105,13 @@ def _own(rendering: Rendering) -> Values:
         "brief": clean(rendering.brief),
         "tokens": rendering.tokens,
         "rank": float(rendering.rank),
+        "reinforced": rendering.reinforced,
         "fresh_at": aware(rendering.fresh_at).timestamp(),
     }
 
 
 def _rendering(row: Values) -> Rendering:
-    own: dict[str, Any] = {name: row[name] for name in ("text", "brief", "tokens", "rank")}
+    own: dict[str, Any] = {name: row[name] for name in ("text", "brief", "tokens", "rank", "reinforced")}
     return Rendering(version_id=row["id"], fresh_at=datetime.fromtimestamp(row["fresh_at"], UTC), **own)
 
 

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from tacit.memory.lexical import EPISODE_FIELDS, VERSION_FIELDS
 from tacit.memory.sqlite.connection import Connection
 from tacit.memory.sqlite.migrations import Migration
+from tacit.memory.sqlite.seals import seal_of
 
 _TABLES = """
 CREATE TABLE audit (
@@ -156,9 +157,54 @@ def _add_outlines(connection: Connection) -> None:
     connection.run("CREATE INDEX outlines_unmined ON outlines (seq) WHERE mined = 0")
 
 
+_RENDERED = (
+    "id", "skill_id", "kind", "name", "description", "scope", "signature", "subject", "examples", "conditions", "tokens",
+    "rank", "fresh_at", "brief", "text", "reinforced",
+)  # fmt: skip
+"""The columns of a rendering in schema 5, in the order that its seal covers them."""
+_VECTORS = """
+CREATE TABLE vector_spaces (
+  seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, dimensions INTEGER NOT NULL, seal TEXT NOT NULL) STRICT;
+CREATE TABLE vectors (
+  seq INTEGER PRIMARY KEY, space INTEGER NOT NULL,
+  version INTEGER NOT NULL REFERENCES versions (seq) ON DELETE CASCADE, codes BLOB NOT NULL, seal TEXT NOT NULL,
+  UNIQUE (version, space)) STRICT;
+CREATE INDEX vectors_in_space ON vectors (space);
+CREATE TABLE vector_blocks (
+  seq INTEGER PRIMARY KEY, space INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, seal TEXT NOT NULL,
+  versions BLOB NOT NULL, codes BLOB NOT NULL) STRICT;
+CREATE UNIQUE INDEX vector_blocks_in_order ON vector_blocks (space, last);
+CREATE INDEX versions_by_name ON versions (name)
+"""
+
+
+def _add_vectors(connection: Connection) -> None:
+    """Schema 5: what recallable versions mean, by embedder; the same in blocks, which load at once; versions by name; and how
+    often a rendered version was confirmed (not at all, until it is rendered anew)."""
+    for statement in _VECTORS.split(";"):
+        connection.run(statement.strip())
+    connection.run(
+        "CREATE TRIGGER vectors_end_with_status AFTER UPDATE OF status ON versions "
+        "WHEN NEW.status NOT IN ('trial', 'trusted') BEGIN DELETE FROM vectors WHERE version = NEW.seq; END"
+    )
+    connection.run(
+        "CREATE TRIGGER vector_blocks_end_with_vectors AFTER DELETE ON vectors BEGIN "
+        "DELETE FROM vector_blocks WHERE space = OLD.space AND last >= OLD.seq AND first <= OLD.seq; END"
+    )
+    connection.run("ALTER TABLE renderings ADD COLUMN reinforced INTEGER NOT NULL DEFAULT 0")
+    listed = ", ".join(("seq", *_RENDERED, "seal"))
+    for *values, reinforced, seal in connection.run(f"SELECT {listed} FROM renderings"):
+        if seal == seal_of("renderings", values):
+            anew = seal_of("renderings", [*values, reinforced])
+            connection.run("UPDATE renderings SET seal = ? WHERE seq = ?", anew, values[0])
+        else:  # damaged before; it is rendered anew with the next change
+            connection.run("DELETE FROM renderings WHERE seq = ?", values[0])
+
+
 MIGRATIONS = (
     Migration(number=1, apply=_create),
     Migration(number=2, apply=_add_bookmarks),
     Migration(number=3, apply=_add_renderings),
     Migration(number=4, apply=_add_outlines),
+    Migration(number=5, apply=_add_vectors),
 )

@@ -17,12 +17,14 @@ from tacit.memory.lexical import VERSION_FIELDS, VERSION_WEIGHTS, version_words
 from tacit.memory.records import clean, unpack
 from tacit.memory.sqlite.audit import Audit, Note, record_path
 from tacit.memory.sqlite.connection import Connection
-from tacit.memory.sqlite.matching import Match
+from tacit.memory.sqlite.matching import term_of
+from tacit.memory.sqlite.outages import damaged
 from tacit.memory.sqlite.rows import Records, Values
 from tacit.memory.sqlite.words import WordIndex
 
 SKILLS, VERSIONS, TRANSITIONS = "skills", "versions", "transitions"
 _VERSION_COLUMNS = ("id", "skill_id", "hash", "kind", "name", "status", "life")
+_CONTENT, _AFTER_CONTENT = b'{"content":', b',"created_at":'
 _STATUSES = frozenset(map(str, Status))
 _KINDS = frozenset(map(str, Kind))
 
@@ -38,6 +40,8 @@ class Skills:
         self.transitions = Records(
             connection, TRANSITIONS, kind=Transition, derive=_of_transition, columns=("id", "version_id", "status")
         )
+        self._written = 0
+        self._filters_checked = (-1, -1, -1)
         self.index = WordIndex(connection, "version", fields=VERSION_FIELDS, weights=VERSION_WEIGHTS)
 
     def add(self, skill: Skill, version: SkillVersion, birth: Transition) -> bool:
@@ -49,6 +53,7 @@ class Skills:
         columns = self.versions.columns_of(version)
         step = self._step(birth)
         life = next_life("", step["record"])
+        self._written += 1
         row = self.versions.add({**columns, "status": str(birth.after), "life": life})
         self.transitions.add(step)
         self.index.add(row["seq"], version_words(unpack(row["record"], SkillVersion).content))
@@ -65,6 +70,7 @@ class Skills:
         laws.check_step(transition, status=stored.status, content_hash=stored.version.hash)
         step = self.transitions.add(self._step(transition))
         life = next_life(row["life"], step["record"])
+        self._written += 1
         changed = self.versions.change(row, status=str(transition.after), life=life)
         note = Note(
             action=f"transition {transition.after}",
@@ -108,11 +114,13 @@ class Skills:
         self.check_filters()
         condition, values = _filters(statuses, kinds)
         sql = f"SELECT seq FROM versions INDEXED BY versions_by_status WHERE {condition}"
-        rows = [self.versions.at(seq) for (seq,) in self._connection.run(sql, *values)]
+        if name:
+            sql, values = "SELECT seq FROM versions INDEXED BY versions_by_name WHERE name = ?", [name]
+        rows = self.versions.among([seq for (seq,) in self._connection.run(sql, *values)])
         for row in rows:
-            if not _passes(row, statuses, kinds):
+            if row["name"] != clean(name) if name else not _passes(row, statuses, kinds):
                 raise self.versions.damage(row["id"], "is not where its index says")
-        chosen = [row for row in rows if not name or row["name"] == clean(name)]
+        chosen = [row for row in rows if _passes(row, statuses, kinds)]
         return [self.stored(row) for row in sorted(chosen, key=lambda row: (row["name"], row["seq"]))]
 
     def search(
@@ -126,22 +134,45 @@ class Skills:
             "(SELECT skill_id FROM versions WHERE seq = {row}))"
         )
         found = self.index.search(terms, limit=limit, condition=newest, values=values)
-        return [self._hit(match) for match in found]
+        held = self.held([match.seq for match in found])
+        return [
+            Hit(stored=stored, lexical=match.score, words=match.words)
+            for match, stored in zip(found, held, strict=True)
+        ]
+
+    def near(self, found: Sequence[tuple[int, float]]) -> list[Hit]:
+        """Versions that were found by their meaning, by number and similarity, as hits with their words."""
+        numbers = [seq for seq, _ in found]
+        words = {row["seq"]: _terms_in(row) for row in self.index.words.among(numbers)}
+        return [
+            Hit(stored=stored, semantic=similarity, words=words[seq])
+            for (seq, similarity), stored in zip(found, self.held(numbers), strict=True)
+        ]
+
+    def held(self, numbers: Sequence[int]) -> list[Stored]:
+        """Read the versions in these rows, in that order."""
+        rows = self.versions.among(numbers)
+        skills = {row["id"]: self.skills.value(row) for row in self.skills.named({row["skill_id"] for row in rows})}
+        return [self._stored(row, skills.get(row["skill_id"])) for row in rows]
 
     def stored(self, row: Values) -> Stored:
         """Read the version in a row, under the hash of its content."""
+        return self._stored(row, None)
+
+    def _stored(self, row: Values, skill: Skill | None) -> Stored:
         version = self.versions.value(row)
-        if version.hash != version.content.hash() or version.id != version.content_id():
+        if not _has_hash(version, row["record"]) or version.id != version.content_id():
             raise self.versions.damage(row["id"], "does not hold the content that its id and hash name")
-        skill = self._skill(version.skill_id)
+        if skill is None:
+            skill = self._skill(version.skill_id)
         return Stored(skill=skill, version=version, status=Status(row["status"]), sequence=row["seq"])
 
-    def _hit(self, match: Match) -> Hit:
-        stored = self.stored(self.versions.at(match.seq))
-        return Hit(stored=stored, lexical=match.score, words=match.words)
-
     def check_filters(self) -> None:
-        """Raise if the index that filters by status and kind would pass a row over in silence."""
+        """Raise if the index that filters by status and kind would pass a row over in silence; asked once per state."""
+        others, _, undone = self._connection.stamp()
+        stamp = (others, self._written, undone)  # what else was written, such as every use, changes no version
+        if stamp == self._filters_checked:
+            return
         count, total = 0, 0
         for status, kind, rows, first, numbers in self._connection.run(
             "SELECT status, kind, count(*), min(seq), sum(seq) FROM versions INDEXED BY versions_by_status "
@@ -152,6 +183,10 @@ class Skills:
                 raise self.versions.damage(first, "has no known status or kind")
             count, total = count + rows, total + numbers
         self.versions.check_census(count, total)
+        by_name = self._connection.run("SELECT count(*), sum(seq) FROM versions INDEXED BY versions_by_name")[0]
+        if by_name != (count, total or None):
+            raise damaged(self._connection.path, "the names of versions", "have lost or gained rows")
+        self._filters_checked = stamp
 
     def _found(self, skill: Skill, birth: Transition) -> None:
         known = self.skills.find(skill.id)
@@ -189,6 +224,27 @@ def version_path(row: Values) -> str:
 def next_life(life: str, record: bytes) -> str:
     """Extend the running hash of a version's transitions by one."""
     return hashlib.sha256(life.encode() + record).hexdigest()
+
+
+def _has_hash(version: SkillVersion, record: bytes) -> bool:
+    """Whether the content has the hash that the version names.
+
+    A canonical record begins with the content, whose bytes are then those that were hashed: no need to write it again.
+    """
+    end = record.rfind(_AFTER_CONTENT)
+    if record.startswith(_CONTENT) and record.find(_CONTENT[1:], end) < 0:
+        found = hashlib.sha256(record[len(_CONTENT) : end]).hexdigest()
+        if version.hash == f"sha256:{found}":
+            return True
+    return version.hash == version.content.hash()
+
+
+def _terms_in(words: Values) -> tuple[list[str], ...]:
+    forms = [words[field].split() for field in VERSION_FIELDS]
+    return tuple(
+        each if "_" not in words[field] else [term_of(form) for form in each]
+        for field, each in zip(VERSION_FIELDS, forms, strict=True)
+    )
 
 
 def _of_skill(skill: Skill) -> Values:

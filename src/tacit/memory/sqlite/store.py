@@ -1,6 +1,6 @@
 """The `Store` on one SQLite file: each method opens its transaction and hands over to the part that knows the table.
 
-Nothing is decided here; see `skills`, `renderings`, `trajectories`, `outcomes`, `audit` and `integrity`.
+Nothing is decided here; see `skills`, `renderings`, `vectors`, `trajectories`, `outcomes`, `audit` and `integrity`.
 """
 
 from __future__ import annotations
@@ -9,13 +9,15 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tacit.domain.candidate import Verdict
-from tacit.domain.errors import NotFound
+from tacit.domain.errors import Mistake, NotFound
 from tacit.domain.evidence import Assessment, Evidence, Outcome, Use
-from tacit.domain.lifecycle import Status, Transition
+from tacit.domain.lifecycle import RECALLABLE, Status, Transition
 from tacit.domain.outline import Outline
-from tacit.domain.ports import AuditEntry, Bookmark, Counts, Damage, Episode, Hit, Rendering, Stored
+from tacit.domain.ports import AuditEntry, Bookmark, Counts, Damage, Episode, FoundEpisode, Hit, Rendering, Stored
+from tacit.domain.scope import Scope
 from tacit.domain.skill import Kind, Skill, SkillVersion
 from tacit.domain.trajectory import Trajectory
 from tacit.memory.sqlite.audit import Audit
@@ -28,12 +30,17 @@ from tacit.memory.sqlite.outages import damaged
 from tacit.memory.sqlite.outcomes import Outcomes
 from tacit.memory.sqlite.outlines import Outlines
 from tacit.memory.sqlite.places import MEMORY
+from tacit.memory.sqlite.rebuilding import rebuild
 from tacit.memory.sqlite.renderings import Renderings
 from tacit.memory.sqlite.schema import MIGRATIONS
 from tacit.memory.sqlite.shape import check_triggers
 from tacit.memory.sqlite.skills import Skills
 from tacit.memory.sqlite.survey import count_all, ids_with_prefix
 from tacit.memory.sqlite.trajectories import Trajectories
+from tacit.memory.sqlite.vectors import Vectors
+
+if TYPE_CHECKING:
+    from tacit.memory.sqlite.nearness import Nearness
 
 
 class SqliteStore:
@@ -53,6 +60,8 @@ class SqliteStore:
         self._trajectories = Trajectories(self._connection, self._audit)
         self._skills = Skills(self._connection, self._audit)
         self._renderings = Renderings(self._connection, self._skills)
+        self._vectors = Vectors(self._connection, self._skills)
+        self._nearness: Nearness | None = None
         self._outcomes = Outcomes(self._connection, self._audit)
         self._bookmarks = Bookmarks(self._connection)
         self._outlines = Outlines(self._connection)
@@ -93,10 +102,10 @@ class SqliteStore:
         with self._connection.reading():
             return self._trajectories.brief(trajectory_id)
 
-    def search_episodes(self, terms: Sequence[str], *, limit: int = 10) -> list[Episode]:
+    def search_episodes(self, asked: str | Sequence[str], *, limit: int = 10) -> list[FoundEpisode]:
         """Find past trajectories by words of task and files, best first."""
         with self._connection.reading():
-            return self._trajectories.search(terms, limit=limit)
+            return self._trajectories.search(asked, limit=limit)
 
     def bookmark(self, path: str) -> Bookmark | None:
         """How far a file has been taken in."""
@@ -157,6 +166,8 @@ class SqliteStore:
         """Change a status."""
         with self._connection.writing():
             self._skills.change(transition)
+            if transition.after not in RECALLABLE:
+                self._vectors.tidy()
 
     def version(self, version_id: str) -> Stored:
         """Fetch one version."""
@@ -211,6 +222,48 @@ class SqliteStore:
         """Ids of recallable versions that wait to be rendered."""
         with self._connection.reading():
             return self._renderings.missing()
+
+    def norms(self, scope: Scope, *, limit: int = 20) -> list[Stored]:
+        """Rendered norms that may be seen from a scope, the best served first, then the freshest."""
+        with self._connection.reading():
+            return self._skills.held(self._renderings.norms(str(scope), limit=limit))
+
+    def put_vectors(self, version_id: str, vectors: Sequence[bytes], *, space: str) -> None:
+        """Keep the vectors of a recallable version in one embedder's space."""
+        with self._connection.writing():
+            self._vectors.put(version_id, vectors, space=space)
+
+    def unembedded(self, space: str, *, limit: int | None = None) -> list[str]:
+        """Ids of recallable versions without vectors in this space."""
+        with self._connection.reading():
+            return self._vectors.missing(space, limit=limit)
+
+    def nearest(
+        self, vector: bytes, *, space: str, kinds: Collection[Kind] | None = None, limit: int = 50
+    ) -> list[Hit]:
+        """The recallable versions nearest in meaning, best first."""
+        with self._connection.reading():
+            return self._by_meaning().nearest(vector, space=space, kinds=kinds, limit=limit)
+
+    def similarities(self, vector: bytes, version_ids: Iterable[str], *, space: str) -> dict[str, float]:
+        """How near these versions are."""
+        with self._connection.reading():
+            return self._by_meaning().similarities(vector, version_ids, space=space)
+
+    def spaces(self) -> dict[str, int]:
+        """Embedders' spaces with vectors → how many versions have some in each."""
+        with self._connection.reading():
+            return self._vectors.counts()
+
+    def drop_space(self, space: str) -> None:
+        """Forget all vectors of one space."""
+        with self._connection.writing():
+            self._vectors.drop(space)
+
+    def reindex(self) -> int:
+        """Build the full-text indexes and the blocks of vectors anew from what they were made from."""
+        with self._connection.writing():
+            return rebuild(self._connection, self._skills, self._trajectories, self._vectors)
 
     def resolve(self, prefix: str) -> list[str]:
         """Ids that begin with `prefix`, at most ten."""
@@ -268,6 +321,16 @@ class SqliteStore:
     def close(self) -> None:
         """Release the file."""
         self._connection.close()
+
+    def _by_meaning(self) -> Nearness:
+        """What compares vectors; loaded when it is first needed, for numpy loads slowly and comes with an extra."""
+        if self._nearness is None:
+            try:
+                from tacit.memory.sqlite.nearness import Nearness
+            except ModuleNotFoundError as error:
+                raise Mistake("recall by meaning needs numpy", hint="pip install 'tacit[semantic]'") from error
+            self._nearness = Nearness(self._connection, self._skills, self._vectors)
+        return self._nearness
 
     def _with_versions(self, subject: str) -> frozenset[str]:
         try:

@@ -6,15 +6,16 @@ Retention may drop the blob; the summary, its id and its audit entries stay. Jud
 from __future__ import annotations
 
 import hashlib
+import json
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
 from tacit.domain.evidence import Assessment, Outcome
-from tacit.domain.ports import Episode
+from tacit.domain.ports import Episode, FoundEpisode
 from tacit.domain.trajectory import Trajectory
-from tacit.memory import laws
+from tacit.memory import attempts, laws
 from tacit.memory.lexical import EPISODE_FIELDS, EPISODE_WEIGHTS, episode_words
 from tacit.memory.records import Unreadable, aware, clean, compress, pack, stamp, unpack
 from tacit.memory.sqlite.audit import Audit, Note, record_path
@@ -23,6 +24,7 @@ from tacit.memory.sqlite.outages import Damaged, damaged
 from tacit.memory.sqlite.rows import Records, Values
 from tacit.memory.sqlite.seals import seal_of
 from tacit.memory.sqlite.words import WordIndex
+from tacit.text import compounds
 
 TABLE = "trajectories"
 _COLUMNS = (
@@ -30,6 +32,13 @@ _COLUMNS = (
 )  # fmt: skip
 _NOT_SUPERSEDED = "{row} NOT IN (SELECT seq FROM trajectories WHERE superseded = 1 AND superseded_by <> '')"
 """Asks two columns, so that one flipped bit cannot hide a row from the reader that would notice it."""
+_LONGER = (
+    "SELECT term, documents FROM episode_counts WHERE term NOT GLOB '_*' AND (substr(term, 1, {size}) IN "
+    "(SELECT value FROM json_each(?)) OR substr(term, -{size}) IN (SELECT value FROM json_each(?)))"
+)
+"""One pass over all terms, whatever the number of words; which of these hold a word is asked of the few that come back."""
+_SPARE = 100
+"""Matches beyond the limit, since the index gives all terms of a request the same weight."""
 
 
 class Trajectories:
@@ -117,10 +126,25 @@ class Trajectories:
                 chosen.append(episode)
         return chosen
 
-    def search(self, terms: Sequence[str], *, limit: int) -> list[Episode]:
-        """Find summaries by words; of a growing session only its longest capture."""
-        found = self.index.search(terms, limit=limit, condition=_NOT_SUPERSEDED)
-        return [self.episode(self.rows.at(match.seq)) for match in found]
+    def search(self, asked: str | Sequence[str], *, limit: int) -> list[FoundEpisode]:
+        """Find summaries by a request or its terms; of a growing session only its longest capture."""
+        weights = attempts.wanted(asked, self._counts, self._longer_terms)
+        counts, total = self.index.frequencies(list(weights))
+        query = attempts.worth(weights, counts, total)
+        matches = self.index.search(list(query), limit=limit and limit + _SPARE, condition=_NOT_SUPERSEDED)
+        matches.sort(key=lambda match: -match.seq)
+        found = attempts.best(((match.seq, attempts.match(query, match.words)) for match in matches), limit=limit)
+        return [attempts.as_found(self.episode(self.rows.at(seq)), lexical) for seq, lexical in found]
+
+    def _counts(self, terms: Sequence[str]) -> dict[str, int]:
+        return self.index.frequencies(terms)[0]
+
+    def _longer_terms(self, words: Sequence[str]) -> dict[str, int]:
+        """Terms that begin or end with a plain word; one in another script is kept as its bytes and is none."""
+        size = min(map(len, words))
+        ends = json.dumps([word[:size] for word in words]), json.dumps([word[-size:] for word in words])
+        rows = self._connection.run(_LONGER.format(size=size), *ends)
+        return {term: count for term, count in rows if any(compounds.holds(term, word) for word in words)}
 
     def mark_learned(self, trajectory_id: str, *, at: datetime) -> None:
         """Note the time of the latest distillation."""

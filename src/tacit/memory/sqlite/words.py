@@ -7,7 +7,7 @@ asking the index itself takes longer the more rows there are.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from tacit.memory.sqlite.connection import Connection
 from tacit.memory.sqlite.matching import Match, Matching, stored_form
@@ -46,7 +46,7 @@ class WordIndex:
     ) -> list[Match]:
         """Matching rows, best first, newer first among equals; `condition` names the row's number ``{row}``."""
         counted = self._matching.frequencies(terms)
-        return self._matching.search(counted, self._texts_at, limit=limit, condition=condition, values=values)
+        return self._matching.search(counted, self._texts_of, limit=limit, condition=condition, values=values)
 
     def strange_terms(self) -> list[str]:
         """Terms that the index counts otherwise than the words it was made from, or than the counts beside it."""
@@ -70,6 +70,6 @@ class WordIndex:
         index = f"{self._name}_index"
         self._connection.run(f"INSERT INTO {index} ({index}, rank) VALUES ('integrity-check', 1)")
 
-    def _texts_at(self, seq: int) -> list[str]:
-        row = self.words.at(seq)
-        return [row[field] for field in self._fields]
+    def _texts_of(self, numbers: Sequence[int]) -> Iterator[tuple[int, list[str]]]:
+        for row in self.words.among(numbers):
+            yield row["seq"], [row[field] for field in self._fields]

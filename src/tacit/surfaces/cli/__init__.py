@@ -28,6 +28,8 @@ _COMMANDS = {
     "stats": "upkeep",
     "verify": "upkeep",
     "backup": "upkeep",
+    "index": "indexing",
+    "eval": "evaluating",
     "pause": "upkeep",
     "hook": "hooking",
     "mcp": "serving",

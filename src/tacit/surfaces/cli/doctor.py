@@ -147,7 +147,7 @@ def _probes(session: Session, client: Client, hooks: Sequence[Hook], *, launcher
 def _make_store(folder: Path) -> None:
     """An empty store, so that a hook run in this folder has something to ask."""
     place = Place(database=str(folder / ".tacit" / "tacit.db"), project=folder, chosen_by="tacit doctor")
-    open_at(place, config=Config()).close()
+    open_at(place, config=Config(), home=folder).close()
 
 
 def _probed(about: str, command: str, ran: Probe, *, remedy: str) -> Finding:

@@ -19,7 +19,7 @@ from tacit.config.place import find_place
 from tacit.config.settings import Config, load_config
 from tacit.domain.candidate import Relation, Verdict
 from tacit.domain.errors import InvalidTrajectory, Mistake, NotFound, TacitError
-from tacit.domain.ports import LanguageModel
+from tacit.domain.model import LanguageModel
 from tacit.experience.discovery import PLACES, Transcript, transcripts
 from tacit.loop import Loop
 from tacit.opening import open_at
@@ -220,7 +220,7 @@ def _learn_elsewhere(
         place = find_place(session.surroundings, store=session.store, start=project)
         surroundings = session.surroundings
         config, _ = load_config((place.project,), file=surroundings.config_file, home=surroundings.person_home)
-        with open_at(place, config=config) as loop:
+        with open_at(place, config=config, home=surroundings.person_home) as loop:
             taken = _take_in(loop, own, problems, advance)
             # The budget is one for all; where a project's file tightens it, the model is left out.
             learned = loop.learn(model=model if config.model == _person_config(session).model else None)

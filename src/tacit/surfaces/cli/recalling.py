@@ -12,6 +12,7 @@ from tacit.domain.ports import Episode
 from tacit.domain.scope import Scope
 from tacit.domain.selection import Plan, Selection
 from tacit.domain.skill import Kind, SkillVersion
+from tacit.surfaces.cli.explaining import show_explained, weighed
 from tacit.surfaces.cli.session import Session, command_options, one_line
 from tacit.surfaces.cli.show import show_episodes, show_selection
 
@@ -31,6 +32,11 @@ from tacit.surfaces.cli.show import show_episodes, show_selection
 @click.option("--tool", "tools", multiple=True, help="A tool at hand (may be repeated); others are taken as absent.")
 @click.option("--min-reliability", type=click.FloatRange(0, 1), help="Only skills proven at least this reliable.")
 @click.option("--scope", type=str, help="See from this scope, e.g. project:invoices or global.")
+@click.option("--model", default="", help="The language model that will use it: its own evidence counts.")
+@click.option("--error", help="Output of the call that failed: part of the situation.")
+@click.option("--last-action", help="The tool or command used last: part of the situation.")
+@click.option("--file", "files", multiple=True, help="A file being worked on (may be repeated): part of the situation.")
+@click.option("--explain", is_flag=True, help="Show everything that was weighed, and every signal; keeps no use.")
 @command_options
 def recall(session: Session, *, task: str, kinds: tuple[str, ...], **options: Any) -> None:
     """Find the skills that fit TASK, or say why none is given."""
@@ -47,13 +53,20 @@ def recall(session: Session, *, task: str, kinds: tuple[str, ...], **options: An
         task,
         k=options["k"],
         budget_tokens=options["budget_tokens"],
+        state={key: options[key] for key in ("error", "last_action", "files") if options[key]},
         tools=options["tools"] or None,
         scope=Scope.parse(options["scope"]) if options["scope"] else None,
         kinds=kinds or None,
         category=options["category"],
         min_reliability=options["min_reliability"],
+        model=options["model"],
         surface="cli",
+        keep=not options["explain"],
     )
+    if options["explain"]:
+        document = {**selection_document(selection), "weighed": weighed(selection)}
+        session.answer(document, lambda: show_explained(session.console, selection))
+        return
     session.answer(selection_document(selection), lambda: show_selection(session.console, selection))
 
 
@@ -63,6 +76,8 @@ def selection_document(selection: Selection) -> dict[str, Any]:
         "task": selection.query.text,
         "abstained": selection.abstained,
         "reason": selection.reason,
+        "confidence": round(selection.confidence, 4),
+        "note": selection.note,
         "use_id": selection.use_id,
         "tokens": selection.tokens,
         "text": selection.text,
@@ -76,11 +91,15 @@ def selection_document(selection: Selection) -> dict[str, Any]:
                 "score": round(item.score, 4),
                 "signals": {name: round(value, 4) for name, value in item.signals.items()},
                 "reasons": item.reasons,
+                "tied_with": item.tied_with,
                 "steps": item.steps,
                 "parts": [_part(part) for part in item.parts],
                 "tokens": item.tokens,
             }
             for item in selection.items
+        ],
+        "standing": [
+            {"name": norm.name, "version_id": norm.version_id, "text": norm.text} for norm in selection.standing
         ],
         "plan": _plan(selection.plan),
         "left_out": selection.left_out,

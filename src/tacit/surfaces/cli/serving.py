@@ -11,7 +11,6 @@ import click
 from tacit.config.channels import HOOK, MCP, channels
 from tacit.domain.errors import ConfigError
 from tacit.loop import Loop
-from tacit.opening import open_at
 from tacit.surfaces.cli.session import Session, command_options
 from tacit.surfaces.exports import ROOTS
 
@@ -46,7 +45,7 @@ def mcp(session: Session, *, client: str, check: bool) -> None:
         place = session.place
         if not create and not Path(place.database).exists():  # looking leaves nothing behind
             place = dataclasses.replace(place, database=":memory:")
-        return open_at(place, config=session.settings[0])
+        return session.opened(place)
 
     channel = channels(str(session.place.folder)).get(client, HOOK) if client else MCP
     serve(opening, with_index=channel == MCP).run("stdio")

@@ -60,16 +60,20 @@ class Session:
 
         Only commands that write may create a store: looking at nothing must leave nothing behind.
         """
-        from tacit.opening import open_at
-
         exists = self.place.database == ":memory:" or Path(self.place.database).exists()
         if not exists and not self.may_create:
             if self.place.is_chosen:
                 raise NotFound(
                     f"no store at {self.place.database}", hint="check the path; `tacit learn` creates a store"
                 )
-            return open_at(dataclasses.replace(self.place, database=":memory:"), config=self.settings[0])
-        return open_at(self.place, config=self.settings[0])
+            return self.opened(dataclasses.replace(self.place, database=":memory:"))
+        return self.opened(self.place)
+
+    def opened(self, place: Place) -> Loop:
+        """Open the store of a place with the settings of this session."""
+        from tacit.opening import open_at
+
+        return open_at(place, config=self.settings[0], home=self.surroundings.person_home)
 
     @property
     def caller(self) -> Caller:

@@ -16,6 +16,8 @@ from tacit.domain.identity import plain
 from tacit.surfaces.cli.session import Session, clean, command_options
 from tacit.surfaces.cli.show import STATUS_STYLE
 
+_DERIVED = ("vector", "version_words", "episode_words")
+"""How the subjects of damage to indexes begin: these can be made again from the records."""
 _LONGEST_PAUSE_S = 366 * 86_400
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
@@ -94,7 +96,8 @@ def verify(session: Session) -> None:
 
     session.answer(document, show)
     if damage:
-        hint = "restore a backup; `tacit backup` makes them"
+        derived = all(item.subject.startswith(_DERIVED) for item in damage)
+        hint = "`tacit index --rebuild` makes it anew" if derived else "restore a backup; `tacit backup` makes them"
         session.end_with(StoreOutage("the store is not as it was written", hint=hint))
 
 

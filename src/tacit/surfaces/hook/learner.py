@@ -78,7 +78,7 @@ def run(options: Mapping[str, str], *, home: str) -> None:
         if held is None:
             return
         try:
-            _work(place, sessions, config=config_for(place, around), home=home)
+            _work(place, sessions, around, home=home)
         finally:
             os.close(held)
         left_over, before = False, wanted
@@ -91,18 +91,28 @@ def config_for(place: Place, around: Surroundings) -> Config:
     return config
 
 
-def _work(place: Place, sessions: Path, *, config: Config, home: str) -> None:
+def _work(place: Place, sessions: Path, around: Surroundings, *, home: str) -> None:
     taken = requests.take(sessions, home=home)
     said = Said()
-    with open_at(place, config=config) as loop:
+    own = around.account_home / HOME_FOLDER if around.account_home else around.home
+    with open_at(place, config=config_for(place, around), home=own) as loop:
         done = [request for request in taken if _is_captured(loop, request, said, home=home)]
         fold(loop.store, sessions, said, home=home)
         exports.take_back(loop, by="learner")
         loop.learn()
         exports.export(loop)
+        _embed(loop, home=home)
     for request in done:
         request.finish()
     tidy(sessions, now=time.time())
+
+
+def _embed(loop: Loop, *, home: str) -> None:
+    """Give vectors to what waits for them, as it does where the embedder is new. Without them skills are found by words."""
+    try:
+        loop.index()
+    except TacitError as error:
+        log.fault(home, error, during="index")
 
 
 def _is_captured(loop: Loop, request: Request, said: Said, *, home: str) -> bool:

