@@ -124,15 +124,20 @@ def read_jsonl(path: Path) -> list[dict[str, Any]]:
 # --- written for this bench -----------------------------------------------------------------------------------------
 
 
-def own_library() -> tuple[Written, ...]:
-    """The skills of both written sets; each set is asked with the other's skills around it."""
-    rows = [row for name in ("paraphrases", "identifiers") for row in read_jsonl(DATA / f"{name}.jsonl")]
+def own_library(names: Sequence[str] = ("paraphrases", "identifiers")) -> tuple[Written, ...]:
+    """The skills of two written sets; each set is asked with the other's skills around it."""
+    rows = [row for name in names for row in read_jsonl(DATA / f"{name}.jsonl")]
     return tuple(Written(row["id"], row["name"], row["description"], row["body"]) for row in rows)
 
 
 def paraphrases() -> Part:
     """100 questions that share no telling word with their skill."""
     return _own("paraphrases")
+
+
+def reworded() -> Part:
+    """100 plain questions for what the skill says, in other words; beside them stand the skills of `identifiers`."""
+    return replace(_own("reworded"), skills=own_library(("reworded", "identifiers")))
 
 
 def identifiers() -> Part:
