@@ -47,7 +47,7 @@ class RecallSettings:
 
     k: int = 3
     budget_tokens: int = 1500
-    min_relevance: float = 0.2
+    min_relevance: float = 0.18
     """Below this relevance, 0 to 1, recall says nothing."""
     embedder: str = "auto"
     """What finds skills by meaning: auto (a model that is installed here; none without one), none, a folder with a model,

@@ -42,7 +42,7 @@ class Limits:
 
     __slots__ = ("budget_tokens", "k", "kinds", "min_relevance")
 
-    def __init__(self, *, k: int = 3, budget_tokens: int = 1500, min_relevance: float = 0.2) -> None:
+    def __init__(self, *, k: int = 3, budget_tokens: int = 1500, min_relevance: float = 0.18) -> None:
         self.k = k
         self.budget_tokens = budget_tokens
         self.min_relevance = min_relevance
@@ -162,8 +162,9 @@ def _choose(candidates: Iterable[Given], *, scope: str, limits: Limits, skip: Co
     purse = Purse(limits.budget_tokens - estimate_tokens(framed([" "])))
     items: list[Given] = []
     left_out: list[LeftOut] = []
+    best = max((given.signals.get("words", 0.0) for given in kept), default=0.0)
     for given in kept:
-        why = _obstacle(given, limits, skip=skip)
+        why = _obstacle(given, limits, best=best, skip=skip)
         if not why and len(items) >= limits.k:
             why = f"only {limits.k} were asked for"
         room = purse.room(given.glimpse.kind)
@@ -188,8 +189,8 @@ def _unshadowed(candidates: Iterable[Given]) -> list[Given]:
     return kept
 
 
-def _obstacle(given: Given, limits: Limits, *, skip: Collection[str]) -> str:
-    if not fits(given.glimpse.kind, given.signals, limits.min_relevance):
+def _obstacle(given: Given, limits: Limits, *, best: float, skip: Collection[str]) -> str:
+    if not fits(given.glimpse.kind, given.signals, limits.min_relevance, best=best):
         return "less relevant"
     return "shown already" if given.glimpse.version_id in skip else ""
 

@@ -31,6 +31,8 @@ MAX_QUERY_TERMS = 24
 """Long requests are judged by their rarest words."""
 MUCH = 100.0
 """Evidence by words, in nats, that stands for a relevance of 1: at the usual threshold about three rare words."""
+BESIDE_BEST = 0.25
+"""The part of the best skill's evidence by words that another one needs to be given for much that is shared."""
 HALF_LIFE_DAYS = 90.0
 RECENCY_FLOOR = 0.1
 IMPORTANCE = {"norm": 0.8, "preference": 0.8}
@@ -192,13 +194,14 @@ def nearness_of_scope(kept: str, asked: str) -> float:
     return max(0.0, 1.0 - 0.25 * abs(breadth(kept)[0] - breadth(asked)[0]))
 
 
-def fits(kind: str, signals: Mapping[str, float], min_relevance: float) -> bool:
+def fits(kind: str, signals: Mapping[str, float], min_relevance: float, *, best: float = 0.0) -> bool:
     """Whether it is relevant enough, or shares that much with a long request of which it cannot have a large part.
 
-    Conventions and tastes bear on more than their words say: half is enough for them.
+    What long requests share with many skills tells the less the more another one shares: `best` is the most of all, in nats
+    by words. Conventions and tastes bear on more than their words say: half is enough for them.
     """
     least = (0.5 if kind in ("norm", "preference") else 1.0) * min_relevance
-    return signals["relevance"] >= least or signals.get("words", 0.0) >= MUCH * least
+    return signals["relevance"] >= least or signals.get("words", 0.0) >= max(MUCH * least, BESIDE_BEST * best)
 
 
 def order(signals: Mapping[str, float], identity: str) -> tuple[bool, float, str]:

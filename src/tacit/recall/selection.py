@@ -38,10 +38,11 @@ def select(
     scored = [scales.weigh(by_id[stored.version.id]) for stored in eligible]
     places = {chosen.version_id: place for place, chosen in enumerate(known.plan.chosen)}
     scored.sort(key=lambda item: (places.get(item.version_id, len(places)), order(item.signals, item.version_id)))
+    best = max((item.signals["words"] for item in scored), default=0.0)
     relevant = [
         item
         for item in scored
-        if item.version_id in places or (_found(by_id[item.version_id]) and _fits(item, min_relevance))
+        if item.version_id in places or (_found(by_id[item.version_id]) and _fits(item, min_relevance, best))
     ]
     if known.plan.lacking:  # what is called for cannot be done here, and the next best would do something else
         relevant = [item for item in relevant if item.version_id not in known.plan.strengths]
@@ -105,8 +106,8 @@ def _found(hit: Hit) -> bool:
     return hit.stored.version.content.kind is not Kind.NORM or hit.lexical > 0 or hit.semantic is not None
 
 
-def _fits(item: Item, min_relevance: float) -> bool:
-    return fits(item.version.content.kind, item.signals, min_relevance)
+def _fits(item: Item, min_relevance: float, best: float) -> bool:
+    return fits(item.version.content.kind, item.signals, min_relevance, best=best)
 
 
 def _eligible(query: Query, stored: Sequence[Stored], known: Known) -> tuple[list[Stored], list[LeftOut]]:
