@@ -3,7 +3,7 @@
 The sets are told in `_recall_sets`. Measured with words alone and, where an embedder is named, with meaning too:
 
 - real skills: hit@1, R@5, MRR on 437 published skills;
-- paraphrases and identifiers: R@1, R@5;
+- paraphrases (no shared stem), reworded (written apart, almost none) and identifiers: R@1, R@5;
 - siblings: hit@1, MRR of a task's text for the procedure its siblings gave, in three parts and together, with the paired
   difference to BM25 (whole tasks or scenarios are drawn). `words` and `meaning` have the written skills; `learned` has what
   Tacit learned from the siblings' calls, and answers with the plan it makes of that; `with tools` is told what is at hand;
@@ -43,7 +43,7 @@ from tacit.statistics import Estimate, auroc, bootstrap, mean
 
 ROOT = Path(__file__).resolve().parents[1]
 TOOLS = ", with tools"
-NAMES = ("real skills", "paraphrases", "identifiers", "siblings", "odd queries")
+NAMES = ("real skills", "paraphrases", "reworded", "identifiers", "siblings", "odd queries")
 Measures = Mapping[str, Callable[[Sequence[str], Mapping[str, float]], float]]
 MEASURES: Measures = {"hit@1": hit, "R@5": recall_at, "MRR": reciprocal_rank}
 
@@ -272,6 +272,7 @@ def main() -> None:
     makers: dict[str, Callable[[], dict[str, Any]]] = {
         "real skills": lambda: bench.plain(sets.real_skills(given.data)),
         "paraphrases": lambda: bench.plain(sets.paraphrases()),
+        "reworded": lambda: bench.plain(sets.reworded()),
         "identifiers": lambda: bench.plain(sets.identifiers()),
         "siblings": bench.siblings,
         "odd queries": bench.odd_queries,

@@ -143,15 +143,20 @@ def _hits(store: Store, query: Query, signature: str, embedder: Embedder | None)
             alike = store.similarities(vector, list(found), space=embedder.identity)
             found = {key: dataclasses.replace(hit, semantic=alike.get(key)) for key, hit in found.items()}
     if query.kinds is None or Kind.NORM in query.kinds:
-        norms = (Hit(stored=norm) for norm in store.norms(query.scope, limit=STANDING_NORMS))
+        norms = store.norms(query.scope, limit=STANDING_NORMS)
         found = {norm.stored.version.id: norm for norm in norms} | found
     return list(found.values()), note
 
 
 def _by_words(store: Store, query: Query) -> list[Hit]:
     """By the words of the task; beyond the first few only those that know which tasks call for them."""
-    found = store.search(terms(query.text), statuses=RECALLABLE, kinds=query.kinds, limit=PLANNED_HITS)
-    found = [hit for at, hit in enumerate(found) if at < CANDIDATE_HITS or hit.stored.version.content.cues]
+    found = store.search(
+        terms(query.text),
+        statuses=RECALLABLE,
+        kinds=query.kinds,
+        limit=CANDIDATE_HITS,
+        cued_within=PLANNED_HITS,
+    )
     situation = read_situation(query.state).words
     if situation:
         known = {hit.stored.version.id for hit in found}

@@ -52,7 +52,7 @@ def text_of(store: Store, version_id: str) -> str:
 
 def ask(store: Store, text: str, *, error: str = "", **more: object) -> Selection:
     query = dataclasses.replace(Query(text=text, state={"error": error} if error else {}), **more)  # type: ignore[arg-type]
-    return retrieval.choose(store, query, now=NOW, min_relevance=0.2)
+    return retrieval.choose(store, query, now=NOW, min_relevance=0.18)
 
 
 def names(selection: Selection) -> list[str]:

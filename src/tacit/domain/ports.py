@@ -242,8 +242,12 @@ class Store(Protocol):
         statuses: Collection[Status],
         kinds: Collection[Kind] | None = None,
         limit: int = 50,
+        cued_within: int = 0,
     ) -> list[Hit]:
-        """Find skills by the words of name, description and body, best first: of each its newest version in `statuses`."""
+        """Find skills by the words of name, description and body, best first: of each its newest version in `statuses`.
+
+        Beyond `limit` those with cues follow, as far as they are among the first `cued_within`.
+        """
 
     def document_frequency(self, terms: Sequence[str]) -> tuple[dict[str, int], int]:
         """In how many stored versions each term occurs, and how many versions there are."""
@@ -257,7 +261,7 @@ class Store(Protocol):
     def unrendered(self) -> list[str]:
         """Ids of recallable versions that wait to be rendered, oldest first."""
 
-    def norms(self, scope: Scope, *, limit: int = 20) -> list[Stored]:
+    def norms(self, scope: Scope, *, limit: int = 20) -> list[Hit]:
         """Rendered norms that may be seen from a scope, the best served first, then the freshest."""
 
     def put_vectors(self, version_id: str, vectors: Sequence[bytes], *, space: str) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from contextlib import AbstractContextManager
 
 from tacit.domain.outline import Outline
-from tacit.domain.ports import Bookmark, Rendering, Stored
+from tacit.domain.ports import Bookmark, Hit, Rendering
 from tacit.domain.scope import Scope
 from tacit.domain.skill import Kind
 from tacit.memory import laws
@@ -89,7 +89,7 @@ class Projections(ABC):
         with self._open():
             return [id_ for id_ in recallable(self._state) if id_ not in self._state.renderings]
 
-    def norms(self, scope: Scope, *, limit: int = 20) -> list[Stored]:
+    def norms(self, scope: Scope, *, limit: int = 20) -> list[Hit]:
         """Rendered norms that may be seen from a scope, the best served first, then the freshest."""
         with self._open():
             held = (
@@ -101,4 +101,5 @@ class Projections(ABC):
                 for rendering, stored in held
                 if stored.version.content.kind is Kind.NORM and stored.skill.scope.contains(scope)
             ]
-            return [stored for *_, stored in sorted(norms, key=lambda each: each[:3])[:limit]]
+            first = [stored for *_, stored in sorted(norms, key=lambda each: each[:3])[:limit]]
+            return [Hit(stored=stored, words=self._state.version_words[stored.version.id]) for stored in first]

@@ -224,6 +224,7 @@ class VolatileStore(Projections, Meaning):
         statuses: Collection[Status],
         kinds: Collection[Kind] | None = None,
         limit: int = 50,
+        cued_within: int = 0,
     ) -> list[Hit]:
         """Find versions by the words of name, description and body, best first."""
         with self._open():
@@ -231,7 +232,9 @@ class VolatileStore(Projections, Meaning):
             words, versions = self._state.version_words, self._state.versions
             hits = (Hit(stored=versions[found], lexical=lexical, words=words[found]) for found, lexical in ranked)
             newest = {s.skill.id: s.sequence for s in self._state.versions.values() if wanted(s, statuses, kinds)}
-            return [hit for hit in hits if newest.get(hit.stored.skill.id) == hit.stored.sequence][: max(0, limit)]
+            found = [hit for hit in hits if newest.get(hit.stored.skill.id) == hit.stored.sequence]
+            first, beyond = found[: max(0, limit)], found[max(0, limit) : max(0, cued_within)]
+            return first + [hit for hit in beyond if hit.stored.version.content.cues]
 
     def document_frequency(self, terms: Sequence[str]) -> tuple[dict[str, int], int]:
         """In how many stored versions each term occurs, and how many versions there are."""

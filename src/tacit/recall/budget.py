@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 from tacit.domain.selection import Item, LeftOut
 from tacit.domain.skill import SkillContent
@@ -51,7 +52,7 @@ def says_the_same(one: SkillContent, other: SkillContent) -> bool:
         return False
     if [(step.tool, step.arguments) for step in one.steps] != [(step.tool, step.arguments) for step in other.steps]:
         return False
-    titles = [term_set(f"{each.name} {each.description}") for each in (one, other)]
+    titles = [_terms(f"{each.name} {each.description}") for each in (one, other)]
     return jaccard(*titles) >= SAME and jaccard(_words(one), _words(other)) >= SAME
 
 
@@ -61,6 +62,10 @@ def left_out(item: Item, reason: str) -> LeftOut:
 
 
 def _words(content: SkillContent) -> frozenset[str]:
-    return term_set(
-        "\n".join([content.name, content.description, content.body, *(step.text for step in content.steps)])
-    )
+    return _terms("\n".join([content.name, content.description, content.body, *(step.text for step in content.steps)]))
+
+
+@lru_cache(maxsize=256)
+def _terms(text: str) -> frozenset[str]:
+    """Kept for a while: every item is compared with all that are given before it."""
+    return term_set(text)

@@ -16,16 +16,19 @@ if TYPE_CHECKING:
 
 WEIGHTS = {
     "words": 1.0,
+    "names": 1.0,
     "example": 40.0,
-    "meaning": 80.0,
+    "meaning": 100.0,
     "state": 6.0,
     "reliability": 8.0,
     "prominence": 1.5,
     "scope": 1.0,
 }
-"""Nats for one unit of each signal: `words` comes in nats, the others from 0 to 1 (a prominence may be more)."""
-CHANCE = 10.0
-"""Nats by words that may be chance, as one shared word is: so much counts half, less counts less, much counts fully."""
+"""Nats for one unit of each signal: `words` and `names` come in nats, the others from 0 to 1 (a prominence may be more)."""
+CHANCES = (10.0, 50.0)
+"""Nats by words that may be chance, at least and at most: so much counts half, less counts less, much counts fully."""
+SHORT = 10
+"""In a query of so few terms each one that is found by chance is a large part of it; in a longer one it is less."""
 SCALE = 50.0
 """Evidence of so many nats gives a score of 0.63."""
 BY_WORDS = (-2.77, 4.06, 0.17)
@@ -37,8 +40,23 @@ BY_MEANING = (-4.2, 10.0)
 def carried(signals: Mapping[str, float]) -> dict[str, float]:
     """What each signal adds to the evidence, in nats, the most first; those that add nothing are left away."""
     given = {name: weight * signals.get(name, 0.0) for name, weight in WEIGHTS.items()}
-    given["words"] *= given["words"] / (given["words"] + CHANCE)
     return dict(sorted(((name, nats) for name, nats in given.items() if nats), key=lambda each: -each[1]))
+
+
+def chance(asked: int) -> float:
+    """How many nats by words may be chance, for a query of so many terms."""
+    least, most = CHANCES
+    return max(least, most * min(1.0, SHORT / max(1, asked)) ** 2)
+
+
+def beyond_chance(words: float, by_chance: float) -> float:
+    """What counts of evidence by words."""
+    return words * words / (words + by_chance)
+
+
+def slope(words: float, by_chance: float) -> float:
+    """How much the evidence grows with one more nat by words, where there are so many; never more than all of it."""
+    return WEIGHTS["words"] * (1.0 - (by_chance / (by_chance + words)) ** 2)
 
 
 def evidence(signals: Mapping[str, float]) -> float:

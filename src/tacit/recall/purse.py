@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tacit.text.words import BYTES_PER_TOKEN
+
 SHARES = {"norm": 0.25, "preference": 0.25, "reference": 0.4}
 """The part of the budget that a kind may take at most; procedures and lessons may take all of it."""
 LAST = frozenset({"reference"})
@@ -9,20 +11,24 @@ LAST = frozenset({"reference"})
 
 
 class Purse:
-    """Tokens that are left, in all and for each kind."""
+    """Tokens that are left, in all and for each kind, for texts that are put one below the other."""
 
-    __slots__ = ("_kinds", "left")
+    __slots__ = ("_kinds", "_texts", "left")
 
     def __init__(self, tokens: int) -> None:
         self.left = tokens
+        self._texts = 0
         self._kinds = {kind: int(share * tokens) for kind, share in SHARES.items()}
 
     def room(self, kind: str) -> int:
         """How many tokens an item of this kind may take."""
-        return min(self.left, self._kinds.get(kind, self.left))
+        line_ends = (self._texts + 2) // BYTES_PER_TOKEN  # between texts; the frame around them has room for one
+        left = self.left - line_ends
+        return min(left, self._kinds.get(kind, left))
 
     def spend(self, kind: str, tokens: int) -> None:
         """Take them."""
         self.left -= tokens
+        self._texts += 1
         if kind in self._kinds:
             self._kinds[kind] -= tokens

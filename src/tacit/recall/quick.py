@@ -14,15 +14,18 @@ from tacit.recall.ranking import (
     Asked,
     Rarity,
     Said,
+    by_words,
     decisive,
     fits,
     likeness,
+    names_in,
     nearness,
     nearness_of_scope,
     order,
     prominence,
     shared,
     signature_terms,
+    spoken,
 )
 from tacit.text.fence import framed
 from tacit.text.words import estimate_tokens, terms
@@ -94,12 +97,13 @@ def for_task(
     """What is known for a task. `skip` names versions that were shown already."""
     asked_terms = terms(text)
     sightings, frequencies, documents = glance.by_words(asked_terms, limit=CANDIDATE_HITS)
-    asked = Asked(asked_terms, Rarity.for_query(text, frequencies, documents))
+    asked = Asked(asked_terms, Rarity.for_query(text, frequencies, documents), names=names_in(text))
     candidates = []
     for sighting in sightings:
         said = _said(sighting)
         fit = fusion.relevance(shared(asked, said)[0], sighting.lexical)
-        signals = _signals(sighting, fit, scope=scope, now=now)
+        found = by_words(asked, sighting.lexical, sighting.words)
+        signals = {"relevance": fit, **found, **_standing(sighting.glimpse, scope=scope, now=now)}
         alike = likeness(asked, said)
         candidates.append(Given(sighting.glimpse, {**signals, "example": alike} if alike else signals))
     return _choose(candidates, scope=scope, limits=limits, skip=skip)
@@ -130,8 +134,8 @@ def _near(glance: Glance, signature: str, *, scope: str, now: float) -> list[Giv
     for sighting in sightings:
         near = nearness(signature, sighting.glimpse.signature, rarity)
         if near:
-            signals = _signals(sighting, near, scope=scope, now=now)
-            found.append(Given(sighting.glimpse, {**signals, "signature": near}))
+            same = {"relevance": near, "words": sighting.lexical, "signature": near}
+            found.append(Given(sighting.glimpse, {**same, **_standing(sighting.glimpse, scope=scope, now=now)}))
     return found
 
 
@@ -139,10 +143,6 @@ def _said(sighting: Sighting) -> Said:
     name, description, body, _ = sighting.words
     glimpse = sighting.glimpse
     return Said(name, [*description, *glimpse.subject], examples=glimpse.examples, rest=body)
-
-
-def _signals(sighting: Sighting, fit: float, *, scope: str, now: float) -> dict[str, float]:
-    return {"relevance": fit, "words": sighting.lexical, **_standing(sighting.glimpse, scope=scope, now=now)}
 
 
 def _standing(glimpse: Glimpse, *, scope: str, now: float) -> dict[str, float]:
@@ -162,7 +162,7 @@ def _choose(candidates: Iterable[Given], *, scope: str, limits: Limits, skip: Co
     purse = Purse(limits.budget_tokens - estimate_tokens(framed([" "])))
     items: list[Given] = []
     left_out: list[LeftOut] = []
-    best = max((given.signals.get("words", 0.0) for given in kept), default=0.0)
+    best = max((spoken(given.signals) for given in kept), default=0.0)
     for given in kept:
         why = _obstacle(given, limits, best=best, skip=skip)
         if not why and len(items) >= limits.k:

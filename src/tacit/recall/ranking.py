@@ -12,12 +12,12 @@ import re
 
 from tacit.domain.reach import breadth
 from tacit.memory import lexical
-from tacit.recall.fusion import evidence
+from tacit.recall.fusion import beyond_chance, chance, evidence
 from tacit.text.words import terms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
 CANDIDATE_HITS = 20
@@ -29,8 +29,8 @@ USUAL_WORTH = 4.5
 """Nats that a word is worth of which nothing is known but that the query lacks it."""
 MAX_QUERY_TERMS = 24
 """Long requests are judged by their rarest words."""
-MUCH = 100.0
-"""Evidence by words, in nats, that stands for a relevance of 1: at the usual threshold about three rare words."""
+MUCH = 64.0
+"""Evidence by words, in nats, that stands for a relevance of 1: at the usual threshold three or four rare words."""
 BESIDE_BEST = 0.25
 """The part of the best skill's evidence by words that another one needs to be given for much that is shared."""
 HALF_LIFE_DAYS = 90.0
@@ -47,6 +47,9 @@ UNKNOWN_WORD, UNKNOWN_VALUE = 0.6, 0.25
 _QUOTED = re.compile(
     r"`[^`\n]{1,80}`|\"[^\"\n]{1,80}\"|'[^'\n]{2,80}'|[“«][^”»\n]{1,80}[”»]|(?<!\S)[^\s\d_#/@]*+[\d_#/@]\S*+"
 )
+_WORDS = re.compile(r"[^\s\"'`(),;]+")
+_NAME = re.compile(r"\A(?=\S*[A-Za-z])(?=\S*\d)|[A-Z]{3}|[a-z][A-Z]|[A-Za-z][_./\\:-][A-Za-z]|\A--?[A-Za-z]")
+"""With letters and digits, with three capitals in a row or one after a small letter, with a sign between letters, a flag."""
 _MASK = re.compile(r"<[a-z]+>")
 _SECONDS_PER_DAY = 86_400
 
@@ -91,17 +94,28 @@ class Rarity:
 
 
 class Asked:
-    """A query's terms, the most telling of them, how telling each is, and what each is worth in nats where it is found."""
+    """A query's terms, the most telling of them, how telling each is, and what each is worth in nats where it is found.
 
-    __slots__ = ("rarity", "telling", "terms", "total", "worth")
+    `names` are those of its terms that name one particular thing: they are not found by chance.
+    """
 
-    def __init__(self, asked: Iterable[str], rarity: Rarity) -> None:
+    __slots__ = ("chance", "names", "rarity", "telling", "terms", "total", "worth")
+
+    def __init__(self, asked: Iterable[str], rarity: Rarity, *, names: AbstractSet[str] = frozenset()) -> None:
         self.terms = frozenset(asked)
+        self.names = self.terms & names
+        self.chance = chance(len(self.terms))
         self.rarity = rarity
         self.telling = sorted(self.terms, key=lambda term: (-rarity.of(term), term))[:MAX_QUERY_TERMS]
         counts, documents = rarity.frequency, rarity.documents
         self.worth = {term: lexical.rarity(counts.get(term, 0), documents, term=term) for term in self.terms}
         self.total = math.fsum(self.worth.values())
+
+
+def names_in(text: str) -> frozenset[str]:
+    """The terms of a text that are names or codes, whole: `ECONNRESET`, `KB5034414`, `--no-deps`, `src/app.py`, `makeUser`."""
+    whole = (terms(word) for word in _WORDS.findall(text) if _NAME.search(word.strip(".:!?")))
+    return frozenset(found[-1] for found in whole if found)
 
 
 class Said:
@@ -133,6 +147,14 @@ def shared(asked: Asked, said: Said) -> tuple[float, list[str]]:
     subject_share = max(_covered(part, asked) for part in (said.name, subject, *said.examples))
     words = [term for term in asked.telling if term in subject or term in rest]
     return QUERY_SHARE * query_share + SUBJECT_SHARE * subject_share * min(1.0, 2 * query_share), words
+
+
+def by_words(asked: Asked, found: float, words: Sequence[Sequence[str]]) -> dict[str, float]:
+    """What speaks for a skill of all its words that were found, worth `found` nats: names fully, words beyond chance."""
+    names = {term: asked.worth[term] for term in asked.names}
+    named = lexical.score(names, words, weights=lexical.VERSION_WEIGHTS) if names else 0.0
+    told = {"words": beyond_chance(max(0.0, found - named), asked.chance)}
+    return {**told, "names": named} if named else told
 
 
 def likeness(asked: Asked, said: Said) -> float:
@@ -201,7 +223,12 @@ def fits(kind: str, signals: Mapping[str, float], min_relevance: float, *, best:
     by words. Conventions and tastes bear on more than their words say: half is enough for them.
     """
     least = (0.5 if kind in ("norm", "preference") else 1.0) * min_relevance
-    return signals["relevance"] >= least or signals.get("words", 0.0) >= max(MUCH * least, BESIDE_BEST * best)
+    return signals["relevance"] >= least or spoken(signals) >= max(MUCH * least, BESIDE_BEST * best)
+
+
+def spoken(signals: Mapping[str, float]) -> float:
+    """Evidence by words and names, in nats."""
+    return signals.get("words", 0.0) + signals.get("names", 0.0)
 
 
 def order(signals: Mapping[str, float], identity: str) -> tuple[bool, float, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from itertools import pairwise
+from functools import cache
 
 from tacit.domain.evidence import Reliability
 from tacit.domain.lifecycle import RECALLABLE
@@ -17,15 +17,18 @@ from tacit.recall.budget import Render, left_out, within
 from tacit.recall.filters import current_only, obstacle, unshadowed
 from tacit.recall.fusion import evidence
 from tacit.recall.purse import Purse
-from tacit.recall.ranking import fits, order
+from tacit.recall.ranking import Asked, fits, order, spoken
 from tacit.recall.state import broken
-from tacit.recall.ties import spread, turnable
+from tacit.recall.ties import Footing, spread, turnable
 from tacit.recall.weighing import Known, Scales
+from tacit.text.words import terms
 
 NEAREST = 3
 """How many near misses an abstention names."""
+LEAD = 0.5
+"""Nats that tell two skills apart at least; age and scope alone give about as much, and do not."""
 COMPARED = 5
-"""How many of the first are looked at for ties."""
+"""How many of the first are looked at for ties, at least: each is compared with all that come after it."""
 
 
 def select(
@@ -38,7 +41,7 @@ def select(
     scored = [scales.weigh(by_id[stored.version.id]) for stored in eligible]
     places = {chosen.version_id: place for place, chosen in enumerate(known.plan.chosen)}
     scored.sort(key=lambda item: (places.get(item.version_id, len(places)), order(item.signals, item.version_id)))
-    best = max((item.signals["words"] for item in scored), default=0.0)
+    best = max((spoken(item.signals) for item in scored), default=0.0)
     relevant = [
         item
         for item in scored
@@ -47,7 +50,7 @@ def select(
     if known.plan.lacking:  # what is called for cannot be done here, and the next best would do something else
         relevant = [item for item in relevant if item.version_id not in known.plan.strengths]
     purse = Purse(query.budget_tokens)
-    items, over = within(_with_ties(relevant, by_id, known), query.k, purse, render)
+    items, over = within(_with_ties(query, relevant, by_id, scales.asked, known), query.k, purse, render)
     standing, silent = _standing(scored, items, purse, render)
     confidence = max((item.signals["relevance"] for item in scored), default=0.0)
     answer = Selection(query=query, standing=tuple(standing), confidence=confidence)
@@ -74,14 +77,31 @@ def _once(left: Iterable[LeftOut]) -> tuple[LeftOut, ...]:
     return tuple({each.version_id: each for each in reversed(list(left))}.values())[::-1]
 
 
-def _with_ties(relevant: Sequence[Item], hits: Mapping[str, Hit], known: Known) -> list[Item]:
-    """Name, with each of the first few, the neighbours that it is not told apart from by anything that is known."""
-    moves = spread(known.rarity.frequency, known.rarity.documents) if len(relevant) > 1 else {}
+def _with_ties(
+    query: Query, relevant: Sequence[Item], hits: Mapping[str, Hit], asked: Asked, known: Known
+) -> list[Item]:
+    """Name, with each that may be given, all that it is not told apart from by anything that is known.
+
+    What a plan puts in order, and what answers this very error, stands where it stands whatever the words weigh.
+    """
+    moves = spread(asked.terms, known.rarity.frequency, known.rarity.documents)
+    planned = {chosen.version_id for chosen in known.plan.chosen}
+    ordered = [item for item in relevant if item.version_id not in planned]
+
+    @cache
+    def footing(version_id: str) -> Footing:
+        content = hits[version_id].stored.version.content
+        examples = [terms(example) for example in content.example_queries]
+        return Footing(hits[version_id].words or version_words(content), examples, asked=asked, moves=moves)
+
     tied: dict[str, list[str]] = {}
-    for one, two in pairwise(relevant[:COMPARED]):
+    for one, two in (
+        (one, two) for at, one in enumerate(ordered[: max(query.k, COMPARED)]) for two in ordered[at + 1 :]
+    ):
+        if order(one.signals, "")[0] != order(two.signals, "")[0]:
+            continue
         ahead = evidence(one.signals) - evidence(two.signals)
-        words = [hits[item.version_id].words or version_words(item.version.content) for item in (one, two)]
-        if abs(ahead) <= turnable(words[0], words[1], moves):
+        if ahead <= LEAD or ahead <= turnable(footing(one.version_id), footing(two.version_id), moves):
             tied.setdefault(one.version_id, []).append(two.name)
             tied.setdefault(two.version_id, []).append(one.name)
     return [dataclasses.replace(item, tied_with=tuple(tied.get(item.version_id, ()))) for item in relevant]

@@ -14,7 +14,18 @@ from tacit.domain.selection import Item, Plan, Query
 from tacit.domain.skill import SkillContent, SkillVersion
 from tacit.memory.lexical import VERSION_WEIGHTS, score, version_words
 from tacit.recall import fusion
-from tacit.recall.ranking import Asked, Rarity, Said, likeness, nearness, nearness_of_scope, prominence, shared
+from tacit.recall.ranking import (
+    Asked,
+    Rarity,
+    Said,
+    by_words,
+    likeness,
+    names_in,
+    nearness,
+    nearness_of_scope,
+    prominence,
+    shared,
+)
 from tacit.recall.state import Situation, fit
 from tacit.text.cues import words_of
 from tacit.text.similarity import jaccard
@@ -57,8 +68,8 @@ class Scales:
         self._known = known
         self._now = now.timestamp()
         self._scope = str(query.scope)
-        self._asked = Asked(terms(query.text), known.rarity)
-        self._focus = min(1.0, FOCUSED / max(1, len(self._asked.terms)))
+        self.asked = Asked(terms(query.text), known.rarity, names=names_in(query.text))
+        self._focus = min(1.0, FOCUSED / max(1, len(self.asked.terms)))
 
     @cached_property
     def _spelling(self) -> dict[str, str]:
@@ -74,17 +85,17 @@ class Scales:
         version, known = hit.stored.version, self._known
         words = hit.words or version_words(version.content)
         saying = said(version.content, words)
-        share, found = shared(self._asked, saying)
-        by_words = hit.lexical or score(self._asked.worth, words, weights=VERSION_WEIGHTS)
-        alike = likeness(self._asked, saying)
+        share, found = shared(self.asked, saying)
+        found_nats = hit.lexical or score(self.asked.worth, words, weights=VERSION_WEIGHTS)
+        alike = likeness(self.asked, saying)
         near = nearness(known.signature, version.content.signature, known.rarity)
         measured = known.reliability.get(version.id, Reliability())
         called = known.plan.strengths.get(version.id, 0.0)
         placed, features = self._placed(version.content, words)
-        fits = fusion.relevance(share, by_words, meaning=hit.semantic)
+        fits = fusion.relevance(share, found_nats, meaning=hit.semantic)
         signals = {
             "relevance": max(fits, near, min(1.0, called), self._kinship(version.content)),
-            "words": by_words,
+            **by_words(self.asked, found_nats, words),
             "reliability": known.rank(measured),
             "prominence": self._prominence(version),
             "scope": nearness_of_scope(str(hit.stored.skill.scope), self._scope),

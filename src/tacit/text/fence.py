@@ -49,9 +49,13 @@ def attribute(text: str) -> str:
 def written_json(value: Any) -> str:
     """A value as JSON in one line that reads back as it was: what may not stand in a block is written as a JSON escape."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
-    shown = "".join(
-        c if _is_seen(c, text[i - 1 : i], text[i + 1 : i + 2]) and not _LINE_ENDS.match(c) else json.dumps(c)[1:-1]
-        for i, c in enumerate(text)
+    shown = (
+        text
+        if _is_plain(text)
+        else "".join(
+            c if _is_seen(c, text[i - 1 : i], text[i + 1 : i + 2]) and not _LINE_ENDS.match(c) else json.dumps(c)[1:-1]
+            for i, c in enumerate(text)
+        )
     )
     return _escape(shown, as_json=True)
 
@@ -62,7 +66,14 @@ def framed(blocks: Iterable[str]) -> str:
     return "\n".join(["<tacit-skills>", FRAME, *texts, "</tacit-skills>"]) if texts else ""
 
 
+def _is_plain(text: str) -> bool:
+    """Whether nothing needs to be looked at: letters, digits and signs of ASCII, and blanks."""
+    return text.isascii() and text.isprintable()
+
+
 def _visible(text: str) -> str:
+    if _is_plain(text.replace("\n", "").replace("\t", "")):
+        return text
     if all(c in "\n\t" or (c not in _JOINERS and c != _EMOJI_STYLE and _is_seen(c, "", "")) for c in set(text)):
         return text  # nothing in it depends on its neighbours, and all of it is seen
     return "".join(c for i, c in enumerate(text) if c in "\n\t" or _is_seen(c, text[i - 1 : i], text[i + 1 : i + 2]))

@@ -25,7 +25,7 @@ def test_without_a_file_everything_is_at_its_default(tmp_path):
 
 def test_the_defaults_are_these():
     config = Config()
-    assert (config.recall.k, config.recall.budget_tokens, config.recall.min_relevance) == (3, 1500, 0.2)
+    assert (config.recall.k, config.recall.budget_tokens, config.recall.min_relevance) == (3, 1500, 0.18)
     assert (config.policy.strictness, config.policy.min_steps) == (Strictness.STANDARD, 3)
     assert config.policy.duplicate_similarity == 0.72
     assert (config.store.keep_days, config.store.cap_mb, config.store.exclude) == (365, 1024, ())

@@ -28,7 +28,7 @@ def put_norm(store: Store, name: str, scope: Scope, *, rank: float, kind: Kind =
 
 
 def names(store: Store, *, limit: int) -> list[str]:
-    return [stored.version.name for stored in store.norms(HERE, limit=limit)]
+    return [hit.stored.version.name for hit in store.norms(HERE, limit=limit)]
 
 
 def test_the_best_served_norms_come_first_and_nothing_else(store: Store) -> None:

@@ -116,7 +116,7 @@ def test_the_renderer_is_told_how_much_room_is_left():
     hits = [Hit(stored=item, lexical=1.0) for item in several(3)]
     query = Query(text=TASK, scope=PROJECT, budget_tokens=100)
     select(query, hits, known(), render=render, now=NOW, min_relevance=0.3)
-    assert told == [100, 90, 80]
+    assert told == [100, 90, 79]  # two line ends between three texts may cost a token
 
 
 def test_what_renders_to_nothing_is_left_out():

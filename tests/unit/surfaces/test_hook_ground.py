@@ -91,7 +91,7 @@ def test_tacit_keeps_out_of_excluded_folders(project, home, tmp_path, place):
         for name, value in variables.items():
             patch.setenv(name, value)
         assert ground_of(codex("Stop", cwd=private), **variables) is None
-        assert ground_of(codex("Stop", cwd=project.folder), **variables).recall == (2, 1500, 0.2)
+        assert ground_of(codex("Stop", cwd=project.folder), **variables).recall == (2, 1500, 0.18)
 
 
 def test_a_store_that_may_not_be_used_and_settings_that_cannot_be_read_are_faults(project, home):

@@ -5,9 +5,11 @@ Also answers which records the chain knows, so that a vanished row is damage and
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from tacit.domain.errors import StoreOutage
 from tacit.domain.ports import AuditEntry
@@ -124,11 +126,15 @@ class Audit:
         kept = chosen if limit is None else chosen[-limit:] if limit > 0 else []
         return [found.entry() for found in kept]
 
-    def members(self, *path: str) -> set[str]:
-        """Records that the chain knows below a path and that were not purged."""
-        prefix = record_path(*path) + "/"
-        latest = self._latest("record >= ? AND record < ?", prefix, prefix + _END)
-        return {record for record, action in latest.items() if not is_gone(action)}
+    def members(self, table: str, *owners: str) -> set[str]:
+        """Records of these owners that the chain knows and that were not purged."""
+        paths = json.dumps([record_path(table, owner) + "/" for owner in owners])
+        sql = (
+            "SELECT record, action FROM json_each(?) AS path CROSS JOIN audit "
+            "ON record >= path.value AND record < path.value || ? ORDER BY seq"
+        )
+        latest: dict[Any, Any] = dict(self._connection.run(sql, paths, _END))
+        return {str(record) for record, action in latest.items() if not is_gone(str(action))}
 
     def absent(self, table: str, identity: str, *, noun: str) -> Exception:
         """The error for an id without a row: unknown, or lost although the chain knows it."""
@@ -139,9 +145,9 @@ class Audit:
         )
         return damaged(self._connection.path, f"{table} {identity}", "is missing") if known else unknown(noun, identity)
 
-    def check_complete(self, table: str, owner: str, *, found: set[str]) -> None:
-        """Raise unless the rows found for an owner are exactly those that the chain knows."""
-        known = self.members(table, owner)
+    def check_complete(self, table: str, *owners: str, found: set[str]) -> None:
+        """Raise unless the rows found for these owners are exactly those that the chain knows."""
+        known = self.members(table, *owners)
         for record in sorted(known ^ found):
             problem = "is missing" if record in known else "is not in the audit chain"
             raise damaged(self._connection.path, f"{table} {record.rsplit('/', 1)[-1]}", problem)

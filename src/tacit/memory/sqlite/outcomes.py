@@ -5,6 +5,7 @@ The same record twice is kept once; a different record under a taken id is refus
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from typing import TypeVar
 
@@ -90,12 +91,15 @@ class Outcomes:
 
     def by_version(self, version_ids: Iterable[str]) -> dict[str, list[Evidence]]:
         """Results of each version, oldest first; every version asked for has its list."""
-        return {version_id: self._of_version(version_id) for version_id in version_ids}
-
-    def _of_version(self, version_id: str) -> list[Evidence]:
-        rows = [self.evidence.at(seq) for seq in self.evidence.numbers("version_id = ?", version_id)]
-        self._audit.check_complete(EVIDENCE, version_id, found={owned_path(EVIDENCE, row) for row in rows})
-        return [self.evidence.value(row) for row in sorted(rows, key=lambda row: (row["at"], row["seq"]))]
+        asked = list(dict.fromkeys(version_ids))
+        sql = "SELECT seq FROM evidence WHERE version_id IN (SELECT value FROM json_each(?))"
+        numbers = {row[0] for row in self._connection.run(sql, json.dumps([*map(clean, asked)]))}
+        rows = self.evidence.among(sorted(numbers))
+        self._audit.check_complete(EVIDENCE, *asked, found={owned_path(EVIDENCE, row) for row in rows})
+        found: dict[str, list[Evidence]] = {clean(version_id): [] for version_id in asked}
+        for row in sorted(rows, key=lambda row: (row["at"], row["seq"])):
+            found[row["version_id"]].append(self.evidence.value(row))
+        return {version_id: found[clean(version_id)] for version_id in asked}
 
     def _append(self, records: Records[T], value: T, note: Note) -> bool:
         columns = records.columns_of(value)

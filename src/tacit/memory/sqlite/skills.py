@@ -7,7 +7,9 @@ change covers both tables. Which transition is wise is not decided here, only wh
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 from tacit.domain.lifecycle import Status, Transition
 from tacit.domain.ports import Hit, Stored
@@ -25,6 +27,7 @@ from tacit.memory.sqlite.words import WordIndex
 SKILLS, VERSIONS, TRANSITIONS = "skills", "versions", "transitions"
 _VERSION_COLUMNS = ("id", "skill_id", "hash", "kind", "name", "status", "life")
 _CONTENT, _AFTER_CONTENT = b'{"content":', b',"created_at":'
+_CUES = b'"cues":[{'
 _STATUSES = frozenset(map(str, Status))
 _KINDS = frozenset(map(str, Kind))
 
@@ -124,16 +127,26 @@ class Skills:
         return [self.stored(row) for row in sorted(chosen, key=lambda row: (row["name"], row["seq"]))]
 
     def search(
-        self, terms: Sequence[str], *, statuses: Collection[Status], kinds: Collection[Kind] | None, limit: int
+        self,
+        terms: Sequence[str],
+        *,
+        statuses: Collection[Status],
+        kinds: Collection[Kind] | None,
+        limit: int,
+        cued_within: int = 0,
     ) -> list[Hit]:
-        """Find each skill's newest version in these statuses by words, best first."""
+        """Find each skill's newest version in these statuses by words, best first; beyond `limit` only those with cues."""
         self.check_filters()
         condition, values = _filters(statuses, kinds)
         newest = (
             f"{{row}} = (SELECT max(seq) FROM versions WHERE {condition} AND skill_id = "
             "(SELECT skill_id FROM versions WHERE seq = {row}))"
         )
-        found = self.index.search(terms, limit=limit, condition=newest, values=values)
+        limit = max(0, limit)
+        found = self.index.search(terms, limit=max(limit, cued_within), condition=newest, values=values)
+        if len(found) > limit:
+            cued = self._cued([match.seq for match in found[limit:]])
+            found = [match for at, match in enumerate(found) if at < limit or match.seq in cued]
         held = self.held([match.seq for match in found])
         return [
             Hit(stored=stored, lexical=match.score, words=match.words)
@@ -142,12 +155,18 @@ class Skills:
 
     def near(self, found: Sequence[tuple[int, float]]) -> list[Hit]:
         """Versions that were found by their meaning, by number and similarity, as hits with their words."""
-        numbers = [seq for seq, _ in found]
-        words = {row["seq"]: _terms_in(row) for row in self.index.words.among(numbers)}
-        return [
-            Hit(stored=stored, semantic=similarity, words=words[seq])
-            for (seq, similarity), stored in zip(found, self.held(numbers), strict=True)
-        ]
+        hits = self.hits([seq for seq, _ in found])
+        return [replace(hit, semantic=near) for hit, (_, near) in zip(hits, found, strict=True)]
+
+    def hits(self, numbers: Sequence[int]) -> list[Hit]:
+        """The versions in these rows, in that order, with their words."""
+        words = map(_terms_in, self.index.words.among(numbers))
+        return [Hit(stored=stored, words=own) for stored, own in zip(self.held(numbers), words, strict=True)]
+
+    def _cued(self, numbers: Sequence[int]) -> set[int]:
+        """Which of these versions have cues. As quotation marks inside a text are escaped, no text looks like them."""
+        sql = "SELECT seq FROM versions WHERE seq IN (SELECT value FROM json_each(?)) AND instr(record, ?)"
+        return {row[0] for row in self._connection.run(sql, json.dumps(numbers), _CUES)}
 
     def held(self, numbers: Sequence[int]) -> list[Stored]:
         """Read the versions in these rows, in that order."""

@@ -198,10 +198,11 @@ class SqliteStore:
         statuses: Collection[Status],
         kinds: Collection[Kind] | None = None,
         limit: int = 50,
+        cued_within: int = 0,
     ) -> list[Hit]:
         """Find versions by words, best first."""
         with self._connection.reading():
-            return self._skills.search(terms, statuses=statuses, kinds=kinds, limit=limit)
+            return self._skills.search(terms, statuses=statuses, kinds=kinds, limit=limit, cued_within=cued_within)
 
     def document_frequency(self, terms: Sequence[str]) -> tuple[dict[str, int], int]:
         """In how many versions each term occurs, and how many versions there are."""
@@ -223,10 +224,10 @@ class SqliteStore:
         with self._connection.reading():
             return self._renderings.missing()
 
-    def norms(self, scope: Scope, *, limit: int = 20) -> list[Stored]:
+    def norms(self, scope: Scope, *, limit: int = 20) -> list[Hit]:
         """Rendered norms that may be seen from a scope, the best served first, then the freshest."""
         with self._connection.reading():
-            return self._skills.held(self._renderings.norms(str(scope), limit=limit))
+            return self._skills.hits(self._renderings.norms(str(scope), limit=limit))
 
     def put_vectors(self, version_id: str, vectors: Sequence[bytes], *, space: str) -> None:
         """Keep the vectors of a recallable version in one embedder's space."""

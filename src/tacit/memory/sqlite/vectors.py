@@ -6,6 +6,7 @@ truth; `blocks` repeats them for loading. Comparing is not done here (see `nearn
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 from tacit.domain.lifecycle import RECALLABLE
@@ -79,8 +80,8 @@ class Vectors:
 
     def numbers_of(self, space: int, versions: Sequence[int]) -> list[int]:
         """The numbers of these versions' rows in a space."""
-        sql = "SELECT seq FROM vectors WHERE version = ? AND space = ?"
-        return [row[0] for version in versions for row in self._connection.run(sql, version, space)]
+        sql = "SELECT seq FROM json_each(?) AS few CROSS JOIN vectors ON version = few.value AND space = ? ORDER BY few.key"
+        return [row[0] for row in self._connection.run(sql, json.dumps(versions), space)]
 
     def tidy(self) -> None:
         """Pack what a version that is no longer recallable left open; to be called whenever one ceased to be."""

@@ -1,0 +1,207 @@
+"""Laws of recall that hold for a whole library: what may be given, how much of it, and in an order that others cannot turn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from tacit import publishing
+from tacit.domain.lifecycle import RECALLABLE, Status
+from tacit.domain.ports import Store
+from tacit.domain.scope import Level, Scope
+from tacit.domain.selection import Query, Selection
+from tacit.domain.skill import Condition, Kind, Skill, SkillContent
+from tacit.loop import Loop
+from tacit.memory import VolatileStore
+from tacit.providers.embedding.hashed import HashedEmbedder
+from tacit.retrieval import choose
+from tacit.text.signature import error_signature
+from tacit.text.words import estimate_tokens
+from tests.unit.memory.samples import at, birth_of, evidence, step_to, version_of
+
+HERE = Scope(Level.PROJECT, "a")
+SCOPES = (HERE, Scope(Level.PROJECT), Scope(Level.GLOBAL), Scope(Level.PROJECT, "b"), Scope(Level.ORGANISATION, "o"))
+ERROR = "Traceback (most recent call last):\nModuleNotFoundError: No module named 'yaml'"
+WORDS = "rotate keys database password deploy staging image cache purge report export run file check penguin".split()
+LIVES = {
+    Status.CANDIDATE: (Status.CANDIDATE,),
+    Status.QUARANTINED: (Status.TRIAL, Status.QUARANTINED),
+    Status.REJECTED: (Status.REJECTED,),
+    Status.TRIAL: (Status.TRIAL,),
+    Status.TRUSTED: (Status.TRIAL, Status.TRUSTED),
+    Status.STALE: (Status.TRIAL, Status.TRUSTED, Status.STALE),
+    Status.RETIRED: (Status.TRIAL, Status.RETIRED),
+}
+"""The way by which a version gets to a status; whoever was recallable on it was rendered and embedded then."""
+BY_SPELLING = HashedEmbedder(32)
+
+
+@dataclass(frozen=True)
+class Held:
+    """A skill to be put into a library."""
+
+    content: SkillContent
+    scope: Scope = HERE
+    status: Status = Status.TRIAL
+    successes: int = 0
+
+
+def said(most: int, least: int = 0) -> st.SearchStrategy[str]:
+    return st.lists(st.sampled_from(WORDS), min_size=least, max_size=most).map(" ".join)
+
+
+@st.composite
+def contents(draw: st.DrawFn, *, kinds: Sequence[Kind] = tuple(Kind)) -> SkillContent:
+    kind = draw(st.sampled_from(kinds))
+    return SkillContent(
+        kind=kind,
+        name="-".join(draw(st.lists(st.sampled_from(WORDS), min_size=1, max_size=3))),
+        description=draw(said(5)),
+        body=draw(said(12)),
+        example_queries=tuple(draw(st.lists(said(5, 1), max_size=2))),
+        signature=error_signature(ERROR) if kind is Kind.LESSON and draw(st.booleans()) else "",
+    )
+
+
+@st.composite
+def libraries(draw: st.DrawFn, *, most: int = 6, **fixed: Any) -> list[Held]:
+    made = draw(st.lists(contents(), min_size=1, max_size=most, unique_by=lambda each: each.name))
+    return [
+        Held(
+            content=each,
+            scope=fixed.get("scope") or draw(st.sampled_from(SCOPES)),
+            status=fixed.get("status") or draw(st.sampled_from(Status)),
+            successes=draw(st.integers(0, 4)),
+        )
+        for each in made
+    ]
+
+
+def library(held: Sequence[Held]) -> Store:
+    """A library in memory, each of its skills with the life it had, published as it went."""
+    store = VolatileStore()
+    for number, each in enumerate(held):
+        skill = Skill.found(each.content, each.scope, at=at())
+        version = version_of(skill, each.content)
+        life = LIVES[each.status]
+        store.add_version(skill, version, birth_of(version, life[0]))
+        for minutes, status in enumerate(life[1:], start=1):
+            publishing.publish(store, BY_SPELLING)
+            store.add_transition(step_to(store.version(version.id), status, minutes=minutes))
+        for use in range(each.successes):
+            store.add_evidence(evidence(version.id, minutes=10 + use, use_id=f"u{number}-{use}"))
+        publishing.publish(store, BY_SPELLING)
+    return store
+
+
+def ask(store: Store, text: str, *, by_meaning: bool = True, **more: Any) -> Selection:
+    query = Query(text=text, **{"k": 20, "budget_tokens": 100_000, "scope": HERE, **more})
+    return choose(store, query, now=at(600), min_relevance=0.1, embedder=BY_SPELLING if by_meaning else None)
+
+
+def shown(selection: Selection) -> list[str]:
+    return [item.version_id for item in (*selection.items, *selection.standing)]
+
+
+ASKED = said(6, 1)
+STATES = st.fixed_dictionaries(
+    {},
+    optional={
+        "error": st.sampled_from([ERROR, "KeyError: 'colour'", ""]),
+        "last_action": said(2),
+        "files": st.lists(said(1, 1), max_size=2),
+    },
+)
+
+
+def turned(before: Selection, after: Selection) -> list[tuple[str, str]]:
+    """Pairs whose order is another one afterwards, though nobody had called them a tie."""
+    now = {item.version_id: place for place, item in enumerate(after.items)}
+    kept = [item for item in before.items if item.version_id in now]
+    return [
+        (one.name, two.name)
+        for one, two in combinations(kept, 2)
+        if now[one.version_id] > now[two.version_id] and two.name not in one.tied_with
+    ]
+
+
+@settings(max_examples=120)
+@given(libraries(scope=HERE, status=Status.TRIAL), contents(), ASKED, STATES, st.booleans())
+def test_one_more_skill_never_turns_two_others_that_were_not_reported_as_tied(held, more, text, state, by_meaning):
+    assume(more.name not in {each.content.name for each in held})
+    before = ask(library(held), text, state=state, by_meaning=by_meaning)
+    after = ask(library([*held, Held(more)]), text, state=state, by_meaning=by_meaning)
+    assert turned(before, after) == []
+
+
+@given(libraries(), ASKED, STATES, st.booleans())
+def test_what_is_not_approved_here_is_given_by_no_path(held, text, state, by_meaning):
+    store = library(held)
+    for item_id in shown(ask(store, text, state=state, by_meaning=by_meaning)):
+        found = store.version(item_id)
+        assert found.status in RECALLABLE
+        assert found.skill.scope.contains(HERE)
+
+
+@given(contents(), st.sampled_from(sorted(set(Status) - RECALLABLE)), STATES)
+def test_not_even_a_skill_that_says_just_what_is_asked_is_given_unless_it_was_approved(made, status, state):
+    asked = f"{made.name} {made.description} {made.body}"
+    assert shown(ask(library([Held(made, status=status)]), asked, state={"error": ERROR, **state})) == []
+    assert shown(ask(library([Held(made, scope=Scope(Level.PROJECT, "b"))]), asked, state={"error": ERROR})) == []
+    assert len(shown(ask(library([Held(made)]), asked, state={"error": ERROR, **state}))) == 1
+
+
+@given(libraries(scope=HERE, status=Status.TRIAL), ASKED, STATES, st.integers(1, 900), st.integers(0, 5))
+def test_all_that_is_given_fits_into_the_budget_with_its_frame_and_the_norms(held, text, state, budget, k):
+    loop = Loop(library(held), scope=HERE, embedder=BY_SPELLING, clock=lambda: at(600))
+    selection = loop.recall(text, state=state, budget_tokens=budget, k=k)
+    assert estimate_tokens(selection.text) <= budget
+    assert selection.tokens == estimate_tokens(selection.text)
+    assert len(selection.items) <= k
+
+
+@given(libraries(scope=HERE), ASKED, STATES, st.randoms(use_true_random=False))
+def test_the_order_does_not_depend_on_when_skills_came_nor_on_how_often_one_asks(held, text, state, random):
+    shuffled = list(held)
+    random.shuffle(shuffled)
+    store = library(held)
+    first, again = (ask(store, text, state=state) for _ in range(2))
+    assert first == again
+    other = ask(library(shuffled), text, state=state)
+    assert shown(first) == shown(other)
+    assert [item.signals for item in first.items] == [item.signals for item in other.items]
+    assert [set(item.tied_with) for item in first.items] == [set(item.tied_with) for item in other.items]
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda each: st.lists(each, max_size=3) | st.dictionaries(st.text(max_size=5), each, max_size=3),
+    max_leaves=5,
+)
+KEYS = st.sampled_from(["error", "command", "last_action", "files", "environment", "readings", "holds", "colour"])
+
+
+@given(
+    st.text(max_size=80) | ASKED,
+    st.dictionaries(KEYS, ANYTHING, max_size=5),
+    st.none() | st.lists(st.text(max_size=8), max_size=3).map(tuple),
+    st.integers(-3, 60),
+    st.integers(-100, 3000),
+)
+def test_no_words_state_or_tools_make_it_fail(text, state, tools, k, budget):
+    condition = Condition(text="the keys are there", check="ls keys", reading="get", key="a", relation="is", value="b")
+    made = SkillContent(
+        kind=Kind.PROCEDURE, name="rotate-keys", description="rotate the keys", preconditions=(condition,)
+    )
+    selection = ask(
+        library([Held(made), Held(replace(made, name="purge-cache", description="purge the cache"))]),
+        text, state=state, tools=tools, k=k, budget_tokens=budget,
+    )  # fmt: skip
+    assert selection.abstained == bool(selection.reason)
+    assert selection.tokens <= max(0, budget)
+    assert 0 <= selection.confidence <= 1
