@@ -238,13 +238,14 @@ class Loop:
             model=model,
         )
         selection = self.weigh(query)
-        if not selection.version_ids or not keep:
+        text = application.render_selection([item.text for item in (*selection.items, *selection.standing)])
+        selection = dataclasses.replace(selection, text=text, tokens=estimate_tokens(text))
+        if selection.abstained or not keep:
             return selection
         shown, asked = selection.version_ids, redact(task).text
         use = Use(version_ids=shown, task=asked, at=self._now(), surface=surface, model=model)
         self.store.add_use(use)
-        text = application.render_selection([item.text for item in (*selection.items, *selection.standing)])
-        return dataclasses.replace(selection, text=text, tokens=estimate_tokens(text), use_id=use.id)
+        return dataclasses.replace(selection, use_id=use.id)
 
     def weigh(self, query: Query) -> Selection:
         """Answer a query without keeping that it was asked: to see all scores, or to measure recall."""

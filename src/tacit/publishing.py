@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tacit import application, outcome
-from tacit.domain.errors import ModelOutage
+from tacit.domain.errors import Mistake, ModelOutage
 from tacit.domain.evidence import Evidence
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.model import Embedder
@@ -64,8 +64,11 @@ def publish(store: Store, embedder: Embedder | None = None) -> int:
             if len(unembedded) <= AT_ONCE:
                 try:
                     _embed(store, embedder, unembedded)
-                except ModelOutage as outage:
-                    _LOG.warning("%d versions wait for their vectors: %s", len(unembedded), outage.message)
+                except (
+                    Mistake,
+                    ModelOutage,
+                ) as fault:  # what was approved is not lost over a model that is broken or away
+                    _LOG.warning("%d versions wait for their vectors: %s", len(unembedded), fault.message)
     return len(waiting)
 
 

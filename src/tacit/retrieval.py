@@ -6,12 +6,12 @@ Fetches what recall needs to know of the hits and passes it in. Which of them ar
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 
 from tacit import application, outcome
-from tacit.domain.errors import ModelOutage
+from tacit.domain.errors import TacitError
 from tacit.domain.evidence import Evidence, Reliability
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.model import Embedder
@@ -134,18 +134,22 @@ def _hits(store: Store, query: Query, signature: str, embedder: Embedder | None)
     note = ""
     if embedder is not None and query.text.strip():
         try:
-            (vector,) = embedder.embed([query.text])
-        except ModelOutage as outage:
-            note = f"found by words alone: {outage.message}"
-        else:
-            near = store.nearest(vector, space=embedder.identity, kinds=query.kinds, limit=CANDIDATE_HITS)
-            found = {hit.stored.version.id: hit for hit in near} | found
-            alike = store.similarities(vector, list(found), space=embedder.identity)
-            found = {key: dataclasses.replace(hit, semantic=alike.get(key)) for key, hit in found.items()}
+            found = _with_meaning(store, query, found, embedder)
+        except TacitError as fault:  # a model that is broken or away, vectors that are damaged: words still find
+            note = f"found by words alone: {fault.message}"
     if query.kinds is None or Kind.NORM in query.kinds:
         norms = store.norms(query.scope, limit=STANDING_NORMS)
         found = {norm.stored.version.id: norm for norm in norms} | found
     return list(found.values()), note
+
+
+def _with_meaning(store: Store, query: Query, found: Mapping[str, Hit], embedder: Embedder) -> dict[str, Hit]:
+    """What was found by words and what is near in meaning, all with how near they are."""
+    (vector,) = embedder.embed([query.text])
+    near = store.nearest(vector, space=embedder.identity, kinds=query.kinds, limit=CANDIDATE_HITS)
+    together = {hit.stored.version.id: hit for hit in near} | dict(found)
+    alike = store.similarities(vector, list(together), space=embedder.identity)
+    return {key: dataclasses.replace(hit, semantic=alike.get(key)) for key, hit in together.items()}
 
 
 def _by_words(store: Store, query: Query) -> list[Hit]:
@@ -166,10 +170,15 @@ def _by_words(store: Store, query: Query) -> list[Hit]:
 
 
 def _render(store: Store, item: Item, max_tokens: int) -> str:
-    return application.render_item(
-        item.version.content,
+    content = item.version.content
+    write = partial(
+        application.render_item,
+        content,
         status=item.status,
         reliability=item.reliability,
         max_tokens=min(max_tokens, application.ITEM_TOKENS_MAX),
-        parts={part.name: part.content for part in parts_of(store, item.version)},
     )
+    text = write()
+    if not text or not content.sub_skills:
+        return text  # where there is no room without them, its parts need not be fetched
+    return write(parts={part.name: part.content for part in parts_of(store, item.version)})

@@ -133,8 +133,11 @@ class Selection:
 
     @property
     def version_ids(self) -> tuple[str, ...]:
-        """All versions that are shown, the parts of composites too, each once."""
-        shown = (version for item in (*self.items, *self.standing) for version in (item.version, *item.parts))
+        """All versions that were matched and are shown, the parts of composites too, each once.
+
+        What stands for every task earns nothing by one: it is not among them.
+        """
+        shown = (version for item in self.items for version in (item.version, *item.parts))
         return tuple(dict.fromkeys(version.id for version in shown))
 
     @property

@@ -56,8 +56,12 @@ def select(
     answer = Selection(query=query, standing=tuple(standing), confidence=confidence)
     answer = dataclasses.replace(answer, tokens=sum(item.tokens for item in (*items, *standing)))
     if not items:
-        reason, near = _why_nothing(query, scored, relevant, known, barred)
-        return dataclasses.replace(answer, left_out=(*(near or over), *barred), reason=reason)
+        shown = {item.version_id for item in standing}
+        reason, near = _why_nothing(
+            query, [item for item in scored if item.version_id not in shown], relevant, known, barred
+        )
+        near = [each for each in (*(near or over), *silent, *barred) if each.version_id not in shown]
+        return dataclasses.replace(answer, left_out=_once(near), reason=reason)
     given = {item.version_id for item in (*relevant, *standing)}
     below = [left_out(item, "less relevant") for item in scored if item.version_id not in given]
     left = tuple(over + [each for each in silent if each.version_id not in given] + below + barred)
@@ -167,8 +171,7 @@ def _why_nothing(
     """Why nothing is given, and what came nearest where nothing was relevant."""
     if relevant:
         return ("the best match does not fit into the token budget" if query.k > 0 else "none was asked for"), []
-    matched = [item for item in scored if item.version.content.kind is not Kind.NORM] or list(scored)
-    near = sorted(matched, key=lambda item: (-item.signals["relevance"], item.version_id))[:NEAREST]
+    near = sorted(scored, key=lambda item: (-item.signals["relevance"], item.version_id))[:NEAREST]
     named = [left_out(item, f"nearest, relevance {item.signals['relevance']:.2f}") for item in near]
     named += [left_out(item, "less relevant") for item in scored if item not in near]
     if known.plan.lacking:

@@ -86,7 +86,8 @@ class _Tools:
             state = {"error": error, "command": command} if error else None
             selection = loop.recall(task or error, state=state, surface="mcp")
         if selection.abstained:
-            return f"Nothing to recall: {selection.reason}"
+            standing = f"\n\n{selection.text}" if selection.standing else ""
+            return f"Nothing to recall: {selection.reason}{standing}"
         return f"{selection.text}\n\nuse_id: {selection.use_id} (for `record`)"
 
     def apply(self, name: str, file: str = "") -> str:

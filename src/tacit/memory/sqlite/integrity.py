@@ -88,6 +88,7 @@ class Integrity:
         yield from self._table(self._vectors.spaces, self._vectors.check_space)
         yield from self._table(self._vectors.rows, self._vectors.check)
         yield from self._table(self._vectors.blocks.rows, self._vectors.blocks.check)
+        yield from self._table(self._vectors.sketches.rows, self._vectors.sketches.check)
         yield from self._table(self._bookmarks.rows, self._bookmarks.rows.value)
         yield from self._table(self._outlines.rows, self._outlines.rows.value)
 

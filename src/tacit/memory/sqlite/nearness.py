@@ -49,20 +49,21 @@ class Segment:
     def __init__(self, versions: Numbers, codes: Codes) -> None:
         self.versions = versions
         self.codes = codes
-        self._shrink: Floats | None = None
+        self._shrink: Floats = numpy.empty(0, numpy.float32)
 
     def compare(self, query: Floats, *, into: Floats, room: Floats) -> None:
         """Write the cosine of every vector. `room` takes some of them as floats, so few that the processor keeps them near."""
-        lengths = numpy.empty(len(self.codes), numpy.float32) if self._shrink is None else None
+        is_first = len(self._shrink) < len(self.codes)
+        lengths = numpy.empty(len(self.codes) if is_first else 0, numpy.float32)
         for start in range(0, len(self.codes), len(room)):
             codes = self.codes[start : start + len(room)]
             floats, end = room[: len(codes)], start + len(codes)
             numpy.copyto(floats, codes)
             numpy.dot(floats, query, out=into[start:end])
-            if lengths is not None:
+            if is_first:
                 numpy.einsum("ij,ij->i", floats, floats, out=lengths[start:end])
-        if lengths is not None:
-            self._shrink = 1.0 / numpy.sqrt(lengths)
+        if is_first:
+            self._shrink = numpy.reciprocal(numpy.sqrt(lengths))
         into *= self._shrink
 
 

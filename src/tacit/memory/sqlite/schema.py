@@ -174,12 +174,17 @@ CREATE TABLE vector_blocks (
   seq INTEGER PRIMARY KEY, space INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, seal TEXT NOT NULL,
   versions BLOB NOT NULL, codes BLOB NOT NULL) STRICT;
 CREATE UNIQUE INDEX vector_blocks_in_order ON vector_blocks (space, last);
+CREATE TABLE vector_sketches (
+  seq INTEGER PRIMARY KEY, space INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, seal TEXT NOT NULL,
+  versions BLOB NOT NULL, planes BLOB NOT NULL) STRICT;
+CREATE INDEX vector_sketches_in_order ON vector_sketches (space, last);
 CREATE INDEX versions_by_name ON versions (name)
 """
 
 
 def _add_vectors(connection: Connection) -> None:
-    """Schema 5: what recallable versions mean, by embedder; the same in blocks, which load at once; versions by name; and how
+    """Schema 5: what recallable versions mean, by embedder; the same in blocks, which load at once, and in sketches, for
+    quick readers; versions by name; and how
     often a rendered version was confirmed (not at all, until it is rendered anew)."""
     for statement in _VECTORS.split(";"):
         connection.run(statement.strip())
@@ -190,6 +195,10 @@ def _add_vectors(connection: Connection) -> None:
     connection.run(
         "CREATE TRIGGER vector_blocks_end_with_vectors AFTER DELETE ON vectors BEGIN "
         "DELETE FROM vector_blocks WHERE space = OLD.space AND last >= OLD.seq AND first <= OLD.seq; END"
+    )
+    connection.run(
+        "CREATE TRIGGER vector_sketches_end_with_blocks AFTER DELETE ON vector_blocks BEGIN "
+        "DELETE FROM vector_sketches WHERE seq = OLD.seq; END"
     )
     connection.run("ALTER TABLE renderings ADD COLUMN reinforced INTEGER NOT NULL DEFAULT 0")
     listed = ", ".join(("seq", *_RENDERED, "seal"))

@@ -1,7 +1,7 @@
 """What recallable versions mean, by embedder: one sealed row per version and space, with the codes of its parts joined.
 
 A projection, not in the audit chain: a trigger drops a version's vectors as soon as it stops being recallable. Rows are the
-truth; `blocks` repeats them for loading. Comparing is not done here (see `nearness`).
+truth; `blocks` repeats them for loading and `sketches` for a glance. Comparing is not done here (see `nearness`).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from tacit.memory.sqlite.blocks import BLOCK_ROWS, Blocks, DerivedRows
 from tacit.memory.sqlite.connection import Connection
 from tacit.memory.sqlite.outages import Damaged
 from tacit.memory.sqlite.rows import Values
+from tacit.memory.sqlite.sketches import Sketches
 from tacit.memory.sqlite.skills import Skills
 from tacit.memory.vectors import checked
 
@@ -25,7 +26,7 @@ Range = tuple[int, int]
 
 
 class Vectors:
-    """The tables `vector_spaces`, `vectors` and `vector_blocks`."""
+    """The tables `vector_spaces`, `vectors`, `vector_blocks` and `vector_sketches`."""
 
     def __init__(self, connection: Connection, skills: Skills, *, block_rows: int = BLOCK_ROWS) -> None:
         self._connection = connection
@@ -35,6 +36,7 @@ class Vectors:
         self.spaces = DerivedRows(connection, "vector_spaces", ("id", "dimensions"))
         self.rows = DerivedRows(connection, "vectors", ("space", "version", "codes"))
         self.blocks = Blocks(connection, self.spaces, self.rows, block_rows=block_rows)
+        self.sketches = Sketches(connection, self.spaces, self.blocks.rows)
 
     def put(self, version_id: str, vectors: Sequence[bytes], *, space: str) -> None:
         """Keep a version's vectors, in place of those before."""
@@ -55,6 +57,7 @@ class Vectors:
             self.blocks.pack(owner["seq"])
         else:
             self.blocks.pack_tail(owner["seq"])
+        self.sketches.follow()
 
     def missing(self, space: str, *, limit: int | None) -> list[str]:
         """Ids of recallable versions without vectors in this space, oldest first."""
@@ -88,6 +91,7 @@ class Vectors:
         self.writes += 1
         for (space,) in self._connection.run("SELECT seq FROM vector_spaces ORDER BY seq"):
             self.blocks.pack(space)
+        self.sketches.follow()
 
     def rebuild(self) -> None:
         """Drop what does not pass `check`, which then waits to be embedded again, and make all blocks anew."""
@@ -103,6 +107,7 @@ class Vectors:
             except Damaged:
                 self._connection.run("DELETE FROM vectors WHERE seq = ?", seq)
         self.blocks.pack_all()
+        self.sketches.make_all()
 
     def check_space(self, row: Values) -> None:
         """Raise unless vectors can belong to it."""

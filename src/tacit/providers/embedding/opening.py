@@ -104,6 +104,8 @@ _CHOICES = "use auto, none, a folder with a model, hub:OWNER/NAME, or openai:NAM
 
 def _found(home: Path, hub_cache: Path | None) -> Embedder | None:
     """The first encoder that can run here; a static model, which knows less, where there is none."""
+    if not find_spec("numpy"):
+        return None  # the store compares vectors with it
     usable = [sighting for sighting in survey(home, hub_cache=hub_cache) if not sighting.problem]
     best = min(usable, key=lambda sighting: sighting.static, default=None)
     return open_folder(best.folder) if best else None

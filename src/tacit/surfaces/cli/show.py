@@ -192,6 +192,7 @@ def show_selection(console: Console, selection: Selection) -> None:
         console.print(f"[bold]Nothing given:[/bold] {escape(clean(selection.reason))}")
         for left in selection.left_out[:3]:
             console.print(f"  [dim]{escape(clean(left.name))}: {escape(clean(left.reason))}[/dim]")
+        _show_standing(console, selection)
         return
     if not console.is_terminal:
         console.print(clean(selection.text), markup=False, soft_wrap=True)
@@ -201,7 +202,10 @@ def show_selection(console: Console, selection: Selection) -> None:
         console.print(
             Panel(escape(clean(item.text)), title=title, title_align="left", subtitle=f"[dim]{signals}[/dim]")
         )
-        console.print(f"  [dim]{escape(clean('; '.join(item.reasons)))}[/dim]")
+        tied = f"; fits as well as {', '.join(item.tied_with)}: decide which" if item.tied_with else ""
+        console.print(f"  [dim]{escape(clean('; '.join(item.reasons) + tied))}[/dim]")
+    if console.is_terminal:
+        _show_standing(console, selection)
     if len(selection.plan.chosen) > 1:
         order = (each.name + (f" ×{each.times}" if each.times > 1 else "") for each in selection.plan.chosen)
         console.print(f"In this order: {escape(clean(' → '.join(order)))}", soft_wrap=True)
@@ -211,6 +215,14 @@ def show_selection(console: Console, selection: Selection) -> None:
         f"\n{selection.tokens} tokens. Afterwards: [bold]tacit record {selection.use_id[:12]} --verify 'COMMAND'[/bold]",
         soft_wrap=True,
     )
+
+
+def _show_standing(console: Console, selection: Selection) -> None:
+    """Show the norms that hold for whatever is done here, and what could not be asked."""
+    for norm in selection.standing:
+        console.print(f"[bold]always:[/bold] {escape(clean(norm.name))}  [dim]{escape(one_line(norm.text, 160))}[/dim]")
+    if selection.note:
+        console.print(f"[yellow]{escape(clean(selection.note))}[/yellow]", soft_wrap=True)
 
 
 def show_episodes(console: Console, episodes: Sequence[Episode]) -> None:
