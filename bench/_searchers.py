@@ -13,8 +13,8 @@ from typing import Any
 import apsw
 import numpy as np
 
-from tacit.memory.lexical import distinct
-from tacit.memory.sqlite.matching import stored_form
+from tacit.memory.lexical import VERSION_WEIGHTS, distinct
+from tacit.memory.sqlite.matching import Matching, affordable, stored_form
 
 TOP = 20
 Search = Callable[[Sequence[str], np.ndarray], object]
@@ -56,6 +56,27 @@ class Fts5:
         def search(words: Sequence[str], vector: np.ndarray) -> object:
             match = " OR ".join(f'"{stored_form(word)}"' for word in distinct(words))
             return database.execute(sql, (match,)).fetchall()
+
+        return search
+
+
+class BoundedFts5:
+    """The store's own full-text query: by as many of the rarest words as take a bounded effort, fields weighed."""
+
+    def build(self, data: Data) -> None:
+        """The store has the index."""
+
+    def opened(self, data: Data) -> Search:
+        database = apsw.Connection(str(data.folder / ".tacit" / "tacit.db"))
+        matching = Matching(lambda sql, *values: database.execute(sql, values).fetchall(), "version", weights=())
+        ranked = f"bm25(version_index, {', '.join(map(str, VERSION_WEIGHTS))})"
+        sql = f"SELECT rowid FROM version_index WHERE version_index MATCH ? ORDER BY {ranked} LIMIT {TOP}"
+
+        def search(words: Sequence[str], vector: np.ndarray) -> object:
+            counts, total = matching.frequencies(words)
+            telling = affordable({word: count for word, count in counts.items() if 0 < count * 2 < total}, total)
+            match = " OR ".join(f'"{stored_form(word)}"' for word in telling)
+            return database.execute(sql, (match,)).fetchall() if match else []
 
         return search
 
@@ -151,6 +172,7 @@ class Lance:
 
 SEARCHERS: dict[str, Any] = {
     "fts5": Fts5(),
+    "fts5_bounded": BoundedFts5(),
     "bm25s": Bm25s(),
     "numpy_scan": NumpyScan(),
     "sqlite_vec": SqliteVec(),

@@ -4,7 +4,8 @@
 
 Each round times a bare interpreter and every kind of event, one after the other, as whole processes. Then 16 at once, and
 1,000 events by 16 workers, after which every event must have its line in a journal. `--project` keeps the store in that
-folder and uses it again. Writes bench/results/hook.json; exits 1 where a limit is passed.
+folder and uses it again. `--static` names the folder of a static model: all skills are embedded with it, and prompts are measured
+with and without it, each without settings and with some. Writes bench/results/hook.json; exits 1 where a limit is passed.
 """
 
 from __future__ import annotations
@@ -32,10 +33,11 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "src")]
 
 import tacit  # noqa: E402
-from tacit import retrieval  # noqa: E402
+from tacit import publishing  # noqa: E402
 from tacit.domain.lifecycle import Status, Transition  # noqa: E402
 from tacit.domain.scope import Level, Scope  # noqa: E402
 from tacit.domain.skill import Condition, Kind, Provenance, Skill, SkillContent, SkillStep, SkillVersion  # noqa: E402
+from tacit.providers.embedding.static import StaticEmbedder  # noqa: E402
 from tacit.text.signature import error_signature  # noqa: E402
 
 RESULTS = ROOT / "bench" / "results" / "hook.json"
@@ -114,7 +116,14 @@ def fill(database: Path, skills: int) -> None:
                 at=at,
             )
             memory.store.add_version(skill, version, birth)
-    retrieval.publish(memory.store)
+    publishing.publish(memory.store)
+    memory.close()
+
+
+def embed(database: Path, folder: Path) -> None:
+    """Give all skills their vectors, in the one space of this model."""
+    memory = tacit.open(database)
+    publishing.index(memory.store, StaticEmbedder(str(folder)))
     memory.close()
 
 
@@ -220,6 +229,43 @@ def one_by_one(processes: Processes, events: Events, rounds: int) -> dict[str, A
     return result
 
 
+def by_meaning(homes: Path, events: Events, folder: Path, rounds: int) -> dict[str, Any]:
+    """Prompts in homes without a model and with one, and without settings and with some; all as parts of a bare start."""
+    ways = {}
+    for way in ("words", "words_settings", "meaning", "meaning_settings"):
+        own = homes / way
+        (own / ".tacit" / "embedders").mkdir(parents=True)
+        if way.startswith("meaning"):
+            (own / ".tacit" / "embedders" / "light").symlink_to(folder.resolve())
+        if way.endswith("settings"):
+            (own / ".tacit" / "tacit.toml").write_text('[recall]\nembedder = "light"\n')
+        ways[way] = Processes(own)
+    found: dict[str, list[tuple[float, float]]] = {}
+    said = Counter[str]()
+    for turn in range(rounds):
+        kinds = [("bare", "words"), *((kind, way) for kind in ("prompt_short", "prompt_long") for way in ways)]
+        for kind, way in random.Random(turn).sample(kinds, len(kinds)):
+            before = processor_ms()
+            took, output = ways[way].run(None if kind == "bare" else events.make(kind))
+            label = kind if kind == "bare" else f"{kind}_{way}"
+            found.setdefault(label, []).append((took, processor_ms() - before))
+            said[label] += bool(output)
+    medians = {
+        kind: [statistics.median(column) for column in zip(*times, strict=True)] for kind, times in found.items()
+    }
+    bare = medians["bare"]
+    return {
+        kind: {
+            "ms_p50": round(wall, 1),
+            "processor_ms_p50": round(spent, 1),
+            "ratio_p50": round(wall / bare[0], 2),
+            "processor_ratio_p50": round(spent / bare[1], 2),
+            "said": said[kind],
+        }
+        for kind, (wall, spent) in sorted(medians.items())
+    } | {"faults": {way: processes.faults() for way, processes in ways.items()}}
+
+
 def processor_ms() -> float:
     """What all ended child processes took so far."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -284,11 +330,15 @@ def measured(project: Path, options: argparse.Namespace) -> dict[str, Any]:
     subprocess.run(["git", "init", "-q", str(project)], check=True)
     if not database.exists():
         fill(database, options.skills)
+    if options.static:
+        embed(database, options.static)
     with tempfile.TemporaryDirectory() as home:
         processes = Processes(Path(home))
         events = Events(project, known_errors(database))
         for kind in KINDS:  # once, so that the disk is warm
             processes.run(events.make(kind))
+        if options.static:
+            return {"by_meaning": by_meaning(Path(home), events, options.static, options.rounds)}
         return {
             "one_by_one": one_by_one(processes, events, options.rounds),
             "at_once": at_once(processes, events, max(3, options.rounds // 10)),
@@ -310,6 +360,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=60)
     parser.add_argument("--events", type=int, default=1_000)
     parser.add_argument("--project", type=Path)
+    parser.add_argument("--static", type=Path)
     options = parser.parse_args()
     about = {
         "commit": commit(),
@@ -319,6 +370,9 @@ def main() -> None:
     }
     with tempfile.TemporaryDirectory() as folder:
         result = {**about, **measured(options.project or Path(folder), options)}
+    if options.static:
+        print(json.dumps(result, indent=1))
+        return
     result["over"] = judged(result)
     RESULTS.write_text(json.dumps(result, indent=1) + "\n")
     print(json.dumps(result, indent=1))

@@ -147,8 +147,9 @@ def _with_meaning(store: Store, query: Query, found: Mapping[str, Hit], embedder
     """What was found by words and what is near in meaning, all with how near they are."""
     (vector,) = embedder.embed([query.text])
     near = store.nearest(vector, space=embedder.identity, kinds=query.kinds, limit=CANDIDATE_HITS)
+    alike = {hit.stored.version.id: hit.semantic for hit in near}
     together = {hit.stored.version.id: hit for hit in near} | dict(found)
-    alike = store.similarities(vector, list(together), space=embedder.identity)
+    alike |= store.similarities(vector, together.keys() - alike.keys(), space=embedder.identity)
     return {key: dataclasses.replace(hit, semantic=alike.get(key)) for key, hit in together.items()}
 
 

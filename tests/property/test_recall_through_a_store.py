@@ -69,13 +69,13 @@ def contents(draw: st.DrawFn, *, kinds: Sequence[Kind] = tuple(Kind)) -> SkillCo
 
 
 @st.composite
-def libraries(draw: st.DrawFn, *, most: int = 6, **fixed: Any) -> list[Held]:
-    made = draw(st.lists(contents(), min_size=1, max_size=most, unique_by=lambda each: each.name))
+def libraries(draw: st.DrawFn, *, scope: Scope | None = None, status: Status | None = None) -> list[Held]:
+    made = draw(st.lists(contents(), min_size=1, max_size=6, unique_by=lambda each: each.name))
     return [
         Held(
             content=each,
-            scope=fixed.get("scope") or draw(st.sampled_from(SCOPES)),
-            status=fixed.get("status") or draw(st.sampled_from(Status)),
+            scope=scope or draw(st.sampled_from(SCOPES)),
+            status=status or draw(st.sampled_from(Status)),
             successes=draw(st.integers(0, 4)),
         )
         for each in made

@@ -21,11 +21,13 @@ from tacit.domain.skill import Kind
 from tacit.loop import Loop
 from tacit.memory import VolatileStore, open_store
 from tacit.memory.sqlite.glance import Glance
+from tacit.providers.embedding.static import StaticEmbedder
 from tacit.recall.quick import Answer, Limits, for_error, for_task
 from tacit.text.signature import error_signature
 from tacit.text.words import estimate_tokens
 from tests.unit.memory.samples import START, at, evidence, put_version, step_to
 from tests.unit.memory.samples import content as written
+from tests.unit.providers.embedding.small_models import static_folder
 
 NOW = START + timedelta(days=10)
 MISSING = "Traceback (most recent call last):\nModuleNotFoundError: No module named 'yaml'"
@@ -223,6 +225,31 @@ def test_a_hook_ranks_and_abstains_as_the_loop_does(stocked: Store, path: str, t
     for given, item in zip(answer.items, selection.items, strict=True):
         assert given.signals == pytest.approx(item.signals)
         assert given.text == item.text
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["deploy service 7 to production", "add a column to the table", "fix the test, then run it", "unheard penguins",
+     "drop tables " + "and run the tests, adding a column to each of them, deploy and deploy again " * 9],
+)  # fmt: skip
+def test_a_hook_with_a_static_embedder_ranks_and_abstains_as_the_loop_does(
+    stocked: Store, path: str, tmp_path: Path, text: str
+) -> None:
+    embedder = StaticEmbedder(str(static_folder(tmp_path / "light")))
+    put_version(stocked, "grow", description="Add to what is there, column by column, to the table")
+    put_version(stocked, "mend", description="Fix, run, test", example_queries=("drop the tests",))
+    publishing.index(stocked, embedder)
+    glance = glance_at(stocked, path)
+    glance.aim(embedder.embed([text])[0], space=embedder.identity)
+    answer = asked(glance, text, k=20, budget_tokens=100_000)
+    query = Query(text=text, k=20, budget_tokens=100_000)
+    selection = retrieval.choose(stocked, query, now=NOW, min_relevance=0.18, embedder=embedder)
+    assert [given.glimpse.version_id for given in answer.items] == [item.version_id for item in selection.items]
+    assert bool(answer.reason) == selection.abstained
+    for given, item in zip(answer.items, selection.items, strict=True):
+        assert given.signals == pytest.approx(item.signals)
+    assert answer.items
+    assert all("meaning" in given.signals for given in answer.items)
 
 
 def test_a_hook_keeps_to_number_and_budget_and_says_what_is_missing(stocked: Store, path: str) -> None:

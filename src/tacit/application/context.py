@@ -57,6 +57,8 @@ def render_item(
     """
     limit = ITEM_TOKENS_MAX if max_tokens is None else max_tokens
     heading = _heading(content, status, reliability)
+    if estimate_tokens("".join(heading)) > limit:
+        return ""
     sections = list(_sections(content, parts))
     kept: list[_Section] = []
     for section in sorted(sections, key=lambda section: section.need):

@@ -1,10 +1,37 @@
 """Language models behind one port: settings → a model that answers within its budget. Writes no prompt, learns nothing.
 
-What the extra `llm` brings is imported when a model is opened, not before.
+What the extra `llm` brings is imported when a model is opened, not before; and names are loaded when they are first used, so
+that a hook can have an embedder without them.
 """
 
-from tacit.providers.budget import Budget, Limits, Price
-from tacit.providers.opening import open_model
-from tacit.providers.scripted import ScriptedModel
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from tacit.providers.budget import Budget, Limits, Price
+    from tacit.providers.opening import open_model
+    from tacit.providers.scripted import ScriptedModel
+
+_HOME = {
+    "Budget": "tacit.providers.budget",
+    "Limits": "tacit.providers.budget",
+    "Price": "tacit.providers.budget",
+    "ScriptedModel": "tacit.providers.scripted",
+    "open_model": "tacit.providers.opening",
+}
 
 __all__ = ["Budget", "Limits", "Price", "ScriptedModel", "open_model"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'tacit.providers' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

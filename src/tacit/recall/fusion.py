@@ -61,7 +61,7 @@ def slope(words: float, by_chance: float) -> float:
 
 def evidence(signals: Mapping[str, float]) -> float:
     """All signals together, in nats; those that were not asked for add nothing."""
-    return math.fsum(carried(signals).values())
+    return math.fsum(weight * signals.get(name, 0.0) for name, weight in WEIGHTS.items())
 
 
 def score(signals: Mapping[str, float]) -> float:

@@ -7,6 +7,7 @@ come as they were rendered, at full length or in brief, and there are no filters
 from __future__ import annotations
 
 from tacit.domain.reach import breadth, reaches
+from tacit.memory.lexical import VERSION_WEIGHTS, score
 from tacit.recall import fusion
 from tacit.recall.purse import LAST, Purse
 from tacit.recall.ranking import (
@@ -17,6 +18,7 @@ from tacit.recall.ranking import (
     by_words,
     decisive,
     fits,
+    focus,
     likeness,
     names_in,
     nearness,
@@ -99,13 +101,16 @@ def for_task(
     sightings, frequencies, documents = glance.by_words(asked_terms, limit=CANDIDATE_HITS)
     asked = Asked(asked_terms, Rarity.for_query(text, frequencies, documents), names=names_in(text))
     candidates = []
-    for sighting in sightings:
-        said = _said(sighting)
-        fit = fusion.relevance(shared(asked, said)[0], sighting.lexical)
-        found = by_words(asked, sighting.lexical, sighting.words)
-        signals = {"relevance": fit, **found, **_standing(sighting.glimpse, scope=scope, now=now)}
-        alike = likeness(asked, said)
-        candidates.append(Given(sighting.glimpse, {**signals, "example": alike} if alike else signals))
+    for sighting in (*sightings, *glance.by_meaning(sightings, limit=CANDIDATE_HITS)):
+        said, near = _said(sighting), sighting.semantic
+        nats = sighting.lexical or score(asked.worth, sighting.words, weights=VERSION_WEIGHTS)
+        fit = fusion.relevance(shared(asked, said)[0], nats, meaning=near)
+        signals = {"relevance": fit, **by_words(asked, nats, sighting.words)}
+        if alike := likeness(asked, said):
+            signals["example"] = alike
+        if near is not None:
+            signals["meaning"] = focus(asked) * max(0.0, near)
+        candidates.append(Given(sighting.glimpse, signals | _standing(sighting.glimpse, scope=scope, now=now)))
     return _choose(candidates, scope=scope, limits=limits, skip=skip)
 
 

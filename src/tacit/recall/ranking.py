@@ -17,7 +17,7 @@ from tacit.text.words import terms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
 CANDIDATE_HITS = 20
@@ -27,6 +27,8 @@ BODY_WEIGHT = 0.6
 """A word found only in the body says less than one in name or description."""
 USUAL_WORTH = 4.5
 """Nats that a word is worth of which nothing is known but that the query lacks it."""
+FOCUSED = 15
+"""A query of so many terms has one meaning; in a longer one a single vector tells less, and the words tell more."""
 MAX_QUERY_TERMS = 24
 """Long requests are judged by their rarest words."""
 MUCH = 64.0
@@ -54,19 +56,33 @@ _MASK = re.compile(r"<[a-z]+>")
 _SECONDS_PER_DAY = 86_400
 
 
+class _Kept(dict):  # type: ignore[type-arg]
+    """Term → number, worked out when it is first asked for."""
+
+    def __init__(self, work_out: Callable[[str], float]) -> None:
+        super().__init__()
+        self._work_out = work_out
+
+    def __missing__(self, term: str) -> float:
+        found = self[term] = self._work_out(term)
+        return found
+
+
 class Rarity:
     """How telling each term is, from the number of stored versions that contain it.
 
     `values` are the terms of the query that stand for values rather than words.
     """
 
-    __slots__ = ("_known", "documents", "frequency", "values")
+    __slots__ = ("_unseen", "documents", "frequency", "of", "values")
 
     def __init__(self, *, frequency: Mapping[str, int], documents: int, values: AbstractSet[str] = frozenset()) -> None:
         self.frequency = frequency
         self.documents = documents
         self.values = values
-        self._known: dict[str, float] = {}
+        self._unseen = math.log(1 + (documents + 0.5) / 0.5)
+        self.of: Callable[[str], float] = _Kept(self._of).__getitem__
+        """Inverse document frequency, less for what no skill contains at all."""
 
     @classmethod
     def for_query(cls, text: str, frequency: Mapping[str, int], documents: int) -> Rarity:
@@ -74,23 +90,15 @@ class Rarity:
         values = frozenset(term for quoted in _QUOTED.findall(text) for term in terms(quoted))
         return cls(frequency=frequency, documents=documents, values=values)
 
-    def of(self, term: str) -> float:
-        """Inverse document frequency, less for what no skill contains at all."""
-        found = self._known.get(term)
-        if found is None:
-            found = self._known[term] = self._of(term)
-        return found
-
     def total(self, some: Iterable[str]) -> float:
         """What several terms tell together; the same in whatever order they come."""
         return math.fsum(map(self.of, some))
 
     def _of(self, term: str) -> float:
         seen = self.frequency.get(term, 0)
-        idf = math.log(1 + (self.documents - seen + 0.5) / (seen + 0.5))
         if seen:
-            return idf
-        return idf * (UNKNOWN_VALUE if term in self.values else UNKNOWN_WORD)
+            return math.log(1 + (self.documents - seen + 0.5) / (seen + 0.5))
+        return self._unseen * (UNKNOWN_VALUE if term in self.values else UNKNOWN_WORD)
 
 
 class Asked:
@@ -155,6 +163,11 @@ def by_words(asked: Asked, found: float, words: Sequence[Sequence[str]]) -> dict
     named = lexical.score(names, words, weights=lexical.VERSION_WEIGHTS) if names else 0.0
     told = {"words": beyond_chance(max(0.0, found - named), asked.chance)}
     return {**told, "names": named} if named else told
+
+
+def focus(asked: Asked) -> float:
+    """How much of a query's meaning one vector can tell, from 0 to 1."""
+    return min(1.0, FOCUSED / max(1, len(asked.terms)))
 
 
 def likeness(asked: Asked, said: Said) -> float:

@@ -15,11 +15,10 @@ from tacit.domain.skill import Kind
 from tacit.memory.lexical import version_words
 from tacit.recall.budget import Render, left_out, within
 from tacit.recall.filters import current_only, obstacle, unshadowed
-from tacit.recall.fusion import evidence
 from tacit.recall.purse import Purse
 from tacit.recall.ranking import Asked, fits, order, spoken
 from tacit.recall.state import broken
-from tacit.recall.ties import Footing, spread, turnable
+from tacit.recall.ties import Footing, is_turnable, spread
 from tacit.recall.weighing import Known, Scales
 from tacit.text.words import terms
 
@@ -99,13 +98,14 @@ def _with_ties(
         return Footing(hits[version_id].words or version_words(content), examples, asked=asked, moves=moves)
 
     tied: dict[str, list[str]] = {}
+    standings = {item.version_id: order(item.signals, "") for item in ordered}
     for one, two in (
         (one, two) for at, one in enumerate(ordered[: max(query.k, COMPARED)]) for two in ordered[at + 1 :]
     ):
-        if order(one.signals, "")[0] != order(two.signals, "")[0]:
+        ahead = standings[two.version_id][1] - standings[one.version_id][1]
+        if standings[one.version_id][0] != standings[two.version_id][0]:
             continue
-        ahead = evidence(one.signals) - evidence(two.signals)
-        if ahead <= LEAD or ahead <= turnable(footing(one.version_id), footing(two.version_id), moves):
+        if ahead <= LEAD or is_turnable(ahead, footing(one.version_id), footing(two.version_id), moves):
             tied.setdefault(one.version_id, []).append(two.name)
             tied.setdefault(two.version_id, []).append(one.name)
     return [dataclasses.replace(item, tied_with=tuple(tied.get(item.version_id, ()))) for item in relevant]

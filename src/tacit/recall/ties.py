@@ -31,7 +31,7 @@ class Footing:
     `words` are the skill's by field, `examples` those of its example queries.
     """
 
-    __slots__ = ("_asked", "_moves", "drop", "examples", "present", "rise", "slopes")
+    __slots__ = ("_asked", "_moves", "drop", "examples", "present", "reach", "rise", "slopes")
 
     def __init__(
         self,
@@ -54,6 +54,9 @@ class Footing:
         self.drop: float = WEIGHTS["example"] * (now - least)
         self.rise: float = WEIGHTS["example"] * (most - now)
         """In nats, what its example queries could come to count less or more."""
+        by_names = math.fsum(moves[term] * share for term, share in self.present.items() if term in asked.names)
+        self.reach = self.slopes[1] * reach + by_names + max(self.rise, self.drop) + _ROUNDING
+        """In nats, more than all of this together could move it."""
 
     def is_name(self, term: str) -> bool:
         """Whether a term counts fully, whatever else is found."""
@@ -71,6 +74,11 @@ class Footing:
 
         least = likeness(here - here_move, beside + beside_move)
         return least, likeness(here, beside), likeness(here + here_move, beside - beside_move)
+
+
+def is_turnable(ahead: float, one: Footing, two: Footing, moves: Mapping[str, float]) -> bool:
+    """Whether one more skill could let the second of two skills overtake the first, which is so many nats ahead."""
+    return ahead <= one.reach + two.reach and ahead <= turnable(one, two, moves)
 
 
 def turnable(one: Footing, two: Footing, moves: Mapping[str, float]) -> float:

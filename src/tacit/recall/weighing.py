@@ -19,6 +19,7 @@ from tacit.recall.ranking import (
     Rarity,
     Said,
     by_words,
+    focus,
     likeness,
     names_in,
     nearness,
@@ -33,8 +34,6 @@ from tacit.text.words import terms
 
 KIN = 0.5
 """Tasks that share this part of their words, names and numbers aside, are of one kind."""
-FOCUSED = 15
-"""A query of so many terms has one meaning; in a longer one a single vector tells less, and the words tell more."""
 CLOSE = 0.4
 """From this cosine on nearness in meaning is named among the reasons."""
 
@@ -69,7 +68,6 @@ class Scales:
         self._now = now.timestamp()
         self._scope = str(query.scope)
         self.asked = Asked(terms(query.text), known.rarity, names=names_in(query.text))
-        self._focus = min(1.0, FOCUSED / max(1, len(self.asked.terms)))
 
     @cached_property
     def _spelling(self) -> dict[str, str]:
@@ -100,7 +98,7 @@ class Scales:
             "prominence": self._prominence(version),
             "scope": nearness_of_scope(str(hit.stored.skill.scope), self._scope),
             **({"example": alike} if alike else {}),
-            **({"meaning": self._focus * max(0.0, hit.semantic)} if hit.semantic is not None else {}),
+            **({"meaning": focus(self.asked) * max(0.0, hit.semantic)} if hit.semantic is not None else {}),
             **({"state": placed} if placed else {}),
             **({"signature": near} if near else {}),
             **({"cues": called} if called else {}),

@@ -87,7 +87,7 @@ def _undouble(word: str) -> str:
     return word[:-1] if word.endswith("e") and len(word) > 4 else word
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=32_768)
 def _usual(word: str) -> tuple[str, ...]:
     """The terms of a word of usual length, kept: texts repeat themselves."""
     return tuple(_terms_of(word))

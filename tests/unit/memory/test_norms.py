@@ -11,6 +11,7 @@ from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, Skill
 from tacit.memory.sqlite.store import SqliteStore
 from tacit.memory.volatile import VolatileStore
+from tacit.text.words import terms
 from tests.unit.memory.samples import at, content, put_version, rendering
 
 HERE = Scope(Level.PROJECT, "here")
@@ -45,3 +46,10 @@ def test_better_norms_of_other_projects_never_crowd_out_those_of_this_one(store:
     for number in range(3):
         put_norm(store, f"ours-{number}", HERE, rank=number / 10)
     assert names(store, limit=2) == ["ours-2", "ours-1"]
+
+
+def test_norms_come_with_their_words(store: Store) -> None:
+    put_norm(store, "dates-in-utc", HERE, rank=0.5)
+    (norm,) = store.norms(HERE)
+    assert norm.words[0] == terms("dates-in-utc")
+    assert (norm.lexical, norm.semantic) == (0.0, None)

@@ -8,7 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.recall.fusion import CHANCE, SCALE, WEIGHTS, carried, evidence, relevance, score, slope
+from tacit.recall.fusion import (
+    CHANCES,
+    SCALE,
+    SHORT,
+    WEIGHTS,
+    beyond_chance,
+    carried,
+    chance,
+    evidence,
+    relevance,
+    score,
+    slope,
+)
 
 SIGNALS = st.dictionaries(st.sampled_from([*WEIGHTS, "relevance", "cues", "signature"]), st.floats(0, 200))
 
@@ -31,23 +43,33 @@ def test_more_of_any_signal_is_more_evidence_and_no_lower_score(signals, name, m
 
 
 def test_one_unit_of_a_signal_is_worth_its_weight_in_nats():
-    for name in WEIGHTS.keys() - {"words"}:
-        assert evidence({name: 1.0}) == pytest.approx(WEIGHTS[name])
+    for name, weight in WEIGHTS.items():
+        assert evidence({name: 1.0}) == pytest.approx(weight)
     assert score({"meaning": SCALE / WEIGHTS["meaning"]}) == pytest.approx(1 - math.exp(-1))
 
 
-def test_few_nats_by_words_may_be_chance_and_many_are_not():
-    assert evidence({"words": CHANCE}) == pytest.approx(CHANCE / 2)
-    assert evidence({"words": 1.0}) < 0.1
-    assert evidence({"words": 1000.0}) > 0.99 * 1000
-    assert evidence({"words": 20.0}) > 2 * evidence({"words": 10.0})  # two words are no longer chance
+@given(st.floats(0, 500), st.sampled_from([CHANCES[0], 20.0, CHANCES[1]]))
+def test_few_nats_by_words_may_be_chance_and_many_are_not(words, by_chance):
+    counted = beyond_chance(words, by_chance)
+    assert 0 <= counted <= words
+    assert beyond_chance(by_chance, by_chance) == pytest.approx(by_chance / 2)
+    assert beyond_chance(100 * by_chance, by_chance) > 0.98 * 100 * by_chance
+    assert beyond_chance(2 * words, by_chance) >= 2 * counted  # two words are less of a chance than one
 
 
-@given(st.floats(0, 300), st.floats(0.01, 5))
-def test_the_slope_is_how_fast_the_evidence_by_words_grows(words, more):
-    grown = (evidence({"words": words + more}) - evidence({"words": words})) / more
-    assert slope(words) - 1e-6 <= grown <= slope(words + more) + 1e-6
-    assert 0 <= slope(words) <= 1
+def test_a_short_query_finds_more_by_chance_than_a_long_one():
+    least, most = CHANCES
+    found = [chance(asked) for asked in range(200)]
+    assert found == sorted(found, reverse=True)
+    assert found[0] == found[1] == found[SHORT] == most
+    assert found[-1] == least
+
+
+@given(st.floats(0, 300), st.floats(0.01, 5), st.sampled_from(CHANCES))
+def test_the_slope_is_how_fast_the_evidence_by_words_grows(words, more, by_chance):
+    grown = (beyond_chance(words + more, by_chance) - beyond_chance(words, by_chance)) / more
+    assert slope(words, by_chance) - 1e-6 <= grown <= slope(words + more, by_chance) + 1e-6
+    assert 0 <= slope(words, by_chance) <= 1
 
 
 def test_signals_that_only_decide_whether_it_fits_add_nothing():

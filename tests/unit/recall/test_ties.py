@@ -12,7 +12,7 @@ from tacit.domain.skill import Kind
 from tacit.memory import VolatileStore
 from tacit.memory.lexical import VERSION_WEIGHTS, rarity, score
 from tacit.recall.fusion import evidence
-from tacit.recall.ranking import Asked, Rarity, likeness
+from tacit.recall.ranking import Asked, Rarity, by_words, likeness
 from tacit.recall.ties import Footing, spread, turnable
 from tacit.retrieval import choose
 from tacit.text.words import terms
@@ -48,7 +48,8 @@ def test_a_rare_word_is_moved_more_than_a_common_one():
 
 @pytest.mark.parametrize("words", ["rotate", "rotate keys", "rotate keys rotate zebra", "zebra penguin", ""])
 @pytest.mark.parametrize("example", ["", "rotate the zebra keys", "a penguin"])
-def test_one_more_skill_moves_two_others_against_each_other_by_no_more_than_was_said(words, example):
+@pytest.mark.parametrize("names", [frozenset(), frozenset({"zebra"})])
+def test_one_more_skill_moves_two_others_against_each_other_by_no_more_than_was_said(words, example, names):
     frequency, documents = {"rotat": 2, "key": 1, "zebra": 1, "penguin": 4}, 12
     one = content(
         name="rotate", description=words, body="keys " * 3, steps=(), example_queries=(example,) * bool(example)
@@ -57,7 +58,7 @@ def test_one_more_skill_moves_two_others_against_each_other_by_no_more_than_was_
     asked_terms = frozenset(terms("rotate the keys of a zebra"))
 
     def weighed(counts: dict[str, int], total: int) -> float:
-        asked = Asked(asked_terms, Rarity(frequency=counts, documents=total))
+        asked = Asked(asked_terms, Rarity(frequency=counts, documents=total), names=names)
         found = []
         for made in (one, two):
             fields = [
@@ -66,11 +67,11 @@ def test_one_more_skill_moves_two_others_against_each_other_by_no_more_than_was_
                 terms(made.body),
                 terms("\n".join(made.example_queries)),
             ]
-            by_words = score(asked.worth, fields, weights=VERSION_WEIGHTS)
-            found.append(evidence({"words": by_words, "example": likeness(asked, said(made))}))
+            nats = score(asked.worth, fields, weights=VERSION_WEIGHTS)
+            found.append(evidence({**by_words(asked, nats, fields), "example": likeness(asked, said(made))}))
         return found[0] - found[1]
 
-    asked = Asked(asked_terms, Rarity(frequency=frequency, documents=documents))
+    asked = Asked(asked_terms, Rarity(frequency=frequency, documents=documents), names=names)
     moves = spread(asked_terms, frequency, documents)
     feet = [
         Footing(

@@ -1,4 +1,4 @@
-"""A quick look into a store for hooks: words or an error's signature in → renderings out. Reads only, and decides nothing.
+"""A quick look into a store for hooks: words, a meaning or an error's signature → renderings. Reads only, decides nothing.
 
 Opens in a fraction of the time that the store itself takes, at the price of a narrower view: no schema is rebuilt, no
 content is read, nothing is upgraded. What it hands out still counts only if its seals fit and if it belongs to the
@@ -22,6 +22,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
+
+    from tacit.memory.sqlite.nearby import Nearby
 
 SCHEMAS = (3, 4, 5)
 """The schemas that this view knows how to read."""
@@ -72,13 +74,14 @@ class Glimpse:
 
 
 class Sighting:
-    """A rendering that shares words with a query: how well they match, and its terms by `VERSION_FIELDS`."""
+    """A rendering that shares words or meaning with a query: how well they match, and its terms by `VERSION_FIELDS`."""
 
-    __slots__ = ("glimpse", "lexical", "words")
+    __slots__ = ("glimpse", "lexical", "semantic", "words")
 
     def __init__(self, glimpse: Glimpse, lexical: float, words: Sequence[Sequence[str]]) -> None:
         self.glimpse = glimpse
         self.lexical = lexical
+        self.semantic: float | None = None
         self.words = words
 
 
@@ -88,6 +91,8 @@ class Glance:
     def __init__(self, database: apsw.Connection, *, schema: int = SCHEMAS[-1]) -> None:
         self._database = database
         self._columns = COLUMNS if schema >= 5 else _EARLIER
+        self._has_vectors = schema >= 5
+        self._aim: tuple[Nearby, list[float]] | None = None
         self._matching = Matching(self._run, "version", weights=VERSION_WEIGHTS)
         self.damaged: list[str] = []
 
@@ -120,6 +125,46 @@ class Glance:
             for glimpse in self._glimpses("r.seq = ?", match.seq):
                 found.append(Sighting(glimpse, match.score, match.words))
         return found, frequencies, documents
+
+    def spaces(self) -> dict[str, tuple[int, int]]:
+        """The embedders' spaces that there are vectors in, with their number and dimensions."""
+        rows = self._run("SELECT seq, id, dimensions, seal FROM vector_spaces") if self._has_vectors else []
+        return {row[1]: (row[0], row[2]) for row in rows if self._intact("vector_spaces", row, label=row[0])}
+
+    def aim(self, vector: bytes, *, space: str) -> None:
+        """Look by meaning too from now on: for what is near this vector. Nothing is where nobody embedded in its space."""
+        known = self.spaces().get(space)
+        if known is None:
+            return
+        from tacit.memory.sqlite.nearby import Nearby  # most hooks have no embedder
+        from tacit.memory.vectors import check_length, direction_of
+
+        seq, dimensions = known
+        direction = direction_of(vector)
+        check_length(len(direction), space=space, dimensions=dimensions)
+        self._aim = Nearby(self._run, self._intact, space=seq, dimensions=dimensions), direction
+
+    def by_meaning(self, known: Sequence[Sighting], *, limit: int = 20) -> list[Sighting]:
+        """Tell how near each known one is; and what else is near, best first. Nothing without an aim."""
+        if self._aim is None:
+            return []
+        nearby, direction = self._aim
+        numbers = {sighting.glimpse.sequence for sighting in known}
+        near = nearby.nearest(direction)
+        similar = dict(near)
+        similar |= nearby.similarities(direction, numbers - similar.keys())
+        first: dict[int, Glimpse] = {}
+        for seq, _ in near:
+            if len(first) == limit:
+                break
+            first.update((glimpse.sequence, glimpse) for glimpse in self._glimpses("r.seq = ?", seq))
+        found = [
+            Sighting(first[seq], 0.0, [[term_of(form) for form in text.split()] for text in texts])
+            for seq, texts in self._words([seq for seq in first if seq not in numbers])
+        ]
+        for sighting in (*known, *found):
+            sighting.semantic = similar.get(sighting.glimpse.sequence)
+        return found
 
     def by_signature(self, signature: str, *, scope: str = "", limit: int = 20) -> list[Glimpse]:
         """What answers exactly this error and may be seen from the scope, best first."""

@@ -1,15 +1,17 @@
 """The nearest versions in meaning: a query's vector in → numbers of versions with their similarity out, exactly.
 
-Every vector of a space is compared, with numpy, on a copy in memory that is brought up to date before each query: only
-blocks and rows that are new are read. Both are known by their seals, so that no rollback and no other process can leave
-the copy wrong. The scan is in 32-bit floats; what may be among the best is compared again in full precision.
+Every vector of a space is compared, with numpy, on a copy of the kept bytes in memory that is brought up to date before
+each query: only blocks and rows that are new are read. Both are known by their seals, so that no rollback and no other
+process can leave the copy wrong. A few vectors at a time are made 32-bit floats and compared; what may be among the
+best is compared again in full precision.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Sequence
-from itertools import accumulate
+from dataclasses import replace
+from itertools import accumulate, islice
 
 import numpy
 from numpy.typing import NDArray
@@ -163,7 +165,9 @@ class Nearness:
             return []
         check_length(len(direction), space=space, dimensions=copy.dimensions)
         self._skills.check_filters()
-        return self._skills.near(self._current(copy, direction, kinds=kinds, limit=limit))
+        found = self._current(copy, direction, kinds=kinds, limit=limit)
+        hits = self._skills.hits([seq for seq, _ in found])
+        return [replace(hit, semantic=near) for hit, (_, near) in zip(hits, found, strict=True)]
 
     def similarities(self, vector: bytes, version_ids: Iterable[str], *, space: str) -> dict[str, float]:
         """How near these versions are; read from their rows, so that nothing else has to be in memory."""
@@ -177,7 +181,11 @@ class Nearness:
         rows = self._vectors.rows.among(self._vectors.numbers_of(known["seq"], list(ids)))
         for strange in (row for row in rows if row["version"] not in ids):
             raise self._vectors.rows.damage(strange["seq"], "is not where its index says")
-        return {ids[row["version"]]: max(exact(_codes(row["codes"], len(direction)), direction)) for row in rows}
+        if not rows:
+            return {}
+        near = iter(exact(_codes(b"".join(row["codes"] for row in rows), len(direction)), direction))
+        parts = (len(row["codes"]) // len(direction) for row in rows)
+        return {ids[row["version"]]: max(islice(near, count)) for row, count in zip(rows, parts, strict=True)}
 
     def _renewed(self, space: str) -> Copy | None:
         known = self._vectors.spaces.find(space)

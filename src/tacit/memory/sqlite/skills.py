@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 
 from tacit.domain.lifecycle import Status, Transition
 from tacit.domain.ports import Hit, Stored
@@ -152,11 +151,6 @@ class Skills:
             Hit(stored=stored, lexical=match.score, words=match.words)
             for match, stored in zip(found, held, strict=True)
         ]
-
-    def near(self, found: Sequence[tuple[int, float]]) -> list[Hit]:
-        """Versions that were found by their meaning, by number and similarity, as hits with their words."""
-        hits = self.hits([seq for seq, _ in found])
-        return [replace(hit, semantic=near) for hit, (_, near) in zip(hits, found, strict=True)]
 
     def hits(self, numbers: Sequence[int]) -> list[Hit]:
         """The versions in these rows, in that order, with their words."""

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tacit.domain.errors import ConfigError, Mistake, Outage
+from tacit.domain.errors import ConfigError, Mistake, NotFound, Outage
 from tacit.providers.embedding.hashed import HashedEmbedder
 from tacit.providers.embedding.sentence import GRAPHS, WEIGHTS, SentenceEncoder
 from tacit.providers.embedding.static import StaticEmbedder, is_static
@@ -74,6 +74,19 @@ def open_folder(folder: Path) -> Embedder:
     if not find_spec("numpy"):
         raise Mistake(f"the model in {folder} needs the extra `semantic`", hint=INSTALL)
     return SentenceEncoder(folder)
+
+
+def find_encoder(choice: str, *, home: Path, hub_cache: Path | None = None) -> Path:
+    """The folder of the sentence encoder that the setting names, or else of the first that is installed."""
+    if choice not in ("auto", "none", "hashed") and ":" not in choice:
+        folder = _named(choice, home)
+        if folder.is_dir() and not is_static(str(folder)):
+            open_folder(folder)
+            return folder
+    for sighting in survey(home, hub_cache=hub_cache):
+        if not sighting.static and not sighting.problem:
+            return sighting.folder
+    raise NotFound("no sentence encoder is installed here", hint=f"put one into {home / FOLDER}, or: {INSTALL}")
 
 
 def survey(home: Path, *, hub_cache: Path | None = None) -> Iterator[Sighting]:

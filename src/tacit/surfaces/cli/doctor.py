@@ -13,6 +13,7 @@ from rich.text import Text
 from tacit.config.place import Place
 from tacit.config.settings import Config
 from tacit.domain.errors import Outage, TacitError
+from tacit.domain.model import Embedder
 from tacit.opening import open_at
 from tacit.surfaces.cli.serving import can_serve
 from tacit.surfaces.cli.session import Session, clean, command_options, counted
@@ -37,6 +38,7 @@ from tacit.surfaces.hook import log
 from tacit.surfaces.hook.detach import FAILED
 from tacit.surfaces.hook.journal import FOLDER as SESSIONS
 
+MEANING = "recall by meaning"
 _LAST_FAULTS = 5
 _SHARED_REMEDY = "install Tacit so that every shell finds it (see Install in the README)"
 _ANY_SESSION = ("SessionStart", "UserPromptSubmit", "Stop")
@@ -56,10 +58,10 @@ def doctor(session: Session, *, names: tuple[str, ...]) -> None:
     Runs each hook's command as the client would, in a folder of its own. Exit 0 means that nothing is at fault.
     """
     places = find_places(session.surroundings, Path.cwd())
-    findings = list(_store(session))
+    findings = [*_store(session), *_meaning(session)]
     for client in (CLIENTS[name] for name in names or CLIENTS):
         findings += _client(session, client, places, asked=bool(names))
-    if all(finding.about == "store" for finding in findings):
+    if all(finding.about in ("store", MEANING) for finding in findings):
         findings.append(
             Finding(about="clients", state="note", told="no client is connected", remedy="run `tacit init`")
         )
@@ -88,6 +90,39 @@ def _store(session: Session) -> Iterator[Finding]:
     if failed:
         told = f"{counted(failed, 'session')} could not be learned from, after several tries"
         yield Finding(about="store", state="note", told=told, remedy="tacit learn, and see what the hook log says")
+
+
+def _meaning(session: Session) -> Iterator[Finding]:
+    """Which embedder is in use, what waits for it, and whether hooks can afford it."""
+    from tacit.providers.embedding.opening import why_none
+
+    if not Path(session.place.database).exists():
+        return
+    try:
+        embedder = session.loop.embedder
+        if embedder is None:
+            off = session.settings[0].recall.embedder == "none"
+            why = "recall.embedder is none" if off else why_none(session.surroundings.person_home)
+            yield Finding(about=MEANING, state="ok", told=f"not set up, so words find alone: {why}")
+            return
+        if is_light := _is_light(embedder):
+            embedder.embed(["a word"])  # an encoder's weights take long to load; its files were looked at
+        waiting = len(session.loop.store.unembedded(embedder.identity))
+    except TacitError as error:
+        yield Finding(about=MEANING, state="fault", told=error.message, remedy=error.hint)
+        return
+    hooks = "hooks use it too" if is_light else "hooks go by words, since it takes too long to load for them"
+    yield Finding(about=MEANING, state="ok", told=f"{embedder.identity}; {hooks}")
+    if waiting:
+        yield Finding(
+            about=MEANING, state="note", told=f"{counted(waiting, 'skill')} without vectors", remedy="tacit index"
+        )
+
+
+def _is_light(embedder: Embedder) -> bool:
+    from tacit.providers.embedding.static import StaticEmbedder
+
+    return isinstance(embedder, StaticEmbedder)
 
 
 def _client(session: Session, client: Client, places: Places, *, asked: bool) -> Iterator[Finding]:

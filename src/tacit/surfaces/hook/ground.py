@@ -14,12 +14,14 @@ from tacit.surfaces.hook.events import Event
 SETTINGS_FILE = "tacit.toml"
 
 Recall = tuple[int, int, float] | None
+AUTO = "auto"
+"""The embedder where nobody has written settings."""
 
 
 class Ground:
     """The store that serves an event, and how it is asked."""
 
-    __slots__ = ("cwd", "home", "recall", "store", "where")
+    __slots__ = ("cwd", "embedder", "home", "homes", "recall", "store", "where")
 
     def __init__(self, where: Whereabouts, *, cwd: str, home: str, store: str, recall: Recall) -> None:
         self.where = where
@@ -29,6 +31,10 @@ class Ground:
         """The store that was named by option, if any."""
         self.recall = recall
         """How many, how many tokens and how relevant at least; nothing where recall's own defaults hold."""
+        self.embedder = AUTO
+        """What the settings say of it."""
+        self.homes = [home]
+        """Where the person may keep embedders."""
 
     @property
     def has_store(self) -> bool:
@@ -51,13 +57,17 @@ def find(event: Event, variables: Variables, *, store: str = "") -> Ground | Non
     if where.database == MEMORY or paused_until(where.folder) is not None:
         return None
     recall: Recall = None
+    embedder = AUTO
     if _has_settings(here, where.project, variables):
-        recall, exclude = _settings(here, where.project)
+        recall, embedder, exclude = _settings(here, where.project)
         from fnmatch import fnmatch
 
         if any(fnmatch(folder, pattern) for pattern in exclude for folder in (cwd, here)):
             return None
-    return Ground(where, cwd=cwd, home=variables.home, store=store, recall=recall)
+    ground = Ground(where, cwd=cwd, home=variables.home, store=store, recall=recall)
+    ground.embedder = embedder
+    ground.homes = list(dict.fromkeys((variables.home, variables.account_home)))
+    return ground
 
 
 def _has_settings(here: str, project: str, variables: Variables) -> bool:
@@ -68,7 +78,7 @@ def _has_settings(here: str, project: str, variables: Variables) -> bool:
     )
 
 
-def _settings(here: str, project: str) -> tuple[Recall, tuple[str, ...]]:
+def _settings(here: str, project: str) -> tuple[Recall, str, tuple[str, ...]]:
     from pathlib import Path
 
     from tacit.config.settings import load_config
@@ -77,4 +87,4 @@ def _settings(here: str, project: str) -> tuple[Recall, tuple[str, ...]]:
     around = Surroundings.read()
     config, _ = load_config((Path(here), Path(project)), file=around.config_file, home=around.person_home)
     asked = config.recall
-    return (asked.k, asked.budget_tokens, asked.min_relevance), config.store.exclude
+    return (asked.k, asked.budget_tokens, asked.min_relevance), asked.embedder, config.store.exclude

@@ -84,7 +84,26 @@ class Turn:
         import tacit.recall.quick  # noqa: F401 - loaded here, and not while other events of the session wait
         from tacit.memory.sqlite.glance import Glance
 
-        return Glance.open(self.ground.where.database)
+        glance = Glance.open(self.ground.where.database)
+        if glance is not None and self.event.prompt.strip():
+            self._aim(glance)
+        return glance
+
+    def _aim(self, glance: Glance) -> None:
+        """Let the store be asked by meaning too, where the embedder in use is light enough; the agent hears of no fault."""
+        spaces = glance.spaces()
+        if not spaces or self.ground.embedder == "none":
+            return
+        from tacit.domain.errors import TacitError
+        from tacit.providers.embedding.light import open_light
+
+        try:
+            embedder = open_light(self.ground.embedder, homes=self.ground.homes, spaces=spaces)
+            if embedder is not None:
+                (vector,) = embedder.embed([self.event.prompt[:PROMPT_CHARACTERS]])
+                glance.aim(vector, space=embedder.identity)
+        except (TacitError, OSError) as error:
+            log.note(self.ground.home, f"{self.event.moment}: found by words alone: {error}")
 
     def give(self, recalled: Recalled) -> None:
         """Add what recall gave, and note what it held back or found shown already."""

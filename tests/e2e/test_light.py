@@ -1,0 +1,64 @@
+"""A light embedder: made by one command, chosen by one setting, shown by the doctor."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tacit.domain.origin import Origin
+from tacit.domain.scope import Level, Scope
+from tacit.loop import Loop
+from tacit.memory import open_store
+from tests.e2e.conftest import Terminal
+from tests.e2e.test_recall import SKILLS, settings
+from tests.unit.providers.embedding.small_models import bert_folder
+
+
+@pytest.fixture
+def library(terminal: Terminal) -> Terminal:
+    (terminal.project / ".tacit").mkdir()
+    with Loop(open_store(terminal.project / ".tacit" / "tacit.db"), scope=Scope(Level.PROJECT)) as loop:
+        for made in SKILLS:
+            loop.review(loop.propose(made, by="ann", origin=Origin.USER).version_id, "approve", by="ann")
+    return terminal
+
+
+def told(terminal: Terminal) -> list[dict[str, Any]]:
+    findings = json.loads(terminal.run("doctor", "--json").out)["findings"]
+    return [finding for finding in findings if finding["about"] == "recall by meaning"]
+
+
+def test_a_light_embedder_is_made_chosen_and_shown(library: Terminal) -> None:
+    bert_folder(library.home / ".tacit" / "embedders" / "tiny")
+    made = library.run("index", "--light")
+    assert made.code == 0, made.err
+    assert 'embedder = "light"' in made.out
+    again = library.run("index", "--light")
+    assert (again.code, "is there already" in again.err) == (2, True)
+    (encoder, waiting) = told(library)
+    assert "hooks go by words" in encoder["told"]
+    assert (waiting["state"], waiting["told"]) == ("note", "5 skills without vectors")
+    settings(library, "light")
+    assert library.run("index", "--json").json["embedded"] == 5
+    (light,) = told(library)
+    assert light["state"] == "ok"
+    assert light["told"].startswith("Tiny-L2-static/")
+    assert light["told"].endswith("hooks use it too")
+
+
+def test_the_doctor_names_a_broken_model_and_says_why_there_is_none(library: Terminal) -> None:
+    settings(library, "none")
+    (none,) = told(library)
+    assert (none["state"], none["told"]) == ("ok", "not set up, so words find alone: recall.embedder is none")
+    settings(library, "unheard")
+    (gone,) = told(library)
+    assert gone["state"] == "fault"
+    assert "unheard" in gone["told"]
+
+
+def test_a_light_embedder_needs_an_encoder(library: Terminal) -> None:
+    done = library.run("index", "--light")
+    assert done.code == 2 or "made" in done.out  # a machine may have an encoder installed
+    assert not done.code or "no sentence encoder is installed" in done.err

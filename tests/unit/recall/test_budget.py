@@ -1,0 +1,130 @@
+"""The budget: hard in all and for each kind, what comes last, and nothing twice."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tacit.application import render_selection
+from tacit.domain.ports import Hit, Stored
+from tacit.domain.selection import Item, Query, Selection
+from tacit.domain.skill import Kind, SkillStep
+from tacit.outcome import rank
+from tacit.recall.budget import says_the_same
+from tacit.recall.purse import SHARES, Purse
+from tacit.recall.ranking import Rarity
+from tacit.recall.selection import select
+from tacit.recall.weighing import Known
+from tacit.text.words import estimate_tokens
+from tests.unit.making import NOW, PROJECT, content, stored
+
+TASK = "add a database migration"
+
+
+def held(name: str, kind: Kind = Kind.PROCEDURE, **more: Any) -> Stored:
+    return stored(content(name=name, kind=kind, description=f"Add a database migration {name}", **more))
+
+
+def ask(*known: Stored, size: int = 40, **query: Any) -> Selection:
+    def render(item: Item, room: int) -> str:
+        del room
+        return item.name.ljust(size, ".")
+
+    hits = [
+        Hit(stored=each, lexical=20.0 if "migration" in each.version.content.description else 0.0) for each in known
+    ]
+    told = Known(rarity=Rarity(frequency={"migrat": 9}, documents=20), reliability={}, rank=rank)
+    asked = Query(text=TASK, scope=PROJECT, **{"k": 50, **query})
+    return select(asked, hits, told, render=render, now=NOW, min_relevance=0.1)
+
+
+def names(selection: Selection) -> list[str]:
+    return [item.name for item in selection.items]
+
+
+@pytest.mark.parametrize("kind", list(Kind))
+def test_each_kind_takes_no_more_than_its_share(kind):
+    many = [held(f"{kind}-{chr(97 + at) * 5}", kind) for at in range(20)]
+    selection = ask(*many, budget_tokens=200)
+    taken = sum(item.tokens for item in (*selection.items, *selection.standing))
+    share = SHARES.get(kind, 1.0)
+    assert 0 < taken <= share * 200
+    assert taken >= share * 200 - 10 - len(many)  # another one would not have fitted
+    assert "tokens left" in selection.left_out[0].reason
+
+
+def test_one_kind_leaves_room_for_others():
+    norms = [held(f"norm-{chr(97 + at) * 5}", Kind.NORM) for at in range(9)]
+    wanted = held("the-procedure-itself")
+    selection = ask(*norms, wanted, budget_tokens=80)
+    assert "the-procedure-itself" in names(selection)
+
+
+def test_a_share_is_of_the_whole_and_of_what_is_left():
+    purse = Purse(100)
+    assert (purse.room("norm"), purse.room("reference"), purse.room("procedure")) == (25, 40, 100)
+    purse.spend("norm", 20)
+    assert (purse.room("norm"), purse.room("procedure")) == (5, 80)
+    purse.spend("procedure", 78)
+    assert purse.room("norm") == purse.room("reference") == purse.room("procedure") < 2
+
+
+@pytest.mark.parametrize("budget", [0, -5])
+def test_an_empty_purse_has_no_room(budget):
+    assert all(Purse(budget).room(kind) <= 0 for kind in Kind)
+
+
+@pytest.mark.parametrize("length", range(36, 44))
+def test_texts_that_use_up_the_purse_still_fit_with_the_line_ends_between_them(length):
+    budget = 10 * 40
+    purse, texts = Purse(budget - estimate_tokens(render_selection([" "]))), []
+    while estimate_tokens("x" * length) <= purse.room("procedure"):
+        texts.append("x" * length)
+        purse.spend("procedure", estimate_tokens(texts[-1]))
+    assert len(texts) > 20
+    assert estimate_tokens(render_selection(texts)) <= budget
+
+
+def test_references_come_last_however_well_they_match():
+    reference = held("add-a-database-migration", Kind.REFERENCE)
+    weaker = stored(content(name="other-work", description="A migration", steps=()))
+    assert names(ask(reference, weaker)) == ["other-work", "add-a-database-migration"]
+    assert names(ask(reference, weaker, k=1)) == ["other-work"]
+
+
+def test_of_two_that_say_the_same_one_is_given_and_the_other_is_named():
+    one, two = (stored(content(name="add-a-migration", body=body)) for body in ("Do it at night.", "Do it at night!"))
+    selection = ask(one, two)
+    assert len(selection.items) == 1
+    (left,) = selection.left_out
+    assert left.reason == "says the same as `add-a-migration`"
+    assert left.version_id not in {item.version_id for item in selection.items}
+
+
+def test_what_is_taken_for_the_same():
+    one = content()
+    assert says_the_same(one, one)
+    assert says_the_same(one, replace(one, tags=("x",)))
+    for other in (
+        replace(one, kind=Kind.LESSON),
+        replace(one, signature="KeyError: <value>"),
+        replace(one, sub_skills=("x",)),
+        replace(one, name="drop-a-migration"),
+        replace(one, body="Ask the owner of the table beforehand, and wait for an answer of theirs."),
+        replace(one, steps=(*one.steps, SkillStep(text="Run it"))),
+        replace(one, steps=(replace(one.steps[0], arguments={"command": "python manage.py squash"}), *one.steps[1:])),
+    ):
+        assert not says_the_same(one, other)
+        assert not says_the_same(other, one)
+
+
+def test_standing_norms_take_what_is_left_of_their_share():
+    norm = stored(content(name="house-rule", kind=Kind.NORM, description="Never push on Fridays", steps=()))
+    matched = held("the-procedure-itself")
+    for budget, stands in ((80, True), (24, False)):
+        selection = ask(matched, norm, budget_tokens=budget)
+        assert names(selection) == ["the-procedure-itself"]
+        assert [item.name for item in selection.standing] == ["house-rule"] * stands
+        assert selection.tokens <= budget

@@ -1,0 +1,52 @@
+"""Filters before ranking: what was to be left away, and for which language models a skill is not."""
+
+from __future__ import annotations
+
+import pytest
+
+from tacit.domain.scope import Level, Scope
+from tacit.domain.selection import Query
+from tacit.domain.skill import Kind
+from tacit.recall.filters import NOT_FOR, obstacle
+from tests.unit.making import PROJECT, content, stored
+
+
+def hindered(made=None, **query):
+    held = stored(made)
+    return obstacle(held, Query(**{"text": "x", "scope": PROJECT, **query}))
+
+
+def test_without_takes_ids_of_versions_or_skills_and_names():
+    held = stored()
+    for name in (held.version.id, held.skill.id, held.version.name):
+        assert obstacle(held, Query(text="x", scope=PROJECT, without=("y", name))) == "was to be left away"
+    assert obstacle(held, Query(text="x", scope=PROJECT, without=("add-a", ""))) == ""
+
+
+@pytest.mark.parametrize(
+    ("patterns", "model", "barred"),
+    [
+        ("*-mini", "gpt-5-mini", True),
+        ("*-mini", "gpt-5", False),
+        ("claude-*, gpt-4*", "gpt-4.1", True),
+        ("claude-* gpt-4*", "claude-haiku", True),
+        ("gpt-4", "gpt-4.1", False),
+        ("*", "anything", True),
+        ("*", "", False),
+        ("", "gpt-5", False),
+        ("[", "gpt-5", False),
+    ],
+)
+def test_a_skill_says_itself_for_which_models_it_is_not(patterns, model, barred):
+    made = content(metadata={NOT_FOR: patterns})
+    assert hindered(made, model=model) == (f"is not for {model}" if barred else "")
+
+
+def test_each_filter_has_a_reason_of_its_own():
+    assert hindered() == ""
+    assert hindered(scope=Scope(Level.PROJECT, "other")) == "belongs to project:invoices"
+    assert hindered(kinds=(Kind.NORM,)) == "is a procedure"
+    assert hindered(kinds=()) == "is a procedure"
+    assert hindered(category="x") == "category is setup"
+    assert hindered(tools=("Read",)) == "needs Bash, not at hand"
+    assert hindered(tools=("Bash",)) == ""

@@ -1,0 +1,106 @@
+"""`tacit recall --explain`: every skill that was weighed, with numbers that add up, safe to print."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+
+import pytest
+from rich.console import Console
+
+from tacit.domain.lifecycle import Status
+from tacit.domain.scope import Scope
+from tacit.domain.selection import Item, LeftOut, Query, Selection
+from tacit.domain.skill import Skill
+from tacit.recall.fusion import WEIGHTS, evidence, score
+from tacit.surfaces.cli.explaining import MOST, show_explained, weighed
+from tests.unit.memory.samples import at, content, version_of
+
+SIGNALS = {"relevance": 0.8, "words": 30.0, "meaning": 0.4, "reliability": 0.5}
+
+
+def item(name: str, **signals: float) -> Item:
+    made = content(name)
+    held = {**SIGNALS, **signals}
+    return Item(
+        version=version_of(Skill.found(made, Scope(), at=at()), made),
+        status=Status.TRIAL,
+        score=score(held),
+        signals=held,
+        reasons=("matches deploy", "not measured yet"),
+        text="text",
+        tokens=1,
+    )
+
+
+def left(name: str, reason: str, **signals: float) -> LeftOut:
+    return LeftOut(version_id=f"v_{name}", name=name, reason=reason, score=score(signals), signals=signals)
+
+
+GIVEN = Selection(
+    query=Query(text="deploy"),
+    items=(replace(item("first"), tied_with=("second",)), item("second", words=20.0)),
+    standing=(item("always-so", words=0.0),),
+    left_out=(
+        left("weak", "less relevant", words=1.0),
+        left("strong", "only 2 were asked for", words=15.0),
+        left("barred", "is a norm"),
+    ),
+    confidence=0.8,
+)
+
+
+def shown(selection: Selection, *, width: int = 240) -> str:
+    written = io.StringIO()
+    show_explained(Console(file=written, color_system=None, width=width), selection)
+    return written.getvalue()
+
+
+def test_given_comes_first_then_the_rest_by_score_and_the_barred_last() -> None:
+    rows = weighed(GIVEN)
+    assert [row["name"] for row in rows] == ["first", "second", "always-so", "strong", "weak", "barred"]
+    assert [row["given"] for row in rows] == [True, True, True, False, False, False]
+    assert rows[-1]["evidence"] == {}
+
+
+def test_the_nats_of_a_row_add_up_to_its_evidence() -> None:
+    for row in weighed(GIVEN):
+        assert sum(row["evidence"].values()) == pytest.approx(evidence(row["signals"]), abs=0.01)
+        assert row["score"] == pytest.approx(score(row["signals"]), abs=0.001)
+        assert set(row["evidence"]) <= set(WEIGHTS)
+
+
+def test_a_tie_is_told_with_what_was_given() -> None:
+    assert weighed(GIVEN)[0]["why"].endswith("; as near as second")
+    assert "as near as" not in weighed(GIVEN)[1]["why"]
+
+
+def test_a_person_sees_all_columns_and_what_became_of_each() -> None:
+    text = shown(GIVEN)
+    assert "2 given; confidence 0.80 that something fits" in text
+    for told in (*WEIGHTS, "relevance", "what became of it", "only 2 were asked for", "given: matches deploy"):
+        assert told in text
+
+
+def test_silence_is_explained_with_what_could_not_be_asked() -> None:
+    selection = replace(
+        GIVEN, items=(), standing=(), reason="nothing is close enough", note="found by words alone: away"
+    )
+    text = shown(selection)
+    assert "nothing given: nothing is close enough" in text
+    assert "found by words alone: away" in text
+
+
+def test_of_very_many_only_the_first_are_shown_to_a_person() -> None:
+    many = tuple(left(f"skill-{number}", "less relevant", words=float(number + 1)) for number in range(MOST + 5))
+    text = shown(replace(GIVEN, items=(), standing=(), left_out=many, reason="none"))
+    assert "and 5 more (--json shows all)" in text
+    assert len(weighed(replace(GIVEN, items=(), standing=(), left_out=many))) == MOST + 5
+
+
+def test_hostile_names_reach_no_terminal_as_they_are() -> None:
+    hostile = left("[red]x[/red]\x1b]0;owned\x07", "because\x1b[2J [bold]", words=3.0)
+    text = shown(replace(GIVEN, items=(), left_out=(hostile,), reason="[link]\x1b[31m"))
+    assert "\x1b" not in text
+    assert "\x07" not in text
+    assert "[red]x[/red]" in text
