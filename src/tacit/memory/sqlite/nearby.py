@@ -10,6 +10,8 @@ from __future__ import annotations
 import json
 import sys
 from array import array
+from math import sqrt
+from operator import mul
 
 from tacit.memory.sketches import likely, sketch_of
 from tacit.memory.vectors import similarity
@@ -24,7 +26,12 @@ if TYPE_CHECKING:
     """Whether a row, with its seal as the last value, is as it was written; notes it where it is not."""
 
 LIKELY = 200
-"""How many vectors are compared exactly."""
+"""How many vectors are compared at all, beyond their sketches."""
+EXACT = 40
+"""How many of their versions are compared exactly: the nearest by whole numbers, which takes a third of the time."""
+_FINE = 1 << 12
+_SQUARES = [(code - 256 if code > 127 else code) ** 2 for code in range(256)]
+_HIGH, _LOW = bytes(square >> 8 for square in _SQUARES), bytes(square & 255 for square in _SQUARES)
 _END = 2**63 - 1
 _ROWS = "SELECT seq, space, version, codes, seal FROM vectors WHERE space = ? AND "
 _BY_VERSION = (
@@ -54,12 +61,18 @@ class Nearby:
             owners.append([row[2] for row in rows for _ in range(len(row[3]) // self._dimensions)])
             sketches.append((len(owners[-1]), sketch_of(codes, self._dimensions)))
         chosen = likely(sketches, direction, count=LIKELY)
-        near |= self.similarities(direction, {owners[sketch][place] for sketch, place in chosen})
+        versions = {owners[sketch][place] for sketch, place in chosen}
+        near |= self.similarities(direction, versions, most=EXACT)
         return sorted(near.items(), key=lambda each: (-each[1], -each[0]))
 
-    def similarities(self, direction: Sequence[float], versions: set[int]) -> dict[int, float]:
-        """How near these versions are, as far as they have vectors here."""
-        rows = self._rows(_BY_VERSION, json.dumps(sorted(versions)), self._space)
+    def similarities(
+        self, direction: Sequence[float], versions: set[int], *, most: int | None = None
+    ) -> dict[int, float]:
+        """How near these versions are, as far as they have vectors here; or only the nearest of them, so many at most."""
+        rows = list(self._rows(_BY_VERSION, json.dumps(sorted(versions)), self._space))
+        if most is not None and len(rows) > most:
+            whole = [round(value * _FINE) for value in direction]
+            rows = sorted(rows, key=lambda row: -self._roughly(row[3], whole))[:most]
         return {row[2]: self._similarity(row[3], direction) for row in rows}
 
     def _sketches(self) -> tuple[list[Sequence[int]], list[tuple[int, bytes]], list[tuple[int, int]]]:
@@ -87,9 +100,20 @@ class Nearby:
             if self._intact("vectors", row, label=row[0]) and row[1] == self._space:
                 yield row
 
+    def _roughly(self, codes: bytes, whole: Sequence[int]) -> float:
+        size = self._dimensions
+        return max(_rough(codes[at : at + size], whole) for at in range(0, len(codes), size))
+
     def _similarity(self, codes: bytes, direction: Sequence[float]) -> float:
         size = self._dimensions
         return max(similarity(codes[at : at + size], direction) for at in range(0, len(codes), size))
+
+
+def _rough(codes: bytes, whole: Sequence[int]) -> float:
+    """The cosine in some unit, from whole numbers alone; squares are added up as bytes, which is quickest."""
+    length = sum(codes.translate(_HIGH)) * 256 + sum(codes.translate(_LOW))
+    product: int = sum(map(mul, array("b", codes), whole))
+    return product / sqrt(length)
 
 
 def _gaps(covered: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:

@@ -15,38 +15,38 @@ from tacit.surfaces.cli.session import clean
 
 MOST = 20
 """How many are shown to a person; programs get all."""
-_HEADINGS = ("", "skill", "score", "relevance", *WEIGHTS, "what became of it")
 
 
 def show_explained(console: Console, selection: Selection) -> None:
     """Show all that was weighed as a table, the best first, with the nats of evidence that each signal gave."""
-    told = f"confidence {selection.confidence:.2f} that something fits"
+    sure = f"confidence {selection.confidence:.2f} that something fits"
     verdict = f"nothing given: {selection.reason}" if selection.abstained else f"{len(selection.items)} given"
-    console.print(f"[bold]{escape(clean(verdict))}[/bold]; {told}", soft_wrap=True)
+    console.print(f"[bold]{escape(clean(verdict))}[/bold]; {sure}", soft_wrap=True)
     if selection.note:
         console.print(f"[yellow]{escape(clean(selection.note))}[/yellow]", soft_wrap=True)
     rows = weighed(selection)
+    told = [name for name in WEIGHTS if any(name in row["evidence"] for row in rows[:MOST])]
     table = Table(box=None, padding=(0, 1, 0, 0))
-    for heading in _HEADINGS:
+    for heading in ("", "skill", "score", "relevance", *told):
         table.add_column(
-            heading, justify="right" if heading in ("score", "relevance", *WEIGHTS) else "left", overflow="fold"
+            heading, justify="right" if heading in ("score", "relevance", *told) else "left", overflow="fold"
         )
+    table.add_column("what became of it", min_width=24, overflow="fold")
     for place, row in enumerate(rows[:MOST], start=1):
         nats = row["evidence"]
-        style = "bold" if row["given"] else "dim"
         table.add_row(
             str(place),
             escape(clean(row["name"])),
             f"{row['score']:.3f}",
             f"{row['signals'].get('relevance', 0.0):.2f}" if row["signals"] else "",
-            *(f"{nats[name]:.1f}" if name in nats else "" for name in WEIGHTS),
+            *(f"{nats[name]:.1f}" if name in nats else "" for name in told),
             escape(clean(row["why"])),
-            style=style,
+            style="bold" if row["given"] else "dim",
         )
     console.print(table)
     if len(rows) > MOST:
         console.print(f"[dim]and {len(rows) - MOST} more (--json shows all)[/dim]")
-    console.print("[dim]Columns from words to scope are nats of evidence; they add up to the order.[/dim]")
+    console.print("[dim]Columns after relevance are nats of evidence; their sum gives the order.[/dim]")
 
 
 def weighed(selection: Selection) -> list[dict[str, Any]]:
@@ -70,4 +70,4 @@ def _row(each: Item | LeftOut, signals: Mapping[str, float], given: bool, why: s
 
 def _given(item: Item) -> str:
     tied = f"; as near as {', '.join(item.tied_with)}" if item.tied_with else ""
-    return f"given: {'; '.join(item.reasons)}{tied}"
+    return f"given: {item.reasons[0]}{tied}"
