@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tacit.domain.evidence import Grade, Outcome
     from tacit.domain.origin import Origin
     from tacit.domain.scope import Scope
-    from tacit.domain.selection import Selection
+    from tacit.domain.selection import Query, Selection
     from tacit.domain.skill import Kind, SkillContent, SkillStep
     from tacit.domain.trajectory import Claim, Environment, Role, Step, StepResult, Task, Trajectory
     from tacit.experience import read
@@ -42,6 +42,7 @@ _HOME = {
     "Loop": "tacit.loop",
     "Origin": "tacit.domain.origin",
     "Outcome": "tacit.domain.evidence",
+    "Query": "tacit.domain.selection",
     "Role": "tacit.domain.trajectory",
     "Scope": "tacit.domain.scope",
     "Selection": "tacit.domain.selection",
@@ -66,6 +67,7 @@ __all__ = [
     "Loop",
     "Origin",
     "Outcome",
+    "Query",
     "Role",
     "Scope",
     "Selection",

@@ -27,7 +27,7 @@ from tacit.domain.origin import Origin
 from tacit.domain.ports import AuditEntry, Counts, Damage, Episode, FoundEpisode, Store, Stored, Verifier
 from tacit.domain.scope import Level, Scope
 from tacit.domain.selection import Query, Selection
-from tacit.domain.skill import Kind, Provenance, SkillContent
+from tacit.domain.skill import Kind, Provenance, SkillContent, parse_kinds, parse_names
 from tacit.domain.trajectory import Trajectory
 from tacit.outcome import Followed, parse_outcome
 from tacit.report import Applied, Captured, Learned
@@ -213,8 +213,8 @@ class Loop:
         budget_tokens: int | None = None,
         state: Mapping[str, Any] | None = None,
         tools: Sequence[str] | None = None,
-        scope: Scope | None = None,
-        kinds: Sequence[Kind | str] | None = None,
+        scope: Scope | str | None = None,
+        kinds: Sequence[Kind | str] | str | None = None,
         category: str | None = None,
         min_reliability: float | None = None,
         model: str = "",
@@ -229,10 +229,10 @@ class Loop:
             text=task,
             k=self.config.recall.k if k is None else k,
             budget_tokens=self.config.recall.budget_tokens if budget_tokens is None else budget_tokens,
-            scope=scope or self.scope,
-            state=state or {},
-            tools=None if tools is None else tuple(tools),
-            kinds=None if kinds is None else tuple(Kind(kind) for kind in kinds),
+            scope=Scope.parse(scope) if isinstance(scope, str) else scope or self.scope,
+            state={} if state is None else state,
+            tools=parse_names(tools),
+            kinds=parse_kinds(kinds),
             category=category or "",
             min_reliability=min_reliability,
             model=model,

@@ -20,12 +20,13 @@ from tacit.domain.selection import Item, Plan, Query, Selection
 from tacit.domain.skill import Kind, SkillVersion
 from tacit.recall.filters import current_only, obstacle, unshadowed
 from tacit.recall.plan import Part, compose, missing_tools
-from tacit.recall.ranking import CANDIDATE_HITS, Rarity, signature_terms
+from tacit.recall.ranking import CANDIDATE_HITS, Rarity, asked_terms, signature_terms
 from tacit.recall.selection import select
 from tacit.recall.state import read_situation
 from tacit.recall.weighing import Known
+from tacit.text.compounds import joined
 from tacit.text.signature import error_signature
-from tacit.text.words import terms
+from tacit.text.words import query_terms
 
 PLANNED_HITS = 100
 """How many hits are looked through for what a task calls for."""
@@ -38,9 +39,10 @@ def choose(
     """Select for a query, within its budget and the frame around what is given."""
     situation = read_situation(query.state)
     signature = error_signature(situation.error, command=situation.command)
-    hits, note = _hits(store, query, signature, embedder)
+    looked_for = [*query_terms(query.text), *joined(query.text), *signature_terms(signature)]
+    frequency, documents = store.document_frequency(looked_for)
+    hits, note = _hits(store, query, signature, embedder, wanted=asked_terms(query.text, frequency))
     evidence = store.evidence(hit.stored.version.id for hit in hits)
-    frequency, documents = store.document_frequency([*terms(query.text), *signature_terms(signature)])
     plan = _plan(query, hits)
     known = Known(
         rarity=Rarity.for_query(query.text, frequency, documents),
@@ -124,9 +126,11 @@ def _usable(parts: Sequence[SkillVersion], tools: Collection[str] | None) -> tup
     return tuple(part for part in parts if not missing_tools(part.content, tools))
 
 
-def _hits(store: Store, query: Query, signature: str, embedder: Embedder | None) -> tuple[list[Hit], str]:
+def _hits(
+    store: Store, query: Query, signature: str, embedder: Embedder | None, *, wanted: Sequence[str]
+) -> tuple[list[Hit], str]:
     """What is weighed: found by words, by meaning, by the error, and norms, each version once; and what could not be asked."""
-    found = {hit.stored.version.id: hit for hit in _by_words(store, query)}
+    found = {hit.stored.version.id: hit for hit in _by_words(store, query, wanted)}
     if signature and (query.kinds is None or Kind.LESSON in query.kinds):
         words = sorted(signature_terms(signature))
         lessons = store.search(words, statuses=RECALLABLE, kinds={Kind.LESSON}, limit=CANDIDATE_HITS)
@@ -135,6 +139,8 @@ def _hits(store: Store, query: Query, signature: str, embedder: Embedder | None)
     if embedder is not None and query.text.strip():
         try:
             found = _with_meaning(store, query, found, embedder)
+            if found and all(hit.semantic is None for hit in found.values()):
+                note = "found by words alone: no skill here has vectors of this embedder yet (`tacit index` makes them)"
         except TacitError as fault:  # a model that is broken or away, vectors that are damaged: words still find
             note = f"found by words alone: {fault.message}"
     if query.kinds is None or Kind.NORM in query.kinds:
@@ -153,10 +159,10 @@ def _with_meaning(store: Store, query: Query, found: Mapping[str, Hit], embedder
     return {key: dataclasses.replace(hit, semantic=alike.get(key)) for key, hit in together.items()}
 
 
-def _by_words(store: Store, query: Query) -> list[Hit]:
+def _by_words(store: Store, query: Query, wanted: Sequence[str]) -> list[Hit]:
     """By the words of the task; beyond the first few only those that know which tasks call for them."""
     found = store.search(
-        terms(query.text),
+        wanted,
         statuses=RECALLABLE,
         kinds=query.kinds,
         limit=CANDIDATE_HITS,

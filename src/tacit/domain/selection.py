@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from tacit.domain.errors import Mistake
 from tacit.domain.evidence import Reliability
 from tacit.domain.lifecycle import Status
 from tacit.domain.scope import Scope
@@ -29,6 +30,14 @@ class Query:
     """The language model that will use it, where known: evidence from that model counts, exclusions of it hold."""
     without: tuple[str, ...] = ()
     """Ids of versions or skills, or names, that are taken as absent."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.text, str):
+            raise Mistake(f"a task is a text, not {type(self.text).__name__}", hint='recall("add a column")')
+        if not isinstance(self.state, Mapping):
+            raise Mistake("a state is a mapping", hint='state={"error": "…", "files": ["app.py"]}')
+        if self.min_reliability is not None and not 0 <= self.min_reliability <= 1:
+            raise Mistake("a reliability lies between 0 and 1", hint="min_reliability=0.8")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,12 +7,13 @@ person's unchanged copy of an exported skill is recognised as the same content.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
+from tacit.domain.errors import Mistake
 from tacit.domain.identity import content_id, digest
 from tacit.domain.origin import Origin, lowest
 from tacit.domain.scope import Scope
@@ -27,6 +28,21 @@ class Kind(StrEnum):
     NORM = "norm"
     PREFERENCE = "preference"
     REFERENCE = "reference"
+
+
+def parse_kinds(kinds: Sequence[Kind | str] | str | None) -> tuple[Kind, ...] | None:
+    """Read one kind or several; nothing stays nothing, which means all."""
+    if kinds is None:
+        return None
+    try:
+        return tuple(Kind(kind) for kind in ([kinds] if isinstance(kinds, str) else kinds))
+    except ValueError as error:
+        raise Mistake(str(error), hint=f"the kinds are {', '.join(Kind)}") from None
+
+
+def parse_names(names: Sequence[str] | None) -> tuple[str, ...] | None:
+    """Read a list of tools' names; nothing stays nothing. A single text is one name, not its letters."""
+    return None if names is None else (names,) if isinstance(names, str) else tuple(names)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

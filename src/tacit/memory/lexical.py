@@ -29,14 +29,22 @@ LIBRARY = 1000
 EVERYDAY_SHARE = 0.25
 """The part of a large library that has a given everyday word, assumed until the library is that large itself."""
 EVERYDAY = frozenset(
-    "0 1 2 3 4 5 6 7 8 9 add again all also alway any apply attempt availabl bas befor best build call chang check "
-    "clear cod command common complet confirm contain content correct count creat data default descript detail "
-    "different directory document each ensur environment error exampl execut exist expect fail failur fil find first "
-    "fix follow format generat get handl help includ input issu keep key let limit lin list load look mak match "
-    "messag miss mor multipl must nam need new now number one only open other output pass path pattern print problem "
-    "process project properly provid read referenc report request requir result return run sav script search set show "
-    "singl sourc specific start stat status step still structur system target task test text thing tim tool try two "
-    "typ updat user validat valu verify want way work writ wrong".split()
+    "0 1 2 3 4 5 6 7 8 9 abl about across actually add after again against all along already also alway answer any "
+    "anyon anyth apply around ask attempt availabl away back bad bas becaus befor begin believ best better between "
+    "big bit both bring build call cas chang check child city clear clo cod com command common company complet "
+    "confirm contain content correct count country creat customer data day default descript detail different "
+    "directory document don down dur each early easy end enough ensur environment error etc even every everyon "
+    "everyth exampl execut exist expect fact fail failur family feel few fil find first fix follow format fre friend "
+    "full further gam generat get giv go good great hand handl happen happy hard hear hello help her hi high hold hom "
+    "hous idea includ input issu job keep key kind know last lat least leav left less let lif lik limit lin list liv "
+    "load long look los lot low mak man many match mayb mean meet messag miss money month mor morn most mov much "
+    "multipl must nam need new next nic night noth now number ok okay old one only open other out output over own "
+    "part pass path pattern pay peopl per perhap person plac play point print problem process project properly provid "
+    "put quest quickly quit rather read really referenc report request requir result return right run sam sav say "
+    "school script search see seem set short show simply singl small somebody someon someth sort sourc specific stand "
+    "start stat status step still stop structur such sur system tak talk target task team tell test text thank thing "
+    "think tim today together tomorrow too tool toward try turn two typ under until updat upon user validat valu "
+    "verify very via want way week within without woman work world writ wrong year yes yesterday".split()
 )
 """Terms that tell little in a library of any subject."""
 

@@ -15,11 +15,13 @@ from tacit.recall.ranking import (
     Asked,
     Rarity,
     Said,
+    asked_terms,
     by_words,
     decisive,
     fits,
     focus,
     likeness,
+    most_of,
     names_in,
     nearness,
     nearness_of_scope,
@@ -27,14 +29,14 @@ from tacit.recall.ranking import (
     prominence,
     shared,
     signature_terms,
-    spoken,
 )
+from tacit.text.compounds import joined
 from tacit.text.fence import framed
-from tacit.text.words import estimate_tokens, terms
+from tacit.text.words import estimate_tokens
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Mapping
 
     from tacit.memory.sqlite.glance import Glance, Glimpse, Sighting
 
@@ -97,9 +99,9 @@ def for_task(
     glance: Glance, text: str, *, scope: str, now: float, limits: Limits, skip: Collection[str] = ()
 ) -> Answer:
     """What is known for a task. `skip` names versions that were shown already."""
-    asked_terms = terms(text)
-    sightings, frequencies, documents = glance.by_words(asked_terms, limit=CANDIDATE_HITS)
-    asked = Asked(asked_terms, Rarity.for_query(text, frequencies, documents), names=names_in(text))
+    found = asked_terms(text, glance.frequencies(list(joined(text)))[0])
+    sightings, frequencies, documents = glance.by_words(found, limit=CANDIDATE_HITS)
+    asked = Asked(found, Rarity.for_query(text, frequencies, documents), names=names_in(text))
     candidates = []
     for sighting in (*sightings, *glance.by_meaning(sightings, limit=CANDIDATE_HITS)):
         said, near = _said(sighting), sighting.semantic
@@ -167,7 +169,7 @@ def _choose(candidates: Iterable[Given], *, scope: str, limits: Limits, skip: Co
     purse = Purse(limits.budget_tokens - estimate_tokens(framed([" "])))
     items: list[Given] = []
     left_out: list[LeftOut] = []
-    best = max((spoken(given.signals) for given in kept), default=0.0)
+    best = most_of(given.signals for given in kept)
     for given in kept:
         why = _obstacle(given, limits, best=best, skip=skip)
         if not why and len(items) >= limits.k:
@@ -194,7 +196,7 @@ def _unshadowed(candidates: Iterable[Given]) -> list[Given]:
     return kept
 
 
-def _obstacle(given: Given, limits: Limits, *, best: float, skip: Collection[str]) -> str:
+def _obstacle(given: Given, limits: Limits, *, best: Mapping[str, float], skip: Collection[str]) -> str:
     if not fits(given.glimpse.kind, given.signals, limits.min_relevance, best=best):
         return "less relevant"
     return "shown already" if given.glimpse.version_id in skip else ""

@@ -13,7 +13,8 @@ import re
 from tacit.domain.reach import breadth
 from tacit.memory import lexical
 from tacit.recall.fusion import beyond_chance, chance, evidence
-from tacit.text.words import terms
+from tacit.text.compounds import joined
+from tacit.text.words import query_terms, terms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ MAX_QUERY_TERMS = 24
 """Long requests are judged by their rarest words."""
 MUCH = 64.0
 """Evidence by words, in nats, that stands for a relevance of 1: at the usual threshold three or four rare words."""
+BEHIND_BEST = 0.4
+"""The part of the best skill's relevance that another one needs: what is far behind on a clear question is something else."""
 BESIDE_BEST = 0.25
 """The part of the best skill's evidence by words that another one needs to be given for much that is shared."""
 HALF_LIFE_DAYS = 90.0
@@ -74,15 +77,15 @@ class Rarity:
     `values` are the terms of the query that stand for values rather than words.
     """
 
-    __slots__ = ("_unseen", "documents", "frequency", "of", "values")
+    __slots__ = ("_once", "documents", "frequency", "of", "values")
 
     def __init__(self, *, frequency: Mapping[str, int], documents: int, values: AbstractSet[str] = frozenset()) -> None:
         self.frequency = frequency
         self.documents = documents
         self.values = values
-        self._unseen = math.log(1 + (documents + 0.5) / 0.5)
+        self._once = self._counted(1)
         self.of: Callable[[str], float] = _Kept(self._of).__getitem__
-        """Inverse document frequency, less for what no skill contains at all."""
+        """What a term tells in a large library, less the more of this one's skills have it, or if none has it at all."""
 
     @classmethod
     def for_query(cls, text: str, frequency: Mapping[str, int], documents: int) -> Rarity:
@@ -97,8 +100,20 @@ class Rarity:
     def _of(self, term: str) -> float:
         seen = self.frequency.get(term, 0)
         if seen:
-            return math.log(1 + (self.documents - seen + 0.5) / (seen + 0.5))
-        return self._unseen * (UNKNOWN_VALUE if term in self.values else UNKNOWN_WORD)
+            return lexical.rarity(1, self.documents, term=term) * self._counted(seen) / self._once
+        doubt = UNKNOWN_VALUE if term in self.values else UNKNOWN_WORD
+        return lexical.rarity(0, self.documents, term=term) * doubt
+
+    def counted(self, some: Iterable[str]) -> float:
+        """What several terms tell together by this library alone: errors are made of everyday words, which count in them."""
+        return math.fsum(map(self._plain, some))
+
+    def _plain(self, term: str) -> float:
+        seen = self.frequency.get(term, 0)
+        return self._counted(seen) * (1.0 if seen else UNKNOWN_VALUE if term in self.values else UNKNOWN_WORD)
+
+    def _counted(self, seen: int) -> float:
+        return math.log(1 + (max(seen, self.documents) - seen + 0.5) / (seen + 0.5))
 
 
 class Asked:
@@ -118,6 +133,11 @@ class Asked:
         counts, documents = rarity.frequency, rarity.documents
         self.worth = {term: lexical.rarity(counts.get(term, 0), documents, term=term) for term in self.terms}
         self.total = math.fsum(self.worth.values())
+
+
+def asked_terms(text: str, known: Mapping[str, int]) -> list[str]:
+    """The terms of a request, and what two of its words make written together, where some skill has that ("back up")."""
+    return [*query_terms(text), *(term for term in joined(text) if known.get(term))]
 
 
 def names_in(text: str) -> frozenset[str]:
@@ -154,6 +174,8 @@ def shared(asked: Asked, said: Said) -> tuple[float, list[str]]:
     query_share = found / sum(of(term) for term in asked.telling)
     subject_share = max(_covered(part, asked) for part in (said.name, subject, *said.examples))
     words = [term for term in asked.telling if term in subject or term in rest]
+    if not words:  # a long request, of which the rarest words alone were looked at
+        words = sorted((subject | rest) & asked.terms, key=lambda term: (-asked.worth[term], term))
     return QUERY_SHARE * query_share + SUBJECT_SHARE * subject_share * min(1.0, 2 * query_share), words
 
 
@@ -194,16 +216,16 @@ def nearness(signature: str, other: str, rarity: Rarity) -> float:
         return 0.0  # a remedy for something else that was missing
     signature = signature if named else without_name(signature) or signature
     one, two = signature_terms(signature), signature_terms(other)
-    both = rarity.total(one | two)
-    share = rarity.total(one & two) / both if both else 0.0
+    both = rarity.counted(one | two)
+    share = rarity.counted(one & two) / both if both else 0.0
     return min(share, 0.99) if share >= NEAR_ERROR else 0.0
 
 
 def decisive(words: Iterable[str], rarity: Rarity) -> list[str]:
     """The rarest words of a signature that tell more than the others together: a near one shares at least one of them."""
     chosen: list[str] = []
-    ordered = sorted(words, key=lambda term: (-rarity.of(term), term))
-    while ordered and rarity.total(chosen) <= rarity.total(ordered):
+    ordered = sorted(words, key=lambda term: (-rarity.counted([term]), term))
+    while ordered and rarity.counted(chosen) <= rarity.counted(ordered):
         chosen.append(ordered.pop(0))
     return chosen
 
@@ -229,14 +251,26 @@ def nearness_of_scope(kept: str, asked: str) -> float:
     return max(0.0, 1.0 - 0.25 * abs(breadth(kept)[0] - breadth(asked)[0]))
 
 
-def fits(kind: str, signals: Mapping[str, float], min_relevance: float, *, best: float = 0.0) -> bool:
+def fits(
+    kind: str, signals: Mapping[str, float], min_relevance: float, *, best: Mapping[str, float] | None = None
+) -> bool:
     """Whether it is relevant enough, or shares that much with a long request of which it cannot have a large part.
 
-    What long requests share with many skills tells the less the more another one shares: `best` is the most of all, in nats
-    by words. Conventions and tastes bear on more than their words say: half is enough for them.
+    `best` is the most that any skill reached: of relevance, and of nats by words. What is far behind that is not given.
+    Conventions and tastes bear on more than their words say: half is enough for them.
     """
     least = (0.5 if kind in ("norm", "preference") else 1.0) * min_relevance
-    return signals["relevance"] >= least or spoken(signals) >= max(MUCH * least, BESIDE_BEST * best)
+    most = best or {}
+    if spoken(signals) >= max(MUCH * least, BESIDE_BEST * spoken(most)):
+        return True
+    return signals["relevance"] >= max(least, BEHIND_BEST * most.get("relevance", 0.0))
+
+
+def most_of(some: Iterable[Mapping[str, float]]) -> dict[str, float]:
+    """The highest relevance and the most evidence by words of all that was weighed."""
+    weighed = list(some)
+    relevance = max((signals["relevance"] for signals in weighed), default=0.0)
+    return {"relevance": relevance, "words": max(map(spoken, weighed), default=0.0)}
 
 
 def spoken(signals: Mapping[str, float]) -> float:

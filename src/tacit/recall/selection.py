@@ -16,7 +16,7 @@ from tacit.memory.lexical import version_words
 from tacit.recall.budget import Render, left_out, within
 from tacit.recall.filters import current_only, obstacle, unshadowed
 from tacit.recall.purse import Purse
-from tacit.recall.ranking import Asked, fits, order, spoken
+from tacit.recall.ranking import Asked, fits, most_of, order
 from tacit.recall.state import broken
 from tacit.recall.ties import Footing, is_turnable, spread
 from tacit.recall.weighing import Known, Scales
@@ -36,11 +36,12 @@ def select(
     """Choose what to give for a query."""
     eligible, barred = _eligible(query, [hit.stored for hit in hits], known)
     by_id = {hit.stored.version.id: hit for hit in hits}
+    barred.sort(key=lambda left: -by_id[left.version_id].lexical)
     scales = Scales(query, known, now=now)
     scored = [scales.weigh(by_id[stored.version.id]) for stored in eligible]
     places = {chosen.version_id: place for place, chosen in enumerate(known.plan.chosen)}
     scored.sort(key=lambda item: (places.get(item.version_id, len(places)), order(item.signals, item.version_id)))
-    best = max((spoken(item.signals) for item in scored), default=0.0)
+    best = most_of(item.signals for item in scored)
     relevant = [
         item
         for item in scored
@@ -130,7 +131,7 @@ def _found(hit: Hit) -> bool:
     return hit.stored.version.content.kind is not Kind.NORM or hit.lexical > 0 or hit.semantic is not None
 
 
-def _fits(item: Item, min_relevance: float, best: float) -> bool:
+def _fits(item: Item, min_relevance: float, best: Mapping[str, float]) -> bool:
     return fits(item.version.content.kind, item.signals, min_relevance, best=best)
 
 
@@ -181,4 +182,5 @@ def _why_nothing(
         return f"nothing is close enough; the nearest, `{near[0].name}`, has relevance {best:.2f}", named
     if barred:
         return f"what matches may not be used here: `{barred[0].name}` {barred[0].reason}", []
-    return "no approved skill shares a word with this task", []
+    wanted = " or ".join(query.kinds) if query.kinds else "skill"
+    return f"no approved {wanted} shares a word with this task", []

@@ -18,6 +18,7 @@ from tacit.recall.ranking import (
     Asked,
     Rarity,
     Said,
+    asked_terms,
     by_words,
     focus,
     likeness,
@@ -34,7 +35,7 @@ from tacit.text.words import terms
 
 KIN = 0.5
 """Tasks that share this part of their words, names and numbers aside, are of one kind."""
-CLOSE = 0.4
+CLOSE = 0.25
 """From this cosine on nearness in meaning is named among the reasons."""
 
 
@@ -67,7 +68,8 @@ class Scales:
         self._known = known
         self._now = now.timestamp()
         self._scope = str(query.scope)
-        self.asked = Asked(terms(query.text), known.rarity, names=names_in(query.text))
+        found = asked_terms(query.text, known.rarity.frequency)
+        self.asked = Asked(found, known.rarity, names=names_in(query.text))
 
     @cached_property
     def _spelling(self) -> dict[str, str]:

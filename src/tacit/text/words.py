@@ -44,6 +44,11 @@ def terms(text: str, *, keep_stop_words: bool = False) -> list[str]:
     return [term for term in found if term and (keep_stop_words or term not in STOP_WORDS)]
 
 
+def query_terms(text: str) -> list[str]:
+    """The terms of a request: what is left of contractions ("Peter's", "don't") is no word that anybody looks for."""
+    return terms(re.sub(r"(?<=[A-Za-z])['’](?:s|t|d|m|ll|re|ve)\b", " ", text))
+
+
 def term_set(text: str) -> frozenset[str]:
     """The distinct terms of a text, without stop words."""
     return frozenset(terms(text))

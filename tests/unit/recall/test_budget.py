@@ -89,7 +89,7 @@ def test_texts_that_use_up_the_purse_still_fit_with_the_line_ends_between_them(l
 
 def test_references_come_last_however_well_they_match():
     reference = held("add-a-database-migration", Kind.REFERENCE)
-    weaker = stored(content(name="other-work", description="A migration", steps=()))
+    weaker = stored(content(name="other-work", description="A migration of a database", steps=()))
     assert names(ask(reference, weaker)) == ["other-work", "add-a-database-migration"]
     assert names(ask(reference, weaker, k=1)) == ["other-work"]
 

@@ -51,7 +51,8 @@ def show_explained(console: Console, selection: Selection) -> None:
 
 def weighed(selection: Selection) -> list[dict[str, Any]]:
     """All that was weighed, the best first, as programs get it; what no score was given to comes last."""
-    given = [_row(item, item.signals, True, _given(item)) for item in (*selection.items, *selection.standing)]
+    given = [_row(item, item.signals, True, _given(item)) for item in selection.items]
+    given += [_row(item, item.signals, True, "stands for every task") for item in selection.standing]
     rest = [_row(left, left.signals, False, left.reason) for left in selection.left_out]
     return given + sorted(rest, key=lambda row: -row["score"])
 

@@ -220,7 +220,8 @@ def show_selection(console: Console, selection: Selection) -> None:
 def _show_standing(console: Console, selection: Selection) -> None:
     """Show the norms that hold for whatever is done here, and what could not be asked."""
     for norm in selection.standing:
-        console.print(f"[bold]always:[/bold] {escape(clean(norm.name))}  [dim]{escape(one_line(norm.text, 160))}[/dim]")
+        told = one_line(norm.version.content.description, 160)
+        console.print(f"[bold]always:[/bold] {escape(clean(norm.name))}  [dim]{escape(told)}[/dim]")
     if selection.note:
         console.print(f"[yellow]{escape(clean(selection.note))}[/yellow]", soft_wrap=True)
 
