@@ -61,7 +61,7 @@ def ask(query: Query, known: list[Stored], min_relevance: float = 0.2) -> Select
 
     measured = {item.version.id: Reliability(successes=3, trials=3, low=0.3) for item in known[::2]}
     told = Known(rarity=Rarity(frequency={"add": 3, "test": 2}, documents=9), reliability=measured, rank=rank)
-    hits = [Hit(stored=item, lexical=1.0) for item in known]
+    hits = [Hit(stored=item, lexical=20.0) for item in known]
     return select(query, hits, told, render=render, now=NOW, min_relevance=min_relevance)
 
 

@@ -33,6 +33,8 @@ SCALE = 50.0
 """Evidence of so many nats gives a score of 0.63."""
 BY_WORDS = (-2.77, 4.06, 0.17)
 """Log odds by words: a constant, for the share of what both say that they share, for the logarithm of nats by words."""
+ENOUGH = 5.0
+"""Nats by words below which a shared part says the less: one rare word is more, three everyday words are not."""
 BY_MEANING = (-4.2, 10.0)
 """Log odds by meaning: a constant, and for the cosine."""
 
@@ -72,7 +74,8 @@ def score(signals: Mapping[str, float]) -> float:
 def relevance(share: float, words: float, *, meaning: float | None = None) -> float:
     """How likely it is that something fits: from the shared part of what both say, evidence by words, and the cosine."""
     constant, of_share, of_words = BY_WORDS
-    by_words = _likely(constant + of_share * share + of_words * math.log1p(words)) if share or words else 0.0
+    enough = min(1.0, words / ENOUGH)  # a large part of a request that tells nothing is nothing
+    by_words = enough * _likely(constant + of_share * share + of_words * math.log1p(words))
     constant, of_cosine = BY_MEANING
     by_meaning = 0.0 if meaning is None else _likely(constant + of_cosine * meaning)
     return 1.0 - (1.0 - by_words) * (1.0 - by_meaning)

@@ -41,7 +41,7 @@ def ask(
         return item.name.ljust(size, ".")
 
     asked = Query(text=text, **{"scope": PROJECT, **query})  # type: ignore[arg-type]
-    hits = [Hit(stored=item, lexical=1.0) for item in held]
+    hits = [Hit(stored=item, lexical=20.0) for item in held]
     return select(asked, hits, told or known(), render=render, now=NOW, min_relevance=min_relevance)
 
 
@@ -90,7 +90,7 @@ def test_the_budget_is_hard_and_a_smaller_skill_may_still_fit():
         del left
         return "x" * (400 if item.version_id == first else 40)
 
-    hits = [Hit(stored=item, lexical=1.0) for item in (big, small)]
+    hits = [Hit(stored=item, lexical=20.0) for item in (big, small)]
     query = Query(text=TASK, scope=PROJECT, budget_tokens=50)
     first = min(big.version.id, small.version.id)
     selection = select(query, hits, known(), render=render, now=NOW, min_relevance=0.3)
@@ -113,14 +113,14 @@ def test_the_renderer_is_told_how_much_room_is_left():
         told.append(left)
         return "x" * 40
 
-    hits = [Hit(stored=item, lexical=1.0) for item in several(3)]
+    hits = [Hit(stored=item, lexical=20.0) for item in several(3)]
     query = Query(text=TASK, scope=PROJECT, budget_tokens=100)
     select(query, hits, known(), render=render, now=NOW, min_relevance=0.3)
     assert told == [100, 90, 79]  # two line ends between three texts may cost a token
 
 
 def test_what_renders_to_nothing_is_left_out():
-    hits = [Hit(stored=stored(), lexical=1.0)]
+    hits = [Hit(stored=stored(), lexical=20.0)]
     query = Query(text=TASK, scope=PROJECT)
     assert select(query, hits, known(), render=lambda item, left: "", now=NOW, min_relevance=0.3).abstained
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 LIKELY = 200
 """How many vectors are compared at all, beyond their sketches."""
 EXACT = 40
-"""How many of their versions are compared exactly: the nearest by whole numbers, which takes a third of the time."""
+"""How many of their versions are compared exactly: the nearest by whole numbers, which takes half the time."""
 _FINE = 1 << 12
 _SQUARES = [(code - 256 if code > 127 else code) ** 2 for code in range(256)]
 _HIGH, _LOW = bytes(square >> 8 for square in _SQUARES), bytes(square & 255 for square in _SQUARES)
