@@ -267,7 +267,7 @@ class Loop:
     def catalogue(self, home: Path | None = None) -> application.Catalogue:
         """Everything an agent could be offered: skills in this project's and user's folders, and the learned ones."""
         project = self.place.project if self.place else None
-        return shelf.offered(self.store, project=project, home=home, reliability=self.reliability)
+        return shelf.offered(self.store, self.scope, project=project, home=home, reliability=self.reliability)
 
     def apply(
         self, name: str, *, home: Path | None = None, tools: Sequence[str] | None = None, surface: str = "api"

@@ -39,4 +39,7 @@ def open_at(place: Place, *, config: Config, home: Path) -> Loop:
 def _open_embedder(choice: str, home: Path) -> Embedder | None:
     from tacit.providers.embedding.opening import open_embedder  # most commands need none
 
-    return open_embedder(choice, home=home)
+    own = (
+        Surroundings.read().account_home
+    )  # whose cache of the hub counts: a variable of an agent's shell does not move it
+    return open_embedder(choice, home=home, hub_cache=own / ".cache" / "huggingface" / "hub" if own else None)

@@ -52,23 +52,21 @@ def publish(store: Store, embedder: Embedder | None = None) -> int:
     """Render and embed what became recallable, or was measured anew, for those who look for it; returns how many.
 
     Belongs into the transaction of the change itself: then nobody sees the one without the other. Where much waits to be
-    embedded (the embedder is new), or the embedder does not answer, that is left to `index`.
+    embedded (the embedder is new), the embedder does not answer, or it is far away (nobody waits for a network while the
+    store is locked), that is left to `index`.
     """
     with store.transaction():
         waiting = store.unrendered()
         for version_id in waiting:
             evidence = store.evidence([version_id])[version_id]
             store.put_rendering(_rendering(store, store.version(version_id), evidence=evidence))
-        if embedder is not None and waiting:
-            unembedded = store.unembedded(embedder.identity, limit=AT_ONCE + 1)
-            if len(unembedded) <= AT_ONCE:
-                try:
+        if embedder is not None and waiting and not getattr(embedder, "remote", False):
+            try:
+                unembedded = store.unembedded(embedder.identity, limit=AT_ONCE + 1)
+                if len(unembedded) <= AT_ONCE:
                     _embed(store, embedder, unembedded)
-                except (
-                    Mistake,
-                    ModelOutage,
-                ) as fault:  # what was approved is not lost over a model that is broken or away
-                    _LOG.warning("%d versions wait for their vectors: %s", len(unembedded), fault.message)
+            except (Mistake, ModelOutage) as fault:  # an approval is not lost over a model that is broken or away
+                _LOG.warning("skills wait for their vectors: %s", fault.message)
     return len(waiting)
 
 
@@ -84,10 +82,11 @@ def index(
     `rebuild` makes the full-text indexes and all vectors anew. An interrupted run is taken up by the next one.
     """
     rows = store.reindex() if rebuild else 0
+    publish(store)
     space = embedder.identity if embedder else ""
-    if rebuild and embedder:
-        store.drop_space(space)
     waiting = store.unembedded(space) if embedder else []
+    if rebuild and embedder:  # in place of the old vectors, which stay until then
+        waiting = [stored.version.id for stored in store.catalogue(statuses=RECALLABLE)]
     for at in range(0, len(waiting) if embedder else 0, AT_ONCE):
         if embedder:
             _embed(store, embedder, waiting[at : at + AT_ONCE])

@@ -31,12 +31,15 @@ from tacit.text.words import query_terms
 PLANNED_HITS = 100
 """How many hits are looked through for what a task calls for."""
 STANDING_NORMS = 20
+MOST_CHARACTERS = 50_000
+"""Of a task; what comes after that is not looked at."""
 
 
 def choose(
     store: Store, query: Query, *, now: datetime, min_relevance: float, embedder: Embedder | None = None
 ) -> Selection:
     """Select for a query, within its budget and the frame around what is given."""
+    query = dataclasses.replace(query, text=query.text[:MOST_CHARACTERS])
     situation = read_situation(query.state)
     signature = error_signature(situation.error, command=situation.command)
     looked_for = [*query_terms(query.text), *joined(query.text), *signature_terms(signature)]
@@ -138,9 +141,11 @@ def _hits(
     note = ""
     if embedder is not None and query.text.strip():
         try:
-            found = _with_meaning(store, query, found, embedder)
-            if found and all(hit.semantic is None for hit in found.values()):
-                note = "found by words alone: no skill here has vectors of this embedder yet (`tacit index` makes them)"
+            together = _with_meaning(store, query, found, embedder)
+            if all(hit.semantic is not None for hit in together.values()):
+                found = together
+            else:  # nobody is put behind for a vector that he has not got yet
+                note = "found by words alone: some skills wait for their vectors (`tacit index` makes them)"
         except TacitError as fault:  # a model that is broken or away, vectors that are damaged: words still find
             note = f"found by words alone: {fault.message}"
     if query.kinds is None or Kind.NORM in query.kinds:

@@ -69,9 +69,9 @@ def why_empty(store: Store) -> str:
 
 
 def offered(
-    store: Store, *, project: Path | None, home: Path | None, reliability: Callable[[str], Reliability]
+    store: Store, scope: Scope, *, project: Path | None, home: Path | None, reliability: Callable[[str], Reliability]
 ) -> application.Catalogue:
-    """Everything an agent could be offered: skills in the project's and user's folders, and the learned ones."""
+    """Everything an agent could be offered: skills in the project's and user's folders, and the learned ones seen from here."""
     static = application.scan(project=project, home=home)
     learned = [
         application.LearnedSkill(
@@ -81,6 +81,7 @@ def offered(
             reliability=reliability(stored.version.id),
         )
         for stored in current(store, statuses=RECALLABLE)
+        if stored.skill.scope.contains(scope)
     ]
     found = application.merge(static.skills, learned)
     return dataclasses.replace(found, shadowed=(*static.shadowed, *found.shadowed))

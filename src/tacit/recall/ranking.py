@@ -26,6 +26,8 @@ CANDIDATE_HITS = 20
 SUBJECT_SHARE, QUERY_SHARE = 0.35, 0.65
 BODY_WEIGHT = 0.6
 """A word found only in the body says less than one in name or description."""
+LEAST_EXAMPLE = 2
+"""Terms of the shortest example query that is compared: single words are no requests."""
 USUAL_WORTH = 4.5
 """Nats that a word is worth of which nothing is known but that the query lacks it."""
 FOCUSED = 15
@@ -194,7 +196,7 @@ def focus(asked: Asked) -> float:
 
 def likeness(asked: Asked, said: Said) -> float:
     """How alike the query and the nearest of a skill's example queries are: the part of what both say that they share."""
-    return max((_alike(asked, example) for example in said.examples), default=0.0)
+    return max((_alike(asked, example) for example in said.examples if len(example) >= LEAST_EXAMPLE), default=0.0)
 
 
 def nearness(signature: str, other: str, rarity: Rarity) -> float:

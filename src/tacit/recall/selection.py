@@ -137,15 +137,16 @@ def _fits(item: Item, min_relevance: float, best: Mapping[str, float]) -> bool:
 
 def _eligible(query: Query, stored: Sequence[Stored], known: Known) -> tuple[list[Stored], list[LeftOut]]:
     recallable = [item for item in stored if item.status in RECALLABLE]
-    candidates, barred = unshadowed(s for s in current_only(recallable) if s.skill.scope.contains(query.scope))
-    passed: list[Stored] = []
-    for item in candidates:
+    barred: list[LeftOut] = []
+    usable: list[Stored] = []
+    for item in (s for s in current_only(recallable) if s.skill.scope.contains(query.scope)):
         why = obstacle(item, query) or _unmet(item, known) or _unreliable(item, query, known)
         if why:
             barred.append(LeftOut(version_id=item.version.id, name=item.version.name, reason=why))
         else:
-            passed.append(item)
-    return passed, barred
+            usable.append(item)
+    passed, shadowed = unshadowed(usable)  # what may not be used here shadows nothing
+    return passed, [*barred, *shadowed]
 
 
 def _unmet(stored: Stored, known: Known) -> str:

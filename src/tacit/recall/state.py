@@ -17,6 +17,8 @@ from tacit.text.facts import gathered, holds
 from tacit.text.words import terms
 
 MOST_FILES = 50
+MOST_CHARACTERS = 100_000
+"""Of an error, an answer or a name."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ def read_situation(state: Mapping[str, Any]) -> Situation:
         error=_text(state.get("error")),
         command=_text(state.get("command")),
         last_action=_text(state.get("last_action")),
-        files=tuple(str(path) for path in files)[:MOST_FILES] if isinstance(files, Sequence) else (),
+        files=tuple(filter(None, map(_text, files[:MOST_FILES]))) if isinstance(files, Sequence) else (),
         environment={key: _text(value) for key, value in _mapping(state.get("environment")).items()},
         readings={key: _text(value) for key, value in _mapping(state.get("readings")).items()},
         known={key: value for key, value in _mapping(state.get("holds")).items() if isinstance(value, bool)},
@@ -103,7 +105,7 @@ def _head(command: str) -> str:
 
 
 def _text(value: Any) -> str:
-    return value if isinstance(value, str) else "" if value is None else str(value)
+    return value[:MOST_CHARACTERS] if isinstance(value, str) else str(value) if isinstance(value, bool | float) else ""
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

@@ -33,6 +33,8 @@ from tacit.text.cues import words_of
 from tacit.text.similarity import jaccard
 from tacit.text.words import terms
 
+MOST_EXAMPLES = 32
+"""So many of a skill's example queries are looked at."""
 KIN = 0.5
 """Tasks that share this part of their words, names and numbers aside, are of one kind."""
 CLOSE = 0.25
@@ -148,7 +150,8 @@ class Scales:
             return 0.0
         alike = max((jaccard(self._task_words, _words(example)) for example in content.example_queries), default=0.0)
         tools = self._known.tools
-        at_hand = bool(content.cases) and tools is not None and {step.tool for step in content.steps} <= tools
+        used = {step.tool for step in content.steps}
+        at_hand = bool(content.cases and used) and tools is not None and used <= tools
         return alike if alike >= KIN else KIN if at_hand else 0.0
 
 
@@ -156,7 +159,9 @@ def said(content: SkillContent, words: Sequence[Sequence[str]]) -> Said:
     """What a version says, from the terms that are kept of it; only its small parts are split anew."""
     name, description, body, _ = words
     subject = [*description, *terms(" ".join([*content.tags, content.signature]))]
-    return Said(name, subject, examples=[terms(example) for example in content.example_queries], rest=body)
+    return Said(
+        name, subject, examples=[terms(example) for example in content.example_queries[:MOST_EXAMPLES]], rest=body
+    )
 
 
 @lru_cache(maxsize=1024)

@@ -19,7 +19,7 @@ from tacit.config.surroundings import Surroundings
 from tacit.domain.errors import NotPermitted, StoreOutage
 
 PERSON_ONLY = frozenset({"review", "rollback", "edit", "export unapproved", "token"})
-NOT_FOR_AGENTS = frozenset({"init", "uninstall", "learn --model"})
+NOT_FOR_AGENTS = frozenset({"index", "init", "uninstall", "learn --model"})
 """What a person's script may do without a terminal, and an agent may not: it decides what watches the agent, or spends."""
 TOKEN_FILE = "token.sha256"
 

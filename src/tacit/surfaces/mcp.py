@@ -61,6 +61,7 @@ def instructions(opening: Opening, *, with_index: bool) -> str:
             learned = [
                 application.Entry(content=stored.version.content, origin="learned")
                 for stored in loop.skills(statuses=RECALLABLE)
+                if stored.skill.scope.contains(loop.scope)
             ]
     except TacitError:
         return _MANNERS  # a store that cannot be opened is told by the call that needs it

@@ -29,6 +29,7 @@ def rebuild(connection: Connection, skills: Skills, trajectories: Trajectories, 
         connection, trajectories.index, trajectories.rows, lambda row: episode_words(trajectories.episode(row))
     )
     vectors.rebuild()
+    connection.run("DELETE FROM renderings")  # whoever asked for this renders anew
     return versions + episodes
 
 

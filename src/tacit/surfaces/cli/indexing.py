@@ -36,6 +36,7 @@ def index(session: Session, *, rebuild: bool, light: bool) -> None:
     if light:
         _make_light(session)
         return
+    session.caller.require_person("index")
     with progress_bar(session, "embedding") as advance:
         done = session.loop.index(rebuild=rebuild, progress=advance)
 
@@ -62,6 +63,7 @@ def _make_light(session: Session) -> None:
     home = session.surroundings.person_home
     target = home / FOLDER / LIGHT
     source = find_encoder(session.settings[0].recall.embedder, home=home)
+    session.caller.require_person("index")
     with progress_bar(session, "distilling") as advance:
         made = distil(source, target, progress=advance)
 
