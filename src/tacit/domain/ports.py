@@ -250,7 +250,7 @@ class Store(Protocol):
         """
 
     def document_frequency(self, terms: Sequence[str]) -> tuple[dict[str, int], int]:
-        """In how many stored versions each term occurs, and how many versions there are."""
+        """In how many recallable versions each term occurs, and how many of them there are."""
 
     def put_rendering(self, rendering: Rendering) -> None:
         """Keep a recallable version as agents see it. It ends when the status or the evidence of that version changes."""

@@ -19,7 +19,7 @@ from tacit.domain.candidate import Verdict
 from tacit.domain.errors import Mistake, StoreOutage
 from tacit.domain.evidence import Assessment, Evidence, Outcome, Use
 from tacit.domain.identity import canonical
-from tacit.domain.lifecycle import Status, Transition
+from tacit.domain.lifecycle import RECALLABLE, Status, Transition
 from tacit.domain.ports import AuditEntry, Counts, Damage, Episode, FoundEpisode, Hit, Stored
 from tacit.domain.skill import Kind, Skill, SkillVersion
 from tacit.domain.trajectory import Trajectory
@@ -27,6 +27,7 @@ from tacit.memory import attempts, laws
 from tacit.memory.chain import GENESIS, Event, link
 from tacit.memory.held import (
     Held,
+    Words,
     count_all,
     count_documents,
     entry,
@@ -228,7 +229,8 @@ class VolatileStore(Projections, Meaning):
     ) -> list[Hit]:
         """Find versions by the words of name, description and body, best first."""
         with self._open():
-            ranked = rank(terms, self._state.version_words, weights=VERSION_WEIGHTS)
+            counted = self._recallable_words() if RECALLABLE.issuperset(statuses) else self._state.version_words
+            ranked = rank(terms, counted, weights=VERSION_WEIGHTS)
             words, versions = self._state.version_words, self._state.versions
             hits = (Hit(stored=versions[found], lexical=lexical, words=words[found]) for found, lexical in ranked)
             newest = {s.skill.id: s.sequence for s in self._state.versions.values() if wanted(s, statuses, kinds)}
@@ -237,9 +239,14 @@ class VolatileStore(Projections, Meaning):
             return first + [hit for hit in beyond if hit.stored.version.content.cues]
 
     def document_frequency(self, terms: Sequence[str]) -> tuple[dict[str, int], int]:
-        """In how many stored versions each term occurs, and how many versions there are."""
+        """In how many recallable versions each term occurs, and how many of them there are."""
         with self._open():
-            return count_documents(terms, self._state.version_words), len(self._state.version_words)
+            words = self._recallable_words()
+            return count_documents(terms, words), len(words)
+
+    def _recallable_words(self) -> dict[str, Words]:
+        versions = self._state.versions
+        return {id_: words for id_, words in self._state.version_words.items() if versions[id_].status in RECALLABLE}
 
     def resolve(self, prefix: str) -> list[str]:
         """Ids of versions, skills, trajectories and uses that begin with `prefix`, at most ten."""

@@ -57,7 +57,7 @@ class Answer:
     ranked: tuple[str, ...]
     """Ids of the skills that were weighed, best first."""
     given: int
-    """How many of them were thought fit to be given."""
+    """How many of them, from the first, were given; of norms that stand for every task only those that are right."""
     confidence: float
     confidence_without: float | None = None
     """The same with the right skills left out, and how many were given then, where that was asked."""
@@ -193,11 +193,12 @@ def _ask(
 ) -> Answer:
     asked = _weigh(memory, question, ())
     again = _weigh(memory, question, tuple(grades)) if leave_out and grades else None
+    given = given_skills(asked, grades)
     return Answer(
         question=question,
         grades=grades,
-        ranked=ranked_skills(asked, library.skill_of),
-        given=len(asked.items),
+        ranked=tuple(dict.fromkeys([*given, *weighed_skills(asked, library.skill_of)])),
+        given=len(given),
         confidence=asked.confidence,
         confidence_without=again.confidence if again else None,
         given_without=len(again.items) if again else None,
@@ -218,12 +219,21 @@ def _weigh(memory: Memory, question: Question, without: Collection[str]) -> Sele
     return memory.weigh(query)
 
 
-def ranked_skills(selection: Selection, skill_of: Mapping[str, str]) -> tuple[str, ...]:
-    """Ids of the skills in the order of a selection: what is given first, then what was weighed and left out."""
+def given_skills(selection: Selection, right: Collection[str]) -> list[str]:
+    """Ids of the skills that were given, best first, then of the right ones among the norms that stand.
+
+    Norms stand for every task: those that nobody asked for here are no answer to this question, right or wrong.
+    """
+    standing = [item.version.skill_id for item in selection.standing]
     given = [item.version.skill_id for item in selection.items]
+    return list(dict.fromkeys([*given, *(skill_id for skill_id in standing if skill_id in right)]))
+
+
+def weighed_skills(selection: Selection, skill_of: Mapping[str, str]) -> list[str]:
+    """Ids of the skills that were weighed and left out, best first."""
     # What has no score was never weighed: its scope, kind or tools kept it out.
     weighed = sorted((one for one in selection.left_out if one.score > 0), key=lambda one: -one.score)
-    return tuple(dict.fromkeys([*given, *(skill_of.get(one.version_id, one.version_id) for one in weighed)]))
+    return [skill_of.get(one.version_id, one.version_id) for one in weighed]
 
 
 def _telling(answers: Sequence[Answer]) -> Estimate | None:

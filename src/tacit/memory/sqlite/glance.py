@@ -91,6 +91,7 @@ class Glance:
     def __init__(self, database: apsw.Connection, *, schema: int = SCHEMAS[-1]) -> None:
         self._database = database
         self._columns = COLUMNS if schema >= 5 else _EARLIER
+        self._recallable = schema >= 5
         self._has_vectors = schema >= 5
         self._aim: tuple[Nearby, list[float]] | None = None
         self._matching = Matching(self._run, "version", weights=VERSION_WEIGHTS)
@@ -115,11 +116,11 @@ class Glance:
 
     def frequencies(self, terms: Sequence[str]) -> tuple[dict[str, int], int]:
         """In how many versions each term occurs, and how many versions there are."""
-        return self._matching.frequencies(terms)
+        return self._matching.frequencies(terms, recallable=self._recallable)
 
     def by_words(self, terms: Sequence[str], *, limit: int = 20) -> tuple[list[Sighting], dict[str, int], int]:
         """What shares words with a query, best first; in how many versions each term occurs, and how many there are."""
-        frequencies, documents = self._matching.frequencies(terms)
+        frequencies, documents = self.frequencies(terms)
         found = []
         for match in self._matching.search((frequencies, documents), self._words, limit=limit, condition=_NEWEST):
             for glimpse in self._glimpses("r.seq = ?", match.seq):

@@ -37,7 +37,8 @@ def _rebuild_words(connection: Connection, index: WordIndex, rows: Rows, words_o
     name = index.words.table.removesuffix("_words")
     with _unguarded(connection, index.words.table):
         connection.run(f"DELETE FROM {index.words.table}")
-    connection.run(f"DELETE FROM {name}_counts")
+    for counts in (f"{name}_counts", *(["recallable_counts"] if name == "version" else [])):
+        connection.run(f"DELETE FROM {counts}")
     connection.run(f"INSERT INTO {name}_index ({name}_index) VALUES ('delete-all')")
     numbers = rows.all_numbers()
     for seq in numbers:

@@ -178,8 +178,41 @@ CREATE TABLE vector_sketches (
   seq INTEGER PRIMARY KEY, space INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, seal TEXT NOT NULL,
   versions BLOB NOT NULL, planes BLOB NOT NULL) STRICT;
 CREATE INDEX vector_sketches_in_order ON vector_sketches (space, last);
-CREATE INDEX versions_by_name ON versions (name)
+CREATE INDEX versions_by_name ON versions (name);
+CREATE TABLE recallable_counts (term TEXT PRIMARY KEY, documents INTEGER NOT NULL) STRICT, WITHOUT ROWID
 """
+_RECALLABLE = "('trial', 'trusted')"
+
+
+def _count_recallable(connection: Connection) -> None:
+    """Count in how many recallable versions each term occurs, now and with every change of a status.
+
+    What nobody approved must not decide how rare a word is, and so what is given or not.
+    """
+    words = " || ' ' || ".join(VERSION_FIELDS)
+    listed = f"""json_each('["' || replace({words}, ' ', '","') || '"]')"""
+    terms = f"SELECT DISTINCT value AS term FROM version_words, {listed} WHERE value <> '' AND version_words.seq = "
+    add = f"INSERT INTO recallable_counts SELECT term, 1 FROM ({terms}NEW.seq) WHERE TRUE "
+    add += "ON CONFLICT (term) DO UPDATE SET documents = documents + 1"
+    take = f"UPDATE recallable_counts SET documents = documents - 1 WHERE term IN ({terms}NEW.seq)"
+    connection.run(
+        f"CREATE TRIGGER recallable_words_are_counted AFTER INSERT ON version_words WHEN (SELECT status FROM versions "
+        f"WHERE seq = NEW.seq) IN {_RECALLABLE} BEGIN {add}; END"
+    )
+    status = "AFTER UPDATE OF status ON versions WHEN"
+    connection.run(
+        f"CREATE TRIGGER words_count_from_approval {status} OLD.status NOT IN {_RECALLABLE} "
+        f"AND NEW.status IN {_RECALLABLE} BEGIN {add}; END"
+    )
+    connection.run(
+        f"CREATE TRIGGER words_count_until_retirement {status} OLD.status IN {_RECALLABLE} "
+        f"AND NEW.status NOT IN {_RECALLABLE} BEGIN {take}; DELETE FROM recallable_counts WHERE documents <= 0; END"
+    )
+    connection.run(
+        f"INSERT INTO recallable_counts SELECT term, count(*) FROM (SELECT DISTINCT version_words.seq, value AS term "
+        f"FROM version_words, {listed} WHERE value <> '' AND version_words.seq IN (SELECT seq FROM versions "
+        f"WHERE status IN {_RECALLABLE})) GROUP BY term"
+    )
 
 
 def _add_vectors(connection: Connection) -> None:
@@ -200,6 +233,7 @@ def _add_vectors(connection: Connection) -> None:
         "CREATE TRIGGER vector_sketches_end_with_blocks AFTER DELETE ON vector_blocks BEGIN "
         "DELETE FROM vector_sketches WHERE seq = OLD.seq; END"
     )
+    _count_recallable(connection)
     connection.run("ALTER TABLE renderings ADD COLUMN reinforced INTEGER NOT NULL DEFAULT 0")
     listed = ", ".join(("seq", *_RENDERED, "seal"))
     for *values, reinforced, seal in connection.run(f"SELECT {listed} FROM renderings"):

@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections.abc import Collection, Sequence
 
-from tacit.domain.lifecycle import Status, Transition
+from tacit.domain.lifecycle import RECALLABLE, Status, Transition
 from tacit.domain.ports import Hit, Stored
 from tacit.domain.skill import Kind, Skill, SkillVersion
 from tacit.memory import laws
@@ -142,7 +142,13 @@ class Skills:
             "(SELECT skill_id FROM versions WHERE seq = {row}))"
         )
         limit = max(0, limit)
-        found = self.index.search(terms, limit=max(limit, cued_within), condition=newest, values=values)
+        found = self.index.search(
+            terms,
+            limit=max(limit, cued_within),
+            condition=newest,
+            values=values,
+            recallable=RECALLABLE.issuperset(statuses),
+        )
         if len(found) > limit:
             cued = self._cued([match.seq for match in found[limit:]])
             found = [match for at, match in enumerate(found) if at < limit or match.seq in cued]

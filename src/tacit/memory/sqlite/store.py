@@ -205,9 +205,9 @@ class SqliteStore:
             return self._skills.search(terms, statuses=statuses, kinds=kinds, limit=limit, cued_within=cued_within)
 
     def document_frequency(self, terms: Sequence[str]) -> tuple[dict[str, int], int]:
-        """In how many versions each term occurs, and how many versions there are."""
+        """In how many recallable versions each term occurs, and how many of them there are."""
         with self._connection.reading():
-            return self._skills.index.frequencies(terms)
+            return self._skills.index.frequencies(terms, recallable=True)
 
     def put_rendering(self, rendering: Rendering) -> None:
         """Keep a recallable version as agents see it."""

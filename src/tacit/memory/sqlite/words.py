@@ -37,15 +37,21 @@ class WordIndex:
         """The words by field, as they are stored."""
         return {field: " ".join(map(stored_form, found)) for field, found in zip(self._fields, words, strict=True)}
 
-    def frequencies(self, terms: Sequence[str]) -> tuple[dict[str, int], int]:
-        """In how many rows each term occurs, and how many rows there are."""
-        return self._matching.frequencies(terms)
+    def frequencies(self, terms: Sequence[str], *, recallable: bool = False) -> tuple[dict[str, int], int]:
+        """In how many rows each term occurs, and how many rows there are; of versions, if so wanted, the recallable ones."""
+        return self._matching.frequencies(terms, recallable=recallable)
 
     def search(
-        self, terms: Sequence[str], *, limit: int, condition: str = "TRUE", values: Sequence[str] = ()
+        self,
+        terms: Sequence[str],
+        *,
+        limit: int,
+        condition: str = "TRUE",
+        values: Sequence[str] = (),
+        recallable: bool = False,
     ) -> list[Match]:
         """Matching rows, best first, newer first among equals; `condition` names the row's number ``{row}``."""
-        counted = self._matching.frequencies(terms)
+        counted = self._matching.frequencies(terms, recallable=recallable)
         return self._matching.search(counted, self._texts_of, limit=limit, condition=condition, values=values)
 
     def strange_terms(self) -> list[str]:
@@ -56,6 +62,8 @@ class WordIndex:
             found = [term for field in self._fields for term in row[field].split()]
             rows.update(set(found))
             times.update(found)
+        if self._name == "version" and (strange := self._miscounted()):
+            return strange
         listed = self._connection.run(f"SELECT term, doc, cnt FROM {self._name}_terms")
         indexed = {term: (documents, count) for term, documents, count in listed}
         counted: dict[str, int] = dict(self._connection.run(f"SELECT term, documents FROM {self._name}_counts"))
@@ -64,6 +72,18 @@ class WordIndex:
             for term in indexed.keys() | rows.keys() | counted.keys()
             if indexed.get(term) != (rows[term], times[term]) or counted.get(term) != rows[term]
         )
+
+    def _miscounted(self) -> list[str]:
+        """Terms that are counted otherwise than recallable versions have them."""
+        recallable = {
+            seq for (seq,) in self._connection.run("SELECT seq FROM versions WHERE status IN ('trial', 'trusted')")
+        }
+        rows = Counter[str]()
+        for seq in recallable & set(self.words.numbers()):
+            row = self.words.at(seq)
+            rows.update({term for field in self._fields for term in row[field].split()})
+        counted: dict[str, int] = dict(self._connection.run("SELECT term, documents FROM recallable_counts"))
+        return sorted(term for term in rows.keys() | counted.keys() if counted.get(term, 0) != rows[term])
 
     def check(self) -> None:
         """Let the index compare itself with the words; raises `Damaged` if they differ."""

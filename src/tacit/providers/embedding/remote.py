@@ -7,8 +7,10 @@ client's own variable. Counts no money.
 from __future__ import annotations
 
 import math
+import os
 import struct
 from collections.abc import Iterator, Sequence
+from hashlib import sha256
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -25,15 +27,18 @@ _MOST_BYTES = 200_000
 _LONGEST_TEXT = 8_000
 """Bytes: no token is shorter than one, and the models read 8,191."""
 _MOST_DIMENSIONS = 1 << 14
+_DIGITS = 8
 _KEYS = frozenset({401, 403})
 _TRIES_MORE = 2
 _NOTHING = "(nothing)"
 """Sent in place of an empty text, which servers refuse."""
-_OWN_HOST = "api.openai.com"
+_USUAL = "https://api.openai.com/v1"
 
 
 class RemoteEmbedder:
     """Embeds by asking a server."""
+
+    remote = True
 
     def __init__(self, model: str, *, base_url: str = "", key: str = "", timeout_s: float = 30.0) -> None:
         """Make ready to ask; nobody is asked yet. Without `base_url` and `key` the client reads its own variables."""
@@ -43,16 +48,21 @@ class RemoteEmbedder:
             import openai
         except ImportError as error:
             raise Mistake("remote embedders need the extra `llm`", hint=INSTALL) from error
+        _suffix(base_url or os.environ.get("OPENAI_BASE_URL") or _USUAL)  # a bad address is told before it is used
         try:
             self._client: OpenAI = openai.OpenAI(
-                api_key=key or None, base_url=base_url or None, timeout=timeout_s, max_retries=_TRIES_MORE
+                api_key=key or None,
+                base_url=base_url or None,
+                timeout=timeout_s,
+                max_retries=_TRIES_MORE,
+                # Texts go to the server that was named and to no other.
+                http_client=openai.DefaultHttpxClient(follow_redirects=False),
             )
+            self.identity = f"openai:{model}{_suffix(str(self._client.base_url))}"
         except openai.OpenAIError as error:
             raise ConfigError(f"openai:{model} cannot be opened: no key is set", hint="set OPENAI_API_KEY") from error
         self._model = model
         self._timeout_s = timeout_s
-        host = urlsplit(str(self._client.base_url)).netloc
-        self.identity = f"openai:{model}" if host == _OWN_HOST else f"openai:{model}@{host}"
         self._dimensions = _KNOWN.get(model, 0)
 
     @property
@@ -84,7 +94,7 @@ class RemoteEmbedder:
             raise self._outage(f"did not answer within {self._timeout_s:g} s", hint="try again later") from error
         except openai.APIConnectionError as error:
             raise self._outage("cannot be reached", hint="check the network, or set recall.embedder") from error
-        except (openai.OpenAIError, AttributeError, TypeError, ValueError) as error:
+        except (openai.OpenAIError, AttributeError, TypeError, ValueError, RecursionError) as error:
             raise self._outage("gave no answer that can be read", hint="check OPENAI_BASE_URL") from error
         if [index for index, _ in given] != list(range(len(batch))):
             raise self._outage(f"gave {len(given)} vectors for {len(batch)} texts", hint="check OPENAI_BASE_URL")
@@ -100,13 +110,31 @@ class RemoteEmbedder:
         if len(numbers) != self._dimensions:
             told = f"gave {len(numbers)} dimensions, not {self._dimensions}"
             raise self._outage(told, hint="tacit index --rebuild, if the model has changed")
-        length = math.hypot(*numbers)
+        try:
+            length = math.hypot(*numbers)
+        except OverflowError:  # a whole number too large for a float
+            length = math.inf
         if not math.isfinite(length) or not length:
             raise self._outage("gave a vector without direction", hint="check that the model is one for embeddings")
         return struct.pack(f"<{len(numbers)}f", *[value / length for value in numbers])
 
     def _outage(self, what: str, *, hint: str) -> ModelOutage:
         return ModelOutage(f"openai:{self._model} {what}", hint=hint, retryable=True)
+
+
+def _suffix(address: str) -> str:
+    """What tells a server from the provider's own: host and port, and a digest of the rest; never a name or password."""
+    try:
+        parts = urlsplit(address)
+        host, port = parts.hostname, parts.port or ""
+    except ValueError:
+        host = None
+    if not host or parts.scheme not in ("http", "https"):
+        raise ConfigError("the embedding server's address cannot be read", hint=f"OPENAI_BASE_URL={_USUAL}")
+    path = parts.path.rstrip("/")
+    if f"{parts.scheme}://{host}{path}" == _USUAL and port in ("", 443):
+        return ""
+    return f"@{host}{port and f':{port}'}#{sha256(f'{parts.scheme} {path}'.encode()).hexdigest()[:_DIGITS]}"
 
 
 def _sendable(text: str) -> str:

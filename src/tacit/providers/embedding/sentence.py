@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 GRAPHS = ("onnx/model.onnx", "model.onnx")
 WEIGHTS = "model.safetensors"
+_OUTSIDE = b"\x0a\x08location\x12"
+"""What an ONNX file says, as protocol buffers, where a tensor's numbers lie in another file."""
 _DEFAULT_TOKENS = 256
 _BATCH_TOKENS = 1024
 """Tokens that go through the model together, padding counted: more of them leave the processor's cache."""
@@ -32,6 +34,8 @@ _BATCH_TOKENS = 1024
 
 class SentenceEncoder:
     """Embeds with a BERT-like model, such as all-MiniLM-L6-v2."""
+
+    remote = False
 
     def __init__(self, folder: Path) -> None:
         """Look at the folder; raises `ConfigError` where it holds no model that can be used here."""
@@ -50,8 +54,9 @@ class SentenceEncoder:
     @cached_property
     def identity(self) -> str:
         """The space: the model's name and what tells its weights, its vocabulary and its pooling from others."""
-        told = sha256(self._fingerprint())
+        told = sha256(self._fingerprint)
         told.update(self._pieces.told())
+        told.update((self._folder / "config.json").read_bytes())  # layers, heads and more that the weights do not tell
         told.update(f"{self._takes_first} {self._most_tokens}".encode())
         return identity_of(name_in(self._config, otherwise="bert"), self.dimensions, told.digest())
 
@@ -99,13 +104,17 @@ class SentenceEncoder:
 
     @cached_property
     def _pieces(self) -> WordPieces:
-        return read_wordpieces(str(self._folder))
+        pieces = read_wordpieces(str(self._folder))
+        for token in ("[CLS]", "[SEP]"):
+            pieces.number_of(token)
+        return pieces
 
     @cached_property
     def _forward(self) -> Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.float32]]:
         if self._graph:
             from tacit.providers.embedding.graph import Graph
 
+            self._fingerprint  # noqa: B018 - refuses a file that is not whole
             return Graph(str(self._graph))
         from tacit.providers.embedding.forward import Bert, Shape
 
@@ -113,12 +122,19 @@ class SentenceEncoder:
         shape = Shape.of(self._config, folder=str(self._folder))
         if len(self._pieces.tokens) > shape.tokens:
             raise ConfigError(f"{self._folder} has more tokens than the model knows", hint=FETCH_AGAIN)
-        return Bert(read_tensors(path), shape, path=path)
+        try:
+            return Bert(read_tensors(path), shape, path=path)
+        except MemoryError as error:
+            raise ConfigError(f"{path} does not fit into the memory", hint="use a smaller model") from error
 
+    @cached_property
     def _fingerprint(self) -> bytes:
         if not self._graph:
             return fingerprint(read_tensors(str(self._folder / WEIGHTS)))
         with self._graph.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
+            if mapped.find(_OUTSIDE) >= 0:
+                hint = "use a model in one file, such as all-MiniLM-L6-v2"
+                raise ConfigError(f"{self._graph} keeps its weights in another file", hint=hint)
             view = memoryview(mapped)
             told = sampled(view)
             view.release()

@@ -26,10 +26,14 @@ TABLE = "embeddings"
 _FORMATS = {"F64": "d", "F32": "f", "F16": "e", "I8": "b", "I64": "q", "I32": "i"}
 """Names of the format for Python's `struct`."""
 _MOST_TOKENS = 512
+_MOST_ENTRIES = 1 << 22
+_WHOLE = frozenset({"I8", "I32", "I64"})
 
 
 class StaticEmbedder:
     """Embeds by looking up."""
+
+    remote = False
 
     def __init__(self, folder: str) -> None:
         """Map the folder's model; raises `ConfigError` where it is none."""
@@ -69,7 +73,10 @@ class StaticEmbedder:
                 weight = self._weights[number]
                 row = tuple(value * weight for value in row)
             rows.append(row)
-        return self._unit([math.fsum(column) for column in zip(*rows, strict=True)])
+        try:
+            return self._unit([math.fsum(column) for column in zip(*rows, strict=True)])
+        except (OverflowError, ValueError):  # too large together, or infinite both ways
+            return self._unit([math.inf])
 
     def _unit(self, values: list[float]) -> bytes:
         length = math.hypot(*values)
@@ -96,6 +103,7 @@ def _column(tensors: dict[str, Tensor], name: str, folder: str) -> tuple[Any, ..
     tensor = tensors.get(name)
     if tensor is None:
         return ()
-    if len(tensor.shape) != 1 or tensor.kind not in _FORMATS:
+    kinds = _WHOLE if name == "mapping" else _FORMATS
+    if len(tensor.shape) != 1 or tensor.kind not in kinds or tensor.shape[0] > _MOST_ENTRIES:
         raise ConfigError(f"{folder}/{FILE}: `{name}` is not a list of numbers", hint=FETCH_AGAIN)
     return struct.unpack(f"<{tensor.shape[0]}{_FORMATS[tensor.kind]}", tensor.data)

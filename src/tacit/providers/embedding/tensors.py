@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import mmap
+import os.path
 from hashlib import sha256
 
 from tacit.domain.errors import ConfigError
@@ -49,7 +50,10 @@ def read_tensors(path: str) -> dict[str, Tensor]:
     if not isinstance(header, dict):
         raise _broken(path, "its header lists no tensors")
     body = mapped[8 + length :]
-    return {name: _tensor(path, name, entry, body) for name, entry in header.items() if name != "__metadata__"}
+    found = {name: _tensor(path, name, entry, body) for name, entry in header.items() if name != "__metadata__"}
+    if sum(len(tensor.data) for tensor in found.values()) != len(body):
+        raise _broken(path, "its tensors overlap or leave gaps")
+    return found
 
 
 def fingerprint(tensors: dict[str, Tensor]) -> bytes:
@@ -76,8 +80,15 @@ def sampled(data: memoryview) -> bytes:
     return told.digest()
 
 
+def refuse_special(path: str) -> None:
+    """Raise `ConfigError` for a pipe, a device or a folder: whoever opens a pipe may wait for ever."""
+    if os.path.exists(path) and not os.path.isfile(path):  # noqa: PTH110, PTH113 - pathlib is slow to import
+        raise _broken(path, "it is no plain file")
+
+
 def _mapped(path: str) -> memoryview:
     try:
+        refuse_special(path)
         with open(path, "rb") as file:  # noqa: PTH123 - pathlib is slow to import
             mapped = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
     except (OSError, ValueError) as error:  # an empty file cannot be mapped

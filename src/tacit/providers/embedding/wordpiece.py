@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 
 from tacit.domain.errors import ConfigError
-from tacit.providers.embedding.tensors import FETCH_AGAIN
+from tacit.providers.embedding.tensors import FETCH_AGAIN, refuse_special
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -110,6 +110,8 @@ def read_wordpieces(folder: str) -> WordPieces:
         lowers = document.get("do_lower_case") is not False
         strips = document.get("strip_accents")
         tokens = text.removesuffix("\n").split("\n")
+        if not text.strip():
+            raise ConfigError(f"{folder}/vocab.txt lists no tokens", hint=FETCH_AGAIN)
     else:
         document = _document(f"{folder}/tokenizer.json")
         normalizer, model = _part(document, "normalizer"), _part(document, "model")
@@ -124,6 +126,7 @@ def read_wordpieces(folder: str) -> WordPieces:
 
 def read_text(path: str, *, most: int) -> str | None:
     """A text file, or nothing where there is none; raises `ConfigError` where it is too large or no text."""
+    refuse_special(path)
     try:
         with open(path, "rb") as file:  # noqa: PTH123 - pathlib is slow to import
             data = file.read(most + 1)

@@ -99,11 +99,16 @@ def _answer(answer: Answer, report: RecallReport) -> dict[str, Any]:
         "rank": answer.rank,
         "right": answer.is_right,
         "given": answer.given,
-        "came": _names(report, answer.ranked[:_CAME]),
+        "came": _came(answer, report),
         "confidence": round(answer.confidence, 4),
         "confidence_without": None if answer.confidence_without is None else round(answer.confidence_without, 4),
         "figures": {name: round(value, 4) for name, value in answer.figures.items()} if answer.is_here else None,
     }
+
+
+def _came(answer: Answer, report: RecallReport) -> list[str]:
+    """Names of the first that were given."""
+    return _names(report, answer.ranked[: min(answer.given, _CAME)])
 
 
 def _names(report: RecallReport, skill_ids: Any) -> list[str]:
@@ -162,11 +167,13 @@ def _show_worst(session: Session, report: RecallReport, worst: int) -> None:
 
 
 def _what_came(answer: Answer, report: RecallReport) -> str:
-    came = ", ".join(_names(report, answer.ranked[:_CAME]))
+    came = ", ".join(_came(answer, report))
     if not answer.is_here:
         return f"nothing should come; there came {came} (confidence {answer.confidence:.2f})"
     wanted = ", ".join(sorted(_names(report, answer.grades)))
-    place = f"it came in place {answer.rank}" if answer.rank else "it did not come"
     if not answer.given:
         return f"wanted {wanted}; nothing was given (confidence {answer.confidence:.2f})"
-    return f"wanted {wanted}; {place}, after {came}"
+    if answer.rank and answer.rank <= answer.given:
+        return f"wanted {wanted}; it came in place {answer.rank}; there came {came}"
+    place = f"it was weighed, in place {answer.rank}, and left out" if answer.rank else "it was not found"
+    return f"wanted {wanted}; {place}; there came {came}"
