@@ -62,6 +62,16 @@ def test_a_program_gets_one_document_with_every_answer(library: Terminal) -> Non
     assert report["answers"][2]["came"][0] == "export-monthly-report"
 
 
+def test_only_what_was_given_is_said_to_have_come(library: Terminal) -> None:
+    asked = questions(library, {"query": "rotate the password of the database, monthly", "relevant": []})
+    answer = library.run("eval", "recall", asked, "--json").json["answers"][0]
+    assert len(answer["came"]) == min(answer["given"], 3)
+    wanted = questions(library, {"query": "purge the thumbnail image cache", "relevant": ["rotate-database-password"]})
+    shown = library.run("eval", "recall", wanted)
+    assert "wanted rotate-database-password; it was" in shown.out
+    assert "there came purge-image-cache\n" in shown.out
+
+
 def test_nothing_is_recorded(library: Terminal) -> None:
     before = library.run("stats", "--json").json
     assert library.run("eval", "recall", questions(library, *ASKED)).code == 0

@@ -58,6 +58,14 @@ def test_the_doctor_names_a_broken_model_and_says_why_there_is_none(library: Ter
     assert "unheard" in gone["told"]
 
 
+def test_the_doctor_names_a_broken_model_before_there_is_a_store(terminal: Terminal) -> None:
+    settings(terminal, "unheard")
+    (gone,) = told(terminal)
+    assert gone["state"] == "fault"
+    settings(terminal, "none")
+    assert told(terminal) == []
+
+
 def test_a_light_embedder_needs_an_encoder(library: Terminal) -> None:
     done = library.run("index", "--light")
     assert done.code == 2 or "made" in done.out  # a machine may have an encoder installed

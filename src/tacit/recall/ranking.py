@@ -30,7 +30,7 @@ LEAST_EXAMPLE = 2
 """Terms of the shortest example query that is compared: single words are no requests."""
 USUAL_WORTH = 4.5
 """Nats that a word is worth of which nothing is known but that the query lacks it."""
-FOCUSED = 15
+FOCUSED = 10
 """A query of so many terms has one meaning; in a longer one a single vector tells less, and the words tell more."""
 MAX_QUERY_TERMS = 24
 """Long requests are judged by their rarest words."""

@@ -13,8 +13,10 @@ from tacit.config.settings import Config, RecallSettings
 from tacit.domain.errors import Mistake
 from tacit.domain.skill import Kind
 from tacit.evaluation.recall import Question, measure, read_questions
+from tacit.evaluation.recall.questions import STATE_FIELDS
 from tacit.evaluation.recall.ranking import hit, ndcg_at, rank_of_first, recall_at, reciprocal_rank
 from tacit.loop import Loop
+from tacit.recall.state import read_situation
 
 LIBRARY = {
     "rotate-database-password": "Rotate the password of the invoice database.",
@@ -111,6 +113,9 @@ def test_a_table_is_read_with_its_labels_parted():
         ('{"query": "a", "relevant": [], "state": [1]}', "`state` is no JSON object"),
         ('{"query": "a", "relevant": [], "kinds": ["skill"]}', "'skill' is no kind"),
         ('{"query": "a", "relevent": []}', "unknown field 'relevent'"),
+        ('{"query": "a", "relevant": [], "state": {"erorr": "E1"}}', "unknown field 'erorr'; there are command, "),
+        ('{"query": "a", "relevant": {"x": 1' + "0" * 400 + "}}", "no number from 0 up"),
+        ('{"query": "a", "relevant": ' + "[" * 100_000 + "]" * 100_000 + "}", "nested too deeply"),
     ],
 )
 def test_a_bad_line_is_told_with_file_line_and_reason(line, told):
@@ -119,6 +124,39 @@ def test_a_bad_line_is_told_with_file_line_and_reason(line, told):
     assert refused.value.message.startswith("mine.jsonl: line 2: ")
     assert told in refused.value.message
     assert '"relevant"' in refused.value.hint
+
+
+@pytest.mark.parametrize("key", sorted(STATE_FIELDS))
+def test_every_known_field_of_a_state_is_one_that_recall_reads(key):
+    assert read_situation({key: {"x": True}}) != read_situation({})
+
+
+@pytest.mark.parametrize(
+    ("text", "told", "hint"),
+    [
+        ("query,relevant\nfine,x\nadd, drop,x,y\n", "line 3: 4 columns, where line 1 names 2", "a line reads"),
+        ("query,relevant\nfine,x\njust this\n", "line 3: the column `relevant` is missing", "a line reads"),
+        ('query,relevant\nfine,x\n"open,x\nmore,y\n', "line 3 is no row", "close each quote"),
+        ("query,relevant\nfine,x\n" + "a" * 200_000 + ",x\n", "line 3 is no row", "cut long texts"),
+        ("query,relevant,query\na,x,b\n", "line 1 names the column query twice", "leave one"),
+        ("query;relevant\na;x\n", "line 1 names no column query and relevant", "commas and not by semicolons"),
+        ("query\trelevant\na\tx\n", "line 1 names no column", "commas and not by tabs"),
+        ("", "line 1 names no column", "query,relevant"),
+        ("query,relevant\n", "has no questions", '"what is asked","name of a skill'),
+    ],
+)
+def test_a_bad_table_is_told_with_file_line_and_next_step(text, told, hint):
+    with pytest.raises(Mistake) as refused:
+        read_questions(text, source="mine.csv", table=True)
+    assert refused.value.message.startswith("mine.csv")
+    assert told in refused.value.message
+    assert hint in refused.value.hint
+    assert "{" not in refused.value.hint
+
+
+def test_a_row_over_several_lines_is_told_by_its_first():
+    (one, two) = read_questions('query,relevant,tools\n"a\nb",x\n\nc,y\n', table=True)
+    assert (one.line, one.text, two.line) == (2, "a\nb", 5)
 
 
 def test_all_bad_lines_are_counted_and_the_first_few_told():
@@ -163,6 +201,23 @@ def test_a_wrong_label_shows_as_a_failure_with_what_came_instead(memory):
     assert report.names[report.worst[0].ranked[0]] == "renew-certificate"
     assert report.figures["hit@1"].value == 0.5
     assert report.telling is None  # there was nothing to be silent about
+
+
+def test_a_norm_that_stands_is_found_where_it_is_wanted_and_is_no_answer_elsewhere(memory):
+    norm = tacit.SkillContent(kind=Kind.NORM, name="sign-commits", description="Sign all commits.", body="Always sign.")
+    memory.propose(norm, by="ann", origin=tacit.Origin.USER)
+    (stored,) = memory.waiting()
+    memory.review(stored.version.id, "approve", by="ann", content_hash=stored.version.hash)
+    questions = [
+        Question(text="water the plants on the balcony", relevant={"sign-commits": 1.0}),
+        Question(text="water the plants on the balcony"),
+        Question(text="renew the certificate of the web server", relevant={"sign-commits": 1.0}),
+    ]
+    report = measure(memory, questions, leave_out=True)
+    wanted, silent, behind = report.answers
+    assert (wanted.rank, wanted.given, wanted.is_right, wanted.given_without) == (1, 1, True, 0)
+    assert (silent.given, silent.is_right) == (0, True)
+    assert behind.rank == behind.given > 1
 
 
 def test_left_out_skills_are_gone_for_that_question_only(memory):

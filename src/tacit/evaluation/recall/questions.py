@@ -70,8 +70,8 @@ def _table(text: str, source: str) -> Iterator[tuple[int, Callable[[], Any]]]:
     columns = [name.strip() for name in names]
     if missing := sorted({"query", "relevant"} - set(columns)):
         told = f"{source} line 1 names no column {' and '.join(missing)}"
-        mark = next((mark for mark in (";", "\t") if any(mark in name for name in names)), "")
-        parted = f"; part the columns by commas, not by {'tabs' if mark == '\t' else mark}" if mark else ""
+        others = [mark for sign, mark in ((";", "semicolons"), ("\t", "tabs")) if any(sign in name for name in names)]
+        parted = f", parted by commas and not by {others[0]}" if others else ""
         raise Mistake(told, hint=f"the first line names the columns: query,relevant{parted}")
     if doubled := next((name for name in columns if name and columns.count(name) > 1), ""):
         raise Mistake(f"{source} line 1 names the column {doubled} twice", hint="leave one of them out")

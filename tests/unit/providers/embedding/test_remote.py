@@ -14,7 +14,10 @@ from typing import Any
 import pytest
 
 from tacit.domain.errors import ConfigError, ModelOutage
+from tacit.providers.embedding.hashed import HashedEmbedder
 from tacit.providers.embedding.remote import RemoteEmbedder
+from tacit.providers.embedding.sentence import SentenceEncoder
+from tacit.providers.embedding.static import StaticEmbedder
 
 Reply = Callable[[dict[str, Any]], tuple[int, bytes]]
 
@@ -36,7 +39,7 @@ def document(data: Any) -> tuple[int, bytes]:
 
 
 class Server:
-    def __init__(self, reply: Reply) -> None:
+    def __init__(self, reply: Reply, headers: dict[str, str]) -> None:
         self.requests: list[dict[str, Any]] = []
         self.keys: list[str] = []
         script = self
@@ -51,6 +54,8 @@ class Server:
                 self.send_header("Content-Type", "application/json")
                 self.send_header("Content-Length", str(len(body)))
                 self.send_header("retry-after-ms", "1")
+                for name, value in headers.items():
+                    self.send_header(name, value)
                 self.end_headers()
                 self.wfile.write(body)
 
@@ -63,9 +68,13 @@ class Server:
 
 @contextmanager
 def asked(
-    reply: Reply = good, *, model: str = "some-embedder", timeout_s: float = 20.0
+    reply: Reply = good,
+    *,
+    model: str = "some-embedder",
+    timeout_s: float = 20.0,
+    headers: dict[str, str] | None = None,
 ) -> Iterator[tuple[RemoteEmbedder, Server]]:
-    server = Server(reply)
+    server = Server(reply, headers or {})
     thread = threading.Thread(target=server.http.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
     address = f"http://127.0.0.1:{server.http.server_address[1]}/v1"
@@ -77,6 +86,17 @@ def asked(
         server.http.shutdown()
         server.http.server_close()
         thread.join()
+
+
+def identity(address: str) -> str:
+    embedder = RemoteEmbedder("m", base_url=address, key="k")
+    embedder.close()
+    return embedder.identity
+
+
+def test_only_what_asks_a_server_is_remote():
+    assert RemoteEmbedder.remote
+    assert not any(kind.remote for kind in (HashedEmbedder, StaticEmbedder, SentenceEncoder))
 
 
 def test_texts_become_vectors_of_length_one_in_their_order():
@@ -122,11 +142,37 @@ def test_secrets_do_not_leave_the_machine():
 
 def test_identity_names_the_model_and_a_server_of_ones_own():
     with asked() as (embedder, server):
-        assert embedder.identity == f"openai:some-embedder@127.0.0.1:{server.http.server_address[1]}"
+        assert embedder.identity.startswith(f"openai:some-embedder@127.0.0.1:{server.http.server_address[1]}#")
         assert server.requests == []
     own = RemoteEmbedder("text-embedding-3-small", base_url="https://api.openai.com/v1", key="k")
     assert (own.identity, own.dimensions) == ("openai:text-embedding-3-small", 1536)
     own.close()
+
+
+def test_identity_tells_addresses_apart_and_holds_no_password():
+    addresses = ["http://h/v1", "https://h/v1", "https://h/v2", "https://h:81/v1", "http://api.openai.com/v1"]
+    found = [identity(address) for address in addresses]
+    assert len(set(found)) == len(addresses)
+    assert identity("https://ann:s3cret@h/v1") == identity("https://h/v1/") == found[1]
+    assert "s3cret" not in identity("https://ann:s3cret@h/v1")
+
+
+@pytest.mark.parametrize("address", ["nonsense", "http://h:port/v1", "ftp://h/v1", "http://[h/v1"])
+def test_an_address_that_cannot_be_read_is_a_mistake(address):
+    with pytest.raises(ConfigError, match="address"):
+        RemoteEmbedder("m", base_url=address, key="k")
+
+
+def test_a_redirect_is_not_followed():
+    with asked() as (_, other):
+        port = other.http.server_address[1]
+        moved = {"Location": f"http://127.0.0.1:{port}/v1/embeddings"}
+        with (
+            asked(lambda _: (307, b""), headers=moved) as (embedder, _),
+            pytest.raises(ModelOutage, match="307"),
+        ):
+            embedder.embed(["a"])
+        assert other.requests == []
 
 
 @pytest.mark.parametrize(("status", "hint"), [(401, "key"), (404, "status page"), (500, "status page")])
@@ -161,6 +207,8 @@ def test_a_busy_server_is_asked_again():
         lambda request: document(
             [{**entry, "embedding": [1.0] * (2 + entry["index"])} for entry in vectors(request["input"])]
         ),
+        lambda request: document([{**entry, "embedding": [10**400] * 3} for entry in vectors(request["input"])]),
+        lambda request: (200, b'{"data": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"),
         lambda request: document(None),
         lambda request: document(["x", "y"]),
         lambda request: (200, b"not json"),

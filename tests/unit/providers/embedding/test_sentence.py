@@ -196,7 +196,9 @@ def test_identity_follows_what_decides_the_vectors_and_not_the_folder(tmp_path):
     words = bert_folder(tmp_path / "words")
     (words / "vocab.txt").write_text("\n".join([*WORDS[:-1], "release"]))
     others.add(SentenceEncoder(words).identity)
-    assert len(others) == 5
+    others.add(SentenceEncoder(bert_folder(tmp_path / "shallow", num_hidden_layers=1)).identity)
+    others.add(SentenceEncoder(bert_folder(tmp_path / "rough", layer_norm_eps=1e-5)).identity)
+    assert len(others) == 7
 
 
 def test_one_number_changed_at_the_end_of_a_tensor_is_another_space(tmp_path):
@@ -214,6 +216,15 @@ def test_a_folder_without_weights_or_width_is_refused_at_once(tmp_path):
     (folder / "model.safetensors").unlink()
     with pytest.raises(ConfigError, match="neither"):
         SentenceEncoder(folder)
+
+
+def test_a_graph_with_its_weights_in_another_file_is_refused(tmp_path):
+    folder = bert_folder(tmp_path)
+    (folder / "model.onnx").write_bytes(b"..\x0a\x08location\x12\x05x.bin..")
+    with pytest.raises(ConfigError, match="another file"):
+        SentenceEncoder(folder).identity  # noqa: B018
+    with pytest.raises(ConfigError, match="another file"):
+        SentenceEncoder(folder).embed(["add"])
 
 
 def test_a_layer_behind_the_pooling_is_refused(tmp_path):

@@ -87,6 +87,8 @@ def test_identity_follows_vectors_and_words_and_not_the_folder(tmp_path):
         {"embeddings": np.ones((30, 8), dtype=np.float32), "mapping": np.full(30, 30, dtype=np.int64)},
         {"embeddings": np.ones((30, 8), dtype=np.float32), "mapping": np.full(30, -1, dtype=np.int64)},
         {"embeddings": np.ones((30, 8), dtype=np.float32), "mapping": np.full((30, 2), 1, dtype=np.int64)},
+        {"embeddings": np.ones((30, 8), dtype=np.float32), "mapping": np.ones(30, dtype=np.float32)},
+        {"embeddings": np.ones((30, 8), dtype=np.float32), "weights": np.ones((1 << 22) + 1, dtype=np.int8)},
     ],
 )  # fmt: skip
 def test_tables_that_do_not_fit_the_vocabulary_are_told(tmp_path, tensors):
@@ -101,6 +103,21 @@ def test_numbers_that_are_not_finite_are_an_outage(tmp_path):
     write_safetensors(folder / "model.safetensors", {"embeddings": np.full((len(WORDS), 8), np.inf, dtype=np.float32)})
     with pytest.raises(ModelOutage, match="not finite"):
         StaticEmbedder(str(folder)).embed(["add"])
+
+
+def test_numbers_too_large_together_are_an_outage(tmp_path):
+    table = np.full((len(WORDS), 8), 1.5e308)
+    folder = static_folder(tmp_path, kind="float64")
+    write_safetensors(folder / "model.safetensors", {"embeddings": table})
+    with pytest.raises(ModelOutage, match="not finite"):
+        StaticEmbedder(str(folder)).embed(["add a column"])
+
+
+def test_an_empty_vocabulary_is_told(tmp_path):
+    folder = static_folder(tmp_path)
+    (folder / "vocab.txt").write_text("\n")
+    with pytest.raises(ConfigError, match="no tokens"):
+        StaticEmbedder(str(folder))
 
 
 def test_a_folder_says_itself_whether_it_is_static(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from contextlib import suppress
 from typing import Any
 
@@ -106,3 +107,18 @@ def test_fingerprints_tell_names_shapes_types_and_numbers(tmp_path):
         write_safetensors(path, tensors)
         seen.add(fingerprint(read_tensors(str(path))))
     assert len(seen) == 8
+
+
+@pytest.mark.parametrize(("places", "size"), [(((0, 24), (0, 24)), 24), (((0, 24), (24, 48)), 1 << 20)])
+def test_tensors_that_overlap_or_leave_gaps_are_told(tmp_path, places, size):
+    path = tmp_path / "model.safetensors"
+    header = {f"t{at}": {**GOOD, "data_offsets": list(place)} for at, place in enumerate(places)}
+    write_raw(path, json.dumps(header).encode(), bytes(size))
+    with pytest.raises(ConfigError, match="overlap or leave gaps"):
+        read_tensors(str(path))
+
+
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "model.safetensors")
+    with pytest.raises(ConfigError, match="no plain file"):
+        read_tensors(str(tmp_path / "model.safetensors"))
