@@ -7,7 +7,6 @@ client's own variable. Counts no money.
 from __future__ import annotations
 
 import math
-import os
 import struct
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
@@ -48,7 +47,7 @@ class RemoteEmbedder:
             import openai
         except ImportError as error:
             raise Mistake("remote embedders need the extra `llm`", hint=INSTALL) from error
-        _suffix(base_url or os.environ.get("OPENAI_BASE_URL") or _USUAL)  # a bad address is told before it is used
+        _suffix(base_url or _USUAL)  # a bad address is told before it is used
         try:
             self._client: OpenAI = openai.OpenAI(
                 api_key=key or None,
@@ -61,6 +60,10 @@ class RemoteEmbedder:
             self.identity = f"openai:{model}{_suffix(str(self._client.base_url))}"
         except openai.OpenAIError as error:
             raise ConfigError(f"openai:{model} cannot be opened: no key is set", hint="set OPENAI_API_KEY") from error
+        except (TypeError, ValueError, httpx.InvalidURL) as error:
+            raise ConfigError(
+                "the address of the embedding server cannot be read", hint="check OPENAI_BASE_URL"
+            ) from error
         self._model = model
         self._timeout_s = timeout_s
         self._dimensions = _KNOWN.get(model, 0)
@@ -94,7 +97,7 @@ class RemoteEmbedder:
             raise self._outage(f"did not answer within {self._timeout_s:g} s", hint="try again later") from error
         except openai.APIConnectionError as error:
             raise self._outage("cannot be reached", hint="check the network, or set recall.embedder") from error
-        except (openai.OpenAIError, AttributeError, TypeError, ValueError, RecursionError) as error:
+        except (openai.OpenAIError, AttributeError, TypeError, ValueError, OverflowError, RecursionError) as error:
             raise self._outage("gave no answer that can be read", hint="check OPENAI_BASE_URL") from error
         if [index for index, _ in given] != list(range(len(batch))):
             raise self._outage(f"gave {len(given)} vectors for {len(batch)} texts", hint="check OPENAI_BASE_URL")

@@ -97,14 +97,16 @@ def _meaning(session: Session) -> Iterator[Finding]:
     from tacit.providers.embedding.opening import open_embedder, why_none
 
     choice, home = session.settings[0].recall.embedder, session.surroundings.person_home
+    own = session.surroundings.account_home
+    cache = own / ".cache" / "huggingface" / "hub" if own else None
     try:
         if not Path(session.place.database).exists():
             if choice != "auto":  # what is named must be there, store or not
-                open_embedder(choice, home=home)
+                open_embedder(choice, home=home, hub_cache=cache)
             return
         embedder = session.loop.embedder
         if embedder is None:
-            why = "recall.embedder is none" if choice == "none" else why_none(home)
+            why = "recall.embedder is none" if choice == "none" else why_none(home, hub_cache=cache)
             yield Finding(about=MEANING, state="ok", told=f"not set up, so words find alone: {why}")
             return
         if is_light := _is_light(embedder):

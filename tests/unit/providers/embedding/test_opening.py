@@ -153,7 +153,7 @@ def test_a_pipe_in_place_of_a_file_is_refused_and_not_waited_for(tmp_path, home,
     (folder / name).unlink(missing_ok=True)
     os.mkfifo(folder / name)
     with pytest.raises(ConfigError):
-        open_embedder(str(folder), home=home).identity  # type: ignore[union-attr]
+        open_embedder(str(folder), home=home).identity  # type: ignore[union-attr]  # noqa: B018
 
 
 @pytest.mark.parametrize(
