@@ -60,10 +60,6 @@ class RemoteEmbedder:
             self.identity = f"openai:{model}{_suffix(str(self._client.base_url))}"
         except openai.OpenAIError as error:
             raise ConfigError(f"openai:{model} cannot be opened: no key is set", hint="set OPENAI_API_KEY") from error
-        except (TypeError, ValueError, httpx.InvalidURL) as error:
-            raise ConfigError(
-                "the address of the embedding server cannot be read", hint="check OPENAI_BASE_URL"
-            ) from error
         self._model = model
         self._timeout_s = timeout_s
         self._dimensions = _KNOWN.get(model, 0)
