@@ -28,7 +28,7 @@ WEIGHTS = {
 CHANCES = (10.0, 50.0)
 """Nats by words that may be chance, at least and at most: so much counts half, less counts less, much counts fully."""
 SHORT = 10
-"""In a query of so few terms each one that is found by chance is a large part of it; in a longer one it is less."""
+"""A query of so few terms has one meaning, which one vector tells, and a word that is found by chance is a large part of it."""
 SCALE = 50.0
 """Evidence of so many nats gives a score of 0.63."""
 BY_WORDS = (-2.77, 4.06, 0.17)
@@ -45,10 +45,15 @@ def carried(signals: Mapping[str, float]) -> dict[str, float]:
     return dict(sorted(((name, nats) for name, nats in given.items() if nats), key=lambda each: -each[1]))
 
 
+def focus(asked: int) -> float:
+    """How much of a query's meaning one vector can tell, from 0 to 1, by the number of its terms."""
+    return min(1.0, SHORT / max(1, asked))
+
+
 def chance(asked: int) -> float:
     """How many nats by words may be chance, for a query of so many terms."""
     least, most = CHANCES
-    return max(least, most * min(1.0, SHORT / max(1, asked)) ** 2)
+    return max(least, most * focus(asked) ** 2)
 
 
 def beyond_chance(words: float, by_chance: float) -> float:

@@ -19,7 +19,6 @@ from tacit.recall.ranking import (
     by_words,
     decisive,
     fits,
-    focus,
     likeness,
     most_of,
     names_in,
@@ -111,7 +110,7 @@ def for_task(
         if alike := likeness(asked, said):
             signals["example"] = alike
         if near is not None:
-            signals["meaning"] = focus(asked) * max(0.0, near)
+            signals["meaning"] = fusion.focus(len(asked.terms)) * max(0.0, near)
         candidates.append(Given(sighting.glimpse, signals | _standing(sighting.glimpse, scope=scope, now=now)))
     return _choose(candidates, scope=scope, limits=limits, skip=skip)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from itertools import islice
 
 from tacit.domain.reach import breadth
 from tacit.memory import lexical
@@ -26,12 +27,12 @@ CANDIDATE_HITS = 20
 SUBJECT_SHARE, QUERY_SHARE = 0.35, 0.65
 BODY_WEIGHT = 0.6
 """A word found only in the body says less than one in name or description."""
+MOST_EXAMPLES = 32
+"""So many of a skill's example queries are looked at."""
 LEAST_EXAMPLE = 2
 """Terms of the shortest example query that is compared: single words are no requests."""
 USUAL_WORTH = 4.5
 """Nats that a word is worth of which nothing is known but that the query lacks it."""
-FOCUSED = 10
-"""A query of so many terms has one meaning; in a longer one a single vector tells less, and the words tell more."""
 MAX_QUERY_TERMS = 24
 """Long requests are judged by their rarest words."""
 MUCH = 64.0
@@ -163,8 +164,12 @@ class Said:
     ) -> None:
         self.name = frozenset(name)
         self.subject = self.name.union(subject)
-        self.examples = [frozenset(example) for example in examples]
+        self.examples = [frozenset(example) for example in islice(examples, MOST_EXAMPLES)]
         self.rest = frozenset(rest).union(*self.examples)
+
+    def requests(self) -> list[frozenset[str]]:
+        """Those of its example queries that a query is compared with."""
+        return [example for example in self.examples if len(example) >= LEAST_EXAMPLE]
 
 
 def shared(asked: Asked, said: Said) -> tuple[float, list[str]]:
@@ -189,14 +194,9 @@ def by_words(asked: Asked, found: float, words: Sequence[Sequence[str]]) -> dict
     return {**told, "names": named} if named else told
 
 
-def focus(asked: Asked) -> float:
-    """How much of a query's meaning one vector can tell, from 0 to 1."""
-    return min(1.0, FOCUSED / max(1, len(asked.terms)))
-
-
 def likeness(asked: Asked, said: Said) -> float:
     """How alike the query and the nearest of a skill's example queries are: the part of what both say that they share."""
-    return max((_alike(asked, example) for example in said.examples if len(example) >= LEAST_EXAMPLE), default=0.0)
+    return max((_alike(asked, request) for request in said.requests()), default=0.0)
 
 
 def nearness(signature: str, other: str, rarity: Rarity) -> float:

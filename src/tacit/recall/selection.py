@@ -19,8 +19,7 @@ from tacit.recall.purse import Purse
 from tacit.recall.ranking import Asked, fits, most_of, order
 from tacit.recall.state import broken
 from tacit.recall.ties import Footing, is_turnable, spread
-from tacit.recall.weighing import Known, Scales
-from tacit.text.words import terms
+from tacit.recall.weighing import Known, Scales, said
 
 NEAREST = 3
 """How many near misses an abstention names."""
@@ -95,8 +94,8 @@ def _with_ties(
     @cache
     def footing(version_id: str) -> Footing:
         content = hits[version_id].stored.version.content
-        examples = [terms(example) for example in content.example_queries]
-        return Footing(hits[version_id].words or version_words(content), examples, asked=asked, moves=moves)
+        words = hits[version_id].words or version_words(content)
+        return Footing(words, said(content, words).requests(), asked=asked, moves=moves)
 
     tied: dict[str, list[str]] = {}
     standings = {item.version_id: order(item.signals, "") for item in ordered}

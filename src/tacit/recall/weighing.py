@@ -20,7 +20,6 @@ from tacit.recall.ranking import (
     Said,
     asked_terms,
     by_words,
-    focus,
     likeness,
     names_in,
     nearness,
@@ -33,8 +32,6 @@ from tacit.text.cues import words_of
 from tacit.text.similarity import jaccard
 from tacit.text.words import terms
 
-MOST_EXAMPLES = 32
-"""So many of a skill's example queries are looked at."""
 KIN = 0.5
 """Tasks that share this part of their words, names and numbers aside, are of one kind."""
 CLOSE = 0.25
@@ -72,6 +69,7 @@ class Scales:
         self._scope = str(query.scope)
         found = asked_terms(query.text, known.rarity.frequency)
         self.asked = Asked(found, known.rarity, names=names_in(query.text))
+        self._focus = fusion.focus(len(self.asked.terms))
 
     @cached_property
     def _spelling(self) -> dict[str, str]:
@@ -102,7 +100,7 @@ class Scales:
             "prominence": self._prominence(version),
             "scope": nearness_of_scope(str(hit.stored.skill.scope), self._scope),
             **({"example": alike} if alike else {}),
-            **({"meaning": focus(self.asked) * max(0.0, hit.semantic)} if hit.semantic is not None else {}),
+            **({"meaning": self._focus * max(0.0, hit.semantic)} if hit.semantic is not None else {}),
             **({"state": placed} if placed else {}),
             **({"signature": near} if near else {}),
             **({"cues": called} if called else {}),
@@ -159,9 +157,7 @@ def said(content: SkillContent, words: Sequence[Sequence[str]]) -> Said:
     """What a version says, from the terms that are kept of it; only its small parts are split anew."""
     name, description, body, _ = words
     subject = [*description, *terms(" ".join([*content.tags, content.signature]))]
-    return Said(
-        name, subject, examples=[terms(example) for example in content.example_queries[:MOST_EXAMPLES]], rest=body
-    )
+    return Said(name, subject, examples=(terms(example) for example in content.example_queries), rest=body)
 
 
 @lru_cache(maxsize=1024)

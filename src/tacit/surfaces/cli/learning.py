@@ -12,7 +12,6 @@ from typing import Any
 
 import click
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from tacit import experience
 from tacit.config.place import find_place
@@ -25,6 +24,7 @@ from tacit.loop import Loop
 from tacit.opening import open_at
 from tacit.report import Captured, Helped, Learned
 from tacit.surfaces import exports
+from tacit.surfaces.cli.progress import progress_bar
 from tacit.surfaces.cli.session import Session, command_options, counted
 from tacit.surfaces.cli.show import show_learned, show_projects
 from tacit.surfaces.discovery import homes, project_of, take_in, together
@@ -147,7 +147,7 @@ def _learn_paths(
     session: Session, paths: tuple[Path, ...], *, trust_outcomes: bool, model: LanguageModel | None
 ) -> None:
     problems: list[InvalidTrajectory] = []
-    with _progress(session, "reading") as advance:
+    with progress_bar(session, "reading") as advance:
         captured = together(
             _counted((session.loop.capture(t, trust_outcomes=trust_outcomes) for t in _read(paths, problems)), advance)
         )
@@ -165,7 +165,7 @@ def _learn_here(
 ) -> None:
     own = [each for each in found if project_of(each) == session.place.project]
     problems: list[InvalidTrajectory] = []
-    with _progress(session, "reading") as advance:
+    with progress_bar(session, "reading") as advance:
         taken = _take_in(session.loop, own, problems, advance)
     captured = together(part for part in taken if part)
     learned = _distil(session, session.loop, model)
@@ -195,7 +195,7 @@ def _learn_everywhere(session: Session, found: list[Transcript], *, model: Langu
         project = project_of(each)
         (homeless if project is None else projects.setdefault(project, [])).append(each)
     documents: list[dict[str, Any]] = []
-    with _progress(session, "reading") as advance:
+    with progress_bar(session, "reading") as advance:
         for project, own in projects.items():
             before = sum(document["sessions"] for document in documents)
             behind = _behind(advance, before, len(found))
@@ -246,7 +246,7 @@ def _take_in(
 def _distil(session: Session, loop: Loop, model: LanguageModel | None) -> Learned:
     """Learn from what was captured; what people edited in exported folders comes back on the way."""
     exports.take_back(loop, by=session.surroundings.user or "edit")
-    with _progress(session, "learning") as advance:
+    with progress_bar(session, "learning") as advance:
         learned = loop.learn(progress=advance, model=model)
     exports.export(loop)
     return learned
@@ -279,18 +279,6 @@ def moment(text: str, *, now: datetime | None = None) -> datetime:
 def _read(paths: tuple[Path, ...], problems: list[InvalidTrajectory]) -> Iterator[Any]:
     for path in paths:
         yield from experience.read(path, on_problem=problems.append)
-
-
-@contextmanager
-def _progress(session: Session, what: str) -> Iterator[Any]:
-    """A bar for people; nothing for programs."""
-    if session.as_json or not session.errors.is_terminal:
-        yield lambda done, total: None
-        return
-    columns = (SpinnerColumn(), TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=session.errors, transient=True) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total or None)
 
 
 def learn_document(captured: Captured, learned: Learned, problems: list[InvalidTrajectory]) -> dict[str, Any]:
