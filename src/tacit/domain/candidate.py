@@ -71,6 +71,14 @@ class Finding:
     message: str
     severity: Severity = Severity.INFO
     field: str = ""
+    """Path of the field, such as ``body``, ``steps.2`` or ``files.0``."""
+    line: int = 0
+    """Of that field's text, from 1; 0: the whole field."""
+    start: int = 0
+    end: int = 0
+    """The characters of that field's text that it speaks of; both 0: the whole field."""
+    excerpt: str = ""
+    """Those characters, shortened and made visible."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

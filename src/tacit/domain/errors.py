@@ -18,6 +18,7 @@
         ModelOutage               a language model did not answer
         StoreOutage               the store is locked, full, damaged or too new
         VerifierOutage            a check could not be run; that is no evidence
+        SandboxOutage             there is no sandbox to run something in, so it was not run
 """
 
 from __future__ import annotations
@@ -103,3 +104,7 @@ class StoreOutage(Outage):
 
 class VerifierOutage(Outage):
     """A check could not be run. That is no evidence, neither for nor against."""
+
+
+class SandboxOutage(Outage):
+    """Nothing here can confine a command as asked, so it was not run at all."""

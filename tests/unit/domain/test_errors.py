@@ -31,7 +31,7 @@ def real_tree() -> dict[str, str]:
 
 def test_the_tree_in_the_docstring_is_the_real_one():
     assert drawn_tree() == real_tree()
-    assert len(real_tree()) == 16
+    assert len(real_tree()) == 17
 
 
 @pytest.mark.parametrize(("kind", "code"), [(TacitError, 1), (Mistake, 2), (Refusal, 3), (Outage, 4)])
