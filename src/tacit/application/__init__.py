@@ -1,12 +1,13 @@
 """A selection of skills → what the agent sees: SKILL.md folders, one catalogue in three tiers, and the context block."""
 
 from tacit.application.catalogue import Catalogue, Entry, LearnedSkill, Scan, StaticSkill, merge, scan
-from tacit.application.context import ITEM_TOKENS_MAX, frame_tokens, render_item, render_selection
+from tacit.application.context import ITEM_TOKENS_MAX, frame_tokens, render_item, render_selection, source_line
+from tacit.application.outward import is_copy
 from tacit.application.problems import Problem
 from tacit.application.proposal import proposed, read_proposal
 from tacit.application.skill_folder import find_skill_md, load, save, validate
 from tacit.application.skill_md import Parsed, parse, render
-from tacit.application.tiers import body_of, file_paths, listing, read_file, to_prompt
+from tacit.application.tiers import body_of, file_paths, listing, read_file, standing, to_prompt
 from tacit.application.tools import GatedTools, gate_tools
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "find_skill_md",
     "frame_tokens",
     "gate_tools",
+    "is_copy",
     "listing",
     "load",
     "merge",
@@ -36,6 +38,8 @@ __all__ = [
     "render_selection",
     "save",
     "scan",
+    "source_line",
+    "standing",
     "to_prompt",
     "validate",
 ]

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from tacit.application.outward import is_copy
 from tacit.application.paths import is_folder, is_link, is_there
 from tacit.application.problems import Problem
 from tacit.application.skill_folder import find_skill_md, load
@@ -77,6 +78,8 @@ class LearnedSkill:
     version_id: str
     status: Status
     reliability: Reliability = Reliability()
+    source: str = ""
+    """Where it came from, in words (see `context.source_line`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +93,7 @@ class Entry:
     version_id: str = ""
     status: Status | None = None
     reliability: Reliability = Reliability()
+    source: str = ""
     overlays: tuple[Entry, ...] = ()
 
     @property
@@ -231,6 +235,7 @@ def merge(static: Iterable[StaticSkill], learned: Iterable[LearnedSkill]) -> Cat
             version_id=version.version_id,
             status=version.status,
             reliability=version.reliability,
+            source=version.source,
         )
         present = entries.get(entry.name)
         if present is None or _same(present, entry):
@@ -243,7 +248,7 @@ def merge(static: Iterable[StaticSkill], learned: Iterable[LearnedSkill]) -> Cat
 
 def _same(present: Entry, entry: Entry) -> bool:
     """A static entry is loaded without its files, so those do not count."""
-    return present.origin == "static" and present.content == replace(entry.content, files=())
+    return present.origin == "static" and is_copy(present.content, replace(entry.content, files=()))
 
 
 def _attach(entries: Mapping[str, Entry], shadowed: list[Shadowed]) -> Catalogue:

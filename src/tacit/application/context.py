@@ -8,7 +8,7 @@ the least needed first, and says which; it never breaks a text in the middle. Cu
 
 from __future__ import annotations
 
-import re
+import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -16,8 +16,10 @@ from typing import TypeVar
 from tacit.application import conditions
 from tacit.domain.evidence import Reliability
 from tacit.domain.lifecycle import Status
-from tacit.domain.skill import Case, Condition, Kind, Parameter, Pitfall, SkillContent, SkillStep
-from tacit.text.fence import attribute, clean, framed, one_line, written_json
+from tacit.domain.origin import Origin, lowest
+from tacit.domain.skill import Case, Condition, Kind, Parameter, Pitfall, SkillContent, SkillStep, SkillVersion
+from tacit.text.fence import SAMPLE_NUMBER, attribute, framed
+from tacit.text.inert import chapters, shown, shown_json, shown_line
 from tacit.text.words import estimate_tokens
 
 T = TypeVar("T")
@@ -25,7 +27,6 @@ ITEM_TOKENS_MAX = 1200
 SHOWN_CASES = 6
 SHOWN_PITFALLS = 4
 SHOWN_NAMES = 6
-_PART = re.compile(r"\n(?=#{1,3} )")
 _NO_PARTS: Mapping[str, SkillContent] = {}
 
 
@@ -47,16 +48,17 @@ def render_item(
     *,
     status: Status,
     reliability: Reliability,
+    source: str = "",
     max_tokens: int | None = None,
     parts: Mapping[str, SkillContent] = _NO_PARTS,
 ) -> str:
     """Write one skill as a delimited block of at most `max_tokens`; empty if not even its heading fits.
 
-    `parts` are the skills that a composite is made of, by name, as far as they are known: each is then shown with the
-    case that calls for it.
+    `source` says where it came from (see `source_line`). `parts` are the skills that a composite is made of, by name, as
+    far as they are known: each is then shown with the case that calls for it.
     """
     limit = ITEM_TOKENS_MAX if max_tokens is None else max_tokens
-    heading = _heading(content, status, reliability)
+    heading = _heading(content, "; ".join(part for part in (status, evidence_line(reliability), source) if part))
     if estimate_tokens("".join(heading)) > limit:
         return ""
     sections = list(_sections(content, parts))
@@ -70,14 +72,14 @@ def render_item(
     return block if estimate_tokens(block) <= limit else ""
 
 
-def render_selection(items: Iterable[str]) -> str:
-    """Put rendered items into one framed block; nothing in, nothing out."""
-    return framed(items)
+def render_selection(items: Iterable[str], *, number: str = "") -> str:
+    """Put rendered items into one framed block, under a fresh number unless one is given; nothing in, nothing out."""
+    return framed(items, number=number or secrets.token_hex(8))
 
 
 def frame_tokens() -> int:
     """What the frame of `render_selection` costs beside its items."""
-    return estimate_tokens(render_selection([" "]))
+    return estimate_tokens(render_selection([" "], number=SAMPLE_NUMBER))
 
 
 def evidence_line(reliability: Reliability) -> str:
@@ -90,12 +92,24 @@ def evidence_line(reliability: Reliability) -> str:
     return f"worked in {min(trials, round(reliability.successes))} of {trials} verified {uses}"
 
 
-def _heading(content: SkillContent, status: Status, reliability: Reliability) -> list[str]:
+def source_line(version: SkillVersion) -> str:
+    """Say in words where a skill came from, and whether anything in it is somebody else's text."""
+    origin, attempts = lowest(version.origins.values()), len(version.provenance.trajectory_ids)
+    outside = origin is Origin.EXTERNAL
+    if attempts:
+        told = f"learned from {attempts} attempt" + ("s" if attempts > 1 else "")
+        return told + (", in part from outside text" if outside else "")
+    if outside:
+        return "imported"
+    return "proposed by an agent" if origin is Origin.AGENT else "written by a person"
+
+
+def _heading(content: SkillContent, standing: str) -> list[str]:
     extends = f' extends="{attribute(content.extends)}"' if content.extends else ""
     return [
         f'<tacit-skill name="{attribute(content.name)}" kind="{content.kind}"{extends}>',
-        f"[{status}; {evidence_line(reliability)}]",
-        one_line(content.description),
+        f"[{standing}]",
+        shown_line(content.description),
     ]
 
 
@@ -114,7 +128,7 @@ def _sections(content: SkillContent, parts: Mapping[str, SkillContent]) -> Itera
     """All that can be shown, in reading order."""
     body_first = content.kind is not Kind.PROCEDURE or not (content.steps or content.sub_skills)
     if content.signature:
-        yield _Section("Error:", one_line(content.signature), 2)
+        yield _Section("Error:", shown_line(content.signature), 2)
     yield from _situation(content)
     if content.sub_skills and not conditions.tells_parts(content):
         numbered = (f"{i}. {_part(name, parts.get(name))}" for i, name in enumerate(content.sub_skills, 1))
@@ -130,8 +144,7 @@ def _sections(content: SkillContent, parts: Mapping[str, SkillContent]) -> Itera
     if content.pitfalls:
         worst = sorted(content.pitfalls, key=lambda pitfall: -pitfall.count)
         yield _Section("Pitfalls:", _lines(_capped(worst, _pitfall, SHOWN_PITFALLS)), 3)
-    bodies = _PART.split("\n" + clean(content.body)) if content.body.strip() else []
-    for number, part in enumerate(part for part in bodies if part.strip()):
+    for number, part in enumerate(chapters(shown(content.body))):
         yield _Section("", part.strip("\n"), (0 if body_first else 10) + number)
 
 
@@ -140,14 +153,14 @@ def _situation(content: SkillContent) -> Iterator[_Section]:
     taken = {step.tool for step in content.steps}
     first = [reading for reading in conditions.readings(content.cases) if reading not in taken]
     if first:
-        yield _Section("Look first:", ", ".join(map(one_line, first)), 2, " ")
+        yield _Section("Look first:", ", ".join(map(shown_line, first)), 2, " ")
     known = sorted(content.cases, key=lambda case: -case.support)
     if known:
         yield _Section("When:", _lines(map(_case, known[:1])), 1)
     if known[1:]:
         yield _Section("Or when:", _lines(_capped(known[1:], _case, SHOWN_CASES - 1)), 4)
     if content.after:
-        yield _Section("Comes after:", ", ".join(_capped(content.after, one_line, SHOWN_NAMES)), 5, " ")
+        yield _Section("Comes after:", ", ".join(_capped(content.after, shown_line, SHOWN_NAMES)), 5, " ")
 
 
 def _lines(texts: Iterable[str]) -> str:
@@ -161,20 +174,22 @@ def _capped(items: Sequence[T], write: Callable[[T], str], most: int) -> Iterato
 
 
 def _parameter(parameter: Parameter) -> str:
-    said = f"{{{one_line(parameter.name)}}}" + (f": {one_line(parameter.description)}" if parameter.description else "")
-    place = "" if conditions.tells_place(parameter) else one_line(conditions.write_place(parameter))
+    said = f"{{{shown_line(parameter.name)}}}" + (
+        f": {shown_line(parameter.description)}" if parameter.description else ""
+    )
+    place = "" if conditions.tells_place(parameter) else shown_line(conditions.write_place(parameter))
     said += f" (from {place})" if place else ""
     return said + (f" (e.g. {_code(parameter.example)})" if parameter.example else "")
 
 
 def _code(text: str) -> str:
     """A command or a value on one line; as JSON where its blanks would be lost."""
-    line = one_line(text)
-    return line if line == clean(text).strip() else written_json(text)
+    line = shown_line(text)
+    return line if line == shown(text).strip() else shown_json(text)
 
 
 def _condition(condition: Condition) -> str:
-    said = one_line(conditions.tell_condition(condition))
+    said = shown_line(conditions.tell_condition(condition))
     return said + (f" [{_code(condition.check)}]" if condition.check else "")
 
 
@@ -183,29 +198,29 @@ def _case(case: Case) -> str:
 
 
 def _pitfall(pitfall: Pitfall) -> str:
-    return one_line(conditions.write_pitfall(pitfall))
+    return shown_line(conditions.write_pitfall(pitfall))
 
 
 def _part(name: str, content: SkillContent | None) -> str:
     """A part by its name, and what calls for it."""
     if content is None or not content.cases:
-        return one_line(name)
+        return shown_line(name)
     best = max(content.cases, key=lambda case: case.support)
     more = len(content.cases) - 1
     others = f", or in {more} other case{'' if more == 1 else 's'}" if more else ""
-    return f"{one_line(name)}: when {_case(best)}{others}"
+    return f"{shown_line(name)}: when {_case(best)}{others}"
 
 
 def _step(step: SkillStep) -> str:
     """A step's text, and its call where the text does not already show it."""
-    text = clean(step.text).replace("\n", "\n   ")
-    shown = [value for value in step.arguments.values() if isinstance(value, str)]
-    if step.tool and len(shown) == len(step.arguments) and all(value in step.text for value in shown):
+    text = shown(step.text).replace("\n", "\n   ")
+    texts = [value for value in step.arguments.values() if isinstance(value, str)]
+    if step.tool and len(texts) == len(step.arguments) and all(value in step.text for value in texts):
         call = ""
     elif step.tool or step.arguments:
-        alone = shown[0] if len(shown) == len(step.arguments) == 1 else ""
-        value = alone if alone and one_line(alone) == alone else written_json(dict(step.arguments))
-        call = f" [{one_line(step.tool)}: {value}]"
+        alone = texts[0] if len(texts) == len(step.arguments) == 1 else ""
+        value = alone if alone and shown_line(alone) == alone else shown_json(dict(step.arguments))
+        call = f" [{shown_line(step.tool)}: {value}]"
     else:
         call = ""
     return f"{text}{call}" + (" (optional)" if step.optional else "")

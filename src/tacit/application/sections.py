@@ -24,6 +24,7 @@ from typing import Any
 
 from tacit.application import conditions
 from tacit.domain.skill import Condition, Parameter, Pitfall, SkillContent, SkillStep
+from tacit.text.inert import inert_json
 
 HEADINGS = {
     "example_queries": "When to use",
@@ -41,7 +42,6 @@ _FIELD_OF = {title.casefold(): name for name, title in HEADINGS.items()}
 _HEADING = re.compile(r"#{1,2}[ \t]+(.*?)[ \t#]*$")
 _ITEM = re.compile(r" ?(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$)")
 _DETAIL = re.compile(r" ?[-*+][ \t]+(\w+):[ \t]*(.*)$", re.DOTALL)
-_CALL = re.compile(r"(?P<tool>.*?) ?(?P<arguments>\{.*\})?", re.DOTALL)
 _NAME = re.compile(r"`([^`]+)`")
 _PARAMETER = re.compile(r"(?P<tick>`?)(?P<name>[^`:\n]+)(?P=tick)(?::[ \t]+(?P<description>.*))?", re.DOTALL)
 
@@ -175,7 +175,7 @@ def _entry(lines: list[str], labels: frozenset[str]) -> ListItem:
 def _write_step(step: SkillStep) -> ListItem:
     details = {}
     if step.tool or step.arguments:
-        arguments = json.dumps(dict(step.arguments), ensure_ascii=False, separators=(",", ":"))
+        arguments = inert_json(json.dumps(dict(step.arguments), ensure_ascii=False, separators=(",", ":")))
         details["tool"] = f"{step.tool} {arguments}" if step.arguments else step.tool
     if step.optional:
         details["optional"] = "yes"
@@ -183,10 +183,12 @@ def _write_step(step: SkillStep) -> ListItem:
 
 
 def _read_step(entry: ListItem) -> SkillStep:
-    call = _CALL.fullmatch(entry.details.get("tool", ""))
-    tool, arguments = (call["tool"], _arguments(call["arguments"])) if call else ("", {})
-    if call and call["arguments"] and not arguments:
-        tool = entry.details["tool"]  # no JSON after all: keep the words rather than lose them
+    call = entry.details.get("tool", "")
+    at = call.find("{") if call.endswith("}") else -1
+    tool, arguments = (call, {}) if at < 0 else (call[:at], _arguments(call[at:]))
+    if at >= 0 and not arguments:
+        tool = call  # no JSON after all: keep the words rather than lose them
+    tool = tool if tool == call and at >= 0 else tool.removesuffix(" ")
     optional = entry.details.get("optional", "").casefold() in ("yes", "true")
     return SkillStep(text=entry.text, tool=tool, arguments=arguments, optional=optional)
 

@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tacit.application.frontmatter import BYTES_MAX, too_large
+from tacit.application.outward import outward
 from tacit.application.paths import is_file, is_folder, is_link, shown
 from tacit.application.placing import place
 from tacit.application.problems import Problem, invalid
@@ -78,26 +79,39 @@ def files(content: SkillContent, *, stamp: Mapping[str, str] | None = None) -> d
     return {FILE_NAMES[0]: text.encode("utf-8")} | {file.path: _bytes_of(file) for file in content.files}
 
 
-def unpack(folder: Mapping[str, bytes], *, strict: bool, executable: Collection[str] = ()) -> Parsed:
-    """Read a skill from path → bytes, the counterpart of `files`."""
+def unpack(
+    folder: Mapping[str, bytes],
+    *,
+    strict: bool,
+    executable: Collection[str] = (),
+    directory: str = "",
+    source: str = "",
+) -> Parsed:
+    """Read a skill from path → bytes, the counterpart of `files`; `directory` and `source` as for `parse`."""
     name = next((name for name in FILE_NAMES if name in folder), None)
     if name is None:
-        raise invalid("skill", [_no_file()])
+        raise invalid(source or "skill", [_no_file()])
     text = _decode(folder[name])
     if isinstance(text, Problem):
-        raise invalid(name, [text])
-    parsed = parse(text, strict=strict)
+        raise invalid(source or name, [text])
+    parsed = parse(text, strict=strict, directory=directory, source=source or name)
     bundled = {path: data for path, data in folder.items() if path != name}
     listed = _skill_files(bundled, parsed.files, executable=executable)
     return replace(parsed, content=replace(parsed.content, files=listed))
 
 
-def save(content: SkillContent, root: Path, *, stamp: Mapping[str, str] | None = None) -> Path:
-    """Write a skill as a folder of its name below `root`, over what is there; returns the SKILL.md."""
+def save(content: SkillContent, root: Path, *, stamp: Mapping[str, str] | None = None, writable: bool = False) -> Path:
+    """Write a skill as a folder of its name below `root`, over what is there; returns the SKILL.md.
+
+    It is written in its outward form (see `outward`), and for reading only unless it is to be edited: an agent that a
+    skill tells to change skills is then stopped once more.
+    """
     executable = {file.path for file in content.files if file.executable}
+    rights = 0o644 if writable else 0o444
     written = root / content.name
-    for path, data in reversed(files(content, stamp=stamp).items()):  # SKILL.md last: it makes the folder a skill
-        written = place(root, Path(content.name, path), data, mode=0o755 if path in executable else 0o644)
+    folder = files(outward(content), stamp=stamp)
+    for path, data in reversed(folder.items()):  # SKILL.md last: it makes the folder a skill
+        written = place(root, Path(content.name, path), data, mode=rights | (0o111 if path in executable else 0))
     return written
 
 

@@ -19,6 +19,7 @@ from tacit.application.sections import instructions
 from tacit.application.validation import path_fault
 from tacit.domain.errors import NotFound, NotPermitted
 from tacit.text.fence import attribute, clean, one_line
+from tacit.text.inert import shown, shown_line
 from tacit.text.words import estimate_tokens
 
 READ_BYTES_MAX = 1 << 20
@@ -40,8 +41,8 @@ def to_prompt(skills: Iterable[Listed]) -> str:
     """Write the `<available_skills>` block of the Agent Skills reference: one element per line, escaped."""
     lines = ["<available_skills>"]
     for skill in skills:
-        lines += ["<skill>", "<name>", html.escape(skill.name), "</name>"]
-        lines += ["<description>", html.escape(skill.description), "</description>"]
+        lines += ["<skill>", "<name>", html.escape(one_line(skill.name)), "</name>"]
+        lines += ["<description>", html.escape(clean(skill.description)), "</description>"]
         if skill.path:
             lines += ["<location>", html.escape(str(skill.path), quote=False), "</location>"]
         lines.append("</skill>")
@@ -50,7 +51,7 @@ def to_prompt(skills: Iterable[Listed]) -> str:
 
 def listing(entries: Sequence[Entry], *, budget_tokens: int) -> str:
     """Tier 1: a line per skill, whole lines only, within the budget; nothing at all for no skills."""
-    lines = [f"- {one_line(entry.name)}: {one_line(entry.description)}" for entry in entries if not entry.hidden]
+    lines = [f"- {shown_line(entry.name)}: {shown_line(entry.description)}" for entry in entries if not entry.hidden]
     for count in range(len(lines), 0, -1):
         more = [f"- ({len(lines) - count} more)"] if count < len(lines) else []
         text = "\n".join(lines[:count] + more)
@@ -61,22 +62,28 @@ def listing(entries: Sequence[Entry], *, budget_tokens: int) -> str:
 
 def body_of(entry: Entry) -> str:
     """Tier 2: the skill's instructions, then what each overlay adds to them, set apart with its standing."""
-    parts = [instructions(entry.content), *(_overlay(overlay) for overlay in entry.overlays)]
+    parts = [shown(instructions(entry.content)), *(_overlay(overlay) for overlay in entry.overlays)]
     return "\n\n".join(part for part in parts if part.strip())
 
 
+def standing(entry: Entry) -> str:
+    """Say in a few words how far a skill is to be relied on: its status, its evidence and where it came from."""
+    if entry.status is None:
+        return "static: a file of this project or user, which Tacit has not reviewed"
+    return "; ".join(part for part in (entry.status, evidence_line(entry.reliability), entry.source) if part)
+
+
 def _overlay(overlay: Entry) -> str:
-    standing = f"{overlay.status}; {evidence_line(overlay.reliability)}" if overlay.status else "static"
-    opening = f'<tacit-overlay name="{attribute(overlay.name)}" standing="{attribute(standing)}">'
-    said = "\n\n".join(part for part in (one_line(overlay.description), clean(instructions(overlay.content))) if part)
+    opening = f'<tacit-overlay name="{attribute(overlay.name)}" standing="{attribute(standing(overlay))}">'
+    said = "\n\n".join(part for part in (shown_line(overlay.description), shown(instructions(overlay.content))) if part)
     return f"{opening}\n{said}\n</tacit-overlay>"
 
 
 def file_paths(entry: Entry) -> tuple[str, ...]:
     """Tier 3: what can be read on demand, at most a few hundred paths."""
-    if entry.path is None:
+    folder = _folder(entry)
+    if folder is None:
         return tuple(sorted(file.path for file in entry.content.files))[:LISTED_FILES_MAX]
-    folder = entry.path.parent
     found: list[str] = []
     pending = [folder]
     while pending and len(found) < LISTED_FILES_MAX:
@@ -91,6 +98,11 @@ def file_paths(entry: Entry) -> tuple[str, ...]:
     return tuple(sorted(found[:LISTED_FILES_MAX]))
 
 
+def _folder(entry: Entry) -> Path | None:
+    """Where a static skill's files lie. Those of a learned one are what was approved, whatever lies beside its export."""
+    return entry.path.parent if entry.path and not entry.version_id else None
+
+
 def _inside(folder: Path) -> list[Path]:
     try:
         return sorted(folder.iterdir())
@@ -102,7 +114,8 @@ def read_file(entry: Entry, relative_path: str) -> bytes:
     """Tier 3: read one bundled file; refuses paths out of the folder, links out of it, and files over a megabyte."""
     if fault := path_fault(relative_path):
         raise NotPermitted(f"{relative_path!r} {fault}", hint="give a path below the skill's folder")
-    data = _stored(entry, relative_path) if entry.path is None else _on_disk(entry.path.parent, relative_path)
+    folder = _folder(entry)
+    data = _stored(entry, relative_path) if folder is None else _on_disk(folder, relative_path)
     if len(data) > READ_BYTES_MAX:
         raise NotPermitted(
             f"{relative_path!r} is larger than {READ_BYTES_MAX} bytes", hint="read it with a tool that pages"

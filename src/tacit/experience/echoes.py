@@ -16,7 +16,7 @@ from tacit.text.shell import parse_command
 ECHO = "<tacit-output/>"
 """Stands where something was that Tacit itself printed."""
 
-_OPENING = re.compile(r"<(tacit-[a-z]+)(?:\s[^<>]{0,400})?>")
+_OPENING = re.compile(r"<(tacit-[a-z]+(?:-[0-9a-f]{4,64})?)(?:\s[^<>]{0,400})?>")
 _SKILL = re.compile(r"[/\\]SKILL\.md\b")
 _SILENT = frozenset({"cd", "export", "set", "source", "true"})
 _NAMING = ("file_path", "path", "command", "cmd")

@@ -8,7 +8,7 @@ written keeps itself out of version control, as the store does; `tacit skills ex
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,7 +46,7 @@ class _Folder:
 
     @property
     def edited(self) -> bool:
-        return self.parsed.content.hash() != self.source.version.hash
+        return not application.is_copy(self.parsed.content, self.source.version.content)
 
 
 def export(loop: Loop) -> list[Kept]:
@@ -68,6 +68,14 @@ def withdraw(loop: Loop) -> list[Kept]:
         return []
     roots = _inside(loop.place.project, ROOTS.values())
     return [_remove(folder) for root in roots for folder in _exported(loop, root)]
+
+
+def forget(loop: Loop, version_ids: Collection[str]) -> list[Kept]:
+    """Remove what was exported of these versions, for every client, as far as nobody edited it."""
+    if loop.place is None:
+        return []
+    folders = [f for root in _inside(loop.place.project, ROOTS.values()) for f in _exported(loop, root)]
+    return [_remove(folder) for folder in folders if folder.source.version.id in version_ids]
 
 
 def take_back(loop: Loop, *, by: str) -> list[Verdict]:
@@ -125,7 +133,7 @@ def _write(loop: Loop, root: Path, stored: Stored) -> Kept | None:
     there = next((folder for folder in _exported(loop, root) if folder.path == path), None)
     if there is None and application.find_skill_md(path):
         return Kept(path=path, name=stored.version.name, what="foreign")
-    if there is not None and there.parsed.content.hash() == stored.version.hash:
+    if there is not None and application.is_copy(there.parsed.content, stored.version.content):
         if there.source.version.id == stored.version.id:
             return None
     elif there is not None and there.edited:

@@ -85,9 +85,10 @@ def test_a_place_where_nothing_can_be_written_is_told_with_a_next_step(root: str
 
 def test_modes_are_those_of_the_files_whatever_was_there(tmp_path: Path) -> None:
     content = replace(CONTENT, files=(SkillFile(path="run.sh", content="x", executable=True),))
-    for path in (save(content, tmp_path), save(content, tmp_path)):
-        assert stat.S_IMODE(path.stat().st_mode) == 0o644
-        assert stat.S_IMODE((path.parent / "run.sh").stat().st_mode) == 0o755
+    for writable, rights in ((False, 0o444), (True, 0o644), (False, 0o444)):
+        path = save(content, tmp_path, writable=writable)
+        assert stat.S_IMODE(path.stat().st_mode) == rights
+        assert stat.S_IMODE((path.parent / "run.sh").stat().st_mode) == rights | 0o111
 
 
 @pytest.mark.parametrize("path", ["x" * 300, "y/" * 3000, "a\0b", "/dev/null/x"])

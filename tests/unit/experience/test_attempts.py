@@ -230,8 +230,9 @@ class TestEchoes:
         attempts.resolve("c", observation="ok", result=StepResult.OK)
         assert finished(attempts).steps[0].observation == "ok"
 
-    def test_what_its_hooks_said_leaves_only_a_trace(self, attempts: Attempts) -> None:
-        said = "before <tacit-skills>\nUse pnpm.\n</tacit-skills> after"
+    @pytest.mark.parametrize("tag", ["tacit-skills", "tacit-skills-00ff5e1f3d7a9b21", "tacit-note"])
+    def test_what_its_hooks_said_leaves_only_a_trace(self, attempts: Attempts, tag: str) -> None:
+        said = f"before <{tag}>\nUse pnpm.\n</{tag}> after"
         attempts.say([Draft(Role.CONTEXT, said), *asks(ONE)], mark(0))
         attempts.act(calls("c", command="make"), mark(1))
         attempts.resolve("c", observation=f"ok\n{said}", result=StepResult.OK)

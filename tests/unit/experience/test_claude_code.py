@@ -234,8 +234,9 @@ class TestSpeakers:
             (Role.CONTEXT, "ended"),
         ]
 
-    def test_what_tacits_own_hook_said_is_not_kept(self, session: Any) -> None:
-        said_by_hook = "<tacit-skills>\nUse pnpm.\n</tacit-skills>"
+    @pytest.mark.parametrize("tag", ["tacit-skills", "tacit-skills-00ff5e1f3d7a9b21"])
+    def test_what_tacits_own_hook_said_is_not_kept(self, session: Any, tag: str) -> None:
+        said_by_hook = f"<{tag}>\nUse pnpm.\n</{tag}>"
         given = {"type": "hook_success", "content": said_by_hook, "stdout": said_by_hook}
         shown = record("attachment", attachment=given, rendered=[{"content": f"hook success: {said_by_hook}"}])
         unseen = record("attachment", attachment={**given, "content": "never shown to the agent"})

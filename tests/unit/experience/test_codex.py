@@ -452,8 +452,9 @@ def test_only_a_persons_words_are_theirs(tmp_path: Path) -> None:
     assert trajectory.steps[1].origin_of("text") is Origin.EXTERNAL
 
 
-def test_what_tacit_gave_is_not_kept(tmp_path: Path) -> None:
-    given = host("<tacit-skills>\nRun the tests.\n</tacit-skills>", "hooks.additional_context")
+@pytest.mark.parametrize("tag", ["tacit-skills", "tacit-skills-00ff5e1f3d7a9b21"])
+def test_what_tacit_gave_is_not_kept(tmp_path: Path, tag: str) -> None:
+    given = host(f"<{tag}>\nRun the tests.\n</{tag}>", "hooks.additional_context")
     asks = called("c", "tacit_recall", task="x")
     asks["payload"]["namespace"] = "mcp__tacit"
     answer = item(
@@ -480,6 +481,8 @@ def test_what_tacit_gave_is_not_kept(tmp_path: Path) -> None:
     [
         ("# Context from my IDE setup:\n## Open tabs:\n- a.py\n\n## My request for Codex:\nMend it", "Mend it"),
         ("<tacit-skills>\nx\n</tacit-skills>\nMend it", "Mend it"),
+        ("<tacit-skills-00ff5e1f3d7a9b21>\nx\n</tacit-skills-00ff5e1f3d7a9b21>\nMend it", "Mend it"),
+        ("Mend it\n<tacit-skills-00ff5e1f3d7a9b21>\nx\n</tacit-skills-00ff5e1f3d7a9b21>", "Mend it"),
         ("Mend it\n<environment_context>x</environment_context>", "Mend it"),
         ("Mend <b>it</b>", "Mend <b>it</b>"),
         ("<tacit-skills> is what?", "<tacit-skills> is what?"),

@@ -15,7 +15,7 @@ from tacit.experience.decoding import text_of
 _EDITOR = "# Context from my IDE setup:"
 _REQUEST = re.compile(r"^## My request for Codex:[ \t]*\n?", re.MULTILINE)
 _TAG = (
-    r"(tacit-[a-z-]{1,40}|environment_context|user_instructions|turn_aborted|user_shell_command|subagent_notification|"
+    r"(tacit-[a-z0-9-]{1,60}|environment_context|user_instructions|turn_aborted|user_shell_command|subagent_notification|"
     r"hook_prompt|skills_instructions|system-reminder)"
 )
 _OPENING = re.compile(rf"\s*<{_TAG}(?:\s[^<>]{{0,1000}})?>")

@@ -1,0 +1,202 @@
+r"""Markdown that somebody else wrote → the same Markdown, with nothing in it that a viewer fetches or runs by itself.
+
+A remote image is a request that carries what its address holds, made as soon as the text is looked at. Such images
+lose their effect by one backslash (``!\[``), tags that fetch or run by ``&lt;``, links that run code by ``]\(``, and an
+address with a blank to fill in becomes code. All of it stays to be read. Ordinary links, images beside the skill, code
+spans and code blocks are left as they are, where it is certain that a viewer takes them for code. Linear in the length
+of the text. Judges nothing.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from bisect import bisect
+
+from tacit.text.fence import clean, one_line, written_json
+
+_TAG = re.compile(
+    r"<(?=[/!?]?(?:img|image|picture|source|video|audio|track|iframe|frame|frameset|object|embed|applet|portal|script|"
+    r"link|style|meta|base|form|input|button|svg|math|body|html|head|bgsound)(?![\w-])"
+    r"|[a-z][^<>]{0,1000}(?:[\s/\"']on[a-z]{1,20}\s*=|url\s*\(|script\s*:|[\s/\"'](?:src|srcset|poster|background|data)\s*=)"
+    r"|(?:javascript|vbscript|data|command):)",
+    re.IGNORECASE,
+)
+_MARKUP = re.compile(r"^([ \t]*)<(?=[/!?a-z])", re.IGNORECASE)
+_FENCE = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(?P<mark>`{3,}|~{3,})(?P<info>.*)")
+_CODE = re.compile(r"(?<!`)(`+)(?!`)[^\n]*?(?<!`)\1(?!`)")
+_UNSURE = re.compile(r"\\`|\][(\[:][^)\]\s]*`")
+_LOCAL_IMAGE = re.compile(r"!\[[^\[\]\\`<]{0,300}\]\((?!//)[\w./%#-]{1,300}\)")
+_LINK = re.compile(r"\](?:[ \t]{0,3}:|\()")
+_LOCAL = re.compile(r"(?!//)[\w./%#-]{1,300}[ \t)]")
+_ADDRESS = re.compile(
+    r"(?<![`\w:/])(?:https?:)?//[^\s`<>()\[\]\"'?#]{1,500}[?#][^\s`()\[\]\"']{0,1000}(?:\[[^\s`()\[\]]{0,100}\](?![(\[:]))?",
+    re.IGNORECASE,
+)
+_BLANK = re.compile(r"[{\[<$]|%[sdv]\b")
+_SIGNS = ("![", "](", "]:", "<", "//")
+_RUNNING = ("javascript:", "vbscript:", "data:", "command:")
+_RUNNING_STARTS = frozenset("jvdcJVDC&\\< \t\n")
+_TARGET_REACH = 120
+_SPANS_MAX = 400
+
+
+def shown(text: str) -> str:
+    """A text fit to stand in a block, without effects."""
+    return inert(clean(text))
+
+
+def shown_line(text: str) -> str:
+    """The same, on one line."""
+    return inert_line(one_line(text))
+
+
+def shown_json(value: object) -> str:
+    """A value as JSON on one line, which reads back as it was."""
+    return inert_json(written_json(value))
+
+
+def inert(text: str) -> str:
+    """Take the effects from a Markdown text; what has none comes back as it was."""
+    if not any(sign in text for sign in (*_SIGNS, "```", "~~~")):
+        return text
+    parts, mark = _parts(text.split("\n"))
+    named = re.search(r"\][ \t]{0,3}:", text) is not None
+    # Raw markup switches off the marks of code behind it. Where code holds what must not come alive, none is left.
+    raw = not any(code and any(map(_is_active, lines)) for code, lines in parts)
+    done = [line for code, lines in parts for line in (lines if code else _calmed(lines, named=named, raw=raw))]
+    # A block of code left open would swallow, or turn into text, whatever is put behind this.
+    return "\n".join([*done, mark] if mark else done)
+
+
+def inert_line(line: str) -> str:
+    """The same for a text of one line, which cannot hold a block of code: marks at its head open none either."""
+    fence = _FENCE.fullmatch(line)
+    calm = "\n".join(_calmed([line], named=True, raw=True))
+    return calm[: fence.start("mark")] + "\\" + calm[fence.start("mark") :] if fence else calm
+
+
+def inert_json(text: str) -> str:
+    """The same for JSON, which reads back as it was."""
+    return _TAG.sub(r"\\u003c", text.replace("![", "!\\u005b")) if "![" in text or "<" in text else text
+
+
+def chapters(text: str) -> list[str]:
+    """Cut a text before its headings of the first three levels; never within a block of code, which would lay it open."""
+    found: list[list[str]] = [[]]
+    for is_code, lines in _parts(text.split("\n"))[0]:
+        for line in lines:
+            if not is_code and line.startswith(("# ", "## ", "### ")):
+                found.append([])
+            found[-1].append(line)
+    return [chapter for lines in found if (chapter := "\n".join(lines)).strip()]
+
+
+def _parts(lines: list[str]) -> tuple[list[tuple[bool, list[str]]], str]:
+    """Blocks of code, and between them paragraphs: whether it is code, and its lines; with the mark of a block left open."""
+    parts: list[tuple[bool, list[str]]] = [(False, [])]
+    mark = ""
+    for line in lines:
+        fence = _FENCE.fullmatch(line)
+        if mark:
+            parts[-1][1].append(line)
+            if fence and fence["mark"].startswith(mark) and not fence["info"].strip():
+                parts.append((False, []))
+                mark = ""
+        elif fence and "`" not in fence["info"]:
+            parts.append((True, [line]))
+            mark = fence["mark"]
+        elif line.strip():
+            parts[-1][1].append(line)
+        else:
+            parts += [(False, [line]), (False, [])]
+    return parts, mark
+
+
+def _is_active(line: str) -> bool:
+    return "![" in line or _TAG.search(line) is not None
+
+
+def _calmed(lines: list[str], *, named: bool, raw: bool) -> list[str]:
+    """The lines of one paragraph without their effects; `named`: links may lead to where the text says elsewhere."""
+    if not any(sign in line for line in lines for sign in _SIGNS):
+        return lines
+    last = max(
+        (at for at, line in enumerate(lines) if any(_leads_away(line, link) for link in _LINK.finditer(line))),
+        default=-1,
+    )
+    lines = _without_tags(lines)
+    spans = _spans(lines)
+    calm = []
+    for at, line in enumerate(lines):
+        pieces: list[str] = []
+        end = 0
+        for start, stop in spans[at]:
+            pieces += (_calm(line[end:start], images=named or at <= last), line[start:stop])
+            end = stop
+        pieces.append(_calm(line[end:], images=named or at <= last))
+        calm.append("".join(pieces) if raw else _MARKUP.sub(r"\1&lt;", "".join(pieces)))
+    return calm
+
+
+def _without_tags(lines: list[str]) -> list[str]:
+    """Make tags that fetch or run ineffective; one may go on for several lines."""
+    if not any("<" in line for line in lines):
+        return lines
+    text = "\n".join(lines)
+    starts, code, at = [], [], 0
+    for line, spans in zip(lines, _spans(lines), strict=True):
+        code += [(at + start, at + stop) for start, stop in spans]
+        at += len(line) + 1
+    for tag in _TAG.finditer(text):
+        before = bisect(code, (tag.start(), len(text))) - 1
+        if before < 0 or tag.start() >= code[before][1]:
+            starts.append(tag.start())
+    pieces = [text[start:stop] for start, stop in itertools.pairwise([0, *starts, len(text)])]
+    return "".join([pieces[0], *("&lt;" + piece[1:] for piece in pieces[1:])]).split("\n")
+
+
+def _spans(lines: list[str]) -> list[list[tuple[int, int]]]:
+    """Where the lines of a paragraph hold code; nowhere if a viewer might see it otherwise."""
+    spans = [_code_spans(line) for line in lines]
+    known = [found for found in spans if found is not None]
+    return known if len(known) == len(spans) else [[] for _ in lines]
+
+
+def _code_spans(line: str) -> list[tuple[int, int]] | None:
+    """Where a line holds code; nothing if a viewer might see it otherwise, as marks left over pair up across lines."""
+    if "`" not in line:
+        return []
+    if line.count("`") > _SPANS_MAX or _UNSURE.search(line):
+        return None
+    spans = [match.span() for match in _CODE.finditer(line)]
+    rest = _CODE.sub("", line)
+    return None if "`" in rest or re.search(r"<[a-zA-Z/!?]", rest) else spans
+
+
+def _calm(text: str, *, images: bool) -> str:
+    if images and "![" in text:
+        pieces: list[str] = []
+        end = 0
+        for local in _LOCAL_IMAGE.finditer(text):
+            pieces += (text[end : local.start()].replace("![", "!\\["), local.group())
+            end = local.end()
+        text = "".join((*pieces, text[end:].replace("![", "!\\[")))
+    text = _LINK.sub(lambda link: _without_effect(link, text), text)
+    return _ADDRESS.sub(lambda found: f"`{found[0]}`" if _BLANK.search(found[0]) else found[0], text)
+
+
+def _without_effect(link: re.Match[str], text: str) -> str:
+    """The start of a link's target, unless the target runs code; then it starts none."""
+    if text[link.end() : link.end() + 1] not in _RUNNING_STARTS:
+        return link.group()
+    import html  # its tables are large, and rarely needed
+
+    target = html.unescape(text[link.end() : link.end() + _TARGET_REACH].replace("\\", ""))
+    bare = "".join(c for c in target if c > " " and c != "<").casefold()
+    return f"]\\{link.group()[-1]}" if bare.startswith(_RUNNING) else link.group()
+
+
+def _leads_away(line: str, link: re.Match[str]) -> bool:
+    """Whether a link's target is anything but a path beside the text, beyond doubt."""
+    return _LOCAL.match(line, link.end()) is None
