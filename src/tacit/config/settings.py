@@ -59,8 +59,11 @@ class Policy:
     """What may become a skill, and what needs a person."""
 
     strictness: Strictness = Strictness.STANDARD
-    """open: machine-verified candidates without external text go on trial by themselves; standard: a person decides on
-    everything learned; strict: candidates with external text are quarantined, one-time tasks rejected."""
+    """open: what several independent, machine-verified successes stand behind, and nothing speaks against, goes on trial by
+    itself; standard: a person decides on everything learned; strict: candidates with external text are quarantined, one-time
+    tasks rejected."""
+    independent_successes: int = 2
+    """So many sessions must have shown each part of it before policy alone lets something in; only `open` does."""
     min_steps: int = 3
     duplicate_similarity: float = 0.72
 
@@ -137,6 +140,7 @@ def load_config(
 
 _TIGHTENS: dict[str, Callable[[Any, Any], bool]] = {
     "policy.strictness": lambda new, old: list(Strictness).index(new) >= list(Strictness).index(old),
+    "policy.independent_successes": lambda new, old: new >= old,
     "policy.min_steps": lambda new, old: new >= old,
     "store.keep_days": lambda new, old: new >= old,  # what is dropped is gone for good
     "store.cap_mb": lambda new, old: new >= old,

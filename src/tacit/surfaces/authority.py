@@ -1,10 +1,11 @@
 """Who may do what: one table of verbs, and the test for "a person is typing".
 
-An agent may recall, apply, record, capture, learn and propose. Reviewing (which includes retiring and restoring), rolling
-back, editing, exporting what nobody approved, and making tokens belong to a person: at a terminal that no agent has
-marked as its own, or with a person's token. Connecting and disconnecting clients, and asking a language model that costs
-money, may also be scripted, though not from an agent's shell. The honest limit: an agent that has the same user's shell
-and hides its marks can imitate a person.
+An agent may recall, apply, record, capture, learn and propose. Reviewing (which includes retiring and reopening), rolling
+back, editing, exporting what nobody approved, vouching for an import, purging, restoring a backup, applying what a check
+of the library found, and making tokens belong to a person: at a terminal that no agent has marked as its own and
+where somebody can be typing, or with a person's token. Connecting and disconnecting clients, and asking a language model
+that costs money, may also be scripted, though not from an agent's shell. The honest limit: an agent that acts as the same
+user can write that user's files, and with enough care can imitate a person.
 """
 
 from __future__ import annotations
@@ -18,7 +19,11 @@ from pathlib import Path
 from tacit.config.surroundings import Surroundings
 from tacit.domain.errors import NotPermitted, StoreOutage
 
-PERSON_ONLY = frozenset({"review", "rollback", "edit", "export unapproved", "token"})
+PERSON_ONLY = frozenset(
+    {
+        "review", "rollback", "edit", "export unapproved", "import --own", "token", "purge", "restore", "check --apply",
+    }
+)  # fmt: skip
 NOT_FOR_AGENTS = frozenset({"index", "init", "uninstall", "learn --model"})
 """What a person's script may do without a terminal, and an agent may not: it decides what watches the agent, or spends."""
 TOKEN_FILE = "token.sha256"
@@ -30,16 +35,23 @@ class Caller:
 
     surroundings: Surroundings
     at_terminal: bool
+    doubt: str = ""
+    """Why nobody can be typing at that terminal, as far as the processes around it show; empty if somebody may be."""
+    adrift: bool = False
+    """Whether this process was cut loose from all that could tell who started it."""
 
     @property
     def is_person(self) -> bool:
         """Whether a person is typing, or vouches by token."""
-        return self.has_token or (self.at_terminal and not self.surroundings.agent_markers)
+        return self.has_token or (self.at_terminal and not self.surroundings.agent_markers and not self.doubt)
 
     @property
     def has_token(self) -> bool:
-        """Whether the person's token was given."""
-        return bool(self.surroundings.token) and _matches(self.surroundings.token, self.surroundings.person_home)
+        """Whether the person's token was given; a process adrift is not believed where that person's home is."""
+        home, account = self.surroundings.person_home, self.surroundings.account_home
+        if not self.surroundings.token or (self.adrift and account and home != account / ".tacit"):
+            return False
+        return _matches(self.surroundings.token, home)
 
     def require_person(self, verb: str) -> None:
         """Raise unless a person may be assumed for this verb."""
@@ -49,6 +61,8 @@ class Caller:
             return
         if self.surroundings.agent_markers:
             why = f"this shell belongs to an agent (marked by {self.surroundings.agent_markers[0]}, here or above)"
+        elif self.at_terminal and self.doubt:
+            why = f"nobody seems to be typing this: {self.doubt}"
         else:
             why = "there is no terminal"
         if self.surroundings.token:

@@ -92,7 +92,7 @@ def hook_entries(launcher: Launcher, *, client: str = NAME, events: dict[str, in
 
 def _deny_entries() -> tuple[Entry, ...]:
     """The star in front catches `python -m tacit`, `uvx tacit`, an absolute path, `env` and `bash -c` as well."""
-    rules = [f"Bash(*tacit {' '.join(words)}*)" for words in PERSONS_COMMANDS]
+    rules = [f"Bash(*tacit {' '.join(words).replace(' --', '*--')}*)" for words in PERSONS_COMMANDS]
     return tuple(Entry(at=("permissions", "deny"), value=rule, is_ours=partial(eq, rule)) for rule in rules)
 
 
