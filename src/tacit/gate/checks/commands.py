@@ -1,0 +1,272 @@
+"""Commands that a careful person would not run: rules over shell lines, wherever they stand (prose, scripts, strings).
+
+Fetch and run, remote shells, persistence, control of the agent, miners, destruction, weakened protection. What is dangerous
+only together with something else (a secret and a way out) is judged by `flows`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tacit.domain.candidate import Finding, Severity
+from tacit.domain.skill import SkillContent
+from tacit.gate.checks.downloads import downloads
+from tacit.gate.checks.looking import looked_at
+from tacit.gate.checks.lures import lures
+from tacit.gate.checks.rules import Rule, apply, rule
+
+_HIGH, _MEDIUM, _LOW = Severity.HIGH, Severity.MEDIUM, Severity.LOW
+_RUNNER = r"(?:sudo )?(?:/(?:usr/)?bin/(?:env )?)?(?:ba|z|da|k|fi)?sh\b"
+_AGENT_FILE = (
+    r"(?:CLAUDE|AGENTS|GEMINI|SOUL|MEMORY|IDENTITY|HEARTBEAT|copilot-instructions|\.cursorrules|\.windsurfrules|\.clinerules)"
+    r"(?:\.local)?(?:\.md\b|\b)|\.claude/(?:settings|CLAUDE)|\.(?:cursor|codex|openclaw|clawdbot)/(?:mcp|rules|config|openclaw)|\.mcp\.json"
+)
+
+REMOTE_SHELL = (
+    rule(
+        "reverse_shell",
+        Severity.CRITICAL,
+        "opens a shell to another machine",
+        r"(?:-i ?[>&]{1,2}|exec \d{0,3} ?<>|\d?<&|0<>)[^\n]{0,60}/dev/(?:tcp|udp)/",
+        r"/dev/(?:tcp|udp)/[^\n]{0,80}(?:0>&1|<&\d|0<&)",
+        r"\b(?:nc|ncat|netcat)(?:\.traditional|\.exe)? [^\n|]{0,80}-[a-z]{0,4}[ec][a-z]{0,2} ?(?:/bin/|cmd|bash|sh\b|powershell)",
+        r"\bbash -i [>&0-9 ]{1,6}",
+        r"\bmkfifo [^\n]{1,120}\b(?:nc|ncat|telnet|openssl)\b",
+        r"\bsocat\b[^\n]{0,120}\bexec:",
+        r"\bdup2\([^\n)]{0,60}fileno\(\)",
+        r"pty\.spawn\( ?[\"']/bin/",
+        r"\b(?:ruby -rsocket|perl -MSocket|php -r [\"'][^\n]{0,20}fsockopen)",
+        r"New-Object [^\n]{0,40}Sockets\.TCPClient",
+        r"\brcat (?:connect|listen)",
+        r"\btelnet [^\n|]{1,80}\| ?/bin/(?:ba)?sh",
+    ),
+)
+
+DECODE_AND_RUN = (
+    rule(
+        "decode_and_run",
+        Severity.CRITICAL,
+        "decodes hidden text and runs it at once",
+        rf"\b(?:base64|b64decode|base32|gbase64)[^\n|]{{0,200}}(?:-d|-D|--decode)\b[^\n]{{0,120}}\| ?(?:{_RUNNER}|python|node|perl|source|eval|xargs)",
+        rf"\b(?:openssl (?:enc|base64|aes)[^\n|]{{0,120}} -d|xxd -r|uudecode|gunzip -c|zcat|rev|tr [\"']?[A-Za-z]-[^\n|]{{0,30}})\b[^\n|]{{0,120}}\| ?{_RUNNER}",
+        r"\b(?:eval|bash -c|sh -c|source|exec)\b ?[\"'(<]{0,3}[$`][^\n]{0,200}\b(?:base64 (?:-d|-D|--decode)|xxd -r|openssl enc -d|rev\b)",
+        r"(?:ba|z)?sh ?<<< ?[\"'(]{0,3}\$\([^\n]{0,200}(?:base64|xxd)",
+        r"\bpowershell(?:\.exe)?[^\n]{0,80} -(?:e|en|enc|enco|encodedcommand)[ ]+[A-Za-z0-9+/=]{16,}",
+        r"\b(?:iex|invoke-expression)\b[^\n]{0,120}FromBase64String",
+        r"FromBase64String[^\n]{0,200}\| ?(?:iex|invoke-expression)",
+        r"\bcertutil(?:\.exe)? [^\n]{0,60}-decode",
+    ),
+    rule(
+        "self_extracting",
+        _HIGH,
+        "unpacks a program from its own text and runs it",
+        r"(?:tail|sed|awk|dd)\b[^\n]{1,80}[\"']?\$(?:0|\{?BASH_SOURCE)[^\n]{0,80}\|[^\n]{0,80}(?:\bsh\b|bash|tar|base64|gunzip|python)",
+    ),
+)
+
+TOLD = (
+    rule(
+        "swept_and_sent",
+        Severity.CRITICAL,
+        "gathers files from the whole machine and sends them away",
+        r"\b(?:tar|zip) [^\n|]{0,160}\| ?(?:base64[^\n|]{0,20}\| ?)?(?:curl|nc|ncat|ssh)\b",
+        r"\bfind (?:/|~|\$HOME|\$\{HOME\})[^\n]{0,300}(?:-exec|\| ?xargs|\| ?while)[^\n]{0,120}(?:curl|nc|ncat|scp)\b",
+    ),
+    rule(
+        "machine_told",
+        _HIGH,
+        "sends what machine and user this is, or what it holds, to another host",
+        r"\b(?:curl|wget)\b[^\n]{0,300}(?:\$\(|[=.]`)(?:whoami|hostname|id\b|uname|env\b|printenv|ifconfig|ip addr|cat (?:~|/etc|/root|\$HOME|\.env))",
+        r"\b(?:dig|nslookup|host|ping)\b[^\n]{0,80}(?:\$\(|[=.]`)(?:whoami|hostname|id\b|uname|cat |env\b|printenv|echo |head |base64|xxd)",
+        r"\b(?:whoami|hostname|uname -a|ifconfig|id)\b[^\n]{0,80}\| ?(?:curl|nc|ncat|wget)\b",
+    ),
+)
+
+PERSISTENCE = (
+    rule(
+        "persistence",
+        _HIGH,
+        "makes something start again by itself, outside this task",
+        r"\([^\n]{0,40}crontab -l[^\n]{0,200}\| ?crontab\b",
+        r"\becho [^\n]{3,300}\| ?crontab\b",
+        r">{1,2} ?/etc/(?:cron|init\.d|rc\.local|profile\.d|systemd)",
+        r">{1,2} ?[\"']?(?:~|\$\{?HOME\}?|/root|/home/\w{1,32})/\.ssh/authorized_keys",
+        r"\btee (?:-a )?[^\n]{0,30}/(?:\.ssh/authorized_keys|etc/(?:cron|sudoers))",
+        r"\bschtasks(?:\.exe)? /create",
+        r"\breg(?:\.exe)? add [^\n]{0,80}\\Run\b",
+        r"CurrentVersion\\\\?Run\b",
+        r"\bNew-ScheduledTask\w{0,12}\b[^\n]{0,120}powershell",
+        r"(?:curl|wget|base64|nohup|python3?) [^\n]{0,200}>{1,2} ?[\"']?(?:~|\$\{?HOME\}?)/\.(?:bashrc|zshrc|profile|bash_profile|zprofile|zshenv)\b",
+        r"NOPASSWD: ?ALL[^\n]{0,80}(?:>>|tee|sudoers)",
+    ),
+    rule(
+        "login_script",
+        _MEDIUM,
+        "adds to a script that every shell runs",
+        r"(?:alias [^\n]{1,80}|eval [^\n]{1,120}|trap [^\n]{1,80}|PROMPT_COMMAND[^\n]{1,80}|function [^\n]{1,80}|&[\"'])>{1,2} ?[\"']?(?:~|\$\{?HOME\}?)/\.(?:bashrc|zshrc|profile|bash_profile|zprofile)\b",
+        unless=r"(?:brew shellenv|direnv hook|starship init|zoxide init|pyenv init|fnm env|mise activate|rbenv init|nodenv init)",
+    ),
+    rule(
+        "start_item",
+        _MEDIUM,
+        "registers a service or start item",
+        r"Library/Launch(?:Agents|Daemons)/",
+        r"\blaunchctl (?:load|bootstrap)\b",
+        r"\bsystemctl (?:--user )?enable\b",
+        r"\.config/(?:autostart|systemd/user)/",
+        r"Start Menu\\\\?Programs\\\\?Startup",
+    ),
+    rule(
+        "git_hook",
+        _MEDIUM,
+        "writes a git hook",
+        r"(?:>{1,2}|tee|cp|ln -s\S{0,3}|install|open\(|write\w{0,10}\() ?[^\n]{0,60}\.git/hooks/(?:pre|post|commit|prepare)-?\w{0,14}",
+    ),
+)
+
+CONTROL = (
+    rule(
+        "agent_permissions",
+        _MEDIUM,
+        "switches off the questions an agent asks before it acts",
+        r"--dangerously-(?:skip-permissions|bypass-approvals-and-sandbox|allow-all)",
+        r"\bbypassPermissions\b",
+        r"[\"']?(?:autoApprove|auto_approve|alwaysAllow|skipPermissions|trustedWorkspace)[\"']?\s{0,3}[:=]\s{0,3}(?:true|\[ ?[\"']\*)",
+        r"[\"']allow[\"']\s{0,3}:\s{0,3}\[[^\]]{0,120}[\"'](?:\*|Bash\(\*(?::\*)?\)|Bash)[\"']",
+        r"enableAllProjectMcpServers[\"']?\s{0,3}[:=]\s{0,3}true",
+        r"\b(?:exec\.ask|exec\.security|tools\.exec\.\w{1,12})[\"']?[ :=]{1,3}[\"']?(?:off|full)",
+    ),
+    rule(
+        "agent_files",
+        _HIGH,
+        "writes into the files that steer an agent",
+        rf"(?:>>|\btee -a\b) ?[^\n]{{0,40}}(?:~|\$\{{?HOME\}}?|\.\.)/[^\n]{{0,40}}(?:{_AGENT_FILE})",
+        rf"(?:echo|printf|cat) [^\n]{{0,300}}>> ?[^\n]{{0,60}}(?:{_AGENT_FILE})",
+    ),
+    rule(
+        "agent_hook",
+        _MEDIUM,
+        "sets a hook that an agent runs by itself",
+        r"[\"'](?:PreToolUse|PostToolUse|SessionStart|UserPromptSubmit|Stop)[\"']\s{0,3}:\s{0,3}\[[^\]]{0,300}[\"']command[\"']\s{0,3}:\s{0,3}[\"'][^\"'\n]{0,200}(?:curl|wget|base64|nc |/dev/tcp|python3? -c|node -e)",
+    ),
+)
+
+HARM = (
+    rule(
+        "destruction",
+        Severity.CRITICAL,
+        "destroys data that is not its own",
+        r"\brm (?:-\w{1,5} ){0,3}-\w{0,4}[rR]\w{0,4} (?:-\w{1,5} |--no-preserve-root ){0,2}[\"']?(?:/|/\*|~/?|~/\*|\$\{?HOME\}?/?|\$\{?HOME\}?/\*|/(?:etc|usr|var|home|boot|lib|bin|Users|System|Library)/?\*?)[\"']?(?=[ \t;&|\n\"')`]|$)",
+        r"--no-preserve-root",
+        r"\bmkfs(?:\.\w{2,8})? (?:-\w{1,4} ){0,3}/dev/",
+        r"\bdd [^\n]{0,80}\bof=/dev/(?:sd|nvme|hd|vd|disk|mmcblk)",
+        r">{1,2} ?/dev/(?:sd[a-z]|nvme|disk\d)",
+        r":\(\) ?\{ ?:\|: ?& ?\} ?;",
+        r"\bvssadmin(?:\.exe)? delete shadows",
+        r"\b(?:del|rd|rmdir) (?:/[a-z] ){1,4}[\"']?[cC]:\\(?:\*|\"|Windows|Users|\s)",
+        r"\bformat(?:\.com)? [a-zA-Z]: ?/",
+        r"\bwipefs -a",
+        r"\bdiskutil (?:eraseDisk|secureErase)",
+        r"\bshutil\.rmtree\( ?(?:[\"']/[\"']|[\"']~[\"']|os\.path\.expanduser\( ?[\"']~/?[\"'] ?\)|(?:pathlib\.)?Path\.home\(\)) ?[,)]",
+        r"\bfind (?:/|~|\$HOME)(?: [^\n]{0,80})? -delete\b",
+    ),
+    rule(
+        "wide_destruction",
+        _HIGH,
+        "destroys what cannot be brought back: history, databases, stores in the cloud",
+        r"\breflog expire [^\n]{0,40}--expire(?:-unreachable)?=now",
+        r"\bgit push [^\n]{0,60}--delete \$\(",
+        r"\bgit push [^\n]{0,20}--(?:force|mirror) [^\n]{0,40}\w:(?:refs/heads/)?(?:main|master)\b",
+        r"\baws s3 rb [^\n]{0,120}--force",
+        r"\bdelete-db-(?:instance|cluster)\b[^\n]{0,160}--skip-final-snapshot",
+        r"\bcloudtrail (?:delete-trail|stop-logging)\b",
+        r"\bkubectl delete (?:ns|namespaces?|all|pvc?)\b[^\n]{0,40}--all\b",
+        r"\bgcloud projects delete\b[^\n]{0,80}--quiet",
+        r"\baz group delete\b[^\n]{0,80}(?:--yes|-y)\b",
+    ),
+    rule(
+        "dropped_database",
+        _HIGH,
+        "drops a whole database or schema",
+        r"\bDROP (?:SCHEMA|DATABASE) (?!IF EXISTS test)\w",
+        r"\bdropDatabase\(\)",
+        r"\bFLUSHALL\b",
+        languages="python javascript shell powershell code text",
+    ),
+    rule(
+        "miner",
+        _HIGH,
+        "mines cryptocurrency",
+        r"\bxmrig\b",
+        r"\bstratum\+(?:tcp|ssl)://",
+        r"\b(?:minerd|cpuminer|ethminer|nbminer|t-rex|lolminer|phoenixminer|cgminer)\b(?= |\.|$)",
+        r"--donate-level\b",
+        r"\b(?:moneroocean|supportxmr|nanopool|minexmr|hashvault|f2pool|2miners)\.\w{2,6}\b",
+        r"\bcoinhive\b",
+    ),
+    rule(
+        "weakened_protection",
+        _HIGH,
+        "switches off a protection of the machine",
+        r"\b(?:ufw disable|setenforce 0|iptables -F\b|csrutil disable|spctl --(?:master|global)-disable|systemctl (?:stop|disable) (?:--now )?(?:auditd|firewalld|apparmor|falcon|crowdstrike))",
+        r"Set-MpPreference [^\n]{0,60}-Disable\w{1,40} \$?true",
+        r"Add-MpPreference -Exclusion",
+        r"\bnetsh (?:advfirewall|firewall) set [^\n]{0,40}(?:off|disable)",
+        r"\bSet-ExecutionPolicy (?:-Scope \w+ )?(?:Unrestricted|Bypass)\b[^\n]{0,60}-Force",
+        r"\b(?:history -c|unset HISTFILE|HISTFILE=/dev/null|HISTSIZE=0)\b",
+        r"\b(?:rm|shred|truncate) [^\n]{0,30}(?:\.bash_history|\.zsh_history|/var/log/(?:auth|syslog|secure|\*|wtmp))",
+        r">{1,2} ?/var/log/(?:auth|syslog|secure|wtmp)",
+        r"\bwevtutil cl\b",
+        r"\bkillall [^\n]{0,20}(?:XProtect|MRT|falcon)",
+    ),
+    rule(
+        "quarantine_removed",
+        _HIGH,
+        "takes away the mark by which the system warns of downloaded programs",
+        r"\bxattr (?:-\w{1,4} ){0,2}(?:-c\b|-d ?com\.apple\.quarantine|-\w{0,3}c\w{0,2} )",
+        r"com\.apple\.quarantine",
+        r"\bUnblock-File\b",
+    ),
+    rule(
+        "privileges",
+        _HIGH,
+        "takes rights beyond its task",
+        r"\becho [^\n|]{1,60}\| ?sudo -S\b",
+        r"\bchmod (?:-R )?(?:[ugo]*\+\w{0,2}s\w{0,2}|[24567][0-7]{3}) [^\n]{0,40}(?:/bin/|/tmp/|bash|sh\b)",
+        r"\bdocker run [^\n]{0,160}-v ?/:/\w",
+        r"\bdocker run [^\n]{0,120}--privileged[^\n]{0,120}-v ?/(?:etc|root|var/run/docker)",
+        r"\bnsenter [^\n]{0,40}-t ?1\b",
+        r"\bchmod -R 777 /(?:\s|$|etc|usr|var|home)",
+        r"\bchroot /(?:host|mnt)\b",
+    ),
+    rule(
+        "osascript_prompt",
+        _HIGH,
+        "asks the user for a password in a window of its own",
+        r"osascript[^\n]{0,200}display dialog[^\n]{0,200}(?:password|hidden answer)",
+        r"display dialog[^\n]{0,200}with hidden answer",
+        r"\bdscl (?:/Local/Default|\.) -authonly",
+    ),
+    rule(
+        "known_test_malware",
+        Severity.CRITICAL,
+        "contains the test signature of virus scanners",
+        r"EICAR-STANDARD-ANTIVIRUS-TEST-FILE",
+    ),
+)
+
+RULES: tuple[Rule, ...] = (*REMOTE_SHELL, *DECODE_AND_RUN, *TOLD, *PERSISTENCE, *CONTROL, *HARM)
+
+
+class CommandsCheck:
+    """Dangerous commands in prose, scripts, strings and what those hide."""
+
+    name = "commands"
+    version = "1"
+
+    def examine(self, content: SkillContent) -> Iterator[Finding]:
+        """List the commands that must not be run unseen."""
+        looked = looked_at(content)
+        yield from apply(RULES, looked)
+        yield from downloads(looked)
+        yield from lures(looked)

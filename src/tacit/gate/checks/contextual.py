@@ -1,0 +1,206 @@
+"""Sentences that sound like business and harm: falsified results, weakened checks, copies sent elsewhere. Content → findings.
+
+The same words are at home in one skill and alien in another: a skill about deleting mail may delete mail. What a skill's
+name and description announce weighs little here; what stands in one line and has nothing to do with the rest weighs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tacit.domain.candidate import Finding, Severity
+from tacit.domain.skill import SkillContent
+from tacit.gate.checks.hosts import is_well_known
+from tacit.gate.checks.orders import orders
+from tacit.gate.checks.pieces import Piece, pieces
+from tacit.gate.checks.prose import is_standing_order
+from tacit.text.touches.meaning import Meaning, meaning_of
+from tacit.text.touches.sentences import sentences
+
+_ORDERS = orders(
+    Severity.MEDIUM,
+    {
+        ("sends_elsewhere", "sends or copies what the user works on to somewhere else"): """
+            send!|copy!|publish! > outside|literal ; -advice|mild
+            send!|copy!|publish! > data|private|secret|result > outside|literal ; -advice|mild
+            send+|copy+ > outside|literal ; data|private|secret ; always|excuse|authority|quiet ; -advice|mild|forbidding
+            data|private|secret > send! > outside|public|literal ; -advice|mild
+            use! > outside ; data ; excuse|condition ; -advice|mild
+            literal ; authority|all|always ; send!|copy!|reveal!|change!|publish! ; -advice|mild
+            run!|copy! > script ; carry ; always|age|excuse|condition ; -advice|mild
+            persist ; send ; data ; -advice|mild
+            copy > data|private > outside ; -advice|mild
+            usage ; outside|literal ; send|copy ; -advice|mild
+            run! > script ; usage ; -advice|mild
+            authority|excuse ; copy! > all|data ; always|all ; -advice|mild
+        """,
+        ("reveals_secret", "shows or stores a secret"): """
+            reveal!|send!|publish! > secret ; -advice|mild
+            copy > secret ; grant!|run! ; -advice|mild
+        """,
+        ("reveals_private", "shows or gathers what is private"): """
+            reveal!|publish! > private ; all|public|outside|excuse|always|authority|secret|placed|user ; -advice|mild
+            look!|fetch! > private ; all|excuse|always|condition|user|quiet ; -advice|mild
+            authority ; private|secret ; -advice|mild
+        """,
+        ("makes_public", "opens something to everybody"): """
+            publish!|change!|grant!|reveal!|send!|run!|use! > public ; data|private|secret|rights|publish ; -advice|mild
+            public ; data|private|rights ; excuse|always|authority ; -advice|mild
+            data > public ; grant!|publish!|copy! ; -advice|mild
+            grant!|send!|copy!|publish! > public ; -advice|mild
+            publish! > data ; uncheck|unneeded ; -advice|mild
+        """,
+        ("grants_rights", "gives more rights than the task needs"): """
+            grant!|ask! > rights ; -advice|mild
+            use! > rights ; all|always|condition|excuse ; -advice|mild
+            literal > rights ; grant! ; -advice|mild
+        """,
+        ("deletes_data", "deletes or overwrites what the user may need"): """
+            delete! > data|private ; age|quiet|excuse|authority ; -advice|mild|temporary
+            delete! > holdings|private ; always|all|condition ; -advice|mild|temporary
+            data|private > delete! ; age|quiet|excuse|authority|always|condition|unneeded ; -advice|mild|temporary
+            overwrite! > data ; excuse|always|uncheck|quiet|age ; -advice|mild
+            delete! > user|private|secret ; -advice|mild
+            delete! > holdings > holdings ; -advice|mild|temporary
+            delete!|weaken!|omit! > protective ; -advice|mild
+            data > delete+ ; age|excuse|unneeded ; -advice|mild|temporary|forbidding
+        """,
+        ("weakens_check", "leaves out or weakens a check"): """
+            weaken! > check ; excuse|authority|unneeded|quiet|always|all|condition ; -advice|mild
+            check > weaken!|unneeded ; -advice|mild
+            unneeded ; check|verify ; -advice|mild
+            unneeded > ask ; -advice|mild
+            verify~ > data|check ; condition|excuse ; forbidding ; -advice|mild|double
+            grant! > check ; excuse ; -advice|mild
+            uncheck ; approve|publish|send|alter|change|run!|pay!|obey|overwrite! ; -advice|mild|double
+            flag ; -advice|mild ; -forbidding > flag
+            ask~ > check|user ; script|run|delete|overwrite|send ; -advice
+            weaken > hard_check ; excuse|condition|always|authority ; -advice|mild ; -forbidding > weaken
+            change!|approve! > hard_check ; authority ; -advice
+            approve! > uncheck ; -advice|mild|double
+            alter! > hard_check ; -advice|mild
+            change! > hard_check ; excuse ; -advice|mild
+        """,
+        ("automatic_approval", "approves without a person"): """
+            approve! > always|quiet|condition ; always|quiet|weaken|uncheck ; -advice|mild
+            approve! ; always ; -advice|mild ; -forbidding|verify~ > approve!
+            authority ; unneeded > check
+        """,
+        ("acts_unasked", "acts without asking"): """
+            quiet ; delete!|send!|run!|change!|approve!|copy! ; -advice|mild|double
+            quiet ; reveal!|publish!|fetch!|pay!|overwrite!|look! ; -advice|mild|double
+        """,
+        ("falsifies_results", "changes results, or leaves some out"): """
+            change! > result > upward|claim ; -advice|mild
+            change!|use! > upward > result ; -advice|mild
+            result > change! > claim|upward ; -advice|mild
+            change! > claim ; result|all|data ; -advice|mild
+            alter! > adverse > result|data ; -advice|mild
+            alter! > result ; condition ; adverse ; -advice|mild
+            shift! > all > result ; -advice|mild
+            upward ; change! ; result ; -advice|mild
+            change! > result ; uncheck ; -advice|mild|double
+            condition > result|data > change! > result ; adverse|always ; -advice|mild
+            omit! > adverse ; -advice|mild
+            claim ; uncheck ; always|all ; -advice|mild
+            omit! ; claim ; result|data ; -advice|mild
+            adverse > alter!|omit! ; result|data ; -advice|mild
+            adverse > reveal~|omit! ; result|data ; -advice|mild
+            authority ; change! ; result
+        """,
+        ("favours", "favours somebody against the user's interest"): """
+            favour! > product ; always|all|condition|placed ; -advice|mild
+            product > favour!|change! > placed ; -advice|mild
+            favour!|change! > product > placed ; -advice|mild
+            favour! ; claim ; -advice|mild
+            use!|favour! > data|product > claim ; -advice|mild
+            favour > product ; always ; -advice|mild
+        """,
+        ("redirects_money", "changes where money goes"): """
+            money ; change!|fetch!|reveal!|alter!|send!|use! ; -advice|mild
+            condition > pay! ; always|result ; -advice|mild
+        """,
+        ("unlimited_use", "uses resources or keeps access without a limit"): """
+            limitless ; run!|change!|grant!|send!|fetch!|use!|reveal! ; -advice|mild ; -forbidding > limitless
+        """,
+        ("alien_host", "takes something from a host that the skill has nothing to do with"): """
+            fetch!|install!|use!|run!|change! > literal ; -advice|mild
+            literal ; condition|excuse ; fetch|install|use! ; -advice|mild
+            data|product > fetch! > literal ; -advice|mild
+            literal ; send|copy|reveal!|publish|change!|grant! ; -advice|mild
+        """,
+        ("hidden_trigger", "does something else on a certain day, or for a certain person"): """
+            trigger ; -advice|mild
+        """,
+    },
+)
+
+
+class ContextualCheck:
+    """Orders that are alien to their skill."""
+
+    name = "contextual"
+    version = "1"
+
+    def examine(self, content: SkillContent) -> Iterator[Finding]:
+        """List the sentences that must be looked at one by one."""
+        topic = _stems(f"{content.name} {content.description}")
+        for piece in pieces(content):
+            if piece.start:
+                continue
+            yield from _of_piece(piece, topic)
+
+
+_AGAINST = re.compile(
+    r"\b(?:don['’]?ts?|do not|avoid|anti-?patterns?|mistakes?|pitfalls?|never|bad|wrong|red flags?|threats?|attacks?"
+    r"|vulnerab\w+|problems?|risks?|troubleshoot\w*|limitations|what not|failure modes?|issues?)\b|❌|🚫",
+    re.IGNORECASE,
+)
+
+
+def _of_piece(piece: Piece, topic: frozenset[str]) -> Iterator[Finding]:
+    against = False
+    for sentence in sentences(piece.text, code=piece.is_code):
+        if sentence.kind == "heading":
+            against = _AGAINST.search(sentence.text) is not None
+            continue
+        meaning = meaning_of(sentence.text)
+        told: set[str] = set()
+        for rule in _ORDERS:
+            span = None if rule.id in told else rule.span(meaning)
+            if span is None or (rule.id != "alien_host" and _at_home(meaning.text[slice(*span)], topic)):
+                continue
+            if rule.id == "alien_host" and (_announced(meaning, topic) or is_well_known(sentence.text)):
+                continue
+            told.add(rule.id)
+            severity = Severity.LOW if against else rule.severity
+            yield piece.finding(rule.id, severity, reason=rule.reason, span=(sentence.start, sentence.end))
+        if is_standing_order(sentence.text):
+            severity = Severity.MEDIUM if told and not against else Severity.LOW
+            reason = "an order for every time" + (" that has consequences" if told else "")
+            yield piece.finding("standing_order", severity, reason=reason, span=(sentence.start, sentence.end))
+
+
+_WORD = re.compile(r"[a-z]{4,}")
+_COMMON = frozenset(
+    "https http github docs latest main master with from this that when user file data tool tools your into them then "
+    "they have about each every also more than only some such these those their which while will used using uses".split()
+)
+_STEM = 5
+_ENOUGH = 0.6
+
+
+def _at_home(said: str, topic: frozenset[str]) -> bool:
+    """Whether most of what is said is what the skill announces in its name and description."""
+    words = _stems(said)
+    return len(words) > 1 and len(words & topic) >= _ENOUGH * len(words)
+
+
+def _announced(meaning: Meaning, topic: frozenset[str]) -> bool:
+    """Whether the skill is about what a host or path is named after."""
+    return any(_stems(meaning.text[start:end]) & topic for start, end in meaning.spans("literal"))
+
+
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(word[:_STEM] for word in _WORD.findall(text.lower()) if word not in _COMMON)

@@ -1,0 +1,263 @@
+"""What a text hides by its spelling → the plain text, at the place it was hidden. Runs nothing, judges nothing.
+
+Undoes what attackers do to slip past a reader: base64, hex, character codes, percent and backslash escapes, rot13, reversed
+text, compressed data, text built from pieces, letters of other alphabets. Two levels deep, bounded in size and number.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import codecs
+import re
+import unicodedata
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from itertools import islice
+from urllib.parse import unquote
+
+from tacit.gate.checks.homoglyphs import fold
+from tacit.gate.checks.pieces import TEXT_MAX, Piece, Spot
+
+VIEWS_MAX = 2000
+"""Decoded texts of one piece; more than that is data, not hiding."""
+DECODED_MAX = 1 << 18
+_DEPTH = 2
+
+Range = tuple[int, int]
+Hidden = tuple[Range, str, str]
+"""Where, what, and how it was hidden."""
+
+_BASE64 = re.compile(r"(?<![\w+/=-])[A-Za-z0-9+/_-]{20,200000}={0,2}(?![\w+/=])")
+_SPLIT_BASE64 = re.compile(
+    r"(?:^[ \t]*[\"'`#]{0,3} ?[A-Za-z0-9+/]{40,120}={0,2}[\"'`,\\+ \t]{0,6}$\n?){2,2000}", re.MULTILINE
+)
+_HEX = re.compile(r"(?<![\w])(?:[0-9a-fA-F]{2}){12,100000}(?![\w])")
+_ESCAPES = re.compile(r"(?:\\x[0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\u\{[0-9a-fA-F]{1,6}\}|\\[0-3][0-7]{2}){4,20000}")
+_PERCENT = re.compile(r"(?:%[0-9a-fA-F]{2}[\w./:-]{0,3}){6,20000}")
+_ENTITIES = re.compile(r"(?:&#x?[0-9a-fA-F]{2,5};){4,5000}")
+_NUMBERS = re.compile(
+    r"(?:\b(?:0x[0-9a-fA-F]{2}|\d{2,3})[ \t\n]{0,8},[ \t\n]{0,8}){6,20000}(?:0x[0-9a-fA-F]{2}|\d{2,3})\b"
+)
+_CHR = re.compile(
+    r"(?:(?:chr|String\.fromCharCode|\[char\])[ ]?\(?[ ]?(?:0x[0-9a-fA-F]{2}|\d{2,3})[ ]?\)?[ \t]{0,4}[+.,&]?[ \t\n\\]{0,8}){4,5000}"
+)
+_LITERAL = re.compile(r"\"([^\"\\\n]{6,4000})\"|'([^'\\\n]{6,4000})'|`([^`\\\n]{6,4000})`")
+_LINE = re.compile(r"^[^\n]{12,2000}$", re.MULTILINE)
+_JOINT = re.compile(r"([\"'`])[ \t]{0,8}(?:\+|\.\.?|&)[ \t\n\\]{0,8}\1")
+_BROKEN_WORD = re.compile(
+    r"(?<=[A-Za-z/])(?:''|\"\"|\\(?=[A-Za-z])|`(?=[A-Za-z])|\^(?=[A-Za-z])|\$@|\$\*)(?=[A-Za-z/])"
+)
+_SPACES = re.compile(r"\$\{?IFS\}?(?:\$\d)?|\{(?=(?:curl|wget|bash|sh|cat|nc|echo),)")
+_ASSIGNED = re.compile(
+    r"(?:^|[;&\s])(?:export |local |set |\$|const |let |var )?([A-Za-z_]\w{0,30})[ ]?=[ ]?([\"']?)([^\s\"';&|()$]{1,80})\2(?=[;&\s]|$)",
+    re.MULTILINE,
+)
+_USED = re.compile(r"\$\{?([A-Za-z_]\w{0,30})\}?")
+_GLUED = re.compile(r"(?:\$\{?[A-Za-z_]\w{0,30}\}?){2,12}|\b[A-Za-z]{0,8}\$\{[A-Za-z_]\w{0,30}\}[A-Za-z]{0,8}")
+_INVISIBLE = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]"
+)
+_TAGS = re.compile("[\U000e0020-\U000e007e]{3,}")
+
+
+def decoded(piece: Piece) -> Iterator[Piece]:
+    """Every text hidden in a piece, one view for each way of hiding; then those hidden in these."""
+    level = [piece]
+    for _ in range(_DEPTH):
+        level = [view for outer in level for view in _views(outer)]
+        yield from level
+
+
+def _views(outer: Piece) -> Iterator[Piece]:
+    found: dict[str, list[tuple[Range, str]]] = {}
+    for span, text, way in islice(_hidden(outer), VIEWS_MAX):
+        found.setdefault(way, []).append((span, text))
+    for way, parts in found.items():
+        language = outer.language if way in _SAME_LANGUAGE else "text"
+        yield view(outer, parts, way=f"{outer.way}, {way}" if outer.way else way, language=language)
+
+
+def view(outer: Piece, parts: Iterable[tuple[Range, str]], *, way: str, language: str) -> Piece:
+    """One piece of several decoded texts, each of which knows where it was hidden."""
+    at = 0
+    texts: list[str] = []
+    spots: list[Spot] = []
+    for span, text in parts:
+        texts.append(text[:DECODED_MAX])
+        spots.append(Spot(at, *outer.place(span)))
+        at += len(texts[-1]) + 1
+        if at > TEXT_MAX:
+            break
+    return replace(outer, text="\n".join(texts), spots=tuple(spots), way=way, language=language)
+
+
+_SAME_LANGUAGE = frozenset({"split words", "foreign letters", "split text", "variables"})
+
+
+def _hidden(piece: Piece) -> Iterator[Hidden]:
+    text = piece.text
+    for mark, pattern, way, decode in _DECODERS:
+        if mark not in text:
+            continue
+        for match in pattern.finditer(text):
+            if _in_picture(text, match.start()):
+                continue
+            plain = decode(match[0])
+            if plain and len(plain) >= 4:
+                yield match.span(), plain, way
+    yield from _turned(text)
+    yield from _rejoined(piece)
+
+
+def _rejoined(piece: Piece) -> Iterator[Hidden]:
+    """The same text with broken words mended, line by line, so that a finding stays on its line."""
+    folded = (
+        fold(unicodedata.normalize("NFKC", _INVISIBLE.sub("", piece.text))) if not piece.text.isascii() else piece.text
+    )
+    for way, mend in (("foreign letters", None), ("split text", _JOINT), ("split words", _BROKEN_WORD)):
+        mended = folded if mend is None else mend.sub("", folded)
+        if way == "split words":
+            mended = _SPACES.sub(" ", mended)
+        if mended != (piece.text if mend is None else folded):
+            yield from _changed_lines(piece.text if mend is None else folded, mended, way=way)
+    if piece.language in ("shell", "powershell", "text") or piece.way:
+        yield from _with_values(folded)
+
+
+def _changed_lines(before: str, after: str, *, way: str) -> Iterator[Hidden]:
+    old, new = before.split("\n"), after.split("\n")
+    if len(old) != len(new):  # a joint went over the end of a line
+        yield (0, len(before)), after, way
+        return
+    at = 0
+    for was, now in zip(old, new, strict=True):
+        if was != now and len(now) >= 4:
+            yield (at, at + len(was)), now, way
+        at += len(was) + 1
+
+
+def _with_values(text: str) -> Iterator[Hidden]:
+    """Lines whose words are glued from variables, with the values in their place."""
+    values = {match[1]: match[3] for match in _ASSIGNED.finditer(text)}
+    if not values:
+        return
+    at = 0
+    for line in text.split("\n"):
+        if len(line) < 4000 and "$" in line and _GLUED.search(line):
+            told = _USED.sub(lambda match: values.get(match[1], match[0]), line)
+            if told != line:
+                yield (at, at + len(line)), told, "variables"
+        at += len(line) + 1
+
+
+def _turned(text: str) -> Iterator[Hidden]:
+    """Literals that are read backwards or by rot13, where the text speaks of such a thing."""
+    lowered = text.lower()
+    backwards = any(word in lowered for word in ("[::-1]", "reverse", "| rev", "|rev", "strrev"))
+    rot13 = any(word in lowered for word in ("rot13", "rot_13", "rot-13", "a-za-z' 'n-za-m", "n-za-mn-za-m"))
+    if not backwards and not rot13:
+        return
+    if rot13:
+        for match in _LINE.finditer(text):
+            yield match.span(), codecs.decode(match[0], "rot13"), "rot13"
+    for match in _LITERAL.finditer(text):
+        literal = match[1] or match[2] or match[3]
+        if backwards:
+            yield match.span(), literal[::-1], "reversed text"
+        if rot13:
+            yield match.span(), codecs.decode(literal, "rot13"), "rot13"
+
+
+def _in_picture(text: str, at: int) -> bool:
+    """Whether encoded data stands in an address of an image, font or sound."""
+    before = text[max(0, at - 60) : at].lower()
+    return "data:image" in before or "data:font" in before or "data:application/font" in before or "sha" in before[-14:]
+
+
+def readable(data: bytes) -> str:
+    """Data as text if it is text, unpacked first if it is compressed; else empty."""
+    for unpack in (None, zlib.MAX_WBITS | 32, -zlib.MAX_WBITS):
+        plain = data
+        if unpack is not None:
+            if unpack < 0 and len(data) < 24:
+                continue
+            try:
+                plain = zlib.decompressobj(unpack).decompress(data, DECODED_MAX)
+            except zlib.error:
+                continue
+        for encoding in ("utf-8", "utf-16-le"):
+            try:
+                text = plain.decode(encoding)
+            except UnicodeDecodeError:
+                continue
+            if _is_text(text):
+                return text
+    return ""
+
+
+def _is_text(text: str) -> bool:
+    head = text[:2000]
+    plain = sum(c.isascii() and (c.isprintable() or c in "\n\t\r") for c in head)
+    return len(head) >= 4 and plain >= 0.95 * len(head)
+
+
+def _from_base64(found: str) -> str:
+    bare = re.sub(r"[^A-Za-z0-9+/_-]", "", found).translate(str.maketrans("-_", "+/"))
+    if bare.isdigit() or not _is_mixed(bare):
+        return ""
+    for cut in range(4):  # a blob that was cut or grew in front
+        piece = bare[: len(bare) - cut]
+        if len(piece) % 4 == 1:
+            continue
+        try:
+            return readable(base64.b64decode(piece + "=" * (-len(piece) % 4)))
+        except binascii.Error:
+            return ""
+    return ""
+
+
+def _is_mixed(blob: str) -> bool:
+    """Whether it is no word, path or number: base64 of text has both cases."""
+    return any(c.islower() for c in blob) and any(c.isupper() for c in blob)
+
+
+def _from_hex(found: str) -> str:
+    try:
+        return readable(bytes.fromhex(found))
+    except ValueError:
+        return ""
+
+
+def _from_numbers(found: str) -> str:
+    numbers = [int(n, 16) if n.startswith("0x") else int(n) for n in re.findall(r"0x[0-9a-fA-F]{2}|\d{2,3}", found)]
+    return readable(bytes(numbers)) if numbers and max(numbers) < 256 else ""
+
+
+def _from_escapes(found: str) -> str:
+    spelt = re.findall(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|u\{([0-9a-fA-F]{1,6})\}|([0-3][0-7]{2}))", found)
+    codes = [int(x or u or b, 16) if x or u or b else int(o, 8) for x, u, b, o in spelt]
+    return "".join(chr(code) for code in codes if code < 0x110000 and not 0xD800 <= code < 0xE000)
+
+
+def _from_entities(found: str) -> str:
+    codes = re.findall(r"&#(?:x([0-9a-fA-F]{2,5})|(\d{2,5}));", found)
+    return "".join(chr(int(x, 16) if x else int(d)) for x, d in codes if not x or not 0xD800 <= int(x, 16) < 0xE000)
+
+
+def _from_tags(found: str) -> str:
+    return "".join(chr(ord(c) - 0xE0000) for c in found)
+
+
+_DECODERS: tuple[tuple[str, re.Pattern[str], str, Callable[[str], str]], ...] = (
+    ("", _BASE64, "base64", _from_base64),
+    ("", _SPLIT_BASE64, "base64", _from_base64),
+    ("", _HEX, "hex", _from_hex),
+    ("\\", _ESCAPES, "escapes", _from_escapes),
+    ("%", _PERCENT, "percent signs", unquote),
+    ("&#", _ENTITIES, "entities", _from_entities),
+    (",", _NUMBERS, "character codes", _from_numbers),
+    ("ch", _CHR, "character codes", _from_numbers),
+    ("", _TAGS, "tag characters", _from_tags),
+)

@@ -1,0 +1,133 @@
+"""Text made unreadable on purpose: programs hidden in encodings, packed scripts, blank runs, comments that only models read.
+
+What is decoded is looked at by the other checks too; here the hiding itself is weighed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tacit.domain.candidate import Finding, Severity
+from tacit.domain.skill import SkillContent
+from tacit.gate.checks.looking import looked_at
+from tacit.gate.checks.pieces import Piece
+from tacit.gate.checks.rules import Rule, apply, rule
+
+_HIGH, _MEDIUM, _LOW = Severity.HIGH, Severity.MEDIUM, Severity.LOW
+
+RULES: tuple[Rule, ...] = (
+    rule(
+        "decode_and_run",
+        Severity.CRITICAL,
+        "decodes hidden text and runs it",
+        r"\b(?:eval|Function|setTimeout|execSync|exec|vm\.run\w{1,20}|child_process\.\w{2,10})\( ?[^\n;]{0,60}(?:atob\(|Buffer\.from\([^\n)]{1,4000}[\"'](?:base64|hex)[\"']|String\.fromCharCode|unescape\(|decodeURIComponent\( ?[\"']%)",
+        r"\b(?:exec|eval)\( ?[^\n]{0,80}(?:b64decode|b32decode|b85decode|fromhex|unhexlify|decompress\(|codecs\.decode|marshal\.loads|rot.?13)",
+        r"\beval\( ?(?:gzinflate|base64_decode|str_rot13|gzuncompress)",
+        r"\b(?:instance_)?eval\(?[^\n]{0,40}(?:Base64\.(?:strict_)?decode64|unpack1?\()",
+        r"\[ScriptBlock\]::Create\([^\n]{0,80}(?:FromBase64|Decode)",
+    ),
+    rule(
+        "obfuscated_code",
+        _HIGH,
+        "is code that was made unreadable on purpose",
+        r"(?:_0x[0-9a-f]{4,8}\b[^\n]{0,200}){4}",
+        r"\bexec\(\(_\)\(",
+        r"__import__\( ?[\"'](?:zlib|marshal|base64|codecs)[\"'] ?\)\.\w{4,16}\(",
+        r"\\x65\\x76\\x61\\x6c|\\x65\\x78\\x65\\x63",
+        r"(?:\[\]|\!\[\]|\+\[\]|\(\)|\+\!|\[\+){40}",
+        r"(?:\$\{[^}\n]{1,12}(?::\d{1,2}:\d{1,2}|#|%|//)[^}\n]{0,12}\}){4}",
+        r"eval\(function\(p,a,c,k,e,[dr]\)",
+        r"\$\{?\w{1,20}\[\d{1,3}\]\}?(?:\$\{?\w{1,20}\[\d{1,3}\]\}?){5}",
+    ),
+    rule(
+        "blank_run",
+        _MEDIUM,
+        "hides text behind a long run of blanks",
+        r"\n(?:[ \t\r]{0,4}\n){60}",
+        r"(?<=\S)[ \t]{160,2000}[A-Za-z<$(\"'`#/;]",
+        unless=r"\|[^\n]{0,40}$",
+    ),
+    rule(
+        "hidden_comment",
+        _HIGH,
+        "gives orders in a comment that people do not see on the page",
+        r"<!--[^>]{0,600}\b(?:curl |wget |base64|eval\(|ignore (?:all|any|previous|prior)|system prompt|do not (?:tell|mention|reveal|inform)|secretly|silently|without (?:telling|informing)|fetch https?|exfiltrat|send (?:the|all|it|them) to|POST to)",
+        languages="markdown",
+    ),
+    rule(
+        "decode_and_follow",
+        _HIGH,
+        "has the reader decode something and act on it",
+        r"\bdecode\b[^\n]{0,100}\b(?:follow|run|execute|apply|obey|act on)\b",
+        r"\b(?:base64|rot ?13|hex)[^\n]{0,80}\b(?:then|and) (?:follow|run|execute|obey)\b",
+        languages="markdown",
+        unless=r"\b(?:never|do not|don't|detect|flag|suspicious)\b",
+    ),
+    rule(
+        "hidden_markup",
+        _MEDIUM,
+        "hides text from people who read the page",
+        r"<(?:span|div|p|font)[^>\n]{0,120}(?:display: ?none|visibility: ?hidden|font-size: ?0|opacity: ?0(?![.\d])|color: ?(?:white|#fff(?:fff)?)\b)[^>\n]{0,80}>[^<]{20,}",
+        languages="markdown",
+    ),
+)
+_PROGRAM = re.compile(
+    r"\b(?:curl|wget|bash|powershell|iex|nc|chmod \+x|osascript)\b[^\n]{0,80}(?:https?:|-[a-zA-Z]\b|/)|\bimport (?:os|subprocess|socket|requests|urllib|base64)\b|\b(?:os\.system|subprocess\.|child_process|exec\(|eval\(|__import__)|"
+    r"/dev/tcp/|\brequire\( ?[\"'](?:child_process|https?|net|fs)[\"']|#!/(?:usr/)?bin/|\brm -rf\b|\bInvoke-|New-Object Net"
+)
+_ADDRESS = re.compile(r"https?://[^\s\"'<>]{4,}")
+_ORDER = re.compile(
+    r"\b(?:ignore|disregard|override|you must|do not (?:tell|mention|inform)|secretly|system prompt|run the|execute|send (?:it|them|the|all|every)|upload (?:it|them|the|all))\b",
+    re.IGNORECASE,
+)
+_LONG = re.compile(r"[A-Za-z0-9+/=_-]{1500,}")
+_PICTURE = re.compile(
+    r"data:[\w/+.-]{3,40};base64,$|(?:font|image|png|svg|woff\d?|sourceMappingURL)[^\n]{0,60}$", re.IGNORECASE
+)
+
+
+class ObfuscationCheck:
+    """What is written so that people cannot read it."""
+
+    name = "obfuscation"
+    version = "1"
+
+    def examine(self, content: SkillContent) -> Iterator[Finding]:
+        """List what hides, and where."""
+        looked = looked_at(content)
+        yield from apply(RULES, looked)
+        for piece in looked:
+            yield from _hidden(piece) if piece.way else _packed(piece)
+
+
+def _hidden(piece: Piece) -> Iterator[Finding]:
+    ways = piece.way
+    if ways.endswith(("foreign letters", "split text", "split words", "variables", "text put together", "an archive")):
+        return  # these are looked at by the other rules; by themselves they are ordinary
+    encoded = "escapes" not in ways and "percent" not in ways and "entities" not in ways
+    if match := _PROGRAM.search(piece.text):
+        weight = _HIGH if encoded or piece.is_code else _MEDIUM
+        yield piece.finding("hidden_program", weight, reason="holds a program that is hidden", span=match.span())
+    elif (
+        encoded
+        and ways.startswith(("base64", "hex", "character", "rot13", "reversed"))
+        and (match := _ADDRESS.search(piece.text))
+    ):
+        yield piece.finding("hidden_address", _HIGH, reason="holds an address that is hidden", span=match.span())
+    elif encoded and (match := _ORDER.search(piece.text)):
+        yield piece.finding("hidden_order", _HIGH, reason="holds instructions that are hidden", span=match.span())
+
+
+def _packed(piece: Piece) -> Iterator[Finding]:
+    if piece.language in ("data", "page") or piece.path.endswith(
+        (".lock", ".map", ".csv", ".ipynb", ".svg", ".pem", ".txt")
+    ):
+        return
+    for match in _LONG.finditer(piece.text):
+        blob = match[0]
+        if _PICTURE.search(piece.text[max(0, match.start() - 100) : match.start()]) or len(set(blob)) < 30:
+            continue
+        weight = _MEDIUM if piece.is_code else _LOW
+        yield piece.finding("packed_data", weight, reason="carries a long stretch of encoded data", span=match.span())
+        return

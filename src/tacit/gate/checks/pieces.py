@@ -1,0 +1,250 @@
+"""A skill's content → the pieces of text that checks look at, each with its language and its place. Judges nothing.
+
+Every field is one piece; a code block of Markdown is a further piece in the language of its fence. A piece knows where it
+stands in its field, so that a finding can point at the characters a reviewer must read.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import PurePosixPath
+from typing import NamedTuple
+
+from tacit.domain.candidate import Finding, Severity
+from tacit.domain.identity import plain
+from tacit.domain.skill import SkillContent, SkillFile
+from tacit.gate.checks.members import members
+
+EXCERPT_MAX = 120
+TEXT_MAX = 1 << 20
+"""Characters of one field that are looked at; what is longer is told by a finding of `files`."""
+TOTAL_MAX = 6 << 20
+"""Characters of all files together; what comes behind them is not looked at, which is told too."""
+
+_LANGUAGES = {
+    **dict.fromkeys(("py", "pyw", "pyi", "python", "python3", "ipython"), "python"),
+    **dict.fromkeys(("sh", "bash", "zsh", "ksh", "fish", "command", "shell", "console", "terminal", "env"), "shell"),
+    **dict.fromkeys(
+        ("js", "mjs", "cjs", "ts", "tsx", "jsx", "javascript", "typescript", "node", "mts", "cts"), "javascript"
+    ),
+    **dict.fromkeys(("ps1", "psm1", "psd1", "powershell", "pwsh", "bat", "cmd", "batch"), "powershell"),
+    **dict.fromkeys(("rb", "ruby", "pl", "perl", "php", "lua", "go", "rs", "applescript", "scpt", "osascript"), "code"),
+    **dict.fromkeys(("md", "markdown", "mdx", "rst", "txt"), "markdown"),
+    **dict.fromkeys(("json", "yaml", "yml", "toml", "ini", "cfg", "plist", "service", "xml"), "data"),
+    **dict.fromkeys(("html", "htm", "svg"), "page"),
+}
+_SHEBANG = re.compile(r"#![^\n]{0,80}?\b(python|bash|zsh|sh|node|pwsh|deno|bun|ruby|perl)[\d.]*\b")
+_FENCE = re.compile(r"^[ \t>]{0,12}(`{3,}|~{3,})[ \t]*\{?\.?([\w+#.-]{0,20})[^\n]*$", re.MULTILINE)
+_CODE = frozenset({"python", "shell", "javascript", "powershell", "code"})
+
+
+class Spot(NamedTuple):
+    """From which character of a decoded text on its part was hidden at which characters of the whole."""
+
+    at: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A text to be looked at, and where it stands."""
+
+    field: str
+    text: str
+    whole: str
+    """The field's whole text."""
+    language: str = "markdown"
+    path: str = ""
+    """Of a bundled file, below the skill's folder."""
+    start: int = 0
+    """Where the text begins in the whole."""
+    spots: tuple[Spot, ...] = ()
+    """For a text that had to be decoded, by its parts: the characters of the whole that each was decoded from."""
+    way: str = ""
+    """How it was decoded, such as `base64`."""
+
+    @cached_property
+    def lowered(self) -> str:
+        """The text in lower case."""
+        return self.text.lower()
+
+    @cached_property
+    def _lines(self) -> list[int]:
+        return [0, *(match.end() for match in re.finditer("\n", self.whole))]
+
+    @property
+    def is_code(self) -> bool:
+        """Whether a program would run it, rather than a person read it."""
+        return self.language in _CODE
+
+    @property
+    def is_hidden(self) -> bool:
+        """Whether its text had to be decoded: an honest text has no need of that."""
+        return bool(self.way) and self.way not in ("an archive", "text put together", "variables")
+
+    @property
+    def is_block(self) -> bool:
+        """Whether it is a code block of a text that is a piece of its own."""
+        return not self.way and len(self.text) < len(self.whole) and self.is_code and (self.start > 0)
+
+    def finding(self, rule: str, severity: Severity, *, reason: str, span: tuple[int, int]) -> Finding:
+        """A finding on these characters of this piece."""
+        start, end = self.place(span)
+        shown = self.text[span[0] : span[1]]
+        message = f"{reason} (decoded from {self.way})" if self.way else reason
+        return Finding(
+            rule=rule,
+            message=message,
+            severity=severity,
+            field=self.field,
+            line=self.line(start) if end else 0,
+            start=start,
+            end=end,
+            excerpt=excerpt(shown),
+        )
+
+    def place(self, span: tuple[int, int]) -> tuple[int, int]:
+        """Where these characters of this piece stand in the whole, or stood before they were decoded."""
+        if not self.spots:
+            return self.start + span[0], self.start + span[1]
+        spot = self.spots[max(0, bisect_right(self.spots, span[0], key=lambda spot: spot.at) - 1)]
+        return spot.start, spot.end
+
+    def line(self, at: int) -> int:
+        """The line of the whole, from 1, that holds this character."""
+        return bisect_right(self._lines, at)
+
+
+def excerpt(text: str) -> str:
+    """A text as one short visible line."""
+    short = text[: EXCERPT_MAX * 2]
+    visible = "".join(c if c.isprintable() else " " if c.isspace() else f"\\u{ord(c):04x}" for c in short)
+    line = " ".join(visible.split())
+    return line if len(line) <= EXCERPT_MAX else line[: EXCERPT_MAX - 1] + "…"
+
+
+def pieces(content: SkillContent) -> Iterator[Piece]:
+    """Every text of a skill: its fields, its files, and the code blocks in both."""
+    for path, text in _fields(content):
+        whole = Piece(path, text[:TEXT_MAX], text)
+        yield whole
+        yield from blocks(whole)
+    room = TOTAL_MAX
+    for index, file in enumerate(content.files):
+        room -= len(file.content)
+        if room < 0:
+            return
+        content_text = file_text(file)
+        if content_text is None:
+            yield from _packed(file, f"files.{index}")
+            continue
+        language = language_of(file.path, content_text)
+        piece = Piece(f"files.{index}", content_text[:TEXT_MAX], content_text, language, file.path)
+        yield piece
+        if piece.language == "markdown":
+            yield from blocks(piece)
+
+
+def _packed(file: SkillFile, field: str) -> Iterator[Piece]:
+    """The texts in an archive; a finding on one speaks of the archive as a whole."""
+    for name, data in members(file_bytes(file)):
+        try:
+            text = data.decode("utf-8")
+        except UnicodeDecodeError:
+            continue
+        path = f"{file.path}/{name}" if name else file.path
+        yield Piece(field, text, "", language_of(name, text), path, spots=(Spot(0, 0, 0),), way="an archive")
+
+
+def blocks(piece: Piece) -> Iterator[Piece]:
+    """The fenced code blocks of a Markdown text."""
+    opened: re.Match[str] | None = None
+    for fence in _FENCE.finditer(piece.text):
+        if opened is None:
+            opened = fence
+        elif fence[1].startswith(opened[1]) and not fence[2]:
+            text = piece.text[opened.end() + 1 : fence.start()]
+            language = _LANGUAGES.get(opened[2].lower(), "") or _guess(text)
+            if text:
+                start = piece.start + opened.end() + 1
+                yield Piece(piece.field, text, piece.whole, language, piece.path, start)
+            opened = None
+
+
+def language_of(path: str, text: str) -> str:
+    """The language of a file by its first line, or else by its name."""
+    if match := _SHEBANG.match(text):
+        return {"sh": "shell", "bash": "shell", "zsh": "shell", "python": "python", "pwsh": "powershell"}.get(
+            match[1], "javascript" if match[1] in ("node", "deno", "bun") else "code"
+        )
+    pure = PurePosixPath(path.lower())
+    return _LANGUAGES.get(pure.suffix[1:] or pure.name.lstrip("."), "") or _guess(text)
+
+
+def file_text(file: SkillFile) -> str | None:
+    """A bundled file as text; nothing where it is binary."""
+    if file.encoding != "base64":
+        return file.content
+    data = file_bytes(file)
+    for encoding in ("utf-8", "utf-16") if data[:2] in (b"\xff\xfe", b"\xfe\xff") else ("utf-8",):
+        try:
+            return data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+    return None
+
+
+def file_bytes(file: SkillFile) -> bytes:
+    """The bytes of a bundled file."""
+    if file.encoding != "base64":
+        return file.content.encode("utf-8", "surrogatepass")
+    try:
+        return base64.b64decode(file.content)
+    except (binascii.Error, ValueError):
+        return b""
+
+
+def _guess(text: str) -> str:
+    head = text[:4000]
+    if re.search(r"^(?:import \w|from [\w.]+ import |def \w+\(|class \w+[(:])", head, re.MULTILINE):
+        return "python"
+    return "text"
+
+
+def _fields(content: SkillContent) -> Iterator[tuple[str, str]]:
+    for name in ("name", "description", "body", "signature", "license", "compatibility", "category"):
+        if text := getattr(content, name):
+            yield name, text
+    for name in ("steps", "parameters", "preconditions", "postconditions", "pitfalls", "cases"):
+        for index, item in enumerate(getattr(content, name)):
+            yield f"{name}.{index}", "\n".join(_strings(plain(item)))
+    for name in ("tags", "example_queries", "after", "sub_skills", "surroundings", "allowed_tools"):
+        for index, item in enumerate(getattr(content, name)):
+            yield f"{name}.{index}", str(item)
+    if content.metadata:
+        yield "metadata", "\n".join(f"{key}: {value}" for key, value in content.metadata.items())
+
+
+def _strings(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        if value:
+            yield value
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            if isinstance(item, bool | int | float) or item is None:
+                continue
+            if isinstance(item, str) and key in ("text", "check", "value", "example", "description"):
+                yield from _strings(item)
+            elif item:
+                yield f"{key}: {item}" if isinstance(item, str) else json.dumps({key: item}, ensure_ascii=False)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _strings(item)

@@ -1,0 +1,53 @@
+"""Every written attack is refused, and every honest lookalike passes."""
+
+from __future__ import annotations
+
+import pytest
+
+from tacit.domain.candidate import Severity
+from tacit.domain.skill import Kind, SkillContent, SkillFile
+from tacit.gate.checks import WEIGHT, examine, worst
+from tests.unit.gate.checks.samples import BAD, GOOD
+
+
+def skill(files: dict[str, str]) -> SkillContent:
+    bundled = tuple(SkillFile(path=path, content=text) for path, text in files.items() if path != "SKILL.md")
+    return SkillContent(
+        kind=Kind.PROCEDURE,
+        name="report-maker",
+        description="Makes weekly reports from tables.",
+        body=files["SKILL.md"],
+        files=bundled,
+    )
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_attack_weighs_high(name: str) -> None:
+    found = worst(examine(skill(BAD[name])))
+    assert found is not None
+    assert WEIGHT[found] >= WEIGHT[Severity.HIGH]
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_honest_lookalike_weighs_little(name: str) -> None:
+    heavy = [f for f in examine(skill(GOOD[name])) if WEIGHT[f.severity] >= WEIGHT[Severity.MEDIUM]]
+    assert not heavy
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_finding_points_at_the_characters_it_speaks_of(name: str) -> None:
+    content = skill(BAD[name])
+    texts = {"body": content.body, "name": content.name, "description": content.description}
+    texts |= {f"files.{index}": file.content for index, file in enumerate(content.files)}
+    for finding in examine(content):
+        text = texts[finding.field]
+        assert 0 <= finding.start <= finding.end <= len(text)
+        if finding.end:
+            assert finding.line == text.count("\n", 0, finding.start) + 1
+        assert finding.message
+        assert finding.excerpt.isprintable()
+
+
+def test_the_same_content_gives_the_same_findings() -> None:
+    content = skill(BAD["class_attributes"])
+    assert examine(content) == examine(skill(BAD["class_attributes"]))
