@@ -212,7 +212,7 @@ def lines(name: str, part: Mapping[str, Any]) -> Iterable[str]:
 def scanners(others: Sequence[str], *, ours: bool) -> dict[str, Scanner]:
     found: dict[str, Scanner] = {}
     if ours:
-        found["tacit"] = Scanner(lambda skill: checking._checked(skill).findings, identities())
+        found["tacit"] = Scanner(lambda skill: checking.look_at(skill).findings, identities())
     if "cisco" in others:
         from tacit.providers.cisco_scanner import CiscoScanner
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 
 from tacit.domain.candidate import Finding, Severity
-from tacit.domain.errors import ConfigError, Outage
+from tacit.domain.errors import ConfigError, Mistake, Outage
 from tacit.domain.skill import SkillContent
 from tacit.domain.trust import SafetyCheck
 from tacit.gate.checks.code import CodeCheck
@@ -23,11 +23,13 @@ from tacit.gate.checks.prose import ProseCheck
 from tacit.gate.checks.secrets import SecretsCheck
 from tacit.gate.checks.unicode import UnicodeCheck
 
-__all__ = ["WEIGHT", "built_in", "every_check", "examine", "identities", "worst"]
+__all__ = ["WEIGHT", "built_in", "every_check", "examine", "identities", "optional_check", "worst"]
 
 WEIGHT = {severity: weight for weight, severity in enumerate(Severity)}
 """Severities in order: a heavier finding has a higher number."""
 _GROUP = "tacit.checks"
+_OPTIONAL = "tacit.checks.optional"
+"""Checks that look only where they are asked for by name, since they are large or slow."""
 
 
 @cache
@@ -63,6 +65,18 @@ def every_check() -> tuple[SafetyCheck, ...]:
                 hint="update or remove the package that brings it",
             ) from error
     return (*built_in(), *others)
+
+
+def optional_check(name: str) -> SafetyCheck:
+    """Open a check that looks only where it is asked for; raises `Mistake` for a name that nobody brings."""
+    from importlib.metadata import entry_points
+
+    known = {entry.name: entry for entry in entry_points(group=_OPTIONAL)}
+    if name not in known:
+        hint = f"known: {', '.join(sorted(known))}" if known else "no package here brings one"
+        raise Mistake(f"there is no optional check {name!r}", hint=hint)
+    check: SafetyCheck = known[name].load()()
+    return check
 
 
 def identities(checks: Sequence[SafetyCheck] | None = None) -> tuple[str, ...]:

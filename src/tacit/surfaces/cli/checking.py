@@ -1,0 +1,234 @@
+"""`tacit check PATH…`: let every check look at skills on disk before anything else does. Stores nothing.
+
+It runs nothing either, unless asked to detonate, and then only in the sandbox.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.markup import escape
+from rich.text import Text
+
+from tacit import gate
+from tacit.application.inspection import Inspected, inspect
+from tacit.application.problems import Problem
+from tacit.domain.candidate import Finding, Severity
+from tacit.domain.errors import Mistake, Refusal
+from tacit.domain.sandbox import Sandbox
+from tacit.domain.trust import SafetyCheck
+from tacit.gate import checks
+from tacit.gate.detonation import Detonation, detonate
+from tacit.surfaces.cli.rechecking import recheck
+from tacit.surfaces.cli.session import Session, clean, command_options, counted, one_line
+
+_STYLE = {
+    Severity.CRITICAL: "bold white on red",
+    Severity.HIGH: "bold red",
+    Severity.MEDIUM: "yellow",
+    Severity.LOW: "cyan",
+    Severity.INFO: "dim",
+}
+_SHOWN = 12
+"""Findings of one skill that a person sees without `--all`; there are always those that weigh most."""
+_REFUSED = frozenset({Severity.HIGH, Severity.CRITICAL})
+_FAULTS = {
+    "archive-zip-slip": Severity.HIGH,
+    "archive-bomb": Severity.HIGH,
+    "archive-link": Severity.HIGH,
+    "archive-name": Severity.HIGH,
+    "link-outside": Severity.HIGH,
+    "archive-locked": Severity.HIGH,
+    "archive-encrypted": Severity.HIGH,
+    "file-left-out": Severity.MEDIUM,
+}
+"""What a fault of folder or archive weighs; one of the format is good to know."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """One skill and what was found in it."""
+
+    skill: Inspected
+    findings: tuple[Finding, ...]
+    detonation: Detonation | None = None
+    """What its scripts did in the sandbox; None where nobody asked."""
+
+    @property
+    def worst(self) -> Severity | None:
+        """The heaviest weight."""
+        return checks.worst(self.findings)
+
+    def place(self, finding: Finding) -> tuple[str, int]:
+        """File and line, from 1, of a finding; line 0 for a file as a whole."""
+        content = self.skill.content
+        if finding.field.startswith("files."):
+            index = finding.field.removeprefix("files.")
+            known = index.isdigit() and int(index) < len(content.files)
+            return (content.files[int(index)].path if known else "", finding.line)
+        if finding.field == "body" and content.body and finding.line:
+            at = self.skill.text.find(content.body[:400])
+            return "SKILL.md", finding.line + (self.skill.text.count("\n", 0, at) if at > 0 else 0)
+        if finding.field in ("name", "description") and finding.line:
+            lines = self.skill.text.split("\n", 60)
+            return "SKILL.md", next((n for n, line in enumerate(lines, 1) if line.startswith(finding.field)), 0)
+        return "SKILL.md", 0
+
+
+@click.command()
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--all", "everything", is_flag=True, help="Show every finding, not only the heaviest.")
+@click.option("--detonate", "run", is_flag=True, help="Run its scripts too, in the sandbox, among fake secrets.")
+@click.option(
+    "--with", "names", multiple=True, metavar="NAME", help="Ask a further scanner too, e.g. cisco; repeatable."
+)
+@click.option(
+    "--library", is_flag=True, help="Look again at everything that may be recalled: do its approvals still hold?"
+)
+@click.option("--apply", is_flag=True, help="With --library: what no longer holds waits for a person again.")
+@click.option("--by", default="", help="With --apply: your name, kept with the decision.")
+@command_options
+def check(session: Session, *, paths: tuple[Path, ...], everything: bool, names: tuple[str, ...], **how: Any) -> None:
+    """Look for danger in skills: PATH is a skill's folder or SKILL.md, a folder of skills, or an archive.
+
+    Nothing is stored, and nothing is run unless --detonate asks for it: then every script, in a sandbox without network.
+    Ends with 3 if any skill has a finding that weighs high or more.
+    """
+    library, apply, run = how["library"], how["apply"], how["run"]
+    if library == bool(paths) or (apply and not library) or ((run or names) and library):
+        raise Mistake(
+            "give skills to look at, or --library", hint="tacit check PATH, or tacit check --library [--apply]"
+        )
+    if library:
+        recheck(session, apply=apply, by=how["by"])
+        return
+    asked = (*checks.every_check(), *map(checks.optional_check, names))
+    sandbox = _sandbox() if run else None
+    looked = [look_at(skill, asked, sandbox=sandbox) for path in paths for skill in inspect(path)]
+    documents = [_document(each, asked) for each in looked]
+    answer = documents[0] if len(documents) == 1 else {"skills": documents}
+    session.answer(answer, lambda: _show(session, looked, everything=everything))
+    refused = [each for each in looked if each.worst in _REFUSED]
+    if refused:
+        told = ", ".join(clean(each.skill.content.name) for each in refused[:3])
+        more = f" and {len(refused) - 3} more" if len(refused) > 3 else ""
+        session.end_with(
+            Refusal(f"do not trust {told}{more} as it is", hint="read the places above; what you do not know, remove")
+        )
+
+
+def look_at(skill: Inspected, asked: Sequence[SafetyCheck] | None = None, *, sandbox: Sandbox | None = None) -> Checked:
+    """Let checks look at one skill, and run its scripts where there is a sandbox to run them in."""
+    faults = tuple(_fault(problem) for problem in skill.problems)
+    detonation = detonate(skill.content.files, sandbox) if sandbox else None
+    findings = (*faults, *checks.examine(skill.content, checks=asked), *(detonation.findings if detonation else ()))
+    return Checked(skill, tuple(sorted(findings, key=lambda finding: -checks.WEIGHT[finding.severity])), detonation)
+
+
+def _sandbox() -> Sandbox:
+    from tacit.providers.sandbox import open_sandbox
+
+    return open_sandbox()
+
+
+def _fault(problem: Problem) -> Finding:
+    severity = _FAULTS.get(problem.rule, Severity.LOW if problem.severity == "error" else Severity.INFO)
+    rule = problem.rule.replace("-", "_")
+    return Finding(rule=rule, message=problem.message, severity=severity, field=problem.field, line=problem.line or 0)
+
+
+def _document(checked: Checked, asked: Sequence[SafetyCheck]) -> dict[str, Any]:
+    content = checked.skill.content
+    needs = asdict(gate.needs_of(content))
+    return {
+        "path": checked.skill.path,
+        "name": content.name,
+        "worst": checked.worst,
+        "findings": [_told(checked, finding) for finding in checked.findings],
+        "capabilities": {key: value for key, value in needs.items() if key != "effects"},
+        "effects": needs["effects"],
+        "checks": checks.identities(asked),
+        **({} if checked.detonation is None else {"detonation": _run_told(checked.detonation)}),
+    }
+
+
+def _run_told(seen: Detonation) -> dict[str, Any]:
+    skipped = [{"path": path, "reason": reason} for path, reason in seen.skipped]
+    return {"level": seen.level, "ran": list(seen.ran), "skipped": skipped, "seconds": round(seen.seconds, 2)}
+
+
+def _told(checked: Checked, finding: Finding) -> dict[str, Any]:
+    file, line = checked.place(finding)
+    return {
+        "severity": finding.severity,
+        "rule": finding.rule,
+        "reason": finding.message,
+        "message": finding.message,
+        "field": finding.field,
+        "file": file,
+        "line": line,
+        "span": {"start": finding.start, "end": finding.end},
+        "excerpt": finding.excerpt,
+    }
+
+
+def _show(session: Session, looked: list[Checked], *, everything: bool) -> None:
+    for number, checked in enumerate(looked):
+        if number:
+            session.console.print()
+        _show_one(session, checked, everything=everything)
+    if len(looked) > 1:
+        bad = sum(each.worst in _REFUSED for each in looked)
+        session.console.print(f"\n{counted(len(looked), 'skill')}, {bad} not to be trusted as they are.")
+
+
+def _show_one(session: Session, checked: Checked, *, everything: bool) -> None:
+    name = escape(clean(checked.skill.content.name))
+    verdict = Text(f" {checked.worst or 'nothing found'} ", style=_STYLE[checked.worst] if checked.worst else "green")
+    session.console.print(
+        Text.from_markup(f"[bold]{name}[/bold]  "), verdict, f"[dim]{escape(clean(checked.skill.path))}[/dim]"
+    )
+    kept = [f for f in checked.findings if everything or f.severity is not Severity.INFO]
+    for finding in kept if everything else kept[:_SHOWN]:
+        _show_finding(session, checked, finding)
+    if len(kept) > _SHOWN and not everything:
+        session.console.print(f"  [dim]and {len(kept) - _SHOWN} more (--all)[/dim]")
+    for line in (*_needs(checked), *_runs(checked.detonation)):
+        session.console.print(f"  [dim]{escape(line)}[/dim]", soft_wrap=True)
+
+
+def _show_finding(session: Session, checked: Checked, finding: Finding) -> None:
+    file, line = checked.place(finding)
+    where = f"{file}:{line}" if line else file
+    weight = Text(f"{finding.severity:<8}", style=_STYLE[finding.severity])
+    told = Text.assemble("  ", weight, "  ", clean(finding.message), "  ", (f"{finding.rule}", "dim"))
+    session.console.print(told, soft_wrap=True)
+    excerpt = one_line(finding.excerpt, max(40, session.console.width - 14 - len(where)))
+    session.console.print(
+        Text.assemble(" " * 12, (clean(where), "blue"), "  " if excerpt else "", (excerpt, "dim")), soft_wrap=True
+    )
+
+
+def _runs(seen: Detonation | None) -> Iterator[str]:
+    if seen is None:
+        return
+    shown = ", ".join(one_line(path, 40) for path in seen.ran[:6])
+    more = f" and {len(seen.ran) - 6} more" if len(seen.ran) > 6 else ""
+    yield f"ran       {shown}{more} in {seen.level}" if seen.ran else "ran       nothing: there is no script"
+    yield from (f"not run   {one_line(path, 40)}: {reason}" for path, reason in seen.skipped)
+
+
+def _needs(checked: Checked) -> Iterator[str]:
+    needs = asdict(gate.needs_of(checked.skill.content))
+    for key, values in needs.items():
+        if values:
+            shown = ", ".join(one_line(str(value), 40) for value in values[:6])
+            yield f"{key:<9} {shown}" + (f" and {len(values) - 6} more" if len(values) > 6 else "")
+    weights = Counter(finding.severity for finding in checked.findings)
+    if weights:
+        yield "findings  " + ", ".join(f"{weights[s]} {s}" for s in reversed(Severity) if weights[s])
