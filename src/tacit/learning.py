@@ -35,6 +35,11 @@ MAX_DRAFTS = 12
 MAX_FAILURES = 6
 MAX_SOURCES = 3
 """Attempts behind one candidate that a language model may be shown something of."""
+MAX_HELD_AGAINST = 40
+"""Attempts behind one candidate that its text is held against: those that its fields rest on first."""
+MAX_BEFORE = 12
+"""Attempts of the same session, before one, that are looked at for what was read in them."""
+MAX_ACCOUNTS = 64
 _ALIKE = 0.5
 """How alike the tasks of a failure and a success must be to be of one kind."""
 
@@ -122,6 +127,58 @@ class Wording:
         return found
 
 
+class Fence:
+    """Holds every candidate against all that was read in its attempts, and before them in their sessions."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._sessions: dict[str, list[str]] | None = None
+        self._accounts: dict[str, synthesis.Account | None] = {}
+
+    def sealed(self, candidate: Candidate) -> Candidate:
+        """The candidate, no field of it vouched for higher than its text allows."""
+        provenance = candidate.provenance
+        grounds = (span.trajectory_id for spans in provenance.grounding.values() for span in spans)
+        behind = list(dict.fromkeys((*grounds, *provenance.trajectory_ids)))[:MAX_HELD_AGAINST]
+        accounts = [self._account(trajectory_id) for trajectory_id in behind]
+        return synthesis.sealed(candidate, [account for account in accounts if account is not None])
+
+    def held_against_the_latest(self, candidate: Candidate) -> Candidate:
+        """What an agent proposes by itself: of its session nothing more is known than what was captured lately."""
+        latest = [episode.id for episode in self._store.episodes() if not episode.pruned][-MAX_BEFORE:]
+        accounts = [self._account(trajectory_id) for trajectory_id in latest]
+        made = synthesis.sealed(candidate, [account for account in accounts if account is not None])
+        return dataclasses.replace(made, provenance=candidate.provenance)
+
+    def _account(self, trajectory_id: str) -> synthesis.Account | None:
+        """What was said and read in one attempt; nothing where it is no longer kept."""
+        if trajectory_id not in self._accounts:
+            if len(self._accounts) >= MAX_ACCOUNTS:
+                self._accounts.pop(next(iter(self._accounts)))
+            whole = self._kept([trajectory_id])
+            made = synthesis.account_of(whole[0], earlier=self._kept(self._before(whole[0]))) if whole else None
+            self._accounts[trajectory_id] = made
+        return self._accounts[trajectory_id]
+
+    def _before(self, trajectory: Trajectory) -> list[str]:
+        """Attempts before this one in its session, and all of the session that started it."""
+        if self._sessions is None:
+            self._sessions = {}
+            for episode in self._store.episodes():
+                self._sessions.setdefault(episode.session_id, []).append(episode.id)
+        own = self._sessions.get(trajectory.session_id, []) if trajectory.session_id else []
+        before = own[: own.index(trajectory.id)] if trajectory.id in own else own
+        starting = self._sessions.get(trajectory.parent_session_id, []) if trajectory.parent_session_id else []
+        return list(dict.fromkeys([*starting[-MAX_BEFORE:], *before[-MAX_BEFORE:]]))
+
+    def _kept(self, trajectory_ids: Iterable[str]) -> list[Trajectory]:
+        found: list[Trajectory] = []
+        for trajectory_id in trajectory_ids:
+            with suppress(TacitError):
+                found.append(self._store.trajectory(trajectory_id))
+        return found
+
+
 class Pass:
     """One pass over everything that waits."""
 
@@ -131,6 +188,7 @@ class Pass:
         self._store, self._door, self._now = store, door, now
         self._wording = Wording(model, store) if model is not None else None
         self._attempts = Attempts(store=store)
+        self._fence = Fence(store)
         self._told: Counter[str] = Counter()
         self._verdicts: list[Verdict] = []
         self._notes: list[synthesis.Note] = []
@@ -146,7 +204,7 @@ class Pass:
         self._compare()
         for proposed in self._wording.missed() if self._wording else ():
             with self._store.transaction():
-                self._verdicts.append(self._door.admit(proposed))
+                self._verdicts.append(self._admit(proposed))
         return Learned(
             trajectories=len(waiting),
             verdicts=tuple(self._verdicts),
@@ -164,7 +222,7 @@ class Pass:
         with self._store.transaction():
             if self._store.episode(episode.id).learned_at is not None:
                 return  # another process was faster
-            self._verdicts += [self._door.admit(candidate) for candidate in candidates]
+            self._verdicts += [self._admit(candidate) for candidate in candidates]
             for note in distilled.notes:
                 if note.kind is synthesis.NoteKind.HELD:
                     self._verdicts.append(self._door.turn_away(episode, note.detail["reason"], note.text))
@@ -246,24 +304,28 @@ class Pass:
         """Admit what was mined together; where one is known under another name, those after it speak of it by that."""
         known_as: dict[str, str] = {}
         for candidate in candidates:
-            verdict = self._door.admit(self._revising(_speaking_of(candidate, known_as)))
+            verdict = self._admit(self._revising(_speaking_of(candidate, known_as)))
             self._verdicts.append(verdict)
             if verdict.version_id:
                 known_as[candidate.content.name] = verdict.name
 
     def _count(self, lesson: Candidate) -> None:
         """Admit a counted lesson; where what it says of the call has turned round, as the next version of the one before."""
-        verdict = self._door.admit(lesson)
+        verdict = self._admit(lesson)
         self._verdicts.append(verdict)
         if verdict.relation is Relation.REINFORCE and verdict.version_id:
             before = self._store.versions(verdict.skill_id)[-1].version  # an older one may be the most alike
             if set(before.content.tags) != set(lesson.content.tags):
                 again = dataclasses.replace(lesson, revises=verdict.skill_id, parents=(before.id,))
-                self._verdicts.append(self._door.admit(again))
+                self._verdicts.append(self._admit(again))
+
+    def _admit(self, candidate: Candidate) -> Verdict:
+        """Nothing comes to the door but what the fence has seen, in its last wording."""
+        return self._door.admit(self._fence.sealed(candidate))
 
     def _worded(self, candidates: Iterable[Candidate]) -> list[Candidate]:
         """Candidates in the words that a model found for them before, or, where one is here, finds now."""
-        mined = list(candidates)
+        mined = [self._fence.sealed(each) for each in candidates]  # what a model reads must bear its true origin
         known = {each.content.name: version for each in mined if (version := self._version_before(each))}
         if self._wording:
             return self._wording.word(mined, known)

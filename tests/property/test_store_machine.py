@@ -18,12 +18,14 @@ from tacit.domain.errors import TacitError
 from tacit.domain.evidence import Assessment, Grade, Outcome
 from tacit.domain.lifecycle import Status
 from tacit.domain.ports import Counts, Store
+from tacit.domain.purging import Source, SourceKind
 from tacit.domain.scope import Scope
 from tacit.domain.skill import Kind, Skill
 from tacit.memory import VolatileStore, open_store
 from tacit.text.words import terms
 from tests.unit.memory.samples import (
     SPACE,
+    approval,
     at,
     birth_of,
     content,
@@ -166,6 +168,28 @@ class Twins(RuleBasedStateMachine):
         self.both(lambda store: store.verdicts(trajectory_id=attempt))
         self.both(lambda store: store.verdicts(version_id=version_id, limit=2))
 
+    @rule(version_id=versions, when=minutes, by=st.sampled_from(["ana", "mallory"]), stale=st.booleans())
+    def approve(self, version_id: str, when: int, by: str, stale: bool) -> None:
+        def agree(store: Store) -> None:
+            given = approval(store.version(version_id), minutes=when, by=by)
+            store.add_approval(replace(given, content_hash="sha256:0") if stale else given)
+
+        self.both(agree)
+        self.both(lambda store: store.approvals(version_id))
+
+    @rule(kind=st.sampled_from(SourceKind), attempt=attempts, session=sessions, version_id=versions, when=minutes)
+    def purge(self, kind: SourceKind, attempt: str, session: str, version_id: str, when: int) -> None:
+        def forget(store: Store) -> Any:
+            values = {SourceKind.SESSION: session, SourceKind.TRAJECTORY: attempt, SourceKind.PRINCIPAL: "mallory"}
+            if kind is SourceKind.IMPORTED:
+                values[kind] = store.version(version_id).version.hash
+            descent = store.descent(Source(kind=kind, value=values[kind]))
+            store.purge(descent, by="ben", at=at(when), reason="a test")
+            return descent
+
+        self.both(forget)
+        self.both(lambda store: (store.is_purged(attempt), store.is_purged(version_id)))
+
     @rule(version_id=versions, vectors=st.lists(vectors, max_size=3), space=st.sampled_from([SPACE, "other"]))
     def embed(self, version_id: str, vectors: list[bytes], space: str) -> None:
         self.both(lambda store: store.put_vectors(version_id, vectors, space=space))
@@ -208,6 +232,7 @@ class Twins(RuleBasedStateMachine):
         self.both(lambda store: store.episodes(unlearned=True, outcome=Outcome.SUCCESS, limit=2))
         self.both(lambda store: store.catalogue())
         self.both(lambda store: store.verdicts())
+        self.both(lambda store: store.tombstones())
         self.both(_links)
         self.both(lambda store: _comparable(store.counts()))
         self.both(lambda store: store.spaces())

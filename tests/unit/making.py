@@ -12,7 +12,7 @@ from tacit.domain.lifecycle import Status
 from tacit.domain.origin import Origin
 from tacit.domain.ports import Stored
 from tacit.domain.scope import Level, Scope
-from tacit.domain.skill import Kind, Provenance, Skill, SkillContent, SkillStep, SkillVersion
+from tacit.domain.skill import Kind, Provenance, Skill, SkillContent, SkillStep, SkillVersion, said_in
 from tacit.domain.trajectory import Claim, Environment, Role, Step, StepResult, Task, Trajectory
 from tacit.memory.lexical import version_words
 from tacit.recall.ranking import Said
@@ -103,7 +103,7 @@ def candidate(made: SkillContent | None = None, **fields: Any) -> Candidate:
     values: dict[str, Any] = {
         "content": made,
         "scope": PROJECT,
-        "origins": {"name": Origin.AGENT, **{f"steps.{i}": Origin.AGENT for i in range(len(made.steps))}},
+        "origins": dict.fromkeys(said_in(made), Origin.AGENT),
         "provenance": Provenance(trajectory_ids=("t_1",), made_by="distiller"),
         "assessment": VERIFIED,
     }

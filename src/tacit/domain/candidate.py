@@ -9,9 +9,9 @@ from enum import StrEnum
 
 from tacit.domain.evidence import Assessment
 from tacit.domain.identity import content_id
-from tacit.domain.origin import Origin, lowest
+from tacit.domain.origin import Origin
 from tacit.domain.scope import Scope
-from tacit.domain.skill import Provenance, SkillContent
+from tacit.domain.skill import Provenance, SkillContent, lowest_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,8 +31,8 @@ class Candidate:
 
     @property
     def lowest_origin(self) -> Origin:
-        """The least trusted origin of any field."""
-        return lowest(self.origins.values())
+        """The least trusted origin of any field; one without an origin counts as external."""
+        return lowest_of(self.content, self.origins)
 
 
 class Decision(StrEnum):

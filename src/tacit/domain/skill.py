@@ -7,6 +7,7 @@ person's unchanged copy of an exported skill is recognised as the same content.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -191,6 +192,39 @@ class SkillContent:
         return digest(self)
 
 
+INSTRUCTED = "instructed"
+"""The entry of grounding that names texts which told a reader what to do, and were read before the steps were taken."""
+_NO_TEXT = frozenset({"kind", "portable", "shareable"})
+
+
+def said_in(content: SkillContent) -> dict[str, Any]:
+    """Every field that says something, as path → value; entries of lists each for themselves (``steps.2``)."""
+    found: dict[str, Any] = {}
+    for each in dataclasses.fields(content):
+        value = getattr(content, each.name)
+        if isinstance(value, tuple):
+            found |= {f"{each.name}.{index}": item for index, item in enumerate(value)}
+        elif each.name not in _NO_TEXT and value and value != each.default:
+            found[each.name] = value
+    return found
+
+
+def unaccounted(content: SkillContent, origins: Mapping[str, Origin]) -> tuple[str, ...]:
+    """Fields that say something and whose origin nobody noted; an entry is noted by its parts, or with its list."""
+    noted = {path.rpartition(".")[0] for path in origins if path.count(".") > 1} | set(origins)
+    return tuple(path for path in said_in(content) if path not in noted and path.partition(".")[0] not in noted)
+
+
+def accounted(content: SkillContent, origins: Mapping[str, Origin]) -> dict[str, Origin]:
+    """The origins with every field that nobody noted as external."""
+    return dict(origins) | dict.fromkeys(unaccounted(content, origins), Origin.EXTERNAL)
+
+
+def lowest_of(content: SkillContent, origins: Mapping[str, Origin]) -> Origin:
+    """The least trusted origin of any field; what nobody vouches for is external."""
+    return Origin.EXTERNAL if unaccounted(content, origins) else lowest(origins.values())
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provenance:
     """What a version was made from, by whom, and which spans each field rests on."""
@@ -253,5 +287,5 @@ class SkillVersion:
 
     @property
     def lowest_origin(self) -> Origin:
-        """The least trusted origin of any field."""
-        return lowest(self.origins.values())
+        """The least trusted origin of any field; one without an origin counts as external."""
+        return lowest_of(self.content, self.origins)

@@ -7,12 +7,15 @@ from tacit.synthesis.mining.errors import error_lessons
 from tacit.synthesis.mining.mine import Mined, mine
 from tacit.synthesis.note import Distillation, Note, NoteKind
 from tacit.synthesis.outlining import outline_of
+from tacit.synthesis.sealing import Account, account_of, sealed
 
 __all__ = [
+    "Account",
     "Distillation",
     "Mined",
     "Note",
     "NoteKind",
+    "account_of",
     "consensus",
     "distil",
     "draft_of",
@@ -20,4 +23,5 @@ __all__ = [
     "is_mined",
     "mine",
     "outline_of",
+    "sealed",
 ]

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from tacit.domain.origin import Origin, lowest
-from tacit.domain.trajectory import Span, Trajectory
+from tacit.domain.trajectory import Role, Span, Trajectory
 from tacit.synthesis.actions import Action, Family, leaves
 from tacit.synthesis.timeline import Timeline
 from tacit.synthesis.tokens import HOST, PATH, literals
@@ -25,6 +25,8 @@ class Ledger:
     def __init__(self, trajectory: Trajectory) -> None:
         """Open an empty ledger for one trajectory."""
         self._steps = trajectory.steps
+        # Where an agent was started by another, what stands in the person's place is that other agent's.
+        self._asker = Origin.AGENT if trajectory.parent_session_id else Origin.USER
         self._spans: dict[str, tuple[Span, ...]] = {}
 
     def rest(self, path: str, spans: Iterable[Span]) -> None:
@@ -42,11 +44,13 @@ class Ledger:
         return {path: lowest(self.origin_of(span) for span in spans) for path, spans in self._spans.items()}
 
     def origin_of(self, span: Span) -> Origin:
-        """Who wrote this part of the trajectory; the task's own text, where no step states it, is the person's."""
+        """Who wrote this part of the trajectory; the task's own text, where no step states it, is the asker's."""
         step = self._steps[span.step] if 0 <= span.step < len(self._steps) else None
         if step is None or step.index != span.step:  # not numbered from nought on
             step = next((other for other in self._steps if other.index == span.step), None)
-        return step.origin_of(span.part) if step else Origin.USER
+        if step is None:
+            return self._asker if span.part == "text" else Origin.EXTERNAL
+        return lowest((step.origin_of(span.part), self._asker)) if step.role is Role.USER else step.origin_of(span.part)
 
 
 def action_spans(action: Action, timeline: Timeline, *, arguments: Any, workspace: str = "") -> tuple[Span, ...]:
@@ -73,12 +77,12 @@ def _literals(action: Action, arguments: Any, *, workspace: str) -> Iterator[str
     for _, value in leaves(source):
         if isinstance(value, str):
             text = _PARAMETER.sub("\n", value) if action.family is Family.CALL else value
-            yield from (piece for piece in literals(text) if not _inside(piece, workspace))
+            yield from (piece for piece in literals(text) if not is_inside(piece, workspace))
 
 
-def _inside(piece: str, workspace: str) -> bool:
-    """Whether a piece is nothing but a path inside the workspace."""
-    if re.search(r"[\s@~$]|://|\.\.", piece) or HOST.match(piece):
+def is_inside(piece: str, workspace: str) -> bool:
+    """Whether a piece is nothing but a path inside the workspace; what may as well be a host and its page is not."""
+    if re.search(r"[\s@~$]|://|\.\.|^[\w-]+\.[\w.-]+/", piece) or HOST.match(piece):
         return False
     if piece.startswith("/"):
         return bool(workspace) and (piece == workspace or piece.startswith(workspace.rstrip("/") + "/"))

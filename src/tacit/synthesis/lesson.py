@@ -199,8 +199,7 @@ def _content(draft: _Draft, used: tuple[Action, ...]) -> SkillContent:
     for path in ("category", "tags"):
         draft.ledger.rest(path, [failed, *(Span(draft.trajectory.id, action.index, "tool") for action in used)])
     for number, binding in enumerate(general.bindings):
-        part = binding.place.part if binding.stated else "tool"
-        draft.ledger.rest(f"parameters.{number}", [Span(draft.trajectory.id, binding.place.step, part)])
+        draft.ledger.rest(f"parameters.{number}", [Span(draft.trajectory.id, binding.place.step, binding.part)])
     return SkillContent(
         kind=Kind.LESSON,
         name=_name(recovery),

@@ -22,6 +22,7 @@ from tacit.synthesis.tokens import quoted, run_specific, type_of
 from tacit.text.words import STOP_WORDS
 
 _MAX_VALUE = 200  # a longer argument is content, not a value
+_MAX_KEY, _MAX_KEY_WORDS = 30, 3
 _VERSION = re.compile(r"\d+(?:\.\d+)+")
 _VAGUE_KEYS = frozenset({"id", "ids", "value", "key", "input", "query", "text", "name"})
 _FREE_TEXT = frozenset({"description", "explanation", "justification"})
@@ -34,6 +35,13 @@ class Binding:
     parameter: Parameter
     original: Any
     place: Sighting
+    named_by_answer: bool = False
+    """Whether the parameter is called what an answer called the value."""
+
+    @property
+    def part(self) -> str:
+        """The part of the step that its words rest on: of a bound one the tool's name, not what the answer said."""
+        return self.place.part if self.stated or self.named_by_answer else "tool"
 
     @property
     def text(self) -> str:
@@ -165,12 +173,14 @@ class _Finder:
         place = self.timeline.first_seen(text, before=action.index)
         if place is None or place.origin in (Origin.AGENT, Origin.OPERATOR):
             return
+        typed = key
         if key in _VAGUE_KEYS:
             key = self._better_key(text, place) or key
         if place.origin is Origin.USER:
             self._add(leaf, place, wish=key)
         elif place.part == "observation" and self._bound(leaf, place, key=key):
-            self._add(leaf, place, wish=key, source=self._tools.get(place.step, ""))
+            answers = key != typed and key not in self._keys.get(text, ())
+            self._add(leaf, place, wish=key, source=self._tools.get(place.step, ""), answers=answers)
 
     def inside(self, action: Action, leaf: str) -> None:
         """Values that the person named, within a longer text."""
@@ -193,7 +203,7 @@ class _Finder:
         found = re.search(
             rf'"(\w+)"\s*:\s*(?:\[[^\[\]{{}}]*?)?"?{re.escape(text)}\b', self.timeline.observation(place.step)
         )
-        keys = [*([str(found[1])] if found else []), *self._keys.get(text, ())]
+        keys = [*([str(found[1])] if found and _is_name(found[1]) else []), *self._keys.get(text, ())]
         return next((key for key in keys if key not in _VAGUE_KEYS), "")
 
     def _bound(self, leaf: Any, place: Sighting, *, key: str) -> bool:
@@ -205,7 +215,16 @@ class _Finder:
         same_key = re.search(rf'"{re.escape(_singular(key))}s?"\s*:\s*\[?\s*"?{re.escape(text)}\b', answer)
         return bool(same_key) or (isinstance(leaf, str) and len(text) >= 4 and run_specific(text))
 
-    def _add(self, original: Any, place: Sighting, *, wish: str, source: str = "", description: str = "") -> None:
+    def _add(
+        self,
+        original: Any,
+        place: Sighting,
+        *,
+        wish: str,
+        source: str = "",
+        description: str = "",
+        answers: bool = False,
+    ) -> None:
         text = str(original)
         name = self._free_name(_singular(wish))
         external = place.origin is Origin.EXTERNAL
@@ -219,7 +238,7 @@ class _Finder:
             type=kind,
             example="" if external or description else text,
         )
-        self.found[text] = Binding(parameter=parameter, original=original, place=place)
+        self.found[text] = Binding(parameter=parameter, original=original, place=place, named_by_answer=answers)
 
     def _free_name(self, wish: str) -> str:
         name = re.sub(r"\W+|__+", "_", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", wish)).strip("_").lower()
@@ -256,6 +275,11 @@ def _command_names(label: str, text: str) -> set[str]:
     """Names that are the command itself and not a value given to it."""
     words = label.split()
     return {text, label, *words, *(" ".join(words[i:]) for i in range(len(words)))}
+
+
+def _is_name(key: str) -> bool:
+    """Whether a key is a name and no sentence: an answer must not speak through what a value is called."""
+    return len(key) <= _MAX_KEY and key.strip("_").count("_") < _MAX_KEY_WORDS
 
 
 def _telling(piece: str) -> bool:

@@ -114,9 +114,7 @@ def _content(draft: _Draft, recoveries: Sequence[Recovery]) -> SkillContent:
     ledger.rest("tags", tools)
     steps = _steps(draft)
     for number, binding in enumerate(draft.general.bindings):
-        # The words of a bound parameter name the tool and the argument, not what the answer said.
-        place = Span(draft.trajectory.id, binding.place.step, binding.place.part if binding.stated else "tool")
-        ledger.rest(f"parameters.{number}", [place])
+        ledger.rest(f"parameters.{number}", [Span(draft.trajectory.id, binding.place.step, binding.part)])
     return SkillContent(
         kind=Kind.PROCEDURE,
         name=title.name,

@@ -33,9 +33,9 @@ def kept_wording(candidate: Candidate, version: SkillVersion) -> Candidate:
         pitfalls=tuple(_kept(pitfall, known) for pitfall in mined.pitfalls),
     )
     changed = [path for path in _worded_paths(content) if _text(content, path) != _text(mined, path)]
-    before = {path: _origin(version, path) for path in changed}
+    before = {path: _origin(version, _stood(content, path, known)) for path in changed}
     origins = {path: lowest((origin, candidate.origins.get(path, origin))) for path, origin in before.items()}
-    grounding = {path: version.provenance.grounding.get(path, ()) for path in changed}
+    grounding = {path: version.provenance.grounding.get(_stood(content, path, known), ()) for path in changed}
     provenance = dataclasses.replace(
         candidate.provenance,
         grounding={**grounding, **candidate.provenance.grounding},
@@ -78,6 +78,21 @@ def _text(content: SkillContent, path: str) -> object:
     return value[int(number)] if int(number) < len(value) else None
 
 
+def _stood(content: SkillContent, path: str, known: SkillContent) -> str:
+    """Where the wording of a field stood in the version it is from; lists need not have the same order in both."""
+    name = path.partition(".")[0]
+    if name not in ("pitfalls", "example_queries"):
+        return path
+    words = [_words(entry) for entry in getattr(known, name)]
+    said = _words(_text(content, path))
+    return f"{name}.{words.index(said)}" if said in words else path
+
+
+def _words(entry: object) -> object:
+    return entry.text if isinstance(entry, Pitfall) else entry
+
+
 def _origin(version: SkillVersion, path: str) -> Origin:
-    """Origin of a field in a version; unknown counts as external."""
-    return version.origins.get(path, version.origins.get(path.partition(".")[0], Origin.EXTERNAL))
+    """Origin of a field in a version, or the lowest of its parts; unknown counts as external."""
+    parts = [origin for at, origin in version.origins.items() if at == path or at.startswith(f"{path}.")]
+    return lowest(parts) if parts else version.origins.get(path.partition(".")[0], Origin.EXTERNAL)

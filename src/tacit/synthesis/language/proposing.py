@@ -91,8 +91,7 @@ def _candidate(
         for path in (f"steps.{number}", f"steps.{number}.arguments"):
             ledger.rest(path, called)
     for number, binding in enumerate(general.bindings):
-        place = Span(source.id, binding.place.step, binding.place.part if binding.stated else "tool")
-        ledger.rest(f"parameters.{number}", [place])
+        ledger.rest(f"parameters.{number}", [Span(source.id, binding.place.step, binding.part)])
     for path in _WORDED:
         ledger.rest(path, spans)
     ledger.rest("tags", [Span(source.id, action.index, "tool") for action in actions])

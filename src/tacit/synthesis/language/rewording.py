@@ -59,7 +59,7 @@ class _Draft:
     def write(self, path: str, **changes: Any) -> None:
         """Change the content, and lower the origin of the field to that of what the model read."""
         self.content = dataclasses.replace(self.content, **changes)
-        self.origins[path] = lowest((self.origins.get(path, Origin.AGENT), self.ground.material.origin))
+        self.origins[path] = lowest((self.origins.get(path, Origin.EXTERNAL), self.ground.material.origin))
         self.changed = True
 
 

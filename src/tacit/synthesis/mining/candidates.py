@@ -30,7 +30,7 @@ from tacit.domain.skill import (
 from tacit.domain.trajectory import Role, Span
 from tacit.synthesis.actions import action_of, leaves
 from tacit.synthesis.blame import Blame, found_pitfalls
-from tacit.synthesis.grounding import action_spans
+from tacit.synthesis.grounding import Ledger, action_spans
 from tacit.synthesis.mining.failures import failing_calls
 from tacit.synthesis.mining.study import Study, step_at
 from tacit.synthesis.mining.surroundings import surroundings_of
@@ -74,6 +74,7 @@ class Findings:
 class Grounds:
     """Field → spans, over many trajectories; the origin of a field is the lowest of its spans'."""
 
+    study: Study
     spans: dict[str, tuple[Span, ...]] = field(default_factory=dict)
 
     def rest(self, path: str, spans: Iterable[Span]) -> None:
@@ -83,7 +84,10 @@ class Grounds:
     @property
     def origins(self) -> dict[str, Origin]:
         """Every field with the lowest origin of its spans."""
-        return {path: lowest(map(_origin, spans)) for path, spans in self.spans.items()}
+        return {path: lowest(map(self._origin, spans)) for path, spans in self.spans.items()}
+
+    def _origin(self, span: Span) -> Origin:
+        return Ledger(self.study.trajectory(span.trajectory_id)).origin_of(span)
 
 
 def is_mined(provenance: Provenance) -> bool:
@@ -110,7 +114,7 @@ def free_name(name: str, taken: set[str], *, fuller: str = "") -> str:
 
 def candidate_of(unit: Unit, findings: Findings, study: Study, *, name: str) -> Candidate:
     """Write a unit down as a candidate."""
-    grounds = Grounds()
+    grounds = Grounds(study)
     steps, parameters = _Steps(unit, findings, study, grounds).written()
     sources = study.sample(list(unit.made))
     tasks = task_spans(study, sources)
@@ -365,12 +369,6 @@ def _renamed(value: Any, names: Mapping[str, str]) -> Any:
     if not isinstance(value, str):
         return value
     return re.sub(r"\{(\w+)\}", lambda match: f"{{{names.get(match[1], match[1])}}}", value)
-
-
-def _origin(span: Span) -> Origin:
-    if span.part == "observation":
-        return Origin.EXTERNAL
-    return Origin.USER if span.part == "text" else Origin.AGENT
 
 
 def weakest(assessments: Sequence[Assessment]) -> Assessment | None:

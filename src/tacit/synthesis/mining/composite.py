@@ -76,13 +76,16 @@ def _kinds(study: Study, sequences: Mapping[str, Sequence[str]]) -> list[_Kind]:
 
 
 def _composite(study: Study, kind: _Kind, parts: Sequence[tuple[str, Candidate, int]]) -> Candidate:
-    grounds = Grounds()
+    grounds = Grounds(study)
     sources = study.sample(kind.members)
     spans = task_spans(study, sources)
     examples = examples_of(study, sources)
     told = (f"example_queries.{number}" for number in range(len(examples)))
     for path in ("name", "description", "sub_skills", *told):
         grounds.rest(path, spans[:_SPANS])
+    for _, candidate, _ in parts:  # both name the parts
+        for path in ("description", "sub_skills"):
+            grounds.rest(path, candidate.provenance.grounding.get("name", ())[:_SPANS])
     steps: list[SkillStep] = []
     for _, candidate, used in parts:
         grounds.rest(f"steps.{len(steps)}", _part_spans(candidate, kind.members))
