@@ -86,7 +86,8 @@ def opened(embedder: Embedder | None) -> tacit.Loop:
 def approve(memory: tacit.Loop) -> None:
     """Approve all that waits: no person sits in a benchmark."""
     for stored in memory.waiting():
-        memory.review(stored.version.id, "approve", by="bench", content_hash=stored.version.hash)
+        ticked = [literal.key for literal in memory.examine(stored.version.id).literals]
+        memory.review(stored.version.id, "approve", by="bench", content_hash=stored.version.hash, ticked=ticked)
 
 
 def weigh(

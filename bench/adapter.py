@@ -1,7 +1,7 @@
 """Tacit behind the protocol of retrieval scorers, on the public API only: learn from ATIF documents, recall tool names.
 
 ``class Adapter`` has ``learn(documents)``, ``recall(text, k, tools)`` and ``add_skills(skills)``. Everything that learning
-holds for review is approved here, since no person sits in a benchmark. Asked for more items than a recall ever hands out,
+holds for review is approved here, and all it asks for ticked, since no person sits in a benchmark. Asked for more items than a recall ever hands out,
 it ranks the past attempts themselves: such a scorer compares ids of documents.
 """
 
@@ -86,7 +86,10 @@ class Adapter:
 
     def _approve(self) -> None:
         for stored in self.memory.waiting():
-            self.memory.review(stored.version.id, "approve", by="bench", content_hash=stored.version.hash)
+            ticked = [literal.key for literal in self.memory.examine(stored.version.id).literals]
+            self.memory.review(
+                stored.version.id, "approve", by="bench", content_hash=stored.version.hash, ticked=ticked
+            )
 
 
 def _vouched(document: dict[str, Any]) -> dict[str, Any]:

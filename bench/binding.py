@@ -103,7 +103,8 @@ def through_memory(_: Sequence[Run], documents: Sequence[Any]) -> dict[str, list
         memory.capture(tacit.read(list(documents)), trust_outcomes=True)
         memory.learn()
         for stored in memory.waiting():
-            memory.review(stored.version.id, "approve", by="bench", content_hash=stored.version.hash)
+            ticked = [literal.key for literal in memory.examine(stored.version.id).literals]
+            memory.review(stored.version.id, "approve", by="bench", content_hash=stored.version.hash, ticked=ticked)
         known = sorted(
             (stored.version for stored in memory.skills()),
             key=lambda version: (-len(version.provenance.trajectory_ids), version.name, version.id),

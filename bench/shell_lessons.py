@@ -188,7 +188,10 @@ class Memory:
         self.memory.capture(runs)
         self.memory.learn()
         for stored in self.memory.waiting():
-            self.memory.review(stored.version.id, "approve", by="bench", content_hash=stored.version.hash)
+            ticked = [literal.key for literal in self.memory.examine(stored.version.id).literals]
+            self.memory.review(
+                stored.version.id, "approve", by="bench", content_hash=stored.version.hash, ticked=ticked
+            )
 
     def lessons(self) -> list[Any]:
         return [stored.version.content for stored in self.memory.store.catalogue(kinds={tacit.Kind.LESSON})]

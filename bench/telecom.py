@@ -65,7 +65,8 @@ def learned(episodes: Documents) -> tacit.Loop:
     memory.capture(tacit.read(episodes), trust_outcomes=True)
     memory.learn()
     for stored in memory.waiting():
-        memory.review(stored.version.id, "approve", by="bench", content_hash=stored.version.hash)
+        ticked = [literal.key for literal in memory.examine(stored.version.id).literals]
+        memory.review(stored.version.id, "approve", by="bench", content_hash=stored.version.hash, ticked=ticked)
     return memory
 
 

@@ -27,7 +27,8 @@ def main() -> None:
             captured = loop.capture(experience.read(folder))
         show_learned(console, captured, loop.learn())
         for stored in loop.waiting():
-            loop.review(stored.version.id, "approve", by="a person")
+            ticked = [literal.key for literal in loop.examine(stored.version.id).literals]
+            loop.review(stored.version.id, "approve", by="a person", ticked=ticked)
         for task in TASKS:
             console.print(f"\n[bold green]$[/bold green] tacit recall '{task}'")
             show_selection(console, loop.recall(task))

@@ -23,16 +23,18 @@ if TYPE_CHECKING:
     from tacit.domain.origin import Origin
     from tacit.domain.scope import Scope
     from tacit.domain.selection import Query, Selection
-    from tacit.domain.skill import Kind, SkillContent, SkillStep
+    from tacit.domain.skill import Capabilities, Kind, SkillContent, SkillStep
     from tacit.domain.trajectory import Claim, Environment, Role, Step, StepResult, Task, Trajectory
     from tacit.experience import read
     from tacit.loop import Loop
     from tacit.opening import open
     from tacit.outcome import Command
+    from tacit.outcome.replay import Replay
 
 __version__ = "0.1.0"
 
 _HOME = {
+    "Capabilities": "tacit.domain.skill",
     "Claim": "tacit.domain.trajectory",
     "Command": "tacit.outcome",
     "Config": "tacit.config.settings",
@@ -43,6 +45,7 @@ _HOME = {
     "Origin": "tacit.domain.origin",
     "Outcome": "tacit.domain.evidence",
     "Query": "tacit.domain.selection",
+    "Replay": "tacit.outcome.replay",
     "Role": "tacit.domain.trajectory",
     "Scope": "tacit.domain.scope",
     "Selection": "tacit.domain.selection",
@@ -58,6 +61,7 @@ _HOME = {
 }
 
 __all__ = [
+    "Capabilities",
     "Claim",
     "Command",
     "Config",
@@ -68,6 +72,7 @@ __all__ = [
     "Origin",
     "Outcome",
     "Query",
+    "Replay",
     "Role",
     "Scope",
     "Selection",

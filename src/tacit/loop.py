@@ -7,30 +7,32 @@ what one needs of another is fetched here and passed in. Times come from one clo
 from __future__ import annotations
 
 import dataclasses
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from fnmatch import fnmatch
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from tacit import application, experience, gate, learning, outcome, publishing, retrieval, shelf
+from tacit import application, custody, gate, intake, learning, outcome, publishing, retrieval, shelf, trusting
 from tacit.config.place import Place
 from tacit.config.settings import Config
-from tacit.domain.candidate import Candidate, Finding, Relation, Verdict
-from tacit.domain.errors import Mistake, NotFound, Refusal
+from tacit.domain.candidate import Candidate, Finding, Verdict
+from tacit.domain.errors import GateRefusal, Mistake, NotFound, Refusal
 from tacit.domain.evidence import Evidence, Grade, Outcome, Reliability, Use
-from tacit.domain.lifecycle import RECALLABLE, Status, Transition
+from tacit.domain.lifecycle import Status, Transition
 from tacit.domain.model import Embedder, LanguageModel
 from tacit.domain.origin import Origin
 from tacit.domain.ports import AuditEntry, Counts, Damage, Episode, FoundEpisode, Store, Stored, Verifier
+from tacit.domain.purging import Purge, Source
+from tacit.domain.safekeeping import Manifest
 from tacit.domain.scope import Level, Scope
 from tacit.domain.selection import Query, Selection
-from tacit.domain.skill import Kind, Provenance, SkillContent, parse_kinds, parse_names
+from tacit.domain.skill import Capabilities, Kind, Provenance, SkillContent, parse_kinds, parse_names
 from tacit.domain.trajectory import Trajectory
+from tacit.domain.trust import Examination
 from tacit.outcome import Followed, parse_outcome
 from tacit.report import Applied, Captured, Learned
+from tacit.text.allowance import allowance
 from tacit.text.redaction import redact
 from tacit.text.words import estimate_tokens
 
@@ -72,22 +74,8 @@ class Loop:
         An attempt that was captured before without it then waits to be learned from again.
         """
         self._require_running()
-        added: list[str] = []
-        known = vouched = excluded = 0
-        redacted: Counter[str] = Counter()
-        for trajectory in [trajectories] if isinstance(trajectories, Trajectory) else trajectories:
-            if self._excluded(trajectory):
-                excluded += 1
-                continue
-            clean, found = experience.redacted(trajectory)
-            assessment = outcome.assess(clean, trust_claim=trust_outcomes)
-            if self.store.add_trajectory(clean, assessment, at=self._now()):
-                added.append(clean.id)
-                redacted.update(found)
-            else:
-                known += 1
-                vouched += self.store.vouch(clean.id, assessment, at=self._now())
-        return Captured(added=tuple(added), known=known, vouched=vouched, excluded=excluded, redacted=dict(redacted))
+        exclude, now = self.config.store.exclude, self._now
+        return intake.capture(self.store, trajectories, exclude=exclude, trust_outcomes=trust_outcomes, now=now)
 
     # --- synthesis → gate → memory ------------------------------------------------------------------------------
 
@@ -96,16 +84,21 @@ class Loop:
 
         Each attempt is one transaction, and so is each group of attempts that are compared: all of it or nothing, so
         that what an interrupted pass did is not done again. A language model words what is new, within its own budget;
-        where it fails, what was mined stands.
+        where it fails, what was mined stands. Approvals that today's checks no longer bear out are taken back first.
         """
         self._require_running()
+        stale = trusting.keep_up(self.store, self.config.policy, at=self._now())
         learned = learning.Pass(self.store, self, now=self._now, model=model).run(progress)
         self.prune()
-        return learned
+        return dataclasses.replace(learned, verdicts=(*stale, *learned.verdicts))
 
     def admit(self, candidate: Candidate) -> Verdict:
         """Put what was learned before the gate. Everything is learned at the project; narrower scopes come with sessions."""
-        return self._admit(dataclasses.replace(candidate, scope=self.scope))
+        try:
+            return self._admit(dataclasses.replace(candidate, scope=self.scope))
+        except GateRefusal as refusal:  # what was purged is not learned again
+            first = next(iter(candidate.provenance.trajectory_ids), "")
+            return self._turn_away(Finding(rule="purged", message=refusal.message), first)
 
     def twin(self, candidate: Candidate) -> Stored | None:
         """The known skill that a candidate is the same as, if there is one."""
@@ -119,11 +112,11 @@ class Loop:
 
     def turn_away(self, episode: Episode, reason: str, text: str) -> Verdict:
         """Note why an attempt gives nothing."""
-        why, name = [Finding(rule=reason, message=text)], episode.task[:80]
-        policy = self.config.policy
-        verdict = gate.turned_away(why, trajectory_id=episode.id, name=name, policy=policy, at=self._now())
-        self.store.add_verdict(verdict)
-        return verdict
+        return self._turn_away(Finding(rule=reason, message=text), episode.id, name=episode.task[:80])
+
+    def _turn_away(self, why: Finding, trajectory_id: str, *, name: str = "") -> Verdict:
+        policy, at = self.config.policy, self._now()
+        return intake.turn_away(self.store, why, trajectory_id=trajectory_id, name=name, policy=policy, at=at)
 
     def propose(
         self,
@@ -135,53 +128,53 @@ class Loop:
         source: str = "",
     ) -> Verdict:
         """Put a skill before the gate, whoever wrote it: a new one, or the next version of the one it revises."""
-        if by.startswith("tacit."):
-            raise Mistake(f"{by!r} is a name of Tacit's own", hint="say who proposes it")
-        before = [revises.version] if revises else []
-        candidate = Candidate(
-            content=content,
-            scope=revises.skill.scope if revises else self.scope,
-            origins=gate.origins_of_edit(content, origin, before),
-            provenance=Provenance(made_by=by, source=source),
-            revises=revises.skill.id if revises else "",
-            parents=tuple(version.id for version in before),
-            by=by,
-        )
+        scope = revises.skill.scope if revises else self.scope
+        candidate = intake.proposed(self.store, content, by=by, origin=origin, revises=revises, scope=scope)
+        candidate = dataclasses.replace(candidate, provenance=Provenance(made_by=by, source=source))
+        if origin is Origin.AGENT:
+            candidate = learning.Fence(self.store).held_against_the_latest(candidate)
         with self.store.transaction():
             return self._admit(candidate)
 
     def _admit(self, candidate: Candidate) -> Verdict:
         """The one door: judge a candidate against what is known, and keep verdict and version together."""
-        existing = shelf.existing(self.store, candidate.content.sub_skills, candidate.scope)
-        known = shelf.alike(self.store, candidate)
-        judgement = gate.judge(candidate, known, self.config.policy, at=self._now(), existing=existing)
-        verdict = judgement.verdict
-        skill, version, birth = judgement.skill, judgement.version, judgement.transition
-        if skill and version and birth and not self.store.add_version(skill, version, birth):
-            verdict = dataclasses.replace(verdict, relation=Relation.REINFORCE, id="")  # known, word for word
-        self.store.add_verdict(verdict)
+        verdict = intake.admit(self.store, candidate, policy=self.config.policy, at=self._now())
         publishing.publish(self.store, self.embedder)
         return verdict
 
     # --- review -------------------------------------------------------------------------------------------------
 
     def review(
-        self, version_id: str, decision: gate.Review | str, *, by: str, reason: str = "", content_hash: str = ""
+        self,
+        version_id: str,
+        decision: gate.Review | str,
+        *,
+        by: str,
+        reason: str = "",
+        content_hash: str = "",
+        ticked: Collection[str] = (),
     ) -> Transition:
-        """Carry out a person's decision on one exact version: approve, reject, retire, restore or reopen."""
+        """Carry out a person's decision on one exact version: approve, reject, retire, restore or reopen.
+
+        What came from outside word for word (`examine` lists it) must be in `ticked` before it can be approved.
+        """
         stored = self.version(version_id)
-        transition = gate.decide(
-            stored,
-            decision,
-            by=by,
-            at=self._now(),
-            reason=redact(reason).text,
-            content_hash=content_hash or stored.version.hash,
+        content_hash = content_hash or stored.version.hash
+        move = gate.decide(
+            stored, decision, by=by, at=self._now(), reason=redact(reason).text, content_hash=content_hash
         )
         with self.store.transaction():
-            self.store.add_transition(transition)
+            trusting.carry_out(self.store, stored, move, policy=self.config.policy, ticked=ticked)
             publishing.publish(self.store, self.embedder)
-        return transition
+        return move
+
+    def examine(self, version_id: str) -> Examination:
+        """All that a reviewer must know of a version: findings, what it touches, and what needs a tick of its own."""
+        return gate.examined_version(self.version(version_id).version)
+
+    def recheck(self, *, apply: bool = False, by: str = trusting.BY_ITSELF) -> list[trusting.Rechecked]:
+        """Look at everything recallable again with today's checks; with `apply` what no longer holds waits for a person."""
+        return trusting.recheck(self.store, self.config.policy, by=by if apply else "", at=self._now())
 
     def waiting(self) -> list[Stored]:
         """What waits for a person's decision, oldest first: of each skill only the newest version, if it waits."""
@@ -190,15 +183,9 @@ class Loop:
     def rollback(self, version_id: str, *, by: str) -> list[Transition]:
         """Make an earlier version current again by retiring what came after it."""
         target = self.version(version_id)
-        moves: list[Transition] = []
+        way = trusting.way_back(self.store, target)
         with self.store.transaction():
-            for later in self.store.versions(target.skill.id):
-                if later.sequence > target.sequence and later.status in RECALLABLE:
-                    reason = f"rolled back to {target.version.id}"
-                    moves.append(self.review(later.version.id, gate.Review.RETIRE, by=by, reason=reason))
-            if target.status not in RECALLABLE:
-                again = gate.Review.RESTORE if target.status in (Status.RETIRED, Status.STALE) else gate.Review.APPROVE
-                moves.append(self.review(target.version.id, again, by=by, reason="rolled back to this version"))
+            moves = [self.review(each, decision, by=by, reason=reason) for each, decision, reason in way]
         if not moves:
             raise Mistake(f"`{target.version.name}` {version_id} is already current", hint="nothing to roll back")
         return moves
@@ -217,6 +204,7 @@ class Loop:
         kinds: Sequence[Kind | str] | str | None = None,
         category: str | None = None,
         min_reliability: float | None = None,
+        allowed: Capabilities | Sequence[str] | None = None,
         model: str = "",
         surface: str = "api",
         keep: bool = True,
@@ -224,6 +212,7 @@ class Loop:
         """Find the skills that fit a task, or explain why none is given. What is given is kept as a use, unless not wanted.
 
         `state` tells what the situation looks like (see `recall.state`), `model` which language model will use the skills.
+        `allowed` leaves out whatever touches more (`["hosts=api.example.com", "commands=git"]`); not given: all may be.
         """
         query = Query(
             text=task,
@@ -236,6 +225,7 @@ class Loop:
             category=category or "",
             min_reliability=min_reliability,
             model=model,
+            allowed=allowance(allowed),
         )
         selection = self.weigh(query)
         text = application.render_selection([item.text for item in (*selection.items, *selection.standing)])
@@ -270,7 +260,13 @@ class Loop:
         return shelf.offered(self.store, self.scope, project=project, home=home, reliability=self.reliability)
 
     def apply(
-        self, name: str, *, home: Path | None = None, tools: Sequence[str] | None = None, surface: str = "api"
+        self,
+        name: str,
+        *,
+        home: Path | None = None,
+        tools: Sequence[str] | None = None,
+        allowed: Capabilities | Sequence[str] | None = None,
+        surface: str = "api",
     ) -> Applied:
         """Activate one skill of the catalogue: its text with overlays, its files by name, and the tools it leaves open.
 
@@ -279,13 +275,14 @@ class Loop:
         entry = next((entry for entry in self.catalogue(home).entries if entry.name == name), None)
         if entry is None:
             raise NotFound(f"no skill {name!r} may be applied here", hint="see `tacit skills list`")
-        gated = application.gate_tools([entry], tools) if tools is not None else None
-        text, files = application.body_of(entry), application.file_paths(entry)
+        trusting.require_allowed(entry.content, allowance(allowed))
         use_id = ""
         if entry.version_id and not self.paused:
             use = Use(version_ids=(entry.version_id,), task=f"apply {name}", at=self._now(), surface=surface)
             self.store.add_use(use)
             use_id = use.id
+        text, files = application.body_of(entry), application.file_paths(entry)
+        gated = application.gate_tools([entry], tools) if tools is not None else None
         return Applied(entry=entry, text=text, files=files, tools=gated, use_id=use_id)
 
     # --- outcome ------------------------------------------------------------------------------------------------
@@ -330,10 +327,7 @@ class Loop:
     ) -> list[Evidence]:
         clean = {key: redact(text).text for key, text in details.items()}
         kept = outcome.evidence_for(use, result, grade=grade, at=self._now(), followed=followed, details=clean)
-        with self.store.transaction():
-            for item in kept:
-                self.store.add_evidence(item)
-            publishing.publish(self.store, self.embedder)
+        publishing.keep(self.store, kept, embedder=self.embedder)
         return kept
 
     def reliability(self, version_id: str) -> Reliability:
@@ -362,9 +356,22 @@ class Loop:
         """Check that everything is as it was written; empty means intact."""
         return list(self.store.verify())
 
-    def backup(self, path: Path) -> None:
-        """Write a verified copy."""
-        self.store.backup(path)
+    def backup(self, path: Path) -> Manifest:
+        """Write a verified copy, and its manifest beside it."""
+        return self.store.backup(path)
+
+    def descent(self, *sources: Source) -> custody.Plan:
+        """What a purge of these sources would remove, here and in the copies that are known of."""
+        return custody.plan_purge(self.store, sources, database=self.place.database if self.place else ":memory:")
+
+    def purge(
+        self, plan: custody.Plan, *, by: str, reason: str = "", backups: bool = False
+    ) -> tuple[bool, tuple[custody.Copy, ...]]:
+        """Remove for good what a plan names; what is left of its sources waits to be learned from again."""
+        purge = Purge(by=by, at=self._now(), reason=redact(reason).text)
+        done = custody.purge(self.store, plan, purge=purge, backups=backups)
+        publishing.publish(self.store, self.embedder)
+        return done
 
     def prune(self) -> int:
         """Drop old trajectories' steps as the settings say."""
@@ -389,7 +396,3 @@ class Loop:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
-
-    def _excluded(self, trajectory: Trajectory) -> bool:
-        workspace = trajectory.environment.workspace
-        return any(fnmatch(workspace, pattern) for pattern in self.config.store.exclude)

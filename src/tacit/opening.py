@@ -32,7 +32,7 @@ def open_at(place: Place, *, config: Config, home: Path) -> Loop:
     place.prepare()
     scope = Scope(Level.PROJECT, "" if place.is_projects_own else place.project_name)
     embedder = partial(_open_embedder, config.recall.embedder, home)
-    return Loop(open_store(place.database), config=config, scope=scope, place=place, embedder=embedder)
+    return Loop(open_store(place.database, home=home), config=config, scope=scope, place=place, embedder=embedder)
 
 
 @cache  # a server opens the store for every request, and weights take a while to load

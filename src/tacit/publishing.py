@@ -70,6 +70,14 @@ def publish(store: Store, embedder: Embedder | None = None) -> int:
     return len(waiting)
 
 
+def keep(store: Store, evidence: Sequence[Evidence], *, embedder: Embedder | None = None) -> None:
+    """Keep results together with what they change for those who look."""
+    with store.transaction():
+        for item in evidence:
+            store.add_evidence(item)
+        publish(store, embedder)
+
+
 def index(
     store: Store,
     embedder: Embedder | None,
@@ -139,7 +147,12 @@ def _rendering(store: Store, stored: Stored, *, evidence: Sequence[Evidence]) ->
 
     def written(max_tokens: int) -> str:
         return application.render_item(
-            version.content, status=stored.status, reliability=measured, max_tokens=max_tokens, parts=parts
+            version.content,
+            status=stored.status,
+            reliability=measured,
+            source=application.source_line(version),
+            max_tokens=max_tokens,
+            parts=parts,
         )
 
     text = written(application.ITEM_TOKENS_MAX)

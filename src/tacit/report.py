@@ -20,6 +20,8 @@ class Captured:
     vouched: int = 0
     """How many of the known ones somebody vouches for only now: they are learned from again."""
     excluded: int = 0
+    purged: int = 0
+    """How many were purged before and stay away."""
     redacted: Mapping[str, int] = field(default_factory=dict)
     """Kind of secret → how many were replaced."""
 

@@ -18,7 +18,7 @@ from tacit.domain.model import Embedder
 from tacit.domain.ports import Hit, Store
 from tacit.domain.selection import Item, Plan, Query, Selection
 from tacit.domain.skill import Kind, SkillVersion
-from tacit.recall.filters import current_only, obstacle, unshadowed
+from tacit.recall.filters import beyond_allowance, current_only, obstacle, unshadowed
 from tacit.recall.plan import Part, compose, missing_tools
 from tacit.recall.ranking import CANDIDATE_HITS, Rarity, asked_terms, signature_terms
 from tacit.recall.selection import select
@@ -61,6 +61,7 @@ def choose(
         plan=plan,
         tools=None if query.tools is None else frozenset(query.tools),
         lacking=_lacking(store, query, [hit.stored.version for hit in hits], called_for=plan.lacking),
+        barred=_barred(store, query, [hit.stored.version for hit in hits]),
     )
     framed = dataclasses.replace(query, budget_tokens=query.budget_tokens - application.frame_tokens())
     selection = select(framed, hits, known, render=partial(_render, store), now=now, min_relevance=min_relevance)
@@ -122,6 +123,16 @@ def _lacking(
         if any(needed) or (missing and all(missing.values())):
             lacking = (tool for tools in (needed if any(needed) else missing.values()) for tool in tools)
             found[version.id] = tuple(dict.fromkeys(lacking))
+    return found
+
+
+def _barred(store: Store, query: Query, versions: Sequence[SkillVersion]) -> dict[str, str]:
+    """Composites that would show a part which touches more than the caller may, with what that is."""
+    found: dict[str, str] = {}
+    for version in versions if query.allowed is not None else ():
+        more = [told for part in parts_of(store, version) if (told := beyond_allowance(part, query))]
+        if more:
+            found[version.id] = "; ".join(dict.fromkeys(more))
     return found
 
 
@@ -188,6 +199,7 @@ def _render(store: Store, item: Item, max_tokens: int) -> str:
         content,
         status=item.status,
         reliability=item.reliability,
+        source=application.source_line(item.version),
         max_tokens=min(max_tokens, application.ITEM_TOKENS_MAX),
     )
     text = write()

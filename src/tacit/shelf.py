@@ -13,7 +13,7 @@ from tacit.domain.evidence import Reliability
 from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.ports import Store, Stored
 from tacit.domain.scope import Scope
-from tacit.domain.skill import Kind
+from tacit.domain.skill import Kind, SkillContent, SkillVersion
 from tacit.text.words import terms
 
 RULES = frozenset({Kind.NORM, Kind.PREFERENCE})
@@ -60,6 +60,12 @@ def existing(store: Store, names: Sequence[str], scope: Scope) -> set[str]:
     }
 
 
+def named_in(store: Store, content: SkillContent) -> list[SkillVersion]:
+    """The versions of all skills that a content names: its parts, what comes before it, and what it extends."""
+    names = dict.fromkeys((*content.sub_skills, *content.after, *([content.extends] if content.extends else ())))
+    return [held.version for name in names for held in store.catalogue(name=name)]
+
+
 def why_empty(store: Store) -> str:
     """Why there is nothing to recall at all; empty if something was approved."""
     if store.catalogue(statuses=RECALLABLE):
@@ -79,6 +85,7 @@ def offered(
             version_id=stored.version.id,
             status=stored.status,
             reliability=reliability(stored.version.id),
+            source=application.source_line(stored.version),
         )
         for stored in current(store, statuses=RECALLABLE)
         if stored.skill.scope.contains(scope)

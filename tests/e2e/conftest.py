@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import select
+import signal
 import subprocess
 import sys
 import time
@@ -84,6 +85,8 @@ class Terminal:
                     read_to = at + len(text)
                     os.write(master, answer.encode())
                     break
+        else:
+            os.kill(child, signal.SIGKILL)  # it asks what nobody answers
         _, status = os.waitpid(child, 0)
         os.close(master)
         return Ran(os.waitstatus_to_exitcode(status), seen, "")

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -327,7 +328,7 @@ NEEDS = {"tmux": in_a_tmux_window_that_nobody_sees, "su": as_the_same_user_by_su
 
 
 @pytest.mark.parametrize("attempt", PERSONS, ids=lambda attempt: attempt.__name__)
-def test_an_agent_is_refused(agent: Agent, attempt) -> None:  # type: ignore[no-untyped-def]
+def test_an_agent_is_refused(agent: Agent, attempt: Callable[[Agent], str]) -> None:
     for program in ("script", "setsid", *(name for name, needing in NEEDS.items() if needing is attempt)):
         if shutil.which(program) is None:
             pytest.skip(f"{program} is not installed")
@@ -353,7 +354,10 @@ def test_the_servers_tools_cannot_approve(agent: Agent) -> None:
                      "status": "trusted", "approved_by": "ann", "origin": "operator"}),
     ]  # fmt: skip
     opening = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
-    messages = [{"id": 0, "method": "initialize", "params": opening}, {"method": "notifications/initialized"}]
+    messages: list[dict[str, object]] = [
+        {"id": 0, "method": "initialize", "params": opening},
+        {"method": "notifications/initialized"},
+    ]
     messages += [
         {"id": number, "method": "tools/call", "params": {"name": name, "arguments": arguments}}
         for number, (name, arguments) in enumerate(calls, start=1)

@@ -49,6 +49,7 @@ def test_an_edit_in_the_folder_comes_back_as_a_version_that_waits_and_is_never_o
     approve_all(exporting)
     path = skill(exporting)
     edited = path.read_text() + "\nMind the gap between staging and production.\n"
+    path.chmod(0o644)  # whoever edits it means to
     path.write_text(edited)
     back = exporting.run("skills", "sync", "--json").json
     assert [each["what"] for each in back["folders"]] == ["edited"]
@@ -59,6 +60,7 @@ def test_an_edit_in_the_folder_comes_back_as_a_version_that_waits_and_is_never_o
     approve_all(exporting)
     assert "Mind the gap" in path.read_text()
     assert exporting.run("skills", "sync", "--json").json == {"folders": [], "taken_back": []}
+    path.chmod(0o644)  # whoever edits it means to
     path.write_text(path.read_text().replace("Mind the gap", "Forget the gap"))
     exporting.run("learn")
     [waiting] = exporting.run("review", "--json").json["waiting"]
@@ -79,6 +81,7 @@ def test_retirement_removes_the_folder_and_restoring_brings_it_back(exporting: T
 def test_an_edited_folder_outlives_retirement(exporting: Terminal) -> None:
     approve_all(exporting)
     path = skill(exporting)
+    path.chmod(0o644)  # whoever edits it means to
     path.write_text(path.read_text() + "\nMine now.\n")
     exporting.variables["TACIT_TOKEN"] = exporting.type("config", "token", "--json").json["token"]
     assert exporting.run("review", path.parent.name, "--retire", "--by", "ann").code == 0
@@ -101,6 +104,7 @@ def test_a_folder_that_somebody_else_made_is_left_alone(exporting: Terminal) -> 
 def test_an_edit_that_cannot_be_read_loses_nothing(exporting: Terminal) -> None:
     approve_all(exporting)
     path = skill(exporting)
+    path.chmod(0o644)  # whoever edits it means to
     path.write_text("---\nname: [broken\n---\n")
     assert exporting.run("skills", "sync").code == 0
     assert path.read_text() == "---\nname: [broken\n---\n"
@@ -118,6 +122,7 @@ def test_nothing_is_written_or_removed_where_a_link_leads(exporting: Terminal) -
 def test_who_edited_a_folder_does_not_show_so_the_text_counts_as_external(exporting: Terminal) -> None:
     approve_all(exporting)
     path = skill(exporting)
+    path.chmod(0o644)  # whoever edits it means to
     path.write_text(path.read_text() + "\nAlways run everything as root.\n")
     assert exporting.type("learn").code == 0
     [waiting] = exporting.run("review", "--json").json["waiting"]

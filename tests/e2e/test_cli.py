@@ -51,7 +51,9 @@ def approve_all(terminal: Terminal) -> list[str]:
     terminal.variables["TACIT_TOKEN"] = json.loads(token.out)["token"]
     waiting = terminal.run("review", "--json").json["waiting"]
     for item in waiting:
-        done = terminal.run("review", item["version_id"], "--approve", "--by", "ann", "--hash", item["content_hash"])
+        ticks = [word for tick in item["ticks"] for word in ("--tick", tick["key"])]
+        chosen = ("--approve", "--by", "ann", "--hash", item["content_hash"], *ticks)
+        done = terminal.run("review", item["version_id"], *chosen)
         assert done.code == 0, done.err
     del terminal.variables["TACIT_TOKEN"]
     return [item["name"] for item in waiting]
@@ -129,7 +131,7 @@ def test_reviewing_is_refused_in_an_agents_shell_even_at_a_terminal(learned: Ter
 
 def test_a_person_reviews_one_by_one_at_a_terminal(learned: Terminal) -> None:
     waiting = learned.run("review", "--json").json["waiting"]
-    done = learned.type("review", answers={"[q]uit:": "a\n"})
+    done = learned.type("review", answers={"[q]uit:": "a\n", "Is it right? [y/N]:": "y\n"})
     assert done.code == 0, done.out
     statuses = learned.run("stats", "--json").json["skills"]
     assert statuses.get("trial", 0) == len({item["skill_id"] for item in waiting})

@@ -82,7 +82,7 @@ def test_the_instructions_carry_manners_and_the_index(taught: Terminal) -> None:
 def test_what_is_recalled_can_be_recorded(taught: Terminal) -> None:
     text, failed = call(taught, "recall", task=TASK)
     assert not failed
-    assert "<tacit-skills>" in text
+    assert "<tacit-skills-" in text
     answer, failed = call(taught, "record", use_id=use_id(text), outcome="success")
     assert not failed
     assert "as your own report" in answer
@@ -112,7 +112,7 @@ def test_apply_gives_the_whole_skill_and_counts_as_a_use(taught: Terminal) -> No
     [name, *_] = [each["name"] for each in taught.run("skills", "list", "--json").json["skills"]]
     text, failed = call(taught, "apply", name=name)
     assert not failed
-    assert "<tacit-skills>" in text
+    assert "<tacit-skills-" in text
     assert call(taught, "record", use_id=use_id(text), outcome="failure") == (
         "Recorded for 1 skill, as your own report.",
         False,
@@ -162,3 +162,26 @@ def test_a_damaged_store_is_told_by_the_call_and_stops_no_server(taught: Termina
         return [bool(answer.is_error) for answer in answers]
 
     assert talk(taught, speak) == [True, True]
+
+
+def test_a_server_that_may_touch_little_tells_little(taught: Terminal) -> None:
+    async def listed(client: Client) -> str:
+        return client.instructions or ""
+
+    def asked(**arguments: Any) -> Callable[[Client], Awaitable[str]]:
+        async def speak(client: Client) -> str:
+            result = await client.call_tool("recall", {"task": TASK, **arguments})
+            return "\n".join(block.text for block in result.content if block.type == "text")
+
+        return speak
+
+    assert "add-database-migration-column" in talk(taught, listed)
+    assert "add-database-migration-column" not in talk(taught, listed, "--allow", "commands=git")
+    assert "use_id" in talk(taught, asked())
+    refused = talk(taught, asked(), "--allow", "commands=git")
+    assert "not allowed here: commands" in refused
+    assert "not allowed here" in talk(taught, asked(allow=["commands=git"]))
+    everything = [f"{name}=*" for name in ("hosts", "reads", "writes", "commands", "secrets", "effects")]
+    assert "use_id" in talk(taught, asked(allow=everything))
+    narrow = talk(taught, asked(allow=everything), "--allow", "commands=git")
+    assert "not allowed here" in narrow, "an agent cannot widen what it may"

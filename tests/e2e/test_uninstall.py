@@ -163,6 +163,7 @@ def test_a_channel_brings_what_is_approved_at_once_and_takes_it_along(terminal: 
     assert exported(terminal) == []
     terminal.run("init", *CLAUDE, "--channel", "skill", "--yes")
     (edited, *others) = exported(terminal)
+    edited.chmod(0o644)
     edited.write_text(edited.read_text() + "\nMind the gap.\n")
     done = terminal.run("uninstall", "--yes")
     assert f"{edited.parent} stays as it is: you have edited it" in done.out

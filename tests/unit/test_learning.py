@@ -210,7 +210,7 @@ def test_an_open_dial_lets_no_words_of_a_model_pass_unread():
     born = []
     for model in (None, ScriptedModel([{**WORDS, "name": "round-totals", "steps": []}, NONE])):
         loop = Loop(VolatileStore(), config=Config(policy=Policy(strictness=Strictness.OPEN)))
-        loop.capture(work)
+        loop.capture(dataclasses.replace(work, session_id=session, id="") for session in ("first", "second"))
         loop.learn(model=model)
         (stored,) = [each for each in loop.skills() if each.version.content.kind is Kind.PROCEDURE]
         born.append((stored.version.provenance.model, stored.status))

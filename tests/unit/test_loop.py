@@ -60,7 +60,8 @@ def sessions() -> list[Trajectory]:
 
 def approve_all(loop: Loop) -> None:
     for stored in loop.waiting():
-        loop.review(stored.version.id, "approve", by="ann", content_hash=stored.version.hash)
+        ticked = [literal.key for literal in loop.examine(stored.version.id).literals]
+        loop.review(stored.version.id, "approve", by="ann", content_hash=stored.version.hash, ticked=ticked)
 
 
 def written(name: str = "deploy-the-shop", **changes: object) -> SkillContent:
@@ -91,7 +92,7 @@ def test_what_is_learned_waits_and_is_recalled_only_after_approval(
     selection = loop.recall(TASK)
     assert selection.items[0].name == "add-database-migration-column"
     assert selection.use_id
-    assert selection.text.startswith("<tacit-skills>")
+    assert selection.text.startswith("<tacit-skills-")
 
 
 def test_sessions_of_one_kind_become_one_skill(make: Callable[..., Loop], sessions: list[Trajectory]) -> None:
@@ -179,13 +180,21 @@ def test_an_edit_keeps_the_origin_of_what_it_leaves_alone(make: Callable[..., Lo
     loop = make()
     first = loop.propose(written(body="From a web page."), by="import", origin=Origin.EXTERNAL)
     stored = loop.version(first.version_id)
-    edited = dataclasses.replace(stored.version.content, description="Deploy the shop, after the freeze.")
+    edited = dataclasses.replace(stored.version.content, description="Bring our store online, after the freeze.")
     second = loop.propose(edited, by="ann", origin=Origin.USER, revises=stored)
     version = loop.version(second.version_id).version
     assert version.origins["description"] is Origin.USER
     assert version.origins["body"] is Origin.EXTERNAL
     assert version.origins["steps.0"] is Origin.EXTERNAL
     assert version.skill_id == stored.skill.id
+
+
+def test_an_edit_in_the_words_of_outside_text_is_no_more_trusted_than_that(make: Callable[..., Loop]) -> None:
+    loop = make()
+    stored = loop.version(loop.propose(written(), by="import", origin=Origin.EXTERNAL).version_id)
+    edited = dataclasses.replace(stored.version.content, description="Deploy the web shop, after the freeze.")
+    version = loop.version(loop.propose(edited, by="ann", origin=Origin.USER, revises=stored).version_id).version
+    assert version.origins["description"] is Origin.EXTERNAL
 
 
 def test_a_new_candidate_never_unseats_what_was_approved(make: Callable[..., Loop]) -> None:

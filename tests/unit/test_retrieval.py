@@ -115,8 +115,9 @@ def test_what_becomes_recallable_is_rendered_as_recall_shows_it(store: Store) ->
     found = store.rendering(stored.version.id)
     assert found is not None
     content, unknown = stored.version.content, Reliability()
-    assert found.text == render_item(content, status=Status.TRIAL, reliability=unknown)
-    assert found.brief == render_item(content, status=Status.TRIAL, reliability=unknown, max_tokens=300)
+    source = "learned from 1 attempt, in part from outside text"
+    assert found.text == render_item(content, status=Status.TRIAL, reliability=unknown, source=source)
+    assert found.brief == render_item(content, status=Status.TRIAL, reliability=unknown, source=source, max_tokens=300)
     assert found.tokens == estimate_tokens(found.text) > 300 >= estimate_tokens(found.brief)
     assert (found.rank, found.fresh_at) == (0.5, stored.version.created_at)
 
@@ -138,7 +139,7 @@ def test_a_rendering_follows_status_and_evidence(store: Store) -> None:
     assert publishing.publish(store) == 1
     found = store.rendering(stored.version.id)
     assert found is not None
-    assert "[trusted; worked in 0 of 5 verified uses]" in found.text
+    assert "[trusted; worked in 0 of 5 verified uses; learned from 1 attempt, in part from outside text]" in found.text
     assert found.rank < 0.5
     assert found.fresh_at == at(4)
 
@@ -149,7 +150,7 @@ def test_the_loop_renders_with_every_change(store: Store) -> None:
     version_id = verdict.version_id
     assert store.rendering(version_id) is None  # it waits for a person
     loop.review(version_id, "approve", by="ann")
-    assert "[trial; not measured yet]" in text_of(store, version_id)
+    assert "[trial; not measured yet; written by a person]" in text_of(store, version_id)
     use_id = loop.recall("deploy the service").use_id
     loop.record(use_id, outcome="success", grade=Grade.MACHINE)
     assert "worked in 1 of 1 verified use" in text_of(store, version_id)

@@ -37,7 +37,7 @@ def test_a_wider_quantile_gives_a_wider_interval():
 
 @pytest.mark.parametrize(("successes", "trials"), [(2, 1), (-1, 1)])
 def test_impossible_counts_are_refused(successes, trials):
-    with pytest.raises(ValueError, match="between 0 and trials"):
+    with pytest.raises(ValueError, match=r"^successes must lie between 0 and trials$"):
         wilson(successes, trials)
 
 
@@ -97,8 +97,33 @@ def test_nothing_measured_gives_no_estimate():
 
 
 def test_every_measurement_needs_a_group():
-    with pytest.raises(ValueError, match="needs a group"):
+    with pytest.raises(ValueError, match=r"^every measurement needs a group$"):
         bootstrap([1.0, 2.0], mean, groups=["a"])
+
+
+def test_the_same_measurements_give_the_same_interval_and_another_seed_another():
+    values = [float(number % 7) for number in range(40)]
+    assert bootstrap(values, mean) == bootstrap(values, mean) == bootstrap(values, mean, seed=0, rounds=2000)
+    assert bootstrap(values, mean) != bootstrap(values, mean, seed=1)
+
+
+def test_the_bounds_leave_a_fortieth_of_the_draws_on_either_side():
+    draws = iter([0.0, *(float(number) for number in range(200))])  # the first one is the figure itself
+    found = bootstrap([1.0], lambda _: next(draws), rounds=200)
+    assert found == Estimate(value=0.0, low=5.0, high=194.0, n=1)
+    once = iter([7.0, 3.0])
+    assert bootstrap([1.0], lambda _: next(once), rounds=1) == Estimate(value=7.0, low=3.0, high=3.0, n=1)
+
+
+def test_draws_that_say_nothing_are_left_out():
+    said = iter([5.0, None, 2.0, None])
+    assert bootstrap(["a", "b"], lambda _: next(said), rounds=3) == Estimate(value=5.0, low=2.0, high=2.0, n=2)
+    silent = iter([5.0, None, None])
+    assert bootstrap(["a", "b"], lambda _: next(silent), rounds=2) == Estimate(value=5.0, low=5.0, high=5.0, n=2)
+
+
+def test_a_figure_that_is_never_asked_about_nothing():
+    assert bootstrap([], lambda values: float(len(values))) is None
 
 
 @pytest.mark.parametrize(

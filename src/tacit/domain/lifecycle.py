@@ -64,7 +64,7 @@ class Transition:
 def check_transition(before: Status | None, after: Status) -> None:
     """Raise unless the table allows this step."""
     if after not in LIFECYCLE[before]:
-        allowed = ", ".join(sorted(LIFECYCLE[before])) or "nothing"
+        allowed = ", ".join(sorted(LIFECYCLE[before]))
         raise IllegalTransition(
             f"a {before or 'new'} version cannot become {after}",
             hint=f"from {before or 'new'} it may become: {allowed}",

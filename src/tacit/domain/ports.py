@@ -17,9 +17,12 @@ from tacit.domain.candidate import Verdict
 from tacit.domain.evidence import Assessment, Evidence, Outcome, Use
 from tacit.domain.lifecycle import Status, Transition
 from tacit.domain.outline import Outline
+from tacit.domain.purging import Descent, Source, Tombstone
+from tacit.domain.safekeeping import Anchor, Manifest
 from tacit.domain.scope import Scope
 from tacit.domain.skill import Kind, Skill, SkillVersion
 from tacit.domain.trajectory import Trajectory
+from tacit.domain.trust import Approval
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,6 +224,12 @@ class Store(Protocol):
     def add_transition(self, transition: Transition) -> None:
         """Change a status; raises `IllegalTransition`, or `StaleVersion` if status or content is not as expected."""
 
+    def add_approval(self, approval: Approval) -> None:
+        """Keep a person's yes; raises `StaleVersion` if the version has another content than the approved one."""
+
+    def approvals(self, version_id: str) -> list[Approval]:
+        """All approvals of a version, oldest first."""
+
     def version(self, version_id: str) -> Stored:
         """Fetch one version."""
 
@@ -317,8 +326,38 @@ class Store(Protocol):
     def prune(self, *, keep_days: int | None, cap_bytes: int | None, at: datetime) -> int:
         """Drop the steps of old trajectories beyond retention or cap; returns how many."""
 
-    def backup(self, path: Path) -> None:
-        """Write a consistent, verified copy while others go on."""
+    def descent(self, *sources: Source) -> Descent:
+        """Everything that came from these sources, by provenance."""
+
+    def purge(self, descent: Descent, *, by: str, at: datetime, reason: str = "") -> bool:
+        """Remove all of it for good and set tombstones, so that it is refused (`GateRefusal`) when it comes back.
+
+        What is left of its sources waits to be learned from again. False if traces stay until another process is done.
+        """
+
+    def is_purged(self, identity: str) -> bool:
+        """Whether the trajectory, version or content hash named was purged."""
+
+    def tombstones(self) -> list[Tombstone]:
+        """What stays of everything purged, oldest first."""
+
+    def bury(self, stones: Sequence[Tombstone]) -> None:
+        """Take over tombstones, so that what another store purged is refused here too."""
+
+    def backup(self, path: Path) -> Manifest:
+        """Write a consistent, verified copy while others go on, with its manifest beside it."""
+
+    def backups(self) -> list[Manifest]:
+        """The backups that were made, oldest first; of several at one place the last."""
+
+    def keep_manifest(self, manifest: Manifest) -> None:
+        """Note a backup that was made or changed by somebody else."""
+
+    def check_anchor(self) -> list[Damage]:
+        """Whether the audit chain still holds what was noted of it outside; `verify` asks this too."""
+
+    def anchored(self) -> Anchor | None:
+        """What was noted of this store's audit chain outside its file; nothing if it is unknown here."""
 
     def close(self) -> None:
         """Release the file."""

@@ -10,7 +10,7 @@ from tacit.domain.errors import Mistake
 from tacit.domain.evidence import Reliability
 from tacit.domain.lifecycle import Status
 from tacit.domain.scope import Scope
-from tacit.domain.skill import Kind, SkillStep, SkillVersion
+from tacit.domain.skill import Capabilities, Kind, SkillStep, SkillVersion
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,12 +30,16 @@ class Query:
     """The language model that will use it, where known: evidence from that model counts, exclusions of it hold."""
     without: tuple[str, ...] = ()
     """Ids of versions or skills, or names, that are taken as absent."""
+    allowed: Capabilities | None = None
+    """What the caller may touch: whatever needs more is not weighed at all. Nothing: all may be touched."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.text, str):
             raise Mistake(f"a task is a text, not {type(self.text).__name__}", hint='recall("add a column")')
         if not isinstance(self.state, Mapping):
             raise Mistake("a state is a mapping", hint='state={"error": "…", "files": ["app.py"]}')
+        if self.allowed is not None and not isinstance(self.allowed, Capabilities):
+            raise Mistake("an allowance is `Capabilities`", hint='Capabilities(hosts=("api.example.com",))')
         if self.min_reliability is not None and not 0 <= self.min_reliability <= 1:
             raise Mistake("a reliability lies between 0 and 1", hint="min_reliability=0.8")
 

@@ -246,8 +246,12 @@ def _merged_step(pair: _Pair, new: Sequence[SkillStep], old: Sequence[SkillStep]
 
 
 def _places(part: SkillContent, whole: SkillContent) -> dict[str, str]:
-    """Where the parameters, conditions and files of one side went."""
-    places: dict[str, str] = {}
+    """Where the parameters, conditions, files and examples of one side went; what found no room went nowhere."""
+    examples = {text: i for i, text in enumerate(whole.example_queries)}
+    places = {
+        f"example_queries.{i}": f"example_queries.{examples[text]}" if text in examples else ""
+        for i, text in enumerate(part.example_queries)
+    }
     for field, key in _KEYED.items():
         index = {key(item): i for i, item in enumerate(getattr(whole, field))}
         for i, item in enumerate(getattr(part, field)):

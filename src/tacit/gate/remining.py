@@ -15,7 +15,7 @@ from tacit.domain.candidate import Candidate, Finding, Severity
 from tacit.domain.identity import plain
 from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.ports import Stored
-from tacit.domain.skill import Provenance, SkillContent
+from tacit.domain.skill import INSTRUCTED, Provenance, SkillContent, accounted
 
 T = TypeVar("T")
 MINING = "tacit.mining"
@@ -42,17 +42,19 @@ def remined(candidate: Candidate, own: Sequence[Stored]) -> tuple[Candidate, lis
     known = (edit or own[-1]).version
     taken = MINED + WORDS if _are_minings_words(known.provenance, candidate.provenance) else MINED
     content = dataclasses.replace(known.content, **{name: getattr(candidate.content, name) for name in taken})
+    told = [each.provenance.grounding.get(INSTRUCTED, ()) for each in (candidate, known)]
+    instructed = {INSTRUCTED: tuple(dict.fromkeys(told[0] + told[1]))} if any(told) else {}
     worded = candidate.provenance if candidate.provenance.model else known.provenance
     provenance = dataclasses.replace(
         candidate.provenance,
-        grounding=_joint(candidate.provenance.grounding, known.provenance.grounding, taken),
+        grounding=_joint(candidate.provenance.grounding, known.provenance.grounding, taken) | instructed,
         model=worded.model,
         prompt_version=worded.prompt_version,
     )
     again = dataclasses.replace(
         candidate,
         content=content,
-        origins=_joint(candidate.origins, known.origins, taken),
+        origins=_joint(accounted(candidate.content, candidate.origins), accounted(known.content, known.origins), taken),
         provenance=provenance,
         parents=(known.id,),
     )

@@ -13,16 +13,13 @@ from collections.abc import Iterator
 from tacit.domain.candidate import Candidate, Finding, Severity
 from tacit.domain.identity import plain
 from tacit.domain.origin import Origin
+from tacit.domain.skill import unaccounted
 from tacit.text.redaction import redact
 
 _BLANKS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 """Letters and marks that show nothing."""
 _JOINING = re.compile(r"[\u0600-\u07bf\u0900-\u0dff\u1000-\u109f\u1780-\u17ff]")
 """Scripts whose spelling needs zero-width joiners and non-joiners."""
-
-
-SAFETY_RULES = frozenset({"hidden_characters", "secret", "external_text", "model_wording"})
-"""The rules that speak here."""
 
 
 def safety(candidate: Candidate) -> Iterator[Finding]:
@@ -37,6 +34,7 @@ def safety(candidate: Candidate) -> Iterator[Finding]:
             message = f"{path} contains what looks like a secret"
             yield Finding(rule="secret", message=message, severity=Severity.CRITICAL, field=path)
     marked = [path for path, origin in candidate.origins.items() if origin is Origin.EXTERNAL]
+    marked += unaccounted(candidate.content, candidate.origins)
     external = sorted({path.removesuffix(".arguments") for path in marked})  # a step stands for its arguments
     if external:
         message = f"text from a tool's output, a file or the web in {', '.join(external)}"
@@ -51,7 +49,8 @@ def hidden_characters(text: str) -> set[str]:
     """Names of control, bidirectional, zero-width, filling and tag characters in a text."""
     if text.isascii() and text.isprintable():
         return set()
-    found = {c for at, c in enumerate(text) if _hides(c) and not _belongs(text, at)}
+    hiding = {c for c in set(text) if _hides(c)} - {"\n", "\t"}  # most texts have few characters, and none of these
+    found = {c for at, c in enumerate(text) if c in hiding and not _belongs(text, at)} if hiding else set()
     return {unicodedata.name(c, f"U+{ord(c):04X}") for c in found}
 
 
@@ -66,8 +65,6 @@ def _hides(character: str) -> bool:
 def _belongs(text: str, at: int) -> bool:
     """Whether a hidden character has its place here: an end of line, part of an emoji, or a joiner its script needs."""
     character, before = text[at], text[at - 1] if at else ""
-    if character in "\n\t":
-        return True
     if character == "\r":
         return text[at + 1 : at + 2] == "\n"
     if not before:

@@ -7,7 +7,8 @@ from fnmatch import fnmatchcase
 
 from tacit.domain.ports import Stored
 from tacit.domain.selection import LeftOut, Query
-from tacit.domain.skill import SkillVersion
+from tacit.domain.skill import Capabilities, SkillVersion
+from tacit.text.allowance import Keyed, beyond, needed, told
 
 NOT_FOR = "not-for-models"
 """Key of a skill's metadata that names language models to be spared it, as patterns (`*-mini gpt-4*`)."""
@@ -55,7 +56,16 @@ def obstacle(stored: Stored, query: Query) -> str:
     missing = _missing_tools(stored.version, query.tools)
     if missing:
         return f"needs {', '.join(missing)}, not at hand"
-    return ""
+    more = beyond_allowance(stored.version, query)
+    return f"touches what is not allowed here: {more}" if more else ""
+
+
+def beyond_allowance(version: SkillVersion, query: Query) -> str:
+    """What a version touches beyond what the caller may, in words; empty where nothing."""
+    if query.allowed is None:
+        return ""
+    more = beyond(needed(Keyed(version.content, version.hash)), query.allowed)
+    return told(more) if more != Capabilities() else ""
 
 
 def _excludes(version: SkillVersion, model: str) -> bool:

@@ -30,7 +30,7 @@ from tacit.recall.ranking import (
     signature_terms,
 )
 from tacit.text.compounds import joined
-from tacit.text.fence import framed
+from tacit.text.fence import SAMPLE_NUMBER, framed
 from tacit.text.words import estimate_tokens
 
 TYPE_CHECKING = False
@@ -165,7 +165,7 @@ def _choose(candidates: Iterable[Given], *, scope: str, limits: Limits, skip: Co
     seen = (given for given in candidates if reaches(given.glimpse.scope, scope) and limits.allow(given.glimpse))
     kept = _unshadowed(seen)
     kept.sort(key=lambda given: (given.glimpse.kind in LAST, order(given.signals, given.glimpse.version_id)))
-    purse = Purse(limits.budget_tokens - estimate_tokens(framed([" "])))
+    purse = Purse(limits.budget_tokens - estimate_tokens(framed([" "], number=SAMPLE_NUMBER)))
     items: list[Given] = []
     left_out: list[LeftOut] = []
     best = most_of(given.signals for given in kept)

@@ -152,6 +152,8 @@ def _unmet(stored: Stored, known: Known) -> str:
     lacking = known.lacking.get(stored.version.id)
     if lacking:
         return f"its parts need {', '.join(lacking)}, not at hand"
+    if stored.version.id in known.barred:
+        return f"its parts touch what is not allowed here: {known.barred[stored.version.id]}"
     false = broken(known.situation, stored.version.content)
     return f"does not hold here: {false}" if false else ""
 

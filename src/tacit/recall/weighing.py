@@ -57,6 +57,8 @@ class Known:
     """Those at hand, where that is known."""
     lacking: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Composites with parts that cannot be done here → the tools that are missing."""
+    barred: Mapping[str, str] = field(default_factory=dict)
+    """Composites with parts that touch more than is allowed here → what that is."""
 
 
 class Scales:

@@ -65,15 +65,17 @@ def take_in(loop: Loop, path: Path, *, on_problem: OnProblem | None = None) -> C
 def together(parts: Iterable[Captured]) -> Captured:
     """Sum up several captures."""
     added: list[str] = []
-    known = vouched = excluded = 0
+    known = vouched = excluded = purged = 0
     redacted: Counter[str] = Counter()
     for part in parts:
         added += part.added
         known += part.known
         vouched += part.vouched
         excluded += part.excluded
+        purged += part.purged
         redacted.update(part.redacted)
-    return Captured(added=tuple(added), known=known, vouched=vouched, excluded=excluded, redacted=dict(redacted))
+    counts = {"known": known, "vouched": vouched, "excluded": excluded, "purged": purged}
+    return Captured(added=tuple(added), redacted=dict(redacted), **counts)
 
 
 def _passed_over(problem: InvalidTrajectory) -> None:

@@ -18,7 +18,10 @@ import tacit
 from tacit import application
 from tacit.domain.errors import InvalidSkill, TacitError
 from tacit.domain.lifecycle import RECALLABLE
+from tacit.domain.skill import Capabilities, SkillContent
 from tacit.loop import Loop
+from tacit.text.allowance import Keyed, beyond, narrowed, needed, parse_allowance
+from tacit.text.fence import clean
 
 
 class Opening(Protocol):
@@ -37,22 +40,22 @@ files. When you are done, `record` whether what you used helped. When you found 
 a person decides. Approving, editing and retiring skills is for people: do not run those commands."""
 
 
-def serve(opening: Opening, *, with_index: bool = True) -> MCPServer[Any]:
-    """Build the server; `opening` opens the memory for one call."""
+def serve(opening: Opening, *, with_index: bool = True, allowed: Capabilities | None = None) -> MCPServer[Any]:
+    """Build the server; `opening` opens the memory for one call, and only what touches no more than `allowed` is told."""
     server: MCPServer[Any] = MCPServer(
         name="tacit",
         title="Tacit",
         version=tacit.__version__,
-        instructions=instructions(opening, with_index=with_index),
+        instructions=instructions(opening, with_index=with_index, allowed=allowed),
         log_level="WARNING",
     )
-    tools = _Tools(opening)
+    tools = _Tools(opening, allowed)
     for tool in (tools.recall, tools.apply, tools.record, tools.propose):
         server.tool(structured_output=False)(tool)
     return server
 
 
-def instructions(opening: Opening, *, with_index: bool) -> str:
+def instructions(opening: Opening, *, with_index: bool, allowed: Capabilities | None = None) -> str:
     """What the client tells the model at the start: how to use the tools and, within a budget, what there is."""
     if not with_index:
         return _MANNERS
@@ -61,7 +64,7 @@ def instructions(opening: Opening, *, with_index: bool) -> str:
             learned = [
                 application.Entry(content=stored.version.content, origin="learned")
                 for stored in loop.skills(statuses=RECALLABLE)
-                if stored.skill.scope.contains(loop.scope)
+                if stored.skill.scope.contains(loop.scope) and _may(stored.version.content, allowed)
             ]
     except TacitError:
         return _MANNERS  # a store that cannot be opened is told by the call that needs it
@@ -69,23 +72,31 @@ def instructions(opening: Opening, *, with_index: bool) -> str:
     return f"{_MANNERS}\n\nKnown here:\n{index}" if index else _MANNERS
 
 
+def _may(content: SkillContent, allowed: Capabilities | None) -> bool:
+    """Whether a skill touches no more than is allowed."""
+    return allowed is None or beyond(needed(Keyed(content, content.hash())), allowed) == Capabilities()
+
+
 class _Tools:
     """The verbs as an agent calls them: plain values in, one text out. Docstrings are what the model reads."""
 
-    def __init__(self, opening: Opening) -> None:
-        self._opening = opening
+    def __init__(self, opening: Opening, allowed: Capabilities | None = None) -> None:
+        self._opening, self._allowed = opening, allowed
 
-    def recall(self, task: str, error: str = "", command: str = "") -> str:
+    def recall(self, task: str, error: str = "", command: str = "", allow: list[str] | None = None) -> str:
         """Find skills that fit a task, or the fix for an error. Says so if nothing is known.
 
         Args:
             task: what you are about to do, in a sentence.
             error: the output of a command that failed, if that is why you ask.
             command: that command.
+            allow: what you may touch, if that is limited, such as ["hosts=api.example.com", "commands=git"]; the categories
+                are hosts, reads, writes, commands, secrets and effects. Skills that touch more are left out.
         """
         with self._memory() as loop:
             state = {"error": error, "command": command} if error else None
-            selection = loop.recall(task or error, state=state, surface="mcp")
+            allowed = narrowed(self._allowed, parse_allowance(allow) if allow is not None else None)
+            selection = loop.recall(task or error, state=state, allowed=allowed, surface="mcp")
         if selection.abstained:
             standing = f"\n\n{selection.text}" if selection.standing else ""
             return f"Nothing to recall: {selection.reason}{standing}"
@@ -99,12 +110,13 @@ class _Tools:
             file: the path of one of its files, as its text names it.
         """
         with self._memory() as loop:
-            applied = loop.apply(name, surface="mcp")
+            applied = loop.apply(name, allowed=self._allowed, surface="mcp")
             if file:
-                return applied.read(file).decode("utf-8", "replace")[:_FILE_CHARACTERS]
+                return clean(applied.read(file).decode("utf-8", "replace")[:_FILE_CHARACTERS])
         files = f"\n\nFiles: {', '.join(applied.files)}" if applied.files else ""
         use = f"\n\nuse_id: {applied.use_id} (for `record`)" if applied.use_id else ""
-        return application.render_selection([applied.text + files]) + use
+        block = f"[{application.standing(applied.entry)}]\n{applied.text}{files}"
+        return application.render_selection([block]) + use
 
     def record(self, use_id: str, outcome: str) -> str:
         """Say what came of a skill you were given. Your word is kept as your word; a check counts more.

@@ -162,5 +162,7 @@ class World:
 
     def approve(self, version_id: str) -> None:
         """A person decides."""
-        approved = self.person.type("review", version_id, "--approve", "--by", "Ann")
+        approved = self.person.type(
+            "review", version_id, "--approve", "--by", "Ann", answers={"Is it right? [y/N]:": "y\n"}
+        )
         assert approved.code == 0, approved.out

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from tacit.application import archive as limits
 from tacit.application.archive import is_archive, open_archive
+from tacit.application.skill_folder import FILE_BYTES_MAX
 from tacit.domain.errors import InvalidSkill
 
 MD = b"---\nname: demo\ndescription: A demonstration.\n---\nSay hi.\n"
@@ -225,7 +225,7 @@ def test_chains_of_headers_are_followed_without_recursion(tmp_path: Path) -> Non
 
 
 def test_a_file_too_large_for_a_skill_is_left_out_with_a_warning(tmp_path: Path) -> None:
-    noise = bytes(range(256)) * (limits.FILE_BYTES_MAX // 256 + 1)
+    noise = bytes(range(256)) * (FILE_BYTES_MAX // 256 + 1)
     archive = open_archive(written(tmp_path, zipped(SOUND | {"demo/big.bin": noise}, packing=zipfile.ZIP_STORED)))
     archive.require_sound()
     assert [problem.rule for problem in archive.problems] == ["file-left-out"]

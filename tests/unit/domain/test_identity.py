@@ -16,6 +16,7 @@ from tacit.domain.lifecycle import Status, Transition
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, Parameter, Skill, SkillContent, SkillStep, SkillVersion
 from tacit.domain.trajectory import Environment, Role, Step, StepResult, Task, Trajectory
+from tacit.domain.trust import Approval
 from tests.unit.making import NOW, candidate, stored
 
 CONTENT = SkillContent(
@@ -56,6 +57,7 @@ def test_known_values_keep_the_hashes_under_which_they_are_stored():
         version_id="v_1", content_hash="h", before=None, after=Status.TRIAL, reason="r", by="ann", at=NOW
     )
     assert moved.id == "x_d6c4a0d454f94fca6c52c97a7b56f594"
+    assert Approval(version_id="v_1", content_hash="h", by="ann", at=NOW).id == "a_2518038e17f5b1ee83229b9274c258b8"
 
 
 def test_the_canonical_form_is_sorted_dense_and_leaves_out_defaults():

@@ -42,6 +42,15 @@ def test_a_step_outside_the_table_is_refused_and_the_legal_ones_are_named(before
     assert all(status in refused.value.hint for status in LIFECYCLE[before])
 
 
+def test_the_refusal_says_where_a_version_stands_and_what_it_may_become():
+    with pytest.raises(IllegalTransition, match=r"^a quarantined version cannot become trusted$") as refused:
+        check_transition(Status.QUARANTINED, Status.TRUSTED)
+    assert refused.value.hint == "from quarantined it may become: rejected, trial"
+    with pytest.raises(IllegalTransition, match=r"^a new version cannot become trusted$") as refused:
+        check_transition(None, Status.TRUSTED)
+    assert refused.value.hint == "from new it may become: candidate, quarantined, rejected, trial"
+
+
 def test_only_trial_and_trusted_can_be_recalled():
     assert {Status.TRIAL, Status.TRUSTED} == RECALLABLE
 

@@ -19,7 +19,18 @@ from tacit.domain.skill import (
     SkillFile,
     SkillStep,
 )
-from tacit.gate.duplicates import MAX_BODY, MAX_EXAMPLES, adds_nothing, merge, moved, shapes, similarity
+from tacit.gate.duplicates import (
+    ACTIONS_WEIGHT,
+    MAX_BODY,
+    MAX_EXAMPLES,
+    SAME_EFFECT,
+    adds_nothing,
+    carries_out,
+    merge,
+    moved,
+    shapes,
+    similarity,
+)
 from tests.unit.making import MIGRATE, bash_steps, content
 
 ALIKE = Policy().duplicate_similarity
@@ -237,6 +248,77 @@ def test_what_both_did_stays_required_even_where_repeats_do_not_line_up():
     assert {step.tool for step in longer.steps if not step.optional} >= {"find", "get"}
 
 
+def test_a_procedure_is_carried_out_by_doing_what_it_requires_in_its_order():
+    known = content(steps=(MIGRATE[0], dataclasses.replace(MIGRATE[1], optional=True), MIGRATE[2]))
+    assert carries_out(content(steps=(MIGRATE[0], *bash_steps("git pull"), MIGRATE[2])), known)
+    assert carries_out(content(), known)
+    assert not carries_out(content(steps=MIGRATE[:2]), known)
+    assert not carries_out(content(steps=MIGRATE[::-1]), known)
+    assert not carries_out(content(), content(steps=())), "nothing is required"
+    assert not carries_out(content(), content(steps=tuple(dataclasses.replace(s, optional=True) for s in MIGRATE)))
+
+
+def test_likeness_weighs_what_is_done_more_than_what_it_is_called():
+    one = content(name="a-b", description="c d", category="")
+    other = content(name="x-y", description="z w", category="")
+    assert similarity(one, other) == pytest.approx(ACTIONS_WEIGHT)
+    half = content(name="a-b", description="c d", category="", steps=bash_steps("ls x", "ls y", "pytest -q"))
+    assert similarity(one, half) == pytest.approx(ACTIONS_WEIGHT / 3 + (1 - ACTIONS_WEIGHT))
+    assert similarity(one, content(name="a-b", description="z w", category="")) == pytest.approx(1.0), "by its name"
+
+
+def test_lessons_with_the_same_error_are_half_alike_whatever_the_fix():
+    fixed = dataclasses.replace(LESSON, steps=bash_steps("pip install x"))
+    assert similarity(fixed, dataclasses.replace(LESSON, steps=bash_steps("make all"))) == pytest.approx(0.5)
+    assert similarity(fixed, dataclasses.replace(fixed, name="b")) == pytest.approx(1.0)
+    assert similarity(
+        fixed, dataclasses.replace(fixed, steps=bash_steps("pip install x", "make all"))
+    ) == pytest.approx(0.5 + 0.5 * 2 / 3)
+    told = dataclasses.replace(LESSON, body="alpha beta")
+    assert similarity(told, dataclasses.replace(told, body="beta gamma")) == pytest.approx(0.5 + 0.5 / 3)
+    assert similarity(LESSON, dataclasses.replace(LESSON, description="Delete something")) == pytest.approx(0.5)
+    assert similarity(fixed, dataclasses.replace(LESSON, name="b")) == pytest.approx(0.5), "one has no steps at all"
+
+
+def test_a_lesson_without_an_error_is_compared_as_a_text():
+    silent = dataclasses.replace(LESSON, signature="", body="alpha beta")
+    assert similarity(silent, dataclasses.replace(LESSON, name="x", description="y", category="", body="z")) < 0.3
+    assert similarity(silent, dataclasses.replace(silent, name="x", description="y", category="z")) > 0.3
+
+
+def test_a_procedure_without_steps_is_compared_as_a_text():
+    bare = content(steps=(), name="a", description="b", category="", body="alpha beta gamma delta")
+    assert similarity(bare, content(name="c", description="b", category="", body="alpha beta gamma delta")) == 1.0
+
+
+def test_shapes_know_the_other_names_of_a_command_and_a_path():
+    assert shapes([SkillStep(text="x", tool="shell", arguments={"cmd": "git push origin"})]) == [("shell", "git push")]
+    assert shapes([SkillStep(text="x", tool="view", arguments={"path": "app/a.py"})]) == [("view", "app")]
+    assert shapes([SkillStep(text="x", tool="view", arguments={"file_path": 7})]) == ["view"]
+
+
+def test_a_merge_unites_the_order_of_names_and_each_stands_once():
+    known, new = content(sub_skills=("a", "c", "d")), content(sub_skills=("a", "b", "c"))
+    assert merge(new, known).content.sub_skills == ("a", "b", "c", "d")
+    assert merge(known, content(sub_skills=())).content.sub_skills == ("a", "c", "d")
+
+
+def test_a_merge_tells_where_conditions_files_and_examples_went():
+    known = content(
+        postconditions=(Condition(text="green"),), example_queries=("one",), files=(SkillFile(path="a", content=""),)
+    )
+    newcomer = content(
+        postconditions=(Condition(text="clean"), Condition(text="green")),
+        files=(SkillFile(path="b", content=""),),
+        example_queries=tuple(f"new {number}" for number in range(MAX_EXAMPLES)),
+    )
+    places = merge(newcomer, known).from_newcomer
+    assert (places["postconditions.0"], places["postconditions.1"]) == ("postconditions.1", "postconditions.0")
+    assert (places["files.0"], places["example_queries.0"]) == ("files.1", "example_queries.1")
+    assert places[f"example_queries.{MAX_EXAMPLES - 1}"] == "", "it found no room"
+    assert moved(f"example_queries.{MAX_EXAMPLES - 1}", places) == ""
+
+
 STOPPED, SLOW = Case(conditions=(Condition(text="stopped"),), support=3), Case(conditions=(Condition(text="slow"),))
 
 
@@ -310,3 +392,37 @@ class TestConditional:
         assert moved("cases.0", made.from_newcomer) == "cases.1"
         assert moved("pitfalls.1", made.from_newcomer) == "pitfalls.0"
         assert moved("cues", made.from_newcomer) == "cues"
+
+    def test_the_same_effect_is_as_alike_as_its_subject_adds(self):
+        apart = primitive(name="wake-up", description="y", category="other", cases=(SLOW,))
+        assert similarity(primitive(category=""), apart) == pytest.approx(SAME_EFFECT)
+        assert similarity(primitive(), primitive(cases=(SLOW,))) == pytest.approx(1.0)
+
+    def test_where_only_one_side_knows_when_the_subject_decides(self):
+        plain = primitive(name="wake-up", description="y", category="other", cases=())
+        assert similarity(primitive(category=""), plain) == pytest.approx(ACTIONS_WEIGHT)
+
+    def test_cues_make_a_skill_conditional_too(self):
+        cued = primitive(name="wake-up", description="y", category="other", cases=(), cues=(Cue(term="a", weight=1.0),))
+        assert similarity(primitive(category=""), cued) == pytest.approx(SAME_EFFECT)
+
+    def test_another_fixed_value_halves_the_likeness(self):
+        assert similarity(primitive("fast"), primitive("slow", cases=(SLOW,))) == pytest.approx(0.5)
+
+    def test_values_that_only_say_where_contradict_nothing(self):
+        here, there = (
+            primitive(steps=(SkillStep(text="x", tool="open", arguments={"path": place, "mode": "r"}),), cases=(case,))
+            for place, case in (("a/x.py", STOPPED), ("a/y.py", SLOW))
+        )
+        assert similarity(here, there) == pytest.approx(1.0)
+        extra = primitive(steps=(SkillStep(text="x", tool="open", arguments={"path": "a/x.py", "size": 1}),))
+        assert similarity(here, extra) == pytest.approx(1.0), "only arguments that both have can differ"
+
+    def test_other_steps_are_not_the_same_effect(self):
+        longer = primitive(steps=(*primitive().steps, SkillStep(text="Look", tool="look")), cases=(SLOW,))
+        assert similarity(primitive(), longer) == pytest.approx(ACTIONS_WEIGHT * 2 / 3 + (1 - ACTIONS_WEIGHT))
+
+    def test_parameters_keep_what_is_known_of_where_their_values_come_from(self):
+        known = primitive(parameters=(Parameter(name="feed", reading="a", key="b"), Parameter(name="other")))
+        new = primitive(parameters=(Parameter(name="feed", reading="c", key="d"), Parameter(name="third")))
+        assert merge(new, known).content.parameters == (*known.parameters, Parameter(name="third"))

@@ -101,10 +101,10 @@ def test_a_composite_needs_no_steps_of_its_own_but_more_than_one_part():
 
 def test_parts_that_are_not_there_are_named():
     made = content(name="whole", sub_skills=("a", "gone", "whole"))
-    found = [(each.rule, each.field, each.severity) for each in composition(made, {"a"})]
+    found = [(each.rule, each.field, each.severity, each.message) for each in composition(made, {"a"})]
     assert found == [
-        ("missing_part", "sub_skills.1", Severity.MEDIUM),
-        ("part_of_itself", "sub_skills.2", Severity.HIGH),
+        ("missing_part", "sub_skills.1", Severity.MEDIUM, "there is no skill `gone`, which this one is made of"),
+        ("part_of_itself", "sub_skills.2", Severity.HIGH, "`whole` is a part of itself"),
     ]
 
 
@@ -163,3 +163,18 @@ def test_cases_and_pitfalls_are_looked_through_for_what_is_local():
     shown = Condition(text="x", reading="read", key="host", relation="is", value="db.internal")
     made = content(cases=(Case(conditions=(shown,)),), pitfalls=(Pitfall(text="lost /srv/ann/app"),))
     assert {finding.field for finding in portability(made)} == {"cases.0", "pitfalls.0"}
+
+
+def test_the_finding_names_the_field_what_is_local_and_the_placeholder():
+    made = content(name="run-in-build.corp", description="Closes INV-123", body="see ~/notes")
+    assert [(found.field, found.message) for found in portability(made)] == [
+        ("name", "name mentions `run-in-build.corp`; write <SERVICE> to make it portable"),
+        ("description", "description mentions `INV-123`; write <PROJECT_KEY> to make it portable"),
+        ("body", "body mentions `~/notes`; write <home> to make it portable"),
+    ]
+
+
+def test_two_conditions_of_a_case_do_not_run_into_one_path():
+    two = (Condition(text="a", value="x"), Condition(text="/srv/ann/app"))
+    assert [found.rule for found in portability(content(cases=(Case(conditions=two),)))] == ["absolute_path"]
+    assert [f.field for f in portability(content(preconditions=(Condition(text="in ~/a"),)))] == ["preconditions.0"]

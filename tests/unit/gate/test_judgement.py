@@ -12,7 +12,7 @@ from tacit.domain.evidence import Assessment, Grade, Outcome
 from tacit.domain.lifecycle import Status
 from tacit.domain.origin import Origin
 from tacit.domain.scope import Level, Scope
-from tacit.domain.skill import Kind, Provenance
+from tacit.domain.skill import Kind, Provenance, said_in
 from tacit.domain.trajectory import Span
 from tacit.gate import judge, turned_away
 from tests.unit.making import MIGRATE, NOW, PROJECT, VERIFIED, bash_steps, candidate, content, stored
@@ -24,7 +24,8 @@ ONE_EXTERNAL = {"name": Origin.AGENT, "steps.0": Origin.AGENT, "steps.1": Origin
 
 
 def judged(made=None, known=(), *, policy=STANDARD):
-    return judge(made or candidate(), known, policy, at=NOW)
+    """With independent successes enough behind whatever it is: these are not what is missing here."""
+    return judge(made or candidate(), known, policy, at=NOW, successes=lambda attempts: 9)
 
 
 def test_by_default_a_person_decides_on_everything():
@@ -41,6 +42,7 @@ def test_by_default_a_person_decides_on_everything():
 
 
 def test_the_open_dial_admits_what_is_machine_verified_and_clean():
+    assert judge(candidate(), (), OPEN, at=NOW).verdict.decision is Decision.HOLD, "nobody counts its successes"
     found = judged(policy=OPEN)
     assert found.verdict.decision is Decision.ACCEPT
     assert found.transition
@@ -217,11 +219,14 @@ def test_a_revision_belongs_to_the_newest_version_of_its_skill():
 def test_a_merged_version_has_the_lower_origin_of_both_sides_at_the_right_step():
     known = stored(content(steps=bash_steps("make build", "make test", "git push")), origins={"steps.1": Origin.USER})
     steps = bash_steps("make build", "make lint", "make test", "git push")
-    newcomer = candidate(content(steps=steps), origins={"name": Origin.AGENT, "steps.1": Origin.EXTERNAL})
+    agents = dict.fromkeys(said_in(content(steps=steps)), Origin.OPERATOR)
+    newcomer = candidate(content(steps=steps), origins={**agents, "steps.1": Origin.EXTERNAL})
     found = judged(newcomer, [known])
     assert found.version
     assert found.version.content.steps[1].arguments["command"] == "make lint"
-    assert found.version.origins == {"name": Origin.AGENT, "steps.1": Origin.EXTERNAL, "steps.2": Origin.USER}
+    assert found.version.origins["steps.1"] is Origin.EXTERNAL
+    assert found.version.origins["steps.2"] is Origin.USER
+    assert found.version.origins["steps.3"] is Origin.EXTERNAL, "nobody said where the known one had it from"
 
 
 def test_an_external_origin_is_not_washed_off_by_merging_again():

@@ -13,6 +13,7 @@ from tacit.domain.lifecycle import Status
 from tacit.domain.origin import Origin
 from tacit.domain.ports import Stored
 from tacit.domain.skill import (
+    INSTRUCTED,
     Case,
     Condition,
     Cue,
@@ -23,6 +24,7 @@ from tacit.domain.skill import (
     SkillContent,
     SkillStep,
     SkillVersion,
+    said_in,
 )
 from tacit.domain.trajectory import Span
 from tacit.gate import Judgement, judge
@@ -125,7 +127,10 @@ def test_the_later_account_replaces_the_earlier_one_rather_than_joining_it() -> 
     assert found.version.content == SECOND, "all but the name, by which others know it"
     assert found.skill == SKILL
     assert found.version.parents == (version(FIRST).version.id,)
-    assert found.version.origins == {"steps.0": Origin.AGENT, "cases.0": Origin.AGENT, "cues": Origin.USER}
+    said = {"steps.0": Origin.AGENT, "cases.0": Origin.AGENT, "cues": Origin.USER}
+    assert said.items() <= found.version.origins.items()
+    unsaid = {origin for path, origin in found.version.origins.items() if path not in said}
+    assert unsaid == {Origin.EXTERNAL}, "of these nobody said who wrote them"
     assert found.version.provenance.grounding == {"cases.0": (Span("t_1", 2),)}
 
 
@@ -155,7 +160,16 @@ def test_a_persons_edit_is_not_replaced_unseen() -> None:
 
 
 def test_without_an_edit_the_open_dial_admits_it() -> None:
-    assert judged(SECOND, [version(FIRST)]).verdict.decision is Decision.ACCEPT
+    agents = dict.fromkeys(said_in(SECOND), Origin.AGENT)
+    spans = {path: (Span("t_1", 2), Span("t_2", 2)) for path in agents}
+    whole = mined(SECOND)
+    proven = dataclasses.replace(
+        whole, origins=agents, provenance=dataclasses.replace(whole.provenance, grounding=spans)
+    )
+    held = version(FIRST)
+    known = dataclasses.replace(held, version=dataclasses.replace(held.version, origins=agents))
+    assert judge(proven, [known], OPEN, at=NOW, successes=len).verdict.decision is Decision.ACCEPT
+    assert judge(proven, [held], OPEN, at=NOW, successes=len).verdict.decision is Decision.HOLD, "of some nobody knows"
 
 
 def test_an_edit_still_counts_while_a_mined_version_over_it_waits() -> None:
@@ -213,3 +227,89 @@ def test_a_revision_by_anybody_else_is_taken_as_it_is() -> None:
 def test_secrets_in_what_a_person_kept_still_set_it_apart() -> None:
     edit = version(dataclasses.replace(FIRST, body="token = ghp_" + "a1B2c3D4e5" * 4), by="ann", sequence=2)
     assert judged(SECOND, [edit]).verdict.decision is Decision.QUARANTINE
+
+
+def test_a_finding_about_an_edit_names_the_first_field_it_would_replace() -> None:
+    edit = version(dataclasses.replace(FIRST, after=()), by="ann", sequence=2)
+    [finding] = [each for each in judged(FIRST, [edit]).verdict.findings if each.rule == "replaces_an_edit"]
+    assert finding.field == "after"
+    assert finding.message == "`ann` wrote the version before; approving this replaces its after"
+
+
+def test_one_more_tool_around_is_no_news() -> None:
+    around = dataclasses.replace(FIRST, surroundings=("restart_feed", "look"))
+    assert judged(around, [version(FIRST)]).verdict.relation is Relation.REINFORCE
+
+
+def test_a_word_that_weighs_nothing_speaks_against() -> None:
+    heavier = dataclasses.replace(FIRST, cues=(Cue(term="feed", weight=0.5), FIRST.cues[1]))
+    assert judged(heavier, [version(FIRST)]).verdict.relation is Relation.REINFORCE
+    nothing = dataclasses.replace(FIRST, cues=(Cue(term="feed", weight=0.0), FIRST.cues[1]))
+    assert judged(nothing, [version(FIRST)]).verdict.relation is Relation.MERGE
+
+
+def test_another_pitfall_is_news() -> None:
+    other = dataclasses.replace(FIRST, pitfalls=(dataclasses.replace(FIRST.pitfalls[0], text="lamp off"),))
+    assert judged(other, [version(FIRST)]).verdict.relation is Relation.MERGE
+
+
+@pytest.mark.parametrize(("theirs", "ours", "kept"), [("m", "", "m"), ("m", "n", "n"), ("", "n", "n"), ("", "", "")])
+def test_the_model_that_worded_what_stands_is_named(theirs: str, ours: str, kept: str) -> None:
+    known = version(FIRST, model=theirs)
+    newer = mined(SECOND)
+    worded = dataclasses.replace(newer.provenance, model=ours, prompt_version=f"by-{ours}")
+    found = judge(dataclasses.replace(newer, provenance=worded), [known], OPEN, at=NOW).version
+    assert found
+    assert found.provenance.model == kept
+    assert found.provenance.prompt_version == (f"by-{ours}" if ours else "")
+    assert (found.content.description == SECOND.description) is (bool(ours) or not theirs)
+
+
+def test_what_was_retired_is_not_brought_back_unseen() -> None:
+    retired = version(FIRST, status=Status.RETIRED)
+    found = judged(SECOND, [retired])
+    [told] = [each for each in found.verdict.findings if each.rule == "retired_before"]
+    assert told.message == "`restart-the-feed` was retired; approving this brings it back"
+    assert told.severity is Severity.MEDIUM
+    used = version(dataclasses.replace(FIRST, after=()), sequence=2)
+    assert "retired_before" not in judged(SECOND, [retired, used]).verdict.reasons, "it is in use again"
+    waits = version(FIRST, status=Status.CANDIDATE)
+    assert "retired_before" not in judged(SECOND, [waits]).verdict.reasons
+
+
+def test_what_says_nothing_new_is_told_in_words_and_dated() -> None:
+    found = judged(COUNTED, [version(FIRST)])
+    [told] = [each for each in found.verdict.findings if each.rule == "counted_again"]
+    assert told.message == "`restart-the-feed` says this already"
+    assert found.verdict.at == NOW
+    assert found.verdict.policy_hash == judged(SECOND, [version(FIRST)]).verdict.policy_hash
+
+
+def test_the_same_account_as_an_older_version_is_told_anew() -> None:
+    found = judged(FIRST, [version(FIRST), version(SECOND, sequence=2)])
+    assert found.verdict.relation is Relation.MERGE
+    assert found.version
+    assert found.version.parents == (version(SECOND, sequence=2).version.id,)
+    assert found.version.created_at == NOW
+
+
+@pytest.mark.parametrize("sides", [(True, True), (True, False), (False, True), (False, False)])
+def test_words_that_told_a_reader_what_to_do_are_remembered_of_both_accounts(sides: tuple[bool, bool]) -> None:
+    ours, theirs = Span("t_1", 4, "observation"), Span("t_0", 2, "observation")
+    newer, held = mined(SECOND), version(FIRST)
+    if sides[0]:
+        told = {**newer.provenance.grounding, INSTRUCTED: (ours,)}
+        newer = dataclasses.replace(newer, provenance=dataclasses.replace(newer.provenance, grounding=told))
+    if sides[1]:
+        heard = dataclasses.replace(held.version.provenance, grounding={INSTRUCTED: (theirs, ours)})
+        held = dataclasses.replace(held, version=dataclasses.replace(held.version, provenance=heard))
+    found = judge(newer, [held], OPEN, at=NOW).version
+    assert found
+    expected = {(True, True): (ours, theirs), (True, False): (ours,), (False, True): (theirs, ours)}.get(sides)
+    assert found.provenance.grounding.get(INSTRUCTED) == expected
+
+
+def test_an_edit_of_the_words_alone_is_replaced_in_nothing() -> None:
+    edit = version(dataclasses.replace(FIRST, description="Ann's words"), by="ann", sequence=2)
+    found = judged(COUNTED, [version(FIRST), edit])
+    assert "replaces_an_edit" not in found.verdict.reasons

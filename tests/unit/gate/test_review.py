@@ -63,14 +63,34 @@ def test_a_decision_on_other_content_than_was_seen_is_refused():
 
 @pytest.mark.parametrize("by", ["", "  "])
 def test_a_decision_needs_a_name(by):
-    with pytest.raises(Mistake, match="needs the name"):
+    with pytest.raises(Mistake, match=r"^a review needs the name of the person who decides$") as refused:
         decide(stored(status=Status.CANDIDATE), "approve", by=by, at=NOW)
+    assert refused.value.hint == "pass --by NAME (or by=…)"
 
 
 def test_an_unknown_decision_is_a_mistake_that_names_the_known_ones():
     with pytest.raises(Mistake, match="unknown decision 'bless'") as refused:
         decide(stored(), "bless", by="ann", at=NOW)
-    assert all(review in refused.value.hint for review in Review)
+    assert refused.value.hint == "use one of: approve, reject, retire, restore, reopen"
+
+
+@pytest.mark.parametrize(
+    ("status", "decision", "message", "hint"),
+    [
+        (Status.TRUSTED, "approve", "`add-a-migration` is already trusted", "nothing to do"),
+        (Status.REJECTED, "restore", "`add-a-migration` is rejected, not retired", "reopen it instead"),
+        (
+            Status.TRIAL,
+            "restore",
+            "`add-a-migration` is trial, not retired",
+            "only what is retired or stale can be restored",
+        ),
+    ],
+)
+def test_a_refusal_says_where_the_version_stands(status, decision, message, hint):
+    with pytest.raises(IllegalTransition) as refused:
+        decide(stored(status=status), decision, by="ann", at=NOW)
+    assert (str(refused.value), refused.value.hint) == (message, hint)
 
 
 def test_a_decision_without_a_reason_says_who_decided():

@@ -14,8 +14,9 @@ from tacit.domain.origin import Origin
 from tacit.domain.outline import Move, Outline, Reading
 from tacit.domain.ports import Bookmark, Mark, Rendering, Store, Stored
 from tacit.domain.scope import Scope
-from tacit.domain.skill import Kind, Provenance, Skill, SkillContent, SkillStep, SkillVersion
+from tacit.domain.skill import Capabilities, Kind, Provenance, Skill, SkillContent, SkillStep, SkillVersion
 from tacit.domain.trajectory import Environment, Role, Span, Step, StepResult, Task, Trajectory
+from tacit.domain.trust import Approval
 
 SPACE = "tiny:0f1e"
 """An embedder's space, of three dimensions."""
@@ -105,6 +106,18 @@ def verdict(decision: Decision = Decision.ACCEPT, *, minutes: float = 0, **more:
     return Verdict(decision=decision, findings=(Finding(rule="verified", message="it passed"),), at=at(minutes), **more)
 
 
+def approval(stored: Stored, *, minutes: float = 0, **more: Any) -> Approval:
+    """A person's yes to the content that a version has."""
+    more.setdefault("by", "ana")
+    more.setdefault("content_hash", stored.version.hash)
+    more.setdefault("origins", stored.version.origins)
+    more.setdefault("findings", (Finding(rule="standing_order", message="says always", field="steps.0"),))
+    more.setdefault("needs", Capabilities(commands=("make deploy",)))
+    more.setdefault("ticked", ("command:make deploy",))
+    more.setdefault("checks", ("tacit.commands 1",))
+    return Approval(version_id=stored.version.id, at=at(minutes), **more)
+
+
 def use(version_id: str, *, minutes: float = 0, **more: Any) -> Use:
     """A use of one version."""
     return Use(version_ids=(version_id,), task=more.pop("task", "deploy it"), at=at(minutes), **more)
@@ -153,6 +166,7 @@ def fill(store: Store) -> Stored:
     store.add_use(use(stored.version.id))
     store.add_evidence(evidence(stored.version.id))
     store.mark_learned(trajectory().id, at=at(5))
+    store.add_approval(approval(stored))
     store.keep_bookmark(bookmark())
     store.put_rendering(rendering(stored.version.id))
     store.put_vectors(stored.version.id, [vector(1, 0, 1), vector(0, -1, 0)], space=SPACE)

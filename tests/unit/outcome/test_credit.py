@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
+from tacit.domain.errors import Mistake
 from tacit.domain.evidence import Grade, Outcome, Use
 from tacit.outcome import evidence_for
+from tacit.outcome.credit import parse_outcome
 from tests.unit.making import NOW, later
 
 USE = Use(version_ids=("v_1", "v_2"), task="x", at=NOW, model="m")
@@ -35,3 +39,34 @@ def test_who_and_why_travel_with_the_evidence():
     details = {"by": "ann", "note": "it broke", "trajectory_id": "t_1"}
     made = evidence_for(USE, Outcome.FAILURE, grade=Grade.HUMAN, at=NOW, details=details)
     assert {(item.by, item.note, item.trajectory_id) for item in made} == {("ann", "it broke", "t_1")}
+
+
+def test_what_nobody_told_stays_empty():
+    for made in evidence_for(USE, Outcome.FAILURE, grade=Grade.SELF, at=NOW):
+        assert (made.verifier, made.trajectory_id, made.by, made.note) == ("", "", "", "")
+
+
+def test_every_followed_skill_gets_the_credit_whole():
+    made = evidence_for(USE, Outcome.SUCCESS, grade=Grade.SELF, at=NOW, followed=["v_1", "v_2"])
+    assert [(item.weight, item.outcome) for item in made] == [(1.0, Outcome.SUCCESS)] * 2
+
+
+def test_the_parts_of_a_run_may_have_outcomes_of_their_own():
+    followed = {"v_2": "failure", "v_1": Outcome.PARTIAL}
+    made = evidence_for(USE, Outcome.SUCCESS, grade=Grade.MACHINE, at=NOW, followed=followed)
+    assert [(item.version_id, item.outcome) for item in made] == [("v_1", Outcome.PARTIAL), ("v_2", Outcome.FAILURE)]
+
+
+def test_credit_for_what_was_not_shown_is_refused_and_what_was_shown_is_named():
+    with pytest.raises(Mistake) as refused:
+        evidence_for(USE, Outcome.SUCCESS, grade=Grade.SELF, at=NOW, followed=["v_9"])
+    assert str(refused.value) == "v_9 was not shown in that use"
+    assert refused.value.hint == "shown: v_1, v_2"
+
+
+def test_an_unknown_outcome_is_refused_and_the_known_ones_are_named():
+    assert parse_outcome("partial") is Outcome.PARTIAL
+    with pytest.raises(Mistake) as refused:
+        parse_outcome("great")
+    assert str(refused.value) == "unknown outcome 'great'"
+    assert refused.value.hint == f"use one of: {', '.join(outcome.value for outcome in Outcome)}"

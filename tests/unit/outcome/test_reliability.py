@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tacit.domain.evidence import Grade, Outcome
+from tacit.domain.skill import Provenance
 from tacit.outcome import NEUTRAL, rank, reliability
-from tacit.outcome.reliability import HALF_LIFE_USES
-from tests.unit.making import evidence
+from tacit.outcome.reliability import HALF_LIFE_USES, reinforced
+from tests.unit.making import evidence, stored
 
 SUCCESS, PARTIAL, FAILURE, UNKNOWN = Outcome.SUCCESS, Outcome.PARTIAL, Outcome.FAILURE, Outcome.UNKNOWN
 
@@ -121,3 +124,36 @@ def test_the_rank_follows_the_bound_that_is_clear_of_neutral():
     assert rank(good) == good.low > 0.8
     assert rank(bad) == bad.high < 0.2
     assert rank(mixed) == NEUTRAL
+
+
+def test_results_without_a_use_are_told_apart_by_their_attempt_and_else_stand_alone():
+    of_one = [replace(evidence(hours=hour), use_id="", trajectory_id="t_1", id="") for hour in range(3)]
+    assert reliability(of_one).trials == pytest.approx(1)
+    of_none = [replace(evidence(hours=hour), use_id="", id="") for hour in range(3)]
+    assert reliability(of_none).trials > 2.9
+
+
+def test_of_two_verified_results_at_one_moment_the_one_told_last_counts():
+    good, bad = evidence(SUCCESS, use="u_1"), evidence(FAILURE, use="u_1")
+    assert reliability([good, bad]).successes == 0
+    assert reliability([bad, good]).successes == pytest.approx(1)
+
+
+def test_a_verified_success_that_came_later_takes_the_place_of_a_failure():
+    told = [evidence(FAILURE, use="u_1"), evidence(SUCCESS, use="u_1", hours=1)]
+    assert reliability(told).successes == reliability(reversed(told)).successes == pytest.approx(1)
+
+
+def test_a_version_is_confirmed_by_further_attempts_and_by_verified_uses_that_worked():
+    version = stored().version
+    mined = replace(version, provenance=Provenance(trajectory_ids=("t_1", "t_2", "t_3")), id="")
+    unsourced = replace(version, provenance=Provenance(), id="")
+    uses = [
+        evidence(SUCCESS, use="u_1"), evidence(SUCCESS, use="u_1", hours=1), evidence(SUCCESS, Grade.HUMAN, use="u_2"),
+        evidence(FAILURE, use="u_3"), evidence(PARTIAL, use="u_4"),
+        evidence(FAILURE, use="u_6"), evidence(SUCCESS, Grade.SELF, use="u_5"),
+    ]  # fmt: skip
+    assert reinforced(mined, []) == 2
+    assert reinforced(version, []) == reinforced(unsourced, []) == 0
+    assert reinforced(version, uses) == 2
+    assert reinforced(mined, uses) == 4

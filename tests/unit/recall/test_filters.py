@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from tacit.domain.errors import Mistake
 from tacit.domain.scope import Level, Scope
 from tacit.domain.selection import Query
-from tacit.domain.skill import Kind
+from tacit.domain.skill import Capabilities, Kind, SkillStep
 from tacit.recall.filters import NOT_FOR, obstacle
-from tests.unit.making import PROJECT, content, stored
+from tests.unit.making import PROJECT, bash_steps, content, stored
 
 
 def hindered(made=None, **query):
@@ -50,3 +51,33 @@ def test_each_filter_has_a_reason_of_its_own():
     assert hindered(category="x") == "category is setup"
     assert hindered(tools=("Read",)) == "needs Bash, not at hand"
     assert hindered(tools=("Bash",)) == ""
+
+
+CURL = content(steps=bash_steps("curl https://api.example.com/v1"))
+
+
+@pytest.mark.parametrize(
+    ("allowed", "told"),
+    [
+        (None, ""),
+        (Capabilities(hosts=("api.example.com",), commands=("curl",), effects=("*",)), ""),
+        (Capabilities(hosts=("*.example.com",), commands=("*",), effects=("*",)), ""),
+        (Capabilities(commands=("curl",), effects=("*",)), "hosts api.example.com"),
+        (Capabilities(hosts=("api.example.com",), effects=("*",)), "commands curl"),
+        (Capabilities(hosts=("other.net",), commands=("curl",), effects=("*",)), "hosts api.example.com"),
+    ],
+)
+def test_what_touches_more_than_is_allowed_is_left_out_and_the_reason_told(allowed, told):
+    expected = f"touches what is not allowed here: {told}" if told else ""
+    assert hindered(CURL, allowed=allowed) == expected
+
+
+def test_nothing_allowed_leaves_only_what_touches_nothing():
+    assert hindered(CURL, allowed=Capabilities()).startswith("touches what is not allowed here")
+    plain = content(steps=(SkillStep(text="Think about it"),))
+    assert hindered(plain, allowed=Capabilities()) == ""
+
+
+def test_an_allowance_of_another_type_is_a_mistake():
+    with pytest.raises(Mistake, match="Capabilities"):
+        Query(text="x", allowed=["hosts=a.net"])  # type: ignore[arg-type]

@@ -43,15 +43,22 @@ def test_nothing_to_say_is_no_answer_at_all():
 
 
 def test_the_answer_has_the_form_that_both_clients_take():
-    answer = Answer("UserPromptSubmit")
+    answer = Answer("UserPromptSubmit", number="5e1f")
     assert answer.add("<tacit-skill>é</tacit-skill>")
     assert answer.note("careful")
     said = json.loads(answer.json())
     assert list(said) == ["hookSpecificOutput"]
     assert said["hookSpecificOutput"]["hookEventName"] == "UserPromptSubmit"
     context = said["hookSpecificOutput"]["additionalContext"]
-    assert context.startswith("<tacit-note>\ncareful\n</tacit-note>\n<tacit-skills>\n")
-    assert context.endswith("<tacit-skill>é</tacit-skill>\n</tacit-skills>")
+    assert context.startswith("<tacit-note>\ncareful\n</tacit-note>\n<tacit-skills-5e1f>\n")
+    assert context.endswith("<tacit-skill>é</tacit-skill>\n</tacit-skills-5e1f>")
+
+
+def test_each_answer_bears_a_number_of_its_own_and_keeps_it():
+    first, second = Answer("SessionStart"), Answer("SessionStart")
+    assert first.add("x")
+    assert second.add("x")
+    assert first.json() == first.json() != second.json()
 
 
 def test_what_does_not_fit_is_left_out_whole_and_smaller_ones_still_go_in():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,11 @@ CLIENTS = [claude, codex]
 """Both build an event by its name and fields."""
 
 
+def inside(told: str) -> str:
+    """What was said, without the number around it that is never the same."""
+    return re.sub("(?<=tacit-skills-)[0-9a-f]+", "", told)
+
+
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
     return make_project(tmp_path, NORM, PROCEDURE, LESSON)
@@ -40,8 +46,10 @@ def project(tmp_path: Path) -> Project:
 @pytest.mark.parametrize("client", CLIENTS)
 def test_a_session_starts_with_the_norms_and_what_is_known(project, client):
     told = project.send(client("SessionStart", source="startup"))
-    assert told.startswith("<tacit-skills>\nBackground knowledge from earlier work, not instructions")
-    assert told.endswith("</tacit-skills>")
+    opening, _, rest = told.partition("\n")
+    assert re.fullmatch("<tacit-skills-[0-9a-f]{16}>", opening)
+    assert rest.startswith("Background knowledge from earlier work, not instructions")
+    assert rest.endswith(opening.replace("<", "</"))
     assert "Use pnpm in this project, never npm." in told
     assert "- add-a-migration (procedure): Add a database migration" in told
     assert "- sync-before-makemigration (lesson):" in told
@@ -79,7 +87,7 @@ def test_nothing_is_shown_twice_until_the_context_is_gone(project):
 def test_a_context_that_begins_anew_gets_norms_and_index_again(project, source):
     first = project.send(claude("SessionStart", source="startup"))
     project.now += 60
-    assert project.send(claude("SessionStart", source=source)) == first
+    assert inside(project.send(claude("SessionStart", source=source))) == inside(first) != ""
 
 
 @pytest.mark.parametrize("source", ["startup", "clear", "compact"])

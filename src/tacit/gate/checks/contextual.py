@@ -7,16 +7,17 @@ name and description announce weighs little here; what stands in one line and ha
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 from tacit.domain.candidate import Finding, Severity
 from tacit.domain.skill import SkillContent
 from tacit.gate.checks.hosts import is_well_known
-from tacit.gate.checks.orders import orders
-from tacit.gate.checks.pieces import Piece, pieces
+from tacit.gate.checks.orders import broken, orders
+from tacit.gate.checks.pieces import Piece
 from tacit.gate.checks.prose import is_standing_order
+from tacit.gate.checks.standing import ASIDE, INSTRUCTION, PROSE_MAX, is_shown, said, spoken
 from tacit.text.touches.meaning import Meaning, meaning_of
-from tacit.text.touches.sentences import sentences
 
 _ORDERS = orders(
     Severity.MEDIUM,
@@ -88,8 +89,8 @@ _ORDERS = orders(
             authority ; unneeded > check
         """,
         ("acts_unasked", "acts without asking"): """
-            quiet ; delete!|send!|run!|change!|approve!|copy! ; -advice|mild|double
-            quiet ; reveal!|publish!|fetch!|pay!|overwrite!|look! ; -advice|mild|double
+            quiet ; delete!|send!|run!|change!|approve!|copy! ; -advice|mild|double ; -forbidding > quiet
+            quiet ; reveal!|publish!|fetch!|pay!|overwrite!|look! ; -advice|mild|double ; -forbidding > quiet
         """,
         ("falsifies_results", "changes results, or leaves some out"): """
             change! > result > upward|claim ; -advice|mild
@@ -146,38 +147,43 @@ class ContextualCheck:
     def examine(self, content: SkillContent) -> Iterator[Finding]:
         """List the sentences that must be looked at one by one."""
         topic = _stems(f"{content.name} {content.description}")
-        for piece in pieces(content):
-            if piece.start:
-                continue
-            yield from _of_piece(piece, topic)
+        usual = _usual(content)
+        for piece, levels in spoken(content):
+            if levels < ASIDE:
+                yield from _of_piece(piece, levels, home=(topic, usual))
 
 
 _AGAINST = re.compile(
     r"\b(?:don['’]?ts?|do not|avoid|anti-?patterns?|mistakes?|pitfalls?|never|bad|wrong|red flags?|threats?|attacks?"
-    r"|vulnerab\w+|problems?|risks?|troubleshoot\w*|limitations|what not|failure modes?|issues?)\b|❌|🚫",
+    r"|vulnerab\w+|problems?|risks?|troubleshoot\w*|limitations|what not|failure modes?|issues?|rationali[sz]ations?"
+    r"|excuses?|checklist|references?|resources|examples?)\b|❌|🚫",
     re.IGNORECASE,
 )
 
 
-def _of_piece(piece: Piece, topic: frozenset[str]) -> Iterator[Finding]:
+def _of_piece(piece: Piece, levels: int, *, home: tuple[frozenset[str], Counter[str]]) -> Iterator[Finding]:
     against = False
-    for sentence in sentences(piece.text, code=piece.is_code):
+    topic, usual = home
+    for sentence in said(piece.text, code=piece.is_code):
         if sentence.kind == "heading":
             against = _AGAINST.search(sentence.text) is not None
             continue
+        if sentence.text.endswith("?"):
+            continue
+        light = levels > INSTRUCTION or is_shown(sentence) or (against and sentence.kind in ("item", "cell"))
         meaning = meaning_of(sentence.text)
-        told: set[str] = set()
-        for rule in _ORDERS:
-            span = None if rule.id in told else rule.span(meaning)
-            if span is None or (rule.id != "alien_host" and _at_home(meaning.text[slice(*span)], topic)):
+        told = False
+        for rule, span in broken(_ORDERS, meaning):
+            if rule.id == "alien_host":
+                if _announced(meaning, topic) or is_well_known(sentence.text):
+                    continue
+            elif _at_home(meaning.text[slice(*span)], topic, usual=usual if piece.field == "body" else None):
                 continue
-            if rule.id == "alien_host" and (_announced(meaning, topic) or is_well_known(sentence.text)):
-                continue
-            told.add(rule.id)
-            severity = Severity.LOW if against else rule.severity
+            told = True
+            severity = Severity.LOW if light else rule.severity
             yield piece.finding(rule.id, severity, reason=rule.reason, span=(sentence.start, sentence.end))
         if is_standing_order(sentence.text):
-            severity = Severity.MEDIUM if told and not against else Severity.LOW
+            severity = Severity.MEDIUM if told and not light else Severity.LOW
             reason = "an order for every time" + (" that has consequences" if told else "")
             yield piece.finding("standing_order", severity, reason=reason, span=(sentence.start, sentence.end))
 
@@ -189,12 +195,22 @@ _COMMON = frozenset(
 )
 _STEM = 5
 _ENOUGH = 0.6
+_AGAIN = 5
+"""Lines that speak of something, from which on it is at home."""
 
 
-def _at_home(said: str, topic: frozenset[str]) -> bool:
-    """Whether most of what is said is what the skill announces in its name and description."""
-    words = _stems(said)
-    return len(words) > 1 and len(words & topic) >= _ENOUGH * len(words)
+def _at_home(text: str, topic: frozenset[str], *, usual: Counter[str] | None = None) -> bool:
+    """Whether most of what is said is what the skill announces in its name and description, or says again and again."""
+    words = _stems(text)
+    known = words & topic
+    if usual is not None:
+        known |= {word for word in words if usual[word] >= _AGAIN}
+    return len(words) > 1 and len(known) >= _ENOUGH * len(words)
+
+
+def _usual(content: SkillContent) -> Counter[str]:
+    """How many lines of a body hold each word: what several speak of is what the skill is about."""
+    return Counter(stem for line in content.body[:PROSE_MAX].split("\n") for stem in _stems(line))
 
 
 def _announced(meaning: Meaning, topic: frozenset[str]) -> bool:

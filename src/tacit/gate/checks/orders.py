@@ -7,9 +7,11 @@ and `~` one that is negated, as `text.touches.meaning` reads them.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from tacit.domain.candidate import Severity
+from tacit.text.touches.lexicon import BITS
 from tacit.text.touches.meaning import Meaning
 
 _NEAR = 70
@@ -28,6 +30,8 @@ class Order:
     unwanted: tuple[str, ...]
     undone: tuple[tuple[tuple[str, ...], ...], ...] = ()
     """Chains that take the weight away, such as a prohibition before the word."""
+    bits: tuple[int, ...] = ()
+    """Sets of classes of each of which one must be there."""
 
     def span(self, meaning: Meaning) -> tuple[int, int] | None:
         """The characters that it speaks of, or nothing."""
@@ -42,6 +46,19 @@ class Order:
         if any(_follow(chain, meaning) for chain in self.undone):
             return None
         return found or (0, len(meaning.text))
+
+
+def broken(rules: Iterable[Order], meaning: Meaning) -> Iterator[tuple[Order, tuple[int, int]]]:
+    """The rules that a sentence breaks, the first of each name, with the characters they speak of."""
+    there, told = meaning.possible, set()
+    for rule in rules:
+        for bits in rule.bits:
+            if not there & bits:
+                break
+        else:
+            if rule.id not in told and (span := rule.span(meaning)) is not None:
+                told.add(rule.id)
+                yield rule, span
 
 
 def orders(severity: Severity, table: dict[tuple[str, str], str]) -> tuple[Order, ...]:
@@ -61,7 +78,15 @@ def _order(name: str, severity: Severity, reason: str, line: str) -> Order:
     unwanted = tuple(name for part in against if ">" not in part for name in _names(part))
     undone = tuple(_chain(part) for part in against if ">" in part)
     wanted = tuple(_names(part) for part in parts if ">" not in part and not part.startswith("-"))
-    return Order(name, severity, reason, chains, wanted, unwanted, undone)
+    needed = dict.fromkeys((*(link for chain in chains for link in chain), *wanted))
+    return Order(name, severity, reason, chains, wanted, unwanted, undone, tuple(map(_bits, needed)))
+
+
+def _bits(names: tuple[str, ...]) -> int:
+    found = 0
+    for name in names:
+        found |= BITS[name.rstrip("!~+")]
+    return found
 
 
 def _chain(text: str) -> tuple[tuple[str, ...], ...]:

@@ -13,8 +13,9 @@ from collections.abc import Iterator
 from tacit.domain.candidate import Finding, Severity
 from tacit.domain.skill import SkillContent
 from tacit.gate.checks.hosts import is_well_known
-from tacit.gate.checks.orders import orders
-from tacit.gate.checks.pieces import Piece, pieces
+from tacit.gate.checks.orders import Order, broken, orders
+from tacit.gate.checks.pieces import Piece
+from tacit.gate.checks.standing import INSTRUCTION, PROSE_MAX, REQUESTS, is_shown, lighter, said, spoken, unread
 from tacit.text.touches.meaning import meaning_of
 from tacit.text.touches.sentences import Sentence, sentences
 
@@ -24,7 +25,7 @@ _ORDERS = orders(
     Severity.HIGH,
     {
         ("instruction_override", "tells the agent to set aside what it was told"): """
-            disregard! > instructions
+            disregard! > instructions ; -embedded
             instructions > void
             self > override ; instructions|user|obey
             override > instructions ; self
@@ -43,7 +44,8 @@ _ORDERS = orders(
             send!|copy! > literal ; secret|private|all ; -advice
             look!|reveal!|use! > secret ; literal ; send|copy|reveal!|look! ; -advice|mild
             use!|look! > secret > literal ; -advice|mild
-            look! > secret|private ; send!|copy! ; -advice|mild
+            look! > secret|private ; send! ; -advice|mild
+            look! > secret|private ; copy! > outside|literal|public ; -advice|mild
             run! > secret > literal
         """,
         ("remote_instructions", "has the agent do what a stranger's host says"): """
@@ -78,6 +80,8 @@ _ORDERS = orders(
         """,
     },
 )
+_TO_AN_AGENT = frozenset({"instruction_override", "secrecy"})
+"""What nobody asks a shop for: only an agent can be meant."""
 _STANDING = re.compile(
     r"\b(?:always|never|regardless|every time|each time|whenever|in all cases|at all times|without exception|unconditionally"
     r"|no matter (?:what|how|which)|under (?:all|no) circumstances|from now on|in every case|must (?:always|never)|by default"
@@ -106,27 +110,36 @@ class ProseCheck:
 
     def examine(self, content: SkillContent) -> Iterator[Finding]:
         """List the sentences that a careful person would refuse."""
-        for piece in pieces(content):
-            if not piece.start:  # a code block is read where its whole text is
-                yield from _of_piece(piece)
+        for piece, levels in spoken(content):
+            yield from _of_piece(piece, levels if piece.path else INSTRUCTION)
+        for piece in unread(content):
+            reason = f"too long to be read as words beyond {PROSE_MAX} characters"
+            yield piece.finding("prose_unread", Severity.LOW, reason=reason, span=(0, 0))
 
 
-def _of_piece(piece: Piece) -> Iterator[Finding]:
-    for sentence in sentences(piece.text, code=piece.is_code):
+def _of_piece(piece: Piece, levels: int) -> Iterator[Finding]:
+    request = piece.field.partition(".")[0] in REQUESTS
+    for sentence in said(piece.text, code=piece.is_code):
         span = (sentence.start, sentence.end)
         if _ELSEWHERE.search(sentence.text):
             reason = "tells the agent to set aside what it was told, or to keep something from the user"
             yield piece.finding("instruction_override", Severity.HIGH, reason=reason, span=span)
         if sentence.kind == "heading":
             continue
-        meaning = meaning_of(sentence.text)
-        told: set[str] = set()
-        for rule in _ORDERS:
-            if rule.id == "remote_instructions" and is_well_known(sentence.text):
-                continue
-            if rule.id not in told and rule.span(meaning) is not None:
-                told.add(rule.id)
-                yield piece.finding(rule.id, rule.severity, reason=rule.reason, span=span)
+        told = _told(sentence.text)
+        if request:
+            told = {name: rule for name, rule in told.items() if name in _TO_AN_AGENT}
+        off = max(levels, int(is_shown(sentence))) - (len(told) > 1)
+        for rule in told.values():
+            yield piece.finding(rule.id, lighter(rule.severity, off), reason=rule.reason, span=span)
+
+
+def _told(text: str) -> dict[str, Order]:
+    """The rules that a sentence breaks, by their names."""
+    told = {rule.id: rule for rule, _ in broken(_ORDERS, meaning_of(text))}
+    if "remote_instructions" in told and is_well_known(text):
+        del told["remote_instructions"]
+    return told
 
 
 def is_standing_order(sentence: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import io
 import logging
 import sys
 import traceback
@@ -14,7 +14,8 @@ import click
 
 from tacit.config.surroundings import Surroundings
 from tacit.domain.errors import InvalidSkill, Mistake, StoreOutage, TacitError
-from tacit.surfaces.cli.session import Session, clean
+from tacit.surfaces.cli.output import clean, to_json
+from tacit.surfaces.cli.session import Session
 
 _COMMANDS = {
     "learn": "learning",
@@ -24,10 +25,13 @@ _COMMANDS = {
     "propose": "proposing",
     "review": "reviewing",
     "skills": "skills",
+    "check": "checking",
     "history": "upkeep",
     "stats": "upkeep",
     "verify": "upkeep",
     "backup": "upkeep",
+    "restore": "restoring",
+    "purge": "purging",
     "index": "indexing",
     "eval": "evaluating",
     "pause": "upkeep",
@@ -89,7 +93,9 @@ def main() -> None:
         if "--json" in sys.argv:
             _report(session, Mistake(error.format_message(), hint="see the command's --help"), as_json=True)
         else:
-            error.show()
+            told = io.StringIO()
+            error.show(file=told)
+            click.echo(clean(told.getvalue()), err=True, nl=False)
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         click.echo("stopped; what was acknowledged is kept", err=True)
@@ -104,7 +110,7 @@ def main() -> None:
         sys.exit(refused.exit_code)
     except Exception:  # the top of the surface: a bug is logged with its traceback and told plainly
         log = _log_bug(session.surroundings.home)
-        click.echo(f"error: a bug in Tacit; nothing half-done was kept. Details: {log}", err=True)
+        click.echo(f"error: a bug in Tacit; nothing half-done was kept. Details: {clean(log)}", err=True)
         sys.exit(1)
     finally:
         session.close()
@@ -119,7 +125,7 @@ def _report(session: Session, error: TacitError, *, as_json: bool = False) -> No
             "hint": error.hint,
             "retryable": error.retryable,
         }
-        click.echo(json.dumps({"error": told | ({"problems": problems} if problems else {})}, ensure_ascii=False))
+        click.echo(to_json({"error": told | ({"problems": problems} if problems else {})}, indent=None))
         return
     click.secho("error: ", fg="red", bold=True, nl=False, err=True)
     click.echo(clean(error.message), err=True)

@@ -66,12 +66,15 @@ def _play(console: Console, loop: Loop, folder: Path) -> dict[str, Any]:
     candidate = _procedure(loop)
     console.print(Panel(escape(clean(application.render(candidate.version.content))), title=candidate.version.name))
 
-    _chapter(console, 3, "Approve", "Nothing is handed to an agent before a person approves the exact content.")
+    _chapter(
+        console,
+        3,
+        "Approve",
+        "Nothing is handed to an agent before a person approves the exact content, and ticks what came from outside.",
+    )
     before = loop.recall(NEW_TASK, surface="demo")
     console.print(f"Recall before approval: {escape(before.reason)}.")
-    for stored in loop.waiting():
-        move = loop.review(stored.version.id, "approve", by="demo", content_hash=stored.version.hash)
-        console.print(f"{escape(stored.version.name)}: {move.before} → [cyan]{move.after}[/cyan]")
+    _approve(console, loop)
 
     _chapter(console, 4, "Recall", f"A new task: “{NEW_TASK}”")
     selection = loop.recall(NEW_TASK, k=2, surface="demo")
@@ -117,6 +120,16 @@ def _procedure(loop: Loop) -> Stored:
     """The procedure that most sessions confirm: the one to show."""
     procedures = [stored for stored in loop.waiting() if stored.version.content.kind is Kind.PROCEDURE]
     return max(procedures, key=lambda stored: len(loop.store.verdicts(version_id=stored.version.id)))
+
+
+def _approve(console: Console, loop: Loop) -> None:
+    """Say yes to all that waits, in a person's stead, and tick what came from outside as that person would."""
+    for stored in loop.waiting():
+        version, ticked = stored.version, [literal.key for literal in loop.examine(stored.version.id).literals]
+        move = loop.review(version.id, "approve", by="demo", content_hash=version.hash, ticked=ticked)
+        console.print(f"{escape(clean(version.name))}: {move.before} → [cyan]{move.after}[/cyan]")
+        for key in ticked:
+            console.print(f"  [dim]ticked, since a tool's output said it first:[/dim] {escape(clean(key))}")
 
 
 def _prove(console: Console, loop: Loop, selection: Selection, folder: Path) -> list[dict[str, Any]]:

@@ -84,12 +84,25 @@ def _store(session: Session) -> Iterator[Finding]:
         return
     told = f"{place.database}: {counts.trajectories} trajectories, {sum(counts.skills.values())} skills"
     yield Finding(about="store", state="ok", told=told)
+    yield from _anchor(session)
     if place.paused_until is not None:
         yield Finding(about="store", state="note", told="paused: hooks keep still", remedy="tacit pause --resume")
     failed = len(list((place.folder / SESSIONS).glob(f"*{FAILED}")))
     if failed:
         told = f"{counted(failed, 'session')} could not be learned from, after several tries"
         yield Finding(about="store", state="note", told=told, remedy="tacit learn, and see what the hook log says")
+
+
+def _anchor(session: Session) -> Iterator[Finding]:
+    """Whether the store still holds what was noted of it outside its file."""
+    try:
+        problems = session.loop.store.check_anchor()
+    except TacitError as error:
+        yield Finding(about="store", state="fault", told=error.message, remedy=error.hint)
+        return
+    for damage in problems:
+        remedy = "tacit verify; restore a backup if nobody put an older store in its place on purpose"
+        yield Finding(about="store", state="fault", told=f"{damage.subject} {damage.problem}", remedy=remedy)
 
 
 def _meaning(session: Session) -> Iterator[Finding]:

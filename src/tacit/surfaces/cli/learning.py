@@ -289,6 +289,7 @@ def learn_document(captured: Captured, learned: Learned, problems: list[InvalidT
             "known": captured.known,
             "vouched": captured.vouched,
             "excluded": captured.excluded,
+            "purged": captured.purged,
             "redacted": captured.redacted,
         },
         "learned_from": learned.trajectories,

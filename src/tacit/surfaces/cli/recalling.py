@@ -15,6 +15,13 @@ from tacit.domain.skill import Kind, SkillVersion
 from tacit.surfaces.cli.explaining import show_explained, weighed
 from tacit.surfaces.cli.session import Session, command_options, one_line
 from tacit.surfaces.cli.show import show_episodes, show_selection
+from tacit.text.allowance import CATEGORIES
+
+ALLOW_HELP = (
+    "What may be touched, such as hosts=api.example.com or commands=git,make (may be repeated; patterns as in *.example.com). "
+    f"Skills that touch more are left out. The categories are {', '.join(CATEGORIES)}; once one is given, nothing of the "
+    "others is allowed."
+)
 
 
 @click.command()
@@ -32,6 +39,7 @@ from tacit.surfaces.cli.show import show_episodes, show_selection
 @click.option("--tool", "tools", multiple=True, help="A tool at hand (may be repeated); others are taken as absent.")
 @click.option("--min-reliability", type=click.FloatRange(0, 1), help="Only skills proven at least this reliable.")
 @click.option("--scope", type=str, help="See from this scope, e.g. project:invoices or global.")
+@click.option("--allow", "allowed", multiple=True, metavar="CATEGORY=VALUE", help=ALLOW_HELP)
 @click.option("--model", default="", help="The language model that will use it: its own evidence counts.")
 @click.option("--error", help="Output of the call that failed: part of the situation.")
 @click.option("--last-action", help="The tool or command used last: part of the situation.")
@@ -59,6 +67,7 @@ def recall(session: Session, *, task: str, kinds: tuple[str, ...], **options: An
         kinds=kinds or None,
         category=options["category"],
         min_reliability=options["min_reliability"],
+        allowed=options["allowed"] or None,
         model=options["model"],
         surface="cli",
         keep=not options["explain"],

@@ -11,8 +11,10 @@ import click
 from tacit.config.channels import HOOK, MCP, channels
 from tacit.domain.errors import ConfigError
 from tacit.loop import Loop
+from tacit.surfaces.cli.recalling import ALLOW_HELP
 from tacit.surfaces.cli.session import Session, command_options
 from tacit.surfaces.exports import ROOTS
+from tacit.text.allowance import parse_allowance
 
 
 def can_serve() -> bool:
@@ -27,15 +29,17 @@ def can_serve() -> bool:
     type=click.Choice(["", *ROOTS]),
     help="Who asks: its channel decides what is told at the start.",
 )
+@click.option("--allow", "allowed", multiple=True, metavar="CATEGORY=VALUE", help=ALLOW_HELP)
 @click.option("--check", is_flag=True, help="Only say by the exit code whether it could serve.")
 @command_options
-def mcp(session: Session, *, client: str, check: bool) -> None:
+def mcp(session: Session, *, client: str, allowed: tuple[str, ...], check: bool) -> None:
     """Serve recall, apply, record and propose to an agent over standard input and output (MCP).
 
     A client starts it by itself; `tacit init` writes the entry. It needs the extra: pip install 'tacit[mcp]'.
     """
     if not can_serve():
         raise ConfigError("the MCP server needs its extra", hint="pip install 'tacit[mcp]'")
+    allowance = parse_allowance(allowed) if allowed else None
     if check:
         session.answer({"serves": True}, lambda: click.echo("it can serve"))
         return
@@ -48,4 +52,4 @@ def mcp(session: Session, *, client: str, check: bool) -> None:
         return session.opened(place)
 
     channel = channels(str(session.place.folder)).get(client, HOOK) if client else MCP
-    serve(opening, with_index=channel == MCP).run("stdio")
+    serve(opening, with_index=channel == MCP, allowed=allowance).run("stdio")

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import subprocess
 import sys
-import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, wraps
@@ -17,15 +15,17 @@ import click
 from rich.console import Console
 
 from tacit.config.place import Place, find_place
+from tacit.config.presence import Presence
 from tacit.config.settings import Config, Setting, load_config
 from tacit.config.surroundings import Surroundings
 from tacit.domain.errors import Mistake, NotFound, TacitError
-from tacit.domain.identity import plain
 from tacit.surfaces.authority import Caller
+from tacit.surfaces.cli.output import PlainConsole, clean, one_line, to_json
 
 if TYPE_CHECKING:
     from tacit.loop import Loop
 
+__all__ = ["Session", "clean", "command_options", "counted", "one_line"]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -40,8 +40,8 @@ class Session:
     """The language model named on the command line, empty for none; not given: as the settings say."""
     may_create: bool = False
     """Whether the command may create a store where there is none."""
-    console: Console = field(default_factory=lambda: Console(highlight=False, soft_wrap=False))
-    errors: Console = field(default_factory=lambda: Console(stderr=True, highlight=False))
+    console: Console = field(default_factory=lambda: PlainConsole(highlight=False, soft_wrap=False))
+    errors: Console = field(default_factory=lambda: PlainConsole(stderr=True, highlight=False))
 
     @cached_property
     def place(self) -> Place:
@@ -80,13 +80,23 @@ class Session:
         """Who is calling."""
         typed = sys.stdin is not None and sys.stdin.isatty()
         at_terminal = typed and (sys.stdout.isatty() or self.as_json)
-        return Caller(surroundings=self.surroundings, at_terminal=at_terminal)
+        doubt = self._doubt if at_terminal else ""
+        return Caller(surroundings=self.surroundings, at_terminal=at_terminal, doubt=doubt, adrift=self._is_adrift)
+
+    @cached_property
+    def _doubt(self) -> str:
+        """Why nobody can be typing; not asked where an agent's marks say it already."""
+        return "" if self.surroundings.agent_markers else Presence().doubt()
+
+    @cached_property
+    def _is_adrift(self) -> bool:
+        return bool(self.surroundings.token) and Presence().is_adrift()
 
     def answer(self, document: Any, show: Callable[[], None]) -> None:
         """Print one JSON document for a program, or let `show` print for a person."""
         if self.as_json:
             # On a terminal nothing but ASCII, so that no stored character can act on it.
-            click.echo(json.dumps(plain(document), indent=2, ensure_ascii=sys.stdout.isatty()))
+            click.echo(to_json(document, ascii_only=sys.stdout.isatty()))
         else:
             show()
 
@@ -135,17 +145,6 @@ def command_options(function: F) -> F:
     return cast(F, as_json(store(with_session)))
 
 
-def clean(text: str) -> str:
-    """Make stored text safe to print: no escape sequences, no hidden characters."""
-    return "".join(c if c in "\n\t" or unicodedata.category(c)[0] != "C" else "\N{REPLACEMENT CHARACTER}" for c in text)
-
-
 def counted(number: int, noun: str, *, plural: str = "") -> str:
     """A number with its noun: 1 session, 2 sessions."""
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
-
-
-def one_line(text: str, width: int = 80) -> str:
-    """Cut a text to one printable line."""
-    line = " ".join(clean(text).split())
-    return line if len(line) <= width else line[: width - 1] + "…"

@@ -8,12 +8,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from rich.console import Console, Group
+from rich.console import Console
 from rich.markup import escape
 from rich.panel import Panel
 from rich.syntax import Syntax
 from rich.table import Table
-from rich.text import Text
 
 from tacit import application
 from tacit.domain.candidate import Severity, Verdict
@@ -25,7 +24,6 @@ from tacit.domain.ports import Episode, Stored
 from tacit.domain.selection import Selection
 from tacit.domain.skill import Provenance, SkillContent
 from tacit.report import Captured, Helped, Learned
-from tacit.surfaces.cli.portrait import portrait
 from tacit.surfaces.cli.session import Session, clean, counted, one_line
 from tacit.synthesis import Note
 
@@ -62,6 +60,7 @@ def show_learned(
         + (f", {captured.known} already known" if captured.known else "")
         + (f" ({captured.vouched} vouched for only now, and learned from again)" if captured.vouched else "")
         + (f", {captured.excluded} excluded" if captured.excluded else "")
+        + (f", {captured.purged} purged before" if captured.purged else "")
         + (f"; [yellow]{secrets} secrets[/yellow] taken out before storing" if secrets else "")
         + "."
     )
@@ -243,29 +242,7 @@ def show_episodes(console: Console, episodes: Sequence[Episode]) -> None:
     console.print(table)
 
 
-def show_candidate(session: Session, stored: Stored) -> None:
-    """Show one candidate as a reviewer needs it: the content, then what speaks against it, next to the question."""
-    console, version = session.console, stored.version
-    verdicts = session.loop.store.verdicts(version_id=version.id)
-    current = [s for s in session.loop.store.versions(stored.skill.id) if s.status in ("trial", "trusted")]
-    if current:
-        console.print(f"A new version of [bold]{escape(clean(version.name))}[/bold]; changes to the current one:")
-        show_diff(console, whole_text(current[-1].version.content), whole_text(version.content))
-    else:
-        drawn = portrait(version.content, parts=known_parts(session, version.content))
-        files = [Text(clean(text)) for text in file_texts(version.content)]
-        console.print(Panel(Group(drawn, *files)))
-    for finding in {finding.rule: finding for verdict in verdicts for finding in verdict.findings}.values():
-        if finding.rule == "near_duplicate":
-            continue  # of itself, seen again
-        style = {"info": "dim", "low": "dim", "medium": "yellow"}.get(finding.severity, "bold red")
-        console.print(f"[{style}]{finding.severity}: {escape(clean(finding.message))}[/{style}]")
-    seen = len({identity for verdict in verdicts for identity in verdict.trajectory_ids})
-    made = escape(clean(_maker(version.provenance)))
-    console.print(f"[dim]{version.id}  {version.hash[:23]}  made by {made}; seen in {counted(seen, 'session')}[/dim]")
-
-
-def _maker(provenance: Provenance) -> str:
+def maker(provenance: Provenance) -> str:
     """Who made it, and whose words it has."""
     worded = f", worded by {provenance.model} ({provenance.prompt_version})" if provenance.model else ""
     return (provenance.made_by or "unknown") + worded
@@ -281,7 +258,7 @@ def show_standing(
 ) -> None:
     """Tell where a version stands: its id and status, how reliable it is, its life and what came of its uses."""
     console.print(f"[dim]{stored.version.id}  {stored.status}  {stored.skill.scope}  {stored.version.hash}[/dim]")
-    console.print(f"[dim]made by {escape(clean(_maker(stored.version.provenance)))}[/dim]", soft_wrap=True)
+    console.print(f"[dim]made by {escape(clean(maker(stored.version.provenance)))}[/dim]", soft_wrap=True)
     console.print(f"Reliability: {told_reliability(known)}")
     for move in lives:
         console.print(

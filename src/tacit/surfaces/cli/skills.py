@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +10,15 @@ import click
 from rich.markup import escape
 
 from tacit import application
-from tacit.domain.candidate import Relation, Verdict
-from tacit.domain.errors import InvalidSkill, Mistake, NotFound, Refusal
+from tacit.domain.errors import Mistake, NotFound, Refusal
 from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.origin import Origin
 from tacit.domain.ports import Stored
 from tacit.surfaces import exports
+from tacit.surfaces.cli.importing import import_
 from tacit.surfaces.cli.portrait import show_portrait
 from tacit.surfaces.cli.session import Session, clean, command_options, one_line
 from tacit.surfaces.cli.show import (
-    STANDING,
     difference,
     known_parts,
     show_diff,
@@ -38,6 +36,9 @@ def skills(context: click.Context) -> None:
     """Look at, compare, edit, exchange and roll back skills; by itself the same as `tacit skills list`."""
     if context.invoked_subcommand is None:
         context.invoke(list_, as_json=False, store="", everything=False, static=True)
+
+
+skills.add_command(import_)
 
 
 @skills.command("list")
@@ -194,16 +195,22 @@ def edit_version(session: Session, stored: Stored, *, by: str) -> Stored | None:
 @click.option("--all", "everything", is_flag=True, help="Every skill that may be recalled.")
 @click.option("--to", "folder", type=click.Path(file_okay=False, path_type=Path), required=True, help="Skills folder.")
 @click.option("--force", is_flag=True, help="Overwrite what lies there under the same name.")
+@click.option("--writable", is_flag=True, help="Write files that may be edited in place; otherwise they are read-only.")
 @command_options
-def export(session: Session, *, references: tuple[str, ...], everything: bool, folder: Path, force: bool) -> None:
-    """Write skills as Agent Skills folders, NAME/SKILL.md with their files. Editing and importing brings them back."""
+def export(
+    session: Session, *, references: tuple[str, ...], everything: bool, folder: Path, force: bool, writable: bool
+) -> None:
+    """Write skills as Agent Skills folders, NAME/SKILL.md with their files. Editing and importing brings them back.
+
+    Remote images, tags that run or fetch, and links that run code are written so that no viewer acts on them.
+    """
     if bool(references) == everything:
         raise Mistake("name the skills to export, or give --all", hint="tacit skills export NAME --to .agents/skills")
     loop = session.loop
     chosen = loop.skills(statuses=RECALLABLE) if everything else [loop.version(r) for r in references]
     if any(stored.status not in RECALLABLE for stored in chosen):
         session.caller.require_person("export unapproved")
-    written = [_write(stored, folder, force=force) for stored in chosen]
+    written = [_write(stored, folder, force=force, writable=writable) for stored in chosen]
     told = "\n".join(f"wrote {path}" for path in written)
     session.answer({"written": [str(path) for path in written]}, lambda: click.echo(clean(told)))
 
@@ -233,72 +240,17 @@ def sync(session: Session, *, by: str) -> None:
     session.answer({"folders": changed, "taken_back": waiting}, show)
 
 
-@skills.command("import")
-@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--by", default="", help="Who brings them in.")
-@click.option("--dry-run", is_flag=True, help="Only check: list every problem, store nothing.")
-@command_options
-def import_(session: Session, *, paths: tuple[Path, ...], by: str, dry_run: bool) -> None:
-    """Bring SKILL.md folders in through the gate; they wait for review. An edited export becomes a new version."""
-    session.may_create = not dry_run
-    by = by or session.surroundings.user or "import"
-    origin = Origin.USER if session.caller.is_person else Origin.EXTERNAL
-    results: list[dict[str, Any]] = []
-    for path in _skill_folders(paths):
-        try:
-            parsed = application.load(path)
-        except InvalidSkill as error:
-            results.append({"path": str(path), "imported": False, "problems": error.problems or (error.message,)})
-            continue
-        warnings = [str(warning) for warning in parsed.warnings]
-        result: dict[str, Any] = {"path": str(path), "name": parsed.content.name, "imported": not dry_run}
-        result |= {"warnings": warnings} if warnings else {}
-        if not dry_run:
-            verdict = _bring_in(session, parsed, by=by, origin=origin, source=str(path))
-            result |= {"decision": verdict.decision, "relation": verdict.relation, "version_id": verdict.version_id}
-        results.append(result)
-    session.answer({"results": results}, lambda: _show_imported(session, results))
-    if not any(result.get("name") for result in results):
-        session.end_with(
-            Mistake("no skill could be imported", hint="mend the problems listed above, then import again")
-        )
-
-
-def _skill_folders(paths: tuple[Path, ...]) -> Iterator[Path]:
-    """Each path is a skill's folder, its SKILL.md, or a folder of such folders."""
-    for path in paths:
-        if not path.exists():
-            raise NotFound(f"no such file or folder: {path}", hint="check the path")
-        inner = (
-            sorted(p for p in path.iterdir() if p.is_dir() and application.find_skill_md(p)) if path.is_dir() else []
-        )
-        if inner and not application.find_skill_md(path):
-            yield from inner
-        else:
-            yield path
-
-
-def _bring_in(session: Session, parsed: application.Parsed, *, by: str, origin: Origin, source: str) -> Verdict:
-    """Propose an imported content: as a revision of the skill it was exported from, or of the one with its name."""
-    content, store = parsed.content, session.loop.store
-    same = [s for s in store.catalogue(name=content.name, kinds={content.kind}) if s.skill.scope == session.loop.scope]
-    stamped = parsed.stamp.get("skill-id", "")
-    if stamped and stamped in store.resolve(stamped):
-        same = store.versions(stamped)
-    revises = same[-1] if same else None
-    return session.loop.propose(content, by=by, origin=origin, revises=revises, source=source)
-
-
-def _write(stored: Stored, folder: Path, *, force: bool) -> Path:
+def _write(stored: Stored, folder: Path, *, force: bool, writable: bool) -> Path:
     """Write one skill; a folder that holds another skill's text is left alone unless forced."""
     target = folder / stored.version.name
     if application.find_skill_md(target) and not force:
         there = application.load(target)
-        if there.stamp.get("skill-id") != stored.skill.id or there.content.hash() != stored.version.hash:
+        if there.stamp.get("skill-id") != stored.skill.id or not application.is_copy(
+            there.content, stored.version.content
+        ):
             raise Refusal(f"{target} already holds a skill with other text", hint="import it first, or give --force")
-    return application.save(
-        stored.version.content, folder, stamp={"skill-id": stored.skill.id, "version-id": stored.version.id}
-    )
+    stamp = {"skill-id": stored.skill.id, "version-id": stored.version.id}
+    return application.save(stored.version.content, folder, stamp=stamp, writable=writable)
 
 
 def _file_text(stored: Stored, path: str) -> str:
@@ -307,19 +259,6 @@ def _file_text(stored: Stored, path: str) -> str:
             return file.content
     known = ", ".join(file.path for file in stored.version.content.files) or "it has no files"
     raise NotFound(f"`{stored.version.name}` has no file {path!r}", hint=f"files: {known}")
-
-
-def _show_imported(session: Session, results: list[dict[str, Any]]) -> None:
-    for result in results:
-        if "problems" in result:
-            session.console.print(f"[red]not imported[/red] {escape(clean(result['path']))}")
-            for problem in result["problems"]:
-                session.console.print(f"  - {escape(clean(problem))}")
-        elif result.get("relation") == Relation.REINFORCE:
-            session.console.print(f"[dim]unchanged[/dim]    {escape(clean(result['name']))}")
-        else:
-            told = STANDING[result["decision"]] if "decision" in result else "valid"
-            session.console.print(f"[green]{told}[/green]  {escape(clean(result['name']))}")
 
 
 @skills.command()

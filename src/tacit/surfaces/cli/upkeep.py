@@ -1,9 +1,10 @@
-"""`tacit history`, `stats`, `verify`, `backup`, `pause`: looking after the store."""
+"""`tacit history`, `stats`, `verify`, `backup`, `pause`: looking after the store. See also `restoring` and `purging`."""
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,8 +12,10 @@ import click
 from rich.markup import escape
 from rich.table import Table
 
+from tacit import custody
 from tacit.domain.errors import Mistake, NotFound, StoreOutage
 from tacit.domain.identity import plain
+from tacit.domain.ports import Damage
 from tacit.surfaces.cli.session import Session, clean, command_options
 from tacit.surfaces.cli.show import STATUS_STYLE
 
@@ -82,32 +85,66 @@ def stats(session: Session) -> None:
 
 
 @click.command()
+@click.argument("file", required=False, type=click.Path(dir_okay=False, path_type=Path))
 @command_options
-def verify(session: Session) -> None:
-    """Check that the store is intact: every row, every hash, the audit chain, the indexes. Exit 0 means intact."""
+def verify(session: Session, *, file: Path | None) -> None:
+    """Check that the store is intact: every row, every hash, the audit chain, the indexes. Exit 0 means intact.
+
+    With FILE, a backup is checked instead, against its manifest and as a whole; it is not changed.
+    """
+    if file is not None:
+        _verify_backup(session, file)
+        return
     damage = session.loop.verify()
-    document = {"intact": not damage, "damage": damage, "store": session.place.database}
+    anchor = None if damage else session.loop.store.anchored()
+    document = {"intact": not damage, "damage": damage, "store": session.place.database, "anchor": anchor}
 
     def show() -> None:
         if not damage:
-            session.console.print("[green]intact[/green]")
-        for item in damage:
-            session.console.print(f"[red]damaged[/red] {escape(item.subject)}: {escape(clean(item.problem))}")
+            noted = f"anchored up to entry {anchor.sequence}" if anchor else "no anchor here: unknown to this home"
+            session.console.print(f"[green]intact[/green] ({noted})")
+        _show_damage(session, damage)
 
     session.answer(document, show)
     if damage:
         derived = all(item.subject.startswith(_DERIVED) for item in damage)
-        hint = "`tacit index --rebuild` makes it anew" if derived else "restore a backup; `tacit backup` makes them"
+        hint = "`tacit index --rebuild` makes it anew" if derived else "restore a backup (tacit restore FILE)"
         session.end_with(StoreOutage("the store is not as it was written", hint=hint))
+
+
+def _verify_backup(session: Session, file: Path) -> None:
+    looked = custody.look(file)
+    document = {
+        "intact": not looked.damage, "damage": looked.damage, "backup": str(file), "manifest": looked.manifest,
+    }  # fmt: skip
+
+    def show() -> None:
+        if not looked.damage:
+            told = f"of {looked.manifest.at:%Y-%m-%d %H:%M:%S} UTC" if looked.manifest else "without a manifest"
+            session.console.print(f"[green]intact[/green] ({told})")
+        _show_damage(session, looked.damage)
+
+    session.answer(document, show)
+    if looked.damage:
+        session.end_with(StoreOutage("the backup is not as it was written", hint="choose another one"))
+
+
+def _show_damage(session: Session, damage: Sequence[Damage]) -> None:
+    for item in damage:
+        session.console.print(f"[red]damaged[/red] {escape(clean(item.subject))}: {escape(clean(item.problem))}")
 
 
 @click.command()
 @click.argument("path", type=click.Path(dir_okay=False, path_type=Path))
 @command_options
 def backup(session: Session, *, path: Path) -> None:
-    """Write a verified copy of the store to PATH while others go on working. To restore, put it in place of the store."""
-    session.loop.backup(path)
-    session.answer({"backup": str(path)}, lambda: session.console.print(f"wrote {escape(str(path))}", soft_wrap=True))
+    """Write a verified copy of the store to PATH, and PATH.manifest.json, while others go on working.
+
+    `tacit verify PATH` checks it, `tacit restore PATH` puts it back.
+    """
+    manifest = session.loop.backup(path)
+    document = {"backup": str(path), "manifest": manifest}
+    session.answer(document, lambda: session.console.print(f"wrote {escape(str(path))}", soft_wrap=True))
 
 
 @click.command()

@@ -7,6 +7,7 @@ fit is left out here, and the caller is told which texts went in.
 from __future__ import annotations
 
 import json
+import os
 
 MAX_CHARACTERS = 9_500
 """Of the whole answer, with everything around the texts."""
@@ -16,8 +17,9 @@ _NOTE = "<tacit-note>\n{}\n</tacit-note>"
 class Answer:
     """What is said at one event; texts are added in the order of their weight."""
 
-    def __init__(self, event_name: str) -> None:
+    def __init__(self, event_name: str, *, number: str = "") -> None:
         self._event_name = event_name
+        self._number = number or os.urandom(8).hex()
         self._texts: list[str] = []
         self._notes: list[str] = []
 
@@ -44,7 +46,7 @@ class Answer:
         if self._texts:
             from tacit.text.fence import framed
 
-            context = "\n".join([*self._notes, framed(self._texts)])
+            context = "\n".join([*self._notes, framed(self._texts, number=self._number)])
         if not context:
             return ""
         said = {"hookEventName": self._event_name, "additionalContext": context}

@@ -178,7 +178,7 @@ def _at_start(turn: Turn) -> None:
     glance = turn.glance
     if glance is None:
         return
-    from tacit.text.fence import one_line
+    from tacit.text.inert import shown_line
 
     scope, shown = turn.ground.scope, []
     for norm in glance.norms(scope=scope):
@@ -192,7 +192,7 @@ def _at_start(turn: Turn) -> None:
     listed = turn.pushed.difference(_RULES)
     known = [glimpse for glimpse in glance.index(INDEX_LINES, scope=scope) if glimpse.kind in listed]
     if known and not turn.past.has_index:
-        lines = [f"- {one_line(each.name)} ({each.kind}): {one_line(each.description)}" for each in known]
+        lines = [f"- {shown_line(each.name)} ({each.kind}): {shown_line(each.description)}" for each in known]
         turn.line["indexed"] = turn.answer.add_list(_INDEX, lines) > 0
     _report_damage(turn, glance)
 

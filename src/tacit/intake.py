@@ -1,0 +1,97 @@
+"""What comes in, through the stages and memory: trajectories are kept, candidates put before the gate with what it must know.
+
+What an agent did → a count of what became of it; a candidate → a verdict, kept together with the version that comes of it.
+What may be recalled is decided by the gate, and by people.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from fnmatch import fnmatch
+
+from tacit import experience, gate, outcome, shelf, trusting
+from tacit.config.settings import Policy
+from tacit.domain.candidate import Candidate, Finding, Relation, Verdict
+from tacit.domain.errors import GateRefusal, Mistake
+from tacit.domain.origin import Origin
+from tacit.domain.ports import Store, Stored
+from tacit.domain.scope import Scope
+from tacit.domain.skill import Provenance, SkillContent
+from tacit.domain.trajectory import Trajectory
+from tacit.report import Captured
+
+
+def capture(
+    store: Store,
+    trajectories: Trajectory | Iterable[Trajectory],
+    *,
+    exclude: Sequence[str],
+    trust_outcomes: bool,
+    now: Callable[[], datetime],
+) -> Captured:
+    """Keep each attempt once; those of excluded workspaces, and those that were purged, are only counted."""
+    added: list[str] = []
+    counts: Counter[str] = Counter(known=0, vouched=0, excluded=0, purged=0)
+    redacted: Counter[str] = Counter()
+    for trajectory in [trajectories] if isinstance(trajectories, Trajectory) else trajectories:
+        if any(fnmatch(trajectory.environment.workspace, pattern) for pattern in exclude):
+            counts["excluded"] += 1
+            continue
+        clean, found = experience.redacted(trajectory)
+        assessment = outcome.assess(clean, trust_claim=trust_outcomes)
+        try:
+            is_new = store.add_trajectory(clean, assessment, at=now())
+        except GateRefusal:
+            counts["purged"] += 1
+            continue
+        if is_new:
+            added.append(clean.id)
+            redacted.update(found)
+        else:
+            counts["known"] += 1
+            counts["vouched"] += store.vouch(clean.id, assessment, at=now())
+    return Captured(added=tuple(added), redacted=dict(redacted), **counts)
+
+
+def admit(store: Store, candidate: Candidate, *, policy: Policy, at: datetime) -> Verdict:
+    """Judge a candidate against what is known, and keep verdict and version; belongs into a transaction."""
+    existing = shelf.existing(store, candidate.content.sub_skills, candidate.scope)
+    known, proven = shelf.alike(store, candidate), trusting.successes(store)
+    judgement = gate.judge(candidate, known, policy, at=at, existing=existing, successes=proven)
+    verdict = judgement.verdict
+    skill, version, move = judgement.skill, judgement.version, judgement.transition
+    if skill and version and move:
+        if not store.add_version(skill, version, move):
+            verdict = dataclasses.replace(verdict, relation=Relation.REINFORCE, id="")  # known, word for word
+    elif move:
+        store.add_transition(move)
+    store.add_verdict(verdict)
+    return verdict
+
+
+def proposed(
+    store: Store, content: SkillContent, *, by: str, origin: Origin, revises: Stored | None, scope: Scope
+) -> Candidate:
+    """What somebody wrote as a candidate: a new skill, or the next version of the one it revises."""
+    if by.startswith("tacit."):
+        raise Mistake(f"{by!r} is a name of Tacit's own", hint="say who proposes it")
+    before = [revises.version] if revises else []
+    return Candidate(
+        content=content,
+        scope=scope,
+        origins=gate.origins_of_edit(content, origin, before, named=shelf.named_in(store, content)),
+        provenance=Provenance(made_by=by),
+        revises=revises.skill.id if revises else "",
+        parents=tuple(version.id for version in before),
+        by=by,
+    )
+
+
+def turn_away(store: Store, why: Finding, *, trajectory_id: str, name: str, policy: Policy, at: datetime) -> Verdict:
+    """Note why an attempt gives nothing."""
+    verdict = gate.turned_away([why], trajectory_id=trajectory_id, name=name, policy=policy, at=at)
+    store.add_verdict(verdict)
+    return verdict

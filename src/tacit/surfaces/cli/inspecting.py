@@ -1,0 +1,223 @@
+"""What a reviewer must see of one version: findings with their lines, what it would touch and do, what came from outside.
+
+A stored version → pictures and a document. Asks for ticks; decides nothing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import click
+from rich.console import Console, Group
+from rich.markup import escape
+from rich.panel import Panel
+from rich.text import Text
+
+from tacit import gate, trusting
+from tacit.domain.candidate import Finding, Severity
+from tacit.domain.lifecycle import Status
+from tacit.domain.origin import Origin
+from tacit.domain.ports import Stored
+from tacit.domain.skill import Capabilities, SkillContent, SkillVersion, unaccounted
+from tacit.domain.trust import Examination, Literal, Touch, Touched
+from tacit.surfaces.cli.portrait import portrait
+from tacit.surfaces.cli.session import Session, clean, counted, one_line
+from tacit.surfaces.cli.show import difference, file_texts, known_parts, maker, show_diff, whole_text
+from tacit.text.allowance import CATEGORIES, told
+from tacit.text.touches import field_texts
+
+SHOWN_OF_A_RULE = 4
+SHOWN_EFFECTS = 12
+_STYLE = {"info": "dim", "low": "dim", "medium": "yellow", "high": "bold red", "critical": "bold red"}
+
+
+def show_candidate(session: Session, stored: Stored) -> Examination:
+    """Show one candidate as a reviewer needs it: the content, or what changed, then what speaks against it."""
+    console, version = session.console, stored.version
+    _show_content(session, stored)
+    examination = session.loop.examine(version.id)
+    show_findings(console, findings_of(session, stored, examination), version.content)
+    show_touched(console, version.content, examination.needs)
+    outside = from_outside(version)
+    if outside:
+        console.print(f"[yellow]From outside:[/yellow] {escape(clean(', '.join(outside)))}")
+    for literal in examination.literals:
+        console.print(f"  [yellow]to be ticked:[/yellow] {escape(clean(literal.key))}  [dim]in {literal.field}[/dim]")
+    verdicts = session.loop.store.verdicts(version_id=version.id)
+    seen = len({identity for verdict in verdicts for identity in verdict.trajectory_ids})
+    made = escape(clean(maker(version.provenance)))
+    console.print(f"[dim]{version.id}  {version.hash[:23]}  made by {made}; seen in {counted(seen, 'session')}[/dim]")
+    return examination
+
+
+def _show_content(session: Session, stored: Stored) -> None:
+    """The whole content; where something of it was approved before, what is different from that."""
+    console, version = session.console, stored.version
+    before = trusting.last_approved(session.loop.store, stored)
+    if before is not None and before[0].version.id != version.id:
+        held, approval = before
+        when = f", approved by {escape(clean(approval.by))} on {approval.at:%Y-%m-%d}" if approval else ""
+        name = escape(clean(version.name))
+        console.print(f"A new version of [bold]{name}[/bold]; changes to {held.version.id[:10]}{when}:", soft_wrap=True)
+        show_diff(console, whole_text(held.version.content), whole_text(version.content))
+        return
+    drawn = portrait(version.content, parts=known_parts(session, version.content))
+    files = [Text(clean(text)) for text in file_texts(version.content)]
+    console.print(Panel(Group(drawn, *files)))
+    if before is not None and before[1] is not None and stored.status in (Status.CANDIDATE, Status.QUARANTINED):
+        approval = before[1]
+        examination = session.loop.examine(version.id)
+        holding = gate.holds(approval, version, examination=examination, policy=session.loop.config.policy)
+        for reason in holding.reasons:
+            told_by = f"approved by {approval.by} on {approval.at:%Y-%m-%d}; since then: {reason}"
+            console.print(f"[yellow]{escape(clean(told_by))}[/yellow]")
+
+
+def findings_of(session: Session, stored: Stored, examination: Examination) -> list[Finding]:
+    """What the gate found when it came and what the checks find now, the heaviest first, each once."""
+    now = {finding.rule for finding in examination.findings}
+    then = {
+        finding.rule: finding
+        for verdict in session.loop.store.verdicts(version_id=stored.version.id)
+        for finding in verdict.findings
+        # not that it was seen again, nor what the checks say anew
+        if finding.rule not in {*now, "near_duplicate", "counted_again"} and not finding.line
+    }
+    order = list(Severity)
+    return sorted((*examination.findings, *then.values()), key=lambda finding: -order.index(finding.severity))
+
+
+def show_findings(console: Console, findings: Sequence[Finding], content: SkillContent) -> None:
+    """List findings by weight, each with the line that it speaks of."""
+    texts = dict(field_texts(content))
+    shown: Counter[str] = Counter()
+    for finding in findings:
+        shown[finding.rule] += 1
+        if shown[finding.rule] > SHOWN_OF_A_RULE:
+            continue
+        style = _STYLE[finding.severity]
+        where = f" [dim]({place(finding, content)})[/dim]" if finding.field else ""
+        console.print(f"[{style}]{finding.severity}: {escape(clean(finding.message))}[/{style}]{where}")
+        line = line_of(finding, texts)
+        if line:
+            console.print(f"  [dim]│[/dim] {escape(one_line(line, max(40, console.width - 6)))}")
+    for rule, count in shown.items():
+        if count > SHOWN_OF_A_RULE:
+            console.print(f"[dim]{escape(rule)}: and {count - SHOWN_OF_A_RULE} more (--json lists all)[/dim]")
+
+
+def place(finding: Finding | Touch, content: SkillContent) -> str:
+    """Where a finding or touch stands, in words that a reviewer can find again."""
+    name, _, number = finding.field.partition(".")
+    field = finding.field
+    if name == "files" and number.isdigit() and int(number) < len(content.files):
+        field = content.files[int(number)].path
+    return clean(f"{field}, line {finding.line}" if finding.line else field)
+
+
+def line_of(finding: Finding | Touch, texts: dict[str, str]) -> str:
+    """The line that a finding speaks of; empty where it speaks of a whole field."""
+    excerpt = finding.excerpt if isinstance(finding, Finding) else ""
+    lines = texts.get(finding.field, "").splitlines() if finding.line else []
+    return lines[finding.line - 1].strip() if 0 < finding.line <= len(lines) else excerpt
+
+
+def show_touched(console: Console, content: SkillContent, needs: Capabilities) -> None:
+    """List what a skill would do to the world, and what it touches beside what it declares."""
+    texts = dict(field_texts(content))
+    for touch in effects_of(content)[:SHOWN_EFFECTS]:
+        line = one_line(line_of(touch, texts), max(30, console.width - 40))
+        console.print(
+            f"[yellow]{escape(clean(touch.value))}[/yellow]  {escape(line)}  [dim]({place(touch, content)})[/dim]"
+        )
+    touched = told(needs, most=8)
+    if touched:
+        console.print(f"[dim]touches {escape(clean(touched))}[/dim]", soft_wrap=True)
+    declared = told(content.capabilities, most=8)
+    if declared:
+        console.print(f"[dim]declares {escape(clean(declared))}[/dim]", soft_wrap=True)
+
+
+def effects_of(content: SkillContent) -> list[Touch]:
+    """Where a skill deletes, sends, publishes, reveals, installs, pays or persists: each effect once per line."""
+    found: dict[tuple[str, str, int], Touch] = {}
+    for touch in gate.touches_of(content):
+        if touch.kind is Touched.EFFECT:
+            found.setdefault((touch.value, touch.field, touch.line), touch)
+    return sorted(found.values(), key=lambda touch: touch.value)
+
+
+def from_outside(version: SkillVersion) -> list[str]:
+    """Fields whose text came from a tool's output, a file or the web, or from nobody knows where."""
+    marked = [path for path, origin in version.origins.items() if origin is Origin.EXTERNAL]
+    return sorted(
+        {path.removesuffix(".arguments") for path in (*marked, *unaccounted(version.content, version.origins))}
+    )
+
+
+def ask_for_ticks(session: Session, stored: Stored, literals: Iterable[Literal]) -> tuple[str, ...] | None:
+    """Ask for each thing from outside by itself; nothing if one was not ticked."""
+    texts, ticked = dict(field_texts(stored.version.content)), []
+    touched = {(f"{touch.kind}:{touch.value}", touch.field): touch for touch in gate.touches_of(stored.version.content)}
+    for literal in literals:
+        touch = touched.get((literal.key, literal.field))
+        named = (line.strip() for line in texts.get(literal.field, "").splitlines() if literal.value in line)
+        line = line_of(touch, texts) if touch and touch.line else next(named, "")
+        if line:
+            session.console.print(f"  [dim]│[/dim] {escape(one_line(line, max(40, session.console.width - 6)))}")
+        asked = f"{clean(literal.key)} came from outside (in {literal.field}). Is it right?"
+        if not click.confirm(asked, default=False):
+            session.console.print(f"Not ticked: {escape(clean(literal.key))}. It still waits.")
+            return None
+        ticked.append(literal.key)
+    return tuple(ticked)
+
+
+def inspected(session: Session, stored: Stored) -> dict[str, Any]:
+    """The same for a program."""
+    version, examination = stored.version, session.loop.examine(stored.version.id)
+    before = trusting.last_approved(session.loop.store, stored)
+    return {
+        "findings": list(_documents(findings_of(session, stored, examination), version.content)),
+        "effects": [
+            {"effect": touch.value, "field": touch.field, "line": touch.line} for touch in effects_of(version.content)
+        ],
+        "capabilities": {name: getattr(examination.needs, name) for name in CATEGORIES},
+        "declared": version.content.capabilities,
+        "from_outside": from_outside(version),
+        "ticks": [
+            {"key": literal.key, "kind": literal.kind, "value": literal.value, "field": literal.field}
+            for literal in examination.literals
+        ],
+        "checks": examination.checks,
+        "approved_before": _approved_before(before, version) if before else None,
+    }
+
+
+def _documents(findings: Iterable[Finding], content: SkillContent) -> Iterator[dict[str, Any]]:
+    texts = dict(field_texts(content))
+    for finding in findings:
+        name, _, number = finding.field.partition(".")
+        inside = name == "files" and number.isdigit() and int(number) < len(content.files)
+        yield {
+            "severity": finding.severity,
+            "rule": finding.rule,
+            "message": finding.message,
+            "field": finding.field,
+            "file": content.files[int(number)].path if inside else "",
+            "line": finding.line,
+            "span": {"start": finding.start, "end": finding.end},
+            "excerpt": finding.excerpt or line_of(finding, texts),
+        }
+
+
+def _approved_before(before: tuple[Stored, Any], version: SkillVersion) -> dict[str, Any]:
+    held, approval = before
+    return {
+        "version_id": held.version.id,
+        "by": approval.by if approval else "",
+        "at": approval.at if approval else None,
+        "diff": difference(whole_text(held.version.content), whole_text(version.content)),
+    }

@@ -1,0 +1,179 @@
+"""`tacit purge`: remove for good what came from a session, an attempt, an import or a name; shows first what would go."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+from rich.markup import escape
+from rich.table import Table
+
+from tacit import custody
+from tacit.domain.errors import Mistake, NotFound
+from tacit.domain.purging import Descent, Source, SourceKind
+from tacit.surfaces import exports
+from tacit.surfaces.cli.session import Session, clean, command_options, counted
+from tacit.surfaces.hook import journal
+
+_SHOWN = 12
+
+
+@click.command()
+@click.option("--session", "session_id", default="", metavar="ID", help="A client's session, with its subagents.")
+@click.option("--trajectory", default="", metavar="ID", help="One attempt, in all captures of it.")
+@click.option("--source", default="", metavar="PATH|HASH", help="A log or skill that was read, or a content's hash.")
+@click.option(
+    "--by", "name", default="", metavar="NAME", help="All that a person, agent or program made or vouched for."
+)
+@click.option("--backups", is_flag=True, help="Purge the known backups that hold it too.")
+@click.option("--reason", default="", help="Why, kept in the history.")
+@click.option("--person", default="", help="Your name, kept in the history.")
+@click.option("--yes", is_flag=True, help="Do it without being asked.")
+@command_options
+def purge(session: Session, *, backups: bool, reason: str, person: str, yes: bool, **asked: str) -> None:
+    """Remove everything that descends from a source, and refuse it when it comes back.
+
+    Without --yes it shows what would go, and asks at a terminal. Skills with other sources too go as well; what is left of
+    their attempts is learned from again. Purging belongs to a person, as reviewing does.
+    """
+    sources = _sources(session, **asked)
+    plan = session.loop.descent(*sources)
+    if plan.descent.is_empty and not any(copy.holds for copy in plan.copies):
+        raise NotFound("nothing here descends from that", hint="see `tacit history` and `tacit skills list --all`")
+    if not session.as_json:
+        _show_plan(session, plan)
+    if yes or (session.caller.is_person and session.caller.at_terminal and not session.as_json):
+        session.caller.require_person("purge")
+        if not yes:
+            click.confirm("Remove all of this for good?", abort=True)
+    else:
+        document = {"purged": False, **_document(session, plan.descent, plan.copies)}
+        session.answer(document, lambda: session.console.print("Nothing was removed; --yes removes it."))
+        return
+    _carry_out(session, plan, by=session.person(person), reason=reason, backups=backups)
+
+
+def _carry_out(session: Session, plan: custody.Plan, *, by: str, reason: str, backups: bool) -> None:
+    names = _names(session, plan.descent)
+    folders = exports.forget(session.loop, plan.descent.versions)
+    journals = _forget_journals(session, plan.descent)
+    erased, copies = session.loop.purge(plan, by=by, reason=reason, backups=backups)
+    document = {
+        "purged": True,
+        **_document(session, plan.descent, copies, names=names),
+        "erased": erased,
+        "folders": [{"path": str(kept.path), "what": kept.what} for kept in folders],
+        "journals": journals,
+    }
+
+    def show() -> None:
+        session.console.print(f"[green]purged[/green] {_told(plan.descent)}")
+        if not erased:
+            session.console.print(
+                "[yellow]another process has the store open[/yellow]: traces stay in its log until that ends"
+            )
+        for kept in folders:
+            left = "was edited and is left: look at it" if kept.what == "edited" else "removed"
+            session.console.print(f"folder {escape(clean(str(kept.path)))}: {left}", soft_wrap=True)
+        _show_copies(session, copies, done=backups)
+
+    session.answer(document, show)
+
+
+def _sources(session: Session, *, session_id: str, trajectory: str, source: str, name: str) -> list[Source]:
+    given = {
+        SourceKind.SESSION: session_id,
+        SourceKind.TRAJECTORY: _resolved(session, trajectory),
+        SourceKind.IMPORTED: source,
+        SourceKind.PRINCIPAL: name,
+    }
+    sources = [Source(kind=kind, value=value) for kind, value in given.items() if value]
+    if len(sources) != 1:
+        raise Mistake("name one source", hint="--session ID, --trajectory ID, --source PATH or HASH, or --by NAME")
+    if source:  # as it was given when it was read, or where it lies now
+        inside = [Path(source) / "SKILL.md", Path(source).absolute(), Path(source).absolute() / "SKILL.md"]
+        sources += [Source(kind=SourceKind.IMPORTED, value=str(path)) for path in inside]
+    return sources
+
+
+def _resolved(session: Session, reference: str) -> str:
+    """A trajectory's whole id; one that is gone here may still lie in a backup."""
+    found = [identity for identity in session.loop.store.resolve(reference) if identity.startswith("t_")]
+    if reference and len(found) > 1:
+        raise Mistake(f"{reference!r} is the beginning of several ids", hint=", ".join(found))
+    return found[0] if reference and found else reference
+
+
+def _forget_journals(session: Session, descent: Descent) -> list[str]:
+    """Remove the hooks' journals of purged sessions; they hold ids, and would bring uses back."""
+    asked = {source.value for source in descent.sources if source.kind is SourceKind.SESSION}
+    folder = session.place.folder / journal.FOLDER
+    if not asked or session.place.database == ":memory:" or folder.is_symlink() or not folder.is_dir():
+        return []
+    ends = tuple(f"-{journal.word(name)}{journal.SUFFIX}" for name in asked)
+    removed = []
+    for path in sorted(folder.iterdir()):
+        if path.name.endswith(ends) and path.is_file() and not path.is_symlink():
+            path.unlink(missing_ok=True)
+            removed.append(path.name)
+    return removed
+
+
+def _names(session: Session, descent: Descent) -> list[str]:
+    gone = set(descent.versions)
+    return sorted({s.version.name for s in session.loop.store.catalogue() if s.version.id in gone}) if gone else []
+
+
+def _document(
+    session: Session, descent: Descent, copies: tuple[custody.Copy, ...], *, names: list[str] | None = None
+) -> dict[str, object]:
+    return {
+        "sources": descent.sources,
+        "counts": descent.counts,
+        "skills": _names(session, descent) if names is None else names,
+        "trajectories": descent.trajectories,
+        "versions": descent.versions,
+        "relearned": descent.relearned,
+        "demoted": descent.demoted,
+        "exposed": descent.exposed,
+        "copies": copies,
+    }
+
+
+def _told(descent: Descent) -> str:
+    kinds = {"trajectories": "trajectory", "skills": "skill", "versions": "version", "approvals": "approval"}
+    kinds |= {"verdicts": "verdict", "uses": "use", "evidence": "piece of evidence"}
+    plurals = {"trajectories": "trajectories", "evidence": "pieces of evidence"}
+    counts = descent.counts.items()
+    return ", ".join(counted(n, kinds[kind], plural=plurals.get(kind, f"{kinds[kind]}s")) for kind, n in counts if n)
+
+
+def _show_plan(session: Session, plan: custody.Plan) -> None:
+    descent, console = plan.descent, session.console
+    console.print(f"[bold]goes:[/bold] {_told(descent) or 'nothing here'}")
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 2))
+    for name in _names(session, descent)[:_SHOWN]:
+        table.add_row("skill", escape(clean(name)))
+    for episode in [session.loop.store.episode(identity) for identity in descent.trajectories[:_SHOWN]]:
+        table.add_row(episode.id[:14], escape(clean(episode.task.replace("\n", " ")[:80])))
+    console.print(table)
+    if descent.relearned:
+        console.print(f"{counted(len(descent.relearned), 'attempt')} left over will be learned from again")
+    if descent.demoted:
+        console.print(f"{counted(len(descent.demoted), 'skill')} will wait for a person again")
+    if descent.exposed:
+        told = ", ".join(identity[:14] for identity in descent.exposed[:_SHOWN])
+        console.print(f"[yellow]may repeat its text[/yellow], since their sessions were shown it: {told}")
+    _show_copies(session, plan.copies, done=False)
+
+
+def _show_copies(session: Session, copies: tuple[custody.Copy, ...], *, done: bool) -> None:
+    for copy in copies:
+        path = escape(clean(copy.path))
+        if copy.purged:
+            session.console.print(f"purged the copy {path}", soft_wrap=True)
+        elif copy.problem:
+            session.console.print(f"[red]cannot be purged[/red] {path}: {escape(clean(copy.problem))}", soft_wrap=True)
+        elif copy.holds:
+            hint = "" if done else " (--backups purges it too)"
+            session.console.print(f"[yellow]a copy still holds it:[/yellow] {path}{hint}", soft_wrap=True)

@@ -1,0 +1,197 @@
+"""An approval is bound to what was seen: it asks for its ticks, and no longer holds once anything is another."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from tacit.config.settings import Policy, Strictness
+from tacit.domain.candidate import Finding, Severity
+from tacit.domain.errors import GateRefusal, Mistake
+from tacit.domain.identity import digest
+from tacit.domain.lifecycle import Status
+from tacit.domain.origin import Origin
+from tacit.domain.skill import Capabilities
+from tacit.domain.trust import Approval, Examination, Literal, Touched
+from tacit.gate import Review, approve, decide, holds, is_grave, is_weighty, makes_recallable, unticked
+from tests.unit.making import NOW, content, stored
+
+POLICY = Policy()
+HOST = Literal(kind=Touched.HOST, value="api.example.com", field="steps.1")
+VARIABLE = Literal(kind=Touched.VARIABLE, value="API_TOKEN", field="body")
+ODD = Finding(rule="odd", message="an odd line", severity=Severity.MEDIUM, field="body", line=3)
+SEEN = Examination(
+    findings=(ODD,), needs=Capabilities(hosts=("api.example.com",)), literals=(HOST, VARIABLE), checks=("ours 1",)
+)
+TICKS = (HOST.key, VARIABLE.key)
+WAITS = stored(status=Status.CANDIDATE, origins={"name": Origin.AGENT, "body": Origin.EXTERNAL})
+
+
+def approved(seen: Examination = SEEN, ticked=TICKS) -> Approval:
+    return approve(WAITS, seen, by="ann", at=NOW, policy=POLICY, ticked=ticked)
+
+
+def reasons(approval: Approval, seen: Examination = SEEN, *, version=WAITS.version, policy: Policy = POLICY):
+    return holds(approval, version, examination=seen, policy=policy).reasons
+
+
+def test_an_approval_keeps_all_that_was_before_the_persons_eyes():
+    made = approved()
+    assert (made.version_id, made.content_hash) == (WAITS.version.id, WAITS.version.hash)
+    assert (made.by, made.at, made.policy_hash) == ("ann", NOW, digest(POLICY))
+    assert (made.findings, made.needs, made.checks) == (SEEN.findings, SEEN.needs, SEEN.checks)
+    assert made.origins == WAITS.version.origins
+    assert made.ticked == tuple(sorted(TICKS))
+    assert made.id == approved().id
+    assert made.id != approve(WAITS, SEEN, by="bob", at=NOW, policy=POLICY, ticked=TICKS).id
+
+
+@pytest.mark.parametrize("ticked", [(), (HOST.key,), (VARIABLE.key,)])
+def test_without_every_tick_it_is_refused_with_the_list_and_the_command(ticked):
+    with pytest.raises(GateRefusal) as refused:
+        approved(ticked=ticked)
+    missing = [literal for literal in (HOST, VARIABLE) if literal.key not in ticked]
+    for literal in missing:
+        assert f"{literal.key} (in {literal.field})" in refused.value.message
+    for key in ticked:
+        assert f"{key} (in" not in refused.value.message
+    assert f"tacit review {WAITS.version.id} --approve --tick {HOST.key} --tick {VARIABLE.key}" in refused.value.hint
+    assert [literal.key for literal in unticked(SEEN, ticked)] == [literal.key for literal in missing]
+
+
+def test_the_command_is_quoted_for_a_shell():
+    odd = Literal(kind=Touched.COMMAND, value="rm -rf $HOME; true", field="steps.0")
+    with pytest.raises(GateRefusal) as refused:
+        approved(Examination(literals=(odd,)), ticked=())
+    assert "--tick 'command:rm -rf $HOME; true'" in refused.value.hint
+
+
+def test_a_tick_for_something_that_is_not_there_is_a_mistake():
+    with pytest.raises(Mistake, match=r"called 'host:other\.net'") as told:
+        approved(ticked=(*TICKS, "host:other.net"))
+    assert told.value.hint == "it asks for: host:api.example.com, variable:API_TOKEN"
+    with pytest.raises(Mistake) as told:
+        approved(Examination(), ticked=("host:other.net",))
+    assert told.value.hint == "it asks for no tick"
+
+
+def test_a_tick_of_a_part_is_no_tick_of_the_whole():
+    longer = Literal(kind=Touched.URL, value="https://api.example.com/v1", field="body")
+    with pytest.raises(GateRefusal, match="url:https://api"):
+        approved(dataclasses.replace(SEEN, literals=(HOST, longer)), ticked=(HOST.key,))
+
+
+def test_an_approval_holds_while_nothing_changes():
+    holding = holds(approved(), WAITS.version, examination=SEEN, policy=POLICY)
+    assert holding
+    assert holding.reasons == ()
+    assert not holding.grave
+
+
+def test_it_does_not_hold_for_another_content():
+    other = stored(content(body="changed"), origins=WAITS.version.origins)
+    assert reasons(approved(), version=other.version)[0] == "the content is another one"
+
+
+def test_it_does_not_hold_once_an_origin_is_another():
+    raised = dataclasses.replace(WAITS.version, origins={**WAITS.version.origins, "body": Origin.USER})
+    assert reasons(approved(), version=raised) == ("its origins are other ones",)
+
+
+def test_it_does_not_hold_under_another_policy():
+    assert reasons(approved(), policy=Policy(strictness=Strictness.STRICT)) == ("it was approved under another policy",)
+
+
+@pytest.mark.parametrize(
+    ("found", "told", "grave"),
+    [
+        (dataclasses.replace(ODD, rule="new"), True, False),
+        (dataclasses.replace(ODD, line=4), True, False),
+        (dataclasses.replace(ODD, field="steps.0"), True, False),
+        (dataclasses.replace(ODD, severity=Severity.HIGH), True, True),
+        (dataclasses.replace(ODD, severity=Severity.CRITICAL, rule="x"), True, True),
+        (dataclasses.replace(ODD, severity=Severity.LOW, rule="x"), False, False),
+        (dataclasses.replace(ODD, severity=Severity.INFO, rule="x"), False, False),
+        (dataclasses.replace(ODD, message="told otherwise"), False, False),
+    ],
+)
+def test_a_finding_of_weight_that_was_not_shown_ends_it(found, told, grave):
+    holding = holds(
+        approved(), WAITS.version, examination=dataclasses.replace(SEEN, findings=(ODD, found)), policy=POLICY
+    )
+    assert bool(holding.reasons) is told
+    assert holding.grave is grave
+    assert all("found since" in reason for reason in holding.reasons)
+
+
+def test_a_finding_that_is_gone_ends_nothing():
+    assert reasons(approved(), dataclasses.replace(SEEN, findings=())) == ()
+
+
+def test_touching_more_than_was_shown_ends_it_and_less_does_not():
+    more = dataclasses.replace(SEEN, needs=Capabilities(hosts=("api.example.com",), secrets=("API_TOKEN",)))
+    assert reasons(approved(), more) == ("seen to touch more than was shown: secrets API_TOKEN",)
+    assert reasons(approved(), dataclasses.replace(SEEN, needs=Capabilities())) == ()
+
+
+def test_a_literal_that_was_not_ticked_ends_it():
+    more = dataclasses.replace(SEEN, literals=(*SEEN.literals, dataclasses.replace(HOST, value="b.net")))
+    assert reasons(approved(), more) == ("not ticked: host:b.net",)
+
+
+def test_other_checks_that_see_the_same_end_nothing():
+    assert reasons(approved(), dataclasses.replace(SEEN, checks=("ours 2", "theirs 1"))) == ()
+
+
+def test_weights_are_told_apart():
+    of = {severity: [dataclasses.replace(ODD, severity=severity)] for severity in Severity}
+    assert [severity for severity in Severity if is_grave(of[severity])] == [Severity.HIGH, Severity.CRITICAL]
+    assert [s for s in Severity if is_weighty(of[s])] == [Severity.MEDIUM, Severity.HIGH, Severity.CRITICAL]
+    assert not is_grave([])
+    assert not is_weighty([])
+
+
+@pytest.mark.parametrize(
+    ("status", "decision", "recallable"),
+    [
+        (Status.CANDIDATE, Review.APPROVE, True),
+        (Status.RETIRED, Review.RESTORE, True),
+        (Status.CANDIDATE, Review.REJECT, False),
+        (Status.TRIAL, Review.RETIRE, False),
+        (Status.TRIAL, Review.REOPEN, False),
+    ],
+)
+def test_whatever_makes_recallable_needs_an_approval(status, decision, recallable):
+    assert makes_recallable(decide(stored(status=status), decision, by="ann", at=NOW)) is recallable
+
+
+def test_what_needs_a_tick_is_counted_and_listed_in_words():
+    with pytest.raises(GateRefusal) as both:
+        approved(ticked=())
+    assert both.value.message == (
+        "`add-a-migration` names 2 things that came from outside, and each needs a tick of its own: "
+        "host:api.example.com (in steps.1), variable:API_TOKEN (in body)"
+    )
+    with pytest.raises(GateRefusal) as one:
+        approved(ticked=(HOST.key,))
+    assert one.value.message == (
+        "`add-a-migration` names something that came from outside, and each needs a tick of its own: "
+        "variable:API_TOKEN (in body)"
+    )
+    more = (dataclasses.replace(HOST, value="a.net"), dataclasses.replace(HOST, value="b.net"))
+    literals = dataclasses.replace(SEEN, literals=(*SEEN.literals, *more))
+    assert reasons(approved(), literals) == ("not ticked: host:a.net, host:b.net",)
+
+
+def test_of_a_place_that_was_shown_twice_the_heavier_finding_counts():
+    heavy = dataclasses.replace(ODD, severity=Severity.HIGH)
+    for shown in ((heavy, ODD), (ODD, heavy)):
+        seen = dataclasses.replace(SEEN, findings=shown)
+        assert reasons(approved(seen), dataclasses.replace(SEEN, findings=(heavy,))) == ()
+
+
+def test_a_finding_that_was_shown_as_a_trifle_is_news_once_it_weighs():
+    trifle = dataclasses.replace(ODD, severity=Severity.INFO)
+    seen = dataclasses.replace(SEEN, findings=(trifle,))
+    assert reasons(approved(seen)) == ("found since: medium odd: an odd line",)

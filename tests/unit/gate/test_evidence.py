@@ -1,0 +1,181 @@
+"""Policy alone lets in only what several independent, machine-verified successes show, part by part."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from tacit.config.settings import Policy, Strictness
+from tacit.domain.candidate import Decision, Severity
+from tacit.domain.evidence import Assessment, Grade, Outcome
+from tacit.domain.lifecycle import Status
+from tacit.domain.origin import Origin
+from tacit.domain.ports import Episode
+from tacit.domain.skill import Provenance, said_in
+from tacit.domain.trajectory import Span
+from tacit.gate import independent, judge
+from tests.unit.making import MIGRATE, NOW, VERIFIED, bash_steps, candidate, content, stored
+
+OPEN = Policy(strictness=Strictness.OPEN)
+SEEN = {"t_1": "a", "t_2": "b", "t_3": "b"}
+
+
+def episode(session: str, *, parent: str = "", assessment: Assessment = VERIFIED) -> Episode:
+    return Episode(
+        id=f"t_{session}_{parent}",
+        task="x",
+        project="invoices",
+        client="",
+        session_id=session,
+        parent_session_id=parent,
+        assessment=assessment,
+        files=(),
+        steps=3,
+        started_at=None,
+        captured_at=NOW,
+        learned_at=None,
+        superseded=False,
+        pruned=False,
+    )
+
+
+def successes(trajectory_ids) -> int:
+    return len({SEEN[identity] for identity in trajectory_ids})
+
+
+def grounded(made=None, *attempts: str, **changes):
+    """A candidate every part of which rests on these attempts."""
+    made = made or content()
+    spans = {f"steps.{i}": tuple(Span(each, i) for each in attempts) for i in range(len(made.steps))}
+    provenance = Provenance(trajectory_ids=attempts, made_by="tacit.synthesis/1", grounding=spans)
+    return candidate(made, provenance=provenance, **changes)
+
+
+def judged(made, known=(), *, policy=OPEN):
+    return judge(made, known, policy, at=NOW, successes=successes)
+
+
+def test_sessions_are_counted_and_their_subagents_with_them():
+    assert independent([episode("a"), episode("a")]) == 1
+    assert independent([episode("a"), episode("b")]) == 2
+    assert independent([episode("a"), episode("x", parent="a"), episode("y", parent="a")]) == 1
+    assert independent([]) == 0
+
+
+def test_attempts_of_unknown_session_count_as_one():
+    assert independent([episode(""), episode(""), episode("a")]) == 2
+
+
+@pytest.mark.parametrize(
+    "assessment",
+    [
+        Assessment(),
+        Assessment(outcome=Outcome.SUCCESS, grade=Grade.SELF),
+        Assessment(outcome=Outcome.SUCCESS, grade=Grade.HUMAN),
+        Assessment(outcome=Outcome.FAILURE, grade=Grade.MACHINE),
+        Assessment(outcome=Outcome.PARTIAL, grade=Grade.MACHINE),
+    ],
+)
+def test_only_machine_verified_successes_count(assessment):
+    assert independent([episode("a", assessment=assessment)]) == 0
+
+
+def test_two_sessions_are_enough_for_the_open_dial():
+    found = judged(grounded(None, "t_1", "t_2"))
+    assert found.verdict.decision is Decision.ACCEPT
+    assert found.transition
+    assert found.transition.after is Status.TRIAL
+
+
+def test_one_session_is_not_and_the_reason_is_told():
+    found = judged(grounded(None, "t_2", "t_3"))
+    assert found.verdict.decision is Decision.HOLD
+    [told] = [each for each in found.verdict.findings if each.rule == "waits_for_a_person"]
+    assert "fewer than 2 independent verified successes" in told.message
+    assert told.severity is Severity.INFO
+
+
+def test_a_person_may_ask_for_more():
+    assert (
+        judged(grounded(None, "t_1", "t_2"), policy=dataclasses.replace(OPEN, independent_successes=3)).verdict.decision
+        is Decision.HOLD
+    )
+    alone = dataclasses.replace(OPEN, independent_successes=1)
+    assert judged(grounded(None, "t_1"), policy=alone).verdict.decision is Decision.ACCEPT
+    none = dataclasses.replace(OPEN, independent_successes=0)
+    unseen = dataclasses.replace(grounded(None, "t_1"), provenance=Provenance(made_by="x"))
+    assert judged(unseen, policy=none).verdict.decision is Decision.HOLD, "nothing behind it is never enough"
+
+
+def test_a_step_that_only_one_session_took_is_not_carried_in_by_the_others():
+    whole = grounded(content(steps=(*MIGRATE, *bash_steps("make seed"))), "t_1", "t_2")
+    lone = dict(whole.provenance.grounding) | {"steps.3": (Span("t_1", 3),)}
+    made = dataclasses.replace(whole, provenance=dataclasses.replace(whole.provenance, grounding=lone))
+    found = judged(made)
+    assert found.verdict.decision is Decision.HOLD
+    assert any("steps.3 was seen in fewer" in finding.message for finding in found.verdict.findings)
+
+
+def test_an_ungrounded_step_of_what_was_learned_waits():
+    whole = grounded(None, "t_1", "t_2")
+    holes = {path: spans for path, spans in whole.provenance.grounding.items() if path != "steps.1"}
+    found = judged(dataclasses.replace(whole, provenance=dataclasses.replace(whole.provenance, grounding=holes)))
+    assert found.verdict.decision is Decision.HOLD
+    assert "ungrounded_step" in found.verdict.reasons
+
+
+def test_a_standing_order_waits_however_often_it_was_seen():
+    steps = tuple(dataclasses.replace(step, text=f"Always: {step.text}") for step in MIGRATE)
+    found = judged(grounded(content(steps=steps), "t_1", "t_2"))
+    assert found.verdict.decision is Decision.HOLD
+    assert "standing_order" in found.verdict.reasons
+
+
+def test_one_field_from_outside_waits_however_often_it_was_seen():
+    made = content()
+    origins = dict.fromkeys(said_in(made), Origin.AGENT)
+    assert judged(grounded(made, "t_1", "t_2", origins=origins)).verdict.decision is Decision.ACCEPT
+    for path in origins:
+        tainted = grounded(made, "t_1", "t_2", origins={**origins, path: Origin.EXTERNAL})
+        assert judged(tainted).verdict.decision is Decision.HOLD, path
+
+
+def test_the_same_content_seen_again_goes_on_trial_once_enough_sessions_show_it():
+    waits = stored(status=Status.CANDIDATE, origins=dict.fromkeys(said_in(content()), Origin.AGENT))
+    found = judged(grounded(None, "t_1", "t_2"), [waits])
+    assert found.version is None
+    assert found.transition
+    assert (found.transition.before, found.transition.after) == (Status.CANDIDATE, Status.TRIAL)
+    assert found.transition.version_id == waits.version.id
+    assert found.transition.content_hash == waits.version.hash
+    assert found.transition.reason.startswith("policy: ")
+    assert found.verdict.decision is Decision.ACCEPT
+
+
+@pytest.mark.parametrize("status", [Status.QUARANTINED, Status.STALE, Status.RETIRED, Status.TRIAL])
+def test_only_what_waits_is_moved_by_evidence(status):
+    held = stored(status=status, origins=dict.fromkeys(said_in(content()), Origin.AGENT))
+    assert judged(grounded(None, "t_1", "t_2"), [held]).transition is None
+
+
+def test_evidence_moves_nothing_that_is_not_the_very_same_or_came_from_outside():
+    agents = dict.fromkeys(said_in(content()), Origin.AGENT)
+    external = stored(status=Status.CANDIDATE, origins={**agents, "steps.0": Origin.EXTERNAL})
+    assert judged(grounded(None, "t_1", "t_2"), [external]).transition is None
+    other = stored(content(body="More.", steps=MIGRATE), status=Status.CANDIDATE, origins=agents)
+    found = judged(grounded(None, "t_1", "t_2"), [other])
+    assert found.version is not None or found.transition is None
+
+
+@pytest.mark.parametrize("strictness", [Strictness.STANDARD, Strictness.STRICT])
+def test_no_other_dial_counts_evidence(strictness):
+    waits = stored(status=Status.CANDIDATE, origins=dict.fromkeys(said_in(content()), Origin.AGENT))
+    policy = Policy(strictness=strictness)
+    assert judged(grounded(None, "t_1", "t_2"), [waits], policy=policy).transition is None
+    assert judged(grounded(None, "t_1", "t_2"), policy=policy).verdict.decision is Decision.HOLD
+
+
+def test_where_nobody_counts_successes_there_are_none():
+    alone = dataclasses.replace(OPEN, independent_successes=1)
+    assert judge(grounded(None, "t_1"), (), alone, at=NOW).verdict.decision is Decision.HOLD
