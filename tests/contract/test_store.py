@@ -687,26 +687,27 @@ def test_every_change_leaves_one_link_in_the_chain(store: Store) -> None:
         (6, "api", "use", use(version_id).id),
         (7, "tacit", "evidence success machine-verified", version_id),
         (8, "tacit", "learned", whole_id),
+        (9, "ana", "approval", version_id),
     ]
     assert [entry.at for entry in store.history(whole_id)] == [at(), at(5)]
-    assert len({entry.hash for entry in store.history()}) == 8
+    assert len({entry.hash for entry in store.history()}) == 9
 
 
 def test_the_history_of_a_skill_holds_that_of_its_versions(store: Store) -> None:
     stored = fill(store)
     other = put_version(store, "other")
-    assert [entry.sequence for entry in store.history(stored.version.id)] == [3, 4, 5, 7]
-    assert [entry.sequence for entry in store.history(stored.skill.id)] == [2, 3, 4, 5, 7]
-    assert [entry.sequence for entry in store.history(other.skill.id)] == [9, 10]
+    assert [entry.sequence for entry in store.history(stored.version.id)] == [3, 4, 5, 7, 9]
+    assert [entry.sequence for entry in store.history(stored.skill.id)] == [2, 3, 4, 5, 7, 9]
+    assert [entry.sequence for entry in store.history(other.skill.id)] == [10, 11]
     assert store.history("x_unknown") == []
 
 
 def test_a_limit_on_history_keeps_the_newest_links(store: Store) -> None:
     stored = fill(store)
-    assert [entry.sequence for entry in store.history(limit=2)] == [7, 8]
-    assert [entry.sequence for entry in store.history(stored.version.id, limit=2)] == [5, 7]
+    assert [entry.sequence for entry in store.history(limit=2)] == [8, 9]
+    assert [entry.sequence for entry in store.history(stored.version.id, limit=2)] == [7, 9]
     assert store.history(limit=0) == []
-    assert len(store.history(limit=100)) == 8
+    assert len(store.history(limit=100)) == 9
 
 
 def test_the_chain_holds_no_content(store: Store) -> None:
@@ -767,14 +768,14 @@ def test_a_backup_holds_everything_and_verifies(store: Store, tmp_path: Path) ->
     store.mark_learned(trajectory("old", steps=9).id, at=at())
     store.prune(keep_days=1, cap_bytes=None, at=at())
     store.backup(tmp_path / "copies" / "backup.db")
-    assert [path.name for path in (tmp_path / "copies").iterdir()] == ["backup.db"]
+    assert {path.name for path in (tmp_path / "copies").iterdir()} == {"backup.db", "backup.db.manifest.json"}
     copy = open_store(tmp_path / "copies" / "backup.db")
     try:
         assert list(copy.verify()) == []
         assert copy.catalogue() == store.catalogue()
         assert copy.episodes() == store.episodes()
         assert copy.transitions(stored.version.id) == store.transitions(stored.version.id)
-        assert [entry.action for entry in copy.history()] == [entry.action for entry in store.history()]
+        assert [entry.action for entry in copy.history()] == [entry.action for entry in store.history()][:-1]
     finally:
         copy.close()
 

@@ -15,7 +15,6 @@ from tacit.domain.errors import StoreOutage
 from tacit.domain.lifecycle import Status
 from tacit.domain.ports import Store
 from tacit.memory import open_store
-from tacit.memory.sqlite.schema import statements
 from tacit.text.words import terms
 from tests.unit.memory.samples import (
     SPACE,
@@ -63,6 +62,7 @@ READS: dict[str, Reading] = {
     "versions": lambda store: store.catalogue(statuses=ALL),
     "transitions": lambda store: [store.transitions(i) for i in version_ids()],
     "verdicts": lambda store: store.verdicts(),
+    "approvals": lambda store: [store.approvals(i) for i in version_ids()],
     "uses": lambda store: store.use(use(version_ids()[0]).id),
     "evidence": lambda store: store.evidence(version_ids()),
     "audit": lambda store: store.history(),
@@ -83,6 +83,7 @@ def read_everything(store: Store) -> list[Any]:
         [store.transitions(version_id) for version_id in ids],
         store.evidence(ids),
         store.verdicts(),
+        [store.approvals(version_id) for version_id in ids],
         store.use(use(ids[0]).id),
         store.episodes(),
         [store.trajectory(episode.id) for episode in store.episodes()],
@@ -106,7 +107,7 @@ class Vandal:
     def __init__(self, path: Path) -> None:
         self.database = apsw.Connection(str(path))
         self.database.execute("PRAGMA synchronous = OFF").fetchall()
-        self.triggers = [sql for sql in statements() if sql.startswith("CREATE TRIGGER")]
+        self.triggers = [sql for (sql,) in self.rows("SELECT sql FROM sqlite_schema WHERE type = 'trigger'")]
 
     def rows(self, sql: str) -> list[Any]:
         return self.database.execute(sql).fetchall()
@@ -186,7 +187,13 @@ def some(cells: list[tuple[int, str, Any]], column: str, chooser: random.Random)
 
 @pytest.mark.parametrize(
     ("table", "label"),
-    [("evidence", "evidence"), ("uses", "uses"), ("transitions", "versions"), ("versions", "versions")],
+    [
+        ("evidence", "evidence"),
+        ("approvals", "approvals"),
+        ("uses", "uses"),
+        ("transitions", "versions"),
+        ("versions", "versions"),
+    ],
 )
 def test_a_deleted_row_is_missed(table: str, label: str, tmp_path: Path) -> None:
     path = tmp_path / "tacit.db"

@@ -704,14 +704,14 @@ def test_what_killed_backups_left_is_removed_by_the_next_one(tmp_path: Path) -> 
     store = open_store(":memory:")
     store.backup(tmp_path / "b.db")
     store.close()
-    assert sorted(tmp_path.iterdir()) == sorted([*kept, tmp_path / "b.db"])
+    assert sorted(tmp_path.iterdir()) == sorted([*kept, tmp_path / "b.db", tmp_path / "b.db.manifest.json"])
 
 
 def test_a_backup_may_have_the_longest_name(tmp_path: Path) -> None:
     store = open_store(":memory:")
     store.backup(tmp_path / ("é" * 127))
     store.close()
-    assert len(list(tmp_path.iterdir())) == 1
+    assert len(list(tmp_path.iterdir())) == 2  # and its manifest
 
 
 def test_a_purge_noted_in_the_chain_makes_a_missing_row_fine(tmp_path: Path) -> None:

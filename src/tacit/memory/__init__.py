@@ -16,11 +16,15 @@ if TYPE_CHECKING:
 __all__ = ["VolatileStore", "open_store"]
 
 
-def open_store(path: str | Path) -> Store:
-    """Open the store in a file, creating or upgrading it where needed; ``:memory:`` gives one that dies with the process."""
+def open_store(path: str | Path, *, home: Path | None = None) -> Store:
+    """Open the store in a file, creating or upgrading it where needed; ``:memory:`` gives one that dies with the process.
+
+    With a home, the newest link of the audit chain is noted there as well, outside the file.
+    """
+    from tacit.memory.anchors import Anchors
     from tacit.memory.sqlite.store import SqliteStore
 
-    return SqliteStore(path)
+    return SqliteStore(path, anchors=Anchors(home) if home else None)
 
 
 def __getattr__(name: str) -> Any:

@@ -14,8 +14,8 @@ from tacit.domain.identity import canonical
 GENESIS = ""
 """What the first link covers."""
 
-GONE = ("purge",)
-"""Actions after which a record may be missing."""
+GONE = ("purge", "restore")
+"""Actions that leave no record behind: what was purged, and that the store as a whole was put back."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,10 @@ from tacit.domain.evidence import Evidence, Use
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
 from tacit.domain.outline import OUTLINE_VERSION, Outline
 from tacit.domain.ports import AuditEntry, Bookmark, Counts, Episode, Rendering, Store, Stored
+from tacit.domain.purging import Tombstone
+from tacit.domain.safekeeping import Manifest
 from tacit.domain.skill import Kind, Skill
+from tacit.domain.trust import Approval
 from tacit.memory import laws
 from tacit.memory.chain import Event
 from tacit.memory.lexical import distinct, rarity, score
@@ -35,6 +38,9 @@ class Held:
     versions: dict[str, Stored] = field(default_factory=dict)
     transitions: dict[str, Transition] = field(default_factory=dict)
     verdicts: dict[str, Verdict] = field(default_factory=dict)
+    approvals: dict[str, Approval] = field(default_factory=dict)
+    tombstones: dict[str, Tombstone] = field(default_factory=dict)
+    backups: dict[str, Manifest] = field(default_factory=dict)
     uses: dict[str, Use] = field(default_factory=dict)
     evidence: dict[str, Evidence] = field(default_factory=dict)
     renderings: dict[str, Rendering] = field(default_factory=dict)

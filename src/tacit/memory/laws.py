@@ -17,6 +17,7 @@ from tacit.domain.lifecycle import RECALLABLE, Status, Transition, check_transit
 from tacit.domain.ports import Episode, Stored
 from tacit.domain.skill import Skill, SkillVersion
 from tacit.domain.trajectory import Trajectory
+from tacit.domain.trust import Approval
 from tacit.memory.records import aware
 
 MAX_FILES = 50
@@ -66,6 +67,13 @@ def check_step(transition: Transition, *, status: Status, content_hash: str) -> 
             f"version {transition.version_id} is {status}, not {transition.before or 'new'}", hint="look again"
         )
     check_transition(status, transition.after)
+
+
+def check_approval(approval: Approval, *, content_hash: str) -> None:
+    """Raise unless the content that was approved is the one that the version has."""
+    aware(approval.at)
+    if approval.content_hash != content_hash:
+        raise StaleVersion(f"the content of version {approval.version_id} is not the one approved", hint="look again")
 
 
 def check_rendered(stored: Stored) -> None:

@@ -12,11 +12,10 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
-from pathlib import Path
 from typing import Any, TypeVar
 
 from tacit.domain.candidate import Verdict
-from tacit.domain.errors import Mistake, StoreOutage
+from tacit.domain.errors import StoreOutage
 from tacit.domain.evidence import Assessment, Evidence, Outcome, Use
 from tacit.domain.identity import canonical
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
@@ -25,6 +24,8 @@ from tacit.domain.skill import Kind, Skill, SkillVersion
 from tacit.domain.trajectory import Trajectory
 from tacit.memory import attempts, laws
 from tacit.memory.chain import GENESIS, Event, link
+from tacit.memory.custody import Custody
+from tacit.memory.descending import check_may_enter, check_may_return
 from tacit.memory.held import (
     Held,
     Words,
@@ -41,11 +42,12 @@ from tacit.memory.lexical import VERSION_WEIGHTS, episode_words, version_words
 from tacit.memory.meaning import Meaning
 from tacit.memory.projections import Projections
 from tacit.memory.records import aware, clean, compress, pack, stamp, unpack
+from tacit.memory.safekeeping import Safekeeping
 
 T = TypeVar("T")
 
 
-class VolatileStore(Projections, Meaning):
+class VolatileStore(Projections, Meaning, Custody, Safekeeping):
     """Keeps everything in dictionaries."""
 
     def __init__(self) -> None:
@@ -72,6 +74,7 @@ class VolatileStore(Projections, Meaning):
         """Keep a trajectory; False if its content is already known. A longer one of the same session supersedes."""
         laws.check_trajectory(trajectory)
         with self.transaction():
+            check_may_enter(trajectory, self._state.tombstones.get)
             state = self._state
             if trajectory.id in state.episodes:
                 return False
@@ -161,6 +164,7 @@ class VolatileStore(Projections, Meaning):
         """Keep a version with its birth transition (and its skill, if new); False if this exact version is known."""
         laws.check_birth(skill, version, transition)
         with self.transaction():
+            check_may_return(version, self._state.tombstones.get)
             state = self._state
             if version.id in state.versions:
                 return False
@@ -168,7 +172,10 @@ class VolatileStore(Projections, Meaning):
             self._append_transition(transition)
             kept = reread(version)
             stored = Stored(
-                skill=state.skills[skill.id], version=kept, status=transition.after, sequence=len(state.versions) + 1
+                skill=state.skills[skill.id],
+                version=kept,
+                status=transition.after,
+                sequence=1 + max((held.sequence for held in state.versions.values()), default=0),
             )
             state.versions[version.id] = stored
             state.version_words[version.id] = version_words(kept.content)
@@ -322,21 +329,6 @@ class VolatileStore(Projections, Meaning):
                 self._set_episode(replace(self._state.episodes[identity], pruned=True), "prune", at=at)
             self._state.log.append(lambda store: store.prune(keep_days=keep_days, cap_bytes=cap_bytes, at=at))
             return len(chosen)
-
-    def backup(self, path: Path) -> None:
-        """Write all of it to a store on disk, which checks itself."""
-        from tacit.memory.sqlite.store import SqliteStore
-
-        with self._open():
-            if self._depth:
-                raise Mistake("a backup cannot be taken inside a transaction", hint="finish the transaction first")
-            copy = SqliteStore(":memory:")
-            try:
-                for again in self._state.log:
-                    again(copy)
-                copy.backup(path)
-            finally:
-                copy.close()
 
     def close(self) -> None:
         """Forget everything."""

@@ -49,6 +49,7 @@ class Connection:
         self._depth = 0
         self._writes = False
         self._undone = 0
+        self._closed = False
         self._process = os.getpid()
         self._db = _open_file(self.path)
         self._db.set_busy_handler(_wait(min(BUSY_TIMEOUT_S, patience_s)))
@@ -64,6 +65,29 @@ class Connection:
         """Whether the file may only be read."""
         with translated(self.path):
             return self._db.readonly("main")
+
+    @property
+    def has_written(self) -> bool:
+        """Whether anything was changed through this connection, while it is open."""
+        with self._lock, translated(self.path):
+            return not self._closed and self._db.total_changes() > 0
+
+    def wipe(self) -> bool:
+        """Leave no trace of what was deleted: write every page anew and empty the log.
+
+        Deleted rows are overwritten anyway, but pages that were rearranged before may hold older copies of them. False if
+        that must wait: inside a transaction, while others read or write, or without space.
+        """
+        with self._lock, translated(self.path):
+            if self._depth:
+                return False
+            try:
+                self._execute("VACUUM")
+                if self.path == MEMORY:
+                    return True
+                return not self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()[0][0]
+            except (apsw.BusyError, apsw.LockedError, apsw.FullError, apsw.IOError):
+                return False
 
     @contextmanager
     def outside(self, what: str) -> Iterator[None]:
@@ -129,6 +153,7 @@ class Connection:
     def close(self) -> None:
         """Release the file; closing twice is harmless."""
         with self._lock, translated(self.path):
+            self._closed = True
             self._db.close()
 
     def _set_up(self) -> None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from tacit.memory.sqlite.nearby import Nearby
 
-SCHEMAS = (3, 4, 5)
+SCHEMAS = (3, 4, 5, 6)
 """The schemas that this view knows how to read."""
 APPLICATION_ID = 0x54414349  # "TACI"
 BUSY_TIMEOUT_MS = 500

@@ -13,6 +13,7 @@ from tacit.domain.ports import Damage
 from tacit.memory.chain import GENESIS, Event
 from tacit.memory.lexical import episode_words, version_words
 from tacit.memory.sqlite.audit import Audit, is_gone, record_path
+from tacit.memory.sqlite.backups import Backups, identity_of
 from tacit.memory.sqlite.bookmarks import Bookmarks
 from tacit.memory.sqlite.connection import Connection
 from tacit.memory.sqlite.copies import copy_pages
@@ -25,6 +26,7 @@ from tacit.memory.sqlite.renderings import Renderings
 from tacit.memory.sqlite.rows import Rows, Values
 from tacit.memory.sqlite.shape import differences
 from tacit.memory.sqlite.skills import Skills, version_path
+from tacit.memory.sqlite.tombstones import Tombstones
 from tacit.memory.sqlite.trajectories import Trajectories
 from tacit.memory.sqlite.vectors import Vectors
 from tacit.memory.sqlite.words import WordIndex
@@ -44,6 +46,8 @@ class Integrity:
         self._outcomes = Outcomes(connection, self._audit)
         self._bookmarks = Bookmarks(connection)
         self._outlines = Outlines(connection)
+        self._tombstones = Tombstones(connection, self._audit)
+        self._backups = Backups(connection, self._audit)
         self._seals: dict[str, str] = {}
 
     def damages(self) -> list[Damage]:
@@ -56,7 +60,7 @@ class Integrity:
 
     def _contents(self) -> Iterator[Damage]:
         with self._connection.reading():
-            for step in (self._file, self._schema, self._rows, self._words, self._blobs, self._chain):
+            for step in (self._file, self._schema, self._identity, self._rows, self._words, self._blobs, self._chain):
                 yield from _reported(step())
 
     def _file(self) -> Iterator[Damage]:
@@ -79,6 +83,9 @@ class Integrity:
         yield from self._table(skills.versions, self._check_version, path=version_path)
         yield from self._table(skills.transitions, skills.transitions.value)
         yield from self._table(outcomes.verdicts, outcomes.verdicts.value, path=lambda row: owned_path("verdicts", row))
+        yield from self._table(outcomes.approvals, self._check_approval, path=lambda row: owned_path("approvals", row))
+        for rows in (self._tombstones.rows, self._backups.rows):
+            yield from self._table(rows, rows.value, path=_path_in(rows.table))
         yield from self._table(outcomes.uses, outcomes.uses.value, path=lambda row: record_path("uses", row["id"]))
         yield from self._table(outcomes.evidence, outcomes.evidence.value, path=lambda row: owned_path("evidence", row))
         yield from self._table(
@@ -91,6 +98,10 @@ class Integrity:
         yield from self._table(self._vectors.sketches.rows, self._vectors.sketches.check)
         yield from self._table(self._bookmarks.rows, self._bookmarks.rows.value)
         yield from self._table(self._outlines.rows, self._outlines.rows.value)
+
+    def _identity(self) -> Iterator[Damage]:
+        identity_of(self._connection)
+        yield from ()
 
     def _table(
         self, rows: Rows, check: Callable[[Values], object], *, path: Callable[[Values], str] | None = None
@@ -110,6 +121,11 @@ class Integrity:
         self._check_words(
             self._skills.index, row["seq"], self._skills.index.texts(version_words(stored.version.content))
         )
+
+    def _check_approval(self, row: Values) -> None:
+        approval = self._outcomes.approvals.value(row)
+        if approval.content_hash != self._skills.version(approval.version_id).version.hash:
+            raise self._outcomes.approvals.damage(row["id"], "is of another content than its version has")
 
     def _check_trajectory(self, row: Values) -> None:
         episode = self._trajectories.episode(row)
@@ -174,6 +190,11 @@ class Integrity:
                 yield Damage(subject=record, problem="is not what the audit chain last saw")
         for record in sorted(self._seals.keys() - latest.keys()):
             yield Damage(subject=record, problem="is not in the audit chain")
+
+
+def _path_in(table: str) -> Callable[[Values], str]:
+    """The chain's names for the rows of a table that belong to nothing else."""
+    return lambda row: record_path(table, row["id"])
 
 
 @contextmanager

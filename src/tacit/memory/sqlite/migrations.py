@@ -49,6 +49,14 @@ def migrate(connection: Connection, migrations: Sequence[Migration], *, check: C
         _upgrade(connection, step)
 
 
+def schema_of(connection: Connection) -> int:
+    """The schema of a file; raises for one that is no store, or is newer than this program."""
+    version = _recognise(connection)
+    if version < 1:
+        raise StoreOutage(f"{connection.path} is empty", hint="choose another file")
+    return version
+
+
 def _recognise(connection: Connection) -> int:
     application = connection.single("PRAGMA application_id")
     version = connection.single("PRAGMA user_version")

@@ -1,4 +1,4 @@
-"""The gate's verdicts, uses of skills and their evidence: appended once, never changed.
+"""The gate's verdicts, persons' approvals, uses of skills and their evidence: appended once, never changed.
 
 The same record twice is kept once; a different record under a taken id is refused, for one of them would be lost.
 """
@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from tacit.domain.candidate import Verdict
 from tacit.domain.evidence import Evidence, Use
+from tacit.domain.trust import Approval
 from tacit.memory import laws
 from tacit.memory.records import aware, clean, stamp
 from tacit.memory.sqlite.audit import Audit, Note, record_path
@@ -18,17 +19,20 @@ from tacit.memory.sqlite.connection import Connection
 from tacit.memory.sqlite.rows import Records, Values
 
 T = TypeVar("T")
-VERDICTS, USES, EVIDENCE, VERSIONS = "verdicts", "uses", "evidence", "versions"
+VERDICTS, APPROVALS, USES, EVIDENCE, VERSIONS = "verdicts", "approvals", "uses", "evidence", "versions"
 
 
 class Outcomes:
-    """The tables `verdicts`, `uses` and `evidence`."""
+    """The tables `verdicts`, `approvals`, `uses` and `evidence`."""
 
     def __init__(self, connection: Connection, audit: Audit) -> None:
         self._connection = connection
         self._audit = audit
         self.verdicts = Records(
             connection, VERDICTS, kind=Verdict, derive=_of_verdict, columns=("id", "version_id", "decision")
+        )
+        self.approvals = Records(
+            connection, APPROVALS, kind=Approval, derive=_of_approval, columns=("id", "version_id", "at")
         )
         self.uses = Records(connection, USES, kind=Use, derive=_of_use, columns=("id",))
         self.evidence = Records(
@@ -63,6 +67,25 @@ class Outcomes:
                 found.append(verdict)
         return found
 
+    def add_approval(self, approval: Approval) -> None:
+        """Keep a person's yes to the content that a known version has."""
+        laws.check_approval(approval, content_hash=self._hash_of(approval.version_id))
+        note = Note(
+            action="approval",
+            subject=approval.version_id,
+            record=record_path(APPROVALS, approval.version_id, approval.id),
+            actor=approval.by,
+            at=aware(approval.at),
+        )
+        self._append(self.approvals, approval, note)
+
+    def list_approvals(self, version_id: str) -> list[Approval]:
+        """All approvals of a known version, oldest first."""
+        self._hash_of(version_id)
+        rows = [self.approvals.at(seq) for seq in self.approvals.numbers("version_id = ?", version_id)]
+        self._audit.check_complete(APPROVALS, version_id, found={owned_path(APPROVALS, row) for row in rows})
+        return [self.approvals.value(row) for row in rows]
+
     def add_use(self, use: Use) -> None:
         """Keep what was shown."""
         path = record_path(USES, use.id)
@@ -78,8 +101,7 @@ class Outcomes:
 
     def add_evidence(self, evidence: Evidence) -> bool:
         """Keep a result of a known version; False if this very one is known."""
-        if self._connection.single("SELECT seq FROM versions WHERE id = ?", evidence.version_id) is None:
-            raise self._audit.absent(VERSIONS, evidence.version_id, noun="version")
+        self._hash_of(evidence.version_id)
         note = Note(
             action=f"evidence {evidence.outcome} {evidence.grade}",
             subject=evidence.version_id,
@@ -101,6 +123,12 @@ class Outcomes:
             found[row["version_id"]].append(self.evidence.value(row))
         return {version_id: found[clean(version_id)] for version_id in asked}
 
+    def _hash_of(self, version_id: str) -> str:
+        found = self._connection.single("SELECT hash FROM versions WHERE id = ?", version_id)
+        if found is None:
+            raise self._audit.absent(VERSIONS, version_id, noun="version")
+        return str(found)
+
     def _append(self, records: Records[T], value: T, note: Note) -> bool:
         columns = records.columns_of(value)
         known = records.find(columns["id"])
@@ -118,6 +146,10 @@ def owned_path(table: str, row: Values) -> str:
 
 def _of_verdict(verdict: Verdict) -> Values:
     return {"id": clean(verdict.id), "version_id": clean(verdict.version_id), "decision": str(verdict.decision)}
+
+
+def _of_approval(approval: Approval) -> Values:
+    return {"id": clean(approval.id), "version_id": clean(approval.version_id), "at": stamp(approval.at)}
 
 
 def _of_use(use: Use) -> Values:

@@ -6,11 +6,11 @@ true or not at all. Vectors that are not sound are dropped, for they can be made
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 
 from tacit.memory.lexical import episode_words, version_words
 from tacit.memory.sqlite.connection import Connection
+from tacit.memory.sqlite.guards import unguarded
 from tacit.memory.sqlite.rows import Rows, Values
 from tacit.memory.sqlite.skills import Skills
 from tacit.memory.sqlite.trajectories import Trajectories
@@ -35,7 +35,7 @@ def rebuild(connection: Connection, skills: Skills, trajectories: Trajectories, 
 
 def _rebuild_words(connection: Connection, index: WordIndex, rows: Rows, words_of: Callable[[Values], Words]) -> int:
     name = index.words.table.removesuffix("_words")
-    with _unguarded(connection, index.words.table):
+    with unguarded(connection, index.words.table):
         connection.run(f"DELETE FROM {index.words.table}")
     for counts in (f"{name}_counts", *(["recallable_counts"] if name == "version" else [])):
         connection.run(f"DELETE FROM {counts}")
@@ -44,15 +44,3 @@ def _rebuild_words(connection: Connection, index: WordIndex, rows: Rows, words_o
     for seq in numbers:
         index.add(seq, words_of(rows.at(seq)))
     return len(numbers)
-
-
-@contextmanager
-def _unguarded(connection: Connection, table: str) -> Iterator[None]:
-    """Take a table's triggers away and put the very same ones back: words are only ever appended, except here."""
-    sql = "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ? ORDER BY name"
-    triggers = connection.run(sql, table)
-    for name, _ in triggers:
-        connection.run(f'DROP TRIGGER "{name}"')
-    yield
-    for _, text in triggers:
-        connection.run(text)

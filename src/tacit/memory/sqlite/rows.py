@@ -88,7 +88,8 @@ class Rows:
         """Read the rows with these ids; those that are not there are left out."""
         sql = f"SELECT seq FROM {self.table} WHERE id IN (SELECT value FROM json_each(?))"
         rows = self.among([row[0] for row in self._connection.run(sql, json.dumps(list(identities)))])
-        return [row for row in rows if row["id"] in identities]
+        wanted = set(identities)
+        return [row for row in rows if row["id"] in wanted]
 
     def numbers(self, condition: str = "TRUE", *values: Any, order: str = "seq") -> list[int]:
         """The numbers of the rows that meet a condition."""

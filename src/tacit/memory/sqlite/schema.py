@@ -7,6 +7,7 @@ Every table of records keeps the record's canonical JSON, the columns it is look
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Sequence
 
 from tacit.memory.lexical import EPISODE_FIELDS, VERSION_FIELDS
@@ -244,10 +245,36 @@ def _add_vectors(connection: Connection) -> None:
             connection.run("DELETE FROM renderings WHERE seq = ?", values[0])
 
 
+_TRUST = """
+CREATE TABLE approvals (
+  seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, version_id TEXT NOT NULL REFERENCES versions (id), at TEXT NOT NULL,
+  record BLOB NOT NULL, seal TEXT NOT NULL) STRICT;
+CREATE INDEX approvals_by_version ON approvals (version_id);
+CREATE TABLE tombstones (
+  seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, record BLOB NOT NULL, seal TEXT NOT NULL) STRICT;
+CREATE TABLE backups (
+  seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, record BLOB NOT NULL, seal TEXT NOT NULL) STRICT;
+CREATE TABLE identity (
+  seq INTEGER PRIMARY KEY CHECK (seq = 1), id TEXT NOT NULL UNIQUE, seal TEXT NOT NULL) STRICT
+"""
+
+
+def _add_trust(connection: Connection) -> None:
+    """Schema 6: persons' approvals, what was purged, which backups were made, and an id of the store's own."""
+    for statement in _TRUST.split(";"):
+        connection.run(statement.strip())
+    for table in ("approvals", "tombstones", "backups", "identity"):
+        connection.run(_refusal(f"{table}_keeps_rows", "UPDATE", table))
+        connection.run(_refusal(f"{table}_loses_no_row", "DELETE", table))
+    values = (1, secrets.token_hex(16))
+    connection.run("INSERT INTO identity (seq, id, seal) VALUES (?, ?, ?)", *values, seal_of("identity", values))
+
+
 MIGRATIONS = (
     Migration(number=1, apply=_create),
     Migration(number=2, apply=_add_bookmarks),
     Migration(number=3, apply=_add_renderings),
     Migration(number=4, apply=_add_outlines),
     Migration(number=5, apply=_add_vectors),
+    Migration(number=6, apply=_add_trust),
 )

@@ -42,7 +42,8 @@ class Skills:
         self.transitions = Records(
             connection, TRANSITIONS, kind=Transition, derive=_of_transition, columns=("id", "version_id", "status")
         )
-        self._written = 0
+        self.written = 0
+        """How often versions were changed through this object, or by whoever told it so."""
         self._filters_checked = (-1, -1, -1)
         self.index = WordIndex(connection, "version", fields=VERSION_FIELDS, weights=VERSION_WEIGHTS)
 
@@ -55,7 +56,7 @@ class Skills:
         columns = self.versions.columns_of(version)
         step = self._step(birth)
         life = next_life("", step["record"])
-        self._written += 1
+        self.written += 1
         row = self.versions.add({**columns, "status": str(birth.after), "life": life})
         self.transitions.add(step)
         self.index.add(row["seq"], version_words(unpack(row["record"], SkillVersion).content))
@@ -72,7 +73,7 @@ class Skills:
         laws.check_step(transition, status=stored.status, content_hash=stored.version.hash)
         step = self.transitions.add(self._step(transition))
         life = next_life(row["life"], step["record"])
-        self._written += 1
+        self.written += 1
         changed = self.versions.change(row, status=str(transition.after), life=life)
         note = Note(
             action=f"transition {transition.after}",
@@ -189,7 +190,7 @@ class Skills:
     def check_filters(self) -> None:
         """Raise if the index that filters by status and kind would pass a row over in silence; asked once per state."""
         others, _, undone = self._connection.stamp()
-        stamp = (others, self._written, undone)  # what else was written, such as every use, changes no version
+        stamp = (others, self.written, undone)  # what else was written, such as every use, changes no version
         if stamp == self._filters_checked:
             return
         count, total = 0, 0

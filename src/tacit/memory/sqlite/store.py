@@ -5,7 +5,7 @@ Nothing is decided here; see `skills`, `renderings`, `vectors`, `trajectories`, 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
@@ -16,26 +16,29 @@ from tacit.domain.errors import Mistake, NotFound
 from tacit.domain.evidence import Assessment, Evidence, Outcome, Use
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
 from tacit.domain.outline import Outline
-from tacit.domain.ports import AuditEntry, Bookmark, Counts, Damage, Episode, FoundEpisode, Hit, Rendering, Stored
+from tacit.domain.ports import AuditEntry, Bookmark, Counts, Episode, FoundEpisode, Hit, Rendering, Stored
 from tacit.domain.scope import Scope
 from tacit.domain.skill import Kind, Skill, SkillVersion
 from tacit.domain.trajectory import Trajectory
+from tacit.memory.anchors import Anchors
+from tacit.memory.descending import check_may_enter, check_may_return
 from tacit.memory.sqlite.audit import Audit
+from tacit.memory.sqlite.backups import Backups
 from tacit.memory.sqlite.bookmarks import Bookmarks
 from tacit.memory.sqlite.connection import PATIENCE_S, Connection
-from tacit.memory.sqlite.copies import copy_store
-from tacit.memory.sqlite.integrity import Integrity
+from tacit.memory.sqlite.custody import Custody
 from tacit.memory.sqlite.migrations import Migration, migrate
-from tacit.memory.sqlite.outages import damaged
 from tacit.memory.sqlite.outcomes import Outcomes
 from tacit.memory.sqlite.outlines import Outlines
-from tacit.memory.sqlite.places import MEMORY
+from tacit.memory.sqlite.purging import Purging
 from tacit.memory.sqlite.rebuilding import rebuild
 from tacit.memory.sqlite.renderings import Renderings
+from tacit.memory.sqlite.safekeeping import Safekeeping
 from tacit.memory.sqlite.schema import MIGRATIONS
 from tacit.memory.sqlite.shape import check_triggers
 from tacit.memory.sqlite.skills import Skills
 from tacit.memory.sqlite.survey import count_all, ids_with_prefix
+from tacit.memory.sqlite.tombstones import Tombstones
 from tacit.memory.sqlite.trajectories import Trajectories
 from tacit.memory.sqlite.vectors import Vectors
 
@@ -43,14 +46,21 @@ if TYPE_CHECKING:
     from tacit.memory.sqlite.nearness import Nearness
 
 
-class SqliteStore:
+class SqliteStore(Custody, Safekeeping):
     """Keeps everything in one file. `patience_s` bounds the wait for other writers."""
 
     def __init__(
-        self, path: str | Path, *, patience_s: float = PATIENCE_S, migrations: Sequence[Migration] = MIGRATIONS
+        self,
+        path: str | Path,
+        *,
+        patience_s: float = PATIENCE_S,
+        migrations: Sequence[Migration] = MIGRATIONS,
+        anchors: Anchors | None = None,
     ) -> None:
+        is_new = anchors is not None and not Path(path).exists()
         self._connection = Connection(path, patience_s=patience_s)
         self._migrations = tuple(migrations)
+        self._anchors = anchors
         try:
             migrate(self._connection, migrations, check=check_triggers)
         except BaseException:
@@ -65,6 +75,18 @@ class SqliteStore:
         self._outcomes = Outcomes(self._connection, self._audit)
         self._bookmarks = Bookmarks(self._connection)
         self._outlines = Outlines(self._connection)
+        self._backups = Backups(self._connection, self._audit)
+        self._tombstones = Tombstones(self._connection, self._audit, schema=len(self._migrations))
+        self._purging = Purging(
+            self._connection,
+            self._audit,
+            skills=self._skills,
+            trajectories=self._trajectories,
+            outcomes=self._outcomes,
+            vectors=self._vectors,
+        )
+        if is_new:
+            self._keep_anchor(anew=True)
 
     @property
     def path(self) -> str:
@@ -78,6 +100,7 @@ class SqliteStore:
     def add_trajectory(self, trajectory: Trajectory, assessment: Assessment, *, at: datetime) -> bool:
         """Keep a trajectory; False if its content is already known."""
         with self._connection.writing():
+            check_may_enter(trajectory, self._tombstones.find)
             return self._trajectories.add(trajectory, assessment, at=at)
 
     def vouch(self, trajectory_id: str, assessment: Assessment, *, at: datetime) -> bool:
@@ -160,6 +183,7 @@ class SqliteStore:
     def add_version(self, skill: Skill, version: SkillVersion, transition: Transition) -> bool:
         """Keep a version with its birth transition; False if it is known."""
         with self._connection.writing():
+            check_may_return(version, self._tombstones.find)
             return self._skills.add(skill, version, transition)
 
     def add_transition(self, transition: Transition) -> None:
@@ -301,10 +325,6 @@ class SqliteStore:
         with self._connection.reading():
             return count_all(self._connection)
 
-    def verify(self) -> Iterator[Damage]:
-        """Check every row, the audit chain and the indexes."""
-        yield from Integrity(self._connection, self._migrations).damages()
-
     def prune(self, *, keep_days: int | None, cap_bytes: int | None, at: datetime) -> int:
         """Drop the steps of old trajectories beyond retention or cap; returns how many."""
         with self._connection.writing():
@@ -312,16 +332,6 @@ class SqliteStore:
             if dropped:
                 self._outlines.forget_dropped()
             return dropped
-
-    def backup(self, path: Path) -> None:
-        """Write a consistent, verified copy while others go on."""
-        with self._connection.outside("a backup"):
-            alone = self.path == MEMORY or self._connection.read_only
-            copy_store(self._connection.raw if alone else self.path, Path(path), check=self._check_copy)
-
-    def close(self) -> None:
-        """Release the file."""
-        self._connection.close()
 
     def _by_meaning(self) -> Nearness:
         """What compares vectors; loaded when it is first needed, for numpy loads slowly and comes with an extra."""
@@ -339,11 +349,3 @@ class SqliteStore:
         except NotFound:
             return frozenset({subject})
         return frozenset({subject, *(stored.version.id for stored in versions)})
-
-    def _check_copy(self, path: Path) -> None:
-        connection = Connection(path)
-        try:
-            for damage in Integrity(connection, self._migrations).damages():
-                raise damaged(str(path), damage.subject, damage.problem)
-        finally:
-            connection.close()

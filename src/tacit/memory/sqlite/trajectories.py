@@ -153,6 +153,13 @@ class Trajectories:
         if episode.learned_at != aware(at):
             self._change(row, replace(episode, learned_at=at), action="learned", at=at)
 
+    def unlearn(self, trajectory_id: str, *, at: datetime) -> None:
+        """Let it wait to be distilled again."""
+        row = self._row(trajectory_id)
+        episode = self.episode(row)
+        if episode.learned_at is not None:
+            self._change(row, replace(episode, learned_at=None), action="unlearned", at=at)
+
     def prune(self, *, keep_days: int | None, cap_bytes: int | None, at: datetime) -> int:
         """Drop the blobs that retention no longer covers."""
         held = {row["id"]: (row, episode) for row, episode in self._read(self.rows.all_numbers()) if not episode.pruned}

@@ -1,0 +1,74 @@
+"""What vouches for a volatile store: backups to a file, which checks itself. Nothing of it is anchored.
+
+A part of `volatile.VolatileStore`, beside `custody`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from contextlib import AbstractContextManager
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from tacit.domain.errors import Mistake
+from tacit.domain.ports import Damage
+from tacit.domain.safekeeping import Anchor, Manifest
+from tacit.memory.held import Held, reread
+
+
+class Safekeeping(ABC):
+    """The part of a volatile store that writes copies of it."""
+
+    _state: Held
+    _depth: int
+
+    @abstractmethod
+    def transaction(self) -> AbstractContextManager[None]:
+        """Make several writes one."""
+
+    @abstractmethod
+    def _open(self) -> AbstractContextManager[None]: ...
+
+    @abstractmethod
+    def _note(self, action: str, subject: str, *, value: Any, actor: str, at: datetime) -> None: ...
+
+    def backup(self, path: Path) -> Manifest:
+        """Write all of it to a store on disk, which checks itself."""
+        from tacit.memory.sqlite.store import SqliteStore
+
+        with self._open():
+            if self._depth:
+                raise Mistake("a backup cannot be taken inside a transaction", hint="finish the transaction first")
+            copy = SqliteStore(":memory:")
+            try:
+                for again in self._state.log:
+                    again(copy)
+                manifest = copy.backup(path)
+            finally:
+                copy.close()
+            self.keep_manifest(manifest)
+            return manifest
+
+    def backups(self) -> list[Manifest]:
+        """The backups that were made, oldest first; of several at one place the last."""
+        with self._open():
+            return list(self._state.backups.values())
+
+    def keep_manifest(self, manifest: Manifest) -> None:
+        """Note a backup."""
+        with self.transaction():
+            kept = reread(manifest)
+            if self._state.backups.get(kept.path or kept.id) != kept:
+                self._state.backups[kept.path or kept.id] = kept
+                self._note("backup", manifest.id, value=kept, actor="tacit", at=manifest.at)
+                self._state.log.append(lambda store: store.keep_manifest(kept))
+
+    def anchored(self) -> Anchor | None:
+        """Nothing: what is only in memory is not anchored."""
+        with self._open():
+            return None
+
+    def check_anchor(self) -> list[Damage]:
+        """Nothing: what is only in memory is not anchored."""
+        return []

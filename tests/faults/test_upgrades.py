@@ -1,0 +1,137 @@
+"""Every schema that was ever released is brought to the newest one, and kill -9 at any statement leaves the old or the new.
+
+All statements with TACIT_TEST_KILLS, a spread of them otherwise.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import apsw
+import pytest
+
+from tacit.domain.lifecycle import Status
+from tacit.memory import open_store
+from tacit.memory.sqlite.glance import Glance
+from tacit.memory.sqlite.schema import MIGRATIONS
+from tacit.memory.sqlite.store import SqliteStore
+from tests.unit.memory.samples import (
+    SUCCESS,
+    approval,
+    at,
+    bookmark,
+    evidence,
+    put_version,
+    rendering,
+    step_to,
+    trajectory,
+    use,
+    verdict,
+)
+
+ALL = bool(os.environ.get("TACIT_TEST_KILLS"))
+NEWEST = len(MIGRATIONS)
+RELEASED = range(1, NEWEST)
+
+
+def released(path: Path, number: int) -> str:
+    """A store as an earlier program left it, with some of everything that its schema has; returns a version's id."""
+    store = SqliteStore(path, migrations=MIGRATIONS[:number])
+    store.add_trajectory(trajectory(), SUCCESS, at=at())
+    stored = put_version(store)
+    store.add_verdict(verdict(version_id=stored.version.id, trajectory_ids=(trajectory().id,)))
+    store.add_use(use(stored.version.id))
+    store.add_evidence(evidence(stored.version.id))
+    store.mark_learned(trajectory().id, at=at(5))
+    if number >= 2:
+        store.keep_bookmark(bookmark())
+    if number >= 5:
+        store.add_transition(step_to(stored, Status.TRUSTED))
+        store.put_rendering(rendering(stored.version.id))
+    store.close()
+    return stored.version.id
+
+
+def schema_in(path: Path) -> int:
+    raw = apsw.Connection(str(path))
+    number = int(raw.pragma("user_version"))
+    raw.close()
+    return number
+
+
+@pytest.mark.parametrize("number", RELEASED)
+def test_a_store_of_every_released_schema_is_upgraded_and_keeps_everything(number: int, tmp_path: Path) -> None:
+    path = tmp_path / "tacit.db"
+    version_id = released(path, number)
+    store = open_store(path)
+    stored = store.version(version_id)
+    assert store.trajectory(trajectory().id) == trajectory()
+    assert store.evidence([version_id]) == {version_id: [evidence(version_id)]}
+    assert store.approvals(version_id) == []  # nobody had kept any
+    store.add_approval(approval(stored))
+    assert store.backup(tmp_path / "backup.db").schema == NEWEST
+    assert list(store.verify()) == []
+    store.close()
+    assert schema_in(path) == NEWEST
+    assert schema_in(tmp_path / f"tacit.db.before-{NEWEST}.bak") == NEWEST - 1
+
+
+@pytest.mark.parametrize("number", [*range(3, NEWEST), NEWEST])
+def test_hooks_read_every_schema_since_they_were_there(number: int, tmp_path: Path) -> None:
+    path = tmp_path / "tacit.db"
+    released(path, number)
+    glance = Glance.open(str(path))
+    assert glance is not None
+    assert glance.count() == (1 if number >= 5 else 0)
+    glance.close()
+
+
+def opened_until(path: Path, deadly: int) -> int:
+    """Open a store in a child that dies before its n-th statement (0: never); returns how many there were."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        passed = 0
+
+        def see(*_: object) -> bool:
+            nonlocal passed
+            passed += 1
+            if passed == deadly:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return True
+
+        apsw.connection_hooks.append(lambda connection: connection.set_exec_trace(see))
+        try:
+            open_store(path)
+            os.write(writing, str(passed).encode())
+        finally:
+            os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as told:
+        text = told.read()
+    os.waitpid(child, 0)
+    return int(text or 0)
+
+
+@pytest.mark.parametrize("number", RELEASED)
+def test_an_upgrade_that_is_killed_leaves_old_or_new_and_the_next_opening_converges(
+    number: int, tmp_path: Path
+) -> None:
+    open_store(":memory:").close()  # what is found out once and kept would be counted by the first child only
+    whole = tmp_path / "whole.db"
+    released(whole, number)
+    original = whole.read_bytes()
+    total = opened_until(whole, 0)
+    assert total > 10
+    for deadly in range(1, total + 1, 1 if ALL else max(1, total // 8)):
+        path = tmp_path / f"{deadly}.db"
+        path.write_bytes(original)
+        assert opened_until(path, deadly) == 0
+        assert number <= schema_in(path) <= NEWEST
+        store = open_store(path)
+        assert store.trajectory(trajectory().id) == trajectory()
+        assert list(store.verify()) == []
+        store.close()
+        assert schema_in(path) == NEWEST
