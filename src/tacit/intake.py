@@ -56,11 +56,16 @@ def capture(
     return Captured(added=tuple(added), redacted=dict(redacted), **counts)
 
 
-def admit(store: Store, candidate: Candidate, *, policy: Policy, at: datetime) -> Verdict:
-    """Judge a candidate against what is known, and keep verdict and version; belongs into a transaction."""
+def judged(store: Store, candidate: Candidate, *, policy: Policy, at: datetime) -> gate.Judgement:
+    """What the gate says of a candidate beside what is known; nothing is kept."""
     existing = shelf.existing(store, candidate.content.sub_skills, candidate.scope)
     known, proven = shelf.alike(store, candidate), trusting.successes(store)
-    judgement = gate.judge(candidate, known, policy, at=at, existing=existing, successes=proven)
+    return gate.judge(candidate, known, policy, at=at, existing=existing, successes=proven)
+
+
+def admit(store: Store, candidate: Candidate, *, policy: Policy, at: datetime) -> Verdict:
+    """Judge a candidate against what is known, and keep verdict and version; belongs into a transaction."""
+    judgement = judged(store, candidate, policy=policy, at=at)
     verdict = judgement.verdict
     skill, version, move = judgement.skill, judgement.version, judgement.transition
     if skill and version and move:
@@ -79,15 +84,19 @@ def proposed(
     if by.startswith("tacit."):
         raise Mistake(f"{by!r} is a name of Tacit's own", hint="say who proposes it")
     before = [revises.version] if revises else []
-    return Candidate(
+    candidate = Candidate(
         content=content,
         scope=scope,
-        origins=gate.origins_of_edit(content, origin, before, named=shelf.named_in(store, content)),
+        origins={},
         provenance=Provenance(made_by=by),
         revises=revises.skill.id if revises else "",
         parents=tuple(version.id for version in before),
         by=by,
     )
+    # A known text does not become the writer's own under another name.
+    known = [*shelf.named_in(store, content), *(held.version for held in shelf.alike(store, candidate))]
+    origins = gate.origins_of_edit(content, origin, before, named=known)
+    return dataclasses.replace(candidate, origins=origins)
 
 
 def turn_away(store: Store, why: Finding, *, trajectory_id: str, name: str, policy: Policy, at: datetime) -> Verdict:

@@ -325,7 +325,9 @@ class Pass:
 
     def _worded(self, candidates: Iterable[Candidate]) -> list[Candidate]:
         """Candidates in the words that a model found for them before, or, where one is here, finds now."""
-        mined = [self._fence.sealed(each) for each in candidates]  # what a model reads must bear its true origin
+        mined = list(candidates)
+        if self._wording:  # what a model reads must bear its true origin
+            mined = [self._fence.sealed(each) for each in mined]
         known = {each.content.name: version for each in mined if (version := self._version_before(each))}
         if self._wording:
             return self._wording.word(mined, known)

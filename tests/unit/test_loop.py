@@ -197,6 +197,16 @@ def test_an_edit_in_the_words_of_outside_text_is_no_more_trusted_than_that(make:
     assert version.origins["description"] is Origin.EXTERNAL
 
 
+def test_a_known_text_under_another_name_is_no_more_trusted_than_before(make: Callable[..., Loop]) -> None:
+    loop = make()
+    brought = written(body="Every monday the mirror at files.acme-host.io is copied before work begins.")
+    loop.propose(brought, by="import", origin=Origin.EXTERNAL)
+    again = loop.propose(dataclasses.replace(brought, name="ship-it-now"), by="agent", origin=Origin.AGENT)
+    version = loop.version(again.version_id).version
+    assert version.name == "ship-it-now"
+    assert version.origins["body"] is Origin.EXTERNAL
+
+
 def test_a_new_candidate_never_unseats_what_was_approved(make: Callable[..., Loop]) -> None:
     loop = make()
     first = loop.propose(written(), by="ann", origin=Origin.USER)

@@ -274,6 +274,8 @@ def _extended(entry: Entry, entries: Mapping[str, Entry]) -> str:
     name = entry.extends
     while name and name in entries and name not in passed:
         passed.add(name)
+        if entry.origin == "static" and entries[name].origin == "learned":
+            return ""  # a file that nobody reviewed adds nothing to what somebody approved
         if not entries[name].extends or entries[name].extends not in entries:
             return name
         name = entries[name].extends

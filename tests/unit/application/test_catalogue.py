@@ -166,6 +166,11 @@ class TestMerging:
         assert found.orphans == ()
         assert static[0].path.read_bytes() == before
 
+    def test_a_file_of_the_project_adds_nothing_to_what_was_approved(self, project: Path) -> None:
+        found = merge(self.static(project, skill("sql-more", extends="sql")), [learned(skill("sql"))])
+        assert [(entry.name, entry.overlays) for entry in found.entries] == [("sql", ()), ("sql-more", ())]
+        assert [entry.name for entry in found.orphans] == ["sql-more"]
+
     def test_an_overlay_of_an_overlay_reaches_the_skill(self, project: Path) -> None:
         overlays = [learned(skill("one", extends="sql")), learned(skill("two", extends="one"))]
         found = merge(self.static(project, skill("sql")), overlays)
