@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from difflib import SequenceMatcher
 from pathlib import Path
 
 from tacit.domain.errors import Mistake, StoreOutage, TacitError
@@ -17,7 +18,7 @@ from tacit.memory.anchors import Anchors
 from tacit.memory.sqlite import restoring
 from tacit.memory.sqlite.restoring import Looked, Restored, look
 
-__all__ = ["Copy", "Looked", "Plan", "Restored", "look", "plan_purge", "purge", "restore"]
+__all__ = ["Copy", "Looked", "Plan", "Restored", "look", "nearest_sources", "plan_purge", "purge", "restore"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,18 +39,35 @@ class Plan:
 
     descent: Descent
     copies: tuple[Copy, ...] = ()
+    places: tuple[str, ...] = ()
+    """Where the store and its backups lie or lay; unfinished copies that were left beside them go too."""
 
 
 def plan_purge(store: Store, sources: Sequence[Source], *, database: str) -> Plan:
     """Find out what would go, without changing anything."""
     descent = store.descent(*sources)
     asked = _everywhere(descent)
-    return Plan(descent=descent, copies=tuple(_held(path, asked) for path in _copies(store, database)))
+    places = dict.fromkeys((database, *(manifest.path for manifest in store.backups() if manifest.path)))
+    copies = tuple(_held(path, asked) for path in _copies(store, database))
+    return Plan(descent=descent, copies=copies, places=tuple(places))
+
+
+def nearest_sources(store: Store, asked: str, *, limit: int = 5) -> list[str]:
+    """Where things in the store were read from, the most similar to what was asked for first."""
+    told = {stored.version.provenance.source for stored in store.catalogue()}
+    told |= {store.trajectory(episode.id).source for episode in store.episodes() if not episode.pruned}
+
+    def likeness(source: str) -> tuple[float, float]:
+        same_name = SequenceMatcher(None, Path(source).name, Path(asked).name).ratio()
+        return -same_name, -SequenceMatcher(None, source, asked).ratio()
+
+    return sorted(sorted(told - {""}), key=likeness)[:limit]
 
 
 def purge(store: Store, plan: Plan, *, purge: Purge, backups: bool) -> tuple[bool, tuple[Copy, ...]]:
     """Carry a plan out, in the copies too if wanted; tells whether the log was emptied, and what became of each copy."""
     erased = store.purge(plan.descent, by=purge.by, at=purge.at, reason=purge.reason)
+    restoring.remove_leftovers(plan.places)
     if not backups:
         return erased, plan.copies
     stones = store.tombstones()
@@ -101,7 +119,8 @@ def restore(
 def _copies(store: Store, database: str) -> list[Path]:
     """Every copy that is known of and still there: backups by their manifests, and what lies beside the store."""
     known = [Path(manifest.path) for manifest in store.backups() if manifest.path]
-    return [path for path in dict.fromkeys([*known, *restoring.siblings(database)]) if path.is_file()]
+    found = dict.fromkeys(path.resolve() for path in [*known, *restoring.siblings(database)])
+    return [path for path in found if path.is_file()]
 
 
 def _held(path: Path, sources: Sequence[Source]) -> Copy:

@@ -174,7 +174,10 @@ class Loop:
 
     def recheck(self, *, apply: bool = False, by: str = trusting.BY_ITSELF) -> list[trusting.Rechecked]:
         """Look at everything recallable again with today's checks; with `apply` what no longer holds waits for a person."""
-        return trusting.recheck(self.store, self.config.policy, by=by if apply else "", at=self._now())
+        found = trusting.recheck(self.store, self.config.policy, by=by if apply else "", at=self._now())
+        if apply:
+            publishing.publish(self.store, self.embedder)
+        return found
 
     def waiting(self) -> list[Stored]:
         """What waits for a person's decision, oldest first: of each skill only the newest version, if it waits."""
@@ -275,7 +278,7 @@ class Loop:
         entry = next((entry for entry in self.catalogue(home).entries if entry.name == name), None)
         if entry is None:
             raise NotFound(f"no skill {name!r} may be applied here", hint="see `tacit skills list`")
-        trusting.require_allowed(entry.content, allowance(allowed))
+        entry = trusting.within(entry, allowance(allowed))
         use_id = ""
         if entry.version_id and not self.paused:
             use = Use(version_ids=(entry.version_id,), task=f"apply {name}", at=self._now(), surface=surface)
@@ -310,8 +313,7 @@ class Loop:
             outcome, grade = (Outcome.SUCCESS if check.passed else Outcome.FAILURE), Grade.MACHINE
             details["verifier"] = check.verifier
         if outcome is None:
-            hint = "outcome='success' or verifier=tacit.Command(…)"
-            raise Mistake("record needs an outcome or a verifier", hint=hint)
+            raise Mistake("record needs an outcome or a verifier", hint="outcome=… or verifier=tacit.Command(…)")
         return self._keep_evidence(use, parse_outcome(outcome), grade=grade, followed=followed, details=details)
 
     def feedback(

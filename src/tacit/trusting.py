@@ -5,20 +5,21 @@ Fetches what the gate's rules need to know, and keeps what they answer. The rule
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
 from datetime import datetime
 
-from tacit import gate
+from tacit import application, gate
 from tacit.config.settings import Policy
 from tacit.domain.candidate import Decision, Finding, Relation, Severity, Verdict
-from tacit.domain.errors import Mistake, NotPermitted
+from tacit.domain.errors import InvalidSkill, Mistake, NotPermitted
 from tacit.domain.identity import digest
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
 from tacit.domain.ports import Store, Stored
-from tacit.domain.skill import Capabilities, SkillContent
+from tacit.domain.skill import Capabilities
 from tacit.domain.trust import Approval, Examination
 from tacit.text.allowance import beyond, told
+from tacit.text.bundled import text_of
 
 BY_ITSELF = "tacit.recheck"
 """Who takes a version out of use when nobody asked for it."""
@@ -68,12 +69,34 @@ def carry_out(store: Store, stored: Stored, transition: Transition, *, policy: P
         store.add_approval(approval)
 
 
-def require_allowed(content: SkillContent, allowed: Capabilities | None) -> None:
-    """Refuse what touches more than the caller may."""
-    more = beyond(gate.needs_of(content), allowed) if allowed is not None else Capabilities()
-    if more != Capabilities():
-        message = f"`{content.name}` touches what is not allowed here: {told(more)}"
-        raise NotPermitted(message, hint="allow it, or do without")
+def within(entry: application.Entry, allowed: Capabilities | None) -> application.Entry:
+    """An entry of the catalogue as far as the caller may have it; refuses one that touches more than is allowed itself.
+
+    Overlays that touch more are left out, and so are files that cannot be looked at. What lies on the disk is given as it
+    was when it was looked at, for it may change meanwhile.
+    """
+    if allowed is None:
+        return entry
+    looked_at = _looked_at(entry)
+    if more := told(beyond(gate.needs_of(looked_at.content), allowed)):
+        raise NotPermitted(f"`{entry.name}` touches what is not allowed here: {more}", hint="allow it, or do without")
+    return replace(looked_at, overlays=tuple(_allowed_only(entry.overlays, allowed)))
+
+
+def _allowed_only(overlays: Iterable[application.Entry], allowed: Capabilities) -> Iterator[application.Entry]:
+    for overlay in overlays:
+        try:
+            yield within(overlay, allowed)
+        except (NotPermitted, InvalidSkill):  # the skill itself can do without
+            continue
+
+
+def _looked_at(entry: application.Entry) -> application.Entry:
+    """An entry with all of its files that can be read as text, and without the others."""
+    is_static = entry.path is not None and not entry.version_id
+    content = application.load(entry.path).content if is_static and entry.path else entry.content
+    readable = tuple(file for file in content.files if text_of(file) is not None)
+    return replace(entry, content=replace(content, files=readable), path=None if is_static else entry.path)
 
 
 def last_approved(store: Store, stored: Stored) -> tuple[Stored, Approval | None] | None:

@@ -13,7 +13,7 @@ import pytest
 from tacit.domain.candidate import Finding
 from tacit.domain.errors import GateRefusal, Mistake, NotFound, StaleVersion
 from tacit.domain.evidence import Use
-from tacit.domain.lifecycle import Status
+from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.origin import Origin
 from tacit.domain.ports import Store, Stored
 from tacit.domain.purging import Descent, Source, SourceKind, Tombstone
@@ -257,6 +257,35 @@ def test_an_import_is_purged_by_its_path_or_by_its_hash(store: Store) -> None:
     assert list(store.verify()) == []
 
 
+def test_what_lies_below_a_folder_or_in_an_archive_goes_with_it(store: Store) -> None:
+    one = learned(store, "one", source="../sk/one", made_by="ana")
+    two = learned(store, "two", source="/home/good.skill/two", made_by="ana")
+    read = captured(store, "read from a log", source="logs/a.jsonl")
+    learned(store, "three", source="mcp", made_by="agent")
+    whole = Source(kind=SourceKind.IMPORTED, value="/home", root="/home/project")
+    descent = store.descent(whole)
+    assert (descent.versions, descent.trajectories) == ((one.version.id, two.version.id), (read.id,))
+    archive = replace(whole, value="/home/good.skill")
+    assert purge(store, archive).versions == (two.version.id,)
+    assert purge(store, replace(whole, value="/home/sk/one/SKILL.md")).versions == (one.version.id,)
+
+
+def test_the_reason_of_a_purge_is_kept_on_every_stone(store: Store) -> None:
+    bad = captured(store, "bad", session="bad")
+    learned(store, "gone", bad)
+    store.purge(store.descent(of(SourceKind.SESSION, "bad")), by="ana", at=at(5), reason="a planted host")
+    assert {(stone.reason, stone.at) for stone in store.tombstones()} == {("a planted host", at(5))}
+    assert {entry.at for entry in store.history() if entry.action in ("purge", "tombstone")} == {at(5)}
+
+
+def test_a_purge_that_buries_nothing_keeps_its_reason_all_the_same(store: Store) -> None:
+    vouched = learned(store, "vouched", captured(store, "x"), status=Status.CANDIDATE)
+    store.add_approval(approval(vouched, by="mallory"))
+    store.purge(store.descent(of(SourceKind.PRINCIPAL, "mallory")), by="ana", at=at(5), reason="a stolen laptop")
+    assert [(stone.reason, stone.at) for stone in store.tombstones()] == [("a stolen laptop", at(5))]
+    assert list(store.verify()) == []
+
+
 def test_a_name_takes_along_what_it_made_and_what_it_vouched_for(store: Store) -> None:
     made = learned(store, "made", made_by="mallory", by="mallory")
     vouched = learned(store, "vouched", captured(store, "x"), status=Status.CANDIDATE)
@@ -322,6 +351,33 @@ def test_a_purge_stands_or_falls_with_its_transaction(store: Store) -> None:
     assert store.trajectory(bad.id) == bad
     assert not store.is_purged(bad.id)
     assert list(store.verify()) == []
+
+
+def test_a_composite_is_rendered_anew_when_a_part_comes_goes_or_is_purged(store: Store) -> None:
+    part = learned(store, "restart-modem", captured(store, "x", session="bad"))
+    beside = learned(store, "check-cable", captured(store, "y"))
+    whole = learned(store, "repair-line", captured(store, "z"), sub_skills=("check-cable", "restart-modem"))
+
+    def render_all() -> None:
+        for stored in store.catalogue(statuses=RECALLABLE):
+            store.put_rendering(rendering(stored.version.id))
+
+    render_all()
+    store.add_transition(step_to(part, Status.TRUSTED))  # it says the same
+    assert store.unrendered() == [part.version.id]
+    retired = replace(step_to(part, Status.RETIRED), before=Status.TRUSTED)
+    store.add_transition(retired)
+    assert store.unrendered() == [whole.version.id]
+    render_all()
+    store.add_transition(replace(step_to(part, Status.TRIAL), before=Status.RETIRED))
+    assert store.unrendered() == [part.version.id, whole.version.id]
+    render_all()
+    purge(store, of(SourceKind.SESSION, "bad"))
+    assert store.unrendered() == [whole.version.id]
+    assert store.rendering(beside.version.id) is not None
+    render_all()
+    learned(store, "restart-modem", captured(store, "anew"), description="another one")
+    assert whole.version.id in store.unrendered()
 
 
 def test_tombstones_of_another_store_are_taken_over(store: Store) -> None:

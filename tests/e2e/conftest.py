@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
@@ -59,13 +59,13 @@ class Terminal:
         )
         return Ran(done.returncode, done.stdout, done.stderr)
 
-    def type(self, *arguments: str, answers: dict[str, str] | None = None, timeout_s: float = 60) -> Ran:
-        """Run in a pseudo-terminal; whenever a waited-for text appears, type its answer."""
+    def type(self, *arguments: str, answers: Mapping[str, str | list[str]] | None = None, timeout_s: float = 60) -> Ran:
+        """Run in a pseudo-terminal; whenever a waited-for text appears, type its answer, or the next of its answers."""
         child, master = pty.fork()
         if child == 0:
             os.chdir(self.project)
             os.execve(sys.executable, [sys.executable, "-m", "tacit", *arguments], self.environment)
-        waiting = dict(answers or {})
+        waiting = {text: [said] if isinstance(said, str) else list(said) for text, said in (answers or {}).items()}
         seen, read_to = "", 0
         deadline = time.monotonic() + timeout_s
         while time.monotonic() < deadline:
@@ -83,7 +83,7 @@ class Terminal:
                 at = seen.find(text, read_to)
                 if at >= 0:
                     read_to = at + len(text)
-                    os.write(master, answer.encode())
+                    os.write(master, (answer.pop(0) if len(answer) > 1 else answer[0]).encode())
                     break
         else:
             os.kill(child, signal.SIGKILL)  # it asks what nobody answers

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import shlex
 import shutil
 from pathlib import Path
 
+import apsw
 import pytest
 
 from tests.e2e.conftest import Terminal
@@ -53,7 +53,7 @@ def test_a_purge_shows_first_and_then_removes_for_good(learned: Terminal) -> Non
     shown = learned.run("purge", "--trajectory", trajectory, "--json").json
     assert (shown["purged"], shown["trajectories"][0]) == (False, trajectory)
     assert learned.run("stats", "--json").json == before
-    done = as_person(learned).run("purge", "--trajectory", trajectory, "--yes", "--person", "ann", "--json")
+    done = as_person(learned).run("purge", "--trajectory", trajectory, "--yes", "--by", "ann", "--json")
     assert done.code == 0, done.err
     assert done.json["purged"]
     assert done.json["erased"]
@@ -76,7 +76,8 @@ def test_what_was_purged_is_not_learned_again(learned: Terminal, transcripts: Pa
 def test_at_a_terminal_it_asks(learned: Terminal) -> None:
     trajectory = a_trajectory(learned)
     kept = learned.type("purge", "--trajectory", trajectory, answers={"for good?": "n\r"})
-    assert kept.code == 130
+    assert kept.code == 0
+    assert "Nothing was removed." in kept.out
     assert learned.run("purge", "--trajectory", trajectory, "--json").code == 0
     gone = learned.type("purge", "--trajectory", trajectory, answers={"for good?": "y\r"})
     assert gone.code == 0, gone.out
@@ -96,7 +97,7 @@ def test_neither_an_agent_nor_a_script_purges_or_restores(learned: Terminal) -> 
     assert learned.run("purge", "--trajectory", trajectory, "--json").json["trajectories"]
 
 
-@pytest.mark.parametrize("arguments", [(), ("--session", "a", "--by", "b"), ("--source", "")])
+@pytest.mark.parametrize("arguments", [(), ("--session", "a", "--made-by", "b"), ("--by", "b"), ("--source", "")])
 def test_one_source_must_be_named(learned: Terminal, arguments: tuple[str, ...]) -> None:
     done = learned.run("purge", *arguments, "--json")
     assert done.code == 2
@@ -105,6 +106,10 @@ def test_one_source_must_be_named(learned: Terminal, arguments: tuple[str, ...])
 
 def test_the_restore_drill_by_hand(learned: Terminal) -> None:
     backup = learned.project / "copies" / "backup.db"
+    assert learned.run("backup", str(backup)).code == 2  # a folder that is not there was mistyped
+    assert learned.run("backup", f"{backup}/").code == 2
+    assert not backup.parent.exists()
+    backup.parent.mkdir()
     made = learned.run("backup", str(backup), "--json").json
     assert made["manifest"]["sha256"]
     assert learned.run("verify", str(backup), "--json").json["intact"]
@@ -122,6 +127,46 @@ def test_the_restore_drill_by_hand(learned: Terminal) -> None:
     assert learned.run("purge", "--trajectory", trajectory, "--backups", "--yes", "--json").json["copies"]
     again = learned.run("purge", "--trajectory", trajectory, "--json")
     assert again.code == 2
+
+
+def test_an_import_is_found_by_its_path_from_anywhere_and_the_reason_is_told(terminal: Terminal) -> None:
+    skill = terminal.project.parent / "sk" / "tidy"
+    skill.mkdir(parents=True)
+    text = "---\nname: tidy\ndescription: Tidy the tables of a report before it is printed\n---\n\nSort the rows by date.\n"
+    (skill / "SKILL.md").write_text(text)
+    assert terminal.run("skills", "import", "../sk/tidy", "--json").code == 0
+    unknown = as_person(terminal).run("purge", "--source", "/elsewhere/tidy", "--yes", "--json")
+    assert unknown.code == 2
+    assert str(skill.resolve()) in unknown.json["error"]["hint"]
+    for asked in ("../sk/tidy", str(skill), str(skill / "SKILL.md"), str(skill.parent), "../sk"):
+        assert terminal.run("purge", "--source", asked, "--json").json["skills"] == ["tidy"], asked
+    done = terminal.run("purge", "--source", str(skill), "--yes", "--by", "ann", "--reason", "a planted host", "--json")
+    assert done.code == 0, done.err
+    entries = terminal.run("history", "--json").json["entries"]
+    told = {entry["reason"] for entry in entries if entry["action"] in ("purge", "tombstone")}
+    assert told == {"a planted host"}
+    assert "a planted host" in terminal.run("history").out
+
+
+def test_a_damaged_store_is_told_by_doctor_and_verify_says_what_helps(learned: Terminal) -> None:
+    store = learned.project / ".tacit" / "tacit.db"
+    assert learned.run("doctor", "--json").json["findings"][0]["state"] == "ok"
+    file = apsw.Connection(str(store))
+    file.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    [(page, size)] = file.execute(
+        "SELECT rootpage, page_size FROM sqlite_schema, pragma_page_size WHERE name = 'versions'"
+    ).fetchall()
+    file.close()
+    data = bytearray(store.read_bytes())
+    data[(page - 1) * size : (page - 1) * size + 7] = b"\xff" * 7
+    store.write_bytes(data)
+    found = learned.run("doctor", "--json").json["findings"][0]
+    assert (found["about"], found["state"]) == ("store", "fault")
+    assert "tacit verify" in found["remedy"]
+    told = learned.run("verify")
+    assert told.code == 4
+    assert "tacit restore" in told.err
+    assert "run `tacit verify`" not in told.err
 
 
 def test_a_backup_that_was_changed_is_told_and_not_restored(learned: Terminal) -> None:
@@ -158,10 +203,8 @@ def test_a_folder_that_was_exported_goes_with_its_skill(learned: Terminal) -> No
     waiting = learned.run("review", "--json").json["waiting"]
     item = next(each for each in waiting if each["kind"] == "procedure")
     learned.run("init", "--client", "claude-code", "--channel", "skill", "--yes")
-    asked = learned.run("review", item["version_id"], "--approve", "--by", "ann", "--json")
-    if asked.code:  # it names what must be ticked one by one
-        command = shlex.split(asked.json["error"]["hint"].split("tacit ", 1)[1])
-        assert learned.run(*command, "--by", "ann").code == 0
+    ticks = [word for tick in item["ticks"] for word in ("--tick", tick["key"])]
+    assert learned.run("review", item["version_id"], "--approve", "--by", "ann", *ticks).code == 0
     folder = learned.project / ".claude" / "skills" / item["name"]
     assert (folder / "SKILL.md").exists()
     purged = learned.run("purge", "--source", item["content_hash"], "--yes", "--json")

@@ -54,7 +54,7 @@ def keys(item: dict[str, object]) -> list[str]:
 
 def test_a_program_is_told_everything_that_a_reviewer_must_know(proposing: Terminal) -> None:
     item = waiting(proposing)
-    assert "host:rates.example.com" in keys(item)
+    assert "url:https://rates.example.com/v1" in keys(item)
     assert "rates.example.com" in item["capabilities"]["hosts"]  # type: ignore[index]
     assert any(each["effect"] == "deletes" for each in item["effects"])  # type: ignore[attr-defined]
     assert "body" in item["from_outside"]  # type: ignore[operator]
@@ -63,12 +63,13 @@ def test_a_program_is_told_everything_that_a_reviewer_must_know(proposing: Termi
     assert item["checks"]
 
 
-def test_a_script_without_ticks_is_refused_with_the_list_and_the_command(proposing: Terminal) -> None:
+def test_a_script_without_ticks_is_refused_with_the_list_and_no_ready_made_command(proposing: Terminal) -> None:
     item = waiting(with_token(proposing))
     refused = proposing.run("review", str(item["version_id"]), "--approve", "--by", "ann")
     assert refused.code == 3
-    assert "host:rates.example.com" in refused.err
-    assert "--tick" in refused.err
+    assert "  url:https://rates.example.com/v1  in body\n" in refused.err, "one a line, with its place"
+    assert "--tick KEY" in refused.err
+    assert "--tick url:https" not in refused.err, "nothing to paste unread"
     assert waiting(proposing)["status"] in ("candidate", "quarantined")
 
 
@@ -100,10 +101,11 @@ def test_a_person_is_shown_findings_effects_and_origins_and_asked_for_each_thing
 
 
 def test_one_no_leaves_it_waiting(proposing: Terminal) -> None:
-    seen = proposing.type("review", answers={"[q]uit:": "a\n", "what was found? [y/N]:": "y\n", RIGHT: "n\n"})
+    seen = proposing.type("review", answers={"[q]uit:": ["a\n", "s\n"], "what was found? [y/N]:": "y\n", RIGHT: "n\n"})
     assert seen.code == 0, seen.out
     assert "Not ticked" in seen.out
     assert seen.out.count(RIGHT) == 1
+    assert "1 still waiting." in seen.out
     assert waiting(proposing)
 
 
@@ -127,7 +129,7 @@ def test_a_new_version_is_held_against_what_was_approved_last(proposing: Termina
     assert (before["version_id"], before["by"]) == (item["version_id"], "ann")
     added = [line for line in before["diff"].splitlines() if line.startswith("+")]
     assert any("rates.evil.example.net" in line for line in added)
-    assert "host:rates.evil.example.net" in keys(again), "a tick is not inherited"
+    assert "url:https://rates.evil.example.net/v1" in keys(again), "a tick is not inherited"
     assert "new_capability" in {finding["rule"] for finding in again["findings"]}  # type: ignore[attr-defined]
     del proposing.variables["TACIT_TOKEN"]
     seen = proposing.type("review", answers={"[q]uit:": "q\n"})
@@ -167,7 +169,8 @@ def test_a_person_looks_at_the_library_again_and_takes_out_what_no_longer_holds(
     assert proposing.run("review", version, "--approve", "--by", "ann", *words).code == 0
     fine = proposing.run("check", "--library", "--json")
     assert fine.code == 0, fine.err
-    assert fine.json == {"looked_at": 1, "applied": False, "found": []}
+    nothing = {"found": [], "in_spite_of_findings": []}
+    assert fine.json == {"skills": 1, "looked_at": 1, "applied": False} | nothing
     (proposing.project / "tacit.toml").write_text('[policy]\nstrictness = "strict"\n')
     told = proposing.run("check", "--library", "--json")
     assert told.code == 3

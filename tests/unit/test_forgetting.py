@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -60,6 +61,15 @@ def test_proposing_what_was_purged_is_refused(loop: Loop) -> None:
     with pytest.raises(GateRefusal, match="purged"):
         loop.propose(gone.version.content, by="mallory")
     assert loop.verify() == []
+
+
+def test_the_nearest_known_sources_are_named_first(loop: Loop) -> None:
+    learn_both(loop)
+    content = loop.waiting()[0].version.content
+    for name in ("/home/sk/alpha", "/home/sk/beta", "/home/other/gamma"):
+        loop.propose(replace(content, name=name.rsplit("/", 1)[-1], body=name), by="ana", source=name)
+    assert custody.nearest_sources(loop.store, "/elsewhere/beta", limit=1) == ["/home/sk/beta"]
+    assert len(custody.nearest_sources(loop.store, "", limit=5)) == 3
 
 
 def test_a_store_in_memory_is_not_restored(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from tacit.domain.lifecycle import Status
 from tacit.domain.origin import Origin
 from tacit.domain.ports import Store
 from tacit.domain.selection import Query, Selection
-from tacit.domain.skill import Kind
+from tacit.domain.skill import Case, Condition, Kind
 from tacit.loop import Loop
 from tacit.memory import VolatileStore, open_store
 from tacit.memory.sqlite.glance import Glance
@@ -164,6 +164,25 @@ def test_the_loop_renders_with_every_change(store: Store) -> None:
     loop.review(version_id, "retire", by="ann")
     assert store.rendering(version_id) is None
     assert store.unrendered() == []
+
+
+def test_what_a_retired_part_said_is_shown_no_more(store: Store) -> None:
+    loop = Loop(store, clock=lambda: NOW)
+    case = Case(conditions=(Condition(text="the ZEBRAQUARTZ lamp blinks red"),))
+    part = written("restart-modem", cases=(case,))
+    ids = [
+        loop.propose(content, by="ann", origin=Origin.USER).version_id
+        for content in (
+            part,
+            written("check-cable"),
+            written("repair-line", sub_skills=("restart-modem", "check-cable")),
+        )
+    ]
+    for version_id in ids:
+        loop.review(version_id, "approve", by="ann")
+    assert "ZEBRAQUARTZ" in text_of(store, ids[2])
+    loop.review(ids[0], "retire", by="ann")
+    assert "ZEBRAQUARTZ" not in text_of(store, ids[2])
 
 
 def test_a_refused_change_leaves_the_rendering_as_it_was(store: Store) -> None:

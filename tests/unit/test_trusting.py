@@ -91,7 +91,7 @@ def test_what_came_from_outside_is_not_approved_in_one_go(make: Callable[..., Lo
     loop = make()
     version_id = proposed(loop)
     asked = ticks(loop, version_id)
-    assert "host:api.example.com" in asked
+    assert "url:https://api.example.com/v1" in asked
     for given in ([], asked[:-1]):
         with pytest.raises(GateRefusal, match="needs a tick of its own"):
             loop.review(version_id, "approve", by="ann", ticked=given)
@@ -141,7 +141,7 @@ def test_going_back_to_what_nobody_approved_asks_for_its_ticks(make: Callable[..
         dataclasses.replace(WRITTEN, body="Once a day."), by="ann", origin=Origin.USER, revises=loop.version(version_id)
     )
     loop.review(newer.version_id, "approve", by="ann", ticked=ticks(loop, newer.version_id))
-    with pytest.raises(GateRefusal, match=r"host:api\.example\.com"):
+    with pytest.raises(GateRefusal, match=r"url:https://api\.example\.com"):
         loop.rollback(version_id, by="ann")
     assert status(loop, newer.version_id) is Status.TRIAL, "all or nothing"
 

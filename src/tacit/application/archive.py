@@ -18,6 +18,7 @@ from tacit.application.skill_folder import DEPTH_MAX, FILE_BYTES_MAX, FILE_NAMES
 from tacit.application.skill_md import Parsed
 from tacit.application.unpacking import Damaged, Member, members
 from tacit.application.validation import SKIPPED_NAMES, path_fault
+from tacit.text.file_sorts import Sort, sort_of
 
 SUFFIXES = (".zip", ".skill", ".tar", ".tar.gz", ".tgz")
 ARCHIVE_BYTES_MAX = 64 << 20
@@ -112,15 +113,16 @@ def _take(member: Member, gathered: _Gathered, *, limit: int) -> None:
     label = shown(_visible(member.name))
     if member.is_folder and member.name in ("", "."):
         return  # the archive's own top
-    if not _MACHINE_MADE.isdisjoint(member.name.split("/")) and not _member_fault(member):
-        return
+    overlooked = not _MACHINE_MADE.isdisjoint(member.name.split("/"))
     if fault := _member_fault(member):
         gathered.problems.append(_error(fault[0], f"{label} {fault[1]}"))
     if member.is_folder or member.kind:
         return
-    if member.size > FILE_BYTES_MAX:
+    if member.size > FILE_BYTES_MAX or (overlooked and gathered.total + member.size > limit):
         left = f"{label} is left out: it has {member.size} bytes"
-        gathered.problems.append(Problem(rule="file-left-out", message=left, field="files", severity="warning"))
+        gathered.problems.append(_left_out(member.name, left))
+        if overlooked:
+            return
     if gathered.total + member.size > limit:
         raise Damaged("bomb", f"unpacks to more than {limit >> 20} MiB, from far less")
     if member.size > FILE_BYTES_MAX:
@@ -135,7 +137,7 @@ def _take(member: Member, gathered: _Gathered, *, limit: int) -> None:
         gathered.problems.append(_error("twice", f"{label} stands twice"))
         gathered.strays[f"{label} (again, {len(gathered.strays)})"] = data
         return
-    if fault or path_fault(member.name):
+    if fault or overlooked or path_fault(member.name):
         gathered.strays[label] = data  # a hidden file, too, is for a scanner to see and for no skill to hold
         return
     gathered.files[member.name] = data
@@ -192,13 +194,13 @@ def _folders(gathered: _Gathered, *, stem: str) -> Iterator[PackedFolder]:
 
 
 def _bounded(files: Mapping[str, bytes], root: str, problems: list[Problem]) -> Iterable[tuple[str, bytes]]:
-    """As much as a skill's folder may hold, its own file first; the rest is left out with a warning."""
+    """As much as a skill's folder may hold, scripts and texts before data; the rest is left out with a warning."""
     room = FOLDER_BYTES_MAX
-    for count, name in enumerate(sorted(files, key=lambda name: (name not in FILE_NAMES, name))):
+    for count, name in enumerate(sorted(files, key=lambda name: (name not in FILE_NAMES, sort_of(name), name))):
         room -= len(files[name])
         if room < 0 or count > FILES_MAX or name.count("/") > DEPTH_MAX:
             message = f"{shown(f'{root}/{name}')} is left out: the folder is too full or too deep"
-            problems.append(Problem(rule="file-left-out", message=message, field="files", severity="warning"))
+            problems.append(_left_out(name, message))
             continue
         yield name, files[name]
 
@@ -219,6 +221,11 @@ def _stem(path: Path) -> str:
 
 def _visible(name: str) -> str:
     return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in name)
+
+
+def _left_out(name: str, message: str) -> Problem:
+    rule = "file-left-out" if sort_of(name) is Sort.DATA else "not-looked-at"
+    return Problem(rule=rule, message=message, field="files", severity="warning")
 
 
 def _error(rule: str, message: str) -> Problem:

@@ -353,6 +353,9 @@ class Store(Protocol):
     def keep_manifest(self, manifest: Manifest) -> None:
         """Note a backup that was made or changed by somebody else."""
 
+    def check_quickly(self) -> list[Damage]:
+        """Check the file without reading every row, and the anchor; what this misses, `verify` finds."""
+
     def check_anchor(self) -> list[Damage]:
         """Whether the audit chain still holds what was noted of it outside; `verify` asks this too."""
 

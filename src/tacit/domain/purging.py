@@ -19,8 +19,8 @@ class SourceKind(StrEnum):
     TRAJECTORY = "trajectory"
     """One attempt, in all captures of it."""
     IMPORTED = "source"
-    """The path or address that a log or a skill was read from, or the hash of a skill's content."""
-    PRINCIPAL = "by"
+    """The path or address that a log or a skill was read from, with all below it, or the hash of a skill's content."""
+    PRINCIPAL = "made_by"
     """The name of a person, an agent or a program."""
 
 
@@ -30,6 +30,8 @@ class Source:
 
     kind: SourceKind
     value: str
+    root: str = ""
+    """The folder that paths which are not whole are told from."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,8 +87,20 @@ class Tombstone:
     at: datetime
     survivors: tuple[str, ...] = ()
     """Of a content: attempts that were left over, from which the very same may be learned again."""
+    reason: str = ""
+    """Why it was purged, as far as somebody said."""
 
 
 def session_stone(session_id: str) -> str:
     """The tombstone's id for a whole session."""
     return f"session:{session_id}"
+
+
+def purge_stone(at: datetime) -> str:
+    """The tombstone's id for a purge that leaves nothing else to set one on, so that its reason is kept."""
+    return f"purge:{at.isoformat()}"
+
+
+def is_purge_stone(identity: str) -> bool:
+    """Whether a stone stands for a purge itself and not for something that went."""
+    return identity.startswith("purge:")

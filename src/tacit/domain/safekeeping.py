@@ -26,6 +26,8 @@ class Manifest:
     """Table → rows."""
     path: str = ""
     """Where it was written; known to the store only, not told in the file beside the backup."""
+    purged_at: datetime | None = None
+    """When something was purged from it, after it was made."""
 
     @property
     def id(self) -> str:

@@ -32,7 +32,9 @@ class Touched(StrEnum):
     """A path that is read, or only named; those inside the workspace are none."""
     WRITE = "write"
     VARIABLE = "variable"
-    """An environment variable, or a place where secrets are kept."""
+    """Of the environment."""
+    SECRET = "secret"
+    """A place where secrets are kept, such as a key's file."""
     EFFECT = "effect"
     """What it would do to the world: `deletes`, `sends`, `publishes`, `reveals`, `installs`, `pays`, `persists`."""
 

@@ -192,7 +192,7 @@ class _Reading:
             session_id=self._session_id(),
             parent_session_id=self._parent,
             usage=_usage(document),
-            source=self._place.source,
+            source=self._place.whole_source,
         )
 
     def _session_id(self) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from tacit.domain.errors import InvalidTrajectory
 from tacit.domain.ports import Mark
@@ -21,6 +22,12 @@ class Place:
 
     source: str
     line: int | None = None
+
+    @property
+    def whole_source(self) -> str:
+        """The source, a file with its whole path: what is kept must be found again from any folder."""
+        path = Path(self.source)
+        return str(path.resolve()) if path.is_file() else self.source
 
     def problem(self, what: str, *, hint: str) -> InvalidTrajectory:
         """Say what is wrong here and what to do next."""

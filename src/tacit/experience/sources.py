@@ -26,6 +26,7 @@ Source = str | Path | Mapping[str, Any] | list[Any]
 
 READERS: tuple[TrajectoryReader, ...] = (AtifReader(), ClaudeCodeReader(), CodexReader())
 _GROUP = "tacit.readers"
+_DOCUMENT_NAMES = (".json", ".json.gz")
 _NO_LOGS_BELOW = frozenset({".git", ".tacit", ".venv", "__pycache__", "node_modules"})
 
 
@@ -42,6 +43,17 @@ def read(source: Source, *, on_problem: OnProblem | None = None) -> Iterator[Tra
     if not path.exists():
         raise NotFound(f"{path}: no such file or folder", hint="check the path for typing errors")
     return _reported(_of_folder(path) if path.is_dir() else _of_file(path), on_problem)
+
+
+def passed_over(root: Path) -> InvalidTrajectory | None:
+    """What is wrong with the first JSON document below a folder that no reader knows; `read` goes past it silently."""
+    for path in _files_below(root) if root.is_dir() else ():
+        if path.name.endswith(_DOCUMENT_NAMES):
+            try:
+                find_reader(path)
+            except InvalidTrajectory as problem:
+                return problem
+    return None
 
 
 def find_reader(path: Path) -> TrajectoryReader:
@@ -76,19 +88,22 @@ def _of_file(path: Path) -> Iterator[Iterator[Trajectory]]:
 
 
 def _of_folder(root: Path) -> Iterator[Iterator[Trajectory]]:
+    for path in _files_below(root):
+        try:
+            reader = find_reader(path)
+        except InvalidTrajectory as problem:
+            if path.name.endswith(LOG_NAMES):
+                yield Parts(iter([problem]))
+        else:
+            if not _is_read_with_another(path, reader, root=root):
+                yield reader.read(path)
+
+
+def _files_below(root: Path) -> Iterator[Path]:
     for folder, below, names in os.walk(root):
         below[:] = sorted(set(below) - _NO_LOGS_BELOW)
-        for path in sorted(Path(folder, name) for name in names):
-            if not path.exists():
-                continue  # a link that leads nowhere
-            try:
-                reader = find_reader(path)
-            except InvalidTrajectory as problem:
-                if path.name.endswith(LOG_NAMES):
-                    yield Parts(iter([problem]))
-            else:
-                if not _is_read_with_another(path, reader, root=root):
-                    yield reader.read(path)
+        paths = sorted(Path(folder, name) for name in names)
+        yield from (path for path in paths if path.exists())  # a link may lead nowhere
 
 
 def _is_read_with_another(path: Path, reader: TrajectoryReader, *, root: Path) -> bool:

@@ -6,7 +6,6 @@ any of that is another, it no longer holds.
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -94,7 +93,7 @@ def approve(
         raise Mistake(f"nothing in `{stored.version.name}` from outside is called {strange[0]!r}", hint=hint)
     open_ones = unticked(examination, ticked)
     if open_ones:
-        raise GateRefusal(_asking(stored, open_ones), hint=_command(stored, examination))
+        raise GateRefusal(_asking(stored, open_ones), hint=_next_step(stored))
     return Approval(
         version_id=stored.version.id,
         content_hash=stored.version.hash,
@@ -176,13 +175,15 @@ def _news(now: Collection[Finding], then: Collection[Finding]) -> list[Finding]:
 
 
 def _asking(stored: Stored, open_ones: list[Literal]) -> str:
-    listed = ", ".join(f"{literal.key} (in {literal.field})" for literal in open_ones)
     many = (
         f"{len(open_ones)} things that came from outside" if len(open_ones) > 1 else "something that came from outside"
     )
-    return f"`{stored.version.name}` names {many}, and each needs a tick of its own: {listed}"
+    listed = [f"  {literal.key}  in {literal.field}" for literal in open_ones]
+    return "\n".join([f"`{stored.version.name}` names {many}, and each needs a tick of its own:", *listed])
 
 
-def _command(stored: Stored, examination: Examination) -> str:
-    ticks = " ".join(f"--tick {shlex.quote(literal.key)}" for literal in examination.literals)
-    return f"look at each, then: tacit review {stored.version.id} --approve {ticks}"
+def _next_step(stored: Stored) -> str:
+    """What to do, and no command that ticks all of it unread."""
+    return (
+        f"look at each; for those that are right, tacit review {stored.version.id} --approve --tick KEY, once for each"
+    )

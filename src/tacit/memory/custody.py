@@ -20,7 +20,7 @@ from tacit.domain.trajectory import Trajectory
 from tacit.domain.trust import Approval
 from tacit.memory import laws
 from tacit.memory.descending import Kept, demotion, descend, stones_of, subject_of
-from tacit.memory.held import Held, get, reread
+from tacit.memory.held import Held, get, reread, unrender_composites
 from tacit.memory.records import aware, unpack
 
 T = TypeVar("T")
@@ -129,6 +129,7 @@ class Custody(ABC):
         for identity, step in list(state.transitions.items()):
             if step.version_id in descent.versions:
                 del state.transitions[identity]
+        unrender_composites(state, {state.versions[identity].version.name for identity in descent.versions})
         owned: tuple[tuple[dict[str, Any], Sequence[str]], ...] = (
             (state.approvals, descent.approvals),
             (state.evidence, descent.evidence),

@@ -15,11 +15,12 @@ from tacit.domain.errors import GateRefusal
 from tacit.domain.evidence import Evidence, Use
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
 from tacit.domain.ports import Episode, Stored
-from tacit.domain.purging import Descent, Purge, Source, SourceKind, Tombstone, session_stone
+from tacit.domain.purging import Descent, Purge, Source, SourceKind, Tombstone, purge_stone, session_stone
 from tacit.domain.skill import SkillVersion
 from tacit.domain.trajectory import Trajectory
 from tacit.domain.trust import Approval
 from tacit.memory import laws
+from tacit.memory.whence import is_from
 
 HASH = "sha256:"
 LEAST_HASH = 12
@@ -99,11 +100,16 @@ def check_may_return(version: SkillVersion, stone: Callable[[str], Tombstone | N
 
 
 def stones_of(descent: Descent, purge: Purge) -> list[Tombstone]:
-    """The tombstones for what goes: attempts, versions and their contents, and whole sessions that were named."""
-    stone = Tombstone(id="", by=purge.by, at=purge.at)
+    """The tombstones for what goes: attempts, versions and their contents, and whole sessions that were named.
+
+    Each tells why; where none of these goes, one for the purge itself does.
+    """
+    stone = Tombstone(id="", by=purge.by, at=purge.at, reason=purge.reason)
     sessions = [source.value for source in descent.sources if source.kind is SourceKind.SESSION]
     plain = [*descent.trajectories, *descent.versions, *map(session_stone, sessions)]
     contents = [replace(stone, id=hash_, survivors=left) for hash_, left in descent.hashes.items()]
+    if purge.reason and not plain and not contents:
+        plain = [purge_stone(purge.at)]
     return [*(replace(stone, id=identity) for identity in plain), *contents]
 
 
@@ -152,12 +158,13 @@ def _sessions(kept: Kept, sources: Sequence[Source]) -> set[str]:
 
 def _trajectories(kept: Kept, sources: Sequence[Source]) -> set[str]:
     sessions, named = _sessions(kept, sources), _values(sources, SourceKind.TRAJECTORY)
-    places, names = _values(sources, SourceKind.IMPORTED), _values(sources, SourceKind.PRINCIPAL)
+    places = [source for source in sources if source.kind is SourceKind.IMPORTED]
+    names = _values(sources, SourceKind.PRINCIPAL)
     chosen = [e for e in kept.episodes if e.id in named or e.session_id in sessions or e.parent_session_id in sessions]
     if places or names:
         for episode in kept.episodes:
             whole = None if episode.pruned else kept.whole(episode.id)
-            if whole is not None and (whole.source in places or whole.task.by in names):
+            if whole is not None and (any(is_from(whole.source, each) for each in places) or whole.task.by in names):
                 chosen.append(episode)
     return {e.id for e in kept.episodes if any(e.id == each.id or laws.same_attempt(e, each) for each in chosen)}
 
@@ -167,7 +174,7 @@ def _is_from(kept: Kept, stored: Stored, source: Source) -> bool:
     if source.kind is SourceKind.IMPORTED:
         digits = source.value.removeprefix(HASH)
         is_hash = len(digits) >= LEAST_HASH and version.hash.removeprefix(HASH).startswith(digits)
-        return is_hash or version.provenance.source == source.value
+        return is_hash or is_from(version.provenance.source, source)
     if source.kind is SourceKind.PRINCIPAL:
         birth = next(iter(kept.lives.get(version.id, ())), None)
         return version.provenance.made_by == source.value or (birth is not None and birth.by == source.value)

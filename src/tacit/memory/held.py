@@ -99,12 +99,22 @@ def recallable(state: Held) -> list[str]:
     return [id_ for id_, stored in state.versions.items() if stored.status in RECALLABLE]
 
 
-def forget_derived(state: Held, version_id: str) -> None:
+def forget_derived(state: Held, version_id: str, *, before: Status) -> None:
     """End what is derived from a version whose status changed."""
     state.renderings.pop(version_id, None)
-    if state.versions[version_id].status not in RECALLABLE:
+    changed = state.versions[version_id]
+    if (before in RECALLABLE) != (changed.status in RECALLABLE):
+        unrender_composites(state, [changed.version.name])
+    if changed.status not in RECALLABLE:
         for key in [key for key in state.vectors if key[1] == version_id]:
             del state.vectors[key]
+
+
+def unrender_composites(state: Held, names: Collection[str]) -> None:
+    """Drop the renderings of all that are made of these: they repeat what their parts say."""
+    for version_id in list(state.renderings):
+        if not set(names).isdisjoint(state.versions[version_id].version.content.sub_skills):
+            del state.renderings[version_id]
 
 
 def wanted(stored: Stored, statuses: Collection[Status] | None, kinds: Collection[Kind] | None) -> bool:

@@ -61,13 +61,17 @@ class Safekeeping(ABC):
             kept = reread(manifest)
             if self._state.backups.get(kept.path or kept.id) != kept:
                 self._state.backups[kept.path or kept.id] = kept
-                self._note("backup", manifest.id, value=kept, actor="tacit", at=manifest.at)
+                self._note("backup", manifest.id, value=kept, actor="tacit", at=manifest.purged_at or manifest.at)
                 self._state.log.append(lambda store: store.keep_manifest(kept))
 
     def anchored(self) -> Anchor | None:
         """Nothing: what is only in memory is not anchored."""
         with self._open():
             return None
+
+    def check_quickly(self) -> list[Damage]:
+        """Nothing: there is no file that could be damaged."""
+        return []
 
     def check_anchor(self) -> list[Damage]:
         """Nothing: what is only in memory is not anchored."""

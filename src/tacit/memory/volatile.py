@@ -36,6 +36,7 @@ from tacit.memory.held import (
     get,
     rank,
     reread,
+    unrender_composites,
     wanted,
 )
 from tacit.memory.lexical import VERSION_WEIGHTS, episode_words, version_words
@@ -179,6 +180,8 @@ class VolatileStore(Projections, Meaning, Custody, Safekeeping):
             )
             state.versions[version.id] = stored
             state.version_words[version.id] = version_words(kept.content)
+            if transition.after in RECALLABLE:
+                unrender_composites(state, [kept.name])
             self._note(f"version {transition.after}", version.id, value=stored, actor=transition.by, at=transition.at)
             state.log.append(lambda store: store.add_version(skill, kept, transition))
             return True
@@ -191,7 +194,7 @@ class VolatileStore(Projections, Meaning, Custody, Safekeeping):
             self._append_transition(transition)
             changed = replace(stored, status=transition.after)
             self._state.versions[transition.version_id] = changed
-            forget_derived(self._state, transition.version_id)
+            forget_derived(self._state, transition.version_id, before=stored.status)
             subject, action = transition.version_id, f"transition {transition.after}"
             self._note(action, subject, value=changed, actor=transition.by, at=transition.at)
             self._state.log.append(lambda store: store.add_transition(transition))

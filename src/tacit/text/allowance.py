@@ -1,7 +1,9 @@
 """What one may touch beside what another would: needs and an allowance → what goes beyond it. Pure but for its memory.
 
 A category that an allowance does not name allows nothing of it. Values may be patterns (`*.example.com`, `/srv/data/*`); a
-program covers its subcommands, and a folder what lies in it.
+program covers all that it is called with, and a folder what lies in it. A command is its program, or the program and
+what it runs (`git push`, `npx prettier`, `python3 -m unittest`): `python3` allows Python of any kind, `prettier` does not
+allow `npx prettier`. What stands before a command (`sudo`) must be allowed by itself. Paths inside the workspace are no need.
 """
 
 from __future__ import annotations

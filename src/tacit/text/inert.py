@@ -24,6 +24,7 @@ _TAG = re.compile(
 )
 _MARKUP = re.compile(r"^([ \t]*)<(?=[/!?a-z])", re.IGNORECASE)
 _FENCE = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(?P<mark>`{3,}|~{3,})(?P<info>.*)")
+_BULLET = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]+")
 _CODE = re.compile(r"(?<!`)(`+)(?!`)[^\n]*?(?<!`)\1(?!`)")
 _UNSURE = re.compile(r"\\`|\][(\[:][^)\]\s]*`")
 _LOCAL_IMAGE = re.compile(r"!\[[^\[\]\\`<]{0,300}\]\((?!//)[\w./%#-]{1,300}\)")
@@ -95,8 +96,11 @@ def chapters(text: str) -> list[str]:
 def _parts(lines: list[str]) -> tuple[list[tuple[bool, list[str]]], str]:
     """Blocks of code, and between them paragraphs: whether it is code, and its lines; with the mark of a block left open."""
     parts: list[tuple[bool, list[str]]] = [(False, [])]
-    mark = ""
+    mark, depth, indent = "", 0, 0
     for line in lines:
+        if mark and _is_outside(line, depth, indent):  # what held the block is over, and so is the block
+            parts.append((False, []))
+            mark = ""
         fence = _FENCE.fullmatch(line)
         if mark:
             parts[-1][1].append(line)
@@ -105,12 +109,25 @@ def _parts(lines: list[str]) -> tuple[list[tuple[bool, list[str]]], str]:
                 mark = ""
         elif fence and "`" not in fence["info"]:
             parts.append((True, [line]))
-            mark = fence["mark"]
+            mark, depth, indent = fence["mark"], *_held(line[: fence.start("mark")])
         elif line.strip():
             parts[-1][1].append(line)
         else:
             parts += [(False, [line]), (False, [])]
     return parts, mark
+
+
+def _held(before: str) -> tuple[int, int]:
+    """In how many quotes a fence stands, and how far in as a list's item holds it; 0 for none."""
+    items = [match.end() for match in _BULLET.finditer(before)]
+    return before.count(">"), len(before[: items[-1]].expandtabs(4)) if items else 0
+
+
+def _is_outside(line: str, depth: int, indent: int) -> bool:
+    """Whether a line is no longer in the quotes or the list's item that a block of code began in; if in doubt, it is."""
+    if depth and line[: len(line) - len(line.lstrip(" \t>"))].count(">") < depth:
+        return True
+    return bool(indent and line.strip() and len(line.expandtabs(4)) - len(line.expandtabs(4).lstrip(" >")) < indent)
 
 
 def _is_active(line: str) -> bool:

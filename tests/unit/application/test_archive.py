@@ -224,12 +224,21 @@ def test_chains_of_headers_are_followed_without_recursion(tmp_path: Path) -> Non
     assert archive.problems or archive.folders
 
 
-def test_a_file_too_large_for_a_skill_is_left_out_with_a_warning(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "rule"), [("big.bin", "not-looked-at"), ("big.png", "file-left-out")])
+def test_a_file_too_large_for_a_skill_is_left_out_with_a_warning(tmp_path: Path, name: str, rule: str) -> None:
     noise = bytes(range(256)) * (FILE_BYTES_MAX // 256 + 1)
-    archive = open_archive(written(tmp_path, zipped(SOUND | {"demo/big.bin": noise}, packing=zipfile.ZIP_STORED)))
+    archive = open_archive(written(tmp_path, zipped(SOUND | {f"demo/{name}": noise}, packing=zipfile.ZIP_STORED)))
     archive.require_sound()
-    assert [problem.rule for problem in archive.problems] == ["file-left-out"]
-    assert "big.bin" not in archive.folders[0].files
+    assert [problem.rule for problem in archive.problems] == [rule]
+    assert name not in archive.folders[0].files
+
+
+@pytest.mark.parametrize("folder", [".git/hooks", "node_modules/x", "__MACOSX"])
+def test_what_an_import_overlooks_is_there_for_a_scanner(tmp_path: Path, folder: str) -> None:
+    archive = open_archive(written(tmp_path, zipped(SOUND | {f"demo/{folder}/run.sh": b"id"})))
+    archive.require_sound()
+    assert archive.strays == {f"demo/{folder}/run.sh": b"id"}
+    assert f"{folder}/run.sh" not in archive.folders[0].files
 
 
 def test_only_known_endings_of_real_files_are_archives(tmp_path: Path) -> None:

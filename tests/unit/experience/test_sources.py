@@ -10,7 +10,7 @@ import pytest
 
 import tacit
 from tacit.domain.errors import InvalidTrajectory, NotFound
-from tacit.experience import READERS, find_reader, read
+from tacit.experience import READERS, find_reader, passed_over, read
 
 SRC = Path(tacit.__file__).parents[1]
 
@@ -113,6 +113,28 @@ class TestReading:
         problems: list[InvalidTrajectory] = []
         assert [t.task.text for t in read(tmp_path, on_problem=problems.append)] == ["x"]
         assert [Path(problem.message.split(":")[0]).name for problem in problems] == ["a.jsonl", "b.jsonl"]
+
+    def test_a_document_that_was_passed_over_is_told_when_asked_for(self, tmp_path: Path) -> None:
+        assert passed_over(tmp_path) is None
+        (tmp_path / "notes.txt").write_text("no log")
+        (tmp_path / "node_modules").mkdir()
+        (tmp_path / "node_modules" / "package.json").write_text('{"name": "x"}')
+        assert passed_over(tmp_path) is None
+        (tmp_path / "run.traj.json").write_text('{"messages": []}')
+        problem = passed_over(tmp_path)
+        assert problem is not None
+        assert "run.traj.json" in problem.message
+        assert "known formats" in problem.hint
+        assert passed_over(tmp_path / "run.traj.json") is None  # a file is read, and its problem told by that
+
+    def test_an_attempt_knows_the_whole_path_it_was_read_from(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        put(tmp_path / "logs" / "a.json", atif("one"))
+        put(tmp_path / "logs" / "b.jsonl", claude("two"))
+        monkeypatch.chdir(tmp_path / "logs")
+        sources = {trajectory.source for trajectory in read(Path("..") / "logs")}
+        assert sources == {str((tmp_path / "logs" / name).resolve()) for name in ("a.json", "b.jsonl")}
 
     def test_an_empty_folder_gives_nothing(self, tmp_path: Path) -> None:
         assert list(read(tmp_path)) == []

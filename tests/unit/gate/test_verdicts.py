@@ -275,6 +275,7 @@ def test_an_example_that_found_no_room_leaves_neither_origin_nor_ground():
     assert found.version
     assert found.version.content.example_queries == many
     assert "" not in found.version.origins
+    assert found.version.origins["steps"] is Origin.AGENT, "what comes after it is not lost"
     assert set(found.version.provenance.grounding) == {"steps.0"}
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -268,6 +271,76 @@ def test_backups_that_hold_it_are_named_and_purged_too(store: Store, place: Path
     copy.close()
     again = custody.plan_purge(store, [Source(kind=SourceKind.SESSION, value="bad")], database=str(place))
     assert not any(each.holds for each in again.copies)
+
+
+def test_a_purged_backup_stays_the_backup_of_its_day(store: Store, place: Path, tmp_path: Path) -> None:
+    captured(store, "bad", session="bad")
+    made = store.backup(tmp_path / "holds.db")
+    plan = custody.plan_purge(store, [Source(kind=SourceKind.SESSION, value="bad")], database=str(place))
+    custody.purge(store, plan, purge=Purge(by="ana", at=at(60)), backups=True)
+    manifest = look(tmp_path / "holds.db").manifest
+    assert manifest is not None
+    assert (manifest.at, manifest.purged_at) == (made.at, at(60))
+    assert [each.purged_at for each in store.backups()] == [at(60)]
+    assert list(store.verify()) == []
+
+
+def test_a_restored_store_keeps_the_reason_of_a_purge_that_buried_nothing(
+    store: Store, place: Path, tmp_path: Path
+) -> None:
+    kept = fill(store)
+    store.backup(tmp_path / "b.db")
+    by = store.approvals(kept.version.id)[0].by
+    plan = store.descent(Source(kind=SourceKind.PRINCIPAL, value=by))
+    store.purge(replace(plan, trajectories=(), versions=(), skills=(), hashes={}), by="ana", at=at(5), reason="why")
+    done = restored(tmp_path / "b.db", place, tmp_path)
+    assert done.descent.is_empty
+    assert [stone.reason for stone in store.tombstones()] == ["why"]
+
+
+def test_a_backup_named_on_the_way_through_another_folder_is_known_once(
+    store: Store, place: Path, tmp_path: Path
+) -> None:
+    captured(store, "bad", session="bad")
+    (tmp_path / "sub").mkdir()
+    store.backup(tmp_path / "sub" / ".." / "b.db")
+    plan = custody.plan_purge(store, [Source(kind=SourceKind.SESSION, value="bad")], database=str(place))
+    assert [copy.path for copy in plan.copies] == [str((tmp_path / "b.db").resolve())]
+
+
+def test_what_a_killed_restore_left_beside_the_store_goes_with_the_next_purge(
+    store: Store, place: Path, tmp_path: Path
+) -> None:
+    bad = captured(store, f"{MARKER} words", session="bad")
+    store.backup(tmp_path / "b.db")
+    (tmp_path / "b.db").unlink()  # killed before it appeared
+    ended = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True)
+    left = place.with_name(f".{place.name}.{int(ended.stdout)}.abc_1.part") / "store.db"
+    half = tmp_path / f".b.db.{int(ended.stdout)}.abc_1.part"
+    running = place.with_name(f".{place.name}.{os.getpid()}.abc_1.part")
+    left.parent.mkdir()
+    for path in (left, half, running):
+        path.write_text(bad.task.text)
+    plan = custody.plan_purge(store, [Source(kind=SourceKind.SESSION, value="bad")], database=str(place))
+    custody.purge(store, plan, purge=Purge(by="ana", at=at(60)), backups=False)
+    assert [path.exists() for path in (left.parent, half, running)] == [False, False, True]
+
+
+def test_a_quick_look_finds_a_broken_page_of_a_store_that_still_opens(store: Store, place: Path) -> None:
+    fill(store)
+    assert store.check_quickly() == []
+    store.close()
+    file = apsw.Connection(str(place))
+    [(page, size)] = file.execute(
+        "SELECT rootpage, page_size FROM sqlite_schema, pragma_page_size WHERE name = 'uses'"
+    ).fetchall()
+    file.close()
+    data = bytearray(place.read_bytes())
+    data[(page - 1) * size : (page - 1) * size + 7] = b"\xff" * 7
+    place.write_bytes(data)
+    broken = open_store(place)
+    assert {damage.subject for damage in broken.check_quickly()} == {"the file"}
+    broken.close()
 
 
 def test_copies_that_upgrades_and_restores_left_are_known(tmp_path: Path) -> None:

@@ -69,6 +69,13 @@ def test_what_a_subagent_was_asked_is_the_asking_agents_word():
     assert ledger.origin_of(Span(started.id, 2, "text")) is Origin.AGENT
 
 
+def test_what_the_operator_laid_down_stays_the_operators_word():
+    rules = Step(index=0, role=Role.SYSTEM, text="House rules.")
+    for parent in ("", "other"):
+        ledger = Ledger(replace(STORY, steps=(rules,), parent_session_id=parent, id=""))
+        assert ledger.origin_of(span(0)) is Origin.OPERATOR
+
+
 def test_a_persons_message_is_no_more_than_external_in_what_came_back():
     step = Step(index=0, role=Role.USER, text="look", tool="Bash", observation="from outside")
     ledger = Ledger(replace(STORY, steps=(step,), id=""))
@@ -131,7 +138,7 @@ def test_eight_characters_of_two_words_are_a_copy():
     ]
 
 
-@pytest.mark.parametrize("installer", ["pip install", "npm i", "cargo add", "go get", "composer require"])
+@pytest.mark.parametrize("installer", ["pip install", "uv pip install", "npm i", "cargo add", "go get"])
 def test_a_package_named_by_an_answer_is_a_copy_however_short(installer):
     named = attempt("Mend it", bash("python x.py", "needs reqs"), bash(f"{installer} reqs"))
     assert spans(named) == [(2, "arguments"), (1, "observation")]
@@ -178,6 +185,7 @@ def test_a_parameter_in_the_middle_parts_a_plain_tools_text():
         call("write_note", {"note": "order W-2378156 is late"}),
     )
     assert spans(asked, arguments={"note": "order {order_id} is late"}) == [(2, "arguments")]
+    assert spans(asked, arguments={"note": "{order} W-2378156 is late"}) == [(2, "arguments"), (1, "observation")]
     assert spans(asked, arguments={"note": ["order W-2378156 is late"], "n": 7}) == [
         (2, "arguments"),
         (1, "observation"),
@@ -187,6 +195,25 @@ def test_a_parameter_in_the_middle_parts_a_plain_tools_text():
 def test_in_a_file_text_the_piece_as_it_was_typed_counts():
     typed = attempt("Write it", bash("cat x", "token = deploy-4711-x"), edit("a.py", "x", "token = deploy-4711-x"))
     assert (1, "observation") in spans(typed, arguments={"new_string": "token = {token}"})
+
+
+def test_braces_that_were_typed_into_a_file_are_no_parameters():
+    typed = attempt("Write it", bash("cat x", "say {name} now"), edit("a.py", "x", "say {name} now"))
+    assert spans(typed) == [(2, "arguments"), (1, "observation")]
+
+
+def test_every_command_of_a_line_is_looked_for():
+    line = attempt("Do it", bash("cat x", "use: sl -abcd"), bash("cd src && sl -abcd"))
+    assert spans(line) == [(2, "arguments"), (1, "observation")]
+    shorter = attempt("Do it", bash("cat x", "use: sl -abc"), bash("cd src && sl -abc"))
+    assert spans(shorter) == [(2, "arguments")]
+
+
+def test_without_a_workspace_nothing_absolute_is_inside_it():
+    opened = attempt("Look", bash("ls", f"found {WORKSPACE}/a.py"), bash(f"cat {WORKSPACE}/a.py"))
+    action = actions_of(opened)[-1]
+    found = action_spans(action, Timeline(opened), arguments=action.step.arguments)
+    assert [(span.step, span.part) for span in found] == [(2, "arguments"), (1, "observation")]
 
 
 def test_every_answer_is_named_once_in_the_order_of_the_text():
@@ -204,7 +231,16 @@ def test_every_answer_is_named_once_in_the_order_of_the_text():
 
 @pytest.mark.parametrize(
     "piece",
-    [WORKSPACE, f"{WORKSPACE}/a.py", f"{WORKSPACE}/src/a", "src/a.py", "src/deep/a", "setup.py", "./src/a"],
+    [
+        WORKSPACE,
+        f"{WORKSPACE}/a.py",
+        f"{WORKSPACE}/src/a",
+        "src/a.py",
+        "src/deep/a",
+        "setup.py",
+        "./src/a",
+        "src/a%20b",
+    ],
 )
 def test_a_path_below_the_workspace_is_inside(piece):
     assert is_inside(piece, WORKSPACE)

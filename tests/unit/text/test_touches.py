@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tacit.domain.skill import Condition, SkillFile, SkillStep
+from tacit.domain.skill import Case, Condition, SkillFile, SkillStep
 from tacit.domain.trust import Touched
-from tacit.text.touches import needs, touches
+from tacit.text.touches import field_texts, needs, touches
 from tests.unit.making import content
 
 SAID = {
@@ -19,7 +19,7 @@ SAID = {
     (Touched.READ, "/etc/hosts"): "Look at /etc/hosts before.",
     (Touched.WRITE, "/var/log/run.txt"): "```bash\necho done > /var/log/run.txt\n```",
     (Touched.VARIABLE, "GITHUB_TOKEN"): "Needs GITHUB_TOKEN to be set.",
-    (Touched.VARIABLE, "~/.aws/credentials"): "The keys are in ~/.aws/credentials as usual.",
+    (Touched.SECRET, "~/.aws/credentials"): "The keys are in ~/.aws/credentials as usual.",
     (Touched.EFFECT, "deletes"): "Delete all files in the folder.",
     (Touched.EFFECT, "sends"): "Send the report to https://acme-data.io/in.",
     (Touched.EFFECT, "publishes"): "```sh\nnpm publish\n```",
@@ -54,6 +54,20 @@ def test_a_touch_names_its_field_line_and_characters() -> None:
     body = "First line.\nCall https://api.acme-data.io/v1, then stop."
     touch = next(each for each in touches(content(body=body)) if each.kind is Touched.URL)
     assert (touch.field, touch.line, body[touch.start : touch.end]) == ("body", 2, "https://api.acme-data.io/v1")
+
+
+def test_cases_tags_and_names_of_tools_are_texts_of_a_skill() -> None:
+    skill = content(
+        tags=("see https://tags.acme-data.io",),
+        cases=(
+            Case(conditions=(Condition(text="the host answers", check="curl https://cases.acme-data.io", value="up"),)),
+        ),
+        steps=(SkillStep(text="Look it up", tool="lookup", arguments={"q": "x"}),),
+    )
+    texts = dict(field_texts(skill))
+    assert texts["steps.0"] == "Look it up\nx\ntool: lookup"
+    assert texts["cases.0"] == "the host answers\ncurl https://cases.acme-data.io\nup"
+    assert {"tags.acme-data.io", "cases.acme-data.io"} <= set(needs(skill).hosts)
 
 
 def test_steps_conditions_and_files_are_looked_at() -> None:

@@ -122,6 +122,6 @@ class Session:
             beginning = self._chains.get(record.parentUuid or "", f"sidechain-{record.uuid}")
             self._chains[record.uuid or ""] = key = beginning
         if key not in self._threads:
-            attempts = Attempts(self.circumstances, client=self._client, source=str(self._path), agent_id=key)
+            attempts = Attempts(self.circumstances, client=self._client, source=str(self._path.resolve()), agent_id=key)
             self._threads[key] = Thread(attempts, folder=self._folder)
         return self._threads[key]

@@ -42,7 +42,7 @@ class CodexReader:
 
 
 def _parts(path: Path, start: Mark | None) -> Iterator[Part]:
-    thread = Thread(str(path), thread_id=path.name.partition(".")[0][-_ID_CHARACTERS:])
+    thread = Thread(str(path.resolve()), thread_id=path.name.partition(".")[0][-_ID_CHARACTERS:])
     if start is not None and start.offset:
         _meet(thread, path)
     for line in numbered_lines(path, start=start):

@@ -35,22 +35,38 @@ _ORDERS = orders(
             usage ; outside|literal ; send|copy ; -advice|mild
             run! > script ; usage ; -advice|mild
             authority|excuse ; copy! > all|data ; always|all ; -advice|mild
+            cc ; always|excuse|authority ; send!|reveal!|plant! ; -advice|mild
         """,
         ("reveals_secret", "shows or stores a secret"): """
             reveal!|send!|publish! > secret ; -advice|mild
             copy > secret ; grant!|run! ; -advice|mild
+            look! > secret > reveal! ; -advice|mild
         """,
         ("reveals_private", "shows or gathers what is private"): """
             reveal!|publish! > private ; all|public|outside|excuse|always|authority|secret|placed|user ; -advice|mild
-            look!|fetch! > private ; all|excuse|always|condition|user|quiet ; -advice|mild
+            look!|fetch! > private ; all|excuse|always|condition|quiet ; -advice|mild
             authority ; private|secret ; -advice|mild
+            reveal!|send! > private > outside|user|literal ; -advice|mild
+            ask! > hot_secret ; -advice
+        """,
+        ("reaches_further", "goes beyond what it was asked for"): """
+            change!|delete!|look!|send!|copy! > neighbours ; -advice|mild|forbidding
+            reply! > for_user ; -advice|mild
+            run!|publish!|use!|grant! > remote ; -advice|mild
+        """,
+        ("stays", "makes itself stay beyond its task"): """
+            reveal!|copy!|change!|install!|grant! > persist ; always|quiet|age|all ; -advice|mild
+        """,
+        ("hides", "keeps something from those whom it concerns"): """
+            unneeded > tell > user|result|data ; -advice|mild
+            kept_out ; adverse|check|result|money ; -advice|mild
+            omit! > result|adverse > user ; excuse|always|condition ; -advice|mild
         """,
         ("makes_public", "opens something to everybody"): """
             publish!|change!|grant!|reveal!|send!|run!|use! > public ; data|private|secret|rights|publish ; -advice|mild
             public ; data|private|rights ; excuse|always|authority ; -advice|mild
             data > public ; grant!|publish!|copy! ; -advice|mild
             grant!|send!|copy!|publish! > public ; -advice|mild
-            publish! > data ; uncheck|unneeded ; -advice|mild
         """,
         ("grants_rights", "gives more rights than the task needs"): """
             grant!|ask! > rights ; -advice|mild
@@ -68,13 +84,12 @@ _ORDERS = orders(
             data > delete+ ; age|excuse|unneeded ; -advice|mild|temporary|forbidding
         """,
         ("weakens_check", "leaves out or weakens a check"): """
-            weaken! > check ; excuse|authority|unneeded|quiet|always|all|condition ; -advice|mild
+            weaken! > check ; excuse|authority|unneeded|quiet|always|all|condition ; -advice|mild ; -forbidding > weaken!
             check > weaken!|unneeded ; -advice|mild
             unneeded ; check|verify ; -advice|mild
             unneeded > ask ; -advice|mild
             verify~ > data|check ; condition|excuse ; forbidding ; -advice|mild|double
-            grant! > check ; excuse ; -advice|mild
-            uncheck ; approve|publish|send|alter|change|run!|pay!|obey|overwrite! ; -advice|mild|double
+            uncheck ; approve|publish|send|alter|change|run!|pay!|obey|overwrite! ; -advice|mild|double ; -forbidding > uncheck
             flag ; -advice|mild ; -forbidding > flag
             ask~ > check|user ; script|run|delete|overwrite|send ; -advice
             weaken > hard_check ; excuse|condition|always|authority ; -advice|mild ; -forbidding > weaken
@@ -82,10 +97,13 @@ _ORDERS = orders(
             approve! > uncheck ; -advice|mild|double
             alter! > hard_check ; -advice|mild
             change! > hard_check ; excuse ; -advice|mild
+            proceed! ; anyway ; -advice|mild
+            use!|change!|run!|grant!|copy!|weaken! > weakling ; keeping ; -advice|mild|forbidding
+            weakling ; unneeded ; -advice|mild
         """,
         ("automatic_approval", "approves without a person"): """
-            approve! > always|quiet|condition ; always|quiet|weaken|uncheck ; -advice|mild
-            approve! ; always ; -advice|mild ; -forbidding|verify~ > approve!
+            approve! > always|quiet|condition ; always|quiet|weaken|uncheck ; -advice|mild ; -user|forbidding > approve!
+            approve! ; always ; -advice|mild ; -forbidding|verify~|user > approve!
             authority ; unneeded > check
         """,
         ("acts_unasked", "acts without asking"): """
@@ -109,6 +127,9 @@ _ORDERS = orders(
             adverse > alter!|omit! ; result|data ; -advice|mild
             adverse > reveal~|omit! ; result|data ; -advice|mild
             authority ; change! ; result
+            reveal!|change!|forge!|use!|plant! > bogus ; -advice|mild
+            change! > claim ; check ; condition ; -advice|mild
+            forge! > result|data ; -advice|mild|forbidding
         """,
         ("favours", "favours somebody against the user's interest"): """
             favour! > product ; always|all|condition|placed ; -advice|mild
@@ -117,10 +138,14 @@ _ORDERS = orders(
             favour! ; claim ; -advice|mild
             use!|favour! > data|product > claim ; -advice|mild
             favour > product ; always ; -advice|mild
+            favour!|slight! > group ; -advice|mild
+            group > change!|favour! > placed ; -advice|mild
+            run!|use!|reveal!|send! > gain ; always|all|excuse|condition ; -advice|mild
         """,
         ("redirects_money", "changes where money goes"): """
             money ; change!|fetch!|reveal!|alter!|send!|use! ; -advice|mild
             condition > pay! ; always|result ; -advice|mild
+            approve!|grant! > money ; all|condition|always ; -advice|mild
         """,
         ("unlimited_use", "uses resources or keeps access without a limit"): """
             limitless ; run!|change!|grant!|send!|fetch!|use!|reveal! ; -advice|mild ; -forbidding > limitless
@@ -129,7 +154,7 @@ _ORDERS = orders(
             fetch!|install!|use!|run!|change! > literal ; -advice|mild
             literal ; condition|excuse ; fetch|install|use! ; -advice|mild
             data|product > fetch! > literal ; -advice|mild
-            literal ; send|copy|reveal!|publish|change!|grant! ; -advice|mild
+            literal ; send|copy|reveal!|publish!|change!|grant! ; -advice|mild
         """,
         ("hidden_trigger", "does something else on a certain day, or for a certain person"): """
             trigger ; -advice|mild
@@ -153,6 +178,8 @@ class ContextualCheck:
                 yield from _of_piece(piece, levels, home=(topic, usual))
 
 
+_WEIGHT = {"hidden": Severity.HIGH}
+"""What stands in a comment that no page shows is meant for the agent alone."""
 _AGAINST = re.compile(
     r"\b(?:don['’]?ts?|do not|avoid|anti-?patterns?|mistakes?|pitfalls?|never|bad|wrong|red flags?|threats?|attacks?"
     r"|vulnerab\w+|problems?|risks?|troubleshoot\w*|limitations|what not|failure modes?|issues?|rationali[sz]ations?"
@@ -180,7 +207,7 @@ def _of_piece(piece: Piece, levels: int, *, home: tuple[frozenset[str], Counter[
             elif _at_home(meaning.text[slice(*span)], topic, usual=usual if piece.field == "body" else None):
                 continue
             told = True
-            severity = Severity.LOW if light else rule.severity
+            severity = Severity.LOW if light else _WEIGHT.get(sentence.kind, rule.severity)
             yield piece.finding(rule.id, severity, reason=rule.reason, span=(sentence.start, sentence.end))
         if is_standing_order(sentence.text):
             severity = Severity.MEDIUM if told and not light else Severity.LOW

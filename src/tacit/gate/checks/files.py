@@ -10,7 +10,11 @@ from pathlib import PurePosixPath
 
 from tacit.domain.candidate import Finding, Severity
 from tacit.domain.skill import SkillContent, SkillFile
-from tacit.gate.checks.pieces import TEXT_MAX, TOTAL_MAX, file_bytes, file_text
+from tacit.gate.checks.members import is_packed, unpacked
+from tacit.gate.checks.pieces import TEXT_MAX, TOTAL_MAX, taken_files
+from tacit.text.bundled import bytes_of, text_of
+from tacit.text.file_sorts import Sort, sort_of
+from tacit.text.touches import is_overfull
 
 _HIGH, _MEDIUM, _LOW = Severity.HIGH, Severity.MEDIUM, Severity.LOW
 _PROGRAMS = (
@@ -25,7 +29,6 @@ _PROGRAMS = (
     (b"!<arch>", "a package or library"),
     (b"\xd0\xcf\x11\xe0", "an old Office file, which can hold macros"),
 )
-_ARCHIVES = (b"PK\x03\x04", b"PK\x05\x06", b"Rar!", b"7z\xbc\xaf", b"\x1f\x8b", b"BZh", b"\xfd7zXZ")
 _PICTURES = {b"\x89PNG": b"IEND\xaeB`\x82", b"\xff\xd8\xff": b"\xff\xd9", b"GIF8": b"\x00;"}
 _RUNS_BY_ITSELF = frozenset(
     "exe msi scr com pif dll so dylib dmg pkg deb rpm apk jar appimage vbs vbe hta wsf lnk reg cpl iso img chm xll".split()
@@ -41,7 +44,9 @@ _STEERING = re.compile(
     r"(?:^|/)\.(?:claude|cursor|vscode|codex|github)/|(?:^|/)(?:\.mcp\.json|CLAUDE\.md|AGENTS\.md|\.cursorrules)$"
 )
 _SCRIPT = re.compile(r"#!/|<\?php|import os\b|\bcurl |powershell|<script|\beval\(")
-_MEMBERS_MAX = 500
+_DOCUMENTS = _OFFICE - {"whl"}
+"""Archives of pictures and markup, which may be larger than is looked at; macros in them are found by name."""
+_LOCK = "\0"
 _TAIL = 64
 
 
@@ -49,19 +54,48 @@ class FilesCheck:
     """Programs, archives, false names, and files that start or steer something by lying there."""
 
     name = "files"
-    version = "1"
+    version = "2"
 
     def examine(self, content: SkillContent) -> Iterator[Finding]:
         """List files that a reviewer cannot read, and those that act without being called."""
         paths = {file.path for file in content.files}
-        total = sum(len(file.content) for file in content.files)
-        if total > TOTAL_MAX:
-            message = f"its files hold {total >> 20} MiB, of which only the first {TOTAL_MAX >> 20} are looked at"
-            yield Finding(rule="large_file", message=message, severity=_MEDIUM, field="files")
+        yield from _not_looked_at(content)
         for index, file in enumerate(content.files):
             for rule, severity, reason in (*_by_name(file, paths), *_by_bytes(file)):
                 message = f"{file.path} {reason}"
                 yield Finding(rule=rule, message=message, severity=severity, field=f"files.{index}", excerpt=file.path)
+
+
+def _not_looked_at(content: SkillContent) -> Iterator[Finding]:
+    """What is too much to be looked at: grave where it can be run or read, since padding is an old way to hide."""
+    taken, left = taken_files(content.files)
+    for severity, kept in (
+        (_HIGH, [file.path for file in left if sort_of(file.path) is not Sort.DATA]),
+        (_LOW, [file.path for file in left if sort_of(file.path) is Sort.DATA]),
+    ):
+        if kept:
+            named = ", ".join(kept[:3]) + (f" and {len(kept) - 3} more" if len(kept) > 3 else "")
+            message = f"{named}: not looked at, since its files hold more than {TOTAL_MAX >> 20} MiB"
+            yield Finding(rule="not_looked_at", message=message, severity=severity, field="files", excerpt=kept[0])
+    for each in taken:
+        path, field = each.file.path, f"files.{each.index}"
+        if each.text is not None and len(each.text) > TEXT_MAX:
+            severity = _LOW if sort_of(path) is Sort.DATA else _HIGH
+            message = f"{path} is too long to be looked at as a whole"
+            yield Finding(rule="not_looked_at", message=message, severity=severity, field=field, excerpt=path)
+        elif any(len(data) > TEXT_MAX and sort_of(name) is not Sort.DATA for name, data in each.packed.files):
+            message = f"{path} holds a file too long to be looked at as a whole"
+            yield Finding(rule="not_looked_at", message=message, severity=_HIGH, field=field, excerpt=path)
+        elif each.text is not None and is_overfull(each.text):
+            message = f"{path} holds more commands than can be looked at"
+            yield Finding(rule="not_looked_at", message=message, severity=_HIGH, field=field, excerpt=path)
+    for name in ("description", "body"):
+        if is_overfull(getattr(content, name)):
+            message = f"the {name} holds more commands than can be looked at"
+            yield Finding(rule="not_looked_at", message=message, severity=_HIGH, field=name)
+        if len(getattr(content, name)) > TEXT_MAX:
+            message = f"the {name} is too long to be looked at as a whole"
+            yield Finding(rule="not_looked_at", message=message, severity=_HIGH, field=name)
 
 
 def _by_name(file: SkillFile, paths: set[str]) -> Iterator[tuple[str, Severity, str]]:
@@ -83,19 +117,17 @@ def _by_name(file: SkillFile, paths: set[str]) -> Iterator[tuple[str, Severity, 
         and path.suffixes[-2][1:].lower() in _SHOWN_AS_DATA
     ):
         yield "false_name", _HIGH, "has a name that passes for a document"
-    if len(file.content) > TEXT_MAX and file.encoding != "base64":
-        yield "large_file", _MEDIUM, "is too long to be looked at as a whole"
 
 
 def _by_bytes(file: SkillFile) -> Iterator[tuple[str, Severity, str]]:
-    data = file_bytes(file)
+    data = bytes_of(file)
     suffix = PurePosixPath(file.path).suffix[1:].lower()
-    text = file_text(file)
+    text = text_of(file)
     for magic, what in _PROGRAMS:
         if data.startswith(magic) and (text is None or magic != b"MZ"):
             yield "program", _LOW if suffix in ("wasm", "doc", "xls", "ppt") else _HIGH, f"is {what}"
             return
-    if data.startswith(_ARCHIVES):
+    if is_packed(data):
         yield from _archive(data, suffix)
         return
     yield from _tail(data)
@@ -110,27 +142,31 @@ def _by_bytes(file: SkillFile) -> Iterator[tuple[str, Severity, str]]:
 
 
 def _archive(data: bytes, suffix: str) -> Iterator[tuple[str, Severity, str]]:
-    if not data.startswith(b"PK"):
-        yield (
-            "archive",
-            _MEDIUM if suffix not in ("gz", "svgz") else _LOW,
-            "is an archive, whose files are not looked at",
-        )
-        return
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            members = archive.infolist()[:_MEMBERS_MAX]
-    except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError):
-        yield "archive", _MEDIUM, "is an archive that cannot be opened"
-        return
-    if any(member.flag_bits & 1 for member in members):
+    found = unpacked(data)
+    names = _listed(data) or [name for name, _ in found.files]
+    if any(name.startswith(_LOCK) for name in names):
         yield "locked_archive", _HIGH, "is locked with a password, so that nobody can look into it"
-    elif found := next((member.filename for member in members if _MACROS.search(member.filename)), ""):
-        yield "program", _HIGH, f"contains {found[-60:]}, which can run"
+    elif runs := next((name for name in names if _MACROS.search(name)), ""):
+        yield "program", _HIGH, f"contains {runs[-60:]}, which can run"
     elif suffix in _SHOWN_AS_DATA:
         yield "false_name", _HIGH, "is an archive under the name of something else"
+    elif found.left and suffix not in _DOCUMENTS:
+        what = next(filter(None, found.left), "")
+        reason = f"what is in {what[-60:]} is not looked at" if what else "it is not looked at, or not as a whole"
+        yield "not_looked_at", _HIGH, f"is an archive, and {reason}: too deep, too large or unreadable"
     elif suffix not in _OFFICE:
-        yield "archive", _LOW, "is an archive, whose files are not looked at"
+        yield "archive", _LOW, "is an archive"
+
+
+def _listed(data: bytes) -> list[str]:
+    """What a zip lists, whether or not it can be unpacked; locked members with a mark before their name."""
+    if not data.startswith(b"PK"):
+        return []
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            return [(_LOCK if each.flag_bits & 1 else "") + each.filename for each in archive.infolist()]
+    except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError):
+        return []
 
 
 def _tail(data: bytes) -> Iterator[tuple[str, Severity, str]]:

@@ -17,13 +17,14 @@ from tacit.gate.checks.rules import PER_RULE_MAX
 _AROUND = 300
 _PASSWORD = Guarded(
     r"\b(?:unzip [^\n]{0,60}(?-i:-P) ?\S|7za? [xe] [^\n]{0,80}(?-i:-p)\S|unrar [xe] [^\n]{0,40}(?-i:-p)\S)|"
-    r"(?:archive|extract|unzip|unpack|zip|rar|7z|download)[^\n]{0,140}\b(?:pass(?:word|code|phrase)?|pwd)\b[ :=`*\"'(]{1,6}(?:is |with )?[`\"'*]{0,3}[\w!@#$-]{3,}|"
-    r"\bpass(?:word|code)?\b[ :=`*\"']{1,6}[\w!@#$-]{3,24}[`*\"')]{0,3}[^\n]{0,60}(?:to extract|to unzip|to unpack|\.zip|\.rar|\.7z|archive)",
+    r"\b(?:archive|extract|unzip|unpack|zip|rar|7z|download)[^\n]{0,140}\b(?:pass(?:word|code|phrase)?|pwd)\b[ :=`*\"'(]{1,6}(?:is |with )?[`\"'*]{0,3}[\w!@#$-]{3,}|"
+    r"\bpass(?:word|code)?\b[ :=`*\"']{1,6}[\w!@#$-]{3,24}[`*\"')]{0,3}[^\n]{0,60}(?:to extract|to unzip|to unpack|\.zip|\.rar|\.7z|\barchive)",
 )
 _RUNNABLE = re.compile(
     r"\.(?:exe|msi|dmg|pkg|scr|bat|cmd|ps1|vbs|apk|deb|rpm|appimage|jar|run|command)\b", re.IGNORECASE
 )
 _ARCHIVE = re.compile(r"\.(?:zip|rar|7z|tar\.gz|tgz|dmg|iso)\b", re.IGNORECASE)
+_NAMED = re.compile(r"\barchives?\b", re.IGNORECASE)
 _PASTE_STEP = re.compile(
     r"\b(?:run|execute|paste|install|launch|copy|script|command|terminal|powershell|download|setup|fetch|curl|wget|follow)",
     re.IGNORECASE,
@@ -62,7 +63,7 @@ def lures(pieces: Iterable[Piece]) -> Iterator[Finding]:
 def _locked(piece: Piece) -> Iterator[Finding]:
     for match in list(_PASSWORD.finditer(piece.text, piece.lowered))[:PER_RULE_MAX]:
         around = piece.text[max(0, match.start() - _AROUND) : match.end() + _AROUND]
-        if _ARCHIVE.search(around) or "archive" in around.lower():
+        if _ARCHIVE.search(around) or _NAMED.search(around):
             reason = "asks for an archive locked with a password, which no scanner can look into"
             yield piece.finding("locked_archive", Severity.HIGH, reason=reason, span=match.span())
 

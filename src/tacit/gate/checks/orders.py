@@ -7,7 +7,7 @@ and `~` one that is negated, as `text.touches.meaning` reads them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tacit.domain.candidate import Severity
@@ -48,27 +48,32 @@ class Order:
         return found or (0, len(meaning.text))
 
 
-def broken(rules: Iterable[Order], meaning: Meaning) -> Iterator[tuple[Order, tuple[int, int]]]:
+Orders = tuple[tuple[int, tuple[Order, ...]], ...]
+"""Rules by the classes of which they want one first."""
+
+
+def broken(rules: Orders, meaning: Meaning) -> Iterator[tuple[Order, tuple[int, int]]]:
     """The rules that a sentence breaks, the first of each name, with the characters they speak of."""
     there, told = meaning.possible, set()
-    for rule in rules:
-        for bits in rule.bits:
-            if not there & bits:
-                break
-        else:
-            if rule.id not in told and (span := rule.span(meaning)) is not None:
+    for first, those in rules:
+        if not there & first:
+            continue
+        for rule in those:
+            if rule.id in told or not all(there & bits for bits in rule.bits):
+                continue
+            if (span := rule.span(meaning)) is not None:
                 told.add(rule.id)
                 yield rule, span
 
 
-def orders(severity: Severity, table: dict[tuple[str, str], str]) -> tuple[Order, ...]:
+def orders(severity: Severity, table: dict[tuple[str, str], str]) -> Orders:
     """Read rules: their name and reason → alternatives, one a line."""
-    return tuple(
-        _order(name, severity, reason, line.strip())
-        for (name, reason), lines in table.items()
-        for line in lines.strip().splitlines()
-        if line.strip()
-    )
+    groups: dict[int, list[Order]] = {}
+    for (name, reason), lines in table.items():
+        for line in filter(None, map(str.strip, lines.splitlines())):
+            rule = _order(name, severity, reason, line)
+            groups.setdefault(rule.bits[0], []).append(rule)
+    return tuple((first, tuple(those)) for first, those in groups.items())
 
 
 def _order(name: str, severity: Severity, reason: str, line: str) -> Order:

@@ -6,12 +6,10 @@ stands in its field, so that a finding can point at the characters a reviewer mu
 
 from __future__ import annotations
 
-import base64
-import binascii
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePosixPath
@@ -20,7 +18,9 @@ from typing import NamedTuple
 from tacit.domain.candidate import Finding, Severity
 from tacit.domain.identity import plain
 from tacit.domain.skill import SkillContent, SkillFile
-from tacit.gate.checks.members import members
+from tacit.gate.checks.members import Unpacked, unpacked
+from tacit.text.bundled import bytes_of, read_as_text, text_of
+from tacit.text.file_sorts import Sort, sort_of
 
 EXCERPT_MAX = 120
 TEXT_MAX = 1 << 20
@@ -41,7 +41,10 @@ _LANGUAGES = {
     **dict.fromkeys(("html", "htm", "svg"), "page"),
 }
 _SHEBANG = re.compile(r"#![^\n]{0,80}?\b(python|bash|zsh|sh|node|pwsh|deno|bun|ruby|perl)[\d.]*\b")
-_FENCE = re.compile(r"^[ \t>]{0,12}(`{3,}|~{3,})[ \t]*\{?\.?([\w+#.-]{0,20})[^\n]*$", re.MULTILINE)
+_FENCE = re.compile(
+    r"^[ \t>]{0,12}(?:(?:[-*+]|\d{1,9}[.)])[ \t]{1,4}){0,3}(`{3,}|~{3,})[ \t]*\{?\.?([\w+#.-]{0,20})[^\n]*$",
+    re.MULTILINE,
+)
 _CODE = frozenset({"python", "shell", "javascript", "powershell", "code"})
 
 
@@ -137,46 +140,79 @@ def pieces(content: SkillContent) -> Iterator[Piece]:
         whole = Piece(path, text[:TEXT_MAX], text)
         yield whole
         yield from blocks(whole)
-    room = TOTAL_MAX
-    for index, file in enumerate(content.files):
-        room -= len(file.content)
-        if room < 0:
-            return
-        content_text = file_text(file)
-        if content_text is None:
-            yield from _packed(file, f"files.{index}")
+    for taken in taken_files(content.files)[0]:
+        if taken.text is None:
+            yield from _packed(taken)
             continue
-        language = language_of(file.path, content_text)
-        piece = Piece(f"files.{index}", content_text[:TEXT_MAX], content_text, language, file.path)
+        text, file = taken.text, taken.file
+        piece = Piece(f"files.{taken.index}", text[:TEXT_MAX], text, language_of(file.path, text), file.path)
         yield piece
         if piece.language == "markdown":
             yield from blocks(piece)
 
 
-def _packed(file: SkillFile, field: str) -> Iterator[Piece]:
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A bundled file that is looked at."""
+
+    index: int
+    file: SkillFile
+    text: str | None
+    packed: Unpacked
+    """Where it is an archive, what it holds."""
+
+
+def taken_files(files: Sequence[SkillFile]) -> tuple[list[Taken], list[SkillFile]]:
+    """The files that there is room to look at, scripts before texts before data; and those that are left."""
+    room = TOTAL_MAX
+    taken: list[Taken] = []
+    left: list[SkillFile] = []
+    for index, file in sorted(enumerate(files), key=lambda each: (_sort(each[1]), each[0])):
+        if room < len(file.content):
+            left.append(file)
+            continue
+        text = text_of(file)
+        packed = Unpacked() if text is not None else unpacked(bytes_of(file))
+        room -= len(file.content) + sum(len(data) for _, data in packed.files)
+        taken.append(Taken(index, file, text, packed))
+    return sorted(taken, key=lambda each: each.index), left
+
+
+def _sort(file: SkillFile) -> Sort:
+    head = file.content[:4].encode("utf-8", "replace") if file.encoding != "base64" else b""
+    return sort_of(file.path, head, executable=file.executable)
+
+
+def _packed(taken: Taken) -> Iterator[Piece]:
     """The texts in an archive; a finding on one speaks of the archive as a whole."""
-    for name, data in members(file_bytes(file)):
-        try:
-            text = data.decode("utf-8")
-        except UnicodeDecodeError:
+    file = taken.file
+    for name, data in taken.packed.files:
+        text = read_as_text(data[:TEXT_MAX], name or file.path)
+        if text is None:
             continue
         path = f"{file.path}/{name}" if name else file.path
-        yield Piece(field, text, "", language_of(name, text), path, spots=(Spot(0, 0, 0),), way="an archive")
+        language = language_of(name, text)
+        yield Piece(f"files.{taken.index}", text, "", language, path, spots=(Spot(0, 0, 0),), way="an archive")
 
 
 def blocks(piece: Piece) -> Iterator[Piece]:
-    """The fenced code blocks of a Markdown text."""
+    """The fenced code blocks of a Markdown text, in lists and quotes too; one that nothing closes goes on to the end."""
     opened: re.Match[str] | None = None
     for fence in _FENCE.finditer(piece.text):
         if opened is None:
             opened = fence
         elif fence[1].startswith(opened[1]) and not fence[2]:
-            text = piece.text[opened.end() + 1 : fence.start()]
-            language = _LANGUAGES.get(opened[2].lower(), "") or _guess(text)
-            if text:
-                start = piece.start + opened.end() + 1
-                yield Piece(piece.field, text, piece.whole, language, piece.path, start)
+            yield from _block(piece, opened, fence.start())
             opened = None
+    if opened is not None:
+        yield from _block(piece, opened, len(piece.text))
+
+
+def _block(piece: Piece, opened: re.Match[str], end: int) -> Iterator[Piece]:
+    text = piece.text[opened.end() + 1 : end]
+    language = _LANGUAGES.get(opened[2].lower(), "") or _guess(text)
+    if text:
+        yield Piece(piece.field, text, piece.whole, language, piece.path, piece.start + opened.end() + 1)
 
 
 def language_of(path: str, text: str) -> str:
@@ -187,29 +223,6 @@ def language_of(path: str, text: str) -> str:
         )
     pure = PurePosixPath(path.lower())
     return _LANGUAGES.get(pure.suffix[1:] or pure.name.lstrip("."), "") or _guess(text)
-
-
-def file_text(file: SkillFile) -> str | None:
-    """A bundled file as text; nothing where it is binary."""
-    if file.encoding != "base64":
-        return file.content
-    data = file_bytes(file)
-    for encoding in ("utf-8", "utf-16") if data[:2] in (b"\xff\xfe", b"\xfe\xff") else ("utf-8",):
-        try:
-            return data.decode(encoding)
-        except UnicodeDecodeError:
-            continue
-    return None
-
-
-def file_bytes(file: SkillFile) -> bytes:
-    """The bytes of a bundled file."""
-    if file.encoding != "base64":
-        return file.content.encode("utf-8", "surrogatepass")
-    try:
-        return base64.b64decode(file.content)
-    except (binascii.Error, ValueError):
-        return b""
 
 
 def _guess(text: str) -> str:

@@ -34,8 +34,9 @@ _ORDERS = orders(
             unheeding > instructions
         """,
         ("secrecy", "tells the agent to keep something from the user"): """
-            tell~ > user ; -advice
+            tell~ > user ; -advice ; -tell~ > others
             hush ; -advice|double
+            conceal! ; kept_out ; -advice
             conceal! > user|instructions ; -advice
             user > ask > tell! ; run
         """,
@@ -64,24 +65,40 @@ _ORDERS = orders(
             approve!|verify! > all > hard_check|check ; uncheck|grant! ; -advice
         """,
         ("harmful_order", "orders something that only harms"): """
-            reveal!|grant!|run!|change!|send!|look!|delete! > harm ; -advice
+            reveal!|grant!|run!|change!|send!|look!|delete!|plant! > harm ; -advice
+            plant!|change!|reveal!|alter! > flaw ; -hunt|forbidding
+        """,
+        ("extortion", "holds something back for money"): """
+            lock!|overwrite!|delete! ; ransom ; -advice|mild
+            threaten! > user|private ; -forbidding
+        """,
+        ("forgery", "forges what others rely on"): """
+            forge! > check|private|user ; -advice|mild|hunt|forbidding
         """,
         ("credential_phishing", "asks a person for secrets"): """
             ask! > secret ; copy!|send!|literal|reveal! ; -advice
+            lure ; reveal!|send!|ask!|copy!|change!|plant! ; -hunt
         """,
         ("payment", "moves money"): """
             pay! > money|literal ; -advice|mild
             money ; literal ; change|pay|approve! ; -advice|mild
         """,
         ("persistence", "makes itself stay beyond its task"): """
-            reveal!|send!|copy!|change!|install! > persist ; send|run|literal|self|obey|excuse|rights ; -advice|mild
-            grant!|overwrite!|run! > persist ; send|run|literal|self|obey|excuse|rights ; -advice|mild
+            reveal!|send!|copy!|change!|install! > persist ; send|literal|self|obey|excuse|rights ; -advice|mild
+            grant!|overwrite!|run! > persist ; send|literal|self|obey|excuse|rights ; -advice|mild
             persist ; literal ; -advice|mild
+        """,
+        ("remote_control", "lets somebody else onto the machine"): """
+            run!|publish!|use!|grant!|send!|change!|plant! > remote ; literal|quiet|secret|outside ; -advice|mild
         """,
     },
 )
 _TO_AN_AGENT = frozenset({"instruction_override", "secrecy"})
 """What nobody asks a shop for: only an agent can be meant."""
+_AT_HOME_ANYWHERE = frozenset(
+    {"destruction", "disabled_safety", "forgery", "harmful_order", "payment", "persistence", "remote_instructions"}
+)
+"""What references and examples of honest skills speak of too."""
 _STANDING = re.compile(
     r"\b(?:always|never|regardless|every time|each time|whenever|in all cases|at all times|without exception|unconditionally"
     r"|no matter (?:what|how|which)|under (?:all|no) circumstances|from now on|in every case|must (?:always|never)|by default"
@@ -129,9 +146,10 @@ def _of_piece(piece: Piece, levels: int) -> Iterator[Finding]:
         told = _told(sentence.text)
         if request:
             told = {name: rule for name, rule in told.items() if name in _TO_AN_AGENT}
-        off = max(levels, int(is_shown(sentence))) - (len(told) > 1)
+        off = max(levels, int(is_shown(sentence)))
         for rule in told.values():
-            yield piece.finding(rule.id, lighter(rule.severity, off), reason=rule.reason, span=span)
+            taken = off + (off > 0 and rule.id in _AT_HOME_ANYWHERE) - (len(told) > 1)
+            yield piece.finding(rule.id, lighter(rule.severity, taken), reason=rule.reason, span=span)
 
 
 def _told(text: str) -> dict[str, Order]:

@@ -35,9 +35,23 @@ _ASIDE = re.compile(
     re.IGNORECASE,
 )
 _PROSE = frozenset({"markdown", "text"})
-_NOT_PROSE = (".csv", ".tsv", ".json", ".jsonl", ".lock", ".log", ".css", ".sty", ".tex", ".bib", ".sql", ".xsd", ".dockerfile")
-_QUOTED = re.compile(r"[\"“‘'`(\[]{1,2}[\"“‘]?.*[\"”’'\])][.,:;!?]?$", re.DOTALL)
+_NOT_PROSE = (
+    ".csv",
+    ".tsv",
+    ".json",
+    ".jsonl",
+    ".lock",
+    ".log",
+    ".css",
+    ".sty",
+    ".tex",
+    ".bib",
+    ".sql",
+    ".xsd",
+    ".dockerfile",
+)
 _QUOTES = ('"', "“", "‘", '("', "(“")
+_CLOSING = tuple(f"{mark}{end}" for mark in '"”’' for end in ("", ".", ",", ")", "!", ":", ";"))
 
 
 def lighter(severity: Severity, levels: int) -> Severity:
@@ -60,8 +74,12 @@ def standing(piece: Piece, content: SkillContent) -> int:
 
 def is_shown(sentence: Sentence) -> bool:
     """Whether a sentence is an example of what is said rather than said: a quotation, or a comment in a block of code."""
-    text = sentence.text
-    return sentence.kind == "comment" or (text.startswith(_QUOTES) and _QUOTED.match(text) is not None)
+    return sentence.kind == "comment" or is_quoted(sentence.text)
+
+
+def is_quoted(text: str) -> bool:
+    """Whether a sentence is a quotation as a whole, or the first of several in one."""
+    return text.startswith(_QUOTES) and (text.endswith(_CLOSING) or not any(mark in text[1:] for mark in '"”’'))
 
 
 def spoken(content: SkillContent) -> Iterator[tuple[Piece, int]]:

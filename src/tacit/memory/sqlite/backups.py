@@ -43,7 +43,9 @@ class Backups:
         if self.rows.find(manifest.id) is None:
             row = self.rows.add(self.rows.columns_of(manifest))
             path = record_path(TABLE, manifest.id)
-            note = Note(action="backup", subject=manifest.id, record=path, actor=by, at=aware(manifest.at))
+            note = Note(
+                action="backup", subject=manifest.id, record=path, actor=by, at=aware(manifest.purged_at or manifest.at)
+            )
             self._audit.append(note, digest=row["seal"])
 
     def all(self) -> list[Manifest]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import stat
 import tempfile
 import time
@@ -52,30 +53,43 @@ def copy_pages(source: apsw.Connection, target: apsw.Connection) -> None:
             backup.step(-1)
 
 
+def part_names(target: Path) -> tuple[str, str]:
+    """How the names of unfinished copies begin and end, and of folders for them."""
+    return f"{_start(target)}{os.getpid()}.", ".part"
+
+
+def _start(target: Path) -> str:
+    return f".{os.fsdecode(os.fsencode(target.name)[:_NAME_BYTES_MAX])}."
+
+
 def _temporary_beside(target: Path) -> Path:
-    start = f".{os.fsdecode(os.fsencode(target.name)[:_NAME_BYTES_MAX])}."
+    prefix, suffix = part_names(target)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        _remove_stale(target.parent, start)
-        handle, name = tempfile.mkstemp(prefix=f"{start}{os.getpid()}.", suffix=".part", dir=target.parent)
+        remove_stale(target)
+        handle, name = tempfile.mkstemp(prefix=prefix, suffix=suffix, dir=target.parent)
     except (OSError, ValueError) as error:
         raise _cannot_write(target, error) from error
     os.close(handle)
     return Path(name)
 
 
-def _remove_stale(folder: Path, start: str) -> None:
+def remove_stale(target: Path) -> None:
     """Remove what killed copies of this name left: their process is gone, or they are older than a day."""
-    part = re.compile(re.escape(start) + r"(?:(\d{1,9})\.)?\w+\.part(?:-\w+)?")
-    for path in folder.iterdir():
+    part = re.compile(re.escape(_start(target)) + r"(?:(\d{1,9})\.)?\w+\.part(?:-\w+)?")
+    for path in target.parent.iterdir():
         found = part.fullmatch(path.name)
         if not found:
             continue
         with suppress(OSError):  # somebody else removed it, or it is not ours to remove
             known = path.lstat()
             old = time.time() - known.st_mtime > _STALE_S
-            if stat.S_ISREG(known.st_mode) and (old or (found[1] and _is_gone(int(found[1])))):
+            if not (old or (found[1] and _is_gone(int(found[1])))):
+                continue
+            if stat.S_ISREG(known.st_mode):
                 path.unlink()
+            elif stat.S_ISDIR(known.st_mode):
+                shutil.rmtree(path)
 
 
 def _is_gone(process: int) -> bool:

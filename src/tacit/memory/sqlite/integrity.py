@@ -31,6 +31,9 @@ from tacit.memory.sqlite.trajectories import Trajectories
 from tacit.memory.sqlite.vectors import Vectors
 from tacit.memory.sqlite.words import WordIndex
 
+_QUICK = 50
+"""Messages, and links of the chain, that a quick look goes to."""
+
 
 class Integrity:
     """Checks one store through the same parts that read it."""
@@ -57,6 +60,24 @@ class Integrity:
         for step in (self._contents, self._indexes):
             found.update(dict.fromkeys(_reported(step())))
         return list(found)
+
+    def quick_damages(self) -> list[Damage]:
+        """What a look at the file's pages, the schema and the end of the chain shows; rows are not looked at."""
+        return list(dict.fromkeys(_reported(self._quickly())))
+
+    def _quickly(self) -> Iterator[Damage]:
+        with self._connection.reading():
+            for step in (self._pages, self._schema, self._identity, self._newest):
+                yield from _reported(step())
+
+    def _pages(self) -> Iterator[Damage]:
+        for (message,) in self._connection.run(f"PRAGMA quick_check({_QUICK})"):
+            if message != "ok":
+                yield Damage(subject="the file", problem=message)
+
+    def _newest(self) -> Iterator[Damage]:
+        self._audit.entries(None, limit=_QUICK)
+        yield from ()
 
     def _contents(self) -> Iterator[Damage]:
         with self._connection.reading():

@@ -95,7 +95,9 @@ class Purging:
         run(f"DELETE FROM transitions WHERE version_id {_IN}", json.dumps(descent.versions))
         versions = _in_order(skills.versions.named(descent.versions))
         run(f"DELETE FROM version_words WHERE seq {_IN}", json.dumps([row["seq"] for row in versions]))
+        skills.composites.unrender({str(row["name"]) for row in versions})
         self._delete(skills.versions, versions, [*map(version_path, versions)], purge)
+        skills.composites.forget()
         skills.written += 1
         self._plainly(skills.skills, descent.skills, purge)
         attempts = _in_order(self._trajectories.rows.named(descent.trajectories))

@@ -17,7 +17,7 @@ import apsw
 
 from tacit.domain.errors import Mistake, NotFound, StoreOutage
 from tacit.domain.ports import Damage
-from tacit.domain.purging import Descent, Purge, Source, SourceKind, Tombstone, session_stone
+from tacit.domain.purging import Descent, Purge, Source, SourceKind, Tombstone, is_purge_stone, session_stone
 from tacit.domain.safekeeping import Anchor, Manifest
 from tacit.memory.anchors import Anchors
 from tacit.memory.descending import HASH
@@ -33,7 +33,7 @@ from tacit.memory.sqlite.backups import (
     write_manifest,
 )
 from tacit.memory.sqlite.connection import Connection
-from tacit.memory.sqlite.copies import copy_pages, copy_store
+from tacit.memory.sqlite.copies import copy_pages, copy_store, part_names, remove_stale
 from tacit.memory.sqlite.integrity import Integrity
 from tacit.memory.sqlite.migrations import migrate, schema_of
 from tacit.memory.sqlite.outages import translated
@@ -105,8 +105,19 @@ def siblings(store: str) -> list[Path]:
     return sorted(each for each in found if each.is_file() and not each.name.endswith(_BESIDE))
 
 
+def remove_leftovers(places: Iterable[str]) -> None:
+    """Remove unfinished copies that killed backups, restores and purges left beside these files: nobody else finds them."""
+    for path in (Path(place) for place in places if place != MEMORY):
+        with suppress(OSError):  # the folder is gone, or is not ours
+            remove_stale(path)
+
+
 def purge_copy(file: Path, sources: Sequence[Source], stones: Sequence[Tombstone], *, purge: Purge) -> Manifest:
-    """Purge a backup as its store was; it is replaced as a whole, with a new manifest where it had one."""
+    """Purge a backup as its store was; it is replaced as a whole, with a new manifest where it had one.
+
+    It stays the backup of the day it was made; the manifest tells besides when it was purged.
+    """
+    made_at = _made_at(file) or purge.at
     with _working_copy(file, beside=file) as temporary:
         store = SqliteStore(temporary)
         try:
@@ -115,8 +126,8 @@ def purge_copy(file: Path, sources: Sequence[Source], stones: Sequence[Tombstone
         finally:
             store.close()
         made = list[Manifest]()
-        copy_store(str(temporary), file, replace=True, check=lambda copy: made.append(_described(copy, purge.at)))
-    manifest = replace(made[0], path=str(file.absolute()))
+        copy_store(str(temporary), file, replace=True, check=lambda copy: made.append(_described(copy, made_at)))
+    manifest = replace(made[0], path=str(file.resolve()), purged_at=purge.at)
     if manifest_path(file).exists():
         write_manifest(file, manifest)
     return manifest
@@ -230,6 +241,8 @@ def _left_behind(place: Path) -> tuple[list[Tombstone], list[Manifest]]:
 
 
 def _source_of(stone: Tombstone) -> Iterator[Source]:
+    if is_purge_stone(stone.id):
+        return
     if stone.id.startswith(session_stone("")):
         yield Source(kind=SourceKind.SESSION, value=stone.id.removeprefix(session_stone("")))
     elif stone.id.startswith(HASH):
@@ -241,6 +254,14 @@ def _source_of(stone: Tombstone) -> Iterator[Source]:
 def _comparable(manifest: Manifest, found: Manifest) -> Manifest:
     """A backup of an earlier schema was upgraded to be looked at: only what that leaves as it was can be compared."""
     return replace(found, counts={name: found.counts.get(name, -1) for name in manifest.counts})
+
+
+def _made_at(file: Path) -> datetime | None:
+    try:
+        manifest = read_manifest(file)
+    except Unreadable:
+        return None
+    return manifest.at if manifest else None
 
 
 def _described(file: Path, at: datetime) -> Manifest:
@@ -273,8 +294,11 @@ def _copy_in_memory(file: Path) -> Iterator[tuple[Connection, int]]:
                 copy_pages(source, copy.raw)
             finally:
                 source.close()
-        schema = schema_of(copy)
-        migrate(copy, MIGRATIONS)
+        try:
+            schema = schema_of(copy)
+            migrate(copy, MIGRATIONS)
+        except StoreOutage as error:
+            raise StoreOutage(error.message.replace(MEMORY, shown(file)), hint=error.hint) from error
         yield copy, schema
     finally:
         copy.close()
@@ -287,7 +311,9 @@ def _working_copy(file: Path, *, beside: Path) -> Iterator[Path]:
         raise NotFound(f"no backup at {shown(file)}", hint="check the path")
     try:
         beside.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=f".{beside.name[:60]}.", suffix=".part", dir=beside.parent) as folder:
+        remove_stale(beside)
+        prefix, suffix = part_names(beside)
+        with tempfile.TemporaryDirectory(prefix=prefix, suffix=suffix, dir=beside.parent) as folder:
             temporary = Path(folder) / "store.db"
             copy_store(str(file), temporary)
             yield temporary

@@ -41,7 +41,7 @@ class Safekeeping:
         target, made = Path(path), list[Manifest]()
 
         def check(copy: Path) -> None:
-            made.append(replace(self._described(copy), path=str(target.absolute())))
+            made.append(replace(self._described(copy), path=str(target.resolve())))
             if not self._connection.read_only:
                 with self._connection.writing():  # before it appears: a purge must know every copy there is
                     self._backups.add(made[0])
@@ -77,6 +77,10 @@ class Safekeeping:
         """Check every row, the audit chain and the indexes, and that the chain still holds what was noted outside."""
         yield from Integrity(self._connection, self._migrations).damages()
         yield from self.check_anchor()
+
+    def check_quickly(self) -> list[Damage]:
+        """Check what can be checked in no time: the file's pages, the schema, the newest links, and the anchor."""
+        return [*Integrity(self._connection, self._migrations).quick_damages(), *self.check_anchor()]
 
     def close(self) -> None:
         """Release the file; what was written is anchored first."""

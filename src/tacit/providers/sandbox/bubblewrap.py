@@ -58,7 +58,9 @@ class Bubblewrap:
                 staging.give_to(NOBODY_ELSE, folder)
         except (OSError, UnicodeError) as error:
             hint = "see that all files can be read, that their names are short enough, and that the disk has room"
-            raise SandboxOutage(f"the files could not be copied: {error}; nothing was run", hint=hint) from error
+            raise SandboxOutage(
+                f"the files could not be copied: {error}; this script was not run", hint=hint
+            ) from error
 
     def _confined(self, errand: Errand, folder: Path) -> tuple[int, watching.Watched]:
         with ExitStack() as open_files:
@@ -124,7 +126,7 @@ def _start(line: Sequence[str], passed: Sequence[int], errand: Errand) -> tuple[
             )
         except OSError as error:
             raise SandboxOutage(
-                f"the sandbox could not be started: {error}; nothing was run", hint="try again"
+                f"the sandbox could not be started: {error}; this script was not run", hint="try again"
             ) from error
         finally:
             for _, writing_end in ends.values():

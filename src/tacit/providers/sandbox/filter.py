@@ -2,8 +2,8 @@
 
 A list of calls to refuse, not one of calls to allow: programs of every kind run here, and the namespaces confine them. The
 filter takes away what reaches deep into the kernel from inside them: other processes' memory, keys, bpf, io_uring, mounts,
-new namespaces, modules, clocks, and memory that no resource limit counts. A call by another architecture's numbers, which
-would pass by this list, kills the process.
+new namespaces, modules, clocks, memory that no resource limit counts, and reading without a trace. A call by another
+architecture's numbers, which would pass by this list, kills the process.
 """
 
 from __future__ import annotations
@@ -91,17 +91,22 @@ _REFUSED: dict[str, tuple[int | None, int | None]] = {
     "vhangup": (153, 58),
     "vmsplice": (278, 75),
 }
-# As if the kernel did not know them, so that programs take the older way. `clone3` hides its flags behind a pointer that a
-# filter cannot follow; the others hold memory that neither the address space nor a size of a file system counts.
+# As if the kernel did not know them, so that programs take the older way. `clone3` and `openat2` hide their flags behind a
+# pointer that a filter cannot follow; the others hold memory that neither the address space nor a file system's size counts.
 _UNKNOWN: dict[str, tuple[int | None, int | None]] = {
     "clone3": (435, 435),
     "memfd_create": (319, 279),
     "memfd_secret": (447, 447),
     "msgget": (68, 186),
+    "openat2": (437, 437),
     "semget": (64, 190),
     "shmget": (29, 194),
 }
 _CLONE, _IOCTL, _SOCKET, _SOCKETPAIR = (56, 220), (16, 29), (41, 198), (53, 199)
+_OPEN, _OPENAT, _FCNTL = (2, None), (257, 56), (72, 25)
+_SET_FLAGS = 4
+_UNSEEN = 0o1000000
+"""O_NOATIME: a file's owner may read it without a trace in its times, by which a detonation knows what was read."""
 _MACHINES = ("x86_64", "aarch64")
 
 REFUSED = tuple(sorted((*_REFUSED, *_UNKNOWN)))
@@ -124,8 +129,14 @@ def seccomp_filter(machine: str) -> bytes:
     for table, code in ((_REFUSED, errno.EPERM), (_UNKNOWN, errno.ENOSYS)):
         present = sorted(number for pair in table.values() if (number := pair[at]) is not None)
         program += _refuse(present, code)
-    program += _when(_CLONE[at], [_load(_ARGUMENTS), _any_bit(_NEW_NAMESPACES, otherwise=1), _fail(errno.EPERM)])
+    program += _when(_CLONE[at], _without_bit(_ARGUMENTS, _NEW_NAMESPACES))
     program += _when(_IOCTL[at], [_load(_ARGUMENTS + 8), *_refuse(_TERMINAL_INPUT, errno.EPERM)])
+    for opening, offset in ((_OPEN[at], 8), (_OPENAT[at], 16)):
+        if opening is not None:
+            program += _when(opening, _without_bit(_ARGUMENTS + offset, _UNSEEN))
+    setting = _without_bit(_ARGUMENTS + 16, _UNSEEN)
+    skipping = _instruction(_JUMP_EQUAL, _SET_FLAGS, 0, len(setting))
+    program += _when(_FCNTL[at], [_load(_ARGUMENTS + 8), skipping, *setting])
     for call in (_SOCKET[at], _SOCKETPAIR[at]):
         program += _when(call, [_load(_ARGUMENTS), *_only(_FAMILIES, errno.EAFNOSUPPORT)])
     return b"".join([*program, _give(_ALLOW)])
@@ -172,6 +183,11 @@ def _refuse(values: tuple[int, ...] | list[int], code: int) -> list[bytes]:
 def _only(values: tuple[int, ...], code: int) -> list[bytes]:
     """Fail where the loaded word is none of these; else go on behind."""
     return [*(_equal(value, then=len(values) - i) for i, value in enumerate(values)), _fail(code)]
+
+
+def _without_bit(offset: int, mask: int) -> list[bytes]:
+    """Fail where the word at an offset has one of these bits; else go on behind."""
+    return [_load(offset), _any_bit(mask, otherwise=1), _fail(errno.EPERM)]
 
 
 def _when(number: int, block: list[bytes]) -> list[bytes]:

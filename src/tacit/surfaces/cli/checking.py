@@ -6,7 +6,7 @@ It runs nothing either, unless asked to detonate, and then only in the sandbox.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,8 @@ _STYLE = {
 }
 _SHOWN = 12
 """Findings of one skill that a person sees without `--all`; there are always those that weigh most."""
+_LISTED = 6
+"""Things of one kind that a skill touches, likewise."""
 _REFUSED = frozenset({Severity.HIGH, Severity.CRITICAL})
 _FAULTS = {
     "archive-zip-slip": Severity.HIGH,
@@ -45,9 +47,21 @@ _FAULTS = {
     "link-outside": Severity.HIGH,
     "archive-locked": Severity.HIGH,
     "archive-encrypted": Severity.HIGH,
-    "file-left-out": Severity.MEDIUM,
+    "not-looked-at": Severity.HIGH,
+    "file-left-out": Severity.LOW,
+    "link-broken": Severity.MEDIUM,
 }
 """What a fault of folder or archive weighs; one of the format is good to know."""
+
+
+class _Place(click.Path):
+    """A path that names something: an empty one would mean the folder one stands in, as an unset variable gives it."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The path; raises `Mistake` for an empty one."""
+        if not str(value).strip():
+            raise Mistake("a PATH is empty", hint="give a skill's folder, or . for the one you are in")
+        return super().convert(value, param, ctx)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +95,7 @@ class Checked:
 
 
 @click.command()
-@click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
+@click.argument("paths", nargs=-1, type=_Place(path_type=Path))
 @click.option("--all", "everything", is_flag=True, help="Show every finding, not only the heaviest.")
 @click.option("--detonate", "run", is_flag=True, help="Run its scripts too, in the sandbox, among fake secrets.")
 @click.option(
@@ -99,13 +113,12 @@ def check(session: Session, *, paths: tuple[Path, ...], everything: bool, names:
     Nothing is stored, and nothing is run unless --detonate asks for it: then every script, in a sandbox without network.
     Ends with 3 if any skill has a finding that weighs high or more.
     """
-    library, apply, run = how["library"], how["apply"], how["run"]
-    if library == bool(paths) or (apply and not library) or ((run or names) and library):
-        raise Mistake(
-            "give skills to look at, or --library", hint="tacit check PATH, or tacit check --library [--apply]"
-        )
-    if library:
-        recheck(session, apply=apply, by=how["by"])
+    run = how["run"]
+    wrong = _contradiction(how, paths=bool(paths), disk_only=bool(run or names))
+    if wrong:
+        raise Mistake(wrong, hint="tacit check PATH, or tacit check --library [--apply]")
+    if how["library"]:
+        recheck(session, apply=how["apply"], by=how["by"])
         return
     asked = (*checks.every_check(), *map(checks.optional_check, names))
     sandbox = _sandbox() if run else None
@@ -118,8 +131,22 @@ def check(session: Session, *, paths: tuple[Path, ...], everything: bool, names:
         told = ", ".join(clean(each.skill.content.name) for each in refused[:3])
         more = f" and {len(refused) - 3} more" if len(refused) > 3 else ""
         session.end_with(
-            Refusal(f"do not trust {told}{more} as it is", hint="read the places above; what you do not know, remove")
+            Refusal(
+                f"do not trust {told}{more} as {'they are' if len(refused) > 1 else 'it is'}",
+                hint="read the places above; what you do not know, remove",
+            )
         )
+
+
+def _contradiction(how: Mapping[str, Any], *, paths: bool, disk_only: bool) -> str:
+    """What of the options does not go together; empty if all does."""
+    if how["library"] and paths:
+        return "--library looks at what is stored, so it takes no PATH: one or the other"
+    if how["apply"] and not how["library"]:
+        return "--apply belongs to --library"
+    if how["library"] and disk_only:
+        return "--detonate and --with look at skills on disk, not at --library"
+    return "" if how["library"] or paths else "give skills to look at, or --library"
 
 
 def look_at(skill: Inspected, asked: Sequence[SafetyCheck] | None = None, *, sandbox: Sandbox | None = None) -> Checked:
@@ -184,7 +211,9 @@ def _show(session: Session, looked: list[Checked], *, everything: bool) -> None:
         _show_one(session, checked, everything=everything)
     if len(looked) > 1:
         bad = sum(each.worst in _REFUSED for each in looked)
-        session.console.print(f"\n{counted(len(looked), 'skill')}, {bad} not to be trusted as they are.")
+        session.console.print(
+            f"\n{counted(len(looked), 'skill')}, {bad} not to be trusted as {'it is' if bad == 1 else 'they are'}."
+        )
 
 
 def _show_one(session: Session, checked: Checked, *, everything: bool) -> None:
@@ -193,12 +222,16 @@ def _show_one(session: Session, checked: Checked, *, everything: bool) -> None:
     session.console.print(
         Text.from_markup(f"[bold]{name}[/bold]  "), verdict, f"[dim]{escape(clean(checked.skill.path))}[/dim]"
     )
+    if any(problem.rule == "file-missing" for problem in checked.skill.problems):
+        session.console.print(
+            "  [yellow]there is no SKILL.md: looked at as files only; no agent loads this as a skill[/yellow]"
+        )
     kept = [f for f in checked.findings if everything or f.severity is not Severity.INFO]
     for finding in kept if everything else kept[:_SHOWN]:
         _show_finding(session, checked, finding)
     if len(kept) > _SHOWN and not everything:
         session.console.print(f"  [dim]and {len(kept) - _SHOWN} more (--all)[/dim]")
-    for line in (*_needs(checked), *_runs(checked.detonation)):
+    for line in (*_needs(checked, most=None if everything else _LISTED), *_runs(checked.detonation)):
         session.console.print(f"  [dim]{escape(line)}[/dim]", soft_wrap=True)
 
 
@@ -219,16 +252,18 @@ def _runs(seen: Detonation | None) -> Iterator[str]:
         return
     shown = ", ".join(one_line(path, 40) for path in seen.ran[:6])
     more = f" and {len(seen.ran) - 6} more" if len(seen.ran) > 6 else ""
-    yield f"ran       {shown}{more} in {seen.level}" if seen.ran else "ran       nothing: there is no script"
+    nothing = "nothing" if seen.skipped else "nothing: there is no script"
+    yield f"ran       {shown}{more} in {seen.level}" if seen.ran else f"ran       {nothing}"
     yield from (f"not run   {one_line(path, 40)}: {reason}" for path, reason in seen.skipped)
 
 
-def _needs(checked: Checked) -> Iterator[str]:
+def _needs(checked: Checked, *, most: int | None) -> Iterator[str]:
     needs = asdict(gate.needs_of(checked.skill.content))
     for key, values in needs.items():
         if values:
-            shown = ", ".join(one_line(str(value), 40) for value in values[:6])
-            yield f"{key:<9} {shown}" + (f" and {len(values) - 6} more" if len(values) > 6 else "")
+            shown = ", ".join(one_line(str(value), 40) for value in values[:most])
+            left = len(values) - len(values[:most])
+            yield f"{key:<9} {shown}" + (f" and {left} more (--all)" if left else "")
     weights = Counter(finding.severity for finding in checked.findings)
     if weights:
         yield "findings  " + ", ".join(f"{weights[s]} {s}" for s in reversed(Severity) if weights[s])

@@ -129,7 +129,7 @@ def _approve(console: Console, loop: Loop) -> None:
         move = loop.review(version.id, "approve", by="demo", content_hash=version.hash, ticked=ticked)
         console.print(f"{escape(clean(version.name))}: {move.before} → [cyan]{move.after}[/cyan]")
         for key in ticked:
-            console.print(f"  [dim]ticked, since a tool's output said it first:[/dim] {escape(clean(key))}")
+            console.print(f"  [dim]ticked, since it stands in text from outside:[/dim] {escape(clean(key))}")
 
 
 def _prove(console: Console, loop: Loop, selection: Selection, folder: Path) -> list[dict[str, Any]]:

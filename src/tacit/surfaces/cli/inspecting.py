@@ -6,7 +6,8 @@ A stored version → pictures and a document. Asks for ticks; decides nothing.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from enum import StrEnum
 from typing import Any
 
 import click
@@ -157,22 +158,50 @@ def from_outside(version: SkillVersion) -> list[str]:
     )
 
 
-def ask_for_ticks(session: Session, stored: Stored, literals: Iterable[Literal]) -> tuple[str, ...] | None:
-    """Ask for each thing from outside by itself; nothing if one was not ticked."""
-    texts, ticked = dict(field_texts(stored.version.content)), []
+class Answer(StrEnum):
+    """What a person says to a question: yes, no, or that they want to stop here."""
+
+    YES = "y"
+    NO = "n"
+    QUIT = "q"
+
+
+def ask(session: Session, question: str) -> Answer:
+    """Ask a question that has a yes, a no and a way out; no answer is a no."""
+    words = {"y": Answer.YES, "yes": Answer.YES, "n": Answer.NO, "no": Answer.NO, "q": Answer.QUIT}
+    known = click.Choice([*words, "?"], case_sensitive=False)
+    while True:
+        said = click.prompt(f"{question} [y/N]", default="n", show_default=False, show_choices=False, type=known)
+        if said != "?":
+            return words[said]
+        session.console.print("[dim]y: yes, I know this one.  n: no; it is not approved.  q: stop here.[/dim]")
+
+
+def ask_for_ticks(
+    session: Session, stored: Stored, literals: Iterable[Literal], *, ticked: Collection[str] = ()
+) -> tuple[Answer, tuple[str, ...]]:
+    """Ask for each thing from outside that is not ticked yet, by itself; one no ends it."""
+    texts, given = dict(field_texts(stored.version.content)), list(ticked)
     touched = {(f"{touch.kind}:{touch.value}", touch.field): touch for touch in gate.touches_of(stored.version.content)}
     for literal in literals:
+        if literal.key in given:
+            continue
         touch = touched.get((literal.key, literal.field))
         named = (line.strip() for line in texts.get(literal.field, "").splitlines() if literal.value in line)
         line = line_of(touch, texts) if touch and touch.line else next(named, "")
         if line:
             session.console.print(f"  [dim]│[/dim] {escape(one_line(line, max(40, session.console.width - 6)))}")
-        asked = f"{clean(literal.key)} came from outside (in {literal.field}). Is it right?"
-        if not click.confirm(asked, default=False):
-            session.console.print(f"Not ticked: {escape(clean(literal.key))}. It still waits.")
-            return None
-        ticked.append(literal.key)
-    return tuple(ticked)
+        said = ask(session, f"{clean(literal.key)} came from outside (in {literal.field}). Is it right?")
+        if said is not Answer.YES:
+            session.console.print(f"Not ticked: {escape(clean(literal.key))}. Nothing is approved.")
+            return said, ()
+        given.append(literal.key)
+    return Answer.YES, tuple(given)
+
+
+def grave_ones(session: Session, stored: Stored, examination: Examination) -> list[Finding]:
+    """Everything found that a careful person would refuse, the heaviest first."""
+    return [finding for finding in findings_of(session, stored, examination) if gate.is_grave([finding])]
 
 
 def inspected(session: Session, stored: Stored) -> dict[str, Any]:
@@ -180,7 +209,7 @@ def inspected(session: Session, stored: Stored) -> dict[str, Any]:
     version, examination = stored.version, session.loop.examine(stored.version.id)
     before = trusting.last_approved(session.loop.store, stored)
     return {
-        "findings": list(_documents(findings_of(session, stored, examination), version.content)),
+        "findings": list(finding_documents(findings_of(session, stored, examination), version.content)),
         "effects": [
             {"effect": touch.value, "field": touch.field, "line": touch.line} for touch in effects_of(version.content)
         ],
@@ -196,7 +225,8 @@ def inspected(session: Session, stored: Stored) -> dict[str, Any]:
     }
 
 
-def _documents(findings: Iterable[Finding], content: SkillContent) -> Iterator[dict[str, Any]]:
+def finding_documents(findings: Iterable[Finding], content: SkillContent) -> Iterator[dict[str, Any]]:
+    """Findings for a program, each with its file and line."""
     texts = dict(field_texts(content))
     for finding in findings:
         name, _, number = finding.field.partition(".")

@@ -151,13 +151,15 @@ def _learn_paths(
         captured = together(
             _counted((session.loop.capture(t, trust_outcomes=trust_outcomes) for t in _read(paths, problems)), advance)
         )
+    if not problems and captured == Captured():
+        problems += [problem for path in paths if (problem := experience.passed_over(path))][:1]
     learned = _distil(session, session.loop, model)
     session.answer(
         learn_document(captured, learned, problems),
         lambda: show_learned(session.console, captured, learned, problems=problems),
     )
-    if problems and not captured.added and not captured.known:
-        session.end_with(Mistake(f"nothing could be read: {problems[0].message}", hint=problems[0].hint))
+    if problems and captured == Captured():  # what was wrong with each file has been told
+        session.end_with(Mistake("nothing could be read", hint="mend or convert what is listed, or name other files"))
 
 
 def _learn_here(

@@ -40,7 +40,7 @@ def propose(session: Session, *, file: str, by: str, dry_run: bool) -> None:
         content,
         by=by or (session.surroundings.user if person else "agent") or "agent",
         origin=Origin.USER if person else Origin.AGENT,
-        source="cli" if file == "-" else file,
+        source="cli" if file == "-" else str(Path(file).resolve()),
     )
     session.answer(_document(verdict), lambda: _show(session, verdict))
     if verdict.decision is Decision.REJECT:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import shorten
 
 import click
 from rich.markup import escape
@@ -16,21 +17,23 @@ from tacit.surfaces.cli.session import Session, clean, command_options, counted
 from tacit.surfaces.hook import journal
 
 _SHOWN = 12
+_TASK = 80
 
 
 @click.command()
 @click.option("--session", "session_id", default="", metavar="ID", help="A client's session, with its subagents.")
 @click.option("--trajectory", default="", metavar="ID", help="One attempt, in all captures of it.")
-@click.option("--source", default="", metavar="PATH|HASH", help="A log or skill that was read, or a content's hash.")
 @click.option(
-    "--by", "name", default="", metavar="NAME", help="All that a person, agent or program made or vouched for."
-)
+    "--source", default="", metavar="PATH|HASH",
+    help="A log or skill that was read, all below a folder or in an archive, or a content's hash.",
+)  # fmt: skip
+@click.option("--made-by", default="", metavar="NAME", help="All that a person, agent or program made or vouched for.")
 @click.option("--backups", is_flag=True, help="Purge the known backups that hold it too.")
 @click.option("--reason", default="", help="Why, kept in the history.")
-@click.option("--person", default="", help="Your name, kept in the history.")
+@click.option("--by", default="", help="Your name, kept in the history.")
 @click.option("--yes", is_flag=True, help="Do it without being asked.")
 @command_options
-def purge(session: Session, *, backups: bool, reason: str, person: str, yes: bool, **asked: str) -> None:
+def purge(session: Session, *, backups: bool, reason: str, by: str, yes: bool, **asked: str) -> None:
     """Remove everything that descends from a source, and refuse it when it comes back.
 
     Without --yes it shows what would go, and asks at a terminal. Skills with other sources too go as well; what is left of
@@ -39,18 +42,19 @@ def purge(session: Session, *, backups: bool, reason: str, person: str, yes: boo
     sources = _sources(session, **asked)
     plan = session.loop.descent(*sources)
     if plan.descent.is_empty and not any(copy.holds for copy in plan.copies):
-        raise NotFound("nothing here descends from that", hint="see `tacit history` and `tacit skills list --all`")
+        raise NotFound("nothing here descends from that", hint=_known(session, asked["source"]))
     if not session.as_json:
         _show_plan(session, plan)
     if yes or (session.caller.is_person and session.caller.at_terminal and not session.as_json):
         session.caller.require_person("purge")
-        if not yes:
-            click.confirm("Remove all of this for good?", abort=True)
+        if not yes and not click.confirm("Remove all of this for good?"):
+            session.console.print("Nothing was removed.")
+            return
     else:
         document = {"purged": False, **_document(session, plan.descent, plan.copies)}
         session.answer(document, lambda: session.console.print("Nothing was removed; --yes removes it."))
         return
-    _carry_out(session, plan, by=session.person(person), reason=reason, backups=backups)
+    _carry_out(session, plan, by=session.person(by), reason=reason, backups=backups)
 
 
 def _carry_out(session: Session, plan: custody.Plan, *, by: str, reason: str, backups: bool) -> None:
@@ -67,7 +71,7 @@ def _carry_out(session: Session, plan: custody.Plan, *, by: str, reason: str, ba
     }
 
     def show() -> None:
-        session.console.print(f"[green]purged[/green] {_told(plan.descent)}")
+        session.console.print(f"[green]purged[/green] {told(plan.descent)}")
         if not erased:
             session.console.print(
                 "[yellow]another process has the store open[/yellow]: traces stay in its log until that ends"
@@ -76,24 +80,39 @@ def _carry_out(session: Session, plan: custody.Plan, *, by: str, reason: str, ba
             left = "was edited and is left: look at it" if kept.what == "edited" else "removed"
             session.console.print(f"folder {escape(clean(str(kept.path)))}: {left}", soft_wrap=True)
         _show_copies(session, copies, done=backups)
+        show_relearned(session, plan.descent)
 
     session.answer(document, show)
 
 
-def _sources(session: Session, *, session_id: str, trajectory: str, source: str, name: str) -> list[Source]:
+def _known(session: Session, source: str) -> str:
+    """What to look at when nothing was found: where things came from, or what there is."""
+    near = custody.nearest_sources(session.loop.store, source) if source else []
+    if not near:
+        return "see `tacit history` and `tacit skills list --all`"
+    return f"known sources: {', '.join(near)}"
+
+
+def _sources(session: Session, *, session_id: str, trajectory: str, source: str, made_by: str) -> list[Source]:
     given = {
         SourceKind.SESSION: session_id,
         SourceKind.TRAJECTORY: _resolved(session, trajectory),
         SourceKind.IMPORTED: source,
-        SourceKind.PRINCIPAL: name,
+        SourceKind.PRINCIPAL: made_by,
     }
     sources = [Source(kind=kind, value=value) for kind, value in given.items() if value]
     if len(sources) != 1:
-        raise Mistake("name one source", hint="--session ID, --trajectory ID, --source PATH or HASH, or --by NAME")
-    if source:  # as it was given when it was read, or where it lies now
-        inside = [Path(source) / "SKILL.md", Path(source).absolute(), Path(source).absolute() / "SKILL.md"]
-        sources += [Source(kind=SourceKind.IMPORTED, value=str(path)) for path in inside]
-    return sources
+        raise Mistake(
+            "name one source",
+            hint="--session ID, --trajectory ID, --source PATH or HASH, or --made-by NAME (--by is your own name)",
+        )
+    if not source:
+        return sources
+    # What was typed when it was read was told from the project's folder, or from where one stands now.
+    roots = dict.fromkeys((str(session.place.project), str(Path.cwd())))
+    asked = (str(Path(source).expanduser().absolute()), str(Path(source).expanduser().resolve()))
+    paths = [Source(kind=SourceKind.IMPORTED, value=path, root=root) for root in roots for path in dict.fromkeys(asked)]
+    return [*sources, *paths]
 
 
 def _resolved(session: Session, reference: str) -> str:
@@ -128,7 +147,7 @@ def _document(
     session: Session, descent: Descent, copies: tuple[custody.Copy, ...], *, names: list[str] | None = None
 ) -> dict[str, object]:
     return {
-        "sources": descent.sources,
+        "sources": list({source.kind: source for source in reversed(descent.sources)}.values()),
         "counts": descent.counts,
         "skills": _names(session, descent) if names is None else names,
         "trajectories": descent.trajectories,
@@ -140,7 +159,8 @@ def _document(
     }
 
 
-def _told(descent: Descent) -> str:
+def told(descent: Descent) -> str:
+    """How much of each kind goes."""
     kinds = {"trajectories": "trajectory", "skills": "skill", "versions": "version", "approvals": "approval"}
     kinds |= {"verdicts": "verdict", "uses": "use", "evidence": "piece of evidence"}
     plurals = {"trajectories": "trajectories", "evidence": "pieces of evidence"}
@@ -150,21 +170,28 @@ def _told(descent: Descent) -> str:
 
 def _show_plan(session: Session, plan: custody.Plan) -> None:
     descent, console = plan.descent, session.console
-    console.print(f"[bold]goes:[/bold] {_told(descent) or 'nothing here'}")
+    console.print(f"[bold]goes:[/bold] {told(descent) or 'nothing here'}")
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 2))
     for name in _names(session, descent)[:_SHOWN]:
         table.add_row("skill", escape(clean(name)))
     for episode in [session.loop.store.episode(identity) for identity in descent.trajectories[:_SHOWN]]:
-        table.add_row(episode.id[:14], escape(clean(episode.task.replace("\n", " ")[:80])))
+        table.add_row(episode.id[:14], escape(shorten(clean(episode.task), _TASK, placeholder=" …")))
     console.print(table)
     if descent.relearned:
         console.print(f"{counted(len(descent.relearned), 'attempt')} left over will be learned from again")
     if descent.demoted:
         console.print(f"{counted(len(descent.demoted), 'skill')} will wait for a person again")
     if descent.exposed:
-        told = ", ".join(identity[:14] for identity in descent.exposed[:_SHOWN])
-        console.print(f"[yellow]may repeat its text[/yellow], since their sessions were shown it: {told}")
+        exposed = ", ".join(identity[:14] for identity in descent.exposed[:_SHOWN])
+        console.print(f"[yellow]may repeat its text[/yellow], since their sessions were shown it: {exposed}")
     _show_copies(session, plan.copies, done=False)
+
+
+def show_relearned(session: Session, descent: Descent) -> None:
+    """Say what to do about the attempts that wait to be learned from again."""
+    if descent.relearned:
+        attempts = counted(len(descent.relearned), "attempt")
+        session.console.print(f"{attempts} left over, to be learned from again. Next: [bold]tacit learn[/bold]")
 
 
 def _show_copies(session: Session, copies: tuple[custody.Copy, ...], *, done: bool) -> None:

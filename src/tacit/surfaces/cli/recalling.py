@@ -20,7 +20,8 @@ from tacit.text.allowance import CATEGORIES
 ALLOW_HELP = (
     "What may be touched, such as hosts=api.example.com or commands=git,make (may be repeated; patterns as in *.example.com). "
     f"Skills that touch more are left out. The categories are {', '.join(CATEGORIES)}; once one is given, nothing of the "
-    "others is allowed."
+    "others is allowed. A command is a program, or a program with what it is called with (git push, npx prettier, python3 -m "
+    "unittest); the program alone allows all of these. Paths inside the workspace need no reads or writes."
 )
 
 

@@ -2,15 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from rich.markup import escape
 
+from tacit import gate
+from tacit.domain.candidate import Finding
 from tacit.domain.errors import Refusal
 from tacit.domain.lifecycle import RECALLABLE
+from tacit.domain.ports import Stored
 from tacit.surfaces.cli.session import Session, clean, counted
 from tacit.surfaces.exports import export
 from tacit.trusting import BY_ITSELF, Rechecked
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Looked:
+    """What there was to look at, and what of it is in use in spite of what was found."""
+
+    skills: int
+    versions: int
+    """More than skills where a version that a newer one replaced could be gone back to."""
+    despite: tuple[tuple[Stored, tuple[Finding, ...]], ...]
+
+    @property
+    def told(self) -> str:
+        """The count in words."""
+        replaced = self.versions - self.skills
+        beside = f" and {counted(replaced, 'earlier version')} of theirs" if replaced else ""
+        return counted(self.skills, "skill") + beside
 
 
 def recheck(session: Session, *, apply: bool, by: str) -> None:
@@ -21,12 +43,21 @@ def recheck(session: Session, *, apply: bool, by: str) -> None:
     if apply:
         session.caller.require_person("check --apply")
     loop = session.loop
-    looked = len(loop.store.catalogue(statuses=RECALLABLE))
+    versions, skills = loop.store.catalogue(statuses=RECALLABLE), len(loop.skills(statuses=RECALLABLE))
     found = loop.recheck(apply=apply, by=session.person(by) if apply else BY_ITSELF)
     leaving = [each for each in found if each.after is not None]
+    gone = {each.stored.version.id for each in leaving}
+    despite = _in_spite(session, [stored for stored in versions if stored.version.id not in gone])
+    looked = _Looked(skills=skills, versions=len(versions), despite=tuple(despite))
     if apply and leaving:
         export(loop)
-    document = {"looked_at": looked, "applied": apply, "found": [_document(each) for each in found]}
+    document = {
+        "skills": skills,
+        "looked_at": len(versions),
+        "applied": apply,
+        "found": [_document(each) for each in found],
+        "in_spite_of_findings": [_heavy(stored, findings) for stored, findings in despite],
+    }
     session.answer(document, lambda: _show(session, found, looked=looked, apply=apply))
     if leaving and not apply:
         session.end_with(
@@ -35,6 +66,22 @@ def recheck(session: Session, *, apply: bool, by: str) -> None:
                 hint="tacit check --library --apply takes them out of use until a person decides again",
             )
         )
+
+
+def _in_spite(session: Session, versions: Sequence[Stored]) -> list[tuple[Stored, tuple[Finding, ...]]]:
+    """What may be recalled although something weighs high or more against it: somebody approved it knowingly."""
+    seen = ((stored, session.loop.examine(stored.version.id).findings) for stored in versions)
+    grave = ((stored, tuple(each for each in findings if gate.is_grave([each]))) for stored, findings in seen)
+    return [(stored, findings) for stored, findings in grave if findings]
+
+
+def _heavy(stored: Stored, findings: Sequence[Finding]) -> dict[str, Any]:
+    return {
+        "version_id": stored.version.id,
+        "name": stored.version.name,
+        "status": stored.status,
+        "findings": [{"severity": each.severity, "rule": each.rule, "message": each.message} for each in findings],
+    }
 
 
 def _document(found: Rechecked) -> dict[str, Any]:
@@ -47,7 +94,7 @@ def _document(found: Rechecked) -> dict[str, Any]:
     }
 
 
-def _show(session: Session, found: list[Rechecked], *, looked: int, apply: bool) -> None:
+def _show(session: Session, found: list[Rechecked], *, looked: _Looked, apply: bool) -> None:
     for each in found:
         goes = {True: "is now", False: "would be"}[apply]
         told = f"[yellow]{goes} {each.after}[/yellow]" if each.after else "[dim]stays[/dim]"
@@ -55,5 +102,14 @@ def _show(session: Session, found: list[Rechecked], *, looked: int, apply: bool)
         session.console.print(f"{each.stored.version.id[:10]}  [bold]{name}[/bold]  {told}", soft_wrap=True)
         for reason in each.reasons:
             session.console.print(f"            [dim]{escape(clean(reason))}[/dim]", soft_wrap=True)
-    if not found:
-        session.console.print(f"{counted(looked, 'recallable version')}: every approval holds.")
+    holds = "" if any(each.after for each in found) else ": every approval holds"
+    session.console.print(f"Looked at {looked.told}{holds}.")
+    if not looked.despite:
+        return
+    many = counted(len(looked.despite), "version")
+    session.console.print(f"[yellow]{many} in use in spite of findings that weigh high or more:[/yellow]")
+    for stored, findings in looked.despite:
+        more = f"; and {len(findings) - 1} more" if len(findings) > 1 else ""
+        told = f"{stored.version.name}  {findings[0].severity}: {findings[0].message}{more}"
+        session.console.print(f"  {stored.version.id[:10]}  {escape(clean(told))}", soft_wrap=True)
+    session.console.print("[dim]tacit review ID --retire takes one out of use.[/dim]")

@@ -10,7 +10,8 @@ from rich.markup import escape
 
 from tacit import custody
 from tacit.domain.errors import Mistake
-from tacit.surfaces.cli.session import Session, clean, command_options, counted
+from tacit.surfaces.cli.purging import show_relearned, told
+from tacit.surfaces.cli.session import Session, clean, command_options
 
 
 @click.command()
@@ -34,7 +35,9 @@ def restore(session: Session, *, file: Path, by: str, yes: bool, **options: bool
     if not yes:
         if session.as_json or not session.caller.at_terminal:
             raise Mistake("restoring replaces the store", hint="pass --yes to do it without being asked")
-        click.confirm(f"Replace {clean(database)} by {clean(str(file))}?", abort=True)
+        if not click.confirm(f"Replace {clean(database)} by {clean(str(file))}?"):
+            session.console.print("Nothing was replaced.")
+            return
     session.place.prepare()
     chosen = [key.replace("_", "-") for key, given in options.items() if given]
     looked, done = custody.restore(
@@ -48,9 +51,9 @@ def restore(session: Session, *, file: Path, by: str, yes: bool, **options: bool
     def show() -> None:
         session.console.print(f"restored {escape(clean(str(file)))}", soft_wrap=True)
         if not done.descent.is_empty:
-            gone = counted(len(done.descent.trajectories) + len(done.descent.versions), "record")
-            session.console.print(f"{gone} purged again before it was put back")
+            session.console.print(f"purged again before it was put back: {told(done.descent)}")
         if done.aside:
             session.console.print(f"the old store is kept as {escape(clean(str(done.aside)))}", soft_wrap=True)
+        show_relearned(session, done.descent)
 
     session.answer(document, show)

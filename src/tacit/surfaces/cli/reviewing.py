@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import click
 from rich.markup import escape
 
 from tacit import application
 from tacit.domain.errors import GateRefusal, Mistake
+from tacit.domain.lifecycle import Status
 from tacit.domain.ports import Stored
-from tacit.gate import Review, is_grave
-from tacit.surfaces.cli.inspecting import ask_for_ticks, inspected, show_candidate, show_findings
-from tacit.surfaces.cli.session import Session, clean, command_options
-from tacit.surfaces.cli.show import show_diff, show_waiting, whole_text
-from tacit.surfaces.cli.skills import edit_version
+from tacit.gate import Review, unticked
+from tacit.surfaces.cli.deciding import confirmed, go_through
+from tacit.surfaces.cli.inspecting import Answer, grave_ones, inspected, place, show_candidate
+from tacit.surfaces.cli.session import Session, clean, command_options, counted
+from tacit.surfaces.cli.show import show_waiting
 from tacit.surfaces.exports import export
+
+_WAITS = frozenset({Status.CANDIDATE, Status.QUARANTINED})
+_OPEN = {Review.APPROVE: _WAITS, Review.RESTORE: frozenset({Status.RETIRED, Status.STALE})}
+"""Decisions that let agents see a version, and where it stands before; anything else is refused by the rules themselves."""
 
 
 @click.command()
@@ -36,6 +41,9 @@ from tacit.surfaces.exports import export
     metavar="KEY",
     help="Something from outside that you have looked at, such as host:api.example.com (may be repeated).",
 )
+@click.option(
+    "--despite-findings", "despite", is_flag=True, help="Approve it although something weighs high or more against it."
+)
 @command_options
 def review(
     session: Session,
@@ -45,33 +53,32 @@ def review(
     reason: str,
     content_hash: str,
     ticked: tuple[str, ...],
+    despite: bool,
     **decisions: bool,
 ) -> None:
-    """Decide on what was learned. Without ID: one by one at a terminal, or the list with --json.
+    """Decide on what was learned. Without ID: one by one at a terminal, or the list. ID is a name or the beginning of an id.
 
-    Hosts, addresses, packages, commands, variables and paths that came from a tool's output, a file or the web are asked for
-    one by one before something is approved; a script gives each with --tick, and is refused with the list otherwise.
+    With an ID and no decision that one is opened; without a terminal its page is printed. What weighs high or more is asked
+    for once more, and hosts, addresses, packages, commands, variables and paths that came from a tool's output, a file or the
+    web one by one, before something is approved. A script gives --despite-findings and each --tick, and is refused with the
+    lists otherwise.
 
     Reviewing belongs to a person: it is refused without a terminal and inside an agent's shell, unless TACIT_TOKEN holds
     the token from `tacit config token`.
     """
     decision = _decision(decisions)
-    if reference is None and decision is None:
-        if session.as_json or not session.caller.is_person:
-            waiting = session.loop.waiting()
-            session.answer(
-                {"waiting": [_document(session, stored) for stored in waiting]}, lambda: show_waiting(session, waiting)
-            )
-            return
-        _interactive(session, by=by)
+    if decision is None:
+        _look(session, reference, by=by)
         return
-    if reference is None or decision is None:
-        raise Mistake("give both an ID and a decision", hint="tacit review ID --approve --by NAME")
+    if reference is None:
+        raise Mistake(f"name what to {decision}", hint=f"tacit review ID --{decision}; `tacit review` shows what waits")
+    if despite and decision not in _OPEN:
+        raise Mistake("--despite-findings belongs to an approval", hint="leave it away")
     session.caller.require_person("review")
     stored = session.loop.version(_newest_waiting(session, reference))
     seen = content_hash in ("", stored.version.hash)  # what was not seen is refused below
-    if decision is Review.APPROVE and not ticked and seen and session.caller.at_terminal and not session.as_json:
-        ticked = _asked(session, stored)
+    if seen and stored.status in _OPEN.get(decision, ()):
+        ticked = _opened(session, stored, decision, ticked=ticked, despite=despite)
     moved = session.loop.review(
         stored.version.id, decision, by=session.person(by), reason=reason, content_hash=content_hash, ticked=ticked
     )
@@ -84,12 +91,70 @@ def review(
     )
 
 
-def _asked(session: Session, stored: Stored) -> tuple[str, ...]:
-    """The ticks of a person at a terminal; without all of them nothing is approved."""
-    ticked = ask_for_ticks(session, stored, session.loop.examine(stored.version.id).literals)
-    if ticked is None:
-        raise GateRefusal(f"`{stored.version.name}` was not approved", hint="edit it, or reject it: tacit review")
-    return ticked
+def _look(session: Session, reference: str | None, *, by: str) -> None:
+    """Go through what waits, or through one of it; where nobody can be asked, tell it."""
+    asks = session.caller.is_person and session.caller.at_terminal and not session.as_json
+    if reference is None:
+        waiting = session.loop.waiting()
+        if asks and waiting:
+            go_through(session, waiting, by=session.person(by))
+            return
+        document = {"waiting": [_document(session, stored) for stored in waiting]}
+        session.answer(document, lambda: show_waiting(session, waiting))
+        return
+    stored = session.loop.version(_newest_waiting(session, reference))
+    if asks and stored.status in _WAITS:
+        go_through(session, [stored], by=session.person(by))
+        return
+
+    def show() -> None:
+        show_candidate(session, stored)
+        session.console.print(f"It is [bold]{stored.status}[/bold]. A person decides: tacit review ID, in a terminal.")
+
+    session.answer(_document(session, stored), show)
+
+
+def _opened(
+    session: Session, stored: Stored, decision: Review, *, ticked: tuple[str, ...], despite: bool
+) -> tuple[str, ...]:
+    """What was ticked, once all is confirmed that lets agents see a version: by a person, or in a script by its options."""
+    if session.as_json or not session.caller.at_terminal:
+        _require_despite(session, stored, ticked=ticked, despite=despite)
+        return ticked
+    show_candidate(session, stored)
+    if decision is Review.RESTORE:  # what was ticked before need not be again
+        known = {key for approval in session.loop.store.approvals(stored.version.id) for key in approval.ticked}
+        asked = {literal.key for literal in session.loop.examine(stored.version.id).literals}
+        ticked = (*ticked, *sorted((known & asked) - set(ticked)))
+    said, given = confirmed(session, stored, ticked=ticked, despite=despite)
+    if said is not Answer.YES:
+        raise GateRefusal(
+            f"`{stored.version.name}` was not approved",
+            hint=f"edit it, or turn it down: tacit review {stored.version.id[:10]} --reject",
+        )
+    return given
+
+
+def _require_despite(session: Session, stored: Stored, *, ticked: Collection[str], despite: bool) -> None:
+    """Refuse a script that does not say that it knows what was found, with all of it; then comes what must be ticked."""
+    examination = session.loop.examine(stored.version.id)
+    grave = grave_ones(session, stored, examination)
+    if despite or not grave:
+        return
+    content = stored.version.content
+    lines = [f"`{stored.version.name}` has {counted(len(grave), 'finding')} that a careful person would refuse:"]
+    lines += [
+        f"  {each.severity}: {each.message}" + (f" ({place(each, content)})" if each.field else "") for each in grave
+    ]
+    literals = unticked(examination, ticked)
+    if literals:
+        lines.append("and from outside, each to be ticked by itself:")
+        lines += [f"  {literal.key}  in {literal.field}" for literal in literals]
+    short = stored.version.id[:10]
+    raise GateRefusal(
+        "\n".join(lines),
+        hint=f"read it (tacit review {short}) and turn it down; only who knows better gives --despite-findings",
+    )
 
 
 def _decision(flags: Mapping[str, bool]) -> Review | None:
@@ -103,54 +168,6 @@ def _newest_waiting(session: Session, reference: str) -> str:
     """A name means the version of it that waits, if one does; anything else is taken as it is."""
     waiting = [stored for stored in session.loop.waiting() if stored.version.name == reference]
     return waiting[-1].version.id if waiting else reference
-
-
-def _interactive(session: Session, *, by: str) -> None:
-    waiting = session.loop.waiting()
-    if not waiting:
-        session.console.print("Nothing waits for review.")
-        return
-    by = session.person(by)
-    for count, stored in enumerate(waiting, start=1):
-        session.console.rule(f"{count} of {len(waiting)}")
-        show_candidate(session, stored)
-        choice = click.prompt(
-            "[a]pprove  [r]eject  [e]dit  [s]kip  [q]uit", type=click.Choice(list("aresq")), show_choices=False
-        )
-        if choice == "q":
-            return
-        if choice != "s":
-            _carry_out(session, stored, choice, by=by)
-
-
-def _carry_out(session: Session, stored: Stored, choice: str, *, by: str) -> None:
-    if choice == "e":
-        edited = edit_version(session, stored, by=by)
-        if edited is not None:
-            show_diff(session.console, whole_text(stored.version.content), whole_text(edited.version.content))
-            show_findings(session.console, session.loop.examine(edited.version.id).findings, edited.version.content)
-        if edited is None or not click.confirm("Approve your edit?"):
-            session.console.print("It still waits.")
-            return
-        stored = edited
-    decision = Review.REJECT if choice == "r" else Review.APPROVE
-    reason = click.prompt("Why", default="", show_default=False) if choice == "r" else ""
-    ticked = _confirmed(session, stored) if decision is Review.APPROVE else ()
-    if ticked is None:
-        return
-    version = stored.version
-    moved = session.loop.review(version.id, decision, by=by, reason=reason, content_hash=version.hash, ticked=ticked)
-    export(session.loop)
-    session.console.print(f"[bold]{escape(clean(stored.version.name))}[/bold] is now {moved.after}")
-
-
-def _confirmed(session: Session, stored: Stored) -> tuple[str, ...] | None:
-    """The ticks that an approval needs, once more asked for where something grave was found; nothing: not approved."""
-    examination = session.loop.examine(stored.version.id)
-    if is_grave(examination.findings) and not click.confirm("Approve it in spite of what was found?", default=False):
-        session.console.print("It still waits.")
-        return None
-    return ask_for_ticks(session, stored, examination.literals)
 
 
 def _document(session: Session, stored: Stored) -> dict[str, object]:

@@ -64,8 +64,12 @@ def show_learned(
         + (f"; [yellow]{secrets} secrets[/yellow] taken out before storing" if secrets else "")
         + "."
     )
+    hints = set[str]()
     for problem in problems[:SHOWN_NOTES]:
-        console.print(f"[red]not read[/red] {escape(clean(problem.message))}\n         {escape(clean(problem.hint))}")
+        console.print(f"[red]not read[/red] {escape(clean(problem.message))}", soft_wrap=True)
+        if problem.hint not in hints:
+            console.print(f"         {escape(clean(problem.hint))}", soft_wrap=True)
+        hints.add(problem.hint)
     if len(problems) > SHOWN_NOTES:
         console.print(f"         and {len(problems) - SHOWN_NOTES} more (--json lists all)")
     _show_verdicts(console, learned)
@@ -145,7 +149,8 @@ def _show_model(console: Console, model: Helped) -> None:
 
 
 def _why(verdict: Verdict) -> str:
-    weighty = [f for f in verdict.findings if f.severity is not Severity.INFO] or list(verdict.findings)
+    told = [f for f in verdict.findings if not (f.line and f.severity is Severity.LOW)]  # of one line: shown in review
+    weighty = [f for f in told if f.severity is not Severity.INFO] or told
     return escape("; ".join(dict.fromkeys(clean(finding.message) for finding in weighty[:2])) or "nothing against it")
 
 
@@ -189,7 +194,7 @@ def show_selection(console: Console, selection: Selection) -> None:
     """Show what recall gives, or why it says nothing; without a terminal just the text, ready to be pasted."""
     if selection.abstained:
         console.print(f"[bold]Nothing given:[/bold] {escape(clean(selection.reason))}")
-        for left in selection.left_out[:3]:
+        for left in [left for left in selection.left_out if left.reason not in selection.reason][:3]:
             console.print(f"  [dim]{escape(clean(left.name))}: {escape(clean(left.reason))}[/dim]")
         _show_standing(console, selection)
         return

@@ -10,7 +10,7 @@ import click
 from rich.markup import escape
 
 from tacit import application
-from tacit.domain.errors import Mistake, NotFound, Refusal
+from tacit.domain.errors import GateRefusal, Mistake, NotFound, Refusal
 from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.origin import Origin
 from tacit.domain.ports import Stored
@@ -31,11 +31,12 @@ _HIDDEN = frozenset({Status.REJECTED, Status.RETIRED})
 
 
 @click.group(invoke_without_command=True)
-@click.pass_context
-def skills(context: click.Context) -> None:
+@command_options
+def skills(session: Session) -> None:
     """Look at, compare, edit, exchange and roll back skills; by itself the same as `tacit skills list`."""
+    context = click.get_current_context()
     if context.invoked_subcommand is None:
-        context.invoke(list_, as_json=False, store="", everything=False, static=True)
+        context.invoke(list_, as_json=session.as_json, store=session.store, everything=False, static=True)
 
 
 skills.add_command(import_)
@@ -181,13 +182,19 @@ def edit(session: Session, *, reference: str, by: str) -> None:
 def edit_version(session: Session, stored: Stored, *, by: str) -> Stored | None:
     """Let a person edit a version; returns the new one, or nothing if it was left as it was."""
     before = application.render(stored.version.content)
-    text = click.edit(before, editor=session.surroundings.editor or None, extension=".md")
+    try:
+        text = click.edit(before, editor=session.surroundings.editor or None, extension=".md")
+    except click.ClickException as error:
+        raise Mistake(error.format_message(), hint="set EDITOR to a program that edits a file") from error
     if text is None or text == before:
         return None
     parsed = application.parse(text, strict=True).content
     content = dataclasses.replace(parsed, files=stored.version.content.files)
     verdict = session.loop.propose(content, by=by, origin=Origin.USER, revises=stored)
-    return session.loop.store.version(verdict.version_id) if verdict.version_id else None
+    if not verdict.version_id:
+        reasons = "; ".join(finding.message for finding in verdict.findings)
+        raise GateRefusal(f"the edit was not taken: {reasons}", hint="edit it again")
+    return session.loop.store.version(verdict.version_id) if verdict.version_id != stored.version.id else None
 
 
 @skills.command()
@@ -273,18 +280,31 @@ def rollback(session: Session, *, reference: str, by: str) -> None:
     session.caller.require_person("rollback")
     stored = session.loop.version(reference)
     if not stored.version.id.startswith(reference):
-        earlier = [s for s in session.loop.store.versions(stored.skill.id) if s.sequence < stored.sequence]
+        versions = session.loop.store.versions(stored.skill.id)
+        earlier = [s for s in versions if s.sequence < stored.sequence and _was_in_use(session, s)]
         if not earlier:
             raise Mistake(
-                f"`{stored.version.name}` has no earlier version", hint="`tacit skills show NAME` lists its versions"
+                f"`{stored.version.name}` has no earlier version that was in use",
+                hint="`tacit skills show NAME` lists its versions",
             )
         stored = earlier[-1]
+    if not _was_in_use(session, stored):
+        raise GateRefusal(
+            f"nobody approved {stored.version.id[:10]} yet, so there is no way back to it",
+            hint=f"decide on it: tacit review {stored.version.id[:10]}",
+        )
     moves = session.loop.rollback(stored.version.id, by=session.person(by))
     session.answer(
         {"current": stored.version.id, "moves": moves},
         lambda: session.console.print(
             f"[bold]{escape(clean(stored.version.name))}[/bold] is back at {stored.version.id[:10]}"
         ),
+    )
+
+
+def _was_in_use(session: Session, stored: Stored) -> bool:
+    return stored.status in RECALLABLE or any(
+        move.after in RECALLABLE for move in session.loop.store.transitions(stored.version.id)
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -15,13 +16,18 @@ from rich.table import Table
 from tacit import custody
 from tacit.domain.errors import Mistake, NotFound, StoreOutage
 from tacit.domain.identity import plain
-from tacit.domain.ports import Damage
+from tacit.domain.ports import AuditEntry, Damage
+from tacit.domain.safekeeping import Manifest
 from tacit.surfaces.cli.session import Session, clean, command_options
 from tacit.surfaces.cli.show import STATUS_STYLE
 
 _DERIVED = ("vector", "version_words", "episode_words")
 """How the subjects of damage to indexes begin: these can be made again from the records."""
+_MEND = "put a backup back: tacit restore FILE (--without-tombstones where what was purged cannot be read)"
 _LONGEST_PAUSE_S = 366 * 86_400
+_SHOWN_ID = 14
+_SHOWN_HASH = len("sha256:") + 12
+"""As many digits as `tacit purge --source` asks for."""
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 
@@ -39,19 +45,29 @@ def history(session: Session, *, subject: str, limit: int) -> None:
             raise NotFound(f"nothing has the name or id {subject!r}", hint="tacit skills list --all")
         subject = found[0]
     entries = loop.history(subject)[-limit:]
+    reasons = _reasons(session, entries)
 
     def show() -> None:
         table = Table(box=None, padding=(0, 2, 0, 0))
-        for column in ("#", "when", "what", "of", "by"):
+        for column in ("#", "when", "what", "of", "by", *(["why"] if reasons else [])):
             table.add_column(column)
         for entry in entries:
             when = f"{entry.at:%Y-%m-%d %H:%M:%S}"
-            table.add_row(
-                str(entry.sequence), when, escape(entry.action), entry.subject[:14], escape(clean(entry.actor))
-            )
+            of = escape(clean(entry.subject[: _SHOWN_HASH if entry.subject.startswith("sha256:") else _SHOWN_ID]))
+            why = escape(clean(reasons.get(entry.sequence, "")))
+            by = escape(clean(entry.actor))
+            table.add_row(str(entry.sequence), when, escape(entry.action), of, by, *([why] if reasons else []))
         session.console.print(table if entries else "Nothing has happened yet.")
 
-    session.answer({"subject": subject, "entries": entries}, show)
+    told = [plain(entry) | {"reason": reasons.get(entry.sequence, "")} for entry in entries]
+    session.answer({"subject": subject, "entries": told}, show)
+
+
+def _reasons(session: Session, entries: Sequence[AuditEntry]) -> dict[int, str]:
+    """Entry → why something was purged: told by the stones that were set at the same moment."""
+    purged = [entry for entry in entries if entry.action in ("purge", "tombstone")]
+    told = {stone.at: stone.reason for stone in session.loop.store.tombstones() if stone.reason} if purged else {}
+    return {entry.sequence: told[entry.at] for entry in purged if entry.at in told}
 
 
 @click.command()
@@ -95,7 +111,12 @@ def verify(session: Session, *, file: Path | None) -> None:
     if file is not None:
         _verify_backup(session, file)
         return
-    damage = session.loop.verify()
+    try:
+        damage = session.loop.verify()
+    except StoreOutage as error:
+        if "tacit verify" not in error.hint:
+            raise
+        raise StoreOutage(error.message, hint=_MEND) from error  # it was just run
     anchor = None if damage else session.loop.store.anchored()
     document = {"intact": not damage, "damage": damage, "store": session.place.database, "anchor": anchor}
 
@@ -108,7 +129,7 @@ def verify(session: Session, *, file: Path | None) -> None:
     session.answer(document, show)
     if damage:
         derived = all(item.subject.startswith(_DERIVED) for item in damage)
-        hint = "`tacit index --rebuild` makes it anew" if derived else "restore a backup (tacit restore FILE)"
+        hint = "`tacit index --rebuild` makes it anew" if derived else _MEND
         session.end_with(StoreOutage("the store is not as it was written", hint=hint))
 
 
@@ -120,13 +141,19 @@ def _verify_backup(session: Session, file: Path) -> None:
 
     def show() -> None:
         if not looked.damage:
-            told = f"of {looked.manifest.at:%Y-%m-%d %H:%M:%S} UTC" if looked.manifest else "without a manifest"
-            session.console.print(f"[green]intact[/green] ({told})")
+            session.console.print(f"[green]intact[/green] ({_age(looked.manifest)})")
         _show_damage(session, looked.damage)
 
     session.answer(document, show)
     if looked.damage:
         session.end_with(StoreOutage("the backup is not as it was written", hint="choose another one"))
+
+
+def _age(manifest: Manifest | None) -> str:
+    if manifest is None:
+        return "without a manifest"
+    since = f"; purged {manifest.purged_at:%Y-%m-%d %H:%M:%S} UTC" if manifest.purged_at else ""
+    return f"of {manifest.at:%Y-%m-%d %H:%M:%S} UTC{since}"
 
 
 def _show_damage(session: Session, damage: Sequence[Damage]) -> None:
@@ -135,16 +162,21 @@ def _show_damage(session: Session, damage: Sequence[Damage]) -> None:
 
 
 @click.command()
-@click.argument("path", type=click.Path(dir_okay=False, path_type=Path))
+@click.argument("path", type=click.Path(dir_okay=False))
 @command_options
-def backup(session: Session, *, path: Path) -> None:
+def backup(session: Session, *, path: str) -> None:
     """Write a verified copy of the store to PATH, and PATH.manifest.json, while others go on working.
 
     `tacit verify PATH` checks it, `tacit restore PATH` puts it back.
     """
-    manifest = session.loop.backup(path)
-    document = {"backup": str(path), "manifest": manifest}
-    session.answer(document, lambda: session.console.print(f"wrote {escape(str(path))}", soft_wrap=True))
+    target = Path(path)
+    if path.endswith((os.sep, os.altsep or os.sep)):
+        raise Mistake(f"{path} names a folder", hint=f"name the file, e.g. {path}tacit-backup.db")
+    if not target.parent.is_dir():
+        raise Mistake(f"there is no folder {target.parent}", hint="make it first, or choose another")
+    manifest = session.loop.backup(target)
+    document = {"backup": path, "manifest": manifest}
+    session.answer(document, lambda: session.console.print(f"wrote {escape(clean(path))}", soft_wrap=True))
 
 
 @click.command()

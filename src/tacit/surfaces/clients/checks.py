@@ -24,7 +24,8 @@ from tacit.surfaces.hook.detach import TAKEN, WANTED
 from tacit.surfaces.hook.events import LEARN, Event
 from tacit.surfaces.hook.journal import SUFFIX, parsed
 
-State = Literal["ok", "note", "fault"]
+State = Literal["ok", "off", "note", "fault"]
+"""`off` is what one may have and has not set up."""
 FOLDED = "folded.json"
 """What the learner writes beside the journals when it has done its work."""
 _AGAIN = "run `tacit init` again"

@@ -15,8 +15,14 @@ _FENCE = re.compile(r"[ \t>]{0,12}(?P<mark>`{3,}|~{3,})[ \t]*(?P<language>[^\s`]
 _MARKS = re.compile(
     r"(?:[\s>*_#|+•·\-]+|\[[ xX]\]|\d{1,3}[.)](?=\s)|[a-zA-Z][.)](?=\s)|<!--|//|/\*|--|\"\"\"|rem\b)*", re.IGNORECASE
 )
+_WIDTH_MAX = 140
+_BROKEN = re.compile(r"^(?![ \t>]*(?:[#|]|```|~~~))(?=.{50}).*[\w,`)\"'*—–-]$")
+"""A line that may have been broken at its width."""
+_GOES_ON = re.compile(r"[ \t>]{0,12}(?!```)[a-z`(\"][^:|]{0,200}$")
+"""A line that goes on with the one before."""
+_ITEM = re.compile(r"[\s>]*(?:[-*+•]|\d{1,3}[.)])\s")
 _COMMENT = re.compile(r"^\s*(?:#(?!!)|//|--|;|/\*|\*|<!--|rem\b)|\s(?:#|//)\s", re.IGNORECASE)
-_END = re.compile(r"(?<=[.!?])[)\"'*_`]{0,3}\s+(?=[\"'*_`(\[]{0,3}[A-Z0-9$/\[])|;\s+|(?<=\S)\s+[—–]\s+(?=[A-Z])")
+_END = re.compile(r"(?<=[.!?])[)\"'*_`]{0,3}\s+(?=[\"'*_`(\[]{0,3}[A-Z0-9$/\[])|(?<=\S)\s+[—–]\s+(?=[A-Z])")
 _ABBREVIATION = re.compile(
     r"(?:\b(?:e\.g|i\.e|etc|vs|cf|no|fig|approx|incl|mr|mrs|dr|st)\.|\b[A-Z]\.)[)\"'*_`]{0,3}$", re.IGNORECASE
 )
@@ -30,7 +36,7 @@ class Sentence:
     start: int
     end: int
     kind: str = "prose"
-    """`prose`, `heading`, `cell`, `comment` (in code), or `hidden` (in a comment that a page does not show)."""
+    """`prose`, `item` of a list, `heading`, `cell`, `comment` in code, or `hidden` in a comment that a page does not show."""
 
 
 def sentences(text: str, *, code: bool = False) -> Iterator[Sentence]:
@@ -38,7 +44,7 @@ def sentences(text: str, *, code: bool = False) -> Iterator[Sentence]:
     at = 0
     fence = ""
     hidden = False
-    for line in text.split("\n"):
+    for line in _unwrapped(text, code=code):
         start, at = at, at + len(line) + 1
         opened = None if code else _FENCE.match(line)
         if opened and not fence:
@@ -61,7 +67,27 @@ def sentences(text: str, *, code: bool = False) -> Iterator[Sentence]:
             kind = "heading"
         elif line.lstrip().startswith("|"):
             kind = "cell"
+        elif _ITEM.match(line):
+            kind = "item"
         yield from _of_line(line, start, kind)
+
+
+def _unwrapped(text: str, *, code: bool) -> Iterator[str]:
+    """The lines of a text, each with those that go on with it: a line that was broken at its width is no end of a sentence."""
+    held = ""
+    for line in text.split("\n"):
+        if held and not code and _GOES_ON.match(line):
+            held = f"{held} {line}"
+            continue
+        if held:
+            yield held
+            held = ""
+        if _BROKEN.search(line) and len(line) < _WIDTH_MAX and not code:
+            held = line
+        else:
+            yield line
+    if held:
+        yield held
 
 
 def _of_line(line: str, start: int, kind: str) -> Iterator[Sentence]:

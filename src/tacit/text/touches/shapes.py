@@ -2,20 +2,44 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
 
 from tacit.text.programs import CHECKERS, FORMATTERS, LAUNCHERS, RUNNERS, SHELL_TOOLS, WITH_SUBCOMMAND
 
-URL = re.compile(
-    r"\b(?:https?|ftp|sftp|wss?|ssh|git|s3|gs|file|data|smb|ldap|rsync)://[^\s'\"`<>)\]},;|\\]+", re.IGNORECASE
+URL = re.compile(r"(?<![A-Za-z\d+.-])[a-z][a-z\d+.-]{1,20}://[^\s'\"`<>)\]},;|\\]+", re.IGNORECASE)
+_DOT = r"(?:[.。．｡]|\[\.\])"
+_LABEL = (
+    r"[a-z\d\u00a1-\u02af\u0370-\u1fff](?:[a-z\d\u00a1-\u02af\u0370-\u1fff-]{0,62}[a-z\d\u00a1-\u02af\u0370-\u1fff])?"
 )
+_TOP = (
+    "com|org|net|gov|edu|mil|io|dev|ai|co|de|uk|eu|fr|nl|cn|ru|jp|br|us|ca|au|ch|se|no|dk|fi|es|pt|cz|gr|hu|ro|ua|tr|il|za|kr|tw|hk|"
+    "sg|nz|ar|mx|cl|ae|ng|ke|ir|kz|by|su|vn|th|ph|gg|tv|cc|ws|cloud|xyz|info|biz|site|online|top|club|shop|tech|tk|ga|cf|gq|pw|onion|"
+    "local|internal|lan|corp|example|app|me|pro|mobi|icu|vip|live|life|world|space|fun|website|store|blog|wiki|click|rip|zone|"
+    "network|systems|digital|agency|media|studio|solutions|services|support|company|global|cyou|monster|quest|buzz|lol|sbs|cfd|"
+    "moe|ninja|rocks|guru|bid|loan|win|download|stream|science|party|trade|webcam|ltd|gmbh|arpa|xn--[a-z\\d-]{2,59}|"
+    "рф|рус|укр|бел|срб|қаз|онлайн|сайт|орг|ком|дети|москва|中国|中國|公司|网络|网址|商店|香港|台湾|みんな|コム|한국|भारत|ไทย|السعودية|امارات|مصر"
+)
+_TOP_OF_MORE = (
+    "in|is|it|to|la|ly|be|at|us|pl|so|sh|rs|ml|my|im|fm|am|vc|st|gl|run|page|link|host|bar|one|team|tools|email|day"
+)
+"""Top levels that are words, attributes or file endings too: there a name has three parts or more, or a path behind it."""
+_FILES = frozenset("sh rs py md pl zip mov so ps mk ml ts js".split())
+"""Top levels that files end in."""
+_BEFORE = r"(?<![a-z\d_@./$\\\u00a1-\u02af\u0370-\u1fff-])"
+_AFTER = r"(?![\w-]|\.\w|\()"
 HOST = re.compile(
-    r"(?<![\w@./$-])(?:[a-z0-9][a-z0-9-]{0,62}\.){1,8}"
-    r"(?:com|org|net|gov|edu|io|dev|ai|co|de|uk|eu|fr|nl|cn|ru|jp|br|gg|tv|cc|ws|cloud|xyz|info|biz|site|online|top|"
-    r"club|shop|tech|tk|pw|onion|local|internal|lan|corp|example)"
-    r"(?![\w-]|\.\w|\()|(?<![\w.-])(?:\d{1,3}\.){3}\d{1,3}(?![\w.-])",
+    rf"{_BEFORE}(?:{_LABEL}{_DOT}){{1,8}}(?:{_TOP}){_AFTER}"
+    rf"|{_BEFORE}(?:{_LABEL}\.){{2,8}}(?:{_TOP_OF_MORE}){_AFTER}"
+    rf"|{_BEFORE}(?:{_LABEL}\.){{1,8}}(?:{_TOP_OF_MORE}|id|zip|mov|py|md|[a-z]{{3,18}}(?=:\d{{2,5}}/))(?=(?::\d{{2,5}})?/[\w~-]|:\d{{2,5}}(?!\w))"
+    rf"|(?<=//)(?<!:..)(?:{_LABEL}\.){{1,8}}[a-z]{{2,24}}(?=[/:?\s'\"`)])"
+    r"|(?<![\w.-])(?:\d{1,3}\.){3}\d{1,3}(?![\w.-])",
     re.IGNORECASE,
 )
+SIXES = re.compile(
+    r"(?<![\w:.])(?=[\da-f:.]*\d)[\da-f]{0,4}:[\da-f:]{1,36}(?:(?:\d{1,3}\.){3}\d{1,3})?(?![\w:])", re.IGNORECASE
+)
+"""What may be an address of IPv6; most of it is a time or a line of a file."""
 ADDRESS = re.compile(
     r"(?<![\w./+-])[\w.+-]{1,64}@(?:[a-z0-9-]{1,63}\.){1,6}[a-z]{2,24}(?![\w-])|\b0x[0-9a-fA-F]{40}\b|"
     r"\b(?:bc1[a-z0-9]{25,60}|[13][1-9A-HJ-NP-Za-km-z]{25,34})\b|"
@@ -68,6 +92,24 @@ INSTALLERS = {
     )
     for program in programs.split()
 }
+
+
+def is_six(text: str) -> bool:
+    """Whether this is an address of IPv6."""
+    try:
+        return text.count(":") > 1 and ipaddress.IPv6Address(text).compressed != "::"
+    except ValueError:
+        return False
+
+
+def plain_host(name: str) -> str:
+    """A host's name as it is looked up: in lower case, with plain dots."""
+    return re.sub(_DOT, ".", name).lower()
+
+
+def ends_as_file(name: str) -> bool:
+    """Whether a name with dots may be a file's as well."""
+    return name.rpartition(".")[2].lower() in _FILES
 
 
 def host_of(url: str) -> str:

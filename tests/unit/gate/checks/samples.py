@@ -97,6 +97,8 @@ GOOD: dict[str, dict[str, str]] = {
     "path_in_profile": {"SKILL.md": md("```bash\necho 'export PATH=\"$HOME/.local/bin:$PATH\"' >> ~/.bashrc\n```")},
     "base64_of_a_file": {"enc.py": "import base64, sys\nprint(base64.b64encode(open(sys.argv[1], 'rb').read()).decode())\n", "SKILL.md": md("")},
     "decoded_answer": {"img.py": "import base64, requests\nr = requests.post('https://api.images.example/v1', json={'prompt': 'cat'})\nopen('out.png', 'wb').write(base64.b64decode(r.json()['data']))\n", "SKILL.md": md("")},
+    "allowed_commands": {"SKILL.md": md("Allow `Bash(curl:*)` and `Bash(wget:*)` in the settings.")},
+    "name_with_archive": {"SKILL.md": md("Log in with the external application password from LabArchive account settings.")},
     "local_server": {"SKILL.md": md("```bash\ncurl -X POST http://localhost:8000/jobs -d @job.json\n```")},
     "json_pipe": {"SKILL.md": md("```bash\ncurl -s https://api.example.org/items | python3 -m json.tool\ncurl -s https://api.example.org/items | jq .\n```")},
     "docker_compose": {"SKILL.md": md("```bash\ndocker run --rm -v $(pwd):/work -w /work python:3.12 pytest\n```")},

@@ -52,7 +52,7 @@ def answer(machine: str, number: int, *arguments: int, architecture: int | None 
 
 @pytest.mark.parametrize("machine", AUDIT)
 def test_every_listed_call_is_refused_and_none_runs_on(machine: str) -> None:
-    unknown = {"clone3", "memfd_create", "memfd_secret", "msgget", "semget", "shmget"}
+    unknown = {"clone3", "memfd_create", "memfd_secret", "msgget", "openat2", "semget", "shmget"}
     for name, number in numbers(machine).items():
         code = errno.ENOSYS if name in unknown else errno.EPERM
         assert answer(machine, number) == ERRNO | code, name
@@ -74,6 +74,20 @@ def test_all_other_calls_are_let_through(machine: str) -> None:
     special = {CALLS[machine][name] for name in ("clone", "ioctl", "socket", "socketpair")}
     for number in set(range(470)) - refused - special:
         assert answer(machine, number, 0xFFFF_FFFF) == ALLOW
+
+
+@pytest.mark.parametrize("machine", AUDIT)
+def test_nothing_is_read_without_a_trace(machine: str) -> None:
+    unseen, read_only, fcntl = 0o1000000, 0, {"x86_64": 72, "aarch64": 25}[machine]
+    openat = CALLS[machine]["openat"]
+    assert answer(machine, openat, 0, 0, read_only) == ALLOW
+    assert answer(machine, openat, 0, 0, read_only | unseen) == ERRNO | errno.EPERM
+    assert answer(machine, fcntl, 3, 4, unseen) == ERRNO | errno.EPERM
+    assert answer(machine, fcntl, 3, 4, 0o4000) == ALLOW
+    assert answer(machine, fcntl, 3, 1, unseen) == ALLOW
+    if machine == "x86_64":
+        assert answer(machine, 2, 0, unseen) == ERRNO | errno.EPERM
+        assert answer(machine, 2, 0, 0o102) == ALLOW
 
 
 @pytest.mark.parametrize("machine", AUDIT)

@@ -7,7 +7,8 @@ THINGS = {
         |passphrases?|credentials?|secrets?|(?:session |browser |auth\w* )?cookies?|\.env\b(?: files?)?
         |[a-z]{1,30}(?:_[a-z]{1,30}){0,5}_(?:key|token|secret|password)
         |\$\{?[a-z_]{0,40}(?:key|token|secret|password)\}?|env(?:ironment)? (?:variables?|vars?)
-        |authorization(?: headers?)?|bearer|connection strings?|id_rsa|id_ed25519|[^\s]{0,20}\.ssh\S{0,40}
+        |authori[sz]ation(?: headers?)?|unredacted|bearer|connection strings?|id_rsa|id_ed25519
+        |[^\s]{0,20}\.ssh\S{0,40}
         |\S{0,20}\.aws\S{0,40}|\.netrc|\.npmrc|\.kube|kubeconfig|keychain|key ?stores?|seed phrases?|session ids?
         |login data|/etc/(?:passwd|shadow)|full (?:request |response )?headers|request headers|system prompt
         |otp codes?|recovery codes?|secret (?:values?|material)|log-?in details
@@ -26,7 +27,8 @@ THINGS = {
         |private (?:messages?|ones|entries|files|notes)|(?:conversation|chat) (?:history|logs?)
         |payment (?:card|details|data)|bank (?:account|details)|login names?|home (?:folder|directory|dir)
         |location data|~/documents|(?:remaining )?mailboxes
-        |users?['’]?s? (?:\w+ )?(?:mails?|e-?mails?|files?|documents?|data|messages|home|other|calendar|photos
+        |users?['’]?s? (?!for |to |with |and |or |by |in |can )(?:\w+ )?(?:mails?|e-?mails?|files?|documents?
+        |data|messages|home|other|calendar|photos
         |contacts|conversation|history|password|browser|desktop|inbox|mailbox|chats?)
         |their (?:mails?|e-?mails?|messages|contacts)|employees?['’]? (?:names?|data|records?)|everything the user
         |customer list|employee numbers?|card numbers?|sent mail
@@ -38,7 +40,31 @@ THINGS = {
         |personal folders?|photos|bank details|all (?:mails?|chats?|calendars?)
         |their (?:files?|documents?|data|photos|chats?)
         |users?['’]?s? (?:notes|apps?)
-        |card data|request body|customer database""",
+        |card data|request body|customer database|confidential\w*
+        |internal (?:comments?|notes?|discussions?|costs?|cost prices?|prices?|figures|documents?|memos?
+        |e-?mails?|messages?)
+        |cost prices?|patients?[\'’]?s? diagnos[ei]s|another (?:customer|user|patient|client|person)[\'’]?s?
+        |(?:names?|addresses) (?:and|,) (?:\w+ )?(?:names?|address\w*|numbers?|birth\w*)""",
+    "hot_secret": r"""(?:e-?mail|bank\w*|account|log-?in|sudo|admin\w*|master|their|his|her|windows|wi-?fi|apple
+        |google) (?:\w+ )?passwords?|card numbers?|cvv|cvc|pin codes?|one-time (?:codes?|passwords?)|otps?
+        |verification codes?
+        |seed phrases?|recovery (?:phrases?|codes?)|social security numbers?|mother[\'’]s maiden""",
+    "others": r"""(?:data|details|information|records|orders) of (?:other|another) \w+
+        |(?:other|another) (?:customer|user|patient|client|person|people)s?""",
+    "neighbours": r"""(?:neighbou?ring|other|sibling|unrelated|parent|adjacent|remaining) (?:\w+ )?(?:projects?
+        |repositor(?:y|ies)|workspaces?|mailbox(?:es)?|accounts?|inbox(?:es)?)""",
+    "group": r"""foreign\S*|nationalit(?:y|ies)|women|gender|older (?:people|applicants|candidates|workers)
+        |religio\w+
+        |migrants?|disabilit\w+|disabled (?:people|applicants|candidates|users)|districts?|post ?codes?
+        |zip codes?|neighbou?rhoods?|(?:same|certain) (?:university|school|city
+        |country)|accents?|ethnic\w*|pregnan\w+|married|sounding names?|authors? you know|friends""",
+    "bogus": r"""(?:fake|made-up|invented|fabricated|additional positive|plausible|fictitious|imaginary
+        |convincing) (?:\w+ )?
+        (?:reviews?|testimonials?|values?|figures?|data|numbers?|references?|quotes?|sources?|signatures?|receipts?
+        |invoices?|readings|results|entries|citations?|ratings?)
+        |(?:positive|five-star|glowing) (?:reviews?|testimonials?)""",
+    "gain": r"""ads|adverts?|affiliate (?:ids?|links?|codes?|tags?)|referral (?:codes?|links?|ids?)|commissions?
+        |kick-?backs?|promo(?:tional)? codes?""",
     "data": r"""files?|documents?|reports?|data ?sets?|data|databases?|tables?|records?|results?|outputs?|contents?
         |spreadsheets?|invoices?|contracts?|attachments?|messages?|mails?|e-mails?|emails?|logs?|histor(?:y|ies)
         |backups?|repositor(?:y|ies)|repos?|code|projects?|folders?|director(?:y|ies)|drafts?|branch(?:es)?|commits?
@@ -61,13 +87,17 @@ THINGS = {
         |severit(?:y|ies)|thresholds?|counts?|error bars?|intervals?|samples?|survey|votes?|polls?|audit|severity
         |records?|transactions?|timesheets?|quantit(?:y|ies)|mileage|discounts?""",
     "adverse": r"""negative|unfavou?rable|bad news|critical (?:comments?|remarks?|findings)|adverse
-        |poor(?:er)? (?:results?|scores?|reviews?)|below (?:the )?(?:target|average|threshold)|fallen|declin\w+
+        |poor(?:er)? (?:results?|scores?|reviews?)|below (?:the )?(?:target|average|threshold)|fallen
+        |declin(?:ing|es|ed)
         |with a loss|losses|fewer than|late|risks?|limitations?|drawbacks?|criticisms?|side effects|complaints?
         |overdue|weakness(?:es)?|low(?:er)? (?:scores?|ratings?|the mean)|unflattering|not significant
         |contradict\w*|non-?significant|disadvantages|concerns|disclaimers?|caveats?|conflicts? of interest
         |incidents?|delays|cost overruns?|missed|dissent\w*|objections?|deviations|failing|flaky|bugs|open issues
         |opposing|minority|unpleasant|unfavourable|refuted?|do not support|that fail|worse|rejected|dissatisf\w+
-        |harmful|shortfalls?|downsides?|uncertaint(?:y|ies)|low-?scoring""",
+        |harmful|shortfalls?|downsides?|uncertaint(?:y|ies)|low-?scoring
+        |that (?:lower|worsen|hurt|spoil|drag|pull|weaken)s?|(?:failed|skipped|unsuccessful) (?:runs?|rows?
+        |attempts?|trials?
+        |records?|cases?)|farthest|differs? (?:by|from)|estimated|fees?|surcharges?|cancellation""",
     "check": r"""validations?|verifications?|(?:unit |failing )?tests?|reviews?|confirmations?|approvals?|checks?
         |saniti[sz]\w+|signatures?|certificates?(?: errors?)?|certs?|ssl|tls|authentication|two-factor|2fa|mfa
         |lint\w*|warnings?|error messages?|permission (?:prompts?|checks?)|permissions|safety(?: \w+)?
@@ -77,22 +107,29 @@ THINGS = {
         |checksums?|gatekeeper|defender|monitoring|alerts?|host ?keys?|code owners?|input filter\w*|session timeout
         |second approval|hooks?|escaping|prompts|deprecation|privacy|redaction|anonymi[sz]ation|copyright
         |confidentiality|watermarks?|linters?|permission dialogs?|dialogs?|scans?|selinux|endpoint protection
-        |four-eyes|sign-?off|captcha|quotas?|csp|lock ?files?|type checks?|pipelines?|compliance|verif\w+
+        |smoke alarms?|emergency stops?|four-eyes|sign-?off|second signature|captcha|quotas?|csp|lock ?files?
+        |type checks?|pipelines?|compliance|verif\w+
         |proofread\w*|validators?|ci|deadlines?|limits?|timeouts?|retention|peer review|human review
         |second pair of eyes|legal review|age check|kyc|identity check|backup(?: step)?|dry[- ]run""",
     "instructions": r"""(?:previous|prior|earlier|above|preceding|other|existing|original|system|users?['’]?s?
         |operator'?s?|safety
-        |any|all|your|my|previously given) (?:\w+ ){0,2}(?:instructions?|system prompts?|rules|guidelines?|guidance
+        |your|previously given) (?:\w+ ){0,2}(?:instructions?|system prompts?|rules|guidelines?|guidance
         |directives?|requests?|policy|policies|constraints?|restrictions?|orders?)
+        |(?:any|all|my) (?:\w+ ){0,2}(?:instructions?|system prompts?|rules|guidelines?|guidance|directives?
+        |constraints?|restrictions?)
         |everything (?:you (?:were|have been) told|above|before)|what you were told|rules above
         |instructions? (?:in this|from the|given|above|below|of the)|system prompt|content policy
         |your (?:training|programming)|(?:steps|rules|text|section|guidance) (?:above|below|before)
         |this (?:instruction|section|rule)|guidelines that|(?:real|actual|true) (?:task|goal|purpose)
         |(?:no )?safety rules|the one the user gave|rules set|what the user (?:asked|wants|said)|the human
-        |(?:any |a )?later requests?""",
+        |(?:any |a )?later requests?|that you (?:are|have|were) (?:an?|any|told)
+        |what(?:ever)? (?:the )?(?:user|operator|person|developer|owner|human) (?:\w+ )?(?:told|said|asked
+        |wants?|says)
+        |(?:told|said|instructed) (?:you )?(?:earlier|before|so far)|safety polic(?:y|ies)""",
     "user": r"""users?|customers?|clients?|owners?|people|operators?|reviewers?|admins?|humans?|anyone|requester
-        |author""",
-    "rights": r"""(?:edit|write|read|full|admin\w*|owner|root|sudo|super-?user|elevated|unrestricted) (?:rights|access
+        |author|person|caller""",
+    "rights": r"""(?:edit|write|read|full|admin\w*|owner|root|sudo|super-?user|elevated|unrestricted) (?:rights
+        |access
         |permissions?|privileges?|roles?)|(?:edit(?:ing)?|access) rights|privileges|access to
         |as (?:an? )?(?:editor|owner|admin(?:istrator)?|collaborator)s?|777|(?:oauth )?scopes|superuser|setuid
         |0\.0\.0\.0|all origins|back-?door|port \d+|full access|administrator rights|admin session|shared admin
@@ -102,11 +139,13 @@ THINGS = {
         |(?:administrator|admin|root|superuser|service|system) accounts?|root privileges""",
     "money": r"""money|(?:the|all|users?'?s?|remaining|available) funds|payments?|bank account\w*|iban
         |account numbers?|wallets?|btc|eth|bitcoin
-        |cryptocurrenc\w+|payment card|stored (?:payment )?card|premium plan|licen[cs]e fee|remaining balance|xmrig
+        |cryptocurrenc\w+|payment card|stored (?:payment )?card|premium plan|licen[cs]e fee|subscriptions?
+        |memberships?|remaining balance|xmrig
         |gift cards?|monero|(?:new )?account \d[\d-]+|payment details|bank details|donations?|wire transfers?
         |account number|payout|payee|beneficiary|refunds?|credits?|whole balance|transaction that|invoice hours
         |coins""",
-    "product": r"""brands?|vendors?|suppliers?|providers?|partners?|sponsors?|premium|competitors?['’]?|competing
+    "product": r"""brands?|vendors?|suppliers?|providers?|(?<!human )partners?|sponsors?|premium
+        |competitors?['’]?|competing
         |applicants?|hotels?|hosting|footers?|agencies|products of|products|our \w+ plan|support plan|\w+ (?:cloud
         |plus|labs|inc|suite)|from vendor \w+|affiliate|offers?|packages? of|\w+ (?:ltd|gmbh|corp|group|systems
         |software|supplies)|our (?:\w+ )?(?:service|consulting|product|tool|platform|newsletter|shop|offer\w*)
@@ -123,10 +162,10 @@ THINGS = {
         |histor(?:y|ies)|mails?|e-?mails?|messages?|attachments?|drafts?|branch(?:es)?|versions?|originals?|photos?
         |archives?|disk
         |downloads|uploads|trash|data ?sets?|spreadsheets?|slides|presentations?|pdfs?|recordings?|projects?
-        |accounts?|contacts?
+        |accounts?|contacts?|sheets?|workbooks?|notebooks?|volumes?|buckets?|mailboxes|snapshots?|clusters?
         |invoices?|reports?|transcripts?|entries|customers?|users?|everything|audit table|data|drive|workspace
         |scripts?""",
-    "all": r"""all|every(?:thing|one|body)?|entire|whole|full|any|complete|-rf?|each""",
+    "all": r"""all|every(?:thing|one|body)?|entire|whole|full|any|complete|each""",
     "temporary": r"""temp(?:orary)?|tmp|/tmp\S*|cache[sd]?|intermediate|artifacts?|generated|scratch|duplicates?
         |unused imports?""",
 }
@@ -146,7 +185,10 @@ PLACES = {
         |issue)|issue tracker|the vendor|the manufacturer|public (?:server|site|bucket|repo\w*)|s3://\S+|drive of
         |box of|sister company|parent company|another (?:account|tenant|workspace)|log server|monitoring service
         |repository of
-        |remote (?:server|host|machine|system|location|storage)|analytics service""",
+        |remote (?:server|host|machine|system|location|storage)|analytics service
+        |outside (?:the |our )?(?:\w+ ){0,1}(?:providers?|services?|servers?|archives?|partners?|company|parties
+        |organi[sz]ation|team)
+        |people outside""",
     "public": r"""public(?:ly)?(?! (?:api|exports?|records?|keys?|method|class|interface|domain|function|void
         |static|url
         |data(?:sets?)?|health))|world-?(?:readable|writable)|everyone|everybody|anyone|anybody|all[- ]staff
@@ -160,7 +202,7 @@ PLACES = {
         |#\w+ channel|general channel
         |(?:not|never) (?:need|require) a (?:login|password)|without (?:a )?(?:login|password)|everybody can
         |shareable links?""",
-    "literal": r"""(?:https?|ftp|s3|gs|ssh|wss?)://(?!localhost|127\.|0\.0|\$|<|\{
+    "literal": r"""(?:https?|ftp|s3|gs|ssh|wss?|rtmps?|rtsp|sftp|smb|mqtt)://(?!localhost|127\.|0\.0|\$|<|\{
         |\w{0,20}\.?example\.)[^\s`'\"<>)\]]+
         |[\w.+-]{2,60}@(?!example\.|\w\.|\d|test\.|domain\.|email\.)[\w-]{1,60}\.[\w.]{2,60}|(?!127\.
         |0\.0)(?:\d{1,3}\.){3}\d{1,3}(?::\d+)?
