@@ -259,15 +259,15 @@ def test_an_import_is_purged_by_its_path_or_by_its_hash(store: Store) -> None:
 
 def test_what_lies_below_a_folder_or_in_an_archive_goes_with_it(store: Store) -> None:
     one = learned(store, "one", source="../sk/one", made_by="ana")
-    two = learned(store, "two", source="/home/good.skill/two", made_by="ana")
+    two = learned(store, "two", source="/w/good.skill/two", made_by="ana")
     read = captured(store, "read from a log", source="logs/a.jsonl")
     learned(store, "three", source="mcp", made_by="agent")
-    whole = Source(kind=SourceKind.IMPORTED, value="/home", root="/home/project")
+    whole = Source(kind=SourceKind.IMPORTED, value="/w", root="/w/project")
     descent = store.descent(whole)
     assert (descent.versions, descent.trajectories) == ((one.version.id, two.version.id), (read.id,))
-    archive = replace(whole, value="/home/good.skill")
+    archive = replace(whole, value="/w/good.skill")
     assert purge(store, archive).versions == (two.version.id,)
-    assert purge(store, replace(whole, value="/home/sk/one/SKILL.md")).versions == (one.version.id,)
+    assert purge(store, replace(whole, value="/w/sk/one/SKILL.md")).versions == (one.version.id,)
 
 
 def test_the_reason_of_a_purge_is_kept_on_every_stone(store: Store) -> None:

@@ -169,8 +169,9 @@ def test_a_named_store_is_used_and_made_anywhere(terminal, transcripts, tmp_path
 def test_an_agent_that_names_other_settings_gets_nothing_approved(terminal, transcripts, tmp_path, variable, names):
     evil = tmp_path / "evil"
     evil.mkdir()
-    (evil / "tacit.toml").write_text('[policy]\nstrictness = "open"\n')
-    transcript = next(path for path in sorted(transcripts.glob("*.jsonl")) if goes_on_trial(path, tmp_path))
+    (evil / "tacit.toml").write_text('[policy]\nstrictness = "open"\nindependent_successes = 1\n')
+    transcript = a_terse_transcript(transcripts, tmp_path)
+    assert goes_on_trial(transcript, tmp_path)
     sender = Terminal(project=terminal.project, home=terminal.home, variables={variable: str(evil / names)})
     sender.run("hook", stdin=json.dumps(claude("Stop", cwd=terminal.project, transcript_path=str(transcript))))
     database = terminal.project / ".tacit" / "tacit.db"
@@ -180,9 +181,23 @@ def test_an_agent_that_names_other_settings_gets_nothing_approved(terminal, tran
         assert loop.skills(statuses=RECALLABLE) == []
 
 
+def a_terse_transcript(transcripts: Path, folder: Path) -> Path:
+    """A session whose tools say nothing that could have come from outside, but that the tests passed."""
+    target, lines = folder / f"{SESSION}.jsonl", []
+    for line in sorted(transcripts.glob("*.jsonl"))[2].read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        parts = row.get("message", {}).get("content")
+        if row["type"] == "user" and isinstance(parts, list) and "Ran 9 tests" not in line:
+            row["message"]["content"] = [part | {"content": "ok"} for part in parts]
+            row.pop("toolUseResult", None)
+        lines.append(json.dumps(row))
+    target.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return target
+
+
 def goes_on_trial(transcript: Path, folder: Path) -> bool:
-    """Whether this transcript gives a skill that an open policy puts on trial by itself."""
-    config = Config(policy=Policy(strictness=Strictness.OPEN))
+    """Whether this transcript gives a skill that the most open policy puts on trial by itself."""
+    config = Config(policy=Policy(strictness=Strictness.OPEN, independent_successes=1))
     with Loop(open_store(folder / f"{transcript.stem}.db"), config=config) as loop:
         loop.capture(tacit.read(transcript))
         loop.learn()

@@ -51,7 +51,7 @@ def test_a_light_embedder_is_made_chosen_and_shown(library: Terminal) -> None:
 def test_the_doctor_names_a_broken_model_and_says_why_there_is_none(library: Terminal) -> None:
     settings(library, "none")
     (none,) = told(library)
-    assert (none["state"], none["told"]) == ("ok", "not set up, so words find alone: recall.embedder is none")
+    assert (none["state"], none["told"]) == ("off", "not set up, so words find alone: recall.embedder is none")
     settings(library, "unheard")
     (gone,) = told(library)
     assert gone["state"] == "fault"

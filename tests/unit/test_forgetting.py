@@ -66,9 +66,9 @@ def test_proposing_what_was_purged_is_refused(loop: Loop) -> None:
 def test_the_nearest_known_sources_are_named_first(loop: Loop) -> None:
     learn_both(loop)
     content = loop.waiting()[0].version.content
-    for name in ("/home/sk/alpha", "/home/sk/beta", "/home/other/gamma"):
+    for name in ("/w/sk/alpha", "/w/sk/beta", "/w/other/gamma"):
         loop.propose(replace(content, name=name.rsplit("/", 1)[-1], body=name), by="ana", source=name)
-    assert custody.nearest_sources(loop.store, "/elsewhere/beta", limit=1) == ["/home/sk/beta"]
+    assert custody.nearest_sources(loop.store, "/elsewhere/beta", limit=1) == ["/w/sk/beta"]
     assert len(custody.nearest_sources(loop.store, "", limit=5)) == 3
 
 

@@ -7,7 +7,7 @@ from tacit.application.problems import Problem
 from tacit.application.proposal import proposed, read_proposal
 from tacit.application.skill_folder import find_skill_md, load, save, validate
 from tacit.application.skill_md import Parsed, parse, render
-from tacit.application.tiers import body_of, file_paths, listing, read_file, standing, to_prompt
+from tacit.application.tiers import body_of, file_block, file_paths, listing, read_file, standing, to_prompt
 from tacit.application.tools import GatedTools, gate_tools
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "Scan",
     "StaticSkill",
     "body_of",
+    "file_block",
     "file_paths",
     "find_skill_md",
     "frame_tokens",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import html
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Protocol
@@ -24,6 +25,7 @@ from tacit.text.words import estimate_tokens
 
 READ_BYTES_MAX = 1 << 20
 LISTED_FILES_MAX = 200
+_MARKDOWN = (".md", ".markdown", ".mdx", ".txt", ".rst")
 
 
 class Listed(Protocol):
@@ -108,6 +110,18 @@ def _inside(folder: Path) -> list[Path]:
         return sorted(folder.iterdir())
     except OSError:  # what cannot be listed cannot be read either
         return []
+
+
+def file_block(entry: Entry, relative_path: str, data: bytes) -> str:
+    """Tier 3: a file's text with its skill's standing, to be framed: Markdown without effects, all else as a block of code."""
+    text = data.decode("utf-8", "replace")
+    if relative_path.lower().endswith(_MARKDOWN):
+        told = shown(text)
+    else:
+        told = clean(text)
+        mark = "`" * max(3, 1 + max(map(len, re.findall("`+", told)), default=0))
+        told = f"{mark}\n{told}\n{mark}"
+    return f"[{standing(entry)}; file {shown_line(relative_path)} of {shown_line(entry.name)}]\n{told}"
 
 
 def read_file(entry: Entry, relative_path: str) -> bytes:

@@ -21,7 +21,6 @@ from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.skill import Capabilities, SkillContent
 from tacit.loop import Loop
 from tacit.text.allowance import Keyed, beyond, narrowed, needed, parse_allowance
-from tacit.text.fence import clean
 
 
 class Opening(Protocol):
@@ -31,7 +30,7 @@ class Opening(Protocol):
 
 
 INDEX_TOKENS = 900
-_FILE_CHARACTERS = 60_000
+_FILE_BYTES = 60_000
 _MANNERS = """\
 Tacit remembers what worked here before. Before a task of several steps, call `recall` with the task; when a command fails \
 in a way you do not know, call `recall` with the error. Nothing found means nothing is known: go on as usual. What you get \
@@ -112,7 +111,8 @@ class _Tools:
         with self._memory() as loop:
             applied = loop.apply(name, allowed=self._allowed, surface="mcp")
             if file:
-                return clean(applied.read(file).decode("utf-8", "replace")[:_FILE_CHARACTERS])
+                block = application.file_block(applied.entry, file, applied.read(file)[:_FILE_BYTES])
+                return application.render_selection([block])
         files = f"\n\nFiles: {', '.join(applied.files)}" if applied.files else ""
         use = f"\n\nuse_id: {applied.use_id} (for `record`)" if applied.use_id else ""
         block = f"[{application.standing(applied.entry)}]\n{applied.text}{files}"

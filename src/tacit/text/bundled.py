@@ -25,7 +25,17 @@ _SCRIPTS = re.compile(
 )
 _TEXT = bytes([9, 10, 12, 13, *range(32, 127)])
 _BINARY_MARKS = (
-    *(b"\x7fELF", b"MZ", b"PK\x03\x04", b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"%PDF", b"\x1f\x8b", b"\xca\xfe\xba\xbe"),
+    *(
+        b"\x7fELF",
+        b"MZ",
+        b"PK\x03\x04",
+        b"\x89PNG",
+        b"\xff\xd8\xff",
+        b"GIF8",
+        b"%PDF",
+        b"\x1f\x8b",
+        b"\xca\xfe\xba\xbe",
+    ),
     *(b"\xcf\xfa\xed\xfe", b"\xfe\xed\xfa", b"BZh", b"\xfd7zXZ", b"7z\xbc\xaf", b"Rar!", b"\x00asm"),
 )
 _LOOKED_AT = 1 << 16
@@ -59,7 +69,9 @@ def read_as_text(data: bytes, path: str = "") -> str | None:
         return data.decode("utf-8")
     except UnicodeDecodeError:
         pass
-    if data.startswith(b"#!") or (not data.startswith(_BINARY_MARKS) and (_SCRIPTS.search(path) or _is_mostly_text(data))):
+    if data.startswith(b"#!") or (
+        not data.startswith(_BINARY_MARKS) and (_SCRIPTS.search(path) or _is_mostly_text(data))
+    ):
         return data.decode("utf-8", "replace")
     return None
 

@@ -24,7 +24,7 @@ _TAG = re.compile(
 )
 _MARKUP = re.compile(r"^([ \t]*)<(?=[/!?a-z])", re.IGNORECASE)
 _FENCE = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(?P<mark>`{3,}|~{3,})(?P<info>.*)")
-_BULLET = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]+")
+_BULLETS = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)+")
 _CODE = re.compile(r"(?<!`)(`+)(?!`)[^\n]*?(?<!`)\1(?!`)")
 _UNSURE = re.compile(r"\\`|\][(\[:][^)\]\s]*`")
 _LOCAL_IMAGE = re.compile(r"!\[[^\[\]\\`<]{0,300}\]\((?!//)[\w./%#-]{1,300}\)")
@@ -96,31 +96,37 @@ def chapters(text: str) -> list[str]:
 def _parts(lines: list[str]) -> tuple[list[tuple[bool, list[str]]], str]:
     """Blocks of code, and between them paragraphs: whether it is code, and its lines; with the mark of a block left open."""
     parts: list[tuple[bool, list[str]]] = [(False, [])]
-    mark, depth, indent = "", 0, 0
+    mark, depth, indent, item = "", 0, 0, 0
+    sure = True
     for line in lines:
         if mark and _is_outside(line, depth, indent):  # what held the block is over, and so is the block
             parts.append((False, []))
             mark = ""
+            sure = sure and indent != item  # unless the list ended before it: from here on, nothing passes for code
         fence = _FENCE.fullmatch(line)
         if mark:
             parts[-1][1].append(line)
             if fence and fence["mark"].startswith(mark) and not fence["info"].strip():
                 parts.append((False, []))
                 mark = ""
-        elif fence and "`" not in fence["info"]:
-            parts.append((True, [line]))
-            mark, depth, indent = fence["mark"], *_held(line[: fence.start("mark")])
+            continue
+        own = _BULLETS.match(line)
+        if fence and "`" not in fence["info"]:
+            parts.append((sure, [line]))
+            mark, depth, indent = fence["mark"], *_held(line[: fence.start("mark")], item)
         elif line.strip():
             parts[-1][1].append(line)
         else:
             parts += [(False, [line]), (False, [])]
+        item = len(own.group().expandtabs(4)) if own else item
     return parts, mark
 
 
-def _held(before: str) -> tuple[int, int]:
-    """In how many quotes a fence stands, and how far in as a list's item holds it; 0 for none."""
-    items = [match.end() for match in _BULLET.finditer(before)]
-    return before.count(">"), len(before[: items[-1]].expandtabs(4)) if items else 0
+def _held(before: str, item: int) -> tuple[int, int]:
+    """In how many quotes a fence stands, and how far in a list's item holds it, its own line's or the last one's."""
+    own = _BULLETS.match(before)
+    width = len(before.expandtabs(4))
+    return before.count(">"), len(own.group().expandtabs(4)) if own else item if 0 < item <= width else 0
 
 
 def _is_outside(line: str, depth: int, indent: int) -> bool:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tacit.application import inspection
 from tacit.application.inspection import inspect
 from tacit.domain.errors import NotFound
 
@@ -72,3 +73,52 @@ def test_single_script_is_read_as_a_file(tmp_path: Path) -> None:
 def test_nothing_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="no such file"):
         list(inspect(tmp_path / "gone"))
+
+
+@pytest.mark.parametrize("folder", [".git/hooks", "node_modules/x", "__MACOSX"])
+def test_folders_that_people_overlook_are_looked_into(tmp_path: Path, folder: str) -> None:
+    put(tmp_path / "a" / "SKILL.md", SKILL)
+    put(tmp_path / "a" / folder / "run.sh", "id\n")
+    (found,) = inspect(tmp_path / "a")
+    assert f"{folder}/run.sh" in {file.path for file in found.content.files}
+
+
+def test_padding_does_not_push_a_script_out_of_what_is_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inspection, "FILES_MAX", 3)
+    put(tmp_path / "a" / "SKILL.md", SKILL)
+    for number in range(9):
+        put(tmp_path / "a" / f"a{number}.csv", "1,2\n")
+    put(tmp_path / "a" / "zz.sh", "id\n")
+    (found,) = inspect(tmp_path / "a")
+    assert "zz.sh" in {file.path for file in found.content.files}
+    assert [problem.rule for problem in found.problems] == ["file-left-out"]
+
+
+def test_script_too_large_to_be_looked_at_is_told_apart_from_data(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inspection, "FILE_BYTES_MAX", 100)
+    put(tmp_path / "a" / "SKILL.md", SKILL)
+    put(tmp_path / "a" / "run.sh", "#" * 200)
+    put(tmp_path / "a" / "data.csv", "1" * 200)
+    (found,) = inspect(tmp_path / "a")
+    assert [problem.rule for problem in found.problems] == ["not-looked-at", "file-left-out"]
+    (alone,) = inspect(tmp_path / "a" / "run.sh")
+    assert "not-looked-at" in {problem.rule for problem in alone.problems}
+
+
+def test_folder_too_deep_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inspection, "_DEPTH_MAX", 1)
+    put(tmp_path / "a" / "SKILL.md", SKILL)
+    put(tmp_path / "a" / "b" / "c" / "run.sh", "id\n")
+    (found,) = inspect(tmp_path / "a")
+    assert "not-looked-at" in {problem.rule for problem in found.problems}
+
+
+def test_link_to_itself_is_told(tmp_path: Path) -> None:
+    put(tmp_path / "a" / "SKILL.md", SKILL)
+    (tmp_path / "a" / "loop").symlink_to("loop")
+    (found,) = inspect(tmp_path / "a")
+    assert [problem.rule for problem in found.problems] == ["link-broken"]

@@ -11,7 +11,7 @@ import pytest
 
 from tacit.application.catalogue import Entry
 from tacit.application.skill_folder import save
-from tacit.application.tiers import READ_BYTES_MAX, body_of, file_paths, listing, read_file, to_prompt
+from tacit.application.tiers import READ_BYTES_MAX, body_of, file_block, file_paths, listing, read_file, to_prompt
 from tacit.domain.errors import NotFound, NotPermitted
 from tacit.domain.evidence import Reliability
 from tacit.domain.lifecycle import Status
@@ -172,3 +172,11 @@ class TestFiles:
         with pytest.raises(NotPermitted, match="larger than"):
             read_file(static, "big")
         assert len(read_file(static, "fits")) == READ_BYTES_MAX
+
+
+def test_a_file_is_given_with_its_standing_and_without_effects() -> None:
+    entry = Entry(content=SkillContent(kind=Kind.PROCEDURE, name="a", description="b"), origin="learned")
+    assert "!\\[x]" in file_block(entry, "notes.md", b"![x](https://tracker.example/?d=1)")
+    script = file_block(entry, "run.sh", b"echo '```'\n")
+    assert script.startswith("[")
+    assert script.count("````") == 2

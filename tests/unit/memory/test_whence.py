@@ -8,7 +8,7 @@ from tacit.domain.purging import Source, SourceKind
 from tacit.memory.whence import is_from, is_path
 
 
-def asked(value: str, root: str = "/home/project") -> Source:
+def asked(value: str, root: str = "/w/project") -> Source:
     return Source(kind=SourceKind.IMPORTED, value=value, root=root)
 
 
@@ -16,14 +16,14 @@ def asked(value: str, root: str = "/home/project") -> Source:
     ("told", "value"),
     [
         ("../sk/hidden", "../sk/hidden"),
-        ("../sk/hidden", "/home/sk/hidden"),
-        ("../sk/hidden", "/home/sk/hidden/"),
-        ("../sk/hidden", "/home/sk/hidden/SKILL.md"),
-        ("../sk/hidden/SKILL.md", "/home/sk/hidden"),
-        ("../sk/hidden", "/home/sk"),
-        ("/home/sk/hidden", "../sk"),
-        ("../good.skill/csv-clean", "/home/good.skill"),
-        ("logs/a.jsonl", "/home/project/logs"),
+        ("../sk/hidden", "/w/sk/hidden"),
+        ("../sk/hidden", "/w/sk/hidden/"),
+        ("../sk/hidden", "/w/sk/hidden/SKILL.md"),
+        ("../sk/hidden/SKILL.md", "/w/sk/hidden"),
+        ("../sk/hidden", "/w/sk"),
+        ("/w/sk/hidden", "../sk"),
+        ("../good.skill/csv-clean", "/w/good.skill"),
+        ("logs/a.jsonl", "/w/project/logs"),
         ("anything", "/"),
         ("https://example.com/x", "https://example.com/x"),
         ("mcp", "mcp"),
@@ -36,11 +36,11 @@ def test_the_same_source_is_found(told: str, value: str) -> None:
 @pytest.mark.parametrize(
     ("told", "value"),
     [
-        ("../sk/hidden", "/home/sk/hid"),
-        ("../sk/hidden", "/home/sk/hidden/notes.md"),
-        ("../sk/hidden-too", "/home/sk/hidden"),
-        ("/home/sk", "/home/sk/hidden"),
-        ("mcp", "/home/project"),
+        ("../sk/hidden", "/w/sk/hid"),
+        ("../sk/hidden", "/w/sk/hidden/notes.md"),
+        ("../sk/hidden-too", "/w/sk/hidden"),
+        ("/w/sk", "/w/sk/hidden"),
+        ("mcp", "/w/project"),
         ("https://example.com/x", "/"),
         ("", "/"),
         ("", ""),

@@ -102,6 +102,29 @@ def test_markup_that_would_hide_the_marks_of_code_is_made_visible() -> None:
     assert inert(text).startswith("&lt;!--\n```"), "so the image behind it is code for every viewer"
 
 
+@pytest.mark.parametrize(
+    "opening",
+    ["> ```\n> x\n", "- ```\n  x\n", "- ```\n  x\n\n", "1. a\n\n   ```\n   x\n\n", "> - ```\n>   x\n>\n> ",
+     ">> ~~~\n> ", "* a\n  ~~~\n"],
+)  # fmt: skip
+def test_code_ends_with_the_quote_or_item_that_holds_it(opening: str) -> None:
+    done = inert(f"{opening}![a](http://tracker.example/p.png)\n")
+    assert "!\\[a]" in done
+
+
+def test_list_that_may_have_ended_before_its_code_makes_nothing_after_it_pass_for_code() -> None:
+    done = inert("- a\n# Head\n  ```\n![a](http://x.example/1)\n```\n![b](http://x.example/2)\n")
+    assert "![b]" not in done
+
+
+def test_code_in_an_item_or_quote_stays_as_it_is() -> None:
+    for text in (
+        "- a\n  ```sh\n  ls ![a](http://x.example/q)\n  ```\n- b",
+        "> ```\n> ![a](http://x.example/q)\n> ```\nok",
+    ):
+        assert inert(text) == text
+
+
 def test_code_left_open_is_closed_where_the_text_ends() -> None:
     assert inert("```py\nx = 1") == "```py\nx = 1\n```"
     assert inert("~~~~\nx") == "~~~~\nx\n~~~~"

@@ -41,16 +41,20 @@ _VERBS = frozenset(
     "restart login logout remove uninstall update upgrade up down rm rmi reset rebase merge fetch stash tag destroy dlx x sync "
     "compose enable disable link unlink release".split()
 )
+_BREAKS = frozenset(
+    "and then to in before after for if with from on the a an or is are as when so will must again first it this that your you "
+    "which instead because once until at of by into against inside via".split()
+)
+"""Words of a sentence, where the command in it ends."""
 _END = re.compile(
-    r"[`\"]|'(?=[),;\]\s]|$)|[.!?:](?=[ \t]|$)|,(?=[ \t])|[ \t]\(|\)|[ \t](?:and|then|to|in|before|after|for|if|with|from|on|"
-    r"the|a|an|or|is|are|"
-    r"as|when|so|will|must|again|first|it|this|that|your|you|which|instead|because|once|until|at|of|by|into|"
-    r"against|inside|via)(?=[ \t,.]|$)"
+    r"[`\"]|'(?=[),;\]\s]|$)|[.!?:](?=[ \t]|$)|,(?=[ \t])|[ \t]\(|\)"
+    rf"|[ \t](?:{'|'.join(sorted(_BREAKS))})(?=[ \t,.]|$)"
 )
 _STOP = frozenset(
     "it this that them all the a an and or any each every your my our its these those on in at by as if".split()
 )
 _ROW = re.compile(r"[ \t]*\|")
+_MARKS = ".,;:!?)`\"'"
 _LOOKED_AT = 400
 _BEFORE = 48
 _WORDS = 8
@@ -69,13 +73,32 @@ def spoken(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
         before = text[max(start, match.start() - _BEFORE) : match.start()]
         if not is_known and not _TOLD_AT_ONCE.search(before):
             continue
-        said = _said(text, match.start(), end)
-        line = text.rfind("\n", max(0, match.start() - _LOOKED_AT), match.start()) + 1
-        if line and _ROW.match(text, line):  # in a table, a bar is no pipe
-            said = said.partition("|")[0]
-        if _is_command(name, said.split()[1 : 1 + _WORDS], before=before, is_known=is_known):
+        if _is_command(name, _next_words(text, match.start(), end), before=before, is_known=is_known):
+            said = _said(text, match.start(), end)
             after = match.start() + len(said)
             yield match.start(), said
+
+
+def _next_words(text: str, start: int, end: int) -> list[str]:
+    """The words behind the first, as far as they can be of one command."""
+    line = text[start : min(end, start + _LOOKED_AT // 2)].partition("\n")[0]
+    if _in_table(text, start):
+        line = line.partition("|")[0]
+    words: list[str] = []
+    for word in line.split(None, _WORDS + 1)[1 : _WORDS + 1]:
+        if word in _BREAKS:
+            break
+        words.append(word.rstrip(_MARKS) or word)
+        if word[-1] in _MARKS:
+            break
+    return words
+
+
+def _in_table(text: str, at: int) -> bool:
+    """Whether this stands in a row of a table, where a bar is no pipe."""
+    begin = max(0, at - _LOOKED_AT)
+    line = text.rfind("\n", begin, at) + 1
+    return bool(line or not begin) and _ROW.match(text, line) is not None
 
 
 def _said(text: str, start: int, end: int) -> str:
@@ -83,7 +106,8 @@ def _said(text: str, start: int, end: int) -> str:
     line = text.find("\n", start, min(end, start + _LOOKED_AT))
     stop = line if line >= 0 else min(end, start + _LOOKED_AT)
     cut = _END.search(text, start, stop)
-    return text[start : cut.start() if cut else stop].rstrip(".,;:!?")
+    said = text[start : cut.start() if cut else stop].rstrip(".,;:!?")
+    return said.partition("|")[0] if _in_table(text, start) else said
 
 
 def _is_command(name: str, words: list[str], *, before: str, is_known: bool) -> bool:

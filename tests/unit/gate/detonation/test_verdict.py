@@ -241,3 +241,39 @@ def test_scripts_are_told_of_the_witness_where_it_is() -> None:
 def test_text_that_was_fetched_and_run_leaves_its_mark_in_both_languages() -> None:
     compile(witness.PAYLOAD, "payload", "exec")
     assert witness.PAYLOAD.decode().splitlines()[:3] == ['""":"', f": > {witness.RAN}", "exit 0"]
+
+
+def test_name_that_begins_like_an_option_is_given_as_a_path() -> None:
+    sandbox = Recorder()
+    tried(sandbox, SkillFile(path="-h.py", content=""))
+    assert sandbox.errands[0].command[1] == "./-h.py"
+
+
+@pytest.mark.parametrize("name", ["x" * 300 + ".py", "a\0.py", "../a.py"])
+def test_name_that_cannot_be_written_is_left_out_and_the_others_run(name: str) -> None:
+    seen = tried(Recorder(), SkillFile(path=name, content=""), SkillFile(path="b.py", content=""))
+    assert (seen.ran, [path for path, _ in seen.skipped]) == (("b.py",), [name])
+
+
+@pytest.mark.parametrize(
+    ("path", "content"),
+    [("run.zsh", "id"), ("run.command", "id"), ("run", "\ufeff#!/bin/sh\nid"), ("go", "#!/bin/zsh\n")],
+)
+def test_scripts_of_every_shell_are_run(path: str, content: str) -> None:
+    assert tried(Recorder(), SkillFile(path=path, content=content)).ran == (path,)
+
+
+def test_program_that_needs_no_other_is_run_by_itself() -> None:
+    sandbox = Recorder()
+    tool = SkillFile(path="bin/tool", content=base64.b64encode(b"\x7fELF\xff").decode(), encoding="base64")
+    assert tried(sandbox, tool).ran == ("bin/tool",)
+    assert sandbox.errands[0].command == ("./bin/tool",)
+    assert [box.executable for box in sandbox.errands[0].files if box.path == "bin/tool"] == [True]
+
+
+@pytest.mark.parametrize(
+    "file", [SkillFile(path="run", content="#!/opt/odd\n"), SkillFile(path="tool", content="x", executable=True)]
+)
+def test_what_nothing_here_runs_is_named(file: SkillFile) -> None:
+    seen = tried(Recorder(), file)
+    assert (seen.ran, seen.skipped) == ((), ((file.path, "what would run it is not known here"),))
