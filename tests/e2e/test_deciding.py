@@ -102,7 +102,7 @@ def test_a_no_to_a_tick_leads_back_and_q_ends_it(poisoned: Terminal, tmp_path: P
     assert left.code == 0, left.out
     assert left.out.count(RIGHT) == 1
     assert "2 still waiting." in left.out
-    answers = {MENU: ["a\n", "r\n", "s\n"], GRAVE: "y\n", RIGHT: "n\n", "Why:": "no\n"}
+    answers: dict[str, str | list[str]] = {MENU: ["a\n", "r\n", "s\n"], GRAVE: "y\n", RIGHT: "n\n", "Why:": "no\n"}
     seen = poisoned.type("review", answers=answers)
     assert seen.code == 0, seen.out
     assert "tidy-up is now rejected" in seen.out.replace("\x1b[1m", "").replace("\x1b[0m", "")

@@ -158,7 +158,10 @@ def test_a_damaged_store_is_told_by_doctor_and_verify_says_what_helps(learned: T
     ).fetchall()
     file.close()
     data = bytearray(store.read_bytes())
-    data[(page - 1) * size : (page - 1) * size + 7] = b"\xff" * 7
+    assert isinstance(page, int)
+    assert isinstance(size, int)
+    start = (page - 1) * size
+    data[start : start + 7] = b"\xff" * 7
     store.write_bytes(data)
     found = learned.run("doctor", "--json").json["findings"][0]
     assert (found["about"], found["state"]) == ("store", "fault")

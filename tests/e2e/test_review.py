@@ -169,7 +169,7 @@ def test_a_person_looks_at_the_library_again_and_takes_out_what_no_longer_holds(
     assert proposing.run("review", version, "--approve", "--by", "ann", *words).code == 0
     fine = proposing.run("check", "--library", "--json")
     assert fine.code == 0, fine.err
-    nothing = {"found": [], "in_spite_of_findings": []}
+    nothing: dict[str, list[str]] = {"found": [], "in_spite_of_findings": []}
     assert fine.json == {"skills": 1, "looked_at": 1, "applied": False} | nothing
     (proposing.project / "tacit.toml").write_text('[policy]\nstrictness = "strict"\n')
     told = proposing.run("check", "--library", "--json")

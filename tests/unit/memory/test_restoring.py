@@ -336,7 +336,10 @@ def test_a_quick_look_finds_a_broken_page_of_a_store_that_still_opens(store: Sto
     ).fetchall()
     file.close()
     data = bytearray(place.read_bytes())
-    data[(page - 1) * size : (page - 1) * size + 7] = b"\xff" * 7
+    assert isinstance(page, int)
+    assert isinstance(size, int)
+    start = (page - 1) * size
+    data[start : start + 7] = b"\xff" * 7
     place.write_bytes(data)
     broken = open_store(place)
     assert {damage.subject for damage in broken.check_quickly()} == {"the file"}
