@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.text.touches.lexicon import BITS, PATTERNS, possible
+from tacit.text.touches import lexicon
 from tacit.text.touches.lexicon.beginnings import beginnings, word_starts
 
 
@@ -44,5 +44,5 @@ def test_words_begin_behind_everything_but_letters_and_hyphens() -> None:
 )
 def test_no_class_that_stands_in_a_text_is_ruled_out(words: list[str]) -> None:
     text = " ".join(words)
-    there = possible(text)
-    assert all(there & BITS[name] for name, pattern in PATTERNS.items() if pattern.search(text))
+    there = lexicon.possible(text)
+    assert all(there & bit for name, bit in lexicon.BITS.items() if lexicon.pattern(name).search(text))

@@ -14,14 +14,6 @@ from tacit.domain.candidate import Finding, Severity
 from tacit.domain.errors import ConfigError, Mistake, Outage
 from tacit.domain.skill import SkillContent
 from tacit.domain.trust import SafetyCheck
-from tacit.gate.checks.code import CodeCheck
-from tacit.gate.checks.commands import CommandsCheck
-from tacit.gate.checks.contextual import ContextualCheck
-from tacit.gate.checks.files import FilesCheck
-from tacit.gate.checks.obfuscation import ObfuscationCheck
-from tacit.gate.checks.prose import ProseCheck
-from tacit.gate.checks.secrets import SecretsCheck
-from tacit.gate.checks.unicode import UnicodeCheck
 
 __all__ = ["WEIGHT", "built_in", "every_check", "examine", "identities", "optional_check", "worst"]
 
@@ -34,7 +26,16 @@ _OPTIONAL = "tacit.checks.optional"
 
 @cache
 def built_in() -> tuple[SafetyCheck, ...]:
-    """The checks of this package."""
+    """The checks of this package; their patterns take a while to compile, and most commands look at nothing."""
+    from tacit.gate.checks.code import CodeCheck
+    from tacit.gate.checks.commands import CommandsCheck
+    from tacit.gate.checks.contextual import ContextualCheck
+    from tacit.gate.checks.files import FilesCheck
+    from tacit.gate.checks.obfuscation import ObfuscationCheck
+    from tacit.gate.checks.prose import ProseCheck
+    from tacit.gate.checks.secrets import SecretsCheck
+    from tacit.gate.checks.unicode import UnicodeCheck
+
     return (
         CommandsCheck(),
         CodeCheck(),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from tacit.text.touches.lexicon import BITS, DEEDS, PATTERNS, possible
+from tacit.text.touches.lexicon import BITS, DEEDS, pattern, possible
 
 _PARTICIPLE = ("ed", "en", "pt", "ent", "ft", "id", "old")
 _BASES = frozenset({"embed", "shred", "feed"})
@@ -63,7 +63,7 @@ class Meaning:
             elif plain in DEEDS:
                 self._read_deed(plain)
             else:
-                self._known[plain] = tuple(match.span() for match in PATTERNS[plain].finditer(self._lowered))
+                self._known[plain] = tuple(match.span() for match in pattern(plain).finditer(self._lowered))
             known = self._known[name]
         return known
 
@@ -73,7 +73,7 @@ class Meaning:
 
     def _read_deed(self, name: str) -> None:
         found: dict[str, list[tuple[int, int]]] = {"": [], "!": [], "~": [], "+": []}
-        for match in PATTERNS[name].finditer(self._lowered):
+        for match in pattern(name).finditer(self._lowered):
             if self._lowered.count("`", 0, match.start()) % 2:  # a word of code is shown, not said
                 continue
             found[""].append(match.span())

@@ -8,13 +8,14 @@ with them.
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from tacit.text.touches.lexicon.beginnings import beginnings, word_starts
 from tacit.text.touches.lexicon.deeds import DEEDS as _DEEDS
 from tacit.text.touches.lexicon.manners import MANNERS
 from tacit.text.touches.lexicon.things import PLACES, THINGS
 
-__all__ = ["BITS", "DEEDS", "PATTERNS", "possible"]
+__all__ = ["BITS", "DEEDS", "pattern", "possible"]
 
 _SOURCES = "".join(f"(?<!from {article})" for article in ("", "an ", "a ", "the ", "your "))
 """What comes from a place does not go there."""
@@ -44,26 +45,33 @@ DEEDS = frozenset(_DEEDS)
 _WORDS = {name: _joined(_verbs(words)) for name, words in _DEEDS.items()} | {
     name: _joined(words) for table in (THINGS, MANNERS, PLACES) for name, words in table.items()
 }
-PATTERNS = {
-    name: re.compile(rf"(?<![\w-]){_SOURCES if name == 'outside' else ''}(?:{words})(?!\w)")
-    for name, words in _WORDS.items()
-}
-"""Class → how its words look."""
 BITS = {name: 1 << number for number, name in enumerate(_WORDS)}
 """Class → its bit in a set of classes."""
-_BEGINNINGS: dict[str, int] = {}
-_ANYWHERE = 0
-for _name, _text in _WORDS.items():
-    _letters = beginnings(_text)
-    if _letters is None:
-        _ANYWHERE |= BITS[_name]
-    for _start in _letters or ():
-        _BEGINNINGS[_start] = _BEGINNINGS.get(_start, 0) | BITS[_name]
+
+
+@cache  # half a second for all of them: most commands look at no text
+def pattern(name: str) -> re.Pattern[str]:
+    """How the words of a class look."""
+    return re.compile(rf"(?<![\w-]){_SOURCES if name == 'outside' else ''}(?:{_WORDS[name]})(?!\w)")
+
+
+@cache
+def _by_beginning() -> tuple[dict[str, int], int]:
+    """First letters → the classes with words that begin so; and the classes whose words may begin with any."""
+    found: dict[str, int] = {}
+    anywhere = 0
+    for name, words in _WORDS.items():
+        letters = beginnings(words)
+        if letters is None:
+            anywhere |= BITS[name]
+        for start in letters or ():
+            found[start] = found.get(start, 0) | BITS[name]
+    return found, anywhere
 
 
 def possible(text: str) -> int:
     """The classes that may stand in a text in lower case, by the first letters of its words."""
-    found = _ANYWHERE
+    known, found = _by_beginning()
     for start in word_starts(text):
-        found |= _BEGINNINGS.get(start, 0)
+        found |= known.get(start, 0)
     return found
