@@ -64,6 +64,7 @@ def written(tmp_path: Path, data: bytes, name: str = "demo.zip") -> Path:
         ("demo.zip", zipped({name.removeprefix("demo/"): data for name, data in SOUND.items()})),
         ("wrong-ending.zip", tarred(SOUND)),
     ],
+    ids=["zip", "skill", "tar", "tar.gz", "tgz", "from a Mac", "without a folder", "wrong ending"],  # bytes hold a time
 )
 def test_a_sound_archive_is_read_whatever_it_is_packed_with(tmp_path: Path, name: str, data: bytes) -> None:
     path = written(tmp_path, data, name)
