@@ -36,7 +36,10 @@ GROUPS = {
         ("memory/chain.py", "memory/sqlite/audit.py", "memory/sqlite/seals.py", "memory/sqlite/tombstones.py"),
         ("tests/unit/memory/test_audit.py", "tests/unit/memory/test_rows.py", "tests/unit/memory/test_tombstones.py"),
     ),
-    "custody": (("domain/purging.py", "memory/sqlite/custody.py"), ("tests/contract/test_store_trust.py",)),
+    "custody": (
+        ("domain/purging.py", "memory/sqlite/custody.py"),
+        ("tests/contract/test_store_trust.py", "tests/unit/domain/test_purging.py"),
+    ),
     "origins": (
         ("domain/lifecycle.py", "domain/origin.py", "domain/trust.py", "synthesis/grounding.py"),
         ("tests/unit/domain", "tests/unit/synthesis/test_grounding.py"),

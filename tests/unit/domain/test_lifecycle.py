@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
+from datetime import UTC, datetime
 
 import pytest
 
 from tacit.domain.errors import IllegalTransition
-from tacit.domain.lifecycle import LIFECYCLE, RECALLABLE, Status, check_transition
+from tacit.domain.lifecycle import LIFECYCLE, RECALLABLE, Status, Transition, check_transition
 
 EDGES = {
     (None, "candidate"), (None, "quarantined"), (None, "rejected"), (None, "trial"),
@@ -66,3 +68,11 @@ def test_nothing_is_a_dead_end():
 def test_what_was_rejected_or_retired_is_never_recallable_in_one_step_without_a_decision():
     assert not LIFECYCLE[Status.REJECTED] & RECALLABLE
     assert LIFECYCLE[Status.RETIRED] & RECALLABLE == {Status.TRIAL}
+
+
+def test_a_transition_that_was_kept_keeps_its_id():
+    at = datetime(2026, 3, 1, tzinfo=UTC)
+    made = Transition(version_id="v", content_hash="h", before=None, after=Status.TRIAL, reason="r", by="ann", at=at)
+    kept = dataclasses.replace(made, reason="other words")
+    assert made.id.startswith("x_")
+    assert kept.id == made.id
