@@ -78,17 +78,18 @@ def admit(store: Store, candidate: Candidate, *, policy: Policy, at: datetime) -
 
 
 def proposed(
-    store: Store, content: SkillContent, *, by: str, origin: Origin, revises: Stored | None, scope: Scope
+    store: Store, content: SkillContent, *, made: Provenance, origin: Origin, revises: Stored | None, scope: Scope
 ) -> Candidate:
-    """What somebody wrote as a candidate: a new skill, or the next version of the one it revises."""
+    """What somebody wrote as a candidate: a new skill of the scope, or the next version of the one it revises."""
+    by = made.made_by
     if by.startswith("tacit."):
         raise Mistake(f"{by!r} is a name of Tacit's own", hint="say who proposes it")
     before = [revises.version] if revises else []
     candidate = Candidate(
         content=content,
-        scope=scope,
+        scope=revises.skill.scope if revises else scope,
         origins={},
-        provenance=Provenance(made_by=by),
+        provenance=made,
         revises=revises.skill.id if revises else "",
         parents=tuple(version.id for version in before),
         by=by,

@@ -128,9 +128,8 @@ class Loop:
         source: str = "",
     ) -> Verdict:
         """Put a skill before the gate, whoever wrote it: a new one, or the next version of the one it revises."""
-        scope = revises.skill.scope if revises else self.scope
-        candidate = intake.proposed(self.store, content, by=by, origin=origin, revises=revises, scope=scope)
-        candidate = dataclasses.replace(candidate, provenance=Provenance(made_by=by, source=source))
+        made, here = Provenance(made_by=by, source=source), self.scope
+        candidate = intake.proposed(self.store, content, made=made, origin=origin, revises=revises, scope=here)
         if origin is Origin.AGENT:
             candidate = learning.Fence(self.store).held_against_the_latest(candidate)
         with self.store.transaction():

@@ -32,8 +32,6 @@ class CiscoScanner:
     """Cisco's rules behind our port; opening it needs the package, and says how to get it."""
 
     name = "cisco"
-    optional = True
-    """Runs only where it is asked for by name."""
 
     def __init__(self) -> None:
         """Note which version is installed; raises `Mistake` where none is."""

@@ -19,7 +19,7 @@ from tacit.domain.errors import GateRefusal, InvalidSkill, Mistake, NotFound, Re
 from tacit.domain.lifecycle import Status
 from tacit.domain.origin import Origin
 from tacit.domain.ports import Stored
-from tacit.domain.skill import SkillContent
+from tacit.domain.skill import Provenance, SkillContent
 from tacit.gate.examination import WEIGHT
 from tacit.surfaces.cli.inspecting import finding_documents, place, show_findings
 from tacit.surfaces.cli.session import Session, clean, command_options
@@ -191,8 +191,8 @@ def _bring_in(session: Session, parsed: application.Parsed, *, source: str, way:
         return loop.propose(content, by=way.by, origin=way.origin, revises=revises, source=source)
     if store.is_purged(content.hash()):
         raise GateRefusal(f"`{content.name}` was purged and is refused", hint="see `tacit history`")
-    scope = revises.skill.scope if revises else loop.scope
-    candidate = intake.proposed(store, content, by=way.by, origin=way.origin, revises=revises, scope=scope)
+    made = Provenance(made_by=way.by, source=source)
+    candidate = intake.proposed(store, content, made=made, origin=way.origin, revises=revises, scope=loop.scope)
     return intake.judged(store, candidate, policy=loop.config.policy, at=datetime.now(UTC)).verdict
 
 
