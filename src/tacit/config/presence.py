@@ -38,7 +38,19 @@ class _Process:
     number: int
     name: str
     parent: int
+    group: int
     session: int
+    terminal: int
+    """That of its session; 0 without one."""
+
+    @property
+    def was_typed_at_the_first(self) -> bool:
+        """Whether the first process of all, as in a container, may be a shell that this was typed into.
+
+        Such a shell has a terminal, and makes each command a group of its own or, where it runs a script, keeps it in
+        its own. What was left behind by an agent in the same session stands in the group of a shell that is gone.
+        """
+        return self.session in (0, 1) and self.terminal != 0 and self.group in (0, 1, self.number)
 
 
 class Presence:
@@ -93,10 +105,10 @@ class Presence:
     def _is_adrift(self, number: int) -> bool:
         """Whether nothing stands above but scripts, the topmost of them left behind by whoever started it.
 
-        What the first process of all starts itself, as in a container, shares its session.
+        What was typed into the first process of all, as in a container, was not left behind.
         """
         line = list(self._line(number))
-        if not line or line[-1].parent != 1 or line[-1].session in (0, 1):
+        if not line or line[-1].parent != 1 or line[-1].was_typed_at_the_first:
             return False
         if not all(each.name.rstrip("0123456789.") in _LOOSE for each in line):
             return False
@@ -137,8 +149,9 @@ class Presence:
         try:
             told = (self._processes / str(number) / "stat").read_text(errors="replace")
             name, rest = told.partition("(")[2].rpartition(")")[::2]
-            state, parent, _, session = rest.split()[:4]
-            return None if state in "ZX" else _Process(number, name, int(parent), int(session))
+            state, *numbers = rest.split()[:5]
+            parent, group, session, terminal = map(int, numbers)
+            return None if state in "ZX" else _Process(number, name, parent, group, session, terminal)
         except (OSError, ValueError):
             return None
 

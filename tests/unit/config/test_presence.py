@@ -9,15 +9,16 @@ import pytest
 from tacit.config.presence import Presence
 
 AGENTS, PROGRAMS = {"CLAUDECODE"}, {"claude"}
-Row = tuple[int, str, int, int]
-"""Number, name, parent and session of a process."""
+Row = tuple[int, str, int, int] | tuple[int, str, int, int, int, int]
+"""Number, name, parent and session of a process; where it matters, its group and its session's terminal."""
 
 
 def table(folder: Path, *rows: Row, environ: dict[int, bytes] | None = None) -> Path:
-    for number, name, parent, session in rows:
+    for number, name, parent, session, *rest in rows:
+        group, terminal = rest or (number, 0)
         own = folder / str(number)
         own.mkdir()
-        (own / "stat").write_text(f"{number} ({name}) S {parent} {number} {session} 0\n")
+        (own / "stat").write_text(f"{number} ({name}) S {parent} {group} {session} {terminal}\n")
         (own / "environ").write_bytes((environ or {}).get(number, b""))
         (own / "cmdline").write_bytes(name.encode() + b"\0")
         (own / "fd").mkdir()
@@ -49,7 +50,9 @@ PEOPLE: dict[str, tuple[Row, ...]] = {
     "a window left by its shell": ((20, "xterm", 1, 9), (40, "bash", 20, 40), (50, "tacit", 40, 40)),
     "another machine": ((20, "sshd", 1, 20), (30, "sshd", 20, 20), (40, "bash", 30, 40), (50, "tacit", 40, 40)),
     "a container": ((40, "bash", 0, 40), (50, "tacit", 40, 40)),
-    "a container whose shell is the first process": ((50, "tacit", 1, 1),),
+    "a container whose shell is the first process": ((50, "tacit", 1, 1, 50, 34816),),
+    "a terminal opened in such a container": ((20, "script", 1, 1, 20, 34816), (50, "tacit", 20, 50)),
+    "a script that such a container runs": ((20, "script", 1, 1, 1, 34816), (50, "tacit", 20, 50)),
     "a script of one's own": (
         (20, "sshd", 1, 20),
         (40, "bash", 20, 40),
@@ -93,6 +96,9 @@ def test_a_terminal_that_an_agent_opened_is_doubted_though_nothing_else_shows_it
     [
         (((20, "python3.11", 1, 20), (50, "tacit", 20, 50)), "left its session"),
         (((15, "sh", 1, 9), (20, "script", 15, 9), (50, "tacit", 20, 50)), "left its session"),
+        (((15, "sh", 1, 1), (20, "script", 15, 1), (50, "tacit", 20, 50)), "left its session"),
+        (((15, "sh", 1, 0), (20, "script", 15, 0), (50, "tacit", 20, 50)), "left its session"),
+        (((15, "sh", 1, 1, 9, 34816), (20, "script", 15, 1), (50, "tacit", 20, 50)), "left its session"),
         (((15, "cron", 1, 15), (20, "script", 15, 20), (50, "tacit", 20, 50)), "by the clock"),
         (((15, "claude", 1, 15), (20, "script", 15, 20), (50, "tacit", 20, 50)), "marked by claude"),
     ],
