@@ -5,8 +5,6 @@ from __future__ import annotations
 import dataclasses
 import os
 import random
-import signal
-import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -16,6 +14,7 @@ import pytest
 from tacit.domain.trajectory import Claim, Trajectory
 from tacit.loop import Loop
 from tacit.memory import open_store
+from tests.faults.points import Points
 from tests.unit.synthesis.attempts import migration
 from tests.unit.synthesis.calls import season
 from tests.unit.synthesis.test_error_lessons import mended
@@ -45,21 +44,23 @@ def learn(database: Path) -> None:
         loop.learn()
 
 
-def killed_after(seconds: float, database: Path) -> bool:
-    """Learn in a child and kill it after some time; whether it was still at work."""
+def learn_until(deadly: int, database: Path) -> int:
+    """Learn in a child that dies at the n-th statement; returns how many there were, and 0 if it died."""
+    reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
+        points = Points(deadly, database.parent)
         try:
+            points.watch()
             learn(database)
+            os.write(writing, str(points.count).encode())
         finally:
             os._exit(0)
-    time.sleep(seconds)
-    done, _ = os.waitpid(child, os.WNOHANG)
-    if done:
-        return False
-    os.kill(child, signal.SIGKILL)
+    os.close(writing)
+    with os.fdopen(reading) as told:
+        count = told.read()
     os.waitpid(child, 0)
-    return True
+    return int(count or 0)
 
 
 def state(database: Path) -> dict[str, Any]:
@@ -80,9 +81,8 @@ def state(database: Path) -> dict[str, Any]:
 def test_a_pass_killed_at_any_moment_goes_on_where_it_was(tmp_path: Path) -> None:
     whole = tmp_path / "whole.db"
     captured(whole)
-    started = time.perf_counter()
-    learn(whole)
-    took = time.perf_counter() - started
+    points = learn_until(0, whole)
+    assert points
     expected = state(whole)
     assert expected["left"] == ([], [], [])
     chance = random.Random(20261115)
@@ -92,7 +92,7 @@ def test_a_pass_killed_at_any_moment_goes_on_where_it_was(tmp_path: Path) -> Non
         captured(database)
         progress = 0
         for _ in range(MOST_KILLS):
-            if not killed_after(chance.uniform(0.1, 0.9) * took, database):
+            if learn_until(chance.randint(points // 10, points), database):
                 break
             interrupted += 1
             with Loop(open_store(str(database))) as loop:

@@ -9,14 +9,11 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
-import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import apsw
 import pytest
 
 from tacit import custody
@@ -27,12 +24,12 @@ from tacit.domain.purging import Source, SourceKind
 from tacit.domain.trajectory import Claim, Environment, Role, Step, StepResult, Task, Trajectory
 from tacit.loop import Loop
 from tacit.memory import open_store
+from tests.faults.points import Points
 from tests.unit.making import NOW
 
 ALL = bool(os.environ.get("TACIT_TEST_KILLS"))
 CHUNKS = 4
 SPREAD = 64
-_CHANGES = frozenset({"os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.truncate"})
 
 Tell = Callable[[str], None]
 
@@ -83,34 +80,6 @@ def live(folder: Path, tell: Tell) -> None:
         tell(f"purged {attempt_at('close', 'session-close').id}")
     custody.restore(folder / "backup.db", place.database, by="ana", at=NOW, home=folder / "home")
     tell("restored -")
-
-
-class Points:
-    """Counts the places where a process may die, and dies at the n-th."""
-
-    def __init__(self, deadly: int, folder: Path) -> None:
-        self.count = 0
-        self._deadly = deadly
-        self._folder = str(folder)
-
-    def watch(self) -> None:
-        """Look at every statement before it runs, every commit, and every change of a file."""
-        apsw.connection_hooks.append(self._watch_connection)
-        sys.addaudithook(self._see_event)
-
-    def _watch_connection(self, connection: apsw.Connection) -> None:
-        connection.set_exec_trace(lambda *_: self._pass())
-        connection.set_commit_hook(lambda: not self._pass())
-
-    def _see_event(self, event: str, arguments: tuple[Any, ...]) -> None:
-        if event in _CHANGES and str(arguments[0]).startswith(self._folder):
-            self._pass()
-
-    def _pass(self) -> bool:
-        self.count += 1
-        if self.count == self._deadly:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return True
 
 
 def run_until(deadly: int, folder: Path) -> tuple[list[str], int]:
