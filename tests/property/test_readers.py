@@ -11,9 +11,9 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tacit.domain.bookmark import Mark
 from tacit.domain.errors import InvalidTrajectory
 from tacit.domain.identity import canonical
-from tacit.domain.ports import Mark
 from tacit.domain.trajectory import Role, Step, Task, Trajectory
 from tacit.experience import READERS, read, redacted
 from tacit.experience.claude_code import ClaudeCodeReader

@@ -17,10 +17,11 @@ from tacit.domain.errors import IllegalTransition, Mistake, NotFound, Refusal, S
 from tacit.domain.evidence import Grade
 from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.origin import Origin
-from tacit.domain.ports import Check, Stored
+from tacit.domain.ports import Stored
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, SkillContent, SkillStep
 from tacit.domain.trajectory import Environment, Role, Step, StepResult, Task, Trajectory
+from tacit.domain.verification import Check
 from tacit.loop import Loop
 from tacit.memory import VolatileStore, open_store
 

@@ -53,9 +53,27 @@ class Assessment:
         return self.outcome is Outcome.FAILURE and self.grade.verified
 
 
+class Following(StrEnum):
+    """How a run stands to a skill that it was shown."""
+
+    FOLLOWED = "followed"
+    PARTLY = "partly"
+    IGNORED = "ignored"
+    CONTRADICTED = "contradicted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effort:
+    """What a run took."""
+
+    steps: int = 0
+    retries: int = 0
+    tokens: int = 0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Use:
-    """These versions were shown to that run through this surface (or held back as a control)."""
+    """These versions were shown to that run through this surface (or held back from it)."""
 
     version_ids: tuple[str, ...]
     task: str
@@ -64,6 +82,15 @@ class Use:
     session_id: str = ""
     model: str = ""
     held_back: bool = False
+    """Whether they were not shown: for want of room, or, with `shares`, as a control."""
+    shares: tuple[float, ...] = ()
+    """The chance that each version had of being held back, by lot; empty where no lot was drawn."""
+    commit: str = ""
+    """What was checked out at that moment, where that is known: a check is held against it."""
+    principal: str = ""
+    """On whose behalf the agent worked; empty: the store's own person."""
+    scope: str = ""
+    """Where it was used."""
     id: str = ""
 
     def __post_init__(self) -> None:
@@ -85,6 +112,17 @@ class Evidence:
     verifier: str = ""
     adherence: float | None = None
     """How far the run followed the skill, 0 to 1; `None` where nobody looked."""
+    following: Following | None = None
+    """How the run stands to the skill; only what was followed is credited. `None` where nobody looked."""
+    control: bool = False
+    """Whether the skill was held back from the run by lot: it tells of the runs without it, never of its reliability."""
+    share: float = 0.0
+    """The chance that the run had of going without the skill; 0: no lot was drawn."""
+    effort: Effort | None = None
+    task: str = ""
+    """A digest of what was asked: one principal has one vote for one task."""
+    principal: str = ""
+    scope: str = ""
     weight: float = 1.0
     """The share of the run's credit: less than one where several skills were shown and nobody said which was followed."""
     cost_usd: float | None = None

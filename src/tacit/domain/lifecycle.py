@@ -34,7 +34,7 @@ LIFECYCLE: dict[Status | None, frozenset[Status]] = {
     Status.QUARANTINED: frozenset({Status.TRIAL, Status.REJECTED}),
     Status.REJECTED: frozenset({Status.CANDIDATE}),
     Status.TRIAL: frozenset({Status.TRUSTED, Status.STALE, Status.RETIRED, Status.QUARANTINED, Status.CANDIDATE}),
-    Status.TRUSTED: frozenset({Status.STALE, Status.RETIRED, Status.QUARANTINED, Status.CANDIDATE}),
+    Status.TRUSTED: frozenset({Status.TRIAL, Status.STALE, Status.RETIRED, Status.QUARANTINED, Status.CANDIDATE}),
     Status.STALE: frozenset({Status.TRIAL, Status.RETIRED, Status.QUARANTINED}),
     Status.RETIRED: frozenset({Status.TRIAL}),
 }

@@ -13,11 +13,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
+from tacit.domain.bookmark import Bookmark
 from tacit.domain.candidate import Verdict
 from tacit.domain.evidence import Assessment, Evidence, Outcome, Use
 from tacit.domain.lifecycle import Status, Transition
 from tacit.domain.outline import Outline
 from tacit.domain.purging import Descent, Source, Tombstone
+from tacit.domain.remark import About, Remark
 from tacit.domain.safekeeping import Anchor, Manifest
 from tacit.domain.scope import Scope
 from tacit.domain.skill import Kind, Skill, SkillVersion
@@ -64,6 +66,8 @@ class Rendering:
     """When it was last used, or else made."""
     reinforced: int = 0
     """How often verified attempts have confirmed it."""
+    unproven: float = 0.0
+    """How much a control would tell of it, 0 to 1; 0: it is never held back (see `outcome.withholding`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,27 +137,6 @@ class Damage:
 
     subject: str
     problem: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
-    """A place in a file that grows: everything before it has been read for good."""
-
-    offset: int = 0
-    """In bytes, at the beginning of a line."""
-    line: int = 0
-    """How many lines stand before it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bookmark:
-    """How far a growing file has been taken in."""
-
-    path: str
-    size: int
-    modified_ns: int
-    """Size and time of the file when it was read: the same again means that there is nothing new."""
-    mark: Mark = Mark()
 
 
 class Store(Protocol):
@@ -308,11 +291,20 @@ class Store(Protocol):
     def use(self, use_id: str) -> Use:
         """Fetch one use."""
 
+    def uses(self, *, session_id: str = "", version_id: str = "") -> list[Use]:
+        """What was shown or held back, oldest first: in one session, or of one version; of everything if neither is given."""
+
     def add_evidence(self, evidence: Evidence) -> bool:
         """Keep a result; False if this very one is known."""
 
     def evidence(self, version_ids: Iterable[str]) -> dict[str, list[Evidence]]:
         """Results by version, oldest first."""
+
+    def add_remark(self, remark: Remark) -> bool:
+        """Keep what was noted of a skill or version; False if this very remark is known."""
+
+    def remarks(self, *, subject: str = "", about: About | None = None) -> list[Remark]:
+        """What was noted, oldest first: of one skill or version, of one sort."""
 
     def history(self, subject: str = "", *, limit: int | None = None) -> list[AuditEntry]:
         """Links of the audit chain, oldest first; of one subject if given."""
@@ -376,19 +368,3 @@ class TrajectoryReader(Protocol):
 
     def read(self, path: Path) -> Iterator[Trajectory]:
         """Yield trajectories; raises `InvalidTrajectory` naming file and line for a part that cannot be read."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
-    """What a verifier found when it ran."""
-
-    passed: bool
-    verifier: str
-    detail: str = ""
-
-
-class Verifier(Protocol):
-    """Runs a check that the agent did not write; raises `VerifierOutage` if it could not be run."""
-
-    def verify(self) -> Check:
-        """Run it."""

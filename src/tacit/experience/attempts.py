@@ -13,7 +13,7 @@ from datetime import datetime
 from pathlib import PureWindowsPath
 from typing import Any
 
-from tacit.domain.ports import Mark
+from tacit.domain.bookmark import Mark
 from tacit.domain.trajectory import Environment, Role, Step, StepResult, Task, Trajectory, Usage
 from tacit.experience.decoding import CUT
 from tacit.experience.echoes import observed, without_echo

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from tacit.domain.bookmark import Mark
 from tacit.domain.errors import InvalidTrajectory
-from tacit.domain.ports import Mark
 from tacit.domain.trajectory import Trajectory
 from tacit.experience.lines import open_regular
 from tacit.experience.sources import find_reader

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tacit.domain.bookmark import Mark
 from tacit.domain.errors import InvalidTrajectory
-from tacit.domain.ports import Mark
 from tacit.domain.trajectory import Trajectory
 
 

@@ -12,11 +12,12 @@ from datetime import datetime
 from enum import StrEnum
 from typing import TypeVar
 
+from tacit.domain.bookmark import Bookmark
 from tacit.domain.candidate import Verdict
 from tacit.domain.evidence import Evidence, Use
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
 from tacit.domain.outline import OUTLINE_VERSION, Outline
-from tacit.domain.ports import AuditEntry, Bookmark, Counts, Episode, Rendering, Store, Stored
+from tacit.domain.ports import AuditEntry, Counts, Episode, Rendering, Store, Stored
 from tacit.domain.purging import Tombstone
 from tacit.domain.safekeeping import Manifest
 from tacit.domain.skill import Kind, Skill

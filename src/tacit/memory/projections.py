@@ -9,8 +9,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
 
+from tacit.domain.bookmark import Bookmark
 from tacit.domain.outline import Outline
-from tacit.domain.ports import Bookmark, Hit, Rendering
+from tacit.domain.ports import Hit, Rendering
 from tacit.domain.scope import Scope
 from tacit.domain.skill import Kind
 from tacit.memory import laws

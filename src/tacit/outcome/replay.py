@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import NoReturn
 
 from tacit.domain.errors import Mistake, VerifierOutage
-from tacit.domain.ports import Check
 from tacit.domain.sandbox import Alteration, BoxFile, Change, Confines, Ended, Errand, Ran, Sandbox
 from tacit.domain.skill import SkillContent, SkillStep
+from tacit.domain.verification import Check
 from tacit.outcome.changes import decides_checks
 from tacit.text.exit_status import masks_exit
 from tacit.text.programs import SHELL_TOOLS

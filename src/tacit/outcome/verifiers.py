@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tacit.domain.errors import VerifierOutage
-from tacit.domain.ports import Check
+from tacit.domain.verification import Check
 
 _NOT_EXECUTABLE, _NOT_FOUND = 126, 127
 _SIGNAL_STATUS = 128

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from tacit.config.place import project_root
 from tacit.config.surroundings import Surroundings
+from tacit.domain.bookmark import Bookmark, Mark
 from tacit.domain.errors import InvalidTrajectory
-from tacit.domain.ports import Bookmark, Mark
 from tacit.experience.discovery import Following, Transcript, transcript
 from tacit.loop import Loop
 from tacit.report import Captured

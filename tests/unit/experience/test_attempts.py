@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tacit.domain.ports import Mark
+from tacit.domain.bookmark import Mark
 from tacit.domain.trajectory import Role, StepResult, Trajectory, Usage
 from tacit.experience import attempts as module
 from tacit.experience.attempts import Attempts, Draft

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tacit.domain.bookmark import Mark
 from tacit.domain.errors import InvalidTrajectory
 from tacit.domain.origin import Origin
-from tacit.domain.ports import Mark
 from tacit.domain.trajectory import Role, Step, StepResult, Trajectory, Usage
 from tacit.experience import read
 from tacit.experience.codex import CodexReader

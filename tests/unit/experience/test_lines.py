@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tacit.domain.bookmark import Mark
 from tacit.domain.errors import InvalidTrajectory
-from tacit.domain.ports import Mark
 from tacit.experience.lines import HEAD_BYTES, Line, head_of, numbered_lines
 
 

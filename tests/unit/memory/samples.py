@@ -7,12 +7,13 @@ import struct
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from tacit.domain.bookmark import Bookmark, Mark
 from tacit.domain.candidate import Decision, Finding, Verdict
 from tacit.domain.evidence import Assessment, Evidence, Grade, Outcome, Use
 from tacit.domain.lifecycle import Status, Transition
 from tacit.domain.origin import Origin
 from tacit.domain.outline import Move, Outline, Reading
-from tacit.domain.ports import Bookmark, Mark, Rendering, Store, Stored
+from tacit.domain.ports import Rendering, Store, Stored
 from tacit.domain.scope import Scope
 from tacit.domain.skill import Capabilities, Kind, Provenance, Skill, SkillContent, SkillStep, SkillVersion
 from tacit.domain.trajectory import Environment, Role, Span, Step, StepResult, Task, Trajectory

@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 
+from tacit.domain.bookmark import Mark
 from tacit.domain.errors import InvalidTrajectory
-from tacit.domain.ports import Mark
 from tacit.experience.claude_code.session import Session, record_of
 from tacit.experience.lines import LOG_NAMES, Line, holds_json, numbered_lines
 from tacit.experience.problems import Part, Parts, Place

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tacit.domain.ports import Mark
+from tacit.domain.bookmark import Mark
 from tacit.domain.trajectory import Role, StepResult, Trajectory, Usage
 from tacit.experience.attempts import Attempts, Draft
 from tacit.experience.claude_code.edits import reduced

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import msgspec
 
+from tacit.domain.bookmark import Mark
 from tacit.domain.errors import InvalidTrajectory
-from tacit.domain.ports import Mark
 from tacit.experience.codex.records import Record
 from tacit.experience.codex.thread import NAME, Thread
 from tacit.experience.decoding import decode

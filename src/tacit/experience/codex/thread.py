@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from tacit.domain.ports import Mark
+from tacit.domain.bookmark import Mark
 from tacit.domain.trajectory import Role, StepResult, Trajectory, Usage
 from tacit.experience.attempts import Attempts, Draft
 from tacit.experience.codex.calls import (

@@ -6,7 +6,7 @@ file is read from its beginning again, what is known already adds nothing, and t
 
 from __future__ import annotations
 
-from tacit.domain.ports import Bookmark
+from tacit.domain.bookmark import Bookmark
 from tacit.memory.records import clean
 from tacit.memory.sqlite.connection import Connection
 from tacit.memory.sqlite.outages import Damaged

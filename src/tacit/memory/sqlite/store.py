@@ -11,12 +11,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tacit.domain.bookmark import Bookmark
 from tacit.domain.candidate import Verdict
 from tacit.domain.errors import Mistake, NotFound
 from tacit.domain.evidence import Assessment, Evidence, Outcome, Use
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
 from tacit.domain.outline import Outline
-from tacit.domain.ports import AuditEntry, Bookmark, Counts, Episode, FoundEpisode, Hit, Rendering, Stored
+from tacit.domain.ports import AuditEntry, Counts, Episode, FoundEpisode, Hit, Rendering, Stored
 from tacit.domain.scope import Scope
 from tacit.domain.skill import Kind, Skill, SkillVersion
 from tacit.domain.trajectory import Trajectory
