@@ -42,7 +42,7 @@ def propose(session: Session, *, file: str, by: str, dry_run: bool) -> None:
         origin=Origin.USER if person else Origin.AGENT,
         source="cli" if file == "-" else str(Path(file).resolve()),
     )
-    session.answer(_document(verdict), lambda: _show(session, verdict))
+    session.answer(verdict_document(verdict), lambda: show_verdict(session, verdict))
     if verdict.decision is Decision.REJECT:
         reasons = "; ".join(finding.message for finding in verdict.findings)
         session.end_with(GateRefusal(f"`{verdict.name}` was not admitted: {reasons}", hint="mend it and propose again"))
@@ -64,7 +64,8 @@ def _text(file: str) -> str:
         raise Mistake(f"the proposal is no UTF-8 text: {error.reason}", hint="save it as UTF-8") from error
 
 
-def _document(verdict: Verdict) -> dict[str, object]:
+def verdict_document(verdict: Verdict) -> dict[str, object]:
+    """The gate's answer to a proposal, for programs."""
     return {
         "proposed": verdict.decision is not Decision.REJECT,
         "decision": verdict.decision,
@@ -75,7 +76,8 @@ def _document(verdict: Verdict) -> dict[str, object]:
     }
 
 
-def _show(session: Session, verdict: Verdict) -> None:
+def show_verdict(session: Session, verdict: Verdict) -> None:
+    """The gate's answer to a proposal, for people."""
     known = verdict.relation is Relation.REINFORCE
     standing = "is known already" if known else STANDING[verdict.decision]
     session.console.print(f"[bold]{escape(clean(verdict.name))}[/bold]: {standing}", soft_wrap=True)

@@ -1,0 +1,44 @@
+"""`tacit compose`: several approved procedures become one, in phases, which waits for a person like any other candidate."""
+
+from __future__ import annotations
+
+import click
+
+from tacit import application
+from tacit.domain.candidate import Decision
+from tacit.domain.errors import GateRefusal
+from tacit.domain.origin import Origin
+from tacit.surfaces.cli.proposing import show_verdict, verdict_document
+from tacit.surfaces.cli.session import Session, clean, command_options
+
+
+@click.command()
+@click.argument("name")
+@click.argument("parts", nargs=-1, required=True, metavar="PART PART...")
+@click.option("--description", default="", help="What the whole is for; by default what its parts say of themselves.")
+@click.option("--by", default="", help="Who composes it, kept with the proposal.")
+@click.option("--dry-run", is_flag=True, help="Only show it; store nothing.")
+@command_options
+def compose(session: Session, *, name: str, parts: tuple[str, ...], description: str, by: str, dry_run: bool) -> None:
+    """Put approved procedures together as NAME: the steps of each PART as a phase, in this order.
+
+    What several parts need is asked once, and what an earlier part brings about is not asked at all. NAME may be a
+    composite that is there already: then this is its next version. It waits until a person approves it (tacit review).
+    """
+    loop = session.loop
+    if dry_run:
+        text = application.render(loop.composite(name, parts, description=description))
+        session.answer({"name": name, "skill_md": text, "proposed": False}, lambda: session.console.print(clean(text)))
+        return
+    person = session.caller.is_person
+    verdict = loop.compose(
+        name,
+        parts,
+        description=description,
+        by=by or (session.surroundings.user if person else "agent") or "agent",
+        origin=Origin.USER if person else Origin.AGENT,
+    )
+    session.answer(verdict_document(verdict), lambda: show_verdict(session, verdict))
+    if verdict.decision is Decision.REJECT:
+        reasons = "; ".join(finding.message for finding in verdict.findings)
+        session.end_with(GateRefusal(f"`{verdict.name}` was not admitted: {reasons}", hint="mend it and try again"))
