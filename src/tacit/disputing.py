@@ -1,0 +1,105 @@
+"""Skills that contradict each other: library → one care per pair that nobody has looked at yet.
+
+Fetches pairs that speak of the same, lets the gate compare them and the rules of refinement tell the kind. A pair is
+settled once: the remark on it says how, and it is not brought up again unless one of the two has a new version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from tacit import gate, outcome
+from tacit.domain.care import Care, CareKind
+from tacit.domain.lifecycle import RECALLABLE, Status, Transition
+from tacit.domain.ports import Store, Stored
+from tacit.domain.remark import About, Remark
+from tacit.refinement.contradiction import RESOLUTION, Discord, Side, discord
+from tacit.shelf import NEIGHBOURS, newest_recallable
+from tacit.text.words import terms
+
+BY_ITSELF = "tacit.tend"
+
+
+def cares(store: Store, *, at: datetime) -> list[Care]:
+    """Pairs of usable skills that cannot both be followed, each once, with what is to be done about it."""
+    settled = {frozenset((each.subject, each.other)) for each in store.remarks(about=About.CONTRADICTION)}
+    found: list[Care] = []
+    for one, other, why in _pairs(store):
+        if frozenset((one.version.id, other.version.id)) not in settled:
+            found += _care(store, one, other, why=why, at=at)
+    return found
+
+
+def _pairs(store: Store) -> Iterator[tuple[Stored, Stored, str]]:
+    """Usable skills that contradict each other, the older first."""
+    by_skill: dict[str, list[Stored]] = {}
+    for stored in store.catalogue(statuses=RECALLABLE):
+        by_skill.setdefault(stored.skill.id, []).append(stored)
+    current = {stored.version.id: stored for stored in map(newest_recallable, by_skill.values())}
+    seen: set[frozenset[str]] = set()
+    for stored in current.values():
+        for near in _near(store, stored):
+            pair = frozenset((stored.version.id, near.version.id))
+            if near.version.id not in current or len(pair) < 2 or pair in seen:
+                continue
+            seen.add(pair)
+            older, newer = sorted((stored, near), key=lambda held: (held.version.created_at, held.sequence))
+            if why := gate.disagreement(older.version.content, newer.version.content):
+                yield older, newer, why
+
+
+def _near(store: Store, stored: Stored) -> list[Stored]:
+    content = stored.version.content
+    words = terms(f"{content.name} {content.description} {content.body}"[:2000])
+    return [hit.stored for hit in store.search(words, statuses=RECALLABLE, limit=NEIGHBOURS)]
+
+
+def _care(store: Store, older: Stored, newer: Stored, *, why: str, at: datetime) -> Iterator[Care]:
+    sides = [_side(store, each) for each in (older, newer)]
+    kind = discord(*sides)
+    told = f"contradicts `{newer.version.name}` ({kind}): {why}"
+    remark = Remark(
+        subject=older.version.id,
+        other=newer.version.id,
+        about=About.CONTRADICTION,
+        text=f"{kind}: {RESOLUTION[kind]}",
+        by=BY_ITSELF,
+        at=at,
+    )
+    move = Transition(
+        version_id=older.version.id,
+        content_hash=older.version.hash,
+        before=older.status,
+        after=Status.STALE,
+        reason=f"obsolete: {told}",
+        by=BY_ITSELF,
+        at=at,
+    )
+    advice = (
+        f"tacit review {older.version.id[:14]} or {newer.version.id[:14]} --retire" if kind is Discord.TENSION else ""
+    )
+    yield Care(
+        kind=CareKind.CONTRADICTION,
+        subject=older.version.id,
+        name=older.version.name,
+        reason=f"{told}; {RESOLUTION[kind]}",
+        skill_id=older.skill.id,
+        move=move if kind is Discord.OBSOLETE else None,
+        remark=remark,
+        advice=advice,
+    )
+
+
+def _side(store: Store, stored: Stored) -> Side:
+    version = stored.version
+    evidence = store.evidence([version.id])[version.id]
+    worked = [each.at for each in evidence if each.grade.verified and each.outcome == "success" and not each.control]
+    return Side(
+        content=version.content,
+        scope=stored.skill.scope,
+        status=stored.status,
+        made_at=version.created_at,
+        confirmed_at=max(worked, default=None),
+        confirmations=outcome.reinforced(version, evidence),
+    )

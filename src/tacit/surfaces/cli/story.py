@@ -1,0 +1,231 @@
+"""`tacit history` and `stats`: what happened, and what there is, of everything or of one skill."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from tacit.chronicle import Event, Record
+from tacit.domain.errors import Mistake, NotFound
+from tacit.domain.identity import plain
+from tacit.domain.ports import AuditEntry, Counts
+from tacit.surfaces.cli import plotting
+from tacit.surfaces.cli.session import Session, clean, command_options, one_line
+from tacit.surfaces.cli.show import STATUS_STYLE, told_reliability
+
+_SHOWN_ID = 14
+_SHOWN_HASH = len("sha256:") + 12
+"""As many digits as `tacit purge --source` asks for."""
+_TELLING = {"trial": "cyan", "trusted": "green", "stale": "yellow", "retired": "red", "rejected": "red"}
+_ROWS = 15
+"""Skills that `tacit stats` shows by itself."""
+_ALONG = plotting.Axis(
+    title="verified successes of all verified uses (95 % one-sided bounds)", written="{:.0%}".format, reference=0.7
+)
+
+
+@click.command()
+@click.argument("subject", required=False, default="")
+@click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help="The last so many entries.")
+@click.option("--chain", is_flag=True, help="The entries of the audit chain, for a skill too.")
+@command_options
+def history(session: Session, *, subject: str, limit: int, chain: bool) -> None:
+    """Tell the life of a skill: versions, changes of status and why, results, remarks. SUBJECT is a name or an id.
+
+    Of anything else, and without SUBJECT, the audit chain: what happened to everything, or to one trajectory or use.
+    """
+    loop = session.loop
+    found = _found(session, subject) if subject else ""
+    if found.startswith(("s_", "v_")) and not chain:
+        skill = loop.version(found)
+        events = loop.life(found)[-limit:]
+        document = {"subject": skill.skill.id, "name": skill.version.name, "events": events}
+        session.answer(
+            document | {"entries": _entries(session, found, limit)}, lambda: _tell(session, skill.version.name, events)
+        )
+        return
+    entries = loop.history(found)[-limit:]
+    reasons = _reasons(session, entries)
+    document = {"subject": found, "entries": [plain(e) | {"reason": reasons.get(e.sequence, "")} for e in entries]}
+    session.answer(document, lambda: _show_chain(session, entries, reasons))
+
+
+def _found(session: Session, subject: str) -> str:
+    named = session.loop.store.catalogue(name=subject)
+    found = [named[-1].skill.id] if named else session.loop.store.resolve(subject)
+    if not found:
+        raise NotFound(f"nothing has the name or id {subject!r}", hint="tacit skills list --all")
+    return found[0]
+
+
+def _entries(session: Session, found: str, limit: int) -> list[dict[str, object]]:
+    entries = session.loop.history(found)[-limit:]
+    reasons = _reasons(session, entries)
+    return [plain(entry) | {"reason": reasons.get(entry.sequence, "")} for entry in entries]
+
+
+def _tell(session: Session, name: str, events: Sequence[Event]) -> None:
+    session.console.print(f"[bold]{escape(clean(name))}[/bold]")
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    table.add_column("when", no_wrap=True)
+    table.add_column("version", no_wrap=True)
+    table.add_column("what")
+    table.add_column("by")
+    table.add_column("why", ratio=1)
+    for event in events:
+        times = f"{event.count} × " if event.count > 1 else ""
+        style = _TELLING.get(event.what.rpartition("→ ")[2].partition(" ")[0], "default")
+        what = f"[{style}]{times}{escape(clean(event.what))}[/{style}]"
+        by, why = escape(clean(event.by)), f"[dim]{escape(one_line(event.why, 160))}[/dim]"
+        table.add_row(f"{event.at:%Y-%m-%d %H:%M}", event.version_id[:10], what, by, why)
+    session.console.print(table)
+
+
+def _show_chain(session: Session, entries: Sequence[AuditEntry], reasons: dict[int, str]) -> None:
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for column in ("#", "when", "what", "of", "by", *(["why"] if reasons else [])):
+        table.add_column(column)
+    for entry in entries:
+        when = f"{entry.at:%Y-%m-%d %H:%M:%S}"
+        of = escape(clean(entry.subject[: _SHOWN_HASH if entry.subject.startswith("sha256:") else _SHOWN_ID]))
+        why = escape(clean(reasons.get(entry.sequence, "")))
+        by = escape(clean(entry.actor))
+        table.add_row(str(entry.sequence), when, escape(entry.action), of, by, *([why] if reasons else []))
+    session.console.print(table if entries else "Nothing has happened yet.")
+
+
+def _reasons(session: Session, entries: Sequence[AuditEntry]) -> dict[int, str]:
+    """Entry → why something was purged: told by the stones that were set at the same moment."""
+    purged = [entry for entry in entries if entry.action in ("purge", "tombstone")]
+    told = {stone.at: stone.reason for stone in session.loop.store.tombstones() if stone.reason} if purged else {}
+    return {entry.sequence: told[entry.at] for entry in purged if entry.at in told}
+
+
+@click.command()
+@click.argument("skills", nargs=-1, metavar="[SKILL]...")
+@click.option("--all", "everything", is_flag=True, help="Every skill that may be recalled, not only the most used.")
+@click.option(
+    "--plot",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Draw reliability to a .png or .svg.",
+)
+@command_options
+def stats(session: Session, *, skills: tuple[str, ...], everything: bool, plot: Path | None) -> None:
+    """Count what there is, and show how each skill does: uses, verified results, reliability, lift.
+
+    Reliability is an interval over verified results of runs that followed the skill; "not known yet" is a normal answer.
+    """
+    counts = session.loop.stats()
+    records = session.loop.records(skills)
+    document = plain(counts) | {"store": session.place.database, "records": [_figures(each) for each in records]}
+    drawn = [each for each in records if each.reliability.known]
+    if plot is not None:
+        if not drawn:
+            raise Mistake(
+                "no skill has enough verified results to be drawn", hint="see `tacit stats` for what is there"
+            )
+        plotting.draw([(_ALONG, [_row(each) for each in drawn])], plot, heading="Reliability of skills")
+
+    def show() -> None:
+        if not skills:
+            _show_counts(session, counts)
+        kept = records if everything or skills else records[:_ROWS]
+        if kept:
+            session.console.print()
+            _show_records(session, kept)
+        if len(kept) < len(records):
+            session.console.print(f"[dim]and {len(records) - len(kept)} more: tacit stats --all[/dim]")
+        if drawn:
+            session.console.print()
+            _show_bars(session, [_row(each) for each in drawn[:_ROWS]])
+        if plot is not None:
+            session.console.print(f"wrote {escape(clean(str(plot)))}", soft_wrap=True)
+
+    session.answer(document, show)
+
+
+def _row(record: Record) -> plotting.Row:
+    known = record.reliability
+    share = known.successes / known.trials
+    note = f"{record.worked} of {record.worked + record.failed}"
+    return plotting.Row(label=record.stored.version.name, value=share, low=known.low, high=known.high, note=note)
+
+
+def _show_bars(session: Session, rows: Sequence[plotting.Row]) -> None:
+    names = max(len(row.label) for row in rows)
+    scale = plotting.Scale(rows, _ALONG, width=min(60, session.console.width - names - 14))
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    for row in rows:
+        bar = plotting.line(row, _ALONG, scale, plain=session.console.options.ascii_only)
+        table.add_row(escape(clean(row.label)), bar, Text(row.note, "dim"))
+    table.add_row("", plotting.ruler(_ALONG, scale), "")
+    session.console.print(table)
+
+
+def _figures(record: Record) -> dict[str, object]:
+    stored, gain = record.stored, record.lift.success
+    return {
+        "name": stored.version.name,
+        "version_id": stored.version.id,
+        "status": stored.status,
+        "pinned": record.pinned,
+        "shown": record.shown,
+        "held_back": record.held_back,
+        "followed": {str(stood): n for stood, n in record.followed.items()},
+        "worked": record.worked,
+        "failed": record.failed,
+        "claimed": record.claimed,
+        "reliability": record.reliability if record.reliability.known else None,
+        "models": {model: known if known.known else None for model, known in record.models.items()},
+        "lift": gain,
+        "used_at": record.used_at,
+    }
+
+
+def _show_records(session: Session, records: Sequence[Record]) -> None:
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for column in ("skill", "status", "shown", "followed", "worked", "failed", "reliability", "lift"):
+        table.add_column(column, justify="right" if column in ("shown", "followed", "worked", "failed") else "left")
+    for record in records:
+        status = record.stored.status
+        gain = record.lift.success
+        table.add_row(
+            escape(clean(record.stored.version.name)) + (" [blue]pinned[/blue]" if record.pinned else ""),
+            f"[{STATUS_STYLE[status]}]{status}[/]",
+            str(record.shown),
+            str(sum(n for stood, n in record.followed.items() if stood == "followed"))
+            if record.followed
+            else "[dim]?[/dim]",
+            str(record.worked),
+            str(record.failed),
+            told_reliability(record.reliability),
+            f"{gain.value:+.0%} [{gain.low:+.0%}, {gain.high:+.0%}]" if gain else "[dim]not known yet[/dim]",
+        )
+    session.console.print(table)
+
+
+def _show_counts(session: Session, counts: Counts) -> None:
+    outcomes = ", ".join(f"{n} {outcome}" for outcome, n in counts.outcomes.items())
+    statuses = ", ".join(f"[{STATUS_STYLE[s]}]{n} {s}[/]" for s, n in counts.skills.items())
+    rows = {
+        "trajectories": f"{counts.trajectories} ({outcomes})" if outcomes else str(counts.trajectories),
+        "learned from": str(counts.learned),
+        "skills": statuses or "none yet",
+        "kinds": ", ".join(f"{n} {kind}" for kind, n in counts.kinds.items()) or "none yet",
+        "versions": str(counts.versions),
+        "uses": str(counts.uses),
+        "evidence": ", ".join(f"{n} {grade}" for grade, n in counts.evidence.items()) or "none yet",
+        "audit entries": str(counts.audit),
+        "size": f"{counts.bytes / 1_048_576:.1f} MiB",
+        "store": escape(session.place.database),
+    }
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    for name, value in rows.items():
+        table.add_row(f"[bold]{name}[/bold]", value)
+    session.console.print(table)

@@ -1,0 +1,183 @@
+"""Two texts that say how to work → why both cannot be done, or nothing. Pure; compares sentences, judges nobody.
+
+Three ways to disagree are seen: one bans what the other asks for, one takes what the other puts aside ("use pnpm, not
+npm"), and both fix one thing in different ways ("use port 8080 for the preview", "use port 9090 for the preview"). What is
+only about the same subject is no disagreement.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from tacit.text.words import STOP_WORDS, terms
+
+ALIKE, IN_A_ROW = 0.8, 0.6
+"""A ban and a request are about the same thing if they share this part of their words; less, where these stand in a row."""
+MOST_SENTENCES = 40
+LONGEST = 400
+
+_SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
+_NEGATED = re.compile(
+    r"\b(?:never|don['’]?t|do not|does not|doesn['’]?t|must not|mustn['’]?t|should not|shouldn['’]?t|cannot|can['’]?t|may not|"
+    r"avoid|stop|no longer|not to|forbid(?:den)?|without)\b|^\s*no\s",
+    re.IGNORECASE,
+)
+_INSTEAD = (
+    re.compile(
+        r"\b(?:use|prefer|choose|take|run|with)\s+(?P<chosen>[^,;.]{1,60}?)\s*(?:,?\s*"
+        r"(?:instead of|rather than|over|and not|but not)|,\s*not)\s+(?P<left>[^,;.]{1,60})",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        r"\binstead of\s+(?P<left>[^,;.:]{1,60})[,:]?\s*(?:use|run|prefer)?\s*(?P<chosen>[^,;.]{1,60})", re.IGNORECASE
+    ),
+    re.compile(r"\breplace\s+(?P<left>[^,;.]{1,60}?)\s+(?:with|by)\s+(?P<chosen>[^,;.]{1,60})", re.IGNORECASE),
+)
+_FIXES = re.compile(
+    r"^\W*(?:please\s+|always\s+|we\s+|the project\s+|this project\s+)*(?P<verb>uses?|runs?|sets?|keeps?|names?|stores?"
+    r"|indents?|puts?|starts?|deploys?|commits?|formats?)\s+(?P<rest>.+)",
+    re.IGNORECASE,
+)
+_PURPOSE = re.compile(r"\s(?:for|in|to|when|as|on|into|before|after|with)\s", re.IGNORECASE)
+_VALUE = re.compile(r"\d|^(?:true|false|on|off|yes|no)$")
+_EXCLUSIVE = tuple(
+    frozenset(group.split())
+    for group in (
+        "npm pnpm yarn bun", "pip poetry uv pipenv conda pdm", "tab space", "pytest unittest nose", "jest vitest mocha",
+        "merge rebase squash", "camelcase snake_case kebab-case pascalcase", "single double", "mypy pyright", "black yapf",
+        "eslint biome", "rest graphql grpc", "maven gradle",
+    )
+)  # fmt: skip
+"""Of each group one is used for one thing; stems."""
+_EMPTY = frozenset(
+    {"never", "always", "avoid", "stop", "must", "should", "only", "don", "not", "instead", "rather", "prefer"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Saying:
+    """One sentence that lays something down."""
+
+    text: str
+    banned: bool
+    about: frozenset[str]
+    """Its words, without those that ask or ban."""
+    chosen: frozenset[str] = frozenset()
+    left: frozenset[str] = frozenset()
+    """What is to be taken in place of what."""
+    verb: str = ""
+    object: frozenset[str] = frozenset()
+    purpose: frozenset[str] = frozenset()
+    """Of a plain request: what is to be done with what, and for what."""
+
+
+def opposed(left: str, right: str) -> str:
+    """Say which sentences of two texts cannot both be followed; empty where all can."""
+    ours, theirs = sayings(left), sayings(right)
+    for one in ours:
+        for other in theirs:
+            if _bans(one, other) or _bans(other, one) or _swaps(one, other) or _fixes_otherwise(one, other):
+                return f"“{_short(one.text)}” against “{_short(other.text)}”"
+    return ""
+
+
+@lru_cache(maxsize=4096)
+def sayings(text: str) -> tuple[Saying, ...]:
+    """The sentences of a text that lay something down."""
+    found = (_read(sentence.strip(" \t>*-")) for sentence in _SENTENCE.split(text)[:MOST_SENTENCES])
+    return tuple(each for each in found if each is not None)
+
+
+def _read(sentence: str) -> Saying | None:
+    if not sentence or len(sentence) > LONGEST:
+        return None
+    about = _words(sentence)
+    for pattern in _INSTEAD:
+        if match := pattern.search(sentence):
+            chosen, left = _words(match["chosen"]), _words(match["left"])
+            return Saying(sentence, False, about, chosen=chosen - left, left=left - chosen)
+    if _NEGATED.search(sentence):
+        return Saying(sentence, True, about)
+    verb, things, purpose = _fixed(sentence)
+    return Saying(sentence, False, about, verb=verb, object=things, purpose=purpose)
+
+
+def _fixed(sentence: str) -> tuple[str, frozenset[str], frozenset[str]]:
+    match = _FIXES.match(sentence)
+    if not match:
+        return "", frozenset(), frozenset()
+    thing, *purpose = _PURPOSE.split(match["rest"], maxsplit=1)
+    return match["verb"].casefold().rstrip("s"), _words(thing), _words(" ".join(purpose))
+
+
+def _bans(ban: Saying, other: Saying) -> bool:
+    """Whether one sentence bans what another asks for, or puts forward."""
+    if not ban.banned or other.banned:
+        return False
+    if other.chosen:  # "use A, not B": only A is asked for
+        return bool(other.chosen & ban.about) and not other.left & ban.about and _near(ban, other.chosen, other.text)
+    return _near(ban, other.about, other.text)
+
+
+def _near(ban: Saying, asked: frozenset[str], text: str) -> bool:
+    shared, every = ban.about & asked, ban.about | asked
+    if not shared:
+        return False
+    part = len(shared) / len(every)
+    if part >= ALIKE:
+        return True
+    within = len(shared) == min(len(ban.about), len(asked)) and (len(shared) > 1 or len(every) <= 2)
+    return (within or part >= IN_A_ROW) and _in_a_row(shared, ban.text) and _in_a_row(shared, text)
+
+
+def _in_a_row(words: frozenset[str], text: str) -> bool:
+    """Whether these words stand together in a text, nothing of weight between them."""
+    order = [term for term in terms(text) if term not in _EMPTY and term not in STOP_WORDS]
+    at = [number for number, term in enumerate(order) if term in words]
+    return bool(at) and max(at) - min(at) < len(at)
+
+
+def _swaps(one: Saying, other: Saying) -> bool:
+    """Whether one takes what the other puts aside."""
+    if one.chosen and other.chosen:
+        return bool(one.chosen & other.left and one.left & other.chosen)
+    return _puts_aside(one, other) or _puts_aside(other, one)
+
+
+def _puts_aside(swap: Saying, plain: Saying) -> bool:
+    asked = plain.object if not plain.banned else frozenset[str]()
+    return bool(asked & swap.left) and not asked & swap.chosen
+
+
+def _fixes_otherwise(one: Saying, other: Saying) -> bool:
+    """Whether both fix the same thing and differ in nothing but how."""
+    if not one.verb or one.verb != other.verb or not (one.object and other.object):
+        return False
+    if one.object == other.object:  # set the timeout to …
+        pair = _differing(one.purpose, other.purpose)
+        return bool(pair) and all(_VALUE.search(word) for word in pair)
+    pair = _differing(one.object, other.object)
+    if not pair:
+        return False
+    if one.purpose and one.purpose == other.purpose:
+        return True
+    if any(pair <= group for group in _EXCLUSIVE):
+        return not one.purpose or not other.purpose
+    return one.purpose == other.purpose and bool(one.object & other.object) and all(map(_VALUE.search, pair))
+
+
+def _differing(ours: frozenset[str], theirs: frozenset[str]) -> frozenset[str]:
+    """The one word of each side that the other has not; nothing where that is not all."""
+    one, other = ours - theirs, theirs - ours
+    return one | other if len(one) == 1 and len(other) == 1 else frozenset()
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(term for term in terms(text) if term not in _EMPTY and term not in STOP_WORDS)
+
+
+def _short(text: str, most: int = 90) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= most else line[: most - 1] + "…"

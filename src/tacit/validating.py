@@ -1,0 +1,141 @@
+"""Is a skill still true here? Its contract with the surroundings, and its steps tried again in the sandbox → care.
+
+What a usable skill relies on is noted when it is first looked at, and held against what is found later. Steps are tried
+again only where they are commands with a check, on a copy, in the sandbox; anything else is "not checkable here", which is
+neither for nor against it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from pathlib import Path
+
+from tacit.domain.care import Care, CareKind
+from tacit.domain.contract import Ground, Reliance
+from tacit.domain.errors import VerifierOutage
+from tacit.domain.evidence import Evidence, Outcome
+from tacit.domain.identity import canonical, digest
+from tacit.domain.lifecycle import RECALLABLE, Status, Transition
+from tacit.domain.ports import Store, Stored
+from tacit.domain.remark import About, Remark
+from tacit.domain.skill import SkillContent
+from tacit.domain.verification import Check
+from tacit.memory.records import unpack
+from tacit.outcome.replay import Replay
+from tacit.refinement.contract import Drift, drift, relies_on
+
+BY_ITSELF = "tacit.tend"
+NOT_HERE = "not checkable here"
+PASSED, FAILED = "passed", "failed"
+
+Look = Callable[[Reliance, Path], Ground]
+Try = Callable[[SkillContent, Path], Check]
+
+
+def replayed(content: SkillContent, project: Path) -> Check:
+    """Do what a skill says on a copy of the project's last commit, in the sandbox of this machine."""
+    return Replay(content, project).verify()
+
+
+def note_contracts(store: Store, project: Path, look: Look, *, at: datetime) -> int:
+    """Note what usable skills rely on as it is found now, of those that were never looked at; returns how many."""
+    noted = {remark.subject for remark in store.remarks(about=About.CONTRACT)}
+    new = [stored for stored in store.catalogue(statuses=RECALLABLE) if stored.version.id not in noted]
+    found = {stored.version.id: look(relied, project) for stored in new if (relied := _relied(stored)) is not None}
+    with store.transaction():
+        for version_id, ground in found.items():
+            store.add_remark(_noted(version_id, ground, at))
+    return len(found)
+
+
+def contracts(store: Store, project: Path, look: Look, *, at: datetime) -> list[Care]:
+    """Usable skills whose surroundings are no longer as they were noted."""
+    noted = {remark.subject: remark.text for remark in store.remarks(about=About.CONTRACT)}
+    found: list[Care] = []
+    for stored in store.catalogue(statuses=RECALLABLE):
+        relied, before = _relied(stored), noted.get(stored.version.id)
+        if relied is not None and before is not None:
+            now = look(relied, project)
+            changes = drift(relied, unpack(before.encode("utf-8"), Ground), now)
+            found += [_changed(stored, changes, now, at)] if changes else []
+    return found
+
+
+def _changed(stored: Stored, changes: list[Drift], now: Ground, at: datetime) -> Care:
+    version, reason = stored.version, "; ".join(each.text for each in changes)
+    told = f"what it relies on has changed: {reason}"
+    grave = any(each.grave for each in changes)
+    return Care(
+        kind=CareKind.CONTRACT,
+        subject=version.id,
+        name=version.name,
+        reason=told,
+        skill_id=stored.skill.id,
+        move=_move(stored, Status.STALE, told, at) if grave else None,
+        remark=_noted(version.id, now, at),
+        advice=f"tacit skills edit {version.name}",
+    )
+
+
+def _relied(stored: Stored) -> Reliance | None:
+    relied = relies_on(stored.version.content)
+    return None if relied.is_empty else relied
+
+
+def _noted(version_id: str, ground: Ground, at: datetime) -> Remark:
+    text = canonical(ground).decode("utf-8")
+    return Remark(subject=version_id, about=About.CONTRACT, by=BY_ITSELF, at=at, text=text)
+
+
+def revalidations(store: Store, project: Path, attempt: Try, *, at: datetime) -> Iterator[tuple[Care, Evidence | None]]:
+    """Try again what may be tried, usable or set aside: each with the evidence that comes of it, if any does.
+
+    A set-aside version that works again goes back on trial; one that fails loses by the evidence, as by any other.
+    """
+    for stored in store.catalogue(statuses={*RECALLABLE, Status.STALE}):
+        version = stored.version
+        try:
+            check = attempt(version.content, project)
+        except VerifierOutage as outage:
+            yield (
+                _told(stored, outage.message if NOT_HERE in outage.message else f"{NOT_HERE}: {outage.message}", at),
+                None,
+            )
+            continue
+        result = PASSED if check.passed else f"{FAILED}: {check.detail[-200:]}"
+        evidence = Evidence(
+            version_id=version.id,
+            outcome=Outcome.SUCCESS if check.passed else Outcome.FAILURE,
+            grade=check.counts_as,
+            at=at,
+            verifier=check.verifier,
+            by=BY_ITSELF,
+            principal=BY_ITSELF,
+            task=digest(("replay", version.hash, at.date().isoformat())),
+            note=check.doubt or check.detail[-200:],
+        )
+        back = check.passed and stored.status is Status.STALE
+        move = _move(stored, Status.TRIAL, f"it works again: {check.verifier}", at) if back else None
+        yield _told(stored, result, at, move=move), evidence
+
+
+def _told(stored: Stored, result: str, at: datetime, *, move: Transition | None = None) -> Care:
+    version = stored.version
+    remark = Remark(subject=version.id, about=About.VALIDATION, by=BY_ITSELF, at=at, text=result)
+    return Care(
+        kind=CareKind.VALIDATION, subject=version.id, name=version.name, reason=result, skill_id=stored.skill.id,
+        move=move, remark=None if result.startswith(NOT_HERE) else remark,
+    )  # fmt: skip
+
+
+def _move(stored: Stored, after: Status, reason: str, at: datetime) -> Transition:
+    return Transition(
+        version_id=stored.version.id,
+        content_hash=stored.version.hash,
+        before=stored.status,
+        after=after,
+        reason=reason,
+        by=BY_ITSELF,
+        at=at,
+    )

@@ -1,0 +1,96 @@
+"""The life of a skill at the command line: compose, pin, invalidate, undo, history, stats."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.conftest import Terminal
+
+PROPOSAL = {
+    "kind": "procedure",
+    "description": "How to {} the service.",
+    "steps": ["Run `make {}`", "Run `make check`"],
+}
+
+
+def proposed(terminal: Terminal, name: str) -> str:
+    made = PROPOSAL | {"name": name, "description": f"How to {name} the service."}
+    made["steps"] = [f"Run `make {name}`", f"Run `make check-{name}`"]
+    file = terminal.home / f"{name}.json"
+    file.write_text(json.dumps(made))
+    return str(terminal.run("propose", str(file), "--json").json["version_id"])
+
+
+def approve(terminal: Terminal, name: str) -> None:
+    shown = terminal.type("review", name, "--approve", "--by", "ann", answers={"[y/N]": "y\n"})
+    assert shown.code == 0, shown.out
+
+
+@pytest.fixture
+def shop(terminal: Terminal) -> Terminal:
+    for name in ("build", "publish"):
+        proposed(terminal, name)
+        approve(terminal, name)
+    return terminal
+
+
+def test_a_composite_is_made_shown_first_and_waits(shop: Terminal) -> None:
+    dry = shop.run("compose", "ship", "build", "publish", "--dry-run")
+    assert "Phase 1, `build`" in dry.out
+    assert shop.run("review", "--json").json["waiting"] == []
+    made = shop.run("compose", "ship", "build", "publish", "--json").json
+    assert (made["decision"], made["name"]) == ("hold", "ship")
+    refused = shop.run("compose", "ship", "build")
+    assert refused.code == 2
+    assert "2 to 24 parts" in refused.err
+
+
+def test_what_is_for_a_person_is_refused_elsewhere(shop: Terminal) -> None:
+    for words in (
+        ("undo", "build"),
+        ("skills", "pin", "build"),
+        ("skills", "invalidate", "build", "--reason", "x"),
+    ):
+        done = shop.run(*words)
+        assert done.code == 3, words
+        assert "is for a person" in done.err
+
+
+def test_an_approval_is_undone_at_a_terminal(shop: Terminal) -> None:
+    shown = shop.type("undo", "build", "--by", "ann", answers={})
+    assert shown.code == 0, shown.out
+    assert "trial → candidate" in shown.out
+    assert shop.run("stats", "--json").json["skills"] == {"candidate": 1, "trial": 1}
+
+
+def test_a_pin_and_an_invalidation_are_told_in_the_history(shop: Terminal) -> None:
+    assert shop.type("skills", "pin", "build", "--by", "ann", "--reason", "keep it", answers={}).code == 0
+    gone = shop.type("skills", "invalidate", "publish", "--by", "ann", "--reason", "no registry", answers={})
+    assert gone.code == 0, gone.out
+    told = shop.run("history", "build", "--json").json["events"]
+    assert [event["what"] for event in told] == ["version 1 made: candidate", "candidate → trial", "pinned"]
+    assert "no registry" in shop.run("history", "publish").out
+    assert shop.run("stats", "build", "--json").json["records"][0]["pinned"] is True
+
+
+def test_figures_say_that_nothing_is_known_yet(shop: Terminal) -> None:
+    said = shop.run("stats").out
+    assert "not known yet" in said
+    assert shop.run("stats", "--json").json["records"][0]["reliability"] is None
+
+
+def test_a_plot_without_figures_says_what_is_missing(shop: Terminal, tmp_path: Path) -> None:
+    done = shop.run("stats", "--plot", str(tmp_path / "x.png"))
+    assert done.code == 2
+    assert "enough verified results" in done.err
+
+
+def test_the_chain_is_still_there(shop: Terminal) -> None:
+    assert "approval" in shop.run("history", loop_version(shop), "--chain").out
+
+
+def loop_version(shop: Terminal) -> str:
+    return str(shop.run("skills", "show", "build", "--json").json["version_id"])

@@ -1,0 +1,66 @@
+"""Sentences that cannot both be followed, and pairs that only speak of the same thing."""
+
+from __future__ import annotations
+
+import pytest
+
+from tacit.text.opposition import opposed
+
+OPPOSED = [
+    ("Use pnpm, not npm.", "Use npm instead of pnpm."),
+    ("Use pnpm here.", "Do not use pnpm."),
+    ("We use yarn.", "We use npm."),
+    ("Use npm ci to install.", "Use pnpm instead of npm."),
+    ("Prefer logging over print.", "Use print for output instead of logging."),
+    ("Always run the tests before you commit.", "Never run the tests before you commit."),
+    ("Avoid force pushing to shared branches.", "Force push to shared branches."),
+    ("Squash commits.", "Do not squash commits."),
+    ("Use tabs for indentation.", "Use spaces for indentation."),
+    ("Use Redis locks for jobs.", "Use Postgres locks for jobs."),
+    ("Use port 8080 for the preview server.", "Use port 9090 for the preview server."),
+    ("Set the timeout to 30 seconds.", "Set the timeout to 60 seconds."),
+    ("Run migrations before deploying.", "First build. Never run migrations before deploying."),
+    ("Replace moment with dayjs.", "Replace dayjs with moment."),
+]
+COMPATIBLE = [
+    ("Use pnpm, not npm.", "Use pnpm to install packages."),
+    ("Use npm instead of yarn.", "Never use yarn."),
+    ("Use pytest.", "Use ruff."),
+    ("Postgres locks time out after 30 s.", "Redis locks expire after 10 s."),
+    ("Never commit secrets.", "Always commit lock files."),
+    ("Use tabs for Makefiles.", "Use spaces for Python."),
+    ("Run the tests with pytest -q.", "Run the linter with ruff."),
+    ("Do not use print for logging.", "Use the logger for logging."),
+    ("Don't push to main.", "Push to a feature branch."),
+    ("Use port 8080 for the preview server.", "Use port 9090 for the database."),
+    ("Set the timeout to 30 seconds.", "Set the retries to 3."),
+    ("Never edit generated files.", "Edit the template and generate the files."),
+    ("Do not deploy on Fridays.", "Do not deploy before noon."),
+    ("", "Never do anything."),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), OPPOSED)
+def test_what_cannot_both_be_followed_is_told_from_either_side(one: str, other: str) -> None:
+    assert opposed(one, other)
+    assert opposed(other, one)
+
+
+@pytest.mark.parametrize(("one", "other"), COMPATIBLE)
+def test_what_only_speaks_of_the_same_is_no_disagreement(one: str, other: str) -> None:
+    assert not opposed(one, other)
+    assert not opposed(other, one)
+
+
+def test_what_is_told_names_both_sentences() -> None:
+    assert opposed("Build it. Use pnpm here.", "Do not use pnpm. Ever.") == "“Use pnpm here.” against “Do not use pnpm.”"
+
+
+def test_nothing_contradicts_itself() -> None:
+    for pair in (*OPPOSED, *COMPATIBLE):
+        for text in pair:
+            assert not opposed(text, text), text
+
+
+def test_a_very_long_text_is_read_as_far_as_it_lays_something_down() -> None:
+    assert not opposed("word " * 100_000, "never " * 100_000)
