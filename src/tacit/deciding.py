@@ -84,4 +84,7 @@ class Deciding(Keeping):
 
     def pin(self, reference: str, *, by: str, reason: str = "", off: bool = False) -> Remark:
         """Have a skill left alone by all that looks after the library by itself, or no longer."""
-        return curating.pin(self.store, self.version(reference), by=by, at=self._now(), reason=reason, off=off)
+        with self.store.transaction():
+            noted = curating.pin(self.store, self.version(reference), by=by, at=self._now(), reason=reason, off=off)
+            publishing.renew(self.store, noted.subject)  # what is pinned is not held back either
+        return noted

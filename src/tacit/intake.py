@@ -60,7 +60,13 @@ def judged(store: Store, candidate: Candidate, *, policy: Policy, at: datetime) 
     """What the gate says of a candidate beside what is known; nothing is kept."""
     existing = shelf.existing(store, candidate.content.sub_skills, candidate.scope)
     known, proven = shelf.alike(store, candidate), trusting.successes(store)
-    return gate.judge(candidate, known, policy, at=at, existing=existing, successes=proven)
+    others = shelf.neighbours(store, candidate)
+    beside = [
+        *gate.composition(candidate.content, existing),
+        *gate.disagreements(candidate, others),
+        *gate.interference(candidate, known, others),
+    ]
+    return gate.judge(candidate, known, policy, at=at, beside=beside, successes=proven)
 
 
 def admit(store: Store, candidate: Candidate, *, policy: Policy, at: datetime) -> Verdict:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Self
 
-from tacit import custody, publishing, shelf
+from tacit import chronicle, custody, publishing, shelf
 from tacit.config.place import Place
 from tacit.config.settings import Config
 from tacit.domain.errors import Refusal
-from tacit.domain.lifecycle import Status
+from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.model import Embedder
 from tacit.domain.ports import AuditEntry, Counts, Damage, Store, Stored
 from tacit.domain.purging import Purge, Source
@@ -58,9 +58,18 @@ class Keeping:
         """What happened, link by link of the audit chain."""
         return self.store.history(subject)
 
+    def life(self, reference: str) -> list[chronicle.Event]:
+        """The life of a skill as a story: versions, changes of status with their reasons, results, remarks."""
+        return chronicle.life(self.store, self.version(reference).skill.id)
+
     def stats(self) -> Counts:
         """How much there is."""
         return self.store.counts()
+
+    def records(self, references: Sequence[str] = ()) -> list[chronicle.Record]:
+        """What is known of each skill in figures: of those that are named, or of all that may be recalled."""
+        held = [self.version(each) for each in references] or self.skills(statuses=RECALLABLE)
+        return chronicle.records(self.store, held)
 
     def verify(self) -> list[Damage]:
         """Check that everything is as it was written; empty means intact."""

@@ -11,22 +11,40 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tacit import application, gate, intake, learning, outcome, publishing, retrieval, shelf, trusting
+from tacit import (
+    application,
+    composing,
+    controls,
+    gate,
+    intake,
+    learning,
+    outcome,
+    promoting,
+    publishing,
+    refining,
+    retrieval,
+    shelf,
+    tending,
+    trusting,
+)
+from tacit.config.checkout import commit_at_work, workspace
+from tacit.deciding import Deciding
 from tacit.domain.candidate import Candidate, Finding, Verdict
+from tacit.domain.care import Care, CareKind
 from tacit.domain.errors import GateRefusal, Mistake, NotFound
 from tacit.domain.evidence import Evidence, Grade, Outcome, Reliability, Use
 from tacit.domain.lifecycle import Transition
 from tacit.domain.model import LanguageModel
 from tacit.domain.origin import Origin
-from tacit.domain.ports import Episode, FoundEpisode, Stored
+from tacit.domain.ports import Episode, FoundEpisode, Store, Stored
 from tacit.domain.scope import Scope
 from tacit.domain.selection import Query, Selection
 from tacit.domain.skill import Capabilities, Kind, Provenance, SkillContent, parse_kinds, parse_names
 from tacit.domain.trajectory import Trajectory
-from tacit.domain.trust import Examination
 from tacit.domain.verification import Verifier
-from tacit.keeping import Keeping
+from tacit.fencing import Fence
 from tacit.outcome import Followed, parse_outcome
+from tacit.outcome.verifiers import verify
 from tacit.report import Applied, Captured, Learned
 from tacit.text.allowance import allowance
 from tacit.text.redaction import redact
@@ -36,7 +54,7 @@ Progress = Callable[[int, int], None]
 """Told how much is done, of how much."""
 
 
-class Loop(Keeping):
+class Loop(Deciding):
     """A memory of skills: everything one can do with it. Get one from `tacit.open()`."""
 
     # --- experience ---------------------------------------------------------------------------------------------
@@ -58,13 +76,15 @@ class Loop(Keeping):
 
         Each attempt is one transaction, and so is each group of attempts that are compared: all of it or nothing, so
         that what an interrupted pass did is not done again. A language model words what is new, within its own budget;
-        where it fails, what was mined stands. Approvals that today's checks no longer bear out are taken back first.
+        where it fails, what was mined stands. Approvals that today's checks no longer bear out are taken back first, and at
+        the end versions are moved that verified evidence says it of. What was approved beyond this project comes in before.
         """
         self._require_running()
+        self.adopt()
         stale = trusting.keep_up(self.store, self.config.policy, at=self._now())
         learned = learning.Pass(self.store, self, now=self._now, model=model).run(progress)
         self.prune()
-        return dataclasses.replace(learned, verdicts=(*stale, *learned.verdicts))
+        return dataclasses.replace(learned, verdicts=(*stale, *learned.verdicts), settled=tuple(self._settle()))
 
     def admit(self, candidate: Candidate) -> Verdict:
         """Put what was learned before the gate. Everything is learned at the project; narrower scopes come with sessions."""
@@ -100,14 +120,42 @@ class Loop(Keeping):
         origin: Origin = Origin.AGENT,
         revises: Stored | None = None,
         source: str = "",
+        scope: Scope | None = None,
     ) -> Verdict:
-        """Put a skill before the gate, whoever wrote it: a new one, or the next version of the one it revises."""
-        made, here = Provenance(made_by=by, source=source), self.scope
+        """Put a skill before the gate, whoever wrote it: a new one, or the next version of the one it revises.
+
+        It belongs to this project, or to the team or session that `scope` names; broader ones are reached by promotion.
+        """
+        if scope is not None and scope.level in promoting.AT_HOME:
+            raise Mistake(f"nothing is proposed at {scope}", hint="propose it here; `tacit promote` takes it further")
+        made, here = Provenance(made_by=by, source=source), scope or self.scope
         candidate = intake.proposed(self.store, content, made=made, origin=origin, revises=revises, scope=here)
         if origin is Origin.AGENT:
-            candidate = learning.Fence(self.store).held_against_the_latest(candidate)
+            candidate = Fence(self.store).held_against_the_latest(candidate)
         with self.store.transaction():
             return self._admit(candidate)
+
+    def compose(
+        self, name: str, parts: Sequence[str], *, by: str, description: str = "", origin: Origin = Origin.AGENT
+    ) -> Verdict:
+        """Put a procedure made of approved ones before the gate, or the next version of the composite of that name."""
+        content, made_of = composing.compose(self.store, name, description, parts)
+        known = next((held for held in self.skills() if held.version.name == name), None)
+        made = Provenance(made_by=by, source="compose")
+        whole = intake.proposed(self.store, content, made=made, origin=origin, revises=known, scope=self.scope)
+        with self.store.transaction():
+            return self._admit(composing.derived(whole, made_of))
+
+    def composite(self, name: str, parts: Sequence[str], *, description: str = "") -> SkillContent:
+        """What `compose` would put before the gate."""
+        return composing.compose(self.store, name, description, parts)[0]
+
+    def refine(self, reference: str) -> Verdict | None:
+        """Propose the next version that runs of a skill show; nothing where they show none, or it was proposed before.
+
+        It waits for a person, and once approved it is on trial beside its parent, with evidence of its own.
+        """
+        return refining.refine(self.store, self, shelf.find(self.store, reference))
 
     def _admit(self, candidate: Candidate) -> Verdict:
         """The one door: judge a candidate against what is known, and keep verdict and version together."""
@@ -115,56 +163,37 @@ class Loop(Keeping):
         publishing.publish(self.store, self.embedder)
         return verdict
 
-    # --- review -------------------------------------------------------------------------------------------------
+    # --- promotion ----------------------------------------------------------------------------------------------
 
-    def review(
+    def promote(
         self,
-        version_id: str,
-        decision: gate.Review | str,
+        reference: str,
+        to: Scope | str = "",
         *,
         by: str,
-        reason: str = "",
-        content_hash: str = "",
-        ticked: Collection[str] = (),
-    ) -> Transition:
-        """Carry out a person's decision on one exact version: approve, reject, retire, restore or reopen.
+        ticked: Collection[str] | None = (),
+        rewrite: bool = False,
+        model: LanguageModel | None = None,
+    ) -> promoting.Promoted:
+        """Take a version to a broader scope on a person's word, and approve that text there; the next rung if none is named.
 
-        What came from outside word for word (`examine` lists it) must be in `ticked` before it can be approved.
+        Ticks are asked for as in `review`; `None` leaves it waiting there. `rewrite` puts placeholders for what is local.
         """
-        stored = self.version(version_id)
-        content_hash = content_hash or stored.version.hash
-        move = gate.decide(
-            stored, decision, by=by, at=self._now(), reason=redact(reason).text, content_hash=content_hash
-        )
-        with self.store.transaction():
-            trusting.carry_out(self.store, stored, move, policy=self.config.policy, ticked=ticked)
-            publishing.publish(self.store, self.embedder)
-        return move
+        ask = promoting.asked(self, by=by, at=self._now(), ticked=ticked, model=model)
+        return promoting.move_up(self, self._beside, reference, to, ask, rewrite=rewrite)
 
-    def examine(self, version_id: str) -> Examination:
-        """All that a reviewer must know of a version: findings, what it touches, and what needs a tick of its own."""
-        return gate.examined_version(self.version(version_id).version)
+    def prospects(self) -> list[promoting.Prospect]:
+        """What could move to a broader scope, and what its next gate still asks for."""
+        return promoting.could_move(self, promoting.asked(self, at=self._now()))
 
-    def recheck(self, *, apply: bool = False, by: str = trusting.BY_ITSELF) -> list[trusting.Rechecked]:
-        """Look at everything recallable again with today's checks; with `apply` what no longer holds waits for a person."""
-        found = trusting.recheck(self.store, self.config.policy, by=by if apply else "", at=self._now())
-        if apply:
-            publishing.publish(self.store, self.embedder)
-        return found
+    def adopt(self) -> promoting.Adopted:
+        """Bring in what the person approved beyond this project, and tell their own store what came of it here."""
+        met = promoting.meet(self, self._beside, promoting.asked(self, at=self._now()), settle=Loop._settle)
+        publishing.publish(self.store, self.embedder)
+        return met
 
-    def waiting(self) -> list[Stored]:
-        """What waits for a person's decision, oldest first: of each skill only the newest version, if it waits."""
-        return shelf.waiting(self.store)
-
-    def rollback(self, version_id: str, *, by: str) -> list[Transition]:
-        """Make an earlier version current again by retiring what came after it."""
-        target = self.version(version_id)
-        way = trusting.way_back(self.store, target)
-        with self.store.transaction():
-            moves = [self.review(each, decision, by=by, reason=reason) for each, decision, reason in way]
-        if not moves:
-            raise Mistake(f"`{target.version.name}` {version_id} is already current", hint="nothing to roll back")
-        return moves
+    def _beside(self, store: Store, scope: Scope) -> Loop:
+        return Loop(store, config=self.config, scope=scope, embedder=self._embedder, clock=self._now)
 
     # --- recall → application -----------------------------------------------------------------------------------
 
@@ -183,11 +212,13 @@ class Loop(Keeping):
         allowed: Capabilities | Sequence[str] | None = None,
         model: str = "",
         surface: str = "api",
+        session: str = "",
         keep: bool = True,
     ) -> Selection:
         """Find the skills that fit a task, or explain why none is given. What is given is kept as a use, unless not wanted.
 
         `state` tells what the situation looks like (see `recall.state`), `model` which language model will use the skills.
+        `session` names the session of the run, so that what is captured of it later credits what it followed.
         `allowed` leaves out whatever touches more (`["hosts=api.example.com", "commands=git"]`); not given: all may be.
         """
         query = Query(
@@ -203,15 +234,25 @@ class Loop(Keeping):
             model=model,
             allowed=allowance(allowed),
         )
-        selection = self.weigh(query)
-        text = application.render_selection([item.text for item in (*selection.items, *selection.standing)])
-        selection = dataclasses.replace(selection, text=text, tokens=estimate_tokens(text))
-        if selection.abstained or not keep:
+        lots = controls.Lots.here(self.config.policy.hold_out if keep else 0.0, self.place, session=session)
+        drawn = lots.draw(self.store, self.weigh(query))
+        text = application.render_selection([item.text for item in (*drawn.selection.items, *drawn.selection.standing)])
+        selection = dataclasses.replace(drawn.selection, text=text, tokens=estimate_tokens(text))
+        if not keep:
             return selection
         shown, asked = selection.version_ids, redact(task).text
-        use = Use(version_ids=shown, task=asked, at=self._now(), surface=surface, model=model)
-        self.store.add_use(use)
-        return dataclasses.replace(selection, use_id=use.id)
+        commit = commit_at_work(self.place.project if self.place else None)
+        use = Use(
+            version_ids=shown,
+            task=asked,
+            at=self._now(),
+            surface=surface,
+            session_id=session,
+            model=model,
+            commit=commit,
+            scope=str(query.scope),
+        )
+        return dataclasses.replace(drawn, selection=selection).keep(self.store, use)
 
     def weigh(self, query: Query) -> Selection:
         """Answer a query without keeping that it was asked: to see all scores, or to measure recall."""
@@ -254,7 +295,8 @@ class Loop(Keeping):
         entry = trusting.within(entry, allowance(allowed))
         use_id = ""
         if entry.version_id and not self.paused:
-            use = Use(version_ids=(entry.version_id,), task=f"apply {name}", at=self._now(), surface=surface)
+            shown, commit = (entry.version_id,), commit_at_work(self.place.project if self.place else None)
+            use = Use(version_ids=shown, task=f"apply {name}", at=self._now(), surface=surface, commit=commit)
             self.store.add_use(use)
             use_id = use.id
         text, files = application.body_of(entry), application.file_paths(entry)
@@ -282,9 +324,9 @@ class Loop(Keeping):
         use = self.store.use(use_id)
         details = {"by": by}
         if verifier is not None:
-            check = verifier.verify()
+            check = verify(verifier, use=use, project=workspace(self.place.project) if self.place else None)
             outcome, grade = (Outcome.SUCCESS if check.passed else Outcome.FAILURE), check.counts_as
-            details["verifier"] = check.verifier
+            details |= {"verifier": check.verifier, "note": check.doubt or check.detail}
         if outcome is None:
             raise Mistake("record needs an outcome or a verifier", hint="outcome=… or verifier=tacit.Command(…)")
         return self._keep_evidence(use, parse_outcome(outcome), grade=grade, followed=followed, details=details)
@@ -301,9 +343,35 @@ class Loop(Keeping):
         self, use: Use, result: Outcome, *, grade: Grade, followed: Followed | None, details: Mapping[str, str]
     ) -> list[Evidence]:
         clean = {key: redact(text).text for key, text in details.items()}
-        kept = outcome.evidence_for(use, result, grade=grade, at=self._now(), followed=followed, details=clean)
-        publishing.keep(self.store, kept, embedder=self.embedder)
+        at, held_back = self._now(), controls.beside(self.store, use)
+        kept = outcome.evidence_for(use, result, grade=grade, at=at, followed=followed, details=clean)
+        for control in held_back:  # the same run tells how it goes without them
+            kept += outcome.evidence_for(control, result, grade=grade, at=at, details=clean)
+        with self.store.transaction():  # a result and the move that it brings are seen together
+            publishing.keep(self.store, kept, embedder=self.embedder)
+            self._settle([item.version_id for item in kept])
         return kept
+
+    def _settle(self, version_ids: Collection[str] | None = None) -> list[Transition]:
+        """Let verified evidence move versions, and show them to agents as they stand then."""
+        with self.store.transaction():
+            moves = tending.settle(self.store, self.config.policy, at=self._now(), version_ids=version_ids)
+            if moves:
+                publishing.publish(self.store, self.embedder)
+        return moves
+
+    # --- care ---------------------------------------------------------------------------------------------------
+
+    def tend(self, *, only: Collection[CareKind] = (), progress: Progress | None = None) -> list[Care]:
+        """Look after the library: all that could be done, and why. Changes nothing."""
+        policy, here = self.config.policy, self.scope
+        return tending.plan(self.store, policy, at=self._now(), scope=here, only=only, progress=progress)
+
+    def carry_out(self, cares: Sequence[Care], *, by: str) -> tuple[list[Care], list[Transition]]:
+        """Do what `tend` told, on a person's word; tells of each whether it was done, and what evidence moved beside."""
+        done = tending.apply(cares, self, self.store, policy=self.config.policy, by=by, at=self._now())
+        publishing.publish(self.store, self.embedder)
+        return done
 
     def reliability(self, version_id: str) -> Reliability:
         """How reliable one version has shown itself."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 
@@ -28,7 +29,8 @@ def open(store: str | Path = "", *, config: Config | None = None) -> Loop:  # no
 
 
 def open_at(place: Place, *, config: Config, home: Path) -> Loop:
-    """Open the store of a place; `home` is the folder of the person's own settings and embedders."""
+    """Open the store of a place; `home` is the folder of the person's own store, settings and embedders."""
+    place = replace(place, home=home)
     place.prepare()
     scope = Scope(Level.PROJECT, "" if place.is_projects_own else place.project_name)
     embedder = partial(_open_embedder, config.recall.embedder, home)

@@ -12,13 +12,14 @@ from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from tacit import application, outcome
+from tacit import application, controls, outcome
 from tacit.domain.errors import Mistake, ModelOutage
 from tacit.domain.evidence import Evidence
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.model import Embedder
 from tacit.domain.ports import Rendering, Store, Stored
 from tacit.domain.skill import SkillContent
+from tacit.outcome.withholding import unproven
 from tacit.retrieval import parts_of
 from tacit.text.words import estimate_tokens
 
@@ -57,9 +58,7 @@ def publish(store: Store, embedder: Embedder | None = None) -> int:
     """
     with store.transaction():
         waiting = store.unrendered()
-        for version_id in waiting:
-            evidence = store.evidence([version_id])[version_id]
-            store.put_rendering(_rendering(store, store.version(version_id), evidence=evidence))
+        _render(store, [store.version(version_id) for version_id in waiting])
         if embedder is not None and waiting and not getattr(embedder, "remote", False):
             try:
                 unembedded = store.unembedded(embedder.identity, limit=AT_ONCE + 1)
@@ -68,6 +67,11 @@ def publish(store: Store, embedder: Embedder | None = None) -> int:
             except (Mistake, ModelOutage) as fault:  # an approval is not lost over a model that is broken or away
                 _LOG.warning("skills wait for their vectors: %s", fault.message)
     return len(waiting)
+
+
+def renew(store: Store, skill_id: str) -> None:
+    """Render a skill again whose standing changed beside status and evidence, as by a pin."""
+    _render(store, [stored for stored in store.versions(skill_id) if stored.status in RECALLABLE])
 
 
 def keep(store: Store, evidence: Sequence[Evidence], *, embedder: Embedder | None = None) -> None:
@@ -87,9 +91,11 @@ def index(
 ) -> Indexed:
     """Embed what waits, batch by batch, and forget the spaces of other embedders once nothing waits any more.
 
-    `rebuild` makes the full-text indexes and all vectors anew. An interrupted run is taken up by the next one.
+    `rebuild` makes the full-text indexes, all renderings and all vectors anew. An interrupted run is taken up by the next one.
     """
     rows = store.reindex() if rebuild else 0
+    if rebuild:
+        _render(store, store.catalogue(statuses=RECALLABLE))
     publish(store)
     space = embedder.identity if embedder else ""
     waiting = store.unembedded(space) if embedder else []
@@ -141,6 +147,13 @@ def _middle(vectors: Sequence[bytes]) -> bytes:
     return array("f", [value / length for value in sums]).tobytes() if length else vectors[0]
 
 
+def _render(store: Store, held: Sequence[Stored]) -> None:
+    with store.transaction():
+        for stored in held:
+            evidence = store.evidence([stored.version.id])[stored.version.id]
+            store.put_rendering(_rendering(store, stored, evidence=evidence))
+
+
 def _rendering(store: Store, stored: Stored, *, evidence: Sequence[Evidence]) -> Rendering:
     version, measured = stored.version, outcome.reliability(evidence)
     parts = {part.name: part.content for part in parts_of(store, version)}
@@ -163,6 +176,12 @@ def _rendering(store: Store, stored: Stored, *, evidence: Sequence[Evidence]) ->
         brief=written(BRIEF_TOKENS) if tokens > BRIEF_TOKENS else "",
         tokens=tokens,
         rank=outcome.rank(measured),
-        fresh_at=evidence[-1].at if evidence else version.created_at,
+        fresh_at=outcome.confirmed_at(version, evidence),
         reinforced=outcome.reinforced(version, evidence),
+        unproven=unproven(
+            version.content,
+            evidence,
+            pinned=controls.is_pinned(store, version.skill_id),
+            session=controls.sessions(store, evidence),
+        ),
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from tacit import application, synthesis
 from tacit.domain.candidate import Decision, Relation, Verdict
+from tacit.domain.lifecycle import Transition
 from tacit.domain.model import Spending
 from tacit.synthesis import language
 
@@ -53,6 +54,8 @@ class Learned:
     notes: tuple[synthesis.Note, ...] = ()
     model: Helped | None = None
     """What a language model did, if one was there."""
+    settled: tuple[Transition, ...] = ()
+    """What verified evidence has moved since: trusted, back on trial, suspended, retired."""
 
     def _decided(self, decision: Decision) -> tuple[Verdict, ...]:
         return tuple(v for v in self.verdicts if v.decision is decision and v.relation is not Relation.REINFORCE)

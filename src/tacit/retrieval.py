@@ -12,7 +12,6 @@ from functools import partial
 
 from tacit import application, outcome
 from tacit.domain.errors import TacitError
-from tacit.domain.evidence import Evidence, Reliability
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.model import Embedder
 from tacit.domain.ports import Hit, Store
@@ -49,9 +48,15 @@ def choose(
     plan = _plan(query, hits)
     known = Known(
         rarity=Rarity.for_query(query.text, frequency, documents),
-        reliability={version_id: _reliability(items, query.model) for version_id, items in evidence.items()},
+        reliability={
+            version_id: outcome.reliability(items, model=query.model, scope=str(query.scope))
+            for version_id, items in evidence.items()
+        },
         rank=outcome.rank,
-        last_used_at={version_id: items[-1].at for version_id, items in evidence.items() if items},
+        last_used_at={
+            hit.stored.version.id: outcome.confirmed_at(hit.stored.version, evidence[hit.stored.version.id])
+            for hit in hits
+        },
         reinforced={
             hit.stored.version.id: outcome.reinforced(hit.stored.version, evidence[hit.stored.version.id])
             for hit in hits
@@ -69,12 +74,6 @@ def choose(
         dataclasses.replace(item, parts=_usable(parts_of(store, item.version), query.tools)) for item in selection.items
     )
     return dataclasses.replace(selection, query=query, items=items, note=note)
-
-
-def _reliability(evidence: Sequence[Evidence], model: str) -> Reliability:
-    """How well it served the model that will use it; where nothing is known of that, how well it served any."""
-    own = outcome.reliability(each for each in evidence if each.model == model) if model else Reliability()
-    return own if own.known else outcome.reliability(evidence)
 
 
 def _plan(query: Query, hits: Sequence[Hit]) -> Plan:

@@ -10,7 +10,7 @@ from tacit import application
 from tacit.domain.candidate import Candidate
 from tacit.domain.errors import Mistake, NotFound
 from tacit.domain.evidence import Reliability
-from tacit.domain.lifecycle import RECALLABLE, Status
+from tacit.domain.lifecycle import RECALLABLE, Status, Transition
 from tacit.domain.ports import Store, Stored
 from tacit.domain.scope import Scope
 from tacit.domain.skill import Kind, SkillContent, SkillVersion
@@ -20,6 +20,8 @@ RULES = frozenset({Kind.NORM, Kind.PREFERENCE})
 NEIGHBOURS = 12
 """How many similar skills the gate looks at."""
 
+SAME, SUPERSEDED, MERGED = "says the same as ", "superseded by ", "merged into "
+"""Begin the reason where a version was put aside because something else says it, not because anybody was against it."""
 _HELD = frozenset({Status.CANDIDATE, Status.QUARANTINED})
 _SHORTEST_PREFIX = 4
 
@@ -98,7 +100,10 @@ def find(store: Store, reference: str) -> Stored:
     """Find a version by its id, the beginning of it, a skill's id, or a skill's name."""
     named = store.catalogue(name=reference)
     if named:
-        return newest_recallable(named)
+        narrowest = min(
+            held.skill.scope.level.breadth for held in named
+        )  # what a name means here shadows the same further off
+        return newest_recallable([held for held in named if held.skill.scope.level.breadth == narrowest])
     found = store.resolve(reference) if len(reference) >= _SHORTEST_PREFIX else []
     versions = [identity for identity in found if identity.startswith("v_")]
     if len(versions) == 1:
@@ -115,13 +120,44 @@ def _sequence(stored: Stored) -> int:
     return stored.sequence
 
 
+def was_put_aside(store: Store, version_id: str) -> bool:
+    """Whether a version has ever been put aside for something that says the same."""
+    return any(_puts_aside(move) for move in store.transitions(version_id))
+
+
 def alike(store: Store, candidate: Candidate) -> list[Stored]:
-    """The newest version of each skill that may be the same as the candidate; of the one it revises, all versions."""
+    """The newest version of each skill that may be the same as the candidate; of the one it revises, all versions.
+
+    What was put aside for another is not asked: the other one is.
+    """
     if candidate.revises:
-        return store.versions(candidate.revises)
+        own = store.versions(candidate.revises)
+        return [stored for stored in own if not _is_aside(store, stored)] or own
     content = candidate.content
     words = terms(f"{content.name} {content.description} {content.signature} {' '.join(content.tags)}")
     # A person's taste and a project's norm may be one rule.
     kinds = RULES if content.kind in RULES else {content.kind}
     hits = store.search(words, statuses=set(Status), kinds=kinds, limit=NEIGHBOURS)
-    return [*(hit.stored for hit in hits), *store.catalogue(name=content.name, kinds=kinds)]
+    found = [*(hit.stored for hit in hits), *store.catalogue(name=content.name, kinds=kinds)]
+    return [stored for stored in found if not _is_aside(store, stored)]
+
+
+def _is_aside(store: Store, stored: Stored) -> bool:
+    gone = stored.status in (Status.REJECTED, Status.RETIRED)
+    return gone and _puts_aside(store.transitions(stored.version.id)[-1])
+
+
+def _puts_aside(move: Transition) -> bool:
+    return move.before is not None and move.reason.startswith((SAME, SUPERSEDED, MERGED))
+
+
+def neighbours(store: Store, candidate: Candidate) -> list[Stored]:
+    """What may be used beside a candidate and speaks of the same: for a rule anything, for the others rules and, where it
+    revises something, other procedures that work on the same things."""
+    content = candidate.content
+    if content.kind in RULES or (candidate.revises and content.preconditions):
+        words = terms(f"{content.name} {content.description} {content.body}")
+        hits = store.search(words, statuses=RECALLABLE, limit=NEIGHBOURS)
+    else:
+        hits = store.norms(candidate.scope, limit=NEIGHBOURS)
+    return [hit.stored for hit in hits]

@@ -177,7 +177,7 @@ def take_out(store: Store, found: Rechecked, *, by: str, at: datetime, policy: P
         content_hash=version.hash,
         skill_id=found.stored.skill.id,
         version_id=version.id,
-        policy_hash=digest(policy),
+        policy_hash=policy.hash(),
         judge=_judge(found.examination.checks),
     )
     store.add_verdict(verdict)
@@ -214,6 +214,9 @@ def _judge(checks: Collection[str]) -> str:
 
 
 def _was_let_in_by_policy(store: Store, version_id: str) -> bool:
-    """Whether no person decided: it was born on trial, or its evidence brought it there."""
-    moves = [move for move in store.transitions(version_id) if move.after is Status.TRIAL]
+    """Whether no person decided: it was born on trial, or its evidence brought it there.
+
+    What evidence does to a version that is recallable already, trusted and back on trial, lets nothing in.
+    """
+    moves = [move for move in store.transitions(version_id) if move.after in RECALLABLE and move.before not in RECALLABLE]
     return bool(moves) and (moves[-1].before is None or moves[-1].reason.startswith(gate.BY_POLICY))

@@ -155,7 +155,7 @@ def classes_are_small(module: Module) -> Iterator[Offence]:
 
 def _may_be_large(module: Module, node: ast.ClassDef) -> bool:
     return (
-        (module.path == "loop.py" and node.name in {"Loop", "Memory"})
+        (module.path in {"loop.py", "deciding.py", "keeping.py"} and node.name in {"Loop", "Deciding", "Keeping"})
         or (module.path == "domain/ports.py" and any("Protocol" in ast.unparse(b) for b in node.bases))
         or (module.path.startswith("memory") and node.name.endswith("Store"))
     )

@@ -32,6 +32,7 @@ from tests.unit.memory.samples import (
     fill,
     outline,
     put_version,
+    remark,
     rendering,
     step_to,
     trajectory,
@@ -154,6 +155,7 @@ def test_purging_a_session_takes_everything_that_came_from_it(store: Store) -> N
     store.add_approval(approval(gone))
     store.add_use(use(gone.version.id, id="u_gone"))
     store.add_evidence(evidence(gone.version.id))
+    store.add_remark(remark(gone.version.id))
     store.put_rendering(rendering(gone.version.id))
     store.put_vectors(gone.version.id, [vector(1, 0, 0)], space=SPACE)
     store.put_vectors(stays.version.id, [vector(0, 1, 0)], space=SPACE)
@@ -161,6 +163,7 @@ def test_purging_a_session_takes_everything_that_came_from_it(store: Store) -> N
     descent = purge(store, of(SourceKind.SESSION, "bad"))
     assert descent.counts == {
         "trajectories": 1, "skills": 1, "versions": 1, "approvals": 1, "verdicts": 1, "uses": 1, "evidence": 1,
+        "remarks": 1,
     }  # fmt: skip
     for missing in (
         lambda: store.trajectory(bad.id),

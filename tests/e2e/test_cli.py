@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -85,6 +86,7 @@ def test_a_candidate_is_not_recalled_before_a_person_approves_it(learned: Termin
 
 def test_the_loop_closes(learned: Terminal) -> None:
     approve_all(learned)
+    commit_a_test(learned.project)
     given = learned.run("recall", TASK, "--json").json
     assert not given["abstained"]
     top = given["items"][0]
@@ -93,7 +95,7 @@ def test_the_loop_closes(learned: Terminal) -> None:
     assert given["tokens"] <= 1500
     assert learned.run("recall", "Translate the landing page into French", "--json").json["abstained"]
 
-    check = f"{sys.executable} -c pass"
+    check = f"{sys.executable} -m unittest"
     recorded = learned.run("record", given["use_id"], "--verify", check, "--followed", top["version_id"], "--json").json
     assert [item["grade"] for item in recorded["evidence"]] == ["machine-verified"]
     shown = learned.run("skills", "show", top["version_id"], "--json").json
@@ -102,6 +104,15 @@ def test_the_loop_closes(learned: Terminal) -> None:
     assert any("trial" in action for action in actions)
     assert any("evidence" in action for action in actions)
     assert learned.run("verify").code == 0
+
+
+def commit_a_test(project: Path) -> None:
+    """A test that passes, committed before anything is recalled: nobody can say that the run wrote it."""
+    text = "import unittest\n\nclass Sums(unittest.TestCase):\n    def test_sum(self):\n        self.assertEqual(1 + 1, 2)\n"
+    (project / "test_sums.py").write_text(text)
+    who = ["git", "-C", str(project), "-c", "user.name=ann", "-c", "user.email=ann@example.org"]
+    for words in (["add", "test_sums.py"], ["commit", "-q", "-m", "a test"]):
+        subprocess.run([*who, *words], check=True)
 
 
 def test_a_check_that_cannot_run_records_nothing(approved: Terminal) -> None:

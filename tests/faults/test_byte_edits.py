@@ -24,10 +24,10 @@ from tacit.memory import open_store
 from tacit.memory.chain import GENESIS, Event, link
 from tacit.memory.sqlite.seals import seal_of
 from tests.faults.test_bit_flips import Vandal, read_everything
-from tests.unit.memory.samples import approval, evidence, fill, put_version, verdict
+from tests.unit.memory.samples import approval, evidence, fill, put_version, remark, verdict
 
 EDITS = int(os.environ.get("TACIT_TEST_EDITS", "120"))
-TABLES = ("versions", "skills", "transitions", "approvals", "evidence", "audit")
+TABLES = ("versions", "skills", "transitions", "approvals", "evidence", "remarks", "uses", "audit")
 
 
 def build(path: Path) -> None:
@@ -38,6 +38,7 @@ def build(path: Path) -> None:
         store.add_approval(approval(stored, minutes=number))
         store.add_evidence(evidence(stored.version.id, minutes=number, note=f"note {number}"))
         store.add_verdict(verdict(version_id=stored.version.id, minutes=number))
+        store.add_remark(remark(stored.version.id, minutes=number, text=f"note {number}"))
     store.close()
 
 
@@ -185,15 +186,16 @@ def damages(path: Path, home: Path | None = None) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("table", ["approvals", "evidence"])
+@pytest.mark.parametrize("table", ["approvals", "evidence", "remarks"])
 def test_an_edit_that_is_sealed_anew_is_told_by_the_chain_and_a_new_chain_by_the_anchor(
     table: str, anchored: tuple[Path, Path]
 ) -> None:
     path, home = anchored
     vandal = Vandal(path)
     record = vandal.rows(f"SELECT record FROM {table} WHERE seq = 2")[0][0]
-    owner, identity = vandal.rows(f"SELECT version_id, id FROM {table} WHERE seq = 2")[0]
-    old, new = (b'"ana"', b'"bob"') if table == "approvals" else (b'"note":"note 0"', b'"note":"note 9"')
+    column = "subject" if table == "remarks" else "version_id"
+    owner, identity = vandal.rows(f"SELECT {column}, id FROM {table} WHERE seq = 2")[0]
+    old, new = (b'"note":"note 0"', b'"note":"note 9"') if table == "evidence" else (b'"ana"', b'"bob"')
     assert old in record
     seal = reseal(vandal, table, 2, record=record.replace(old, new))
     assert any("is not what the audit chain last saw" in problem for problem in damages(path))
@@ -218,6 +220,52 @@ def test_an_approval_that_was_added_by_hand_is_told(anchored: tuple[Path, Path])
     with pytest.raises(StoreOutage, match="not in the audit chain"):
         store.approvals(values[1])
     assert any("a_forged" in damage.subject for damage in store.verify())
+    store.close()
+
+
+def test_a_remark_that_was_added_by_hand_is_told(anchored: tuple[Path, Path]) -> None:
+    path, _ = anchored
+    vandal = Vandal(path)
+    seq, *values = vandal.rows("SELECT seq, id, subject, about, at, record FROM remarks ORDER BY seq DESC LIMIT 1")[0]
+    forged = [seq + 1, "n_forged", *values[1:]]
+    vandal.database.execute(
+        "INSERT INTO remarks (seq, id, subject, about, at, record, seal) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (*forged, seal_of("remarks", forged)),
+    )
+    vandal.database.close()
+    store = open_store(path)
+    with pytest.raises(StoreOutage, match="not in the audit chain"):
+        store.remarks(subject=values[1])
+    assert any("n_forged" in damage.subject for damage in store.verify())
+    store.close()
+
+
+@pytest.mark.parametrize(
+    ("edit", "is_refused"),
+    [
+        ("DELETE FROM use_keys", False),
+        ("UPDATE use_keys SET owner = 'v_other'", True),
+        ("UPDATE use_keys SET use = 99", False),
+        ("INSERT INTO use_keys VALUES ('version', 'v_other', 1)", True),
+        ("INSERT INTO use_keys VALUES ('session', 'v_other', 7)", False),
+    ],
+)
+def test_keys_of_uses_that_were_changed_by_hand_are_told_and_made_anew(
+    edit: str, is_refused: bool, anchored: tuple[Path, Path]
+) -> None:
+    path, _ = anchored
+    vandal = Vandal(path)
+    assert vandal.rows("SELECT count(*) FROM use_keys")[0][0] == 1
+    vandal.database.execute(edit)
+    vandal.database.close()
+    store = open_store(path)
+    assert list(store.verify())
+    if is_refused:
+        with pytest.raises(StoreOutage, match="does not belong to"):
+            store.uses(version_id="v_other")
+    store.reindex()
+    assert list(store.verify()) == []
+    assert store.uses(version_id=store.uses()[0].version_ids[0]) == store.uses()
     store.close()
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import signal
+from functools import partial
 from pathlib import Path
 
 import apsw
@@ -14,9 +15,15 @@ import pytest
 
 from tacit.domain.lifecycle import Status
 from tacit.memory import open_store
-from tacit.memory.sqlite.glance import Glance
+from tacit.memory.sqlite.audit import Audit
+from tacit.memory.sqlite.connection import Connection
+from tacit.memory.sqlite.glance import COLUMNS, Glance
+from tacit.memory.sqlite.renderings import derived
+from tacit.memory.sqlite.rows import Rows
 from tacit.memory.sqlite.schema import MIGRATIONS
+from tacit.memory.sqlite.skills import Skills
 from tacit.memory.sqlite.store import SqliteStore
+from tests.faults.test_bit_flips import Vandal
 from tests.unit.memory.samples import (
     SUCCESS,
     approval,
@@ -24,6 +31,7 @@ from tests.unit.memory.samples import (
     bookmark,
     evidence,
     put_version,
+    remark,
     rendering,
     step_to,
     trajectory,
@@ -34,6 +42,9 @@ from tests.unit.memory.samples import (
 ALL = bool(os.environ.get("TACIT_TEST_KILLS"))
 NEWEST = len(MIGRATIONS)
 RELEASED = range(1, NEWEST)
+USE = partial(use, session_id="s1")
+REINFORCED = {5: [(2, 0.0)], 6: [(2, 0.0)], 7: [(0, 0.0)]}
+"""What hooks read of the one rendering of a schema: how often it was confirmed, how much a control would tell of it."""
 
 
 def released(path: Path, number: int) -> str:
@@ -42,16 +53,31 @@ def released(path: Path, number: int) -> str:
     store.add_trajectory(trajectory(), SUCCESS, at=at())
     stored = put_version(store)
     store.add_verdict(verdict(version_id=stored.version.id, trajectory_ids=(trajectory().id,)))
-    store.add_use(use(stored.version.id))
+    store.add_use(USE(stored.version.id))
+    store.add_use(USE(stored.version.id, session_id="", minutes=3))
     store.add_evidence(evidence(stored.version.id))
     store.mark_learned(trajectory().id, at=at(5))
     if number >= 2:
         store.keep_bookmark(bookmark())
     if number >= 5:
         store.add_transition(step_to(stored, Status.TRUSTED))
-        store.put_rendering(rendering(stored.version.id))
+        if number >= 7:
+            store.put_rendering(rendering(stored.version.id))
     store.close()
+    if 5 <= number < 7:
+        render_as_before(path, stored.version.id)
     return stored.version.id
+
+
+def render_as_before(path: Path, version_id: str) -> None:
+    """Write a rendering as the schemas before 7 had it."""
+    connection = Connection(path)
+    skills = Skills(connection, Audit(connection))
+    own = {"text": "seen", "brief": "", "tokens": 1, "rank": 0.5, "fresh_at": at().timestamp(), "reinforced": 2}
+    stored = skills.version(version_id)
+    with connection.writing():
+        Rows(connection, "renderings", COLUMNS[:-1]).add({**derived(stored), **own}, seq=stored.sequence)
+    connection.close()
 
 
 def schema_in(path: Path) -> int:
@@ -71,6 +97,11 @@ def test_a_store_of_every_released_schema_is_upgraded_and_keeps_everything(numbe
     assert store.evidence([version_id]) == {version_id: [evidence(version_id)]}
     assert store.approvals(version_id) == []  # nobody had kept any
     store.add_approval(approval(stored))
+    assert store.uses() == store.uses(version_id=version_id)
+    assert [shown.session_id for shown in store.uses()] == ["s1", ""]
+    assert store.uses(session_id="s1") == store.uses()[:1]
+    assert store.remarks() == []
+    assert store.add_remark(remark(version_id))
     assert store.backup(tmp_path / "backup.db").schema == NEWEST
     assert list(store.verify()) == []
     store.close()
@@ -85,7 +116,23 @@ def test_hooks_read_every_schema_since_they_were_there(number: int, tmp_path: Pa
     glance = Glance.open(str(path))
     assert glance is not None
     assert glance.count() == (1 if number >= 5 else 0)
+    assert [(seen.reinforced, seen.unproven) for seen in glance.index(5)] == REINFORCED.get(number, [])
+    assert glance.damaged == []
     glance.close()
+
+
+@pytest.mark.parametrize("record", [b"\xff", b"[]", b"{}", b'{"version_ids":[7]}', b'{"version_ids":5}'])
+def test_what_was_damaged_before_an_upgrade_is_told_after_it(record: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "tacit.db"
+    released(path, 6)
+    vandal = Vandal(path)
+    vandal.put("uses", 1, "record", record)
+    vandal.put("renderings", 1, "text", "something else")
+    vandal.database.close()
+    store = open_store(path)
+    assert store.rendering(store.catalogue()[0].version.id) is None  # it is rendered anew
+    assert "uses" in "".join(damage.subject for damage in store.verify())
+    store.close()
 
 
 def opened_until(path: Path, deadly: int) -> int:

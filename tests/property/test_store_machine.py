@@ -19,6 +19,7 @@ from tacit.domain.evidence import Assessment, Grade, Outcome
 from tacit.domain.lifecycle import Status
 from tacit.domain.ports import Counts, Store
 from tacit.domain.purging import Source, SourceKind
+from tacit.domain.remark import About
 from tacit.domain.scope import Scope
 from tacit.domain.skill import Kind, Skill
 from tacit.memory import VolatileStore, open_store
@@ -30,6 +31,7 @@ from tests.unit.memory.samples import (
     birth_of,
     content,
     evidence,
+    remark,
     trajectory,
     use,
     vector,
@@ -155,11 +157,34 @@ class Twins(RuleBasedStateMachine):
         piece = evidence(version_id, minutes=when, outcome=outcome, grade=grade, **more)
         self.both(lambda store: store.add_evidence(piece))
 
-    @rule(version_id=versions, when=minutes, model=st.sampled_from(["", "m"]))
-    def show(self, version_id: str, when: int, model: str) -> None:
-        shown = use(version_id, minutes=when, model=model)
+    @rule(version_id=versions, beside=versions, when=minutes, model=st.sampled_from(["", "m"]), session=sessions)
+    def show(self, version_id: str, beside: str, when: int, model: str, session: str) -> None:
+        shown = replace(
+            use(version_id, minutes=when, model=model, session_id=session), version_ids=(version_id, beside)
+        )
         self.both(lambda store: store.add_use(shown))
         self.both(lambda store: store.use(shown.id))
+        self.both(lambda store: store.uses(session_id=session, version_id=beside))
+
+    @rule(version_id=versions, session=sessions)
+    def look_at_uses(self, version_id: str, session: str) -> None:
+        self.both(lambda store: store.uses(version_id=version_id))
+        self.both(lambda store: store.uses(session_id=session))
+
+    @rule(
+        version_id=versions, other=st.one_of(st.just(""), versions, attempts), of_skill=st.booleans(), when=minutes,
+        about=st.sampled_from(About), by=st.sampled_from(["ana", "mallory"]), clash=st.booleans(),
+    )  # fmt: skip
+    def note(self, version_id: str, other: str, of_skill: bool, when: int, about: About, by: str, clash: bool) -> None:
+        def keep(store: Store) -> bool:
+            subject = store.version(version_id).skill.id if of_skill else version_id
+            more = {"id": "n_1"} if clash else {}
+            return store.add_remark(remark(subject, minutes=when, about=about, by=by, other=other, **more))
+
+        self.both(keep)
+        self.both(lambda store: store.remarks(subject=version_id))
+        self.both(lambda store: store.remarks(subject=version_id, about=about))
+        self.both(lambda store: store.remarks(about=about))
 
     @rule(version_id=versions, attempt=attempts, decision=st.sampled_from(Decision), when=minutes)
     def judge(self, version_id: str, attempt: str, decision: Decision, when: int) -> None:
@@ -233,6 +258,8 @@ class Twins(RuleBasedStateMachine):
         self.both(lambda store: store.catalogue())
         self.both(lambda store: store.verdicts())
         self.both(lambda store: store.tombstones())
+        self.both(lambda store: store.uses())
+        self.both(lambda store: store.remarks())
         self.both(_links)
         self.both(lambda store: _comparable(store.counts()))
         self.both(lambda store: store.spaces())

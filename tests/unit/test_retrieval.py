@@ -141,7 +141,22 @@ def test_a_rendering_follows_status_and_evidence(store: Store) -> None:
     assert found is not None
     assert "[trusted; worked in 0 of 5 verified uses; learned from 1 attempt, in part from outside text]" in found.text
     assert found.rank < 0.5
-    assert found.fresh_at == at(4)
+    assert found.fresh_at == stored.version.created_at  # failures confirm nothing
+
+
+def test_a_rendering_is_as_fresh_as_the_last_verified_success(store: Store) -> None:
+    stored = put_version(store)
+    for minute, outcome, grade in (
+        (1, Outcome.SUCCESS, Grade.MACHINE),
+        (2, Outcome.SUCCESS, Grade.SELF),
+        (3, Outcome.FAILURE, Grade.MACHINE),
+    ):
+        told = evidence(stored.version.id, minutes=minute, outcome=outcome, grade=grade, use_id=f"u{minute}")
+        store.add_evidence(told)
+    publishing.publish(store)
+    found = store.rendering(stored.version.id)
+    assert found is not None
+    assert found.fresh_at == at(1)
 
 
 def test_the_loop_renders_with_every_change(store: Store) -> None:
@@ -151,9 +166,10 @@ def test_the_loop_renders_with_every_change(store: Store) -> None:
     assert store.rendering(version_id) is None  # it waits for a person
     loop.review(version_id, "approve", by="ann")
     assert "[trial; not measured yet; written by a person]" in text_of(store, version_id)
-    use_id = loop.recall("deploy the service").use_id
-    loop.record(use_id, outcome="success", grade=Grade.MACHINE)
-    assert "worked in 1 of 1 verified use" in text_of(store, version_id)
+    for task in ("deploy the service", "deploy the service again", "please deploy the service"):
+        assert "not measured yet" in text_of(store, version_id)
+        loop.record(loop.recall(task).use_id, outcome="success", grade=Grade.MACHINE)
+    assert "worked in 3 of 3 verified uses" in text_of(store, version_id)
     revised = loop.propose(
         written("deploy-service", description="Deploy the service to the moon"),
         by="ann", origin=Origin.USER, revises=store.version(version_id),

@@ -23,6 +23,8 @@ class Place:
     database: str
     project: Path
     chosen_by: str
+    home: Path | None = None
+    """Where the person's own store lies, which keeps what is broader than a project; nothing where nobody said."""
 
     @property
     def folder(self) -> Path:

@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from tacit.domain.errors import ConfigError
+from tacit.domain.identity import digest
+from tacit.domain.lot import CHANCE_MOST
 
 FILE_NAME = "tacit.toml"
 _LARGEST = 1_000_000
@@ -66,6 +68,13 @@ class Policy:
     """So many sessions must have shown each part of it before policy alone lets something in; only `open` does."""
     min_steps: int = 3
     duplicate_similarity: float = 0.72
+    hold_out: float = 0.0
+    """The share of fitting runs, 0 to 0.5, that go without a skill of which nothing is known yet, so that what it adds can be
+    measured; less of what is known better, nothing of what a run must not miss. 0: every skill is always given."""
+
+    def hash(self) -> str:
+        """What approvals and verdicts are bound to: all that decides on skills, and so not how often one is held back."""
+        return digest(dataclasses.replace(self, hold_out=0.0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,6 +151,7 @@ _TIGHTENS: dict[str, Callable[[Any, Any], bool]] = {
     "policy.strictness": lambda new, old: list(Strictness).index(new) >= list(Strictness).index(old),
     "policy.independent_successes": lambda new, old: new >= old,
     "policy.min_steps": lambda new, old: new >= old,
+    "policy.hold_out": lambda new, old: new <= old,  # nobody goes without skills whom the person did not ask to
     "store.keep_days": lambda new, old: new >= old,  # what is dropped is gone for good
     "store.cap_mb": lambda new, old: new >= old,
     "recall.embedder": lambda new, old: new == "none",  # nor is a folder of a stranger's weights loaded
@@ -154,6 +164,8 @@ _TIGHTENS: dict[str, Callable[[Any, Any], bool]] = {
     "model.price_out": lambda new, old: new == old,
 }
 """Settings that a project's file may only move one way, with the test for it."""
+_MOST = {"policy.hold_out": CHANCE_MOST}
+"""Shares that may not be larger than this; all others may be 1."""
 _DOLLARS = frozenset({"model.max_usd", "model.price_in", "model.price_out"})
 
 
@@ -217,7 +229,8 @@ def _value(default: Any, value: Any, *, key: str, path: Path | None) -> Any:
     if key in _DOLLARS:
         right, wanted = isinstance(value, int | float) and 0 <= value <= _LARGEST, f"dollars from 0 to {_LARGEST}"
     elif isinstance(default, float):  # every other one is a share
-        right, wanted = isinstance(value, int | float) and 0 <= value <= 1, "a number from 0 to 1"
+        most = _MOST.get(key, 1)
+        right, wanted = isinstance(value, int | float) and 0 <= value <= most, f"a number from 0 to {most}"
     else:
         right, wanted = isinstance(value, int) and 0 <= value <= _LARGEST, f"a whole number from 0 to {_LARGEST}"
     if isinstance(value, bool) or not right:

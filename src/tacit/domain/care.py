@@ -21,6 +21,8 @@ class CareKind(StrEnum):
     """It is shown and does not help."""
     MERGE = "merge"
     """Two skills say the same."""
+    SUPERSEDED = "superseded"
+    """It still waits although something newer, or the same, was approved."""
     CONTRADICTION = "contradiction"
     """Two skills cannot both be done."""
     CONTRACT = "contract"

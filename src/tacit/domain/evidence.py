@@ -146,9 +146,13 @@ class Evidence:
             object.__setattr__(self, "id", content_id("e", key))
 
 
+LEAST_TRIALS = 2.5
+"""Below this nothing is claimed: three recent results, the fewest whose interval can be clear of one half, weigh 2.9."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reliability:
-    """How often a version helped, as an interval. No verified evidence means: not known."""
+    """How often a version helped, as an interval. Too little verified evidence means: not known."""
 
     successes: float = 0.0
     trials: float = 0.0
@@ -159,5 +163,5 @@ class Reliability:
 
     @property
     def known(self) -> bool:
-        """Whether any verified evidence exists."""
-        return self.trials > 0
+        """Whether there is enough verified evidence to claim anything."""
+        return self.trials >= LEAST_TRIALS

@@ -47,6 +47,7 @@ class Descent:
     approvals: tuple[str, ...] = ()
     uses: tuple[str, ...] = ()
     evidence: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
     hashes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Content hash of a version that goes → the attempts left over from which the very same may be learned again."""
     relearned: tuple[str, ...] = ()
@@ -59,12 +60,13 @@ class Descent:
     @property
     def is_empty(self) -> bool:
         """Whether nothing would go."""
-        return not any((self.trajectories, self.versions, self.verdicts, self.approvals, self.uses, self.evidence))
+        kept = (self.trajectories, self.versions, self.verdicts, self.approvals, self.uses, self.evidence, self.remarks)
+        return not any(kept)
 
     @property
     def counts(self) -> dict[str, int]:
         """How much of each kind would go."""
-        kinds = ("trajectories", "skills", "versions", "approvals", "verdicts", "uses", "evidence")
+        kinds = ("trajectories", "skills", "versions", "approvals", "verdicts", "uses", "evidence", "remarks")
         return {kind: len(getattr(self, kind)) for kind in kinds}
 
 

@@ -1,10 +1,12 @@
 """Gate: Candidate → Verdict. The one door to memory: formation policy, duplicates, safety, review rules. Pure."""
 
 from tacit.config.settings import Policy
-from tacit.gate.duplicates import carries_out
+from tacit.gate.disagreement import disagreement, disagreements, interference
+from tacit.gate.duplicates import adds_nothing, carries_out, shapes, similarity
 from tacit.gate.evidence import independent
 from tacit.gate.examination import checks_in_use, examined, examined_version, needs_of, touches_of
-from tacit.gate.judgement import BY_POLICY, Judgement, judge, objection, turned_away, twin_of
+from tacit.gate.formation import composition
+from tacit.gate.judgement import BY_POLICY, Judgement, joined, judge, objection, turned_away, twin_of
 from tacit.gate.origins import origin_at, origins_of_edit
 from tacit.gate.portability import portability
 from tacit.gate.review import (
@@ -25,16 +27,22 @@ __all__ = [
     "Judgement",
     "Policy",
     "Review",
+    "adds_nothing",
     "approve",
     "carries_out",
     "checks_in_use",
+    "composition",
     "decide",
+    "disagreement",
+    "disagreements",
     "examined",
     "examined_version",
     "holds",
     "independent",
+    "interference",
     "is_grave",
     "is_weighty",
+    "joined",
     "judge",
     "makes_recallable",
     "needs_of",
@@ -42,6 +50,8 @@ __all__ = [
     "origin_at",
     "origins_of_edit",
     "portability",
+    "shapes",
+    "similarity",
     "touches_of",
     "turned_away",
     "twin_of",

@@ -62,7 +62,7 @@ def similarity(left: SkillContent, right: SkillContent) -> float:
     alike = ACTIONS_WEIGHT * order_similarity(ours, theirs) + (1 - ACTIONS_WEIGHT) * subject
     if not (_is_conditional(left) and _is_conditional(right)):
         return alike
-    if _contradict(left.steps, right.steps):
+    if contradict(left.steps, right.steps):
         return alike / 2  # the same tool with another fixed value has another effect
     return max(alike, SAME_EFFECT + (1 - SAME_EFFECT) * subject) if ours == theirs else alike
 
@@ -81,19 +81,22 @@ def _is_conditional(content: SkillContent) -> bool:
     return bool(content.cases or content.cues)
 
 
-def _contradict(left: Sequence[SkillStep], right: Sequence[SkillStep]) -> bool:
-    """Whether steps that stand for each other hold different fixed values for the same argument, seen from either side."""
+def contradict(left: Sequence[SkillStep], right: Sequence[SkillStep]) -> str:
+    """Say which steps that stand for each other hold different fixed values for one argument, seen from either side."""
     pairs = {(old, new) for old, new in _align(left, right)} | {(old, new) for new, old in _align(right, left)}
-    return any(
-        _differ(right[old].arguments, left[new].arguments) for old, new in pairs if old is not None and new is not None
+    told = (
+        _differing(right[old], left[new])
+        for old, new in sorted((old, new) for old, new in pairs if old is not None and new is not None)
     )
+    return next(filter(None, told), "")
 
 
-def _differ(left: Mapping[str, Any], right: Mapping[str, Any]) -> bool:
-    shared = (left.keys() & right.keys()) - _LOCATED
-    return any(
-        left[name] != right[name] and _is_fixed(left[name]) and _is_fixed(right[name]) for name in sorted(shared)
-    )
+def _differing(left: SkillStep, right: SkillStep) -> str:
+    ours, theirs = left.arguments, right.arguments
+    for name in sorted((ours.keys() & theirs.keys()) - _LOCATED):
+        if ours[name] != theirs[name] and _is_fixed(ours[name]) and _is_fixed(theirs[name]):
+            return f"`{left.tool}` with {name} {str(theirs[name])[:60]!r} against {str(ours[name])[:60]!r}"
+    return ""
 
 
 def _is_fixed(value: Any) -> bool:

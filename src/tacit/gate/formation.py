@@ -32,6 +32,8 @@ def formation(candidate: Candidate, policy: Policy) -> Iterator[Finding]:
         yield from _procedure(candidate, policy)
     if candidate.content.kind is Kind.LESSON and candidate.assessment and candidate.assessment.verified_failure:
         yield _refuse("task_failed", "the fix did not work either; failure alone makes no lesson")
+    if candidate.content.name in candidate.content.sub_skills:
+        yield _refuse("part_of_itself", f"`{candidate.content.name}` is a part of itself")
     if not candidate.content.description.strip():
         yield _refuse("no_description", "a skill without a description can never be found")
 
@@ -40,11 +42,7 @@ def composition(content: SkillContent, existing: Collection[str]) -> Iterator[Fi
     """State which parts of a composite are not there; `existing` are the names of skills that are."""
     for number, name in enumerate(content.sub_skills):
         field = f"sub_skills.{number}"
-        if name == content.name:
-            yield Finding(
-                rule="part_of_itself", message=f"`{name}` is a part of itself", severity=REFUSING, field=field
-            )
-        elif name not in existing:
+        if name not in existing and name != content.name:
             message = f"there is no skill `{name}`, which this one is made of"
             yield Finding(rule="missing_part", message=message, severity=Severity.MEDIUM, field=field)
 

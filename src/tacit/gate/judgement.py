@@ -8,14 +8,13 @@ found anything of weight. What the checks find grave is set apart, never turned 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from tacit.config.settings import Policy, Strictness
 from tacit.domain.candidate import Candidate, Decision, Finding, Relation, Severity, Verdict
 from tacit.domain.evidence import Grade
-from tacit.domain.identity import digest
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
 from tacit.domain.origin import Origin, lowest
 from tacit.domain.ports import Stored
@@ -26,7 +25,7 @@ from tacit.gate.duplicates import adds_nothing, merge, moved, similarity
 from tacit.gate.edits import edited_sentences
 from tacit.gate.evidence import Successes, nobody, unproven
 from tacit.gate.examination import WEIGHT, examined, new_capability
-from tacit.gate.formation import REFUSING, composition, formation
+from tacit.gate.formation import REFUSING, formation
 from tacit.gate.remining import MINING, is_remined, remined, says_the_same, standing_edit
 from tacit.gate.safety import safety
 
@@ -68,14 +67,13 @@ def judge(
     policy: Policy,
     *,
     at: datetime,
-    existing: Collection[str] | None = None,
+    beside: Iterable[Finding] = (),
     successes: Successes = nobody,
 ) -> Judgement:
     """Judge one candidate against the policy and what is already known.
 
-    `known` is the newest version of each similar skill; for a revision, the versions of its own. `existing` are the names
-    of skills that a composite may be made of; without it nothing is said about missing parts. `successes` counts the
-    independent ones among attempts.
+    `known` is the newest version of each similar skill; for a revision, the versions of its own. `beside` is what was
+    found when it was held against the rest of the library. `successes` counts the independent ones among attempts.
     """
     around = _Around(known=known, policy=policy, at=at, successes=successes)
     own = sorted((s for s in known if s.skill.id == candidate.revises), key=lambda stored: stored.sequence)
@@ -83,7 +81,7 @@ def judge(
     if own and is_remined(candidate):
         candidate, replacing = remined(candidate, own)
     formed = list(formation(candidate, policy))
-    formed += composition(candidate.content, existing) if existing is not None else ()
+    replacing += beside
     if any(WEIGHT[finding.severity] >= WEIGHT[REFUSING] for finding in formed):
         return _without_version(candidate, Decision.REJECT, [*formed, *replacing], around)
     if own and is_remined(candidate):
@@ -138,7 +136,7 @@ def _beside(candidate: Candidate, findings: list[Finding], around: _Around) -> J
         findings += edited_sentences(candidate.content, twin.version.content)
         return _with_version(candidate, twin, findings, around)
     near = dataclasses.replace(near, message=f"the same as {known_as} with other steps, so its next version")
-    judgement = _with_version(_joined(candidate, twin.version), twin, [*findings, near], around)
+    judgement = _with_version(joined(candidate, twin.version), twin, [*findings, near], around)
     verdict = dataclasses.replace(judgement.verdict, trajectory_ids=candidate.provenance.trajectory_ids, id="")
     return dataclasses.replace(judgement, verdict=verdict)
 
@@ -158,7 +156,7 @@ def turned_away(findings: Iterable[Finding], *, trajectory_id: str, name: str, p
         at=at,
         name=name,
         trajectory_ids=(trajectory_id,),
-        policy_hash=digest(policy),
+        policy_hash=policy.hash(),
     )
 
 
@@ -337,11 +335,11 @@ def _verdict(candidate: Candidate, decision: Decision, findings: list[Finding], 
         name=candidate.content.name,
         content_hash=candidate.content.hash(),
         trajectory_ids=candidate.provenance.trajectory_ids,
-        policy_hash=digest(around.policy),
+        policy_hash=around.policy.hash(),
     )
 
 
-def _joined(candidate: Candidate, known: SkillVersion) -> Candidate:
+def joined(candidate: Candidate, known: SkillVersion) -> Candidate:
     """The candidate and the version it is like as one, each field with the lower of its origins and both sides' sources."""
     merged = merge(candidate.content, known.content)
     origins: dict[str, Origin] = {}

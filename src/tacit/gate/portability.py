@@ -1,43 +1,305 @@
-"""Portability: would this make sense outside the project it came from? Content → findings, each naming the place.
+"""Portability: would this make sense outside the project it came from? Content → findings, and a suggested rewrite.
 
-A portable skill writes placeholders for what is local: absolute paths, private hosts, user names, ticket keys.
+A portable skill writes placeholders for what is local: absolute paths, private hosts, names of the repository and of people,
+ticket keys, accounts, secrets. What is the same on every machine (`/var/log`, `~/.ssh`, `localhost:8080`) is not local. The
+rewrite is a suggestion; whether it is taken is a person's choice.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
 from tacit.domain.candidate import Finding, Severity
-from tacit.domain.skill import Condition, SkillContent
+from tacit.domain.skill import SkillContent, SkillFile, said_in
+from tacit.text.redaction import redact
 
+MOST_PER_FIELD = 8
+"""Findings told of one field."""
+SECRET = "secret"
+_SHOWN = 80
 _LOCAL_ROOTS = "home|Users|root|srv|opt|var|mnt|data|work|workspace"
-_PRIVATE_NET = r"\b(?:10\.\d{1,3}|192\.168|172\.(?:1[6-9]|2\d|3[01]))(?:\.\d{1,3}){2}\b"
-_PRIVATE_NAME = r"\b(?:[\w-]+\.)+(?:internal|local|corp|lan|intranet)\b"
-_RULES = (
-    ("absolute_path", re.compile(rf"(?<![\w.~/:])/(?:{_LOCAL_ROOTS})/[\w.\-/]+"), "<repo-root>"),
-    ("windows_path", re.compile(r"\b[A-Za-z]:\\[\w\\.\- ]+"), "<repo-root>"),
-    ("home_path", re.compile(r"(?<!\w)~/[\w.\-/]+"), "<home>"),
-    ("private_host", re.compile(f"{_PRIVATE_NAME}|{_PRIVATE_NET}"), "<SERVICE>"),
-    ("ticket_key", re.compile(r"\b(?!UTF-|ISO-|SHA-|RFC-|PEP-)[A-Z]{2,10}-\d{2,6}\b"), "<PROJECT_KEY>"),
+_SAME_EVERYWHERE = re.compile(
+    r"/(?:home|Users)/(?:user|username|you|yourname|your[-_]?name|me|runner|ubuntu|node|linuxbrew)\b"
+    r"|/opt/(?:homebrew|local|hostedtoolcache|venv|conda)\b|/(?:root)/\.[\w-]+"
+    r"|/var/(?:log|run|lib|tmp|cache|www|spool|folders|task|lock|mail|backups)\b|/mnt/(?:c|d|data|skills|user-data)\b|/data/db\b"
+    r"|[A-Za-z]:\\(?:Windows|Program ?Files|ProgramData)\b",
+    re.IGNORECASE,
+)
+_PRIVATE_NET = r"\b(?:10\.\d{1,3}|192\.168|172\.(?:1[6-9]|2\d|3[01]))(?:\.\d{1,3}){2}(?:/\d{1,2})?(?::\d{2,5})?\b"
+_PRIVATE_NAME = (
+    r"\b(?!(?:threading|settings|config|env|application|appsettings)\.)(?:[\w-]{1,63}\.){1,8}(?:internal|local|corp|lan|intranet)(?!\.(?:json|md|ya?ml|py|js|ts|sh|toml)|[.\w]*\()\b"
+    r"(?::\d{2,5})?"
+)
+_STAGED_HOST = (
+    r"\b(?:[\w-]{1,63}\.){0,8}(?:staging|stage|preprod|uat|prod|production|qa)(?:-[\w-]+)?\.(?:[\w-]{1,63}\.){1,8}[a-z]{2,}\b(?<!example\.com)"
+    r"(?<!example\.org)(?<!example\.net)(?::\d{2,5})?"
+)
+_CLOUD_HOST = (
+    r"\b(?:[\w-]{1,63}\.){1,8}(?:rds|elb|cache|es|redshift|dkr\.ecr)\.[\w.-]{0,63}amazonaws\.com\b"
+    r"|\b\d{12}\.dkr\.ecr\.[\w.-]+"
+)
+_USUAL_PORTS = (
+    "22|80|443|1234|3000|3001|3306|4000|4200|4317|4318|5000|5001|5173|5432|6006|6379|8000|8001|8080|8081|8443|8501|8787|8888|"
+    "9000|9090|9200|9222|11434|27017"
+)
+_OWN_PORT = rf"\b(?:localhost|127\.0\.0\.1|0\.0\.0\.0):(?!(?:{_USUAL_PORTS})\b)\d{{4,5}}\b"
+_STANDARDS = (
+    "UTF|ISO|SHA|RFC|PEP|AES|RSA|MD|CVE|CWE|COVID|HTTP|EIP|ERC|BIP|JSR|RTX|GTX|GPT|ES|TLS|WCAG|EN|IEC|IEEE|ANSI|NIST|FIPS|"
+    "SOC|PCI|HS|RS|PS|CRC|BLAKE|ECMA|BCP|CP|KB|GH|GMT|UTC|LATIN|LLM|OWASP|ASVS|ICD|CPT|NCT|GSE|PMC|DO|MIL|STD|ASTM|DIN|CIS|AC|"
+    "AA|AAA|ASI|MITRE|TA|CA|GB|KEGG|SQL|MP|V|H|A|B|T|S|X|USD|EUR|FY|Q"
+)
+_ACCOUNT = (
+    r"\barn:aws[\w-]*:[\w-]*:[\w-]*:\d{12}:[^\s\"'`)]+"
+    r"|\b(?:i|vpc|subnet|sg|ami|vol|eni|rtb|igw|snap)-0?[0-9a-f]{8,17}\b"
+    r"|(?<=--context[ =])[A-Za-z][\w.:/@-]+|(?<=--kube-context[ =])[A-Za-z][\w.:/@-]+"
+    r"|\b(?!0{8}|1234)[0-9a-f]{8}-[0-9a-f]{4}-[1-5][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}\b"
+)
+_BRANCH = (
+    r"(?<![\w/.-])(?:feature|feat|bugfix|hotfix|fix|users?|wip)/[A-Za-z0-9][\w.-]*(?:/[\w.-]+)*"
+    r"(?<![./-])(?![\w/.-])"
+)
+_PERSON = (
+    r"(?<![\w.+/:-])(?!git@|user(?:name)?@|your|you@|me@|name@|someone@|noreply@|no-reply@|first\.last@|john|jane|alice|bob|test)"
+    r"[A-Za-z][\w.+-]{0,63}@(?!(?:[\w-]{1,63}\.){0,8}(?:example|domain|company|email|test|acme|yourdomain)\.)(?:[\w-]{1,63}\.){1,8}[a-z]{2,}\b"
+)
+_DATE = r"(?<![\w.-])(?<!version[ =:])(?<!version: )20[12]\d-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?![\w-])"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Local:
+    """What is known of the place that a skill comes from, so that its names are found where they stand."""
+
+    project: str = ""
+    workspace: str = ""
+    """The folder of the checkout."""
+    remotes: tuple[str, ...] = ()
+    branches: tuple[str, ...] = ()
+    users: tuple[str, ...] = ()
+
+
+ANYWHERE = Local()
+"""Nothing is known of the place."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rule:
+    name: str
+    pattern: re.Pattern[str]
+    placeholder: str
+    keep: Callable[[str], str] | None = None
+    """What of the text stays behind the placeholder."""
+    steps_only: bool = False
+    """Whether it matters only where something is done, not where something is told."""
+
+
+def portability(content: SkillContent, local: Local = ANYWHERE) -> Iterator[Finding]:
+    """List what ties a skill to one project, person or machine."""
+    rules = _rules(local)
+    for field, told in said_in(content).items():
+        if field.partition(".")[0] in _NOT_LOOKED_AT:
+            continue
+        seen: dict[tuple[str, str], _Rule] = {}
+        secrets: dict[str, None] = {}
+        for text in _strings(told):
+            secrets |= dict.fromkeys(redact(text).found)
+            seen |= {(rule.name, text[a:b]): rule for a, b, rule in _matches(text, rules, _is_doing(field))}
+        for kind in secrets:
+            message = f"{field} holds a secret ({kind}); write <TOKEN> to make it portable"
+            yield Finding(rule=SECRET, message=message, severity=Severity.HIGH, field=field)
+        for (name, match), rule in list(seen.items())[:MOST_PER_FIELD]:
+            message = f"{field} mentions `{match[:_SHOWN]}`; write {rule.placeholder} to make it portable"
+            yield Finding(rule=name, message=message, severity=Severity.LOW, field=field, excerpt=match[:_SHOWN])
+
+
+def suggest(content: SkillContent, local: Local = ANYWHERE) -> SkillContent:
+    """The same content with a placeholder for everything local; nothing else is changed."""
+    rules = _rules(local)
+    changed: dict[str, Any] = {}
+    for each in dataclasses.fields(content):
+        if each.name in _NOT_LOOKED_AT:
+            continue
+        value, doing = getattr(content, each.name), _is_doing(each.name)
+        rewrite = _slug(rules) if each.name == "name" else lambda text, doing=doing: _rewritten(text, rules, doing)
+        new = _mapped(value, rewrite)
+        if new != value:
+            changed[each.name] = new
+    return dataclasses.replace(content, **changed) if changed else content
+
+
+_NOT_LOOKED_AT = frozenset(
+    {
+        "kind", "category", "cues", "sub_skills", "after", "extends", "surroundings", "allowed_tools", "license", "metadata",
+        "compatibility", "portable", "shareable", "capabilities",
+    }
+)  # fmt: skip
+"""Fields that hold names of skills and tools, or what a program computed; capabilities are read from the others."""
+_DOING = frozenset({"steps", "parameters", "preconditions", "postconditions", "cases"})
+
+
+def _is_doing(field: str) -> bool:
+    return field.partition(".")[0] in _DOING
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """Every text in a value; of bundled files those that are text."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, SkillFile):
+        yield from (value.path, *((value.content,) if value.encoding == "utf-8" else ()))
+    elif dataclasses.is_dataclass(value):
+        for each in dataclasses.fields(value):
+            yield from _strings(getattr(value, each.name))
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from _strings(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _strings(item)
+
+
+def _mapped(value: Any, rewrite: Callable[[str], str]) -> Any:
+    """The same value with every text rewritten."""
+    if isinstance(value, str):
+        return rewrite(value)
+    if isinstance(value, SkillFile) and value.encoding != "utf-8":
+        return value
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        new = {each.name: _mapped(getattr(value, each.name), rewrite) for each in dataclasses.fields(value)}
+        return dataclasses.replace(value, **new)
+    if isinstance(value, Mapping):
+        return {key: _mapped(item, rewrite) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(_mapped(item, rewrite) for item in value)
+    return value
+
+
+def _matches(text: str, rules: Sequence[_Rule], doing: bool) -> list[tuple[int, int, _Rule]]:
+    """Where something local stands, each place once; what an earlier rule has found is no longer looked at."""
+    found: list[tuple[int, int, _Rule]] = []
+    taken = bytearray(len(text))
+    for rule in rules:
+        if rule.steps_only and not doing:
+            continue
+        for match in rule.pattern.finditer(text):
+            start, end = match.span()
+            if end > start and not any(taken[start:end]) and not _SAME_EVERYWHERE.match(text, start):
+                found.append((start, end, rule))
+                taken[start:end] = b"\x01" * (end - start)
+    return sorted(found, key=lambda place: place[:2])
+
+
+def _rewritten(text: str, rules: Sequence[_Rule], doing: bool) -> str:
+    """A text with placeholders. Secrets go first, so that no piece of one is taken for something else."""
+    clean = redact(text)
+    if clean.found:
+        text = re.sub(r"<redacted:[a-z0-9-]+>", "<TOKEN>", clean.text)
+    parts, rest = [], 0
+    for start, end, rule in _matches(text, rules, doing):
+        kept = rule.keep(text[start:end]) if rule.keep else ""
+        parts += [text[rest:start], rule.placeholder, kept]
+        rest = end
+    return "".join([*parts, text[rest:]])
+
+
+def _slug(rules: Sequence[_Rule]) -> Callable[[str], str]:
+    """Rewrites a name, which can hold no brackets."""
+
+    def rewrite(name: str) -> str:
+        new = _rewritten(name, rules, False)
+        return re.sub(r"[^a-z0-9]+", "-", new.lower()).strip("-") if new != name else name
+
+    return rewrite
+
+
+def _last_part(path: str) -> str:
+    return "/" + re.split(r"[/\\]", path.rstrip("/\\"))[-1] if re.search(r"[/\\]\S", path[1:]) else ""
+
+
+def _below_home(path: str) -> str:
+    return "/" + "/".join(path.split("/")[3:]) if path.count("/") > 2 else ""
+
+
+_GENERAL = (
+    _Rule(
+        name="absolute_path",
+        pattern=re.compile(r"(?<![\w.~/:])/(?:home|Users)/[\w.-]+(?:/[\w.\-/]+)?"),
+        placeholder="<home>",
+        keep=_below_home,
+    ),
+    _Rule(
+        name="absolute_path",
+        pattern=re.compile(rf"(?<![\w.~/:>}}])/(?:{_LOCAL_ROOTS})/[\w.\-/]+"),
+        placeholder="<repo-root>",
+        keep=_last_part,
+    ),
+    _Rule(
+        name="windows_path",
+        pattern=re.compile(r"\b[A-Za-z]:\\(?!n\b|t\b)[\w\\.\-]+"),
+        placeholder="<repo-root>",
+        keep=_last_part,
+    ),
+    _Rule(
+        name="home_path",
+        pattern=re.compile(
+            r"(?<![\w>])~/(?!\.|[A-Z_]+\b|(?:bin|go|Library|Downloads|Desktop|Documents|path)\b)[\w.\-/]+"
+        ),
+        placeholder="<home>",
+        keep=lambda path: path[1:],
+    ),
+    _Rule(name="account", pattern=re.compile(_ACCOUNT), placeholder="<ENV>"),
+    _Rule(
+        name="private_host",
+        pattern=re.compile(f"{_PRIVATE_NAME}|{_PRIVATE_NET}|{_CLOUD_HOST}"),
+        placeholder="<SERVICE>",
+    ),
+    _Rule(name="environment_host", pattern=re.compile(f"{_STAGED_HOST}|{_OWN_PORT}"), placeholder="<SERVICE>"),
+    _Rule(name="person", pattern=re.compile(_PERSON), placeholder="<USER>"),
+    _Rule(name="branch", pattern=re.compile(_BRANCH), placeholder="<BRANCH>", steps_only=True),
+    _Rule(
+        name="ticket_key",
+        pattern=re.compile(rf"(?<![\w/-])(?!(?:{_STANDARDS})-)[A-Z]{{2,10}}-\d{{2,6}}\b(?![-.]\d)"),
+        placeholder="<PROJECT_KEY>",
+    ),
+    _Rule(name="date", pattern=re.compile(_DATE), placeholder="<DATE>", steps_only=True),
 )
 
 
-def portability(content: SkillContent) -> Iterator[Finding]:
-    """List what ties a skill to one project or machine."""
-    texts = {"name": content.name, "description": content.description, "body": content.body}
-    texts |= {f"steps.{i}": f"{step.text} {dict(step.arguments)}" for i, step in enumerate(content.steps)}
-    texts |= {f"preconditions.{i}": c.text for i, c in enumerate(content.preconditions)}
-    texts |= {f"postconditions.{i}": _words(c) for i, c in enumerate(content.postconditions)}
-    texts |= {f"cases.{i}": " ".join(map(_words, case.conditions)) for i, case in enumerate(content.cases)}
-    texts |= {f"pitfalls.{i}": pitfall.text for i, pitfall in enumerate(content.pitfalls)}
-    for field, text in texts.items():
-        for rule, pattern, placeholder in _RULES:
-            match = pattern.search(text)
-            if match:
-                message = f"{field} mentions `{match.group()}`; write {placeholder} to make it portable"
-                yield Finding(rule=rule, message=message, severity=Severity.LOW, field=field)
+@cache
+def _rules(local: Local) -> tuple[_Rule, ...]:
+    """The rules for a place: its own names first, since they are known for certain."""
+    own: list[_Rule] = []
+    if len(local.workspace) > 1:
+        inside = re.compile(rf"{re.escape(local.workspace)}(?=/|\b)(?!-)")
+        own.append(_Rule(name="absolute_path", pattern=inside, placeholder="<repo-root>"))
+    for remote in filter(None, local.remotes):
+        slug = re.escape(remote)
+        pattern = re.compile(
+            rf"(?:https?://|ssh://)?(?:[\w.-]{{1,63}}@)?(?:[\w-]{{1,63}}\.){{1,8}}[a-z]+[:/]{slug}(?:\.git)?\b|\b{slug}\b"
+        )
+        own.append(_Rule(name="repository", pattern=pattern, placeholder="<REPOSITORY>"))
+    if local.project:
+        own.append(_Rule(name="repository", pattern=_name(local.project), placeholder="<REPOSITORY>"))
+    for branch in local.branches:
+        if branch not in _USUAL_BRANCHES and len(branch) > 3:
+            exactly = re.compile(rf"(?<![\w/.-]){re.escape(branch)}(?![\w/.-])")
+            own.append(_Rule(name="branch", pattern=exactly, placeholder="<BRANCH>", steps_only=True))
+    for user in local.users:
+        if user not in _USUAL_USERS and len(user) > 3:
+            own.append(_Rule(name="person", pattern=re.compile(rf"\b{re.escape(user)}\b"), placeholder="<USER>"))
+    return (*own, *_GENERAL)
 
 
-def _words(condition: Condition) -> str:
-    return f"{condition.text} {condition.check} {condition.value}"
+_USUAL_BRANCHES = frozenset({"main", "master", "develop", "trunk", "next", "dev", "HEAD"})
+_USUAL_USERS = frozenset({"root", "user", "admin", "ubuntu", "runner", "node", "agent", "vscode", "home", "nobody"})
+
+
+def _name(project: str) -> re.Pattern[str]:
+    """A project's name: of an ordinary word only what is a place of a path, or it would be found in every sentence."""
+    escaped = re.escape(project)
+    distinctive = len(project) > 4 and re.search(r"[-_\d]|[a-z][A-Z]", project)
+    return re.compile(rf"(?<![\w.]){escaped}(?![\w-])" if distinctive else rf"(?<![\w.-]){escaped}(?=/)")

@@ -14,7 +14,6 @@ from enum import StrEnum
 from tacit.config.settings import Policy
 from tacit.domain.candidate import Finding, Severity
 from tacit.domain.errors import GateRefusal, IllegalTransition, Mistake, StaleVersion
-from tacit.domain.identity import digest
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition, check_transition
 from tacit.domain.ports import Stored
 from tacit.domain.skill import Capabilities, SkillVersion
@@ -99,7 +98,7 @@ def approve(
         content_hash=stored.version.hash,
         by=by,
         at=at,
-        policy_hash=digest(policy),
+        policy_hash=policy.hash(),
         origins=dict(stored.version.origins),
         findings=examination.findings,
         needs=examination.needs,
@@ -148,7 +147,7 @@ def _differences(
         yield "the content is another one"
     if dict(approval.origins) != dict(version.origins):
         yield "its origins are other ones"
-    if approval.policy_hash != digest(policy):
+    if approval.policy_hash != policy.hash():
         yield "it was approved under another policy"
     for finding in _news(examination.findings, approval.findings):
         yield f"found since: {finding.severity} {finding.rule}: {finding.message}"

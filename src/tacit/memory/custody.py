@@ -1,4 +1,4 @@
-"""What a volatile store does for trust: keeps approvals, and forgets by provenance.
+"""What a volatile store does for trust: keeps approvals and remarks, and forgets by provenance.
 
 A part of `volatile.VolatileStore`, beside `projections`, `meaning` and `safekeeping`.
 """
@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from tacit.domain.lifecycle import Transition
 from tacit.domain.ports import Episode
 from tacit.domain.purging import Descent, Purge, Source, Tombstone
+from tacit.domain.remark import About, Remark
 from tacit.domain.trajectory import Trajectory
 from tacit.domain.trust import Approval
 from tacit.memory import laws
@@ -65,6 +66,26 @@ class Custody(ABC):
         with self._open():
             get(self._state.versions, version_id, "version")
             return [approval for approval in self._state.approvals.values() if approval.version_id == version_id]
+
+    def add_remark(self, remark: Remark) -> bool:
+        """Keep what was noted of a skill or version; False if this very remark is known."""
+        aware(remark.at)
+        with self.transaction():
+            state = self._state
+            if remark.subject not in state.skills:
+                get(state.versions, remark.subject, "skill or version")
+            if not self._is_new(state.remarks, remark, remark.id):
+                return False
+            action = laws.remark_action(remark)
+            self._note(action, remark.subject, value=remark, actor=remark.by, at=remark.at)
+            state.log.append(lambda store: store.add_remark(remark))
+            return True
+
+    def remarks(self, *, subject: str = "", about: About | None = None) -> list[Remark]:
+        """What was noted, oldest first: of one skill or version, of one sort."""
+        with self._open():
+            kept = self._state.remarks.values()
+            return [each for each in kept if subject in ("", each.subject) and about in (None, each.about)]
 
     def descent(self, *sources: Source) -> Descent:
         """Everything that came from these sources."""
@@ -120,6 +141,7 @@ class Custody(ABC):
             approvals=list(state.approvals.values()),
             uses=list(state.uses.values()),
             evidence=list(state.evidence.values()),
+            remarks=list(state.remarks.values()),
             whole=lambda identity: unpack(zlib.decompress(state.contents[identity]), Trajectory),
         )
 
@@ -134,6 +156,7 @@ class Custody(ABC):
             (state.approvals, descent.approvals),
             (state.evidence, descent.evidence),
             (state.verdicts, descent.verdicts),
+            (state.remarks, descent.remarks),
             (state.uses, descent.uses),
             (state.versions, descent.versions),
             (state.skills, descent.skills),

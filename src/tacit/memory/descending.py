@@ -16,6 +16,7 @@ from tacit.domain.evidence import Evidence, Use
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
 from tacit.domain.ports import Episode, Stored
 from tacit.domain.purging import Descent, Purge, Source, SourceKind, Tombstone, purge_stone, session_stone
+from tacit.domain.remark import Remark
 from tacit.domain.skill import SkillVersion
 from tacit.domain.trajectory import Trajectory
 from tacit.domain.trust import Approval
@@ -38,6 +39,7 @@ class Kept:
     approvals: Sequence[Approval]
     uses: Sequence[Use]
     evidence: Sequence[Evidence]
+    remarks: Sequence[Remark]
     whole: Callable[[str], Trajectory]
 
 
@@ -64,15 +66,19 @@ def descend(kept: Kept, sources: Iterable[Source]) -> Descent:
     approvals = {each.id for each in kept.approvals if each.version_id in gone or each.by in names}
     shown = {use.session_id for use in kept.uses if gone & set(use.version_ids) and use.session_id}
     left = {stored.skill.id for stored in kept.versions if stored.version.id not in gone}
+    skills = tuple(dict.fromkeys(s.skill.id for s in kept.versions if s.skill.id not in left))
+    lost = {*gone, *skills, *trajectories}
+    remarks = (each.id for each in kept.remarks if lost & {each.subject, each.other} or each.by in names)
     return Descent(
         sources=sources,
         trajectories=_ordered(trajectories, (episode.id for episode in kept.episodes)),
         versions=_ordered(gone, (stored.version.id for stored in kept.versions)),
-        skills=tuple(dict.fromkeys(s.skill.id for s in kept.versions if s.skill.id not in left)),
+        skills=skills,
         verdicts=_ordered(verdicts, (verdict.id for verdict in kept.verdicts)),
         approvals=_ordered(approvals, (approval.id for approval in kept.approvals)),
         uses=_ordered(uses, (use.id for use in kept.uses)),
         evidence=_ordered(evidence, (piece.id for piece in kept.evidence)),
+        remarks=tuple(remarks),
         hashes=_survivors(kept, gone, trajectories, seeds),
         relearned=_relearned(kept, gone, trajectories),
         demoted=_demoted(kept, gone, lost=approvals | verdicts | evidence),
@@ -130,6 +136,8 @@ def subject_of(value: object, identity: str) -> str:
     """Whose history a record belongs to."""
     if isinstance(value, Verdict):
         return laws.verdict_subject(value)
+    if isinstance(value, Remark):
+        return value.subject
     return value.version_id if isinstance(value, Approval | Evidence) else identity
 
 

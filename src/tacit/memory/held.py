@@ -19,6 +19,7 @@ from tacit.domain.lifecycle import RECALLABLE, Status, Transition
 from tacit.domain.outline import OUTLINE_VERSION, Outline
 from tacit.domain.ports import AuditEntry, Counts, Episode, Rendering, Store, Stored
 from tacit.domain.purging import Tombstone
+from tacit.domain.remark import Remark
 from tacit.domain.safekeeping import Manifest
 from tacit.domain.skill import Kind, Skill
 from tacit.domain.trust import Approval
@@ -44,6 +45,7 @@ class Held:
     backups: dict[str, Manifest] = field(default_factory=dict)
     uses: dict[str, Use] = field(default_factory=dict)
     evidence: dict[str, Evidence] = field(default_factory=dict)
+    remarks: dict[str, Remark] = field(default_factory=dict)
     renderings: dict[str, Rendering] = field(default_factory=dict)
     vectors: dict[tuple[str, str], tuple[bytes, ...]] = field(default_factory=dict)
     """Space and version → codes of its parts."""

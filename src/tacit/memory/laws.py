@@ -15,6 +15,7 @@ from tacit.domain.errors import Mistake, NotFound, StaleVersion
 from tacit.domain.evidence import Assessment, Outcome
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition, check_transition
 from tacit.domain.ports import Episode, Stored
+from tacit.domain.remark import Remark
 from tacit.domain.skill import Skill, SkillVersion
 from tacit.domain.trajectory import Trajectory
 from tacit.domain.trust import Approval
@@ -111,6 +112,11 @@ def dropped(trajectory_id: str) -> NotFound:
 def verdict_subject(verdict: Verdict) -> str:
     """Whose history a verdict belongs to: the version's, else the first trajectory's, else its own."""
     return verdict.version_id or next(iter(verdict.trajectory_ids), verdict.id)
+
+
+def remark_action(remark: Remark) -> str:
+    """How the chain names a remark."""
+    return f"remark {remark.about}"
 
 
 def episode_of(trajectory: Trajectory, assessment: Assessment, *, at: datetime) -> Episode:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import threading
 import zlib
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from tacit.domain.candidate import Verdict
 from tacit.domain.errors import StoreOutage
-from tacit.domain.evidence import Assessment, Evidence, Outcome, Use
+from tacit.domain.evidence import Assessment, Outcome
 from tacit.domain.identity import canonical
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
 from tacit.domain.ports import AuditEntry, Counts, Damage, Episode, FoundEpisode, Hit, Stored
@@ -41,6 +41,7 @@ from tacit.memory.held import (
 )
 from tacit.memory.lexical import VERSION_WEIGHTS, episode_words, version_words
 from tacit.memory.meaning import Meaning
+from tacit.memory.outcomes import Outcomes
 from tacit.memory.projections import Projections
 from tacit.memory.records import aware, clean, compress, pack, stamp, unpack
 from tacit.memory.safekeeping import Safekeeping
@@ -48,7 +49,7 @@ from tacit.memory.safekeeping import Safekeeping
 T = TypeVar("T")
 
 
-class VolatileStore(Projections, Meaning, Custody, Safekeeping):
+class VolatileStore(Outcomes, Projections, Meaning, Custody, Safekeeping):
     """Keeps everything in dictionaries."""
 
     def __init__(self) -> None:
@@ -264,38 +265,6 @@ class VolatileStore(Projections, Meaning, Custody, Safekeeping):
             state = self._state
             ids = {*state.versions, *state.skills, *state.episodes, *state.uses}
             return sorted(identity for identity in ids if identity.startswith(prefix))[:10]
-
-    def add_use(self, use: Use) -> None:
-        """Keep what was shown."""
-        aware(use.at)
-        with self.transaction():
-            if self._is_new(self._state.uses, use, use.id):
-                self._note("use", use.id, value=use, actor=use.surface, at=use.at)
-                self._state.log.append(lambda store: store.add_use(use))
-
-    def use(self, use_id: str) -> Use:
-        """Fetch one use."""
-        with self._open():
-            return get(self._state.uses, use_id, "use")
-
-    def add_evidence(self, evidence: Evidence) -> bool:
-        """Keep a result; False if this very one is known."""
-        aware(evidence.at)
-        with self.transaction():
-            get(self._state.versions, evidence.version_id, "version")
-            if not self._is_new(self._state.evidence, evidence, evidence.id):
-                return False
-            self._state.renderings.pop(evidence.version_id, None)
-            action, subject = f"evidence {evidence.outcome} {evidence.grade}", evidence.version_id
-            self._note(action, subject, value=evidence, actor=evidence.by, at=evidence.at)
-            self._state.log.append(lambda store: store.add_evidence(evidence))
-            return True
-
-    def evidence(self, version_ids: Iterable[str]) -> dict[str, list[Evidence]]:
-        """Results by version, oldest first."""
-        with self._open():
-            ordered = sorted(self._state.evidence.values(), key=lambda piece: piece.at)
-            return {wanted: [piece for piece in ordered if piece.version_id == wanted] for wanted in version_ids}
 
     def history(self, subject: str = "", *, limit: int | None = None) -> list[AuditEntry]:
         """Links of the audit chain, oldest first; of one subject if given."""

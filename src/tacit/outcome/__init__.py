@@ -5,7 +5,7 @@ Nothing here believes the agent about its own success; what cannot be checked is
 
 from tacit.outcome.assessment import assess
 from tacit.outcome.credit import Followed, evidence_for, parse_outcome
-from tacit.outcome.reliability import NEUTRAL, rank, reinforced, reliability
+from tacit.outcome.reliability import NEUTRAL, confirmed_at, rank, reinforced, reliability, votes
 from tacit.outcome.verifiers import Command
 
 __all__ = [
@@ -13,9 +13,11 @@ __all__ = [
     "Command",
     "Followed",
     "assess",
+    "confirmed_at",
     "evidence_for",
     "parse_outcome",
     "rank",
     "reinforced",
     "reliability",
+    "votes",
 ]

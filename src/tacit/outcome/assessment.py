@@ -19,8 +19,11 @@ from tacit.domain.evidence import Assessment, Grade, Outcome
 from tacit.domain.trajectory import Role, Step, StepResult, Trajectory
 from tacit.outcome.changes import Change, changes, command_of, decides_checks, shell_changes
 from tacit.outcome.postconditions import named_by_person, only_command
+from tacit.outcome.proof import reaches_for_the_tests
 from tacit.outcome.reply import is_manners, outcome_said
+from tacit.outcome.verifiers.tally import tally
 from tacit.text.exit_status import masks_exit
+from tacit.text.programs import MEDDLING
 from tacit.text.shell import Command, is_check, parse_command
 
 _COULD_NOT_RUN = frozenset({124, 126, 127, 130, 137, 143})
@@ -49,6 +52,11 @@ _TESTING = re.compile(
 )
 _NARROWING = frozenset("-k -m -t -g -run --grep --testNamePattern --select --filter --only".split())
 _EXCLUDING = frozenset("--deselect --ignore --ignore-glob --exclude --skip --testPathIgnorePatterns".split())
+
+_SETTING = frozenset({"export", "declare", "typeset", "readonly"})
+_REPLACING = re.compile(r"\s*(?:alias\s+([\w.-]+)=|function\s+([\w.-]+)|([\w.-]+)\s*\(\)).*", re.DOTALL)
+"""An alias or a function, with the name that it takes over."""
+_LONGEST_OUTPUT = 20_000
 
 _Made = Mapping[int, tuple[Change, ...]]
 """Index of a step → what it changed; steps that changed nothing are left out."""
@@ -88,7 +96,7 @@ def assess(trajectory: Trajectory, *, trust_claim: bool = False) -> Assessment:
         return claimed
     checks = list(_checks(trajectory))
     made = {step.index: found for step in trajectory.actions if (found := changes(step))}
-    seen = _seen(checks, made, trajectory.environment.workspace)
+    seen = _seen(checks, made, trajectory)
     said = _said(trajectory, made)
     if said and (said.verified_failure and not seen.verified_failure):
         return said
@@ -135,8 +143,9 @@ def _said(trajectory: Trajectory, made: _Made) -> Assessment | None:
     return Assessment(outcome=found, grade=Grade.HUMAN, verifier="reply", reason=reason, step=at)
 
 
-def _seen(checks: Sequence[_Check], made: _Made, workspace: str) -> Assessment:
+def _seen(checks: Sequence[_Check], made: _Made, trajectory: Trajectory) -> Assessment:
     """What the steps themselves show."""
+    workspace = trajectory.environment.workspace
     if not checks:
         return Assessment(reason="no test, build or linter was run")
     last = checks[-1]
@@ -148,6 +157,8 @@ def _seen(checks: Sequence[_Check], made: _Made, workspace: str) -> Assessment:
         or (f"the exit status of {command} proves nothing" if not last.passed else "")
         or _weakened(made, last, workspace)
         or _put_aside(made, last)
+        or _rigged(trajectory, made, last)
+        or _elsewhere(made, last, workspace)
         or _unanswered(made, checks)
     )
     if doubt:
@@ -194,7 +205,10 @@ def _proves_nothing(step: Step, text: str) -> bool:
     seen = step.observation
     if masks_exit(text) or step.exit_code not in (None, 0) or step.arguments.get("run_in_background"):
         return True
-    return bool(_SAYS_FAILED.search(seen) or (_NOTHING_RAN.search(seen) and not _SOMETHING_RAN.search(seen)))
+    if _SAYS_FAILED.search(seen) or (_NOTHING_RAN.search(seen) and not _SOMETHING_RAN.search(seen)):
+        return True
+    counted = tally(seen[-_LONGEST_OUTPUT:])
+    return counted is not None and counted.left_out > 0 and not counted.passed and not counted.failed
 
 
 def _changed_later(made: _Made, last: _Check) -> str:
@@ -212,12 +226,50 @@ def _weakened(made: _Made, last: _Check, workspace: str) -> str:
     """Whether the agent wrote something that the check depends on, or that the check runs."""
     run = {PurePosixPath(last.first.program).name}
     if last.first.program in _RUNS_ITS_OPERANDS:
-        run |= {PurePosixPath(word.split("::")[0]).name for word in last.first.operands}
+        given = (*last.first.operands, *(flag.partition("=")[2] for flag in last.first.flags))
+        run |= {PurePosixPath(word.split("::")[0]).name for word in given if word}
         run |= {f"{name}.py" for name in run}
     for file in dict.fromkeys(change.file for found in made.values() for change in found if change.file):
         if decides_checks(file, workspace) or PurePosixPath(file).name in run:
             return f"the agent changed `{file}`, which decides what the check means"
     return ""
+
+
+def _rigged(trajectory: Trajectory, made: _Made, last: _Check) -> str:
+    """Whether the shell was told to replace or weaken checks, or a program was made to reach for what runs the tests."""
+    for step in trajectory.actions:
+        text = command_of(step)
+        if step.index >= last.step.index or step.result is StepResult.DENIED:
+            continue
+        for command in parse_command(text) if text else ():
+            names = {word.partition("=")[0] for word in command.operands} if command.program in _SETTING else set()
+            taken = _REPLACING.match(command.text)
+            replaces = taken is not None and is_check(f"{taken[1] or taken[2] or taken[3]} test")
+            if replaces or any(MEDDLING.fullmatch(name) for name in names):
+                return f"`{_short(command.text)}` changes what later checks mean"
+        if step.index in made and _reaches(step, text):
+            return f"the agent made a program reach for what runs the tests (step {step.index})"
+    return ""
+
+
+def _reaches(step: Step, text: str) -> bool:
+    if text and "<<" not in text:
+        return False
+    before, written = step.arguments.get("old_string"), text or " ".join(map(str, step.arguments.values()))
+    return bool(reaches_for_the_tests(written) - reaches_for_the_tests(before if isinstance(before, str) else ""))
+
+
+def _elsewhere(made: _Made, last: _Check, workspace: str) -> str:
+    """Whether the check looked at another place than where the work was done."""
+    there = last.first.directory
+    if not there.startswith("/") or not workspace:
+        return ""
+    files = [change.file for found in made.values() for change in found]
+    worked = [workspace, *(file for file in files if file.startswith("/"))]
+    root = there.rstrip("/") + "/"
+    if any(f"{place.rstrip('/')}/".startswith(root) or root.startswith(f"{place.rstrip('/')}/") for place in worked):
+        return ""
+    return f"the check ran in {there}, and the work was done elsewhere"
 
 
 def _put_aside(made: _Made, last: _Check) -> str:

@@ -27,10 +27,12 @@ _DECIDING = re.compile(
     r"|(^|/)(tests?|conftest|sitecustomize|usercustomize|test_[^/]*|[^/]*_tests?|[^/]*[.-](test|spec))\.\w+$"
     r"|(^|/)[^/]*[a-z0-9](Tests?|Spec)\.\w+$"
     r"|(^|/)\.?(pytest\.(ini|toml)|tox\.(ini|toml)|noxfile\.py|setup\.cfg|pyproject\.toml|package\.json|GNUmakefile|[Mm]akefile"
-    r"|[^/]+\.mk|[Jj]ustfile|[Tt]askfile\.ya?ml|Rakefile|CMakeLists\.txt|(jest|vitest|playwright|cypress|karma|eslint)\.conf(ig)?\.\w+"
+    r"|[^/]+\.mk|[Jj]ustfile|[Tt]askfile\.ya?ml|Rakefile|CMakeLists\.txt|(jest|vitest|vite|babel|playwright|cypress|karma|eslint|web-test-runner)\.conf(ig)?\.\w+"
     r"|mocharc[^/]*|eslintrc[^/]*|tsconfig[^/]*\.json|deno\.jsonc?|biome\.jsonc?|turbo\.json|nx\.json|mypy\.ini|ruff\.toml|flake8"
     r"|pylintrc|coveragerc|golangci\.ya?ml|pre-commit-config\.yaml|rspec|phpunit\.xml[^/]*|Cargo\.toml|build\.gradle[^/]*|pom\.xml"
-    r"|npmrc|[^/]+\.pth)$|(^|/)\.github/workflows(/|$)"
+    r"|npmrc|[^/]+\.pth|babelrc[^/]*|nycrc[^/]*|swcrc|bunfig\.toml|gitlab-ci\.yml|travis\.yml|Jenkinsfile|phpstan\.neon[^/]*"
+    r"|azure-pipelines\.yml|lefthook\.ya?ml|WORKSPACE|BUILD\.bazel|go\.work)$|(^|/)(\.github/(workflows|actions)|\.circleci|\.husky|\.git/hooks"
+    r"|\.cargo)(/|$)|(^|/)\.env(rc|\.(?!example|sample|template)[\w-]+)?$|^(_?pytest|pluggy|iniconfig|unittest|nose2?|coverage|xdist|hypothesis)(/|\.pyc?$)"
 )
 """Files that decide what a check means. An agent that touched one of them has not been checked by somebody else."""
 _SAMPLES = (
@@ -47,6 +49,7 @@ _SAMPLES = (
 
 _LONGEST_PATH = 4096
 _LONGEST_NAME = 255
+_LONGEST_SCRIPT = 100_000
 _ALL_OPERANDS = frozenset("rm rmdir unlink shred touch truncate tee mv ed ex vi vim nano".split())
 _LAST_OPERAND = frozenset("cp ln install rsync scp".split())
 _UNSEEN = frozenset("patch tar unzip".split())
@@ -59,6 +62,12 @@ _WRITE_CALL = re.compile(
     r"\bopen\([^)]*['\"][wax+]|write_(?:text|bytes)|writeFile|appendFile|File\.write|\.write\(|(?:os|fs|shutil)\.\w*"
     r"(?:remove|unlink|rename|replace|move|copy|rmtree|rmSync|truncate)\w*|\.unlink\(|\.rename\(|file_put_contents"
 )
+
+
+_SWEEPING = re.compile(
+    r"\bxargs\b[^|;]*\b(?:rm|mv|sed|perl|truncate|tee|git)\b|\bfind\b[^|;]*(?:-delete\b|-exec(?:dir)?\s+(?:rm|mv|sed|perl|truncate)\b)"
+)
+"""Commands that change whatever another one, or a pattern, names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +97,7 @@ def changes(step: Step) -> tuple[Change, ...]:
         return (Change(),)
     if not _EDITING.search(name):
         return ()
-    return tuple(Change(file) for file in _files_named(step.arguments))
+    return tuple(Change(file) for file in (*_files_named(step.arguments), *_files_written_by(step.arguments)))
 
 
 def shell_changes(text: str) -> Iterator[Change]:
@@ -98,6 +107,8 @@ def shell_changes(text: str) -> Iterator[Change]:
     if _INLINE.search(text) and _WRITE_CALL.search(text):
         yield Change()
         yield from (Change(word) for word in re.split(r"[\s'\"()\[\],;]+", text) if word)
+    if _SWEEPING.search(text):
+        yield from (Change(word) for word in re.split(r"[\s'\"|;]+", text) if word)
     for command in parse_command(text):
         yield from _changes_of(command)
 
@@ -136,6 +147,14 @@ def _files_named(value: Any, key: str = "") -> Iterator[str]:
             yield value
         elif "***" in value or "+++" in value:
             yield from (name.strip() for pair in _PATCH_FILE.findall(value) for name in pair if name)
+
+
+def _files_written_by(arguments: Mapping[str, Any]) -> Iterator[str]:
+    """Files that decide checks, named in a program that writes files: the script that the agent makes may be run next."""
+    for text in arguments.values():
+        if isinstance(text, str) and _WRITE_CALL.search(text[:_LONGEST_SCRIPT]):
+            words = re.split(r"[\s'\"()\[\],;]+", text[:_LONGEST_SCRIPT])
+            yield from (word for word in words if re.search(r"\w[./]\w", word) and _DECIDING.search(word))
 
 
 def _changes_of(command: Command) -> Iterator[Change]:

@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 from typing import NoReturn
 
@@ -22,15 +22,16 @@ from tacit.domain.sandbox import Alteration, BoxFile, Change, Confines, Ended, E
 from tacit.domain.skill import SkillContent, SkillStep
 from tacit.domain.verification import Check
 from tacit.outcome.changes import decides_checks
+from tacit.outcome.independence.ground import Ground
+from tacit.outcome.proof import shows_nothing
 from tacit.text.exit_status import masks_exit
 from tacit.text.programs import SHELL_TOOLS
-from tacit.text.shell import parse_command, shell_text
+from tacit.text.shell import shell_text
 
 _SYSTEM = "/usr/bin:/usr/local/bin:/bin"
 _NOT_EXECUTABLE, _NOT_FOUND = 126, 127
 _COPY_S = 120.0
 _DETAIL_CHARACTERS = 400
-_SAYS_NOTHING = frozenset({"echo", "printf", "true", ":", "exit", "pwd", "sleep", "ls", "cat", "date"})
 _NO_NETWORK = re.compile(
     r"could not resolve|temporary failure in name resolution|name or service not known|network is unreachable|"
     r"failed to resolve|getaddrinfo|EAI_AGAIN|ENOTFOUND|no address associated|unable to connect to the server",
@@ -64,11 +65,22 @@ class Replay:
     )
     must_change: bool = True
     """Whether a check must fail before the steps: one that passes anyway says nothing about them."""
+    ground: Ground | None = None
+    """What the checkout is held against; not given: nobody looks whether the run committed changes of the checks."""
+
+    def on(self, ground: Ground) -> Replay:
+        """The same replay, held against what was there when the skill was given."""
+        return self if self.ground else replace(self, ground=ground)
 
     def verify(self) -> Check:
         """Run the steps and the checks."""
-        steps = [self._filled(command_of(step, at), f"step {at + 1}") for at, step in _asked(self.content)]
-        checks = [self._filled(check, f"the check `{check}`") for check in checks_of(self.content)]
+        done = self._replayed()
+        return replace(done, doubt=self.ground.committed()) if self.ground else done
+
+    def _replayed(self) -> Check:
+        content, values = self.content, self.parameters
+        steps = [filled(content, command_of(step, at), values, where=f"step {at + 1}") for at, step in _asked(content)]
+        checks = [filled(content, check, values) for check in checks_of(content)]
         sandbox = self.sandbox or _sandbox_of_this_machine()
         with tempfile.TemporaryDirectory(prefix="tacit-replay-") as name:
             copy = Path(name) / "checkout"
@@ -114,24 +126,24 @@ class Replay:
             _not_here("it needs the network, which the sandbox has not", "check it where a network is to be had")
         return Check(passed=False, verifier=_named(checks), detail=tail or f"exit {ran.status}")
 
-    def _filled(self, text: str, where: str) -> str:
-        """Put values for parameters; a parameter is what the skill declares, so that braces of a shell stay what they are."""
-        for parameter in self.content.parameters:
-            mark = re.compile(rf"(?<!\$)\{{{re.escape(parameter.name)}\}}")
-            if not mark.search(text):
-                continue
-            value = self.parameters.get(parameter.name)
-            if value is None:
-                _not_here(
-                    f"{where} needs a value for {{{parameter.name}}}", f"give parameters={{'{parameter.name}': '…'}}"
-                )
-            *pieces, last = mark.split(text)
-            text = ""
-            for piece in pieces:
-                text += piece
-                text += _quoted(value, before=text)
-            text += last
-        return text
+
+def filled(content: SkillContent, text: str, values: Mapping[str, str], *, where: str = "") -> str:
+    """Put values for parameters; a parameter is what the skill declares, so that braces of a shell stay what they are."""
+    for parameter in content.parameters:
+        mark = re.compile(rf"(?<!\$)\{{{re.escape(parameter.name)}\}}")
+        if not mark.search(text):
+            continue
+        value = values.get(parameter.name)
+        if value is None:
+            asked = where or f"the check `{text}`"
+            _not_here(f"{asked} needs a value for {{{parameter.name}}}", f"give parameters={{'{parameter.name}': '…'}}")
+        *pieces, last = mark.split(text)
+        text = ""
+        for piece in pieces:
+            text += piece
+            text += _quoted(value, before=text)
+        text += last
+    return text
 
 
 def command_of(step: SkillStep, at: int) -> str:
@@ -154,7 +166,7 @@ def checks_of(content: SkillContent) -> list[str]:
     if not checks:
         _not_here("no postcondition has a check", "give the skill a command whose exit status shows the outcome")
     for check in checks:
-        if masks_exit(check) or {command.program for command in parse_command(check)} <= _SAYS_NOTHING:
+        if masks_exit(check) or shows_nothing(check):
             _not_here(
                 f"the exit status of `{check}` shows nothing", "give a check that fails where the work is not done"
             )

@@ -2,7 +2,7 @@
 
 An agent may recall, apply, record, capture, learn and propose. Reviewing (which includes retiring and reopening), rolling
 back, editing, exporting what nobody approved, vouching for an import, purging, restoring a backup, applying what a check
-of the library found, and making tokens belong to a person: at a terminal that no agent has marked as its own and
+or the care of the library found, and making tokens belong to a person: at a terminal that no agent has marked as its own and
 where somebody can be typing, or with a person's token. Connecting and disconnecting clients, and asking a language model
 that costs money, may also be scripted, though not from an agent's shell. The honest limit: an agent that acts as the same
 user can write that user's files, and with enough care can imitate a person.
@@ -22,6 +22,7 @@ from tacit.domain.errors import NotPermitted, StoreOutage
 PERSON_ONLY = frozenset(
     {
         "review", "rollback", "edit", "export unapproved", "import --own", "token", "purge", "restore", "check --apply",
+        "tend --apply", "promote", "undo", "invalidate", "pin",
     }
 )  # fmt: skip
 NOT_FOR_AGENTS = frozenset({"index", "init", "uninstall", "learn --model"})

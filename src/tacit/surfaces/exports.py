@@ -16,6 +16,7 @@ from tacit import application
 from tacit.config.channels import SKILL, channels
 from tacit.domain.candidate import Verdict
 from tacit.domain.errors import InvalidSkill, NotFound
+from tacit.domain.evidence import Evidence
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.origin import Origin
 from tacit.domain.ports import Stored
@@ -60,6 +61,12 @@ def export(loop: Loop) -> list[Kept]:
                 done.append(_remove(folder))
         done += [kept for stored in wanted.values() if (kept := _write(loop, root, stored))]
     return done
+
+
+def follow(loop: Loop, evidence: Iterable[Evidence]) -> list[Kept]:
+    """Bring the folders in step where results have moved something out of use."""
+    gone = any(loop.store.version(item.version_id).status not in RECALLABLE for item in evidence)
+    return export(loop) if gone else []
 
 
 def withdraw(loop: Loop) -> list[Kept]:

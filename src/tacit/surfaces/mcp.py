@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Protocol
 
 from mcp.server.mcpserver import MCPServer
@@ -16,9 +17,12 @@ from mcp.server.mcpserver.exceptions import ToolError
 
 import tacit
 from tacit import application
+from tacit.config.checkout import workspace
 from tacit.domain.errors import InvalidSkill, TacitError
 from tacit.domain.lifecycle import RECALLABLE
+from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Capabilities, SkillContent
+from tacit.domain.verification import Verifier
 from tacit.loop import Loop
 from tacit.text.allowance import Keyed, beyond, narrowed, needed, parse_allowance
 
@@ -76,6 +80,16 @@ def _may(content: SkillContent, allowed: Capabilities | None) -> bool:
     return allowed is None or beyond(needed(Keyed(content, content.hash())), allowed) == Capabilities()
 
 
+def _own_checks(loop: Loop, use_id: str) -> Verifier:
+    """The checks that the skills of a use name themselves: the only ones that an agent may have run here."""
+    from tacit.outcome.verifiers.offered import Context, postconditions
+
+    use = loop.store.use(use_id)
+    contents = [loop.store.version(version_id).version.content for version_id in use.version_ids]
+    folder = workspace(loop.place.project) if loop.place else Path.cwd()
+    return postconditions("", Context(project=folder, use=use, contents=contents))
+
+
 class _Tools:
     """The verbs as an agent calls them: plain values in, one text out. Docstrings are what the model reads."""
 
@@ -98,7 +112,8 @@ class _Tools:
             selection = loop.recall(task or error, state=state, allowed=allowed, surface="mcp")
         if selection.abstained:
             standing = f"\n\n{selection.text}" if selection.standing else ""
-            return f"Nothing to recall: {selection.reason}{standing}"
+            control = f"\n\nuse_id: {selection.use_id} (for `record`)" if selection.use_id else ""
+            return f"Nothing to recall: {selection.reason}{standing}{control}"
         return f"{selection.text}\n\nuse_id: {selection.use_id} (for `record`)"
 
     def apply(self, name: str, file: str = "") -> str:
@@ -118,16 +133,23 @@ class _Tools:
         block = f"[{application.standing(applied.entry)}]\n{applied.text}{files}"
         return application.render_selection([block]) + use
 
-    def record(self, use_id: str, outcome: str) -> str:
+    def record(self, use_id: str, outcome: str = "", verify: bool = False) -> str:
         """Say what came of a skill you were given. Your word is kept as your word; a check counts more.
 
         Args:
             use_id: as `recall` or `apply` gave it.
             outcome: success, partial or failure.
+            verify: instead of an outcome, have the skill's own checks run in the project. They count only where your
+                work left alone what decides them: tests, their settings, build files.
         """
         with self._memory() as loop:
-            kept = loop.record(use_id, outcome=outcome, by="agent")
-        return f"Recorded for {len(kept)} skill{'s' if len(kept) != 1 else ''}, as your own report."
+            checks = _own_checks(loop, use_id) if verify else None
+            kept = loop.record(use_id, outcome=None if verify else outcome, verifier=checks, by="agent")
+        told = f"Recorded for {len(kept)} skill{'s' if len(kept) != 1 else ''}"
+        if not verify:
+            return f"{told}, as your own report."
+        doubt = "" if kept[0].grade.verified else f", not independently: {kept[0].note}"
+        return f"{told}: {kept[0].outcome}, {kept[0].grade}{doubt}"
 
     def propose(
         self,
@@ -142,6 +164,7 @@ class _Tools:
         parameters: list[str | dict[str, Any]] | None = None,
         pitfalls: list[str] | None = None,
         error: str = "",
+        session: str = "",
     ) -> str:
         """Propose something worth knowing next time. It waits until a person approves it.
 
@@ -159,13 +182,15 @@ class _Tools:
             parameters: values that differ, as "name: what it is" or {"name": …, "description": …, "from": "`tool` at `key`"}.
             pitfalls: what goes wrong easily, one sentence each.
             error: for a lesson: the error that it answers, as it was printed.
+            session: id of your session, where it holds for that alone so far; what several sessions find moves up.
         """
         fields = {
             "name": name, "description": description, "steps": steps, "body": body, "kind": kind.strip().casefold(),
             "check": check, "when": when, "parts": parts, "parameters": parameters, "pitfalls": pitfalls, "error": error,
         }  # fmt: skip
         with self._memory(create=True) as loop:
-            verdict = loop.propose(application.proposed(fields), by="agent", source="mcp")
+            scope = Scope(Level.SESSION, session.strip()) if session.strip() else None
+            verdict = loop.propose(application.proposed(fields), by="agent", source="mcp", scope=scope)
         reasons = "; ".join(finding.message for finding in verdict.findings)
         return f"{verdict.decision}: `{verdict.name}`" + (f" ({reasons})" if reasons else "")
 

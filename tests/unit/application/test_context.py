@@ -95,10 +95,10 @@ def test_a_check_keeps_the_blanks_that_mean_something() -> None:
     [
         (UNKNOWN, "not measured yet"),
         (Reliability(self_reported=2), "not measured yet (2 unverified reports)"),
-        (Reliability(successes=1, trials=1), "worked in 1 of 1 verified use"),
+        (Reliability(successes=1, trials=1), "not measured yet"),
         (Reliability(successes=0, trials=3), "worked in 0 of 3 verified uses"),
         (Reliability(successes=4.7, trials=5.6), "worked in 5 of 6 verified uses"),
-        (Reliability(successes=0.2, trials=0.2), "worked in 0 of 1 verified use"),
+        (Reliability(successes=2.4, trials=2.6), "worked in 2 of 3 verified uses"),
     ],
 )
 def test_the_evidence_is_told_in_words(reliability: Reliability, line: str) -> None:

@@ -17,7 +17,7 @@ EDGES = {
     ("quarantined", "trial"), ("quarantined", "rejected"),
     ("rejected", "candidate"),
     ("trial", "trusted"), ("trial", "stale"), ("trial", "retired"), ("trial", "quarantined"), ("trial", "candidate"),
-    ("trusted", "stale"), ("trusted", "retired"), ("trusted", "quarantined"), ("trusted", "candidate"),
+    ("trusted", "trial"), ("trusted", "stale"), ("trusted", "retired"), ("trusted", "quarantined"), ("trusted", "candidate"),
     ("stale", "trial"), ("stale", "retired"), ("stale", "quarantined"),
     ("retired", "trial"),
 }  # fmt: skip

@@ -156,7 +156,9 @@ def test_a_twin_in_another_scope_is_not_this_one():
 
 
 def test_a_composite_is_not_swallowed_by_its_part():
-    composite = content(sub_skills=("add-a-migration", "push"), steps=(*MIGRATE, *bash_steps("git push")))
+    composite = content(
+        name="add-and-push", sub_skills=("add-a-migration", "push"), steps=(*MIGRATE, *bash_steps("git push"))
+    )
     assert judged(candidate(composite), [stored()]).verdict.relation is Relation.NEW
 
 

@@ -15,7 +15,7 @@ from tacit.domain.ports import Stored
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, Provenance, said_in
 from tacit.domain.trajectory import Span
-from tacit.gate import Judgement, judge, objection, turned_away, twin_of
+from tacit.gate import Judgement, composition, judge, objection, turned_away, twin_of
 from tacit.gate.judgement import NAME_LENGTH_MAX, TOLD_MAX
 from tests.unit.making import MIGRATE, NOW, PROJECT, bash_steps, candidate, content, later, stored
 
@@ -160,10 +160,10 @@ def test_what_two_rules_say_of_one_place_is_said_once():
 def test_missing_parts_are_told_only_where_it_is_known_which_skills_there_are():
     whole = candidate(content(name="whole", sub_skills=("a", "gone"), steps=()))
     assert "missing_part" not in judged(whole).verdict.reasons
-    assert finding(judged(whole, existing={"a"}), "missing_part").field == "sub_skills.1"
-    assert judged(whole, existing={"a", "gone"}).verdict.decision is Decision.HOLD
+    assert finding(judged(whole, beside=composition(whole.content, {"a"})), "missing_part").field == "sub_skills.1"
+    assert judged(whole, beside=composition(whole.content, {"a", "gone"})).verdict.decision is Decision.HOLD
     itself = candidate(content(name="whole", sub_skills=("a", "whole"), steps=()))
-    assert judged(itself, existing={"a"}).verdict.decision is Decision.REJECT
+    assert judged(itself, beside=composition(itself.content, {"a"})).verdict.decision is Decision.REJECT
 
 
 # --- why policy alone does not let it in ----------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from tacit.domain.lifecycle import Status, Transition
 from tacit.domain.origin import Origin
 from tacit.domain.outline import Move, Outline, Reading
 from tacit.domain.ports import Rendering, Store, Stored
+from tacit.domain.remark import About, Remark
 from tacit.domain.scope import Scope
 from tacit.domain.skill import Capabilities, Kind, Provenance, Skill, SkillContent, SkillStep, SkillVersion
 from tacit.domain.trajectory import Environment, Role, Span, Step, StepResult, Task, Trajectory
@@ -131,6 +132,13 @@ def evidence(version_id: str, *, minutes: float = 0, **more: Any) -> Evidence:
     return Evidence(version_id=version_id, at=at(minutes), **more)
 
 
+def remark(subject: str, *, minutes: float = 0, **more: Any) -> Remark:
+    """Resistance that a run met, unless told otherwise."""
+    more.setdefault("about", About.FRICTION)
+    more.setdefault("by", "ana")
+    return Remark(subject=subject, at=at(minutes), **more)
+
+
 def bookmark(path: str = "logs/one.jsonl", *, size: int = 100) -> Bookmark:
     return Bookmark(path=path, size=size, modified_ns=7, mark=Mark(offset=40, line=2))
 
@@ -168,6 +176,7 @@ def fill(store: Store) -> Stored:
     store.add_evidence(evidence(stored.version.id))
     store.mark_learned(trajectory().id, at=at(5))
     store.add_approval(approval(stored))
+    store.add_remark(remark(stored.version.id))
     store.keep_bookmark(bookmark())
     store.put_rendering(rendering(stored.version.id))
     store.put_vectors(stored.version.id, [vector(1, 0, 1), vector(0, -1, 0)], space=SPACE)

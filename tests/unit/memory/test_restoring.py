@@ -354,7 +354,9 @@ def test_copies_that_upgrades_and_restores_left_are_known(tmp_path: Path) -> Non
     old.close()
     store = open_store(path)
     plan = custody.plan_purge(store, [Source(kind=SourceKind.SESSION, value="bad")], database=str(path))
-    assert [Path(copy.path).name for copy in plan.copies if copy.holds] == ["tacit.db.before-6.bak"]
+    assert [Path(copy.path).name for copy in plan.copies if copy.holds] == [
+        f"tacit.db.before-{number}.bak" for number in (6, 7)
+    ]
     custody.purge(store, plan, purge=Purge(by="ana", at=at()), backups=True)
     assert MARKER.encode() not in bytes_of(path)
     store.close()

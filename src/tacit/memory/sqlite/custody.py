@@ -1,4 +1,4 @@
-"""What a store on SQLite does for trust: keeps approvals, and forgets by provenance.
+"""What a store on SQLite does for trust: keeps approvals and remarks, and forgets by provenance.
 
 A part of `store.SqliteStore`, which opens the connection and knows the tables; each method is one transaction.
 """
@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from tacit.domain.purging import Descent, Purge, Source, Tombstone
+from tacit.domain.remark import About, Remark
 from tacit.domain.trust import Approval
 from tacit.memory.sqlite.connection import Connection
 from tacit.memory.sqlite.outcomes import Outcomes
@@ -33,6 +34,16 @@ class Custody:
         """All approvals of a version, oldest first."""
         with self._connection.reading():
             return self._outcomes.list_approvals(version_id)
+
+    def add_remark(self, remark: Remark) -> bool:
+        """Keep what was noted of a skill or version; False if this very remark is known."""
+        with self._connection.writing():
+            return self._outcomes.remarks.add(remark)
+
+    def remarks(self, *, subject: str = "", about: About | None = None) -> list[Remark]:
+        """What was noted, oldest first: of one skill or version, of one sort."""
+        with self._connection.reading():
+            return self._outcomes.remarks.list(subject=subject, about=about)
 
     def descent(self, *sources: Source) -> Descent:
         """Everything that came from these sources."""

@@ -25,18 +25,19 @@ if TYPE_CHECKING:
 
     from tacit.memory.sqlite.nearby import Nearby
 
-SCHEMAS = (3, 4, 5, 6)
+SCHEMAS = (3, 4, 5, 6, 7)
 """The schemas that this view knows how to read."""
 APPLICATION_ID = 0x54414349  # "TACI"
 BUSY_TIMEOUT_MS = 500
 COLUMNS = (
     "id", "skill_id", "kind", "name", "description", "scope", "signature", "subject", "examples", "conditions", "tokens",
-    "rank", "fresh_at", "brief", "text", "reinforced",
+    "rank", "fresh_at", "brief", "text", "reinforced", "unproven",
 )  # fmt: skip
 """Of the table `renderings`, beside `seq` and `seal`."""
 
-_EARLIER = COLUMNS[:-1]
-"""The same before schema 5, which counts how often a version was confirmed."""
+_ADDED = ((5, 0), (7, 0.0))
+"""The schemas that brought the last columns (how often a version was confirmed, how much a control would tell of it), and what
+counts before."""
 _NEWEST = (
     "{row} = (SELECT max(seq) FROM versions WHERE status IN ('trial', 'trusted') AND skill_id = "
     "(SELECT skill_id FROM versions WHERE seq = {row}))"
@@ -56,14 +57,14 @@ class Glimpse:
 
     __slots__ = (
         "brief", "conditions", "description", "examples", "fresh_at", "kind", "name", "rank", "reinforced", "scope", "sequence",
-        "signature", "skill_id", "subject", "text", "tokens", "version_id",
+        "signature", "skill_id", "subject", "text", "tokens", "unproven", "version_id",
     )  # fmt: skip
 
     def __init__(self, row: Sequence[Any]) -> None:
         (
             self.sequence, self.version_id, self.skill_id, self.kind, self.name, self.description, self.scope,
             self.signature, subject, examples, conditions, self.tokens, self.rank, self.fresh_at, self.brief, self.text,
-            self.reinforced,
+            self.reinforced, self.unproven,
         ) = row  # fmt: skip
         self.subject = [term_of(form) for form in subject.split()]
         """Terms of tags and signature."""
@@ -90,7 +91,8 @@ class Glance:
 
     def __init__(self, database: apsw.Connection, *, schema: int = SCHEMAS[-1]) -> None:
         self._database = database
-        self._columns = COLUMNS if schema >= 5 else _EARLIER
+        self._lacking = tuple(default for since, default in _ADDED if schema < since)
+        self._columns = COLUMNS[: len(COLUMNS) - len(self._lacking)]
         self._recallable = schema >= 5
         self._has_vectors = schema >= 5
         self._aim: tuple[Nearby, list[float]] | None = None
@@ -192,7 +194,7 @@ class Glance:
         listed = ", ".join(f"r.{column}" for column in ("seq", *self._columns, "seal"))
         for row in self._database.execute(_CURRENT.format(listed, condition), values):
             if self._intact("renderings", row, label=row[1]) and (not scope or reaches(row[6], scope)):
-                yield Glimpse((*row[:-1], 0) if self._columns is _EARLIER else row[:-1])
+                yield Glimpse(row[:-1] + self._lacking)
 
     def _run(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         return self._database.execute(sql, values).fetchall()

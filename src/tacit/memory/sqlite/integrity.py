@@ -22,6 +22,7 @@ from tacit.memory.sqlite.outages import Damaged
 from tacit.memory.sqlite.outcomes import Outcomes, owned_path
 from tacit.memory.sqlite.outlines import Outlines
 from tacit.memory.sqlite.places import MEMORY
+from tacit.memory.sqlite.remarks import remark_path
 from tacit.memory.sqlite.renderings import Renderings
 from tacit.memory.sqlite.rows import Rows, Values
 from tacit.memory.sqlite.shape import differences
@@ -107,8 +108,9 @@ class Integrity:
         yield from self._table(outcomes.approvals, self._check_approval, path=lambda row: owned_path("approvals", row))
         for rows in (self._tombstones.rows, self._backups.rows):
             yield from self._table(rows, rows.value, path=_path_in(rows.table))
-        yield from self._table(outcomes.uses, outcomes.uses.value, path=lambda row: record_path("uses", row["id"]))
+        yield from self._table(outcomes.uses, outcomes.keys.check, path=lambda row: record_path("uses", row["id"]))
         yield from self._table(outcomes.evidence, outcomes.evidence.value, path=lambda row: owned_path("evidence", row))
+        yield from self._table(outcomes.remarks.rows, outcomes.remarks.check, path=remark_path)
         yield from self._table(
             trajectories.rows, self._check_trajectory, path=lambda row: record_path("trajectories", row["id"])
         )

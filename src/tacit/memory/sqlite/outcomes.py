@@ -1,4 +1,4 @@
-"""The gate's verdicts, persons' approvals, uses of skills and their evidence: appended once, never changed.
+"""The gate's verdicts, persons' approvals, uses of skills, their evidence, remarks: appended once, never changed.
 
 The same record twice is kept once; a different record under a taken id is refused, for one of them would be lost.
 """
@@ -16,16 +16,18 @@ from tacit.memory import laws
 from tacit.memory.records import aware, clean, stamp
 from tacit.memory.sqlite.audit import Audit, Note, record_path
 from tacit.memory.sqlite.connection import Connection
+from tacit.memory.sqlite.remarks import Remarks
 from tacit.memory.sqlite.rows import Records, Values
+from tacit.memory.sqlite.shown import SINCE, UseKeys
 
 T = TypeVar("T")
 VERDICTS, APPROVALS, USES, EVIDENCE, VERSIONS = "verdicts", "approvals", "uses", "evidence", "versions"
 
 
 class Outcomes:
-    """The tables `verdicts`, `approvals`, `uses` and `evidence`."""
+    """The tables `verdicts`, `approvals`, `uses` and `evidence`; `remarks` and `keys` know their own."""
 
-    def __init__(self, connection: Connection, audit: Audit) -> None:
+    def __init__(self, connection: Connection, audit: Audit, *, schema: int = SINCE) -> None:
         self._connection = connection
         self._audit = audit
         self.verdicts = Records(
@@ -38,6 +40,8 @@ class Outcomes:
         self.evidence = Records(
             connection, EVIDENCE, kind=Evidence, derive=_of_evidence, columns=("id", "version_id", "at", "grade")
         )
+        self.keys = UseKeys(connection, self.uses, schema=schema)
+        self.remarks = Remarks(connection, audit)
 
     def add_verdict(self, verdict: Verdict) -> None:
         """Keep the gate's answer."""
@@ -90,7 +94,9 @@ class Outcomes:
         """Keep what was shown."""
         path = record_path(USES, use.id)
         note = Note(action="use", subject=use.id, record=path, actor=use.surface, at=aware(use.at))
-        self._append(self.uses, use, note)
+        seq = self.uses.next_seq()
+        if self._append(self.uses, use, note):
+            self.keys.add(seq, use)
 
     def use(self, use_id: str) -> Use:
         """Fetch one use."""

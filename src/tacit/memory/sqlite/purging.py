@@ -15,6 +15,7 @@ from tacit.memory.sqlite.audit import Audit, Note, record_path
 from tacit.memory.sqlite.connection import Connection
 from tacit.memory.sqlite.guards import unguarded
 from tacit.memory.sqlite.outcomes import Outcomes, owned_path
+from tacit.memory.sqlite.remarks import remark_path
 from tacit.memory.sqlite.rows import Records, Rows, T, Values
 from tacit.memory.sqlite.skills import Skills, version_path
 from tacit.memory.sqlite.tombstones import Tombstones
@@ -24,7 +25,7 @@ from tacit.memory.sqlite.vectors import Vectors
 
 _GUARDED = (
     "approvals", "evidence", "uses", "verdicts", "transitions", "versions", "skills", "trajectories", "version_words",
-    "episode_words",
+    "episode_words", "remarks",
 )  # fmt: skip
 _IN = "IN (SELECT value FROM json_each(?))"
 _RECALLABLE_COUNTS = (
@@ -76,6 +77,7 @@ class Purging:
             approvals=_values(outcomes.approvals),
             uses=_values(outcomes.uses),
             evidence=_values(outcomes.evidence),
+            remarks=_values(outcomes.remarks.rows),
             whole=trajectories.whole,
         )
 
@@ -91,6 +93,8 @@ class Purging:
         ):
             found = _in_order(rows.named(ids))
             self._delete(rows, found, [owned_path(rows.table, row) for row in found], purge)
+        remarks = _in_order(outcomes.remarks.rows.named(descent.remarks))
+        self._delete(outcomes.remarks.rows, remarks, [*map(remark_path, remarks)], purge)
         self._plainly(outcomes.uses, descent.uses, purge)
         run(f"DELETE FROM transitions WHERE version_id {_IN}", json.dumps(descent.versions))
         versions = _in_order(skills.versions.named(descent.versions))

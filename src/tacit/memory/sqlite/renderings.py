@@ -106,12 +106,13 @@ def _own(rendering: Rendering) -> Values:
         "tokens": rendering.tokens,
         "rank": float(rendering.rank),
         "reinforced": rendering.reinforced,
+        "unproven": float(rendering.unproven),
         "fresh_at": aware(rendering.fresh_at).timestamp(),
     }
 
 
 def _rendering(row: Values) -> Rendering:
-    own: dict[str, Any] = {name: row[name] for name in ("text", "brief", "tokens", "rank", "reinforced")}
+    own: dict[str, Any] = {name: row[name] for name in ("text", "brief", "tokens", "rank", "reinforced", "unproven")}
     return Rendering(version_id=row["id"], fresh_at=datetime.fromtimestamp(row["fresh_at"], UTC), **own)
 
 

@@ -7,10 +7,12 @@ Every table of records keeps the record's canonical JSON, the columns it is look
 
 from __future__ import annotations
 
+import json
 import secrets
 from collections.abc import Sequence
 
 from tacit.memory.lexical import EPISODE_FIELDS, VERSION_FIELDS
+from tacit.memory.records import clean
 from tacit.memory.sqlite.connection import Connection
 from tacit.memory.sqlite.migrations import Migration
 from tacit.memory.sqlite.seals import seal_of
@@ -236,10 +238,15 @@ def _add_vectors(connection: Connection) -> None:
     )
     _count_recallable(connection)
     connection.run("ALTER TABLE renderings ADD COLUMN reinforced INTEGER NOT NULL DEFAULT 0")
-    listed = ", ".join(("seq", *_RENDERED, "seal"))
-    for *values, reinforced, seal in connection.run(f"SELECT {listed} FROM renderings"):
+    _seal_wider(connection, _RENDERED)
+
+
+def _seal_wider(connection: Connection, columns: Sequence[str]) -> None:
+    """Seal renderings anew, now that they have the last of these columns."""
+    listed = ", ".join(("seq", *columns, "seal"))
+    for *values, added, seal in connection.run(f"SELECT {listed} FROM renderings"):
         if seal == seal_of("renderings", values):
-            anew = seal_of("renderings", [*values, reinforced])
+            anew = seal_of("renderings", [*values, added])
             connection.run("UPDATE renderings SET seal = ? WHERE seq = ?", anew, values[0])
         else:  # damaged before; it is rendered anew with the next change
             connection.run("DELETE FROM renderings WHERE seq = ?", values[0])
@@ -270,6 +277,42 @@ def _add_trust(connection: Connection) -> None:
     connection.run("INSERT INTO identity (seq, id, seal) VALUES (?, ?, ?)", *values, seal_of("identity", values))
 
 
+_LIFE = """
+CREATE TABLE remarks (
+  seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, subject TEXT NOT NULL, about TEXT NOT NULL, at TEXT NOT NULL,
+  record BLOB NOT NULL, seal TEXT NOT NULL) STRICT;
+CREATE INDEX remarks_by_subject ON remarks (subject);
+CREATE INDEX remarks_by_about ON remarks (about);
+CREATE TABLE use_keys (
+  sort TEXT NOT NULL, owner TEXT NOT NULL, use INTEGER NOT NULL REFERENCES uses (seq) ON DELETE CASCADE,
+  PRIMARY KEY (sort, owner, use)) STRICT, WITHOUT ROWID;
+CREATE INDEX use_keys_by_use ON use_keys (use);
+ALTER TABLE renderings ADD COLUMN unproven REAL NOT NULL DEFAULT 0
+"""
+
+
+def _add_life(connection: Connection) -> None:
+    """Schema 7: remarks; uses by session and by version; how much a control would tell of a rendered version."""
+    for statement in _LIFE.split(";"):
+        connection.run(statement.strip())
+    connection.run(_refusal("remarks_keeps_rows", "UPDATE", "remarks"))
+    connection.run(_refusal("remarks_loses_no_row", "DELETE", "remarks"))
+    _seal_wider(connection, (*_RENDERED, "unproven"))
+    for seq, record in connection.run("SELECT seq, record FROM uses ORDER BY seq"):
+        for key in sorted(_keys_in(record)):
+            connection.run("INSERT INTO use_keys (sort, owner, use) VALUES (?, ?, ?)", *key, seq)
+
+
+def _keys_in(record: bytes) -> set[tuple[str, str]]:
+    """What the use in a record belongs to; nothing if it is damaged, which whoever reads it is told."""
+    try:
+        use = json.loads(record.decode("utf-8", "surrogatepass"))
+        owners = [("session", use.get("session_id", "")), *(("version", owner) for owner in use["version_ids"])]
+        return {(sort, clean(owner)) for sort, owner in owners if owner}
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return set()
+
+
 MIGRATIONS = (
     Migration(number=1, apply=_create),
     Migration(number=2, apply=_add_bookmarks),
@@ -277,4 +320,5 @@ MIGRATIONS = (
     Migration(number=4, apply=_add_outlines),
     Migration(number=5, apply=_add_vectors),
     Migration(number=6, apply=_add_trust),
+    Migration(number=7, apply=_add_life),
 )

@@ -37,6 +37,7 @@ from tacit.memory.sqlite.renderings import Renderings
 from tacit.memory.sqlite.safekeeping import Safekeeping
 from tacit.memory.sqlite.schema import MIGRATIONS
 from tacit.memory.sqlite.shape import check_triggers
+from tacit.memory.sqlite.shown import asked_keys
 from tacit.memory.sqlite.skills import Skills
 from tacit.memory.sqlite.survey import count_all, ids_with_prefix
 from tacit.memory.sqlite.tombstones import Tombstones
@@ -73,7 +74,7 @@ class SqliteStore(Custody, Safekeeping):
         self._renderings = Renderings(self._connection, self._skills)
         self._vectors = Vectors(self._connection, self._skills)
         self._nearness: Nearness | None = None
-        self._outcomes = Outcomes(self._connection, self._audit)
+        self._outcomes = Outcomes(self._connection, self._audit, schema=len(self._migrations))
         self._bookmarks = Bookmarks(self._connection)
         self._outlines = Outlines(self._connection)
         self._backups = Backups(self._connection, self._audit)
@@ -289,6 +290,7 @@ class SqliteStore(Custody, Safekeeping):
     def reindex(self) -> int:
         """Build the full-text indexes and the blocks of vectors anew from what they were made from."""
         with self._connection.writing():
+            self._outcomes.keys.rebuild()
             return rebuild(self._connection, self._skills, self._trajectories, self._vectors)
 
     def resolve(self, prefix: str) -> list[str]:
@@ -305,6 +307,11 @@ class SqliteStore(Custody, Safekeeping):
         """Fetch one use."""
         with self._connection.reading():
             return self._outcomes.use(use_id)
+
+    def uses(self, *, session_id: str = "", version_id: str = "") -> list[Use]:
+        """What was shown or held back, oldest first: in one session, of one version, or all of it."""
+        with self._connection.reading():
+            return self._outcomes.keys.uses(*asked_keys(session_id=session_id, version_id=version_id))
 
     def add_evidence(self, evidence: Evidence) -> bool:
         """Keep a result; False if this very one is known."""

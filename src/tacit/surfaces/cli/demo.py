@@ -140,7 +140,7 @@ def _prove(console: Console, loop: Loop, selection: Selection, folder: Path) -> 
     for text, worked in follow(top.steps, VALUES | {"workspace": str(folder)}, folder=folder):
         console.print(f"  {'[green]done[/green]' if worked else '[red]failed[/red]'}  {escape(clean(text))}")
     postcondition = top.version.content.postconditions[0].check
-    check = Command(f"PATH='{search_path(folder)}' {postcondition}", cwd=folder)
+    check = Command(postcondition, cwd=folder, search_path=search_path(folder))
     [kept] = loop.record(selection.use_id, verifier=check, followed=[top.version_id], by="demo")
     told.append(loop.reliability(top.version_id))
     console.print(f"Tacit ran `{escape(postcondition)}`: {kept.outcome}, {kept.grade}.")

@@ -16,7 +16,7 @@ from rich.markup import escape
 from rich.panel import Panel
 from rich.text import Text
 
-from tacit import gate, trusting
+from tacit import gate, refining, trusting
 from tacit.domain.candidate import Finding, Severity
 from tacit.domain.lifecycle import Status
 from tacit.domain.origin import Origin
@@ -24,6 +24,7 @@ from tacit.domain.ports import Stored
 from tacit.domain.skill import Capabilities, SkillContent, SkillVersion, unaccounted
 from tacit.domain.trust import Examination, Literal, Touch, Touched
 from tacit.surfaces.cli.portrait import portrait
+from tacit.surfaces.cli.refining import comparison_document, show_refinement
 from tacit.surfaces.cli.session import Session, clean, counted, one_line
 from tacit.surfaces.cli.show import difference, file_texts, known_parts, maker, show_diff, whole_text
 from tacit.text.allowance import CATEGORIES, told
@@ -46,6 +47,7 @@ def show_candidate(session: Session, stored: Stored) -> Examination:
         console.print(f"[yellow]From outside:[/yellow] {escape(clean(', '.join(outside)))}")
     for literal in examination.literals:
         console.print(f"  [yellow]to be ticked:[/yellow] {escape(clean(literal.key))}  [dim]in {literal.field}[/dim]")
+    show_refinement(session, version)
     verdicts = session.loop.store.verdicts(version_id=version.id)
     seen = len({identity for verdict in verdicts for identity in verdict.trajectory_ids})
     made = escape(clean(maker(version.provenance)))
@@ -222,6 +224,7 @@ def inspected(session: Session, stored: Stored) -> dict[str, Any]:
         ],
         "checks": examination.checks,
         "approved_before": _approved_before(before, version) if before else None,
+        "comparison": comparison_document(refining.compared(session.loop.store, stored)),
     }
 
 

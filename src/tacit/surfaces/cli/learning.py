@@ -18,6 +18,7 @@ from tacit.config.place import find_place
 from tacit.config.settings import Config, load_config
 from tacit.domain.candidate import Relation, Verdict
 from tacit.domain.errors import InvalidTrajectory, Mistake, NotFound, TacitError
+from tacit.domain.lifecycle import Transition
 from tacit.domain.model import LanguageModel
 from tacit.experience.discovery import PLACES, Transcript, transcripts
 from tacit.loop import Loop
@@ -27,6 +28,7 @@ from tacit.surfaces import exports
 from tacit.surfaces.cli.progress import progress_bar
 from tacit.surfaces.cli.session import Session, command_options, counted
 from tacit.surfaces.cli.show import show_learned, show_projects
+from tacit.surfaces.cli.tending import show_care
 from tacit.surfaces.discovery import homes, project_of, take_in, together
 
 
@@ -154,10 +156,13 @@ def _learn_paths(
     if not problems and captured == Captured():
         problems += [problem for path in paths if (problem := experience.passed_over(path))][:1]
     learned = _distil(session, session.loop, model)
-    session.answer(
-        learn_document(captured, learned, problems),
-        lambda: show_learned(session.console, captured, learned, problems=problems),
-    )
+    suggestions = _suggestions(session)
+
+    def show() -> None:
+        show_learned(session.console, captured, learned, problems=problems)
+        show_care(session, learned.settled, suggestions)
+
+    session.answer(learn_document(captured, learned, problems) | {"suggestions": suggestions}, show)
     if problems and captured == Captured():  # what was wrong with each file has been told
         session.end_with(Mistake("nothing could be read", hint="mend or convert what is listed, or name other files"))
 
@@ -171,6 +176,7 @@ def _learn_here(
         taken = _take_in(session.loop, own, problems, advance)
     captured = together(part for part in taken if part)
     learned = _distil(session, session.loop, model)
+    suggestions = _suggestions(session)
     unchanged = sum(1 for part in taken if part is None)
 
     def show() -> None:
@@ -184,9 +190,11 @@ def _learn_here(
             again = f", {unchanged} unchanged since the last time" if unchanged else ""
             session.console.print(f"Found {counted(len(own), 'session')} of this project{again}.")
         show_learned(session.console, captured, learned, problems=problems)
+        show_care(session, learned.settled, suggestions)
 
     told = {"found": len(own), "unchanged": unchanged}
-    session.answer({"transcripts": told, **learn_document(captured, learned, problems)}, show)
+    document = {"transcripts": told, **learn_document(captured, learned, problems), "suggestions": suggestions}
+    session.answer(document, show)
 
 
 def _learn_everywhere(session: Session, found: list[Transcript], *, model: LanguageModel | None) -> None:
@@ -254,6 +262,12 @@ def _distil(session: Session, loop: Loop, model: LanguageModel | None) -> Learne
     return learned
 
 
+def _suggestions(session: Session) -> int:
+    """How much looking after the library would find to do."""
+    with progress_bar(session, "looking") as advance:
+        return len(session.loop.tend(progress=advance))
+
+
 def _counted(parts: Iterable[Captured], advance: Callable[[int, int], None]) -> Iterator[Captured]:
     for count, part in enumerate(parts, start=1):
         yield part
@@ -302,8 +316,13 @@ def learn_document(captured: Captured, learned: Learned, problems: list[InvalidT
         "reinforced": [_verdict(v) for v in learned.reinforced],
         "notes": list(learned.notes),
         "model": _helped(learned.model) if learned.model else None,
+        "settled": [_moved(move) for move in learned.settled],
         "problems": [{"message": p.message, "hint": p.hint} for p in problems],
     }
+
+
+def _moved(move: Transition) -> dict[str, Any]:
+    return {"version_id": move.version_id, "before": move.before, "after": move.after, "reason": move.reason}
 
 
 def _helped(model: Helped) -> dict[str, Any]:

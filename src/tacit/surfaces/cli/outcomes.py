@@ -2,27 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import click
 from rich.markup import escape
 
+from tacit.config.checkout import workspace
 from tacit.domain.errors import Mistake, NotFound, NotPermitted
 from tacit.domain.evidence import Evidence, Grade, Outcome
-from tacit.outcome import Command
+from tacit.domain.skill import SkillContent
+from tacit.domain.verification import Verifier
+from tacit.surfaces import exports
 from tacit.surfaces.cli.session import Session, clean, command_options
 from tacit.text.exit_status import masks_exit
 from tacit.text.shell import is_check
 
 
-@click.command()
+class _Recording(click.Command):
+    """A command whose help ends with the verifiers that there are; they are looked up only for that."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List them."""
+        from tacit.outcome.verifiers.offered import described
+
+        with formatter.section("Verifiers (--with NAME --verify ARG)"):
+            formatter.write_dl(list(described().items()))
+
+
+@click.command(cls=_Recording)
 @click.argument("use_id")
 @click.option(
     "--outcome",
     type=click.Choice([o.value for o in Outcome if o is not Outcome.UNKNOWN]),
     help="How it ended, on your word.",
 )
-@click.option("--verify", "check", metavar="COMMAND", help="Run this check now; its exit status is the outcome.")
+@click.option("--verify", "check", metavar="ARG", help="Run a check now; by default a command and its exit status.")
+@click.option("--with", "verifier", metavar="NAME", help="Which verifier takes ARG (default: command).")
 @click.option(
     "--timeout", "timeout_s", type=click.IntRange(1, 86_400), default=600, help="Limit for the check, seconds."
 )
@@ -34,24 +50,49 @@ from tacit.text.shell import is_check
 def record(session: Session, *, use_id: str, outcome: str | None, check: str | None, **options: Any) -> None:
     """Say what came of the use USE_ID (printed by `tacit recall`).
 
-    With --verify the check is run here and the outcome is machine-verified. On a person's word at a terminal it is
-    human-verified; from anywhere else it is a self-report, which can lower a rank but never raise it.
+    With --verify the check is run here and the outcome is machine-verified, unless the run changed what decides the check:
+    then it is a self-report. A person at a terminal may choose any check that can fail; from anywhere else only the skill's
+    own checks and whole test runs count. On a person's word at a terminal an outcome is human-verified; from anywhere else it
+    is a self-report, which can lower a rank but never raise it.
     """
-    if (outcome is None) == (check is None):
+    named = options["verifier"]
+    if (outcome is None) == (check is None and named is None):
         raise Mistake("give either --outcome or --verify", hint="--verify 'pytest -q' counts more than anybody's word")
     use = _use(session, use_id)
-    if check and session.surroundings.agent_markers and not session.caller.is_person:
-        _require_real_check(session, use, check)
-    verifier = Command(check, timeout_s=options["timeout_s"]) if check else None
+    followed = [session.loop.version(reference).version.id for reference in options["followed"]]
+    by = options["by"] or session.surroundings.user or "unknown"
+    verifier = None
+    if outcome is None:
+        verifier = _verifier(
+            session, use, (named or "command", check or ""), followed=followed, options=options | {"by": by}
+        )
     kept = session.loop.record(
-        use,
-        outcome=outcome,
-        verifier=verifier,
-        followed=[session.loop.version(reference).version.id for reference in options["followed"]] or None,
-        by=options["by"] or session.surroundings.user or "unknown",
-        grade=_grade(session),
+        use, outcome=outcome, verifier=verifier, followed=followed or None, by=by, grade=_grade(session)
     )
+    exports.follow(session.loop, kept)
     session.answer({"evidence": kept}, lambda: _show(session, kept))
+
+
+def _verifier(
+    session: Session, use_id: str, asked: tuple[str, str], *, followed: list[str], options: dict[str, Any]
+) -> Verifier:
+    """Make the verifier that is asked for by name and argument."""
+    from tacit.outcome.verifiers.offered import Context, verifier
+
+    store = session.loop.store
+    use = store.use(use_id)
+    name, argument = asked
+    context = Context(
+        project=workspace(session.place.project),
+        use=use,
+        contents=[store.version(version_id).version.content for version_id in followed or use.version_ids],
+        person=session.caller.is_person,
+        by=options["by"],
+        timeout_s=options["timeout_s"],
+    )
+    if name in ("command", "tests") and session.surroundings.agent_markers and not context.person:
+        _require_real_check(context.contents, argument)
+    return verifier(name, argument, context)
 
 
 @click.command()
@@ -64,6 +105,7 @@ def feedback(session: Session, *, use_id: str, helpful: bool, note: str, by: str
     """Say whether what was shown in the use USE_ID helped."""
     by = by or session.surroundings.user
     kept = session.loop.feedback(_use(session, use_id), helpful=helpful, note=note, by=by, grade=_grade(session))
+    exports.follow(session.loop, kept)
     session.answer({"evidence": kept}, lambda: _show(session, kept))
 
 
@@ -76,15 +118,14 @@ def _use(session: Session, reference: str) -> str:
     return found[0]
 
 
-def _require_real_check(session: Session, use_id: str, check: str) -> None:
+def _require_real_check(contents: Sequence[SkillContent], check: str) -> None:
     """An agent may not choose a check that proves nothing: it must be a skill's own postcondition, or a test, build or lint."""
-    store = session.loop.store
-    contents = [store.version(version_id).version.content for version_id in store.use(use_id).version_ids]
-    own = {condition.check for content in contents for condition in content.postconditions}
-    if check not in own and (not is_check(check) or masks_exit(check)):
+    from tacit.outcome.verifiers.skill_checks import is_own, own_checks
+
+    if not is_own(check, contents) and (not is_check(check) or masks_exit(check)):
         raise NotPermitted(
             f"`{check}` proves nothing about the work, and this shell belongs to an agent",
-            hint=f"use the skill's own check: {', '.join(sorted(own - {''})) or 'a test, build or linter command'}",
+            hint=f"use the skill's own check: {', '.join(sorted(own_checks(contents))) or 'a test command'}",
         )
 
 
@@ -98,3 +139,6 @@ def _show(session: Session, kept: list[Evidence]) -> None:
         name = escape(clean(session.loop.store.version(item.version_id).version.name))
         told = f"{known.low:.0%} to {known.high:.0%}" if known.known else "not known yet"
         session.console.print(f"{item.outcome} ({item.grade}) for [bold]{name}[/bold]; reliability now: {told}")
+    doubts = {item.note for item in kept if item.verifier not in ("", "feedback") and not item.grade.verified}
+    for doubt in sorted(doubts):
+        session.console.print(f"[yellow]not independent:[/yellow] {escape(clean(doubt))}")

@@ -12,6 +12,7 @@ from tacit import application
 from tacit.domain.candidate import Decision, Relation, Verdict
 from tacit.domain.errors import GateRefusal, Mistake, NotFound
 from tacit.domain.origin import Origin
+from tacit.domain.scope import Scope
 from tacit.surfaces.cli.session import Session, clean, command_options
 from tacit.surfaces.cli.show import STANDING
 
@@ -21,9 +22,10 @@ _BYTES_MAX = 1 << 20
 @click.command()
 @click.argument("file", metavar="FILE|-")
 @click.option("--by", default="", help="Who proposes it, kept with the proposal.")
+@click.option("--scope", default="", metavar="LEVEL:ID", help="Narrower than the project: session:ID or team:ID.")
 @click.option("--dry-run", is_flag=True, help="Only check: list every problem, store nothing.")
 @command_options
-def propose(session: Session, *, file: str, by: str, dry_run: bool) -> None:
+def propose(session: Session, *, file: str, by: str, scope: str, dry_run: bool) -> None:
     """Propose a skill written in FILE, or on standard input. It waits until a person approves it.
 
     FILE is a SKILL.md, or a JSON map with name, description, kind (procedure, lesson, norm, preference) and what it says:
@@ -41,6 +43,7 @@ def propose(session: Session, *, file: str, by: str, dry_run: bool) -> None:
         by=by or (session.surroundings.user if person else "agent") or "agent",
         origin=Origin.USER if person else Origin.AGENT,
         source="cli" if file == "-" else str(Path(file).resolve()),
+        scope=Scope.parse(scope) if scope else None,
     )
     session.answer(verdict_document(verdict), lambda: show_verdict(session, verdict))
     if verdict.decision is Decision.REJECT:

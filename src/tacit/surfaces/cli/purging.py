@@ -162,7 +162,7 @@ def _document(
 def told(descent: Descent) -> str:
     """How much of each kind goes."""
     kinds = {"trajectories": "trajectory", "skills": "skill", "versions": "version", "approvals": "approval"}
-    kinds |= {"verdicts": "verdict", "uses": "use", "evidence": "piece of evidence"}
+    kinds |= {"verdicts": "verdict", "uses": "use", "evidence": "piece of evidence", "remarks": "remark"}
     plurals = {"trajectories": "trajectories", "evidence": "pieces of evidence"}
     counts = descent.counts.items()
     return ", ".join(counted(n, kinds[kind], plural=plurals.get(kind, f"{kinds[kind]}s")) for kind, n in counts if n)

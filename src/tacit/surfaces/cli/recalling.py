@@ -42,6 +42,7 @@ ALLOW_HELP = (
 @click.option("--scope", type=str, help="See from this scope, e.g. project:invoices or global.")
 @click.option("--allow", "allowed", multiple=True, metavar="CATEGORY=VALUE", help=ALLOW_HELP)
 @click.option("--model", default="", help="The language model that will use it: its own evidence counts.")
+@click.option("--session", "session_id", default="", help="The agent's session: credited for it, and under its lots.")
 @click.option("--error", help="Output of the call that failed: part of the situation.")
 @click.option("--last-action", help="The tool or command used last: part of the situation.")
 @click.option("--file", "files", multiple=True, help="A file being worked on (may be repeated): part of the situation.")
@@ -71,6 +72,7 @@ def recall(session: Session, *, task: str, kinds: tuple[str, ...], **options: An
         allowed=options["allowed"] or None,
         model=options["model"],
         surface="cli",
+        session=options["session_id"],
         keep=not options["explain"],
     )
     if options["explain"]:

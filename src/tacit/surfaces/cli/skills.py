@@ -15,6 +15,7 @@ from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.origin import Origin
 from tacit.domain.ports import Stored
 from tacit.surfaces import exports
+from tacit.surfaces.cli.curating import invalidate, pin
 from tacit.surfaces.cli.importing import import_
 from tacit.surfaces.cli.portrait import show_portrait
 from tacit.surfaces.cli.session import Session, clean, command_options, one_line
@@ -39,7 +40,8 @@ def skills(session: Session) -> None:
         context.invoke(list_, as_json=session.as_json, store=session.store, everything=False, static=True)
 
 
-skills.add_command(import_)
+for command in (import_, pin, invalidate):
+    skills.add_command(command)
 
 
 @skills.command("list")

@@ -1,4 +1,4 @@
-"""`tacit history`, `stats`, `verify`, `backup`, `pause`: looking after the store. See also `restoring` and `purging`."""
+"""`tacit verify`, `backup`, `pause`: looking after the store. See also `restoring` and `purging`."""
 
 from __future__ import annotations
 
@@ -11,93 +11,18 @@ from pathlib import Path
 
 import click
 from rich.markup import escape
-from rich.table import Table
 
 from tacit import custody
-from tacit.domain.errors import Mistake, NotFound, StoreOutage
-from tacit.domain.identity import plain
-from tacit.domain.ports import AuditEntry, Damage
+from tacit.domain.errors import Mistake, StoreOutage
+from tacit.domain.ports import Damage
 from tacit.domain.safekeeping import Manifest
 from tacit.surfaces.cli.session import Session, clean, command_options
-from tacit.surfaces.cli.show import STATUS_STYLE
 
 _DERIVED = ("vector", "version_words", "episode_words")
 """How the subjects of damage to indexes begin: these can be made again from the records."""
 _MEND = "put a backup back: tacit restore FILE (--without-tombstones where what was purged cannot be read)"
 _LONGEST_PAUSE_S = 366 * 86_400
-_SHOWN_ID = 14
-_SHOWN_HASH = len("sha256:") + 12
-"""As many digits as `tacit purge --source` asks for."""
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
-
-
-@click.command()
-@click.argument("subject", required=False, default="")
-@click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help="The last so many entries.")
-@command_options
-def history(session: Session, *, subject: str, limit: int) -> None:
-    """Show what happened, from the audit chain: of everything, or of one skill, version, trajectory or use."""
-    loop = session.loop
-    if subject:
-        named = loop.store.catalogue(name=subject)
-        found = [named[-1].skill.id] if named else loop.store.resolve(subject)
-        if not found:
-            raise NotFound(f"nothing has the name or id {subject!r}", hint="tacit skills list --all")
-        subject = found[0]
-    entries = loop.history(subject)[-limit:]
-    reasons = _reasons(session, entries)
-
-    def show() -> None:
-        table = Table(box=None, padding=(0, 2, 0, 0))
-        for column in ("#", "when", "what", "of", "by", *(["why"] if reasons else [])):
-            table.add_column(column)
-        for entry in entries:
-            when = f"{entry.at:%Y-%m-%d %H:%M:%S}"
-            of = escape(clean(entry.subject[: _SHOWN_HASH if entry.subject.startswith("sha256:") else _SHOWN_ID]))
-            why = escape(clean(reasons.get(entry.sequence, "")))
-            by = escape(clean(entry.actor))
-            table.add_row(str(entry.sequence), when, escape(entry.action), of, by, *([why] if reasons else []))
-        session.console.print(table if entries else "Nothing has happened yet.")
-
-    told = [plain(entry) | {"reason": reasons.get(entry.sequence, "")} for entry in entries]
-    session.answer({"subject": subject, "entries": told}, show)
-
-
-def _reasons(session: Session, entries: Sequence[AuditEntry]) -> dict[int, str]:
-    """Entry → why something was purged: told by the stones that were set at the same moment."""
-    purged = [entry for entry in entries if entry.action in ("purge", "tombstone")]
-    told = {stone.at: stone.reason for stone in session.loop.store.tombstones() if stone.reason} if purged else {}
-    return {entry.sequence: told[entry.at] for entry in purged if entry.at in told}
-
-
-@click.command()
-@command_options
-def stats(session: Session) -> None:
-    """Count what there is: trajectories, skills by status, uses and evidence."""
-    counts = session.loop.stats()
-    document = plain(counts) | {"store": session.place.database}
-
-    def show() -> None:
-        table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
-        outcomes = ", ".join(f"{n} {outcome}" for outcome, n in counts.outcomes.items())
-        statuses = ", ".join(f"[{STATUS_STYLE[s]}]{n} {s}[/]" for s, n in counts.skills.items())
-        rows = {
-            "trajectories": f"{counts.trajectories} ({outcomes})" if outcomes else str(counts.trajectories),
-            "learned from": str(counts.learned),
-            "skills": statuses or "none yet",
-            "kinds": ", ".join(f"{n} {kind}" for kind, n in counts.kinds.items()) or "none yet",
-            "versions": str(counts.versions),
-            "uses": str(counts.uses),
-            "evidence": ", ".join(f"{n} {grade}" for grade, n in counts.evidence.items()) or "none yet",
-            "audit entries": str(counts.audit),
-            "size": f"{counts.bytes / 1_048_576:.1f} MiB",
-            "store": escape(session.place.database),
-        }
-        for name, value in rows.items():
-            table.add_row(f"[bold]{name}[/bold]", value)
-        session.console.print(table)
-
-    session.answer(document, show)
 
 
 @click.command()

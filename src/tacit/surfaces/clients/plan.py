@@ -17,12 +17,14 @@ from tacit.surfaces.clients.launcher import Launcher
 
 PERSONS_COMMANDS = (
     ("review",),
+    ("promote",),
     ("skills", "rollback"),
     ("skills", "edit"),
     ("config", "token"),
     ("purge",),
     ("restore",),
     ("check", "--apply"),
+    ("tend", "--apply"),
     ("index",),
     ("pause",),
     ("init",),

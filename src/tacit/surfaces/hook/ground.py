@@ -21,7 +21,7 @@ AUTO = "auto"
 class Ground:
     """The store that serves an event, and how it is asked."""
 
-    __slots__ = ("cwd", "embedder", "home", "homes", "recall", "store", "where")
+    __slots__ = ("cwd", "embedder", "hold_out", "home", "homes", "recall", "store", "where")
 
     def __init__(self, where: Whereabouts, *, cwd: str, home: str, store: str, recall: Recall) -> None:
         self.where = where
@@ -35,6 +35,8 @@ class Ground:
         """What the settings say of it."""
         self.homes = [home]
         """Where the person may keep embedders."""
+        self.hold_out = 0.0
+        """The largest share of sessions that go without a skill, as a control."""
 
     @property
     def has_store(self) -> bool:
@@ -57,15 +59,15 @@ def find(event: Event, variables: Variables, *, store: str = "") -> Ground | Non
     if where.database == MEMORY or paused_until(where.folder) is not None:
         return None
     recall: Recall = None
-    embedder = AUTO
+    embedder, hold_out = AUTO, 0.0
     if _has_settings(here, where.project, variables):
-        recall, embedder, exclude = _settings(here, where.project)
+        recall, embedder, hold_out, exclude = _settings(here, where.project)
         from fnmatch import fnmatch
 
         if any(fnmatch(folder, pattern) for pattern in exclude for folder in (cwd, here)):
             return None
     ground = Ground(where, cwd=cwd, home=variables.home, store=store, recall=recall)
-    ground.embedder = embedder
+    ground.embedder, ground.hold_out = embedder, hold_out
     ground.homes = list(dict.fromkeys((variables.home, variables.account_home)))
     return ground
 
@@ -78,7 +80,7 @@ def _has_settings(here: str, project: str, variables: Variables) -> bool:
     )
 
 
-def _settings(here: str, project: str) -> tuple[Recall, str, tuple[str, ...]]:
+def _settings(here: str, project: str) -> tuple[Recall, str, float, tuple[str, ...]]:
     from pathlib import Path
 
     from tacit.config.settings import load_config
@@ -86,5 +88,5 @@ def _settings(here: str, project: str) -> tuple[Recall, str, tuple[str, ...]]:
 
     around = Surroundings.read()
     config, _ = load_config((Path(here), Path(project)), file=around.config_file, home=around.person_home)
-    asked = config.recall
-    return (asked.k, asked.budget_tokens, asked.min_relevance), asked.embedder, config.store.exclude
+    asked, limits = config.recall, (config.recall.k, config.recall.budget_tokens, config.recall.min_relevance)
+    return limits, asked.embedder, config.policy.hold_out, config.store.exclude

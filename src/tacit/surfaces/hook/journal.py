@@ -40,7 +40,7 @@ _SAFE = r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}"
 _TOLD = ("shown", "assumed", "answered", "warned", "indexed")
 _BULKY = ("assumed", "deeds", "skipped")
 """What a line can do without, should it grow too long."""
-_LASTING = tuple(f'"{key}"'.encode() for key in (*_TOLD, "source", "lost"))
+_LASTING = tuple(f'"{key}"'.encode() for key in (*_TOLD, "control", "source", "lost"))
 
 
 class Full(RuntimeError):
@@ -50,13 +50,15 @@ class Full(RuntimeError):
 class Past:
     """What a context of a session has seen and done since it began: the main one's, or a subagent's own."""
 
-    __slots__ = ("answered", "deeds", "has_index", "is_asked", "shown", "source", "started_at", "warned")
+    __slots__ = ("answered", "controls", "deeds", "has_index", "is_asked", "shown", "source", "started_at", "warned")
 
     def __init__(self, source: str = "", started_at: float = 0.0) -> None:
         self.source = source
         self.started_at = started_at
         """How and when the context began, where the client has said it."""
         self.shown: dict[str, None] = {}
+        self.controls: dict[str, float] = {}
+        """What was held back by lot, and how likely that was: it stays so while the session lasts."""
         self.answered: set[str] = set()
         self.warned: set[str] = set()
         self.deeds: list[dict[str, object]] = []
@@ -66,11 +68,16 @@ class Past:
     def renewed(self, source: str, at: float) -> Past:
         """The past after a start: this one, or a new one where the agent sees nothing of this any more."""
         is_same = source == self.source and abs(at - self.started_at) <= SAME_START_S
-        return self if is_same or source not in FRESH else Past(source, at)
+        if is_same or source not in FRESH:
+            return self
+        new = Past(source, at)
+        new.controls = self.controls  # the lot was drawn for the session, whatever the agent still sees of it
+        return new
 
     def add(self, line: dict[str, object]) -> None:
         """Take in one line, in the order they were written."""
         self.shown.update(dict.fromkeys(_texts(line.get("shown"))))
+        self.controls = shares_in(line.get("control")) | self.controls
         self.answered.update(_texts(line.get("answered")))
         self.warned.update(_texts(line.get("warned")))
         self.has_index = self.has_index or line.get("indexed") is True
@@ -158,6 +165,16 @@ def parsed(data: bytes, *, recent: int | None = None) -> list[dict[str, object]]
             found.append(value)
     lost = {at for line in found if (at := time_of(line, "lost"))}
     return [_untold(line) if time_of(line) in lost else line for line in found]
+
+
+def shares_in(value: object) -> dict[str, float]:
+    """Version → the chance it had of being held back, as a line tells them; what is no such pair is passed over."""
+    pairs = [pair for pair in value if isinstance(pair, list) and len(pair) == 2] if isinstance(value, list) else []
+    return {
+        version_id: share
+        for version_id, share in pairs
+        if isinstance(version_id, str) and isinstance(share, float) and 0 < share < 1
+    }
 
 
 def time_of(line: dict[str, object], key: str = "at") -> float:

@@ -30,6 +30,7 @@ from tacit.domain.ports import Store
 from tacit.domain.trajectory import Role, Trajectory
 from tacit.loop import Loop
 from tacit.opening import open_at
+from tacit.outcome.credit import NAMELESS
 from tacit.surfaces import exports
 from tacit.surfaces.discovery import take_in
 from tacit.surfaces.hook import detach, log, requests
@@ -48,13 +49,15 @@ FOLDED_EVERY = 200
 FAULTS_LOGGED = 5
 """Of the journals that make trouble in one pass."""
 _TEXT_CHARACTERS = 200
-_WITHOUT_WORDS = {"start": "session start", "prompt": "a request", "call": "an error at work"}
+_TOLD = (("shown", "hook"), ("control", "hook"), ("held", "hook"), ("skipped", "hook, shown before"))
+"""What a line tells of, and the surface that stands for it."""
 
 
 class Said:
-    """What the captured trajectories say about uses: the words behind a digest, and the model of a session."""
+    """What the captured trajectories say about uses: the words behind a digest, the model of a session, and where it is."""
 
-    def __init__(self) -> None:
+    def __init__(self, scope: str = "") -> None:
+        self.scope = scope
         self.words: dict[str, str] = {}
         self.models: dict[str, str] = {}
 
@@ -93,9 +96,9 @@ def config_for(place: Place, around: Surroundings) -> Config:
 
 def _work(place: Place, sessions: Path, around: Surroundings, *, home: str) -> None:
     taken = requests.take(sessions, home=home)
-    said = Said()
     own = around.account_home / HOME_FOLDER if around.account_home else around.home
     with open_at(place, config=config_for(place, around), home=own) as loop:
+        said = Said(str(loop.scope))
         done = [request for request in taken if _is_captured(loop, request, said, home=home)]
         fold(loop.store, sessions, said, home=home)
         exports.take_back(loop, by="learner")
@@ -164,26 +167,34 @@ def fold(store: Store, sessions: Path, said: Said, *, home: str) -> int:
 
 
 def uses_of(name: str, data: bytes, said: Said) -> Iterator[Use]:
-    """The uses that a journal tells of: what was shown, held back for want of room, or there already."""
+    """The uses that a journal tells of: what was shown, held back by lot or for want of room, or there already.
+
+    A subagent is a session of its own, as its captured attempts are.
+    """
     stem = name.removesuffix(SUFFIX)
-    session = _text(next((stem.removeprefix(f"{name}-") for name in CLIENTS if stem.startswith(f"{name}-")), stem))
+    main = _text(next((stem.removeprefix(f"{name}-") for name in CLIENTS if stem.startswith(f"{name}-")), stem))
     for line in parsed(data):
         at = time_of(line)
         if not at:
             continue
-        for key, surface in (("shown", "hook"), ("held", "hook"), ("skipped", "hook, shown before")):
-            versions = _texts(line.get(key))
+        agent = _text(line.get("agent"))
+        session, lots = agent or main, _shares(line.get("lots")) | (withheld := _shares(line.get("control")))
+        for key, surface in _TOLD:
+            versions = list(withheld) if key == "control" else _texts(line.get(key))
             if not versions:
                 continue
+            drawn = key in ("shown", "control") and any(version in lots for version in versions)
             yield Use(
                 version_ids=tuple(versions),
-                task=said.words.get(_text(line.get("about"))) or _WITHOUT_WORDS.get(_text(line.get("moment")), ""),
+                task=said.words.get(_text(line.get("about"))) or NAMELESS.get(_text(line.get("moment")), ""),
                 at=datetime.fromtimestamp(at, UTC),
                 surface=surface,
                 session_id=session,
-                model=_text(line.get("model")) or said.models.get(session, ""),
-                held_back=key == "held",
-                id=content_id("u", [stem, at, _text(line.get("agent")), key, versions]),
+                model=_text(line.get("model")) or said.models.get(session) or said.models.get(main, ""),
+                held_back=key in ("held", "control"),
+                shares=tuple(lots.get(version, 0.0) for version in versions) if drawn else (),
+                scope=said.scope,
+                id=content_id("u", [stem, at, agent, key, versions]),
             )
 
 
@@ -219,8 +230,11 @@ def _keep(store: Store, use: Use, known: dict[str, bool]) -> bool:
     try:
         store.use(use.id)
     except NotFound:
+        shares = tuple(
+            share for share, version_id in zip(use.shares, use.version_ids, strict=False) if known[version_id]
+        )
         if versions:
-            store.add_use(replace(use, version_ids=versions))
+            store.add_use(replace(use, version_ids=versions, shares=shares))
         return bool(versions)
     return False
 
@@ -252,6 +266,16 @@ def _write(path: Path, value: Mapping[str, int]) -> None:
 
 def _texts(value: object) -> list[str]:
     return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+
+
+def _shares(value: object) -> dict[str, float]:
+    """Versions under a lot, each with its chance; anything else is as good as none."""
+    pairs = [item for item in value if isinstance(item, list) and len(item) == 2] if isinstance(value, list) else []
+    return {
+        version: float(share)
+        for version, share in pairs
+        if isinstance(version, str) and isinstance(share, int | float) and 0 < share < 1
+    }
 
 
 def _text(value: object) -> str:

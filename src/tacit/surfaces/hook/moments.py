@@ -105,12 +105,17 @@ class Turn:
         except (TacitError, OSError) as error:
             log.note(self.ground.home, f"{self.event.moment}: found by words alone: {error}")
 
-    def give(self, recalled: Recalled) -> None:
-        """Add what recall gave, and note what it held back or found shown already."""
+    def give(self, recalled: Recalled, *, by_lot: bool = False) -> None:
+        """Add what recall gave, less what a lot holds back; note both, what had no room and what was shown already."""
         shown = []
         for item in recalled.items:
-            if self.answer.add(item.text) or self.answer.add(item.glimpse.brief):
+            share = self.chance(item.glimpse) if by_lot else 0.0
+            if share and self.is_held_back(item.glimpse, share):
+                self.listed("control").append([item.glimpse.version_id, share])
+            elif self.answer.add(item.text) or self.answer.add(item.glimpse.brief):
                 shown.append(item.glimpse)
+                if share:
+                    self.listed("lots").append([item.glimpse.version_id, share])
             else:
                 self.hold(item.glimpse.version_id)
         self.show(shown)
@@ -119,6 +124,19 @@ class Turn:
                 self.listed("skipped").append(version_id)
             elif not reason.startswith(("less relevant", "nearest")):
                 self.hold(version_id)
+
+    def chance(self, glimpse: Glimpse) -> float:
+        """How likely this session goes without it: as it was when the lot was drawn, or else as it is now."""
+        drawn = self.past.controls.get(glimpse.version_id)
+        return drawn or round(float(self.ground.hold_out * glimpse.unproven), 4)
+
+    def is_held_back(self, glimpse: Glimpse, share: float) -> bool:
+        """Whether the lot of this session keeps it from the agent."""
+        if glimpse.version_id in self.past.controls:
+            return True
+        from tacit.domain.lot import lot
+
+        return lot(self.event.session, glimpse.skill_id, share)
 
     def show(self, glimpses: list[Glimpse]) -> None:
         """Note what was shown, and what it takes for granted."""
@@ -191,6 +209,8 @@ def _at_start(turn: Turn) -> None:
     turn.show(shown)
     listed = turn.pushed.difference(_RULES)
     known = [glimpse for glimpse in glance.index(INDEX_LINES, scope=scope) if glimpse.kind in listed]
+    if turn.ground.hold_out > 0:  # nor does the agent hear the name of what it is to go without
+        known = [each for each in known if not turn.is_held_back(each, turn.chance(each))]
     if known and not turn.past.has_index:
         lines = [f"- {shown_line(each.name)} ({each.kind}): {shown_line(each.description)}" for each in known]
         turn.line["indexed"] = turn.answer.add_list(_INDEX, lines) > 0
@@ -210,7 +230,8 @@ def _at_prompt(turn: Turn) -> None:
     from tacit.recall.quick import for_task
 
     asked, scope = prompt[:PROMPT_CHARACTERS], turn.ground.scope
-    turn.give(for_task(glance, asked, scope=scope, now=turn.now, limits=_limits(turn), skip=turn.past.shown))
+    found = for_task(glance, asked, scope=scope, now=turn.now, limits=_limits(turn), skip=turn.past.shown)
+    turn.give(found, by_lot=turn.ground.hold_out > 0)
     _report_damage(turn, glance)
 
 

@@ -1,0 +1,39 @@
+"""Promotion, through gates and memory: learnings move to broader scopes, and what is kept there comes back to every project.
+
+team → session → project live in a project's store; organisation and global in the person's own, which projects mirror.
+What may pass is decided by `refinement.promotion`; this package fetches what it must know, and keeps what it answers.
+"""
+
+from tacit.promoting.caring import cares
+from tacit.promoting.meaning import Sameness, by_model, by_rules
+from tacit.promoting.meeting import asked, could_move, left_at_home, meant, meet, move_up
+from tacit.promoting.mirroring import MIRROR, Adopted, adopt
+from tacit.promoting.moving import AT_HOME, Ask, Memory, Promoted, Prospect, nominate, promote
+from tacit.promoting.whence import Whence, home_database, home_store, whence
+
+__all__ = [
+    "AT_HOME",
+    "MIRROR",
+    "Adopted",
+    "Ask",
+    "Memory",
+    "Promoted",
+    "Prospect",
+    "Sameness",
+    "Whence",
+    "adopt",
+    "asked",
+    "by_model",
+    "by_rules",
+    "cares",
+    "could_move",
+    "home_database",
+    "home_store",
+    "left_at_home",
+    "meant",
+    "meet",
+    "move_up",
+    "nominate",
+    "promote",
+    "whence",
+]

@@ -1,0 +1,118 @@
+"""Cares of promotion: store → what has earned a broader scope, and what a second project would confirm. Changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime
+
+from tacit.domain.care import Care, CareKind
+from tacit.domain.lifecycle import RECALLABLE, Status
+from tacit.domain.ports import Store, Stored
+from tacit.domain.remark import About, Remark
+from tacit.domain.scope import Level, Scope
+from tacit.domain.skill import Kind
+from tacit.promoting.meaning import Sameness
+from tacit.promoting.moving import (
+    BY_ITSELF,
+    NOMINATED,
+    Ask,
+    already_there,
+    candidate_of,
+    merged_provenance,
+    nominee_of,
+    note,
+    noted,
+    projects_of,
+    recurrences,
+)
+from tacit.promoting.whence import Whence
+from tacit.refinement.promotion import Same, passages, sessions_of
+
+MOST_NOMINATED = 5
+"""New nominations told at once; a second project's word on something known is always told."""
+
+
+def cares(
+    store: Store,
+    *,
+    at: datetime,
+    scope: Scope | None = None,
+    whence: Whence | None = None,
+    same: Same | None = None,
+    home: Store | None = None,
+) -> list[Care]:
+    """What has earned a broader scope by itself. Carried out, it becomes a candidate that waits, or is noted for home."""
+    ask = Ask(by=BY_ITSELF, at=at, whence=whence or Whence(), same=same or Sameness())
+    return [*_kept(store, ask), *_recurring(store, scope or Scope(Level.PROJECT), ask), *_beyond(store, home, ask)]
+
+
+def _kept(store: Store, ask: Ask) -> Iterator[Care]:
+    """What a team has learned and nothing speaks against: a session may keep it."""
+    for stored in store.catalogue(statuses={Status.CANDIDATE, *RECALLABLE}):
+        if stored.skill.scope.level is not Level.TEAM or _was_noted(store, stored, Level.SESSION):
+            continue
+        nominee = nominee_of(store, stored, ask, to=Level.SESSION)
+        [gate] = passages(nominee, Level.SESSION)
+        if gate.open:
+            yield _care(stored, gate.there[0], to=Level.SESSION)
+
+
+def _recurring(store: Store, scope: Scope, ask: Ask) -> Iterator[Care]:
+    """What enough sessions have learned, each by itself, and the project does not know yet."""
+    groups = recurrences(store, ask.same)
+    known = store.catalogue() if groups else []
+    for group in groups:
+        versions = [store.version(each.version_id) for each in group]
+        newest = versions[-1]
+        nominee = nominee_of(store, newest, ask, to=Level.PROJECT, groups=[group])
+        [gate] = passages(nominee, Level.PROJECT)
+        if not gate.open or already_there(known, newest.version.content, scope, ask.same):
+            continue
+        made = replace(
+            candidate_of(newest, newest.version.content, scope, by=BY_ITSELF),
+            provenance=merged_provenance(versions),
+            parents=tuple(stored.version.id for stored in versions),
+        )
+        reason = f"the same learning in {len(sessions_of(group))} distinct sessions"
+        remark = note(newest.skill.id, newest.version.id, ask, step="promoted", to=Level.PROJECT)
+        yield replace(_care(newest, reason, to=Level.PROJECT, remark=remark), candidate=made)
+
+
+def _beyond(store: Store, home: Store | None, ask: Ask) -> Iterator[Care]:
+    """What would make sense beyond the project: a note for home, where two projects earn it a place."""
+    new, broad = 0, home.catalogue() if home else []
+    for stored in store.catalogue(statuses=RECALLABLE):
+        if stored.skill.scope.level is not Level.PROJECT or _was_noted(store, stored, Level.ORGANISATION):
+            continue
+        content = stored.version.content
+        there = already_there(broad, content, Scope(Level.ORGANISATION), ask.same)
+        projects = projects_of(home, there.skill.id) if home and there else ()
+        nominee = nominee_of(store, stored, ask, to=Level.ORGANISATION, projects=projects)
+        [gate] = passages(nominee, Level.ORGANISATION)
+        blocked = nominee.local or content.kind is Kind.PREFERENCE
+        if blocked or (there is None and (stored.status is not Status.TRUSTED or new >= MOST_NOMINATED)):
+            continue
+        new += there is None
+        remark = note(stored.skill.id, there.version.id if there else "", ask, step=NOMINATED, to=Level.ORGANISATION)
+        known = "another project knows it too" if there else "trusted here, and portable by lint"
+        yield _care(stored, f"{known}; {', '.join(gate.there)}", to=Level.ORGANISATION, remark=remark)
+
+
+def _care(stored: Stored, reason: str, *, to: Level, remark: Remark | None = None) -> Care:
+    return Care(
+        kind=CareKind.PROMOTION,
+        subject=stored.version.id,
+        name=stored.version.name,
+        reason=reason,
+        skill_id=stored.skill.id,
+        remark=remark,
+        advice=f"tacit promote {stored.version.name} --to {to}",
+    )
+
+
+def _was_noted(store: Store, stored: Stored, to: Level) -> bool:
+    """Whether it was moved to this level, or nominated for it, before."""
+    return any(
+        noted(remark).get("to") == str(to) for remark in store.remarks(subject=stored.skill.id, about=About.PROMOTION)
+    )

@@ -1,0 +1,334 @@
+"""A run that was shown a skill → its tool calls in the skill's own terms: what each did, and at which step. Pure.
+
+This run's values stand as the skill's parameters and paths are seen from the workspace, so that the same deed of two runs
+is the same call. How a run was aligned, what each call does to the world and where a person objected is found out by other
+stages and comes in as plain values. Nothing here judges.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from tacit.domain.identity import digest
+from tacit.domain.skill import SkillContent, SkillStep
+from tacit.domain.trajectory import Span, Step, Trajectory
+from tacit.text.canonical import canonical_command
+from tacit.text.programs import SHELL_TOOLS
+from tacit.text.shell import parse_command, shell_text
+
+READ, WRITE, CHECK = "read", "write", "check"
+"""What a call does to the world."""
+BEFORE_THE_FIRST = -1
+_DESCRIBING = frozenset({"description", "timeout", "timeout_ms", "run_in_background", "explanation", "justification"})
+_EDITORS = frozenset(
+    "edit write multiedit apply_patch str_replace str_replace_editor str_replace_based_edit_tool write_file edit_file "
+    "create_file replace notebookedit".split()
+)
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")
+_TICKED = re.compile(r"`([^`\n]+)`")
+_WORKSPACE = "workspace"
+_WORD = re.compile(r"[\w.@#+-]{3,}")
+_VALUE = re.compile(r"[\d@]")
+_SHORTEST_VALUE = 3
+"""A shorter value stands in too many places by chance to be taken for a parameter."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One tool call as the skill would say it."""
+
+    step: Step
+    effect: str
+    worked: bool
+    arguments: Mapping[str, Any]
+    """With parameters in place of this run's values, and without what only describes the call."""
+    key: str
+    """The same for the same deed in another run."""
+    label: str
+    """The program, or the tool: calls with one label do one sort of thing."""
+
+    @property
+    def index(self) -> int:
+        """The step of the run."""
+        return self.step.index
+
+    @property
+    def command(self) -> str:
+        """The shell text, parameters in place; empty where the tool is no shell."""
+        return command_of(self.step.tool, self.arguments)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """One run beside a skill that it was shown."""
+
+    trajectory: Trajectory
+    content: SkillContent
+    matched: Mapping[int, tuple[int, ...]]
+    """Step of the skill → steps of the run that did it, or tried to."""
+    deeds: Mapping[int, str]
+    """Step of the run → read, write or check; what only serves the agent itself is not in it."""
+    failed: frozenset[int] = frozenset()
+    """Steps of the run that are known not to have worked."""
+    objections: tuple[int, ...] = ()
+    """Steps of the run in which a person took exception to what was just done."""
+    followed: bool = True
+    """Whether it went the skill's way, at least in part: what it only has in common with it, such as a look, is not that."""
+    proven: bool = False
+    """Whether somebody other than the agent vouches for its success."""
+    values: Mapping[str, str] = field(default_factory=dict)
+    """What the skill's parameters were in this run, where that is known already."""
+
+    @property
+    def session(self) -> str:
+        """Runs of one session, with its subagents, are one voice; where it is not known, all together are."""
+        return self.trajectory.parent_session_id or self.trajectory.session_id
+
+    @cached_property
+    def at(self) -> dict[int, int]:
+        """Step of the run → the step of the skill that it did."""
+        return {run_step: step for step, run_steps in self.matched.items() for run_step in run_steps}
+
+    @cached_property
+    def told(self) -> str:
+        """All that the skill says, to look a word up in."""
+        return repr(self.content).casefold()
+
+    @cached_property
+    def calls(self) -> tuple[Call, ...]:
+        """The tool calls in order, in the skill's terms."""
+        values = {**_values(self), **self.values}
+        return tuple(self._call(step, values) for step in self.trajectory.actions if step.index in self.deeds)
+
+    @cached_property
+    def places(self) -> dict[int, int]:
+        """Step of the run → the step of the skill that it belongs to; what belongs to none lies behind the one before.
+
+        `BEFORE_THE_FIRST` and, behind the last step, the number of steps are places too.
+        """
+        done = sorted(self.at)
+        return {call.index: self.at.get(call.index, self._place(call, done)) for call in self.calls}
+
+    def call(self, run_step: int) -> Call:
+        """The call of one step."""
+        return next(call for call in self.calls if call.index == run_step)
+
+    def span(self, run_step: int, part: str = "arguments") -> Span:
+        """A place in this run."""
+        return Span(self.trajectory.id, run_step, part)
+
+    def is_placed(self, call: Call) -> bool:
+        """Whether a call is one of the skill's own steps, or an attempt at one."""
+        place = self.places[call.index]
+        return call.index in self.at or (0 <= place < len(self.content.steps) and _resembles(call, self.content, place))
+
+    def did(self, number: int) -> bool:
+        """Whether a step of the skill was done, or something like it in its place."""
+        return number in self.matched or number in self.places.values()
+
+    def says(self, call: Call, number: int) -> bool:
+        """Whether a call is what a step of the skill says, whatever its parameters were."""
+        if not 0 <= number < len(self.content.steps):
+            return False
+        return fits(self.content.steps[number], call.step, workspace=self.trajectory.environment.workspace)
+
+    def gap(self, call: Call) -> int:
+        """The step of the skill that was done last before a call."""
+        done = sorted(self.at)
+        before = bisect_right(done, call.index) - 1
+        return self.at[done[before]] if before >= 0 else BEFORE_THE_FIRST
+
+    def _place(self, call: Call, done: list[int]) -> int:
+        """An attempt at a step near by, or the place behind the step that was done last."""
+        steps = self.content.steps
+        before = bisect_right(done, call.index) - 1
+        after = bisect_left(done, call.index)
+        low = self.at[done[before]] if before >= 0 else BEFORE_THE_FIRST
+        high = self.at[done[after]] if after < len(done) else len(steps) - 1
+        near = [number for number in range(max(low, 0), high + 1) if _resembles(call, self.content, number)]
+        if near:
+            return max(near, key=lambda number: (number > low, -number))
+        return len(steps) if low == len(steps) - 1 else low
+
+    def _call(self, step: Step, values: Mapping[str, str]) -> Call:
+        workspace = self.trajectory.environment.workspace
+        arguments = {name: value for name, value in step.arguments.items() if name not in _DESCRIBING}
+        general: dict[str, Any] = _mapped(arguments, lambda text: general_text(text, values, workspace=workspace))
+        return Call(
+            step=step,
+            effect=self.deeds[step.index],
+            worked=step.index not in self.failed,
+            arguments=general,
+            key=key_of(step.tool, general),
+            label=_label(step.tool, arguments),
+        )
+
+
+def key_of(tool: str, arguments: Mapping[str, Any]) -> str:
+    """What a call is compared by, whoever made it and on whichever machine."""
+    command = command_of(tool, arguments)
+    if command:
+        return f"$ {canonical_command(_local(command))}"
+    named = {name: value for name, value in arguments.items() if name not in _DESCRIBING}
+    return f"{plain_name(tool)} {digest(_mapped(named, _local))}"
+
+
+def step_key(step: SkillStep) -> str:
+    """What a step of a skill is compared by."""
+    command = command_in(step)
+    return f"$ {canonical_command(_local(command))}" if command else key_of(step.tool, step.arguments)
+
+
+def label_of(step: SkillStep) -> str:
+    """The program of a step of a skill, or its tool; empty where it is prose."""
+    command = command_in(step)
+    return _label("bash", {"command": command}) if command else _label(step.tool, step.arguments)
+
+
+def command_in(step: SkillStep) -> str:
+    """The shell text of a step of a skill: of its call, or set as code in its words where it has none."""
+    if step.tool:
+        return command_of(step.tool, step.arguments)
+    ticked = _TICKED.findall(step.text)
+    return ticked[0] if len(ticked) == 1 else ""
+
+
+def command_of(tool: str, arguments: Mapping[str, Any]) -> str:
+    """The shell text of a call; empty where its tool is no shell."""
+    return shell_text(arguments) if plain_name(tool) in SHELL_TOOLS else ""
+
+
+def plain_name(tool: str) -> str:
+    """A tool's own name: without the server it comes from, in lower case."""
+    return tool.rsplit("__", 1)[-1].rsplit(".", 1)[-1].casefold()
+
+
+def general_text(text: str, values: Mapping[str, str], *, workspace: str = "") -> str:
+    """A text with parameters in place of values, and paths seen from the workspace."""
+    root = workspace.rstrip("/")
+    if root:
+        text = text.replace(f"cd {root} && ", "").replace(f"{root}/", "")
+    for name, value in sorted(values.items(), key=lambda item: -len(item[1])):
+        if len(value) >= _SHORTEST_VALUE:
+            text = re.sub(rf"(?<![\w{{]){re.escape(value)}(?![\w}}])", f"{{{name}}}", text)
+    return text
+
+
+def edits_files(call: Call) -> bool:
+    """Whether a call changes the text of a file: what it says belongs to that file."""
+    return not call.command and plain_name(call.step.tool) in _EDITORS
+
+
+def is_particular(run: Run, call: Call) -> bool:
+    """Whether a call still holds a value of this very task, which no other task would have."""
+    asked = run.trajectory.task.text.casefold()
+    words = {word.casefold() for word in _WORD.findall(repr(call.arguments))}
+    return any(word in asked and word not in run.told for word in words if _VALUE.search(word))
+
+
+def fits(step: SkillStep, done: Step, *, workspace: str = "") -> bool:
+    """Whether a call is a step of a skill with any values for its parameters."""
+    command = command_in(step)
+    if command:
+        typed = command_of(done.tool, done.arguments)
+        wanted = canonical_command(_local(command))
+        return bool(typed) and _filled(wanted, canonical_command(typed, workspace=workspace), value=r"\S+")
+    given = {name: value for name, value in done.arguments.items() if name not in _DESCRIBING}
+    wanted_arguments = {name: value for name, value in step.arguments.items() if name not in _DESCRIBING}
+    return bool(step.tool) and plain_name(step.tool) == plain_name(done.tool) and _is_filled(wanted_arguments, given)
+
+
+def _is_filled(template: Any, value: Any) -> bool:
+    if isinstance(template, Mapping):
+        same = isinstance(value, Mapping) and template.keys() == value.keys()
+        return same and all(_is_filled(item, value[name]) for name, item in template.items())
+    if isinstance(template, list | tuple):
+        if any(isinstance(item, str) and _PLACEHOLDER.search(item) for item in template):
+            return isinstance(value, list | tuple)  # how many there are differs from use to use
+        return list(template) == (list(value) if isinstance(value, list | tuple) else value)
+    if isinstance(template, str):
+        return _filled(_local(template), _local(str(value)), value=".*")
+    return bool(template == value)
+
+
+def _filled(template: str, text: str, *, value: str) -> bool:
+    pieces = _PLACEHOLDER.split(template)[::2]
+    return re.fullmatch(value.join(map(re.escape, pieces)), text, re.DOTALL) is not None
+
+
+def _values(run: Run) -> dict[str, str]:
+    """What the parameters were, read off the calls that did a step; where two calls disagree, it is not known."""
+    found: dict[str, set[str]] = {}
+    by_index = {step.index: step for step in run.trajectory.actions}
+    root = run.trajectory.environment.workspace.rstrip("/")
+    for number, run_steps in run.matched.items():
+        if number >= len(run.content.steps):
+            continue
+        step = run.content.steps[number]
+        for run_step in run_steps:
+            done = by_index.get(run_step)
+            for template, text in _pairs(step, done) if done else ():
+                for name, value in _bound(_local(template), general_text(text, {}, workspace=root)).items():
+                    found.setdefault(name, set()).add(value)
+    return {name: values.pop() for name, values in found.items() if len(values) == 1 and name != _WORKSPACE}
+
+
+def _pairs(step: SkillStep, done: Step) -> Iterator[tuple[str, str]]:
+    """Texts of a skill's step with the texts that stand in their place in a call."""
+    command = command_in(step)
+    if command:
+        yield command, command_of(done.tool, done.arguments)
+        return
+    for name, template in step.arguments.items():
+        given = done.arguments.get(name)
+        if isinstance(template, str) and isinstance(given, str):
+            yield template, given
+
+
+def _bound(template: str, text: str) -> dict[str, str]:
+    """Parameter → value, where a text is the template filled in, or holds it."""
+    names = _PLACEHOLDER.findall(template)
+    if not names or not text:
+        return {}
+    pieces, seen = [], set[str]()
+    for number, piece in enumerate(_PLACEHOLDER.split(template)):
+        if number % 2 == 0:
+            pieces.append(re.escape(piece))
+        else:
+            pieces.append(f"(?P={piece})" if piece in seen else rf"(?P<{piece}>[^\s'\"`;|&]{{1,200}})")
+            seen.add(piece)
+    try:
+        match = re.search("".join(pieces) + r"(?![\w])", text)
+    except re.error:  # a name that no group can have
+        return {}
+    return match.groupdict() if match else {}
+
+
+def _resembles(call: Call, content: SkillContent, number: int) -> bool:
+    """Whether a call looks like an attempt at a step: the same program with the same subcommand, or the same tool."""
+    label = label_of(content.steps[number])
+    return bool(label) and label == call.label
+
+
+def _label(tool: str, arguments: Mapping[str, Any]) -> str:
+    command = command_of(tool, arguments)
+    working = [each for each in parse_command(command) if each.program not in ("cd", "export", "set", "source", "true")]
+    return f"$ {working[0].program} {working[0].subcommand}".rstrip() if working else plain_name(tool)
+
+
+def _local(text: str) -> str:
+    return text.replace(f"cd {{{_WORKSPACE}}} && ", "").replace(f"{{{_WORKSPACE}}}/", "")
+
+
+def _mapped(value: Any, change: Any) -> Any:
+    """A nest of arguments with every text in it changed."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, Mapping):
+        return {name: _mapped(item, change) for name, item in value.items()}
+    return [_mapped(item, change) for item in value] if isinstance(value, list | tuple) else value

@@ -1,0 +1,254 @@
+"""`tacit lift`: what skills add to the runs that see them, against the runs that a lot kept them from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from tacit import controls
+from tacit.controls import Measured
+from tacit.domain.errors import Mistake
+from tacit.domain.lot import CHANCE_MOST
+from tacit.outcome.lift import LEAST_RUNS, Difference, Lift, Measure
+from tacit.surfaces.cli import plotting
+from tacit.surfaces.cli.plotting import Axis, Row, Scale
+from tacit.surfaces.cli.session import Session, clean, command_options, counted, one_line
+
+NAME_WIDTH = 32
+WIDEST = 61
+"""Columns of a bar at most."""
+_FIGURES = 22
+_REST = _FIGURES + 5 + 7 + 5 * 2
+"""Columns that a table needs beside name and bar."""
+
+
+def _points(value: float) -> str:
+    return f"{round(100 * value):+d}" if round(100 * value) else "0"
+
+
+def _percent(value: float) -> str:
+    return f"{_points(value)} %"
+
+
+def _plain(value: float) -> str:
+    return f"{value:+.1f}" if round(value, 1) else "0"
+
+
+AXES = {
+    Measure.SUCCESS: Axis(title="points of success", written=_points),
+    Measure.STEPS: Axis(title="steps", written=_percent, more_is_better=False),
+    Measure.TOKENS: Axis(title="tokens", written=_percent, more_is_better=False),
+    Measure.RETRIES: Axis(title="retries a run", written=_plain, more_is_better=False),
+}
+
+
+Told = tuple[str, Difference, Lift]
+"""What a row is called, what it shows, and the runs that it rests on."""
+
+
+@click.command()
+@click.argument("skill", required=False, default="")
+@click.option(
+    "--model", default="", help="Only runs of this language model, pulled towards the others where they are few."
+)
+@click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), help="Draw it into this file, PNG or SVG.")
+@command_options
+def lift(session: Session, *, skill: str, model: str, plot: Path | None) -> None:
+    """Show what skills add: runs that saw them against runs that a lot kept them from, with 95 % intervals.
+
+    Of one SKILL everything is told: success, steps, retries and tokens, by model and by scope. Controls are drawn only where
+    `policy.hold_out` is set.
+    """
+    loop = session.loop
+    chosen = [loop.version(skill)] if skill else loop.skills()
+    found = [controls.measure(loop.store, stored, model=model) for stored in chosen]
+    if not skill:
+        found = sorted((each for each in found if each.was_drawn), key=_order)
+    hold_out = session.settings[0].policy.hold_out
+    document = {"hold_out": hold_out, "model": model, "least_runs": LEAST_RUNS, "skills": [_document(m) for m in found]}
+    if plot is not None:
+        panels = _panels(found[0]) if skill else [(AXES[Measure.SUCCESS], _rows(found))]
+        if not any(rows for _, rows in panels):
+            raise Mistake("there is nothing to draw yet", hint="`tacit lift` says what is missing")
+        plotting.draw(panels, plot, heading=_heading(skill and found[0].stored.version.name, model))
+        document["plot"] = str(plot)
+
+    def show() -> None:
+        if not any(measured.was_drawn for measured in found):
+            _explain(session, hold_out)
+        elif skill:
+            _show_one(session, found[0])
+        else:
+            _show_all(session, found)
+        if plot is not None:
+            session.console.print(f"Drawn into {escape(clean(str(plot)))}.", soft_wrap=True)
+
+    session.answer(document, show)
+
+
+def _order(measured: Measured) -> tuple[bool, float, str]:
+    """What is known first, the largest lift first."""
+    known = measured.lift.success
+    return known is None, -known.value if known else 0.0, measured.stored.version.name
+
+
+def _heading(name: str, model: str) -> str:
+    what = f"What {name} adds" if name else "What skills add to success"
+    return f"{what}{f', with {model}' if model else ''} (95 % intervals)"
+
+
+def _rows(found: Iterable[Measured]) -> list[Row]:
+    return [_row(m.stored.version.name, m.lift.success, m.lift) for m in found if m.lift.success]
+
+
+def _panels(measured: Measured) -> list[tuple[Axis, list[Row]]]:
+    """One skill: a panel for each measure, and success by model and by scope where there are several."""
+    panels = [
+        (AXES[measure], [_row(measure.value, difference, measured.lift)])
+        for measure, difference in measured.lift.differences.items()
+    ]
+    keyed = [[_row(*told) for told in each] for each in _by_keys(measured)]
+    return [*panels, *((AXES[Measure.SUCCESS], rows) for rows in keyed)]
+
+
+def _by_keys(measured: Measured) -> list[list[Told]]:
+    """Success by model, and by scope, where there are several."""
+    found = []
+    for sort, keyed in (("model", measured.models), ("scope", measured.scopes)):
+        told = [(f"success, {sort} {key or 'not told'}", own.success, own) for key, own in keyed.items() if own.success]
+        if len(keyed) > 1 and told:
+            found.append(told)
+    return found
+
+
+def _row(label: str, difference: Difference, runs: Lift) -> Row:
+    return Row(label=label, value=difference.value, low=difference.low, high=difference.high, note=_counts(runs))
+
+
+def _show_all(session: Session, found: list[Measured]) -> None:
+    axis, rows = AXES[Measure.SUCCESS], _rows(found)
+    names = [measured.stored.version.name for measured in found]
+    table, scale = _table(session, rows, axis, names=names, headed=True)
+    for name, measured in zip(names, found, strict=True):
+        if measured.lift.success is None:
+            told = Text(_not_yet(measured.lift), "dim")
+            table.add_row(escape(one_line(name, NAME_WIDTH)), told, "", *_runs(measured.lift))
+        else:
+            _add(session, table, scale, axis, (name, measured.lift.success, measured.lift))
+    if rows:
+        table.add_row("", plotting.ruler(axis, scale), Text(axis.title, "dim"))
+    session.console.print(table)
+
+
+def _show_one(session: Session, measured: Measured) -> None:
+    session.console.print(f"[bold]{escape(clean(measured.stored.version.name))}[/bold]  {_counts(measured.lift)}")
+    if not measured.lift.known:
+        session.console.print(_not_yet(measured.lift))
+    for measure, difference in measured.lift.differences.items():
+        _show_rows(session, [(measure.value, difference, measured.lift)], AXES[measure])
+    whole = measured.of_all
+    if whole.success and whole != measured.lift:
+        _show_rows(session, [("success, all versions", whole.success, whole)], AXES[Measure.SUCCESS])
+    for told in _by_keys(measured):
+        _show_rows(session, told, AXES[Measure.SUCCESS])
+
+
+def _show_rows(session: Session, told: list[Told], axis: Axis) -> None:
+    names = ["success, all versions", *(label for label, _, _ in told)]
+    table, scale = _table(session, [_row(*each) for each in told], axis, names=names)
+    for each in told:
+        _add(session, table, scale, axis, each)
+    table.add_row("", plotting.ruler(axis, scale), Text(axis.title, "dim"))
+    session.console.print(table)
+
+
+def _add(session: Session, table: Table, scale: Scale, axis: Axis, told: Told) -> None:
+    label, difference, runs = told
+    bar = plotting.line(_row(*told), axis, scale, plain=session.console.options.ascii_only)
+    table.add_row(escape(one_line(label, NAME_WIDTH)), bar, _figures(difference, axis), *_runs(runs))
+
+
+def _table(
+    session: Session, rows: list[Row], axis: Axis, *, names: Iterable[str], headed: bool = False
+) -> tuple[Table, Scale]:
+    """An empty table whose columns have their room, and the scale that fits it."""
+    name = min(NAME_WIDTH, max(len(each) for each in names))
+    scale = Scale(rows, axis, width=min(WIDEST, session.console.width - name - _REST))
+    table = Table(box=None, padding=(0, 2, 0, 0), show_header=headed)
+    table.add_column("skill", width=name, no_wrap=True)
+    table.add_column("what it adds", width=scale.width, overflow="fold")
+    table.add_column("95 %", width=_FIGURES, overflow="fold")
+    table.add_column("with", justify="right", width=5)
+    table.add_column("without", justify="right", width=7)
+    return table, scale
+
+
+def _figures(difference: Difference, axis: Axis) -> str:
+    value, low, high = (axis.written(each) for each in (difference.value, difference.low, difference.high))
+    return f"{value}  \\[{low}, {high}]"
+
+
+def _runs(measured: Lift) -> tuple[str, str]:
+    return str(measured.shown), str(measured.held_back)
+
+
+def _counts(measured: Lift) -> str:
+    return f"{measured.shown} with, {measured.held_back} without"
+
+
+def _not_yet(measured: Lift) -> str:
+    """Of how many runs that it takes there are how many."""
+    done = min(measured.shown, LEAST_RUNS) + min(measured.held_back, LEAST_RUNS)
+    return f"not known yet ({done} of {2 * LEAST_RUNS} runs)"
+
+
+def _explain(session: Session, hold_out: float) -> None:
+    """Say why there is nothing to compare, how that is changed and what it costs."""
+    if hold_out > 0:
+        session.console.print(
+            f"Not known yet: no verified run was under a lot. Controls are drawn (policy.hold_out = {hold_out:g}); each "
+            f"skill takes at least {counted(LEAST_RUNS, 'verified run')} with it and as many without it.",
+            soft_wrap=True,
+        )
+        return
+    session.console.print(
+        "Not known: what a skill adds is measured against runs that went without it, and none did. To let some, write into "
+        "~/.tacit/tacit.toml:\n\n  \\[policy]\n  hold_out = 0.2\n\n"
+        "Then one in five fitting sessions goes without a skill of which nothing is known, fewer once it is; norms, "
+        "preferences, warnings, answers to errors, pinned skills and what deletes, sends, publishes or pays are always "
+        f"given. That costs what the skill would have helped in those sessions; the share is at most {CHANCE_MOST:g}, and a "
+        f"project's own file may lower it. It takes {LEAST_RUNS} verified runs with a skill and {LEAST_RUNS} without it "
+        "before anything is claimed.",
+        soft_wrap=True,
+    )
+
+
+def _document(measured: Measured) -> dict[str, Any]:
+    stored = measured.stored
+    return {
+        "name": stored.version.name,
+        "skill_id": stored.skill.id,
+        "version_id": stored.version.id,
+        **_lift_document(measured.lift),
+        "all_versions": _lift_document(measured.of_all),
+        "models": {key: _lift_document(own) for key, own in measured.models.items()},
+        "scopes": {key: _lift_document(own) for key, own in measured.scopes.items()},
+    }
+
+
+def _lift_document(measured: Lift) -> dict[str, Any]:
+    return {
+        "known": measured.known,
+        "shown": measured.shown,
+        "held_back": measured.held_back,
+        "differences": {
+            measure.value: {"value": round(d.value, 4), "low": round(d.low, 4), "high": round(d.high, 4)}
+            for measure, d in measured.differences.items()
+        },
+    }

@@ -1,0 +1,229 @@
+"""`tacit promote`: what could move to a broader scope, and why not yet; on a person's word it moves, ticked as in a review."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from typing import Any
+
+import click
+from rich.markup import escape
+from rich.table import Table
+
+from tacit import promoting
+from tacit.domain.candidate import Relation
+from tacit.domain.errors import GateRefusal, Mistake
+from tacit.domain.lifecycle import RECALLABLE, Status
+from tacit.domain.model import LanguageModel
+from tacit.domain.ports import Stored
+from tacit.domain.scope import Level, Scope
+from tacit.domain.skill import SkillContent
+from tacit.gate import Review, unticked
+from tacit.gate.portability import suggest
+from tacit.surfaces.cli.deciding import confirmed
+from tacit.surfaces.cli.inspecting import Answer, ask, grave_ones, show_candidate
+from tacit.surfaces.cli.session import Session, clean, command_options
+from tacit.surfaces.cli.show import STATUS_STYLE, show_diff, whole_text
+from tacit.surfaces.exports import export
+
+_LEVELS = [level.value for level in Level if level is not Level.TEAM]
+
+
+@click.command()
+@click.argument("name", required=False, metavar="[NAME]")
+@click.option(
+    "--to", "to", default="", metavar="LEVEL", help=f"How far: {', '.join(_LEVELS)}; the next rung if not given."
+)
+@click.option("--by", default="", help="Your name, kept with the promotion.")
+@click.option(
+    "--rewrite", is_flag=True, help="Put placeholders for what is local to this project; shown before it is done."
+)
+@click.option("--tick", "ticked", multiple=True, metavar="KEY", help="Something from outside that you have looked at.")
+@click.option(
+    "--despite-findings", "despite", is_flag=True, help="Approve it although something weighs high against it."
+)
+@command_options
+def promote(
+    session: Session, *, name: str | None, to: str, by: str, rewrite: bool, ticked: tuple[str, ...], despite: bool
+) -> None:
+    """Take what was learned to a broader scope. Without NAME: what could move, and what its gate still asks for.
+
+    Organisation and global skills live in your own store, and every project of yours has them after its next `tacit learn`. A
+    skill keeps its origins: what came from outside is asked for one by one, as in a review. A preference never leaves its
+    person, and nothing becomes global unless it is found to be nobody's own.
+
+    Promoting belongs to a person: it is refused without a terminal and inside an agent's shell.
+    """
+    if name is None:
+        found, left = session.loop.prospects(), promoting.left_at_home(session.loop)
+        document = {
+            "prospects": [_document(each) for each in found],
+            "purged_here": [_kept_at_home(each) for each in left],
+        }
+        session.answer(document, lambda: _show(session, found, left))
+        return
+    session.caller.require_person("promote")
+    scope = Scope.parse(to) if to else None
+    stored = promoting.meant(session.loop.store, name, to=scope)
+    person = session.person(by)
+    if rewrite:
+        _require_wanted(session, stored.version.content)
+    with _model(session, scope, stored.skill.scope) as model:
+        done = session.loop.promote(
+            stored.version.id, scope or "", by=person, ticked=None, rewrite=rewrite, model=model
+        )
+    with _side(session, done.scope) as side:
+        status = _decided(side, done, by=person, ticked=ticked, despite=despite)
+    session.loop.adopt()
+    export(session.loop)
+    done = dataclasses.replace(done, status=status)
+    session.answer({"promoted": _told(done)}, lambda: _show_done(session, done))
+
+
+def _require_wanted(session: Session, content: SkillContent) -> None:
+    """Show the suggested rewrite; at a terminal nothing goes on without a yes to it."""
+    local = promoting.whence(session.place).local
+    new = suggest(content, local)
+    if new == content:
+        raise Mistake(f"nothing in `{content.name}` is local to this project", hint="leave --rewrite away")
+    if session.as_json:
+        return
+    show_diff(session.console, whole_text(content), whole_text(new))
+    if session.caller.at_terminal and ask(session, "Promote it in these words?") is not Answer.YES:
+        raise GateRefusal(f"`{content.name}` was not promoted", hint="edit it: tacit skills edit, then promote it")
+
+
+@contextmanager
+def _model(session: Session, to: Scope | None, now: Scope) -> Iterator[LanguageModel | None]:
+    """The language model of the settings, where one is asked whether a skill is project-agnostic."""
+    settings = session.settings[0].model
+    is_asked = to.level is Level.GLOBAL if to else now.level is Level.ORGANISATION
+    if not is_asked or not settings.name:
+        yield None
+        return
+    from tacit import providers
+
+    with providers.open_model(settings, key=session.surroundings.model_key) as model:
+        yield model
+
+
+@contextmanager
+def _side(session: Session, scope: Scope) -> Iterator[Session]:
+    """The session of the store that keeps a scope: this one, or one on the person's own store."""
+    place = session.loop.place
+    database = promoting.home_database(place) if scope.level in promoting.AT_HOME else None
+    if database is None:
+        yield session
+        return
+    there = Session(
+        surroundings=session.surroundings,
+        store=str(database),
+        as_json=session.as_json,
+        console=session.console,
+        errors=session.errors,
+    )
+    with closing(there):
+        yield there
+
+
+def _decided(side: Session, done: promoting.Promoted, *, by: str, ticked: Sequence[str], despite: bool) -> Status:
+    """Let the person decide on the exact text where it waits now; what they do not approve goes on waiting there."""
+    stored = side.loop.store.version(done.version_id)
+    if stored.status in RECALLABLE:
+        return stored.status
+    if stored.status not in (Status.CANDIDATE, Status.QUARANTINED):
+        _end_waiting(side, f"`{stored.version.name}` was {stored.status} at {done.scope}", stored.version.id)
+    given: Sequence[str] = ticked
+    if side.caller.at_terminal and not side.as_json:
+        show_candidate(side, stored)
+        said, given = confirmed(side, stored, ticked=ticked, despite=despite)
+        if said is not Answer.YES:
+            return stored.status
+    else:
+        examination = side.loop.examine(stored.version.id)
+        grave = [] if despite else grave_ones(side, stored, examination)
+        asked = [f"tick {literal.key}" for literal in unticked(examination, ticked)]
+        missing = [*(f"{each.severity}: {each.message}" for each in grave), *asked]
+        if missing:
+            _end_waiting(
+                side, f"`{stored.version.name}` waits at {done.scope}: {'; '.join(missing)}", stored.version.id
+            )
+    reason, digest = f"promoted to {done.scope} by a person", stored.version.hash
+    moved = side.loop.review(stored.version.id, Review.APPROVE, by=by, reason=reason, content_hash=digest, ticked=given)
+    return moved.after
+
+
+def _end_waiting(side: Session, told: str, version_id: str) -> None:
+    raise GateRefusal(told, hint=f"decide on it there: tacit review {version_id[:10]} --store {side.place.database}")
+
+
+def _document(each: promoting.Prospect) -> dict[str, Any]:
+    return {
+        "name": each.stored.version.name,
+        "version_id": each.stored.version.id,
+        "kind": each.stored.version.content.kind,
+        "scope": str(each.stored.skill.scope),
+        "status": each.stored.status,
+        "to": each.to,
+        "open": each.passage.open,
+        "there": list(each.passage.there),
+        "missing": list(each.passage.missing),
+    }
+
+
+def _told(done: promoting.Promoted) -> dict[str, Any]:
+    return {
+        "name": done.name,
+        "version_id": done.version_id,
+        "skill_id": done.skill_id,
+        "scope": str(done.scope),
+        "status": done.status,
+        "relation": done.relation,
+        "projects": list(done.projects),
+        "passages": [{"to": each.to, "there": each.there, "missing": each.missing} for each in done.passages],
+    }
+
+
+def _kept_at_home(stored: Stored) -> dict[str, Any]:
+    return {"name": stored.version.name, "version_id": stored.version.id, "content_hash": stored.version.hash}
+
+
+def _show(session: Session, found: Sequence[promoting.Prospect], left: Sequence[Stored]) -> None:
+    database = promoting.home_database(session.loop.place)
+    for held in left:
+        told = f"{held.version.name} was purged here, and your own store still keeps it:"
+        how = f"tacit purge --source {held.version.hash} --store {database}"
+        session.console.print(f"[yellow]{escape(clean(told))}[/yellow] {escape(clean(how))}", soft_wrap=True)
+    if not found:
+        session.console.print("Nothing could move up: approve something first (tacit review).")
+        return
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for heading in ("skill", "from", "to", "there", "missing"):
+        table.add_column(heading, overflow="fold")
+    for each in found:
+        version, gate = each.stored.version, each.passage
+        missing = (
+            f"[yellow]{escape(clean('; '.join(gate.missing)))}[/yellow]" if gate.missing else "[green]nothing[/green]"
+        )
+        style = STATUS_STYLE[each.stored.status]
+        table.add_row(
+            f"[{style}]{escape(clean(version.name))}[/{style}]",
+            escape(clean(str(each.stored.skill.scope))),
+            str(each.to),
+            escape(clean("; ".join(gate.there))),
+            missing,
+        )
+    session.console.print(table)
+    session.console.print("\nA person takes one further: [bold]tacit promote NAME[/bold] [--to LEVEL] [--rewrite]")
+
+
+def _show_done(session: Session, done: promoting.Promoted) -> None:
+    style = STATUS_STYLE[done.status]
+    how = "was there already" if done.relation is Relation.REINFORCE else "is there now"
+    name = escape(clean(done.name))
+    session.console.print(f"[bold]{name}[/bold] {how}: {done.scope}, [{style}]{done.status}[/{style}]", soft_wrap=True)
+    if done.projects:
+        session.console.print(f"[dim]Seen in {escape(clean(', '.join(done.projects)))}.[/dim]", soft_wrap=True)
+    if done.scope.level in promoting.AT_HOME and done.status in RECALLABLE:
+        session.console.print("Every project of yours has it after its next [bold]tacit learn[/bold].")

@@ -1,0 +1,79 @@
+"""Looking after the library: what is known of it → cares, and what comes of those. Wires the sources of care together.
+
+`settle` lets verified evidence move versions, by itself; `plan` tells everything else that could be done, and changes
+nothing; `apply` carries that out on a person's word. Pinned skills are told of and left alone. Nothing is ever deleted.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Collection, Sequence
+from datetime import datetime
+
+from tacit import composing, crediting, disputing, promoting, refining
+from tacit.config.settings import Policy
+from tacit.domain.care import Care, CareKind
+from tacit.domain.lifecycle import Transition
+from tacit.domain.ports import Store
+from tacit.domain.scope import Scope
+from tacit.tending.carrying import Door, carry_out, changed_by
+from tacit.tending.library import BY, Library, Progress
+from tacit.tending.merging import merges, superseded
+from tacit.tending.staleness import stale
+from tacit.tending.standing import settle, standings, values
+
+__all__ = ["BY", "SOURCES", "Door", "Library", "apply", "plan", "settle"]
+
+Source = Callable[[Library], list[Care]]
+"""Looks at the library, and tells what it found."""
+
+SOURCES: tuple[Source, ...] = (
+    standings,
+    values,
+    stale,
+    superseded,
+    merges,
+    lambda library: disputing.cares(library.store, at=library.at),
+    lambda library: composing.cares(library.store, at=library.at),
+    lambda library: refining.cares(library.store, at=library.at),
+    lambda library: promoting.cares(library.store, at=library.at, scope=library.scope),
+)
+"""Everything that finds something to care for. Of two that would move one version the first has its say."""
+
+
+def plan(
+    store: Store,
+    policy: Policy,
+    *,
+    at: datetime,
+    scope: Scope | None = None,
+    only: Collection[CareKind] = (),
+    progress: Progress | None = None,
+) -> list[Care]:
+    """Everything that could be done for the library now, by kind; nothing is changed."""
+    library = Library(store, policy, at=at, scope=scope, progress=progress)
+    found = [care for source in SOURCES for care in source(library)]
+    moved: set[str] = set()
+    cares: list[Care] = []
+    for care in found:
+        if care.move and care.move.version_id in moved:
+            continue  # it leaves already
+        moved |= {care.move.version_id} if care.move else set()
+        cares.append(care if library.pinned.isdisjoint(changed_by(care)) else _left_alone(care))
+    order = list(CareKind)
+    return sorted((c for c in cares if not only or c.kind in only), key=lambda care: order.index(care.kind))
+
+
+def apply(
+    cares: Sequence[Care], door: Door, store: Store, *, policy: Policy, by: str, at: datetime
+) -> tuple[list[Care], list[Transition]]:
+    """Carry out what was planned, and let evidence move versions, that which came late too; tells what was done of each."""
+    with store.transaction():
+        for late in crediting.sweep(store, at=at):
+            store.add_evidence(late)
+    done = carry_out(cares, door, store, by=by, at=at)
+    return done, settle(store, policy, at=at)
+
+
+def _left_alone(care: Care) -> Care:
+    return dataclasses.replace(care, move=None, candidate=None, remark=None, advice="it is pinned, so it is left alone")

@@ -1,0 +1,99 @@
+"""The library as one look at it finds it: store → versions by skill, what may be recalled, evidence, pins. Reads only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from functools import cached_property
+
+from tacit.config.settings import Policy
+from tacit.domain.evidence import Evidence
+from tacit.domain.lifecycle import RECALLABLE, Status, Transition
+from tacit.domain.ports import Store, Stored
+from tacit.domain.remark import About
+from tacit.domain.scope import Scope
+
+BY = "tacit.tend"
+"""Who moves a version, or puts two together, when nobody asked for it."""
+Progress = Callable[[int, int], None]
+"""Told how much is done, of how much."""
+
+
+class Library:
+    """All that the sources of care look at, read once."""
+
+    def __init__(
+        self,
+        store: Store,
+        policy: Policy,
+        *,
+        at: datetime,
+        scope: Scope | None = None,
+        version_ids: Iterable[str] | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self.store, self.policy, self.at, self.scope = store, policy, at, scope
+        self._named = None if version_ids is None else list(dict.fromkeys(version_ids))
+        self.progress: Progress = progress or (lambda done, total: None)
+
+    @cached_property
+    def skills(self) -> dict[str, list[Stored]]:
+        """The versions of each skill, oldest first."""
+        found: dict[str, list[Stored]] = {}
+        for stored in sorted(self.store.catalogue(), key=lambda each: each.sequence):
+            found.setdefault(stored.skill.id, []).append(stored)
+        return found
+
+    @cached_property
+    def versions(self) -> dict[str, Stored]:
+        """Every version by its id."""
+        return {stored.version.id: stored for versions in self.skills.values() for stored in versions}
+
+    @cached_property
+    def recallable(self) -> list[Stored]:
+        """Every version that agents may see, or those of them that are named, oldest first."""
+        if self._named is None:
+            return sorted(self.store.catalogue(statuses=RECALLABLE), key=lambda each: each.sequence)
+        return [stored for stored in map(self.store.version, self._named) if stored.status in RECALLABLE]
+
+    @cached_property
+    def speaking(self) -> list[Stored]:
+        """The version that stands for each skill: the newest recallable one; where there is none, the newest that waits."""
+        found: list[Stored] = []
+        for versions in self.skills.values():
+            recallable = [stored for stored in versions if stored.status in RECALLABLE]
+            waiting = [stored for stored in versions[-1:] if stored.status is Status.CANDIDATE]
+            found += (recallable or waiting)[-1:]
+        return found
+
+    @cached_property
+    def evidence(self) -> dict[str, list[Evidence]]:
+        """Results of everything recallable, oldest first."""
+        return self.store.evidence([stored.version.id for stored in self.recallable])
+
+    @cached_property
+    def pinned(self) -> frozenset[str]:
+        """Ids of the skills that are left alone."""
+        return pinned(self.store)
+
+
+def pinned(store: Store) -> frozenset[str]:
+    """Ids of the skills whose last word on it says that they are left alone."""
+    last = {remark.subject: remark.text for remark in store.remarks(about=About.PIN)}
+    return frozenset(subject for subject, text in last.items() if text)
+
+
+def move(
+    stored: Stored, after: Status, reason: str, *, at: datetime, by: str = BY, evidence_ids: Sequence[str] = ()
+) -> Transition:
+    """The change of status that carries a finding out."""
+    return Transition(
+        version_id=stored.version.id,
+        content_hash=stored.version.hash,
+        before=stored.status,
+        after=after,
+        reason=reason,
+        by=by,
+        at=at,
+        evidence_ids=tuple(evidence_ids),
+    )

@@ -1,0 +1,169 @@
+"""Looking after a library from the command line: what is told, what a person's word does, and what an agent may not."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from tacit.domain.evidence import Grade, Use
+from tacit.domain.origin import Origin
+from tacit.domain.remark import About, Remark
+from tacit.loop import Loop
+from tacit.memory import open_store
+from tests.e2e.conftest import Terminal
+from tests.e2e.test_review import with_token
+from tests.unit.making import bash_steps, content
+
+LONG_AGO = datetime.now(UTC) - timedelta(days=120)
+RELEASE = content(
+    name="release-the-service",
+    description="Build the image, push it and roll the service out",
+    steps=bash_steps("docker build .", "docker push registry", "kubectl rollout restart deploy/api"),
+)
+AGAIN = dataclasses.replace(
+    RELEASE,
+    name="release-the-service-again",
+    steps=(*RELEASE.steps, *bash_steps("kubectl rollout status deploy/api")),
+)
+ASK = "Do these 2? [y/N]:"
+
+
+@pytest.fixture
+def kept(terminal: Terminal) -> Iterator[Loop]:
+    """A project's store with two skills that say the same and one that nothing has confirmed for long."""
+    (terminal.project / ".tacit").mkdir()
+    times = iter(LONG_AGO + timedelta(seconds=second) for second in range(1000))
+    with Loop(open_store(str(terminal.project / ".tacit" / "tacit.db")), clock=lambda: next(times)) as old:
+        approved(old, content())
+    with Loop(open_store(str(terminal.project / ".tacit" / "tacit.db"))) as loop:
+        approved(loop, RELEASE)
+        approved(loop, AGAIN)
+        yield loop
+
+
+def approved(loop: Loop, made: object) -> str:
+    version_id = loop.propose(made, by="ann", origin=Origin.USER).version_id  # type: ignore[arg-type]
+    loop.review(version_id, "approve", by="ann")
+    return version_id
+
+
+def told(terminal: Terminal, *arguments: str) -> list[dict[str, object]]:
+    answer = terminal.run("tend", "--json", *arguments)
+    assert answer.code == 0, answer.err
+    return list(answer.json["cares"])
+
+
+def test_without_a_word_nothing_is_changed_and_everything_is_told(terminal: Terminal, kept: Loop) -> None:
+    before = kept.history()
+    cares = told(terminal)
+    assert [(care["kind"], care["name"]) for care in cares] == [
+        ("stale", "add-a-migration"),
+        ("merge", "release-the-service"),
+    ]
+    assert {care["applied"] for care in cares} == {False}
+    assert cares[0]["after"] == "stale"
+    assert len(cares[1]["parents"]) == 2  # type: ignore[arg-type]
+    page = terminal.run("tend")
+    assert "Not confirmed for long" in page.out
+    assert "Say the same" in page.out
+    assert "tacit tend --apply" in page.out
+    assert kept.history() == before
+    assert kept.verify() == []
+
+
+def test_only_one_kind_is_told_when_asked(terminal: Terminal, kept: Loop) -> None:
+    assert [care["kind"] for care in told(terminal, "--only", "merge")] == ["merge"]
+    assert told(terminal, "--only", "promotion") == []
+    assert terminal.run("tend", "--only", "nonsense").code == 2
+
+
+def test_a_person_is_asked_and_a_second_time_nothing_is_left(terminal: Terminal, kept: Loop) -> None:
+    refused = terminal.type("tend", "--apply", answers={ASK: "n\n"})
+    assert refused.code == 0, refused.out
+    assert "Nothing was done." in refused.out
+    assert len(told(terminal)) == 2
+    done = terminal.type("tend", "--apply", answers={ASK: "y\n"})
+    assert done.code == 0, done.out
+    assert "tacit review" in done.out
+    assert kept.version("add-a-migration").status == "stale"
+    [waiting] = kept.waiting()
+    assert len(waiting.version.parents) == 2
+    assert told(terminal) == []
+    assert "Nothing to do" in terminal.run("tend").out
+    assert kept.verify() == []
+
+
+def test_a_script_with_a_persons_token_is_answered_with_one_document(terminal: Terminal, kept: Loop) -> None:
+    answer = with_token(terminal).run("tend", "--apply", "--yes", "--by", "ann", "--json")
+    assert answer.code == 0, answer.err
+    assert answer.json["applied"] is True
+    assert {care["applied"] for care in answer.json["cares"]} == {True}
+    gone = kept.version("add-a-migration")
+    assert (gone.status, kept.store.transitions(gone.version.id)[-1].by) == ("stale", "ann")
+
+
+def test_an_agent_may_look_and_may_not_apply(terminal: Terminal, kept: Loop) -> None:
+    before = kept.history()
+    for variables in ({"CLAUDECODE": "1"}, {}):
+        terminal.variables = dict(variables)
+        refused = terminal.run("tend", "--apply", "--yes")
+        assert refused.code == 3
+        assert "for a person" in refused.err
+        assert terminal.run("tend", "--json").code == 0
+    terminal.variables = {"CLAUDECODE": "1"}
+    assert terminal.type("tend", "--apply", "--yes").code == 3
+    assert kept.history() == before
+
+
+def test_a_pinned_skill_is_told_of_and_left(terminal: Terminal, kept: Loop) -> None:
+    skill = kept.version("add-a-migration").skill
+    kept.store.add_remark(Remark(subject=skill.id, about=About.PIN, by="ann", at=datetime.now(UTC), text="ours"))
+    [care] = told(terminal, "--only", "stale")
+    assert care["after"] is None
+    assert "pinned" in str(care["advice"])
+    done = with_token(terminal).run("tend", "--apply", "--yes", "--json", "--only", "stale")
+    assert [care["applied"] for care in done.json["cares"]] == [False]
+    assert kept.version("add-a-migration").status == "trial"
+
+
+def test_learning_ends_with_what_there_is_to_look_after(terminal: Terminal, kept: Loop) -> None:
+    run = {"schema_version": "ATIF-v1.4", "session_id": "s", "agent": {"name": "a", "version": "1"}, "steps": []}
+    steps = [
+        {"step_id": 1, "source": "user", "message": "Say hello"},
+        {"step_id": 2, "source": "agent", "message": "hello"},
+    ]
+    (terminal.project / "run.json").write_text(json.dumps(run | {"steps": steps}), encoding="utf-8")
+    page = terminal.run("learn", "run.json")
+    assert page.code == 0, page.err
+    assert "2 suggestions: tacit tend" in page.out
+    document = terminal.run("learn", "run.json", "--json").json
+    assert document["suggestions"] == 2
+    assert document["settled"] == []
+
+
+def test_what_results_retire_leaves_the_clients_folder_too(terminal: Terminal, kept: Loop) -> None:
+    assert terminal.run("init", "--client", "claude-code", "--yes").code == 0
+    terminal.run("learn")
+    folder = terminal.project / ".claude" / "skills" / "release-the-service-again" / "SKILL.md"
+    if not folder.exists():
+        pytest.skip("this client reads skills another way")
+    version_id = kept.version("release-the-service-again").version.id
+    for number in range(14):
+        use = Use(version_ids=(version_id,), task=f"task {number}", at=datetime.now(UTC))
+        kept.store.add_use(use)
+        kept.record(use.id, outcome="failure", grade=Grade.MACHINE, by="pytest")
+    assert kept.version(version_id).status == "retired"
+    use = Use(version_ids=(version_id,), task="the last", at=datetime.now(UTC))
+    kept.store.add_use(use)
+    assert terminal.run("record", use.id, "--outcome", "failure", "--json").code == 0
+    assert not folder.exists()
+
+
+def test_an_empty_library_needs_no_care(terminal: Terminal) -> None:
+    (terminal.project / ".tacit").mkdir()
+    open_store(str(terminal.project / ".tacit" / "tacit.db")).close()
+    assert "Nothing to do" in terminal.run("tend").out

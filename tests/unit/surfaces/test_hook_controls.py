@@ -1,0 +1,134 @@
+"""Hold-outs at the hook: a session goes without a skill by lot, all session long, and the journal and its uses say so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tacit.config import channels
+from tacit.domain.lot import lot
+from tacit.loop import Loop
+from tacit.memory import open_store
+from tacit.surfaces.hook.journal import Past, shares_in
+from tacit.surfaces.hook.learner import Said, fold, uses_of
+from tests.unit.surfaces.hook_events import SESSION, claude, claude_failure
+from tests.unit.surfaces.hooked_project import LESSON, NORM, PROCEDURE, STALE, Project, make_project
+
+TASK = "Please add a migration that adds the column paid_at to the payments table"
+
+
+def asked(hold_out: str, project: Project) -> None:
+    folder = project.home / ".tacit"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "tacit.toml").write_text(f"[policy]\nhold_out = {hold_out}\n", encoding="utf-8")
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    made = make_project(tmp_path, NORM, PROCEDURE, LESSON)
+    monkeypatch.setenv("HOME", str(made.home))  # the settings of a person are found by the account's home
+    asked("0.5", made)
+    return made
+
+
+@pytest.fixture
+def session(project: Project) -> Callable[[bool], str]:
+    """Name a session that the lot keeps the procedure from, or gives it to."""
+    with Loop(open_store(project.database)) as loop:
+        skill_id = loop.version(project.ids["add-a-migration"]).skill.id
+    names = [f"{SESSION}{number}" for number in range(100)]
+    return lambda out: next(name for name in names if lot(name, skill_id, 0.5) is out)
+
+
+def test_a_session_that_drew_the_lot_is_not_shown_the_skill(project, session):
+    told = project.send(claude("UserPromptSubmit", prompt=TASK) | {"session_id": session(True)})
+    assert "makemigration`" not in told
+    (line,) = project.lines
+    assert line["control"] == [[project.ids["add-a-migration"], 0.5]]
+    assert project.ids["add-a-migration"] not in line.get("shown", [])
+    assert "lots" not in line
+
+
+def test_a_session_that_did_not_draw_it_is_shown_the_skill_with_the_chance_it_had(project, session):
+    told = project.send(claude("UserPromptSubmit", prompt=TASK) | {"session_id": session(False)})
+    assert "Run `python manage.py makemigration`" in told
+    (line,) = project.lines
+    assert line["lots"] == [[project.ids["add-a-migration"], 0.5]]
+    assert "control" not in line
+
+
+def test_the_lot_holds_all_session_long_whatever_the_settings_become(project, session):
+    out = {"session_id": session(True)}
+    project.send(claude("UserPromptSubmit", prompt=TASK) | out)
+    asked("0.0001", project)
+    told = project.send(claude("UserPromptSubmit", prompt=f"{TASK}, and another one") | out)
+    assert "makemigration`" not in told
+    assert project.lines[-1]["control"] == [[project.ids["add-a-migration"], 0.5]]
+
+
+def test_compaction_does_not_draw_again(project, session):
+    out = {"session_id": session(True)}
+    project.send(claude("UserPromptSubmit", prompt=TASK) | out)
+    asked("0.0001", project)
+    started = project.send(claude("SessionStart", source="compact") | out)
+    assert "add-a-migration" not in started
+    assert "makemigration`" not in project.send(claude("UserPromptSubmit", prompt=TASK) | out)
+
+
+@pytest.mark.parametrize("out", [True, False])
+def test_a_start_does_not_name_what_the_session_goes_without(project, session, out):
+    told = project.send(claude("SessionStart", source="startup") | {"session_id": session(out)})
+    assert ("- add-a-migration (procedure)" in told) is not out
+    assert "Use pnpm in this project, never npm." in told, "norms stand in every session"
+    assert "- sync-before-makemigration (lesson)" in told, "answers to errors are never held back"
+
+
+def test_an_error_is_answered_in_every_session(project, session):
+    for out in (True, False):
+        told = project.send(claude_failure("make db", STALE) | {"session_id": session(out)})
+        assert "Run `python manage.py sync`, then try again." in told
+
+
+def test_nothing_is_drawn_where_nobody_asked_for_it(project):
+    (project.home / ".tacit" / "tacit.toml").unlink()
+    for number in range(10):
+        told = project.send(claude("UserPromptSubmit", prompt=TASK) | {"session_id": f"{SESSION}{number}"})
+        assert "Run `python manage.py makemigration`" in told
+    journals = (project.folder / ".tacit" / "sessions").glob("*.jsonl")
+    assert not any(word in path.read_text() for path in journals for word in ('"control"', '"lots"'))
+
+
+def test_procedures_in_the_clients_own_folder_are_not_drawn_for(project, session):
+    channels.choose(str(project.folder / ".tacit"), "claude-code", channels.SKILL)
+    project.send(claude("UserPromptSubmit", prompt=TASK) | {"session_id": session(True)})
+    (line,) = project.lines
+    assert "control" not in line
+
+
+@pytest.mark.parametrize("out", [True, False])
+def test_the_learner_makes_a_use_of_either_arm(project, session, out):
+    project.send(claude("UserPromptSubmit", prompt=TASK) | {"session_id": session(out)})
+    with Loop(open_store(project.database)) as loop:
+        fold(loop.store, project.folder / ".tacit" / "sessions", Said(), home=str(project.home))
+        (use,) = loop.store.uses(version_id=project.ids["add-a-migration"])
+    assert use.held_back is out
+    assert dict(zip(use.version_ids, use.shares, strict=True))[project.ids["add-a-migration"]] == 0.5
+    assert (use.session_id, use.surface) == (session(out), "hook")
+
+
+def test_an_answer_that_was_lost_leaves_its_controls(project, session):
+    project.send(claude("UserPromptSubmit", prompt=TASK) | {"session_id": session(True)})
+    (path,) = (project.folder / ".tacit" / "sessions").glob("*.jsonl")
+    (line,) = project.lines
+    lost = path.read_bytes() + b'{"moment":"lost","lost":%r}\n' % line["at"]
+    assert [use.held_back for use in uses_of(path.name, lost, Said())] == [True]
+
+
+@pytest.mark.parametrize("damage", [None, "v", [["v"]], [["v", 2.0]], [["v", "0.5"]], [[1, 0.5]], {"v": 0.5}, [None]])
+def test_a_damaged_line_tells_of_no_control(damage):
+    assert shares_in(damage) == {}
+    past = Past()
+    past.add({"control": damage})
+    assert past.controls == {}

@@ -1,0 +1,88 @@
+"""Forest plots: bars where the numbers lie, the line that matters in sight, files that open, errors with a next step."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tacit.domain.errors import Mistake
+from tacit.surfaces.cli.plotting import Axis, Row, Scale, draw, line, ruler
+
+GOOD = Row(label="helps", value=0.3, low=0.2, high=0.4, note="40 with, 20 without")
+BAD = Row(label="harms", value=-0.2, low=-0.3, high=-0.1)
+OPEN = Row(label="unclear", value=0.0, low=-0.2, high=0.2)
+AXIS = Axis(title="points")
+
+
+def test_a_bar_reaches_from_the_low_to_the_high_end_with_the_estimate_in_it() -> None:
+    scale = Scale([GOOD, BAD], AXIS, width=41)
+    drawn = line(GOOD, AXIS, scale).plain
+    assert len(drawn) == 41
+    assert (drawn.index("├"), drawn.index("●"), drawn.index("┤")) == tuple(
+        scale.column(value) for value in (GOOD.low, GOOD.value, GOOD.high)
+    )
+    assert drawn.index("┊") == scale.column(0.0) < drawn.index("├")
+
+
+def test_an_interval_that_holds_the_line_crosses_it() -> None:
+    drawn = line(Row(label="x", value=0.1, low=-0.2, high=0.2), AXIS, Scale([GOOD, BAD], AXIS, width=61)).plain
+    assert "┼" in drawn
+    assert "┊" not in drawn
+
+
+def test_plain_terminals_get_plain_characters() -> None:
+    scale = Scale([OPEN], AXIS, width=31)
+    for row in (GOOD, BAD, OPEN):
+        assert line(row, AXIS, scale, plain=True).plain.isascii()
+    assert ruler(AXIS, scale).plain.isascii()
+
+
+@pytest.mark.parametrize(
+    ("row", "better", "colour"), [(GOOD, True, "green"), (GOOD, False, "red"), (BAD, False, "green")]
+)
+def test_only_what_is_clear_is_coloured_and_less_may_be_better(row: Row, better: bool, colour: str) -> None:
+    drawn = line(row, Axis(more_is_better=better), Scale([row], AXIS, width=31))
+    assert [str(span.style) for span in drawn.spans] == [f"not dim {colour}"]
+    unclear = line(OPEN, Axis(more_is_better=better), Scale([OPEN], AXIS, width=31))
+    assert [str(span.style) for span in unclear.spans] == ["not dim default"]
+
+
+def test_the_scale_always_holds_the_line_that_matters_and_is_never_empty() -> None:
+    far = Scale([GOOD], Axis(reference=0.6), width=31)
+    assert far.low <= GOOD.low
+    assert far.high >= 0.6
+    point = Row(label="x", value=0.0, low=0.0, high=0.0)
+    assert Scale([point], AXIS, width=1).width >= 21
+    assert line(point, AXIS, Scale([point], AXIS, width=31)).plain.strip() == "●"
+    assert Scale([], AXIS, width=31).ticks
+
+
+def test_the_numbers_under_the_bars_stand_under_their_places_without_touching() -> None:
+    scale = Scale([GOOD, BAD], AXIS, width=25)
+    told = ruler(AXIS, scale).plain
+    assert len(told) == 25
+    assert "+0.00" in told
+    assert all(word.startswith(("+", "-")) for word in told.split())
+
+
+@pytest.mark.parametrize(("name", "begins"), [("lift.png", b"\x89PNG"), ("lift.SVG", b"<?xml")])
+def test_a_file_is_drawn_as_its_name_says(tmp_path: Path, name: str, begins: bytes) -> None:
+    pytest.importorskip("matplotlib")
+    draw([(AXIS, [GOOD, BAD]), (Axis(title="costs $5"), [OPEN])], tmp_path / name, heading="of $x$ \x1b[31m")
+    assert (tmp_path / name).read_bytes().startswith(begins)
+
+
+def test_a_file_that_cannot_be_is_an_error_with_a_next_step(tmp_path: Path) -> None:
+    with pytest.raises(Mistake, match=r"cannot draw lift\.gif"):
+        draw([(AXIS, [GOOD])], tmp_path / "lift.gif")
+    with pytest.raises(Mistake, match="there is no folder"):
+        draw([(AXIS, [GOOD])], tmp_path / "nowhere" / "lift.png")
+
+
+def test_without_matplotlib_the_command_that_brings_it_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(Mistake, match="needs matplotlib") as raised:
+        draw([(AXIS, [GOOD])], tmp_path / "lift.png")
+    assert "pip install 'tacit[plots]'" in raised.value.hint
