@@ -11,7 +11,7 @@ from itertools import groupby
 from tacit import controls, outcome
 from tacit.domain.evidence import Following, Outcome, Reliability, Use
 from tacit.domain.ports import Store, Stored
-from tacit.domain.remark import About, Remark
+from tacit.domain.remark import About, Remark, pinned
 from tacit.outcome.lift import Lift, lift
 
 NOTED = (About.PIN, About.PROMOTION, About.CONTRADICTION, About.VALIDATION, About.FRICTION)
@@ -79,7 +79,7 @@ def record(store: Store, stored: Stored) -> Record:
         models={model: outcome.reliability(evidence, model=model) for model in models},
         lift=lift(evidence, session=controls.sessions(store, evidence)),
         used_at=_last(shown),
-        pinned=controls.is_pinned(store, stored.skill.id),
+        pinned=bool(pinned(store.remarks(subject=stored.skill.id, about=About.PIN))),
     )
 
 

@@ -18,7 +18,6 @@ from tacit.domain.evidence import Evidence, Use
 from tacit.domain.identity import content_id
 from tacit.domain.lot import lot
 from tacit.domain.ports import Store, Stored
-from tacit.domain.remark import About
 from tacit.domain.selection import Item, LeftOut, Plan, Selection
 from tacit.domain.skill import Kind
 from tacit.outcome.lift import Lift, Naming, by_key, lift, run_of
@@ -130,12 +129,6 @@ def beside(store: Store, use: Use) -> tuple[Use, ...]:
         return (store.use(control_id(use.id)),)
     except NotFound:
         return ()
-
-
-def is_pinned(store: Store, skill_id: str) -> bool:
-    """Whether a person wants the skill left alone; then nobody goes without it either."""
-    last = [remark.text for remark in store.remarks(subject=skill_id, about=About.PIN)][-1:]
-    return bool(last and last[0])
 
 
 def sessions(store: Store, rows: Iterable[Evidence]) -> Naming:

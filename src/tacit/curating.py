@@ -12,7 +12,7 @@ from tacit import gate
 from tacit.domain.errors import Mistake
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
 from tacit.domain.ports import Store, Stored
-from tacit.domain.remark import About, Remark
+from tacit.domain.remark import About, Remark, pinned
 
 INVALID = "invalid: "
 UNDONE = "undone: "
@@ -23,15 +23,10 @@ Decisions = list[tuple[str, gate.Review, str]]
 _WAITS = frozenset({Status.CANDIDATE, Status.QUARANTINED})
 
 
-def is_pinned(store: Store, skill_id: str) -> bool:
-    """Whether a person wants a skill to be left alone by all that looks after the library by itself."""
-    said = store.remarks(subject=skill_id, about=About.PIN)
-    return bool(said) and bool(said[-1].text)
-
-
 def pin(store: Store, stored: Stored, *, by: str, at: datetime, reason: str = "", off: bool = False) -> Remark:
     """Note that a skill is to be left alone, or no longer."""
-    if is_pinned(store, stored.skill.id) is not off:
+    is_pinned = bool(pinned(store.remarks(subject=stored.skill.id, about=About.PIN)))
+    if is_pinned is not off:
         state = "not pinned" if off else "pinned already"
         raise Mistake(f"`{stored.version.name}` is {state}", hint="nothing to do")
     if not by.strip():

@@ -26,6 +26,7 @@ from tacit import (
     shelf,
     tending,
     trusting,
+    validating,
 )
 from tacit.config.checkout import commit_at_work, workspace
 from tacit.deciding import Deciding
@@ -45,6 +46,7 @@ from tacit.domain.verification import Verifier
 from tacit.fencing import Fence
 from tacit.outcome import Followed, parse_outcome
 from tacit.outcome.verifiers import verify
+from tacit.providers.ground import look
 from tacit.report import Applied, Captured, Learned
 from tacit.text.allowance import allowance
 from tacit.text.redaction import redact
@@ -84,6 +86,7 @@ class Loop(Deciding):
         stale = trusting.keep_up(self.store, self.config.policy, at=self._now())
         learned = learning.Pass(self.store, self, now=self._now, model=model).run(progress)
         self.prune()
+        self._note_ground()
         return dataclasses.replace(learned, verdicts=(*stale, *learned.verdicts), settled=tuple(self._settle()))
 
     def admit(self, candidate: Candidate) -> Verdict:
@@ -364,14 +367,29 @@ class Loop(Deciding):
 
     def tend(self, *, only: Collection[CareKind] = (), progress: Progress | None = None) -> list[Care]:
         """Look after the library: all that could be done, and why. Changes nothing."""
-        policy, here = self.config.policy, self.scope
-        return tending.plan(self.store, policy, at=self._now(), scope=here, only=only, progress=progress)
+        here = tending.Here(self.scope, self.place.project if self.place else None)
+        return tending.plan(self.store, self.config.policy, at=self._now(), here=here, only=only, progress=progress)
 
     def carry_out(self, cares: Sequence[Care], *, by: str) -> tuple[list[Care], list[Transition]]:
         """Do what `tend` told, on a person's word; tells of each whether it was done, and what evidence moved beside."""
         done = tending.apply(cares, self, self.store, policy=self.config.policy, by=by, at=self._now())
+        self._note_ground()
         publishing.publish(self.store, self.embedder)
         return done
+
+    def revalidate(self, *, progress: Progress | None = None) -> list[Care]:
+        """Try the steps of procedures again, in the sandbox, on a copy of this project; what comes of it is evidence."""
+        if self.place is None:
+            raise Mistake("there is no project to try anything in", hint="open the store of a project")
+        policy, here = self.config.policy, self.place.project
+        told = tending.revalidate(self.store, policy, here, at=self._now(), progress=progress)
+        publishing.publish(self.store, self.embedder)
+        return told
+
+    def _note_ground(self) -> None:
+        """Note what usable skills rely on here, of those that nobody looked at yet, so that drift can be told later."""
+        if self.place is not None:
+            validating.note_contracts(self.store, self.place.project, look, at=self._now())
 
     def reliability(self, version_id: str) -> Reliability:
         """How reliable one version has shown itself."""

@@ -18,6 +18,7 @@ from tacit.domain.evidence import Evidence
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.model import Embedder
 from tacit.domain.ports import Rendering, Store, Stored
+from tacit.domain.remark import About, pinned
 from tacit.domain.skill import SkillContent
 from tacit.outcome.withholding import unproven
 from tacit.retrieval import parts_of
@@ -181,7 +182,7 @@ def _rendering(store: Store, stored: Stored, *, evidence: Sequence[Evidence]) ->
         unproven=unproven(
             version.content,
             evidence,
-            pinned=controls.is_pinned(store, version.skill_id),
+            pinned=bool(pinned(store.remarks(subject=version.skill_id, about=About.PIN))),
             session=controls.sessions(store, evidence),
         ),
     )

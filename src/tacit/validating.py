@@ -19,7 +19,7 @@ from tacit.domain.identity import canonical, digest
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
 from tacit.domain.ports import Store, Stored
 from tacit.domain.remark import About, Remark
-from tacit.domain.skill import SkillContent
+from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.verification import Check
 from tacit.memory.records import unpack
 from tacit.outcome.replay import Replay
@@ -49,8 +49,10 @@ def note_contracts(store: Store, project: Path, look: Look, *, at: datetime) -> 
     return len(found)
 
 
-def contracts(store: Store, project: Path, look: Look, *, at: datetime) -> list[Care]:
+def contracts(store: Store, project: Path | None, look: Look, *, at: datetime) -> list[Care]:
     """Usable skills whose surroundings are no longer as they were noted."""
+    if project is None:
+        return []
     noted = {remark.subject: remark.text for remark in store.remarks(about=About.CONTRACT)}
     found: list[Care] = []
     for stored in store.catalogue(statuses=RECALLABLE):
@@ -88,36 +90,39 @@ def _noted(version_id: str, ground: Ground, at: datetime) -> Remark:
     return Remark(subject=version_id, about=About.CONTRACT, by=BY_ITSELF, at=at, text=text)
 
 
-def revalidations(store: Store, project: Path, attempt: Try, *, at: datetime) -> Iterator[tuple[Care, Evidence | None]]:
-    """Try again what may be tried, usable or set aside: each with the evidence that comes of it, if any does.
+def revalidations(
+    store: Store, project: Path, attempt: Try, *, at: datetime
+) -> Iterator[tuple[int, int, Care, Evidence | None]]:
+    """Try again what may be tried, usable or set aside: how many are done, of how many, and what came of this one.
 
     A set-aside version that works again goes back on trial; one that fails loses by the evidence, as by any other.
     """
-    for stored in store.catalogue(statuses={*RECALLABLE, Status.STALE}):
-        version = stored.version
-        try:
-            check = attempt(version.content, project)
-        except VerifierOutage as outage:
-            yield (
-                _told(stored, outage.message if NOT_HERE in outage.message else f"{NOT_HERE}: {outage.message}", at),
-                None,
-            )
-            continue
-        result = PASSED if check.passed else f"{FAILED}: {check.detail[-200:]}"
-        evidence = Evidence(
-            version_id=version.id,
-            outcome=Outcome.SUCCESS if check.passed else Outcome.FAILURE,
-            grade=check.counts_as,
-            at=at,
-            verifier=check.verifier,
-            by=BY_ITSELF,
-            principal=BY_ITSELF,
-            task=digest(("replay", version.hash, at.date().isoformat())),
-            note=check.doubt or check.detail[-200:],
-        )
-        back = check.passed and stored.status is Status.STALE
-        move = _move(stored, Status.TRIAL, f"it works again: {check.verifier}", at) if back else None
-        yield _told(stored, result, at, move=move), evidence
+    waiting = store.catalogue(statuses={*RECALLABLE, Status.STALE}, kinds={Kind.PROCEDURE})
+    for done, stored in enumerate(waiting, start=1):
+        yield done, len(waiting), *_tried(stored, project, attempt, at)
+
+
+def _tried(stored: Stored, project: Path, attempt: Try, at: datetime) -> tuple[Care, Evidence | None]:
+    version = stored.version
+    try:
+        check = attempt(version.content, project)
+    except VerifierOutage as outage:
+        told = outage.message if NOT_HERE in outage.message else f"{NOT_HERE}: {outage.message}"
+        return _told(stored, told, at), None
+    evidence = Evidence(
+        version_id=version.id,
+        outcome=Outcome.SUCCESS if check.passed else Outcome.FAILURE,
+        grade=check.counts_as,
+        at=at,
+        verifier=check.verifier,
+        by=BY_ITSELF,
+        principal=BY_ITSELF,
+        task=digest(("replay", version.hash, at.date().isoformat())),
+        note=check.doubt or check.detail[-200:],
+    )
+    back = check.passed and not check.doubt and stored.status is Status.STALE
+    move = _move(stored, Status.TRIAL, f"it works again: {check.verifier}", at) if back else None
+    return _told(stored, PASSED if check.passed else f"{FAILED}: {check.detail[-200:]}", at, move=move), evidence
 
 
 def _told(stored: Stored, result: str, at: datetime, *, move: Transition | None = None) -> Care:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tacit import curating
 from tacit.domain.errors import Mistake
 from tacit.domain.lifecycle import Status
 from tacit.domain.origin import Origin
+from tacit.domain.remark import pinned
 from tacit.domain.skill import Kind, SkillContent, SkillStep
 from tacit.loop import Loop
 from tacit.memory import VolatileStore, open_store
@@ -115,12 +115,12 @@ def test_an_invalidation_needs_a_reason_and_something_in_use(loop: Loop) -> None
 
 def test_a_pin_stands_until_it_is_taken_out(loop: Loop) -> None:
     held = loop.version(written(loop, "make build", "make push"))
-    assert not curating.is_pinned(loop.store, held.skill.id)
+    assert not pinned(loop.store.remarks(subject=held.skill.id))
     loop.pin("release", by="ann", reason="the only one that works")
-    assert curating.is_pinned(loop.store, held.skill.id)
+    assert pinned(loop.store.remarks(subject=held.skill.id))
     with pytest.raises(Mistake, match="pinned already"):
         loop.pin("release", by="ann")
     loop.pin("release", by="ann", off=True)
-    assert not curating.is_pinned(loop.store, held.skill.id)
+    assert not pinned(loop.store.remarks(subject=held.skill.id))
     with pytest.raises(Mistake, match="not pinned"):
         loop.pin("release", by="ann", off=True)

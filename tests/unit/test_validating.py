@@ -79,7 +79,7 @@ def test_what_cannot_be_tried_here_is_neither_for_nor_against_it(loop: Loop, tmp
     def refuse(content: SkillContent, project: Path) -> Check:
         raise VerifierOutage("no postcondition has a check")
 
-    ((care, evidence),) = validating.revalidations(loop.store, tmp_path, refuse, at=NOW)
+    ((_, _, care, evidence),) = validating.revalidations(loop.store, tmp_path, refuse, at=NOW)
     assert care.reason == "not checkable here: no postcondition has a check"
     assert (evidence, care.move, care.remark) == (None, None, None)
 
@@ -90,7 +90,7 @@ def test_what_was_tried_again_is_machine_verified_evidence(
 ) -> None:
     version_id = approved(loop)
     done = Check(passed=passed, verifier="replay: make check", detail="done")
-    ((care, evidence),) = validating.revalidations(loop.store, tmp_path, lambda *_: done, at=NOW)
+    ((_, _, care, evidence),) = validating.revalidations(loop.store, tmp_path, lambda *_: done, at=NOW)
     assert evidence is not None
     assert (evidence.version_id, evidence.outcome, evidence.grade) == (version_id, outcome, Grade.MACHINE)
     assert care.move is None, "evidence moves it, not one try"
@@ -103,6 +103,6 @@ def test_a_version_that_was_set_aside_goes_back_on_trial_when_it_works_again(loo
     assert care.move is not None
     loop.store.add_transition(care.move)
     done = Check(passed=True, verifier="replay: make check")
-    ((again, _),) = validating.revalidations(loop.store, tmp_path, lambda *_: done, at=later(2))
+    ((_, _, again, _),) = validating.revalidations(loop.store, tmp_path, lambda *_: done, at=later(2))
     assert again.move is not None
     assert (again.move.version_id, again.move.after) == (version_id, Status.TRIAL)

@@ -5,6 +5,7 @@ What holds now is the last remark of its sort: a pin stands until it is taken ou
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -46,3 +47,9 @@ class Remark:
         if not self.id:
             key = (self.subject, self.about, self.by, self.at, self.other, self.text)
             object.__setattr__(self, "id", content_id("n", key))
+
+
+def pinned(remarks: Iterable[Remark]) -> frozenset[str]:
+    """Ids of the skills that a person wants left alone: those whose last word on it is not empty."""
+    last = {remark.subject: remark.text for remark in remarks if remark.about is About.PIN}
+    return frozenset(subject for subject, text in last.items() if text)

@@ -18,7 +18,7 @@ from tacit.domain.errors import GateRefusal
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
 from tacit.domain.ports import Store, Stored
 from tacit.domain.purging import Source, SourceKind, Tombstone
-from tacit.domain.remark import About
+from tacit.domain.remark import About, pinned
 from tacit.domain.scope import Scope
 from tacit.promoting.moving import AT_HOME
 
@@ -134,7 +134,7 @@ def _follow(project: Store, home: Store, mirrors: Sequence[Stored], *, at: datet
     """Let mirrors go where their originals went, and come back with them, unless somebody decided otherwise here."""
     originals = {stored.version.id: stored for stored in home.catalogue()} if mirrors else {}
     for mirror in mirrors:
-        if _is_pinned(project, mirror):
+        if pinned(project.remarks(subject=mirror.skill.id, about=About.PIN)):
             continue
         original = originals.get(mirror.version.id)
         here, there = mirror.status, original.status if original else None
@@ -147,11 +147,6 @@ def _follow(project: Store, home: Store, mirrors: Sequence[Stored], *, at: datet
             continue
         project.add_transition(_step(mirror, here, after, reason, at=at))
         yield mirror.version.id
-
-
-def _is_pinned(project: Store, mirror: Stored) -> bool:
-    pins = project.remarks(subject=mirror.skill.id, about=About.PIN)
-    return bool(pins) and bool(pins[-1].text)
 
 
 def _left_with_home(project: Store, mirror: Stored) -> bool:

@@ -15,7 +15,8 @@ from tacit.domain.care import Care, CareKind
 from tacit.domain.errors import GateRefusal, IllegalTransition, NotFound, StaleVersion
 from tacit.domain.lifecycle import Status
 from tacit.domain.ports import Store
-from tacit.tending.library import BY, pinned
+from tacit.domain.remark import About, pinned
+from tacit.tending.library import BY
 
 _GONE = frozenset({Status.REJECTED, Status.RETIRED, Status.QUARANTINED})
 
@@ -29,7 +30,7 @@ class Door(Protocol):
 
 def carry_out(cares: Iterable[Care], door: Door, store: Store, *, by: str, at: datetime) -> list[Care]:
     """Carry out each, and tell of each whether that was done; where it was not, the advice says why."""
-    left_alone = pinned(store)
+    left_alone = pinned(store.remarks(about=About.PIN))
     done: list[Care] = []
     for care in cares:
         if not left_alone.isdisjoint(changed_by(care)) or not (care.move or care.candidate or care.remark):

@@ -3,20 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from pathlib import Path
 
 from tacit.config.settings import Policy
 from tacit.domain.evidence import Evidence
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
 from tacit.domain.ports import Store, Stored
-from tacit.domain.remark import About
+from tacit.domain.remark import About, pinned
 from tacit.domain.scope import Scope
 
 BY = "tacit.tend"
 """Who moves a version, or puts two together, when nobody asked for it."""
 Progress = Callable[[int, int], None]
 """Told how much is done, of how much."""
+
+
+@dataclass(frozen=True, slots=True)
+class Here:
+    """Where the library is: the scope it is seen from, and the project's folder, where there is one."""
+
+    scope: Scope | None = None
+    project: Path | None = None
+
+
+NOWHERE = Here()
 
 
 class Library:
@@ -28,11 +41,11 @@ class Library:
         policy: Policy,
         *,
         at: datetime,
-        scope: Scope | None = None,
+        here: Here = NOWHERE,
         version_ids: Iterable[str] | None = None,
         progress: Progress | None = None,
     ) -> None:
-        self.store, self.policy, self.at, self.scope = store, policy, at, scope
+        self.store, self.policy, self.at, self.here = store, policy, at, here
         self._named = None if version_ids is None else list(dict.fromkeys(version_ids))
         self.progress: Progress = progress or (lambda done, total: None)
 
@@ -74,13 +87,7 @@ class Library:
     @cached_property
     def pinned(self) -> frozenset[str]:
         """Ids of the skills that are left alone."""
-        return pinned(self.store)
-
-
-def pinned(store: Store) -> frozenset[str]:
-    """Ids of the skills whose last word on it says that they are left alone."""
-    last = {remark.subject: remark.text for remark in store.remarks(about=About.PIN)}
-    return frozenset(subject for subject, text in last.items() if text)
+        return pinned(self.store.remarks(about=About.PIN))
 
 
 def move(

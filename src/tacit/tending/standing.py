@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime
 
-from tacit import outcome, refinement
+from tacit import controls, outcome, refinement
 from tacit.config.settings import Policy
 from tacit.domain.care import Care, CareKind
 from tacit.domain.errors import StaleVersion
@@ -53,7 +53,7 @@ def values(library: Library) -> list[Care]:
     found: list[Care] = []
     for stored in measured:
         evidence = library.evidence[stored.version.id]
-        gain = lift(evidence).success
+        gain = lift(evidence, session=controls.sessions(library.store, evidence)).success
         interval = (gain.low, gain.high) if gain else None
         told = refinement.value(stored.status, evidence, shown=shown[stored.version.id], lift=interval)
         if told is not None:

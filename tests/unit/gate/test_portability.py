@@ -52,7 +52,8 @@ def test_what_belongs_to_one_environment_is_found(text: str, rule: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "tail /var/log/syslog", "cat ~/.ssh/config", "open /home" + "/user/project", "curl localhost:8080", "curl localhost:3000",
+        "tail /var/log/syslog", "cat ~/.ssh/config", "open /home" + "/user/project", "curl localhost:8080",
+        "curl localhost:3000",
         "brew in /opt/homebrew/bin", "AES-256, CVE-2024-3094, ISO-8859, RFC-2119", "git clone git@github.com:org/repo.git",
         "mail someone@example.com", "version 10.15.7", "see https://dev.azure.com/x", "C:\\Windows\\System32",
         "the stage is set. production is next.", "os.path.local()", "released on 2024-01-31", "fix/extend the parser",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from datetime import UTC, datetime, timedelta
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from tacit.domain.skill import Kind
 from tacit.loop import Loop
 from tacit.memory import open_store
 from tacit.outcome import Command
+from tacit.outcome.independence import Ground
 from tacit.report import Captured, Learned
 from tacit.surfaces.cli.follow import follow, search_path
 from tacit.surfaces.cli.session import Session, clean, command_options
@@ -136,11 +138,13 @@ def _prove(console: Console, loop: Loop, selection: Selection, folder: Path) -> 
     """Follow the recalled skill in a real project, and let its own postcondition decide."""
     top = selection.items[0]
     told = [loop.reliability(top.version_id)]
+    begun = datetime.now(UTC) + timedelta(seconds=0.1)  # the project was put there just now, and not by the run
+    ground = Ground(folder=folder, since=begun)
     console.print(f"Reliability of {escape(top.name)} before: {told_reliability(told[-1])}")
     for text, worked in follow(top.steps, VALUES | {"workspace": str(folder)}, folder=folder):
         console.print(f"  {'[green]done[/green]' if worked else '[red]failed[/red]'}  {escape(clean(text))}")
     postcondition = top.version.content.postconditions[0].check
-    check = Command(postcondition, cwd=folder, search_path=search_path(folder))
+    check = Command(postcondition, cwd=folder, search_path=search_path(folder), ground=ground)
     [kept] = loop.record(selection.use_id, verifier=check, followed=[top.version_id], by="demo")
     told.append(loop.reliability(top.version_id))
     console.print(f"Tacit ran `{escape(postcondition)}`: {kept.outcome}, {kept.grade}.")

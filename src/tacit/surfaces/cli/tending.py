@@ -41,17 +41,27 @@ TITLES = {
 @click.option(
     "--only", multiple=True, type=click.Choice([kind.value for kind in CareKind]), help="Only this kind (repeatable)."
 )
+@click.option("--revalidate", is_flag=True, help="Try the steps of procedures again instead, in the sandbox.")
 @click.option("--by", default="", help="Your name, kept in the history.")
 @click.option("--yes", is_flag=True, help="Do it without being asked.")
 @command_options
-def tend(session: Session, *, apply: bool, only: tuple[str, ...], by: str, yes: bool) -> None:
+def tend(session: Session, *, apply: bool, only: tuple[str, ...], revalidate: bool, by: str, yes: bool) -> None:
     """Look after the library: tell what is outdated, of no use, said twice, or could be better, and why.
 
     Nothing is changed without --apply, which belongs to a person. What is set aside can be brought back (tacit review ID
     --restore, or --reopen), and what is put together or bettered waits for `tacit review`. Pinned skills are left alone.
+
+    --revalidate does what procedures say on a copy of the last commit, in a sandbox without a network, and runs their checks:
+    that is machine-verified evidence. What has no check, or needs more, is "not checkable here" and counts for nothing.
     """
-    if apply:
+    if apply or revalidate:
         session.caller.require_person("tend --apply")
+    if revalidate:
+        with progress_bar(session, "trying") as advance:
+            tried = session.loop.revalidate(progress=advance)
+        export(session.loop)
+        session.answer({"applied": True, "cares": [_document(care) for care in tried]}, lambda: _show(session, tried))
+        return
     with progress_bar(session, "looking") as advance:
         cares = session.loop.tend(only=[CareKind(kind) for kind in only], progress=advance)
     asking = apply and not yes and not session.as_json
