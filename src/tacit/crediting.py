@@ -7,6 +7,7 @@ longer capture of the same attempt gives later evidence for the same use. Nothin
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -17,13 +18,14 @@ from tacit.domain.identity import content_id
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.ports import Episode, Store
 from tacit.domain.skill import SkillVersion
-from tacit.domain.trajectory import Role, Trajectory
+from tacit.domain.trajectory import Role, Step, Trajectory
 from tacit.outcome.attribution import Alignment, align
 from tacit.outcome.attribution.alignment import plain_skill
 from tacit.outcome.attribution.wanting import wanted_of
 from tacit.outcome.credit import NAMELESS, effort_of, task_digest
 from tacit.recall.filters import current_only
 from tacit.retrieval import parts_of
+from tacit.text.shell import parse_command, shell_text
 
 BY = "tacit.credit"
 HOOK = "hook"
@@ -39,6 +41,8 @@ LASTING = timedelta(days=1)
 """A run is believed to have ended at most so long after something was shown to it."""
 SWEPT = timedelta(days=30)
 """How far back uses are looked for that nobody has credited."""
+TACIT = "tacit"
+_USE_ID = re.compile(r"\bu_[0-9a-f]{32}\b")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +126,33 @@ def shown_to(store: Store, trajectory: Trajectory) -> list[Shown]:
             before = found.get(version_id)
             if before is None or (shown.share > 0 and not before.share):
                 found[version_id] = shown
+    for shown in _asked_for(store, trajectory):
+        found.setdefault(shown.version_id, shown)
     return [*found.values(), *_taken_up(store, trajectory, known=found)]
+
+
+def _asked_for(store: Store, trajectory: Trajectory) -> Iterator[Shown]:
+    """What the run asked Tacit for by itself, in a shell or over MCP: the answer in the transcript names the use.
+
+    Only Tacit's own answers count, for anything may stand in a file; and only uses of no other session.
+    """
+    for step in trajectory.actions:
+        if step.failed or not _calls_tacit(step):
+            continue
+        for use_id in dict.fromkeys(_USE_ID.findall(step.observation)):
+            try:
+                use = store.use(use_id)
+            except NotFound:
+                continue
+            near = step.at is None or abs(use.at - step.at) <= BEFOREHAND
+            if near and _tells(use) and use.session_id in ("", trajectory.session_id):
+                yield from (Shown(use=use, version_id=each, start=step.index + 1) for each in use.version_ids)
+
+
+def _calls_tacit(step: Step) -> bool:
+    if TACIT in step.tool.casefold().split("__"):
+        return True
+    return any(command.program == TACIT for command in parse_command(shell_text(step.arguments)))
 
 
 def _taken_up(store: Store, trajectory: Trajectory, *, known: Collection[str]) -> Iterator[Shown]:

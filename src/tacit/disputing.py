@@ -6,19 +6,24 @@ settled once: the remark on it says how, and it is not brought up again unless o
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
+from itertools import chain, combinations
 
 from tacit import gate, outcome
 from tacit.domain.care import Care, CareKind
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
 from tacit.domain.ports import Store, Stored
 from tacit.domain.remark import About, Remark
+from tacit.domain.skill import Kind
 from tacit.refinement.contradiction import RESOLUTION, Discord, Side, discord
 from tacit.shelf import NEIGHBOURS, newest_recallable
 from tacit.text.words import terms
 
 BY_ITSELF = "tacit.tend"
+MOST_OF_ONE_TOOL = 60
+"""Of procedures that use one tool alike only the latest are compared with each other."""
+_LAYS_DOWN = frozenset({Kind.NORM, Kind.PREFERENCE, Kind.LESSON})
 
 
 def cares(store: Store, *, at: datetime) -> list[Care]:
@@ -38,21 +43,36 @@ def _pairs(store: Store) -> Iterator[tuple[Stored, Stored, str]]:
         by_skill.setdefault(stored.skill.id, []).append(stored)
     current = {stored.version.id: stored for stored in map(newest_recallable, by_skill.values())}
     seen: set[frozenset[str]] = set()
+    for stored, near in chain(_beside_rules(store, current), _with_one_tool(current.values())):
+        pair = frozenset((stored.version.id, near.version.id))
+        if len(pair) < 2 or pair in seen:
+            continue
+        seen.add(pair)
+        older, newer = sorted((stored, near), key=lambda held: (held.version.created_at, held.sequence))
+        if why := gate.disagreement(older.version.content, newer.version.content):
+            yield older, newer, why
+
+
+def _beside_rules(store: Store, current: Mapping[str, Stored]) -> Iterator[tuple[Stored, Stored]]:
+    """Each rule or lesson, and what speaks of the same: of two procedures neither lays anything down for the other."""
     for stored in current.values():
-        for near in _near(store, stored):
-            pair = frozenset((stored.version.id, near.version.id))
-            if near.version.id not in current or len(pair) < 2 or pair in seen:
-                continue
-            seen.add(pair)
-            older, newer = sorted((stored, near), key=lambda held: (held.version.created_at, held.sequence))
-            if why := gate.disagreement(older.version.content, newer.version.content):
-                yield older, newer, why
+        content = stored.version.content
+        if content.kind not in _LAYS_DOWN:
+            continue
+        words = terms(f"{content.name} {content.description} {content.body}"[:2000])
+        for hit in store.search(words, statuses=RECALLABLE, limit=NEIGHBOURS):
+            if hit.stored.version.id in current:
+                yield stored, hit.stored
 
 
-def _near(store: Store, stored: Stored) -> list[Stored]:
-    content = stored.version.content
-    words = terms(f"{content.name} {content.description} {content.body}"[:2000])
-    return [hit.stored for hit in store.search(words, statuses=RECALLABLE, limit=NEIGHBOURS)]
+def _with_one_tool(held: Iterable[Stored]) -> Iterator[tuple[Stored, Stored]]:
+    """Procedures that give one tool a fixed value for the same argument, and say of no case that it is for."""
+    using: dict[tuple[str, str], list[Stored]] = {}
+    for stored in held:
+        for call in gate.fixed_arguments(stored.version.content):
+            using.setdefault(call, []).append(stored)
+    for together in using.values():
+        yield from combinations(together[-MOST_OF_ONE_TOOL:], 2)
 
 
 def _care(store: Store, older: Stored, newer: Stored, *, why: str, at: datetime) -> Iterator[Care]:

@@ -341,3 +341,38 @@ def test_who_names_a_session_when_asking_is_credited_by_what_is_captured_of_it(s
         assert (made.use_id, made.following, made.outcome) == (selection.use_id, Following.FOLLOWED, Outcome.SUCCESS)
         loop.learn()
         assert store.evidence([version_id])[version_id] == [made]
+
+
+def asked(text: str, *, tool: str = "", **fields) -> Step:
+    """A call of Tacit's own, with its answer."""
+    made = shell("tacit recall 'add a currency field'", seen=text)
+    return dataclasses.replace(made, **({"tool": tool, "arguments": {"task": TASK}} if tool else {}), **fields)
+
+
+@pytest.mark.parametrize("tool", ["", "mcp__tacit__recall"])
+def test_what_the_run_asked_for_by_itself_is_credited_by_the_use_that_the_answer_names(store, tool):
+    version_id = keep(store)
+    store.add_use(shown := use(version_id, session_id="", surface="mcp", seconds=9))
+    (made,) = learned(store, run(asked(f"<skill/>\nuse_id: {shown.id} (for `record`)", tool=tool), *MIGRATED))
+    assert (made.use_id, made.following) == (shown.id, Following.FOLLOWED)
+
+
+def test_a_use_that_is_named_elsewhere_is_not_the_runs_own(store):
+    version_id = keep(store)
+    store.add_use(shown := use(version_id, session_id="", surface="mcp", seconds=9))
+    read = dataclasses.replace(shell("cat notes.txt", seen=shown.id))
+    assert learned(store, run(read, *MIGRATED)) == []
+
+
+def test_a_use_of_another_session_or_of_another_day_is_not_the_runs_own(store):
+    version_id = keep(store)
+    store.add_use(other := use(version_id, session_id="s-2", seconds=9))
+    store.add_use(old := use(version_id, session_id="", surface="cli", seconds=-90_000))
+    assert learned(store, run(asked(f"{other.id} {old.id}"), *MIGRATED)) == []
+
+
+def test_what_was_done_before_it_asked_is_not_following(store):
+    version_id = keep(store)
+    store.add_use(shown := use(version_id, session_id="", surface="cli", seconds=39))
+    made = learned(store, run(*MIGRATED, asked(shown.id)))
+    assert [item.following for item in made] in ([], [Following.IGNORED])

@@ -1,7 +1,7 @@
 """Gate: Candidate → Verdict. The one door to memory: formation policy, duplicates, safety, review rules. Pure."""
 
 from tacit.config.settings import Policy
-from tacit.gate.disagreement import disagreement, disagreements, interference
+from tacit.gate.disagreement import disagreement, disagreements, fixed_arguments, interference
 from tacit.gate.duplicates import adds_nothing, carries_out, shapes, similarity
 from tacit.gate.evidence import independent
 from tacit.gate.examination import checks_in_use, examined, examined_version, needs_of, touches_of
@@ -37,6 +37,7 @@ __all__ = [
     "disagreements",
     "examined",
     "examined_version",
+    "fixed_arguments",
     "holds",
     "independent",
     "interference",

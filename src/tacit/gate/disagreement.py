@@ -13,7 +13,7 @@ from tacit.domain.candidate import Candidate, Finding, Severity
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.ports import Stored
 from tacit.domain.skill import Condition, Kind, SkillContent
-from tacit.gate.duplicates import contradict
+from tacit.gate.duplicates import contradict, fixed_of
 from tacit.text.similarity import text_similarity
 from tacit.text.words import term_set
 
@@ -43,6 +43,13 @@ def disagreement(left: SkillContent, right: SkillContent) -> str:
     from tacit.text.opposition import opposed  # only where there are rules; most commands compare none
 
     return opposed(_told(left), _told(right))
+
+
+def fixed_arguments(content: SkillContent) -> frozenset[tuple[str, str]]:
+    """The tools and arguments that a procedure fixes for every task; none where it says in which case it is for."""
+    if content.kind is not Kind.PROCEDURE or _says_when(content):
+        return frozenset()
+    return frozenset((step.tool, name) for step in content.steps for name in fixed_of(step))
 
 
 def disagreements(candidate: Candidate, others: Iterable[Stored]) -> Iterator[Finding]:
@@ -141,7 +148,11 @@ def _told(content: SkillContent) -> str:
 
 def _other_values(left: SkillContent, right: SkillContent) -> str:
     """Whether two procedures for the same thing fix one argument differently, each without saying in which case."""
-    if left.cases or left.cues or right.cases or right.cues or left.sub_skills or right.sub_skills:
+    if _says_when(left) or _says_when(right):
         return ""
     alike = max(text_similarity(left.description, right.description), text_similarity(left.name, right.name))
     return contradict(left.steps, right.steps) if alike >= SAME_SUBJECT else ""
+
+
+def _says_when(content: SkillContent) -> bool:
+    return bool(content.cases or content.cues or content.sub_skills)

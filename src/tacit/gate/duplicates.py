@@ -99,6 +99,11 @@ def _differing(left: SkillStep, right: SkillStep) -> str:
     return ""
 
 
+def fixed_of(step: SkillStep) -> list[str]:
+    """The arguments of a step that have one value for every task, those aside that say where."""
+    return [name for name, value in step.arguments.items() if name not in _LOCATED and _is_fixed(value)]
+
+
 def _is_fixed(value: Any) -> bool:
     return not _PLACEHOLDER.search(str(value))
 

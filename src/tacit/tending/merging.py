@@ -33,7 +33,7 @@ def merges(library: Library) -> list[Care]:
     taken = {care.skill_id for care in left}
     found: list[Care] = []
     standing = [stored for stored in library.speaking if stored.skill.id not in taken]
-    for pair in near_pairs(standing, library.policy.duplicate_similarity, library.progress):
+    for pair in near_pairs(standing, library.policy.duplicate_similarity, progress=library.progress):
         skills = {pair.older.skill.id, pair.newer.skill.id}
         care = _together(library, pair) if taken.isdisjoint(skills) else None
         if care is not None:

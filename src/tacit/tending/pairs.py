@@ -38,7 +38,9 @@ class Pair:
     likeness: float
 
 
-def near_pairs(held: Sequence[Stored], least: float, progress: Callable[[int, int], None] | None = None) -> list[Pair]:
+def near_pairs(
+    held: Sequence[Stored], least: float, *, progress: Callable[[int, int], None] | None = None
+) -> list[Pair]:
     """The pairs of one kind and scope that are alike at least so much, the most alike first."""
     groups: dict[Hashable, list[Stored]] = defaultdict(list)
     for stored in sorted(held, key=lambda each: each.sequence):
