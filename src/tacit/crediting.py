@@ -42,7 +42,8 @@ LASTING = timedelta(days=1)
 SWEPT = timedelta(days=30)
 """How far back uses are looked for that nobody has credited."""
 TACIT = "tacit"
-_USE_ID = re.compile(r"\bu_[0-9a-f]{32}\b")
+_USE_ID = re.compile(r"\bu_[0-9a-f]{10,32}\b")
+"""Whole over MCP, and its beginning at the command line."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,10 +141,10 @@ def _asked_for(store: Store, trajectory: Trajectory) -> Iterator[Shown]:
         if step.failed or not _calls_tacit(step):
             continue
         for use_id in dict.fromkeys(_USE_ID.findall(step.observation)):
-            try:
-                use = store.use(use_id)
-            except NotFound:
+            named = store.resolve(use_id)
+            if len(named) != 1:
                 continue
+            use = store.use(named[0])
             near = step.at is None or abs(use.at - step.at) <= BEFOREHAND
             if near and _tells(use) and use.session_id in ("", trajectory.session_id):
                 yield from (Shown(use=use, version_id=each, start=step.index + 1) for each in use.version_ids)
