@@ -352,7 +352,8 @@ class Loop(Deciding):
             kept += outcome.evidence_for(control, result, grade=grade, at=at, details=clean)
         with self.store.transaction():  # a result and the move that it brings are seen together
             publishing.keep(self.store, kept, embedder=self.embedder)
-            self._settle([item.version_id for item in kept])
+            if grade.verified:  # nobody's own word moves anything
+                self._settle([item.version_id for item in kept])
         return kept
 
     def _settle(self, version_ids: Collection[str] | None = None) -> list[Transition]:

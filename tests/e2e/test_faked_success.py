@@ -35,6 +35,7 @@ from tacit.outcome.verifiers.skill_checks import Postconditions
 from tests.e2e.conftest import Terminal
 
 PYTEST = f"{sys.executable} -m pytest -q"
+REPORTS = int(os.environ.get("TACIT_TEST_REPORTS", "60"))
 FIX = "sed -i 's/a - b/a + b/' app.py"
 FILES = {
     "app.py": "def add(a, b):\n    return a - b\n",
@@ -251,7 +252,7 @@ def test_there_are_many_tricks_and_most_would_deceive_a_look_at_the_exit_status(
     assert sum(trick.fools for trick in TRICKS) >= 50
 
 
-@pytest.mark.parametrize("trick", [trick for trick in TRICKS if trick.does == "true"], ids=lambda trick: trick.name)
+@pytest.mark.parametrize("trick", [trick for trick in TRICKS if trick.does == "true"][::4], ids=lambda trick: trick.name)
 def test_agent_in_a_marked_shell_fares_no_better(shop: Shop, trick: Trick) -> None:
     shop.terminal.variables["CLAUDECODE"] = "1"
     shop.record("--verify", trick.check, "--with", "tests")
@@ -315,8 +316,8 @@ def test_what_a_person_left_uncommitted_before_is_theirs(shop: Shop) -> None:
     )
 
 
-def test_thousand_self_reports_prove_nothing(shop: Shop) -> None:
-    for _ in range(1000):
+def test_any_number_of_self_reports_proves_nothing(shop: Shop) -> None:
+    for _ in range(REPORTS):
         shop.loop.record(shop.use, outcome="success", by="agent")
     for _ in range(5):
         shop.record("--outcome", "success")
