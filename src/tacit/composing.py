@@ -14,7 +14,7 @@ from tacit import shelf
 from tacit.domain.candidate import Candidate
 from tacit.domain.care import Care, CareKind
 from tacit.domain.errors import Mistake
-from tacit.domain.lifecycle import RECALLABLE, Status, Transition
+from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.ports import Store, Stored
 from tacit.domain.skill import SkillContent, SkillVersion
 from tacit.refinement.composition import composed, outdated
@@ -62,22 +62,13 @@ def _looked_at(store: Store, stored: Stored, at: datetime) -> Iterator[Care]:
         return
     reason = "; ".join(told)
     parts = " ".join(version.content.sub_skills)
-    move = Transition(
-        version_id=version.id,
-        content_hash=version.hash,
-        before=stored.status,
-        after=Status.STALE,
-        reason=reason,
-        by=BY_ITSELF,
-        at=at,
-    )
     yield Care(
         kind=CareKind.COMPOSITE,
         subject=version.id,
         name=version.name,
         reason=reason,
         skill_id=stored.skill.id,
-        move=move,
+        move=stored.moved(Status.STALE, reason, by=BY_ITSELF, at=at),
         advice=f"tacit compose {version.name} {parts}",
     )
 

@@ -12,7 +12,7 @@ from itertools import chain, combinations
 
 from tacit import gate, outcome
 from tacit.domain.care import Care, CareKind
-from tacit.domain.lifecycle import RECALLABLE, Status, Transition
+from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.ports import Store, Stored
 from tacit.domain.remark import About, Remark
 from tacit.domain.skill import Kind
@@ -87,15 +87,7 @@ def _care(store: Store, older: Stored, newer: Stored, *, why: str, at: datetime)
         by=BY_ITSELF,
         at=at,
     )
-    move = Transition(
-        version_id=older.version.id,
-        content_hash=older.version.hash,
-        before=older.status,
-        after=Status.STALE,
-        reason=f"obsolete: {told}",
-        by=BY_ITSELF,
-        at=at,
-    )
+    move = older.moved(Status.STALE, f"obsolete: {told}", by=BY_ITSELF, at=at)
     advice = (
         f"tacit review {older.version.id[:14]} or {newer.version.id[:14]} --retire" if kind is Discord.TENSION else ""
     )

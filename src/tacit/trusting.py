@@ -153,16 +153,8 @@ def take_out(store: Store, found: Rechecked, *, by: str, at: datetime, policy: P
     """Take a version that no longer holds out of use, and note that it was looked at."""
     version = found.stored.version
     if found.after is not None:
-        transition = Transition(
-            version_id=version.id,
-            content_hash=version.hash,
-            before=found.stored.status,
-            after=found.after,
-            reason=f"its approval no longer holds: {'; '.join(found.reasons)}",
-            by=by,
-            at=at,
-        )
-        store.add_transition(transition)
+        told = f"its approval no longer holds: {'; '.join(found.reasons)}"
+        store.add_transition(found.stored.moved(found.after, told, by=by, at=at))
     decision = {None: Decision.ACCEPT, Status.QUARANTINED: Decision.QUARANTINE}.get(found.after, Decision.HOLD)
     stale = [
         Finding(rule="approval_stale", message=f"its approval no longer holds: {reason}", severity=Severity.MEDIUM)
@@ -218,5 +210,7 @@ def _was_let_in_by_policy(store: Store, version_id: str) -> bool:
 
     What evidence does to a version that is recallable already, trusted and back on trial, lets nothing in.
     """
-    moves = [move for move in store.transitions(version_id) if move.after in RECALLABLE and move.before not in RECALLABLE]
+    moves = [
+        move for move in store.transitions(version_id) if move.after in RECALLABLE and move.before not in RECALLABLE
+    ]
     return bool(moves) and (moves[-1].before is None or moves[-1].reason.startswith(gate.BY_POLICY))

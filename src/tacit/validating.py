@@ -74,7 +74,7 @@ def _changed(stored: Stored, changes: list[Drift], now: Ground, at: datetime) ->
         name=version.name,
         reason=told,
         skill_id=stored.skill.id,
-        move=_move(stored, Status.STALE, told, at) if grave else None,
+        move=stored.moved(Status.STALE, told, by=BY_ITSELF, at=at) if grave else None,
         remark=_noted(version.id, now, at),
         advice=f"tacit skills edit {version.name}",
     )
@@ -121,7 +121,7 @@ def _tried(stored: Stored, project: Path, attempt: Try, at: datetime) -> tuple[C
         note=check.doubt or check.detail[-200:],
     )
     back = check.passed and not check.doubt and stored.status is Status.STALE
-    move = _move(stored, Status.TRIAL, f"it works again: {check.verifier}", at) if back else None
+    move = stored.moved(Status.TRIAL, f"it works again: {check.verifier}", by=BY_ITSELF, at=at) if back else None
     return _told(stored, PASSED if check.passed else f"{FAILED}: {check.detail[-200:]}", at, move=move), evidence
 
 
@@ -132,15 +132,3 @@ def _told(stored: Stored, result: str, at: datetime, *, move: Transition | None 
         kind=CareKind.VALIDATION, subject=version.id, name=version.name, reason=result, skill_id=stored.skill.id,
         move=move, remark=None if result.startswith(NOT_HERE) else remark,
     )  # fmt: skip
-
-
-def _move(stored: Stored, after: Status, reason: str, at: datetime) -> Transition:
-    return Transition(
-        version_id=stored.version.id,
-        content_hash=stored.version.hash,
-        before=stored.status,
-        after=after,
-        reason=reason,
-        by=BY_ITSELF,
-        at=at,
-    )

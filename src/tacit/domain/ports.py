@@ -37,6 +37,21 @@ class Stored:
     sequence: int
     """Order of arrival; the newest recallable version of a skill is its current one."""
 
+    def moved(
+        self, after: Status, reason: str, *, by: str, at: datetime, evidence_ids: Sequence[str] = ()
+    ) -> Transition:
+        """The step from where it stands to another status; whether the lifecycle has it is the store's to say."""
+        return Transition(
+            version_id=self.version.id,
+            content_hash=self.version.hash,
+            before=self.status,
+            after=after,
+            reason=reason,
+            by=by,
+            at=at,
+            evidence_ids=tuple(evidence_ids),
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:

@@ -311,15 +311,8 @@ def _earned(candidate: Candidate, twin: Stored, findings: list[Finding], around:
         return None
     if objection(candidate, _seen(candidate, twin.skill.id, around.known), around.policy):
         return None
-    return Transition(
-        version_id=twin.version.id,
-        content_hash=twin.version.hash,
-        before=twin.status,
-        after=Status.TRIAL,
-        reason=f"{BY_POLICY}enough independent machine-verified successes, and nothing against it",
-        by=candidate.by,
-        at=around.at,
-    )
+    reason = f"{BY_POLICY}enough independent machine-verified successes, and nothing against it"
+    return twin.moved(Status.TRIAL, reason, by=candidate.by, at=around.at)
 
 
 def _without_version(candidate: Candidate, decision: Decision, findings: list[Finding], around: _Around) -> Judgement:

@@ -65,15 +65,7 @@ def decide(
         raise IllegalTransition(f"`{stored.version.name}` is {stored.status}, not retired", hint=hint)
     after = _AFTER[decision]
     check_transition(stored.status, after)
-    return Transition(
-        version_id=stored.version.id,
-        content_hash=stored.version.hash,
-        before=stored.status,
-        after=after,
-        reason=reason or f"{decision} by a person",
-        by=by,
-        at=at,
-    )
+    return stored.moved(after, reason or f"{decision} by a person", by=by, at=at)
 
 
 def makes_recallable(transition: Transition) -> bool:

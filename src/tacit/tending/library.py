@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tacit.config.settings import Policy
 from tacit.domain.evidence import Evidence
-from tacit.domain.lifecycle import RECALLABLE, Status, Transition
+from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.ports import Store, Stored
 from tacit.domain.remark import About, pinned
 from tacit.domain.scope import Scope
@@ -88,19 +88,3 @@ class Library:
     def pinned(self) -> frozenset[str]:
         """Ids of the skills that are left alone."""
         return pinned(self.store.remarks(about=About.PIN))
-
-
-def move(
-    stored: Stored, after: Status, reason: str, *, at: datetime, by: str = BY, evidence_ids: Sequence[str] = ()
-) -> Transition:
-    """The change of status that carries a finding out."""
-    return Transition(
-        version_id=stored.version.id,
-        content_hash=stored.version.hash,
-        before=stored.status,
-        after=after,
-        reason=reason,
-        by=by,
-        at=at,
-        evidence_ids=tuple(evidence_ids),
-    )

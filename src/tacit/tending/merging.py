@@ -18,7 +18,7 @@ from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.origin import Origin
 from tacit.domain.ports import Stored
 from tacit.domain.skill import SkillVersion, accounted
-from tacit.tending.library import BY, Library, move
+from tacit.tending.library import BY, Library
 from tacit.tending.pairs import Pair, near_pairs
 
 T = TypeVar("T")
@@ -181,7 +181,7 @@ def _set_aside(library: Library, stored: Stored, reason: str, *, kind: CareKind)
         skill_id=stored.skill.id,
         name=stored.version.name,
         reason=reason,
-        move=move(stored, after, reason, at=library.at),
+        move=stored.moved(after, reason, by=BY, at=library.at),
         advice=f"it would be {after}; tacit review {stored.version.id[:12]} {back} brings it back",
     )
 

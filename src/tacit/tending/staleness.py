@@ -16,7 +16,7 @@ from tacit.domain.errors import NotFound
 from tacit.domain.ports import Store, Stored
 from tacit.refinement.standing import STALE_DAYS
 from tacit.shelf import RULES
-from tacit.tending.library import Library, move
+from tacit.tending.library import BY, Library
 
 LOOKED_AT = 12
 """Answers of the gate about a version, the newest, that are looked at for attempts that went its way."""
@@ -39,7 +39,7 @@ def stale(library: Library) -> list[Care]:
                 skill_id=stored.skill.id,
                 name=version.name,
                 reason=told.reason,
-                move=move(stored, told.after, told.reason, at=library.at, evidence_ids=told.evidence_ids),
+                move=stored.moved(told.after, told.reason, by=BY, at=library.at, evidence_ids=told.evidence_ids),
                 evidence_ids=told.evidence_ids,
                 advice=advice,
             )

@@ -18,7 +18,7 @@ from tacit.domain.evidence import Evidence
 from tacit.domain.lifecycle import Transition
 from tacit.domain.ports import Store, Stored
 from tacit.outcome.lift import lift
-from tacit.tending.library import Library, move
+from tacit.tending.library import BY, Library
 
 
 def settle(store: Store, policy: Policy, *, at: datetime, version_ids: Iterable[str] | None = None) -> list[Transition]:
@@ -57,7 +57,7 @@ def values(library: Library) -> list[Care]:
         interval = (gain.low, gain.high) if gain else None
         told = refinement.value(stored.status, evidence, shown=shown[stored.version.id], lift=interval)
         if told is not None:
-            moved = move(stored, told.after, told.reason, at=library.at, evidence_ids=told.evidence_ids)
+            moved = stored.moved(told.after, told.reason, by=BY, at=library.at, evidence_ids=told.evidence_ids)
             advice = f"better it, or let it go; tacit review {stored.version.name} --restore brings it back"
             found.append(_care(CareKind.VALUE, stored, moved, advice))
     return found
@@ -67,7 +67,7 @@ def _move(store: Store, stored: Stored, evidence: Iterable[Evidence], at: dateti
     """The status that its votes have earned a version; nothing where it stays as it is."""
     cast = outcome.votes(evidence)
     told = refinement.standing(stored.status, store.transitions(stored.version.id), cast) if cast else None
-    return move(stored, told.after, told.reason, at=at, evidence_ids=told.evidence_ids) if told else None
+    return stored.moved(told.after, told.reason, by=BY, at=at, evidence_ids=told.evidence_ids) if told else None
 
 
 def _care(kind: CareKind, stored: Stored, moved: Transition, advice: str) -> Care:
