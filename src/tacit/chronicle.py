@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -121,7 +122,18 @@ def _results(store: Store, stored: Stored) -> Iterator[Event]:
 def _noted(remark: Remark) -> Event:
     pin = {True: "pinned", False: "no longer pinned"}[bool(remark.text)]
     what = pin if remark.about is About.PIN else str(remark.about)
-    return Event(at=remark.at, what=what, why=remark.text[:200], by=remark.by, version_id=remark.subject)
+    return Event(at=remark.at, what=what, why=_in_words(remark.text)[:200], by=remark.by, version_id=remark.subject)
+
+
+def _in_words(text: str) -> str:
+    """A remark's text for a reader; one that is a record is told as its values."""
+    try:
+        found = json.loads(text) if text.startswith("{") else None
+    except ValueError:
+        return text
+    if not isinstance(found, dict):
+        return text
+    return ", ".join(f"{name}: {value}" for name, value in found.items() if value not in ("", None, [], {}))
 
 
 def _in_brief(events: Sequence[Event]) -> list[Event]:

@@ -73,7 +73,9 @@ def why_empty(store: Store) -> str:
     if store.catalogue(statuses=RECALLABLE):
         return ""
     count = len(waiting(store))
-    return f"nothing is approved yet; {count} wait for `tacit review`" if count else "nothing was learned yet"
+    if count:
+        return f"nothing is approved; {count} wait for `tacit review`"
+    return "nothing is in use any more (`tacit skills list --all`)" if store.catalogue() else "nothing was learned yet"
 
 
 def offered(

@@ -7,6 +7,7 @@ neither for nor against it.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
@@ -58,9 +59,11 @@ def contracts(store: Store, project: Path | None, look: Look, *, at: datetime) -
     for stored in store.catalogue(statuses=RECALLABLE):
         relied, before = _relied(stored), noted.get(stored.version.id)
         if relied is not None and before is not None:
-            now = look(relied, project)
-            changes = drift(relied, unpack(before.encode("utf-8"), Ground), now)
-            found += [_changed(stored, changes, now, at)] if changes else []
+            noted_then, now = unpack(before.encode("utf-8"), Ground), look(relied, project)
+            changes = drift(relied, noted_then, now)
+            # What has left the project is still what the skill relies on; another program is the one to compare with now.
+            ground = dataclasses.replace(noted_then, programs=now.programs)
+            found += [_changed(stored, changes, ground, at)] if changes else []
     return found
 
 

@@ -59,7 +59,7 @@ def ask(query: Query, known: list[Stored], min_relevance: float = 0.2) -> Select
         del left
         return f"{item.version.content.description}\n{item.version.content.body}"
 
-    measured = {item.version.id: Reliability(successes=3, trials=3, low=0.3) for item in known[::2]}
+    measured = {item.version.id: Reliability(successes=3, trials=3, votes=3, worked=3, low=0.3) for item in known[::2]}
     told = Known(rarity=Rarity(frequency={"add": 3, "test": 2}, documents=9), reliability=measured, rank=rank)
     hits = [Hit(stored=item, lexical=20.0) for item in known]
     return select(query, hits, told, render=render, now=NOW, min_relevance=min_relevance)

@@ -87,9 +87,7 @@ def evidence_line(reliability: Reliability) -> str:
     if not reliability.known:
         reports = f" ({reliability.self_reported} unverified reports)" if reliability.self_reported else ""
         return "not measured yet" + reports
-    trials = max(1, round(reliability.trials))
-    uses = "use" if trials == 1 else "uses"
-    return f"worked in {min(trials, round(reliability.successes))} of {trials} verified {uses}"
+    return f"worked in {reliability.worked:g} of {reliability.votes} verified uses"
 
 
 def source_line(version: SkillVersion) -> str:

@@ -160,6 +160,10 @@ class Reliability:
     high: float = 1.0
     self_reported: int = 0
     """Reports without a verifier; they can pull `low` and `high` down, never up."""
+    votes: int = 0
+    """How many verified results there are; `trials` is what they weigh, recent ones more."""
+    worked: float = 0.0
+    """How many of them were successes, a partial one counting half."""
 
     @property
     def known(self) -> bool:

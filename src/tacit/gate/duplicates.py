@@ -38,6 +38,8 @@ _COUNTED = frozenset({"cases", "pitfalls"})
 _LOCATED = frozenset({"command", "cmd", "file_path", "path"})
 """Arguments whose values say where, not what; the shape of a step knows of them already."""
 _PLACEHOLDER = re.compile(r"\{\w+\}")
+OPPOSED_FROM = 0.3
+"""Texts less alike than this are not the same anyhow."""
 SAME_EFFECT = 0.9
 """How alike two skills are at least that do the same, each with its own account of when."""
 
@@ -58,13 +60,22 @@ def similarity(left: SkillContent, right: SkillContent) -> float:
     subject = max(text_similarity(_subject(left), _subject(right)), text_similarity(left.name, right.name))
     ours, theirs = _doings(left), _doings(right)
     if left.kind is not Kind.PROCEDURE or not (ours and theirs):
-        return max(subject, text_similarity(f"{left.description} {left.body}", f"{right.description} {right.body}"))
+        one, other = f"{left.description}\n{left.body}", f"{right.description}\n{right.body}"
+        alike = max(subject, text_similarity(one, other))
+        return alike / 2 if alike >= OPPOSED_FROM and _opposed(one, other) else alike
     alike = ACTIONS_WEIGHT * order_similarity(ours, theirs) + (1 - ACTIONS_WEIGHT) * subject
     if not (_is_conditional(left) and _is_conditional(right)):
         return alike
     if contradict(left.steps, right.steps):
         return alike / 2  # the same tool with another fixed value has another effect
     return max(alike, SAME_EFFECT + (1 - SAME_EFFECT) * subject) if ours == theirs else alike
+
+
+def _opposed(left: str, right: str) -> bool:
+    """Whether two texts that share their words say the opposite: such are two skills, however alike they look."""
+    from tacit.text.opposition import opposed  # only where rules are compared that are nearly one
+
+    return bool(opposed(left, right))
 
 
 def _comparable(left: Kind, right: Kind) -> bool:

@@ -57,7 +57,16 @@ def reliability(evidence: Iterable[Evidence], *, model: str = "", scope: str = "
         successes, trials = worked + kept * successes, cast + kept * trials
     claims = [item for item in _ordered(rows) if not item.grade.verified]
     low, high = wilson(min(successes, trials), trials + _doubts(claims))
-    return Reliability(successes=successes, trials=trials, low=low, high=high, self_reported=len(claims))
+    cast_at_all = votes(rows)
+    return Reliability(
+        successes=successes,
+        trials=trials,
+        low=low,
+        high=high,
+        self_reported=len(claims),
+        votes=len(cast_at_all),
+        worked=math.fsum(_VALUE[item.outcome] for item in cast_at_all),
+    )
 
 
 def rank(known: Reliability) -> float:

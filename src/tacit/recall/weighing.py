@@ -174,4 +174,4 @@ def _answers(near: float) -> str:
 def _reliability_reason(measured: Reliability) -> str:
     if not measured.known:
         return "not measured yet"
-    return f"worked in {measured.low:.0%} to {measured.high:.0%} of verified uses ({measured.trials:.3g} weighed)"
+    return f"worked in {measured.low:.0%} to {measured.high:.0%} of verified uses ({measured.votes} of them)"

@@ -27,7 +27,8 @@ _NEGATED = re.compile(
 _INSTEAD = (
     re.compile(
         r"\b(?:use|prefer|choose|take|run|with)\s+(?P<chosen>[^,;.]{1,60}?)\s*(?:,?\s*"
-        r"(?:instead of|rather than|over|and not|but not)|,\s*not)\s+(?P<left>[^,;.]{1,60})",
+        r"(?:instead of|rather than|over|(?:and|but) (?:not|never)(?: use)?)|"
+        r",\s*(?:not|never)(?: use)?)\s+(?P<left>[^,;.]{1,60})",
         re.IGNORECASE,
     ),
     re.compile(

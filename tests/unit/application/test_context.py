@@ -50,7 +50,7 @@ def rendered(content: SkillContent = CONTENT, *, max_tokens: int | None = None) 
 
 def test_a_skill_is_shown_whole_and_compact() -> None:
     content = replace(CONTENT, body="They are numbered.")
-    reliability = Reliability(successes=5, trials=6, low=0.4, high=0.97)
+    reliability = Reliability(successes=5, trials=6, votes=6, worked=5, low=0.4, high=0.97)
     assert render_item(content, status=Status.TRUSTED, reliability=reliability) == (
         '<tacit-skill name="add-migration" kind="procedure">\n'
         "[trusted; worked in 5 of 6 verified uses]\n"
@@ -95,10 +95,10 @@ def test_a_check_keeps_the_blanks_that_mean_something() -> None:
     [
         (UNKNOWN, "not measured yet"),
         (Reliability(self_reported=2), "not measured yet (2 unverified reports)"),
-        (Reliability(successes=1, trials=1), "not measured yet"),
-        (Reliability(successes=0, trials=3), "worked in 0 of 3 verified uses"),
-        (Reliability(successes=4.7, trials=5.6), "worked in 5 of 6 verified uses"),
-        (Reliability(successes=2.4, trials=2.6), "worked in 2 of 3 verified uses"),
+        (Reliability(successes=1, trials=1, votes=1, worked=1), "not measured yet"),
+        (Reliability(successes=0, trials=3, votes=3, worked=0), "worked in 0 of 3 verified uses"),
+        (Reliability(successes=4.7, trials=5.6, votes=6, worked=5), "worked in 5 of 6 verified uses"),
+        (Reliability(successes=2.4, trials=2.6, votes=3, worked=2.5), "worked in 2.5 of 3 verified uses"),
     ],
 )
 def test_the_evidence_is_told_in_words(reliability: Reliability, line: str) -> None:

@@ -78,7 +78,7 @@ class TestBody:
             content=replace(CONTENT, name="crates-here", description="Local rules.", body="Use the red tape."),
             origin="learned",
             status=Status.TRUSTED,
-            reliability=Reliability(successes=3, trials=4, low=0.3, high=0.9),
+            reliability=Reliability(successes=3, trials=4, votes=4, worked=3, low=0.3, high=0.9),
         )  # fmt: skip
         assert (
             body_of(replace(LEARNED, overlays=(overlay, overlay)))

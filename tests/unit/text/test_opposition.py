@@ -21,6 +21,8 @@ OPPOSED = [
     ("Set the timeout to 30 seconds.", "Set the timeout to 60 seconds."),
     ("Run migrations before deploying.", "First build. Never run migrations before deploying."),
     ("Replace moment with dayjs.", "Replace dayjs with moment."),
+    ("Use pnpm, never npm.", "Run npm ci."),
+    ("Use pnpm and never npm.", "Use npm instead of pnpm."),
 ]
 COMPATIBLE = [
     ("Use pnpm, not npm.", "Use pnpm to install packages."),

@@ -302,7 +302,7 @@ def told_reliability(known: Reliability) -> str:
     """A count and its interval in words."""
     if not known.known:
         return "not known yet"
-    return f"{known.successes:.3g} of {known.trials:.3g} verified, so {known.low:.0%} to {known.high:.0%}"
+    return f"{known.worked:g} of {known.votes} verified, so {known.low:.0%} to {known.high:.0%}"
 
 
 def show_diff(console: Console, before: str, after: str) -> None:

@@ -17,6 +17,7 @@ from tacit.surfaces.cli.progress import progress_bar
 from tacit.surfaces.cli.session import Session, clean, command_options, counted
 from tacit.surfaces.cli.show import STATUS_STYLE
 from tacit.surfaces.exports import export
+from tacit.validating import FAILED, NOT_HERE, PASSED
 
 SHOWN = 12
 """So many of each kind are listed for people."""
@@ -60,7 +61,9 @@ def tend(session: Session, *, apply: bool, only: tuple[str, ...], revalidate: bo
         with progress_bar(session, "trying") as advance:
             tried = session.loop.revalidate(progress=advance)
         export(session.loop)
-        session.answer({"applied": True, "cares": [_document(care) for care in tried]}, lambda: _show(session, tried))
+        session.answer(
+            {"applied": True, "cares": [_document(care) for care in tried]}, lambda: _show_tried(session, tried)
+        )
         return
     with progress_bar(session, "looking") as advance:
         cares = session.loop.tend(only=[CareKind(kind) for kind in only], progress=advance)
@@ -74,6 +77,15 @@ def tend(session: Session, *, apply: bool, only: tuple[str, ...], revalidate: bo
     export(session.loop)
     document = {"applied": True, "cares": [_document(care) for care in done], "settled": [plain(m) for m in settled]}
     session.answer(document, lambda: _show_done(session, done, settled, listed=asking))
+
+
+def _show_tried(session: Session, tried: Sequence[Care]) -> None:
+    for care in tried:
+        style = "green" if care.reason == PASSED else "red" if care.reason.startswith(FAILED) else "dim"
+        name, told = escape(clean(care.name)), escape(clean(care.reason))
+        session.console.print(f"[bold]{name}[/bold]  [{style}]{told}[/{style}]", soft_wrap=True)
+    counts = [sum(care.reason.startswith(word) for care in tried) for word in (PASSED, FAILED, NOT_HERE)]
+    session.console.print("{} passed, {} failed, {} not checkable here".format(*counts))
 
 
 def can_be_done(care: Care) -> bool:
