@@ -31,6 +31,9 @@ from tacit.surfaces.cli.show import show_learned, show_projects
 from tacit.surfaces.cli.tending import show_care
 from tacit.surfaces.discovery import homes, project_of, take_in, together
 
+QUICKLY_TENDED = 1_000
+"""Skills that are looked through in a second or two, with every pass of learning."""
+
 
 @click.command()
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
@@ -263,7 +266,9 @@ def _distil(session: Session, loop: Loop, model: LanguageModel | None) -> Learne
 
 
 def _suggestions(session: Session) -> int:
-    """How much looking after the library would find to do."""
+    """How much looking after the library would find to do; of a large one only `tacit tend` takes the time to tell."""
+    if len(session.loop.skills()) > QUICKLY_TENDED:
+        return 0
     with progress_bar(session, "looking") as advance:
         return len(session.loop.tend(progress=advance))
 
