@@ -33,7 +33,7 @@ BEGUN = datetime(2026, 1, 1, tzinfo=UTC)
 MODELS = {"small": -0.05, "large": 0.05}
 """Model → how far it is from the cell's success without the skill."""
 AGAIN = 5
-"""How many times the rounds the worst cells get when they are looked at again."""
+"""How many times the rounds a few cells get: the worst ones when they are looked at again, and those of the lift by model."""
 LOOKED_EVERY = 20
 """Runs after which the share is set anew."""
 DRIFT = 0.1
@@ -192,7 +192,7 @@ def coverage(rounds: int, seed: int) -> dict[str, Any]:
             "what": "Wald interval over all runs, without strata",
             **{how: _share([seen]) for how, seen in pooled.items()},
         },
-        "by_model": _by_model(rounds, seed),
+        "by_model": _by_model(AGAIN * rounds, seed),
     }
 
 
@@ -225,7 +225,7 @@ def _by_model(rounds: int, seed: int) -> dict[str, Any]:
                 alone.append(whole.low <= cell.lift <= whole.high)
         found[cell.name] = _share([seen])
         both += seen
-    return {"coverage": _share([both]), "whole": _share([alone]), "cells": found}
+    return {"rounds_per_cell": rounds, "coverage": _share([both]), "whole": _share([alone]), "cells": found}
 
 
 def _count(seen: dict[Measure, list[bool]], measured: Lift, truths: dict[Measure, float]) -> None:

@@ -10,7 +10,7 @@ from datetime import datetime
 from itertools import groupby
 
 from tacit import controls, outcome
-from tacit.domain.evidence import Following, Outcome, Reliability, Use
+from tacit.domain.evidence import Evidence, Following, Outcome, Reliability, Use
 from tacit.domain.ports import Store, Stored
 from tacit.domain.remark import About, Remark, pinned
 from tacit.outcome.lift import Lift, lift
@@ -28,7 +28,7 @@ class Record:
     held_back: int = 0
     """How often a lot kept it from a run."""
     followed: dict[Following, int] = field(default_factory=dict)
-    """How the runs that were looked at stood to it."""
+    """How the runs stood to it, as far as somebody looked or said so."""
     worked: int = 0
     failed: int = 0
     """Verified results of runs that followed it, one for each principal and task."""
@@ -72,7 +72,7 @@ def record(store: Store, stored: Stored) -> Record:
         stored=stored,
         shown=len(shown),
         held_back=sum(use.held_back and bool(use.shares) for use in uses),
-        followed=dict(Counter(each.following for each in evidence if each.following and not each.control)),
+        followed=dict(Counter(stood for each in evidence if not each.control and (stood := _stood(each)))),
         worked=sum(each.outcome is Outcome.SUCCESS for each in votes),
         failed=sum(each.outcome is Outcome.FAILURE for each in votes),
         claimed=sum(not each.grade.verified for each in evidence),
@@ -147,6 +147,12 @@ def _in_brief(events: Sequence[Event]) -> list[Event]:
             )
         )
     return told
+
+
+def _stood(result: Evidence) -> Following | None:
+    """How a run stood to it: as its alignment shows, or as the caller says."""
+    said = Following.FOLLOWED if result.adherence == 1.0 else None
+    return result.following or said
 
 
 def _last(uses: Sequence[Use]) -> datetime | None:

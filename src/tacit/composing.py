@@ -7,6 +7,7 @@ changed can be told, and so that a purge of a part takes the composite with it.
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
@@ -17,10 +18,11 @@ from tacit.domain.errors import Mistake
 from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.ports import Store, Stored
 from tacit.domain.skill import SkillContent, SkillVersion
-from tacit.refinement.composition import composed, outdated
+from tacit.refinement.composition import LEAST_PARTS, composed, outdated
 from tacit.retrieval import parts_of
 
 BY_ITSELF = "tacit.tend"
+_MERGED = re.compile(re.escape(shelf.MERGED) + r"`([^`]+)`")
 _GONE = frozenset({Status.STALE, Status.RETIRED, Status.QUARANTINED})
 
 
@@ -46,8 +48,7 @@ def changed_parts(store: Store, composite: SkillVersion) -> list[str]:
     if not composite.content.sub_skills:
         return []
     now = {part.name: part.content for part in parts_of(store, composite)}
-    gone = [name for name in composite.content.sub_skills if name not in now and _went(store, name)]
-    return outdated(gone, now, made_of=_made_of(store, composite))
+    return outdated(_gone(store, composite), now, made_of=_made_of(store, composite))
 
 
 def cares(store: Store, *, at: datetime) -> list[Care]:
@@ -61,7 +62,6 @@ def _looked_at(store: Store, stored: Stored, at: datetime) -> Iterator[Care]:
     if not told:
         return
     reason = "; ".join(told)
-    parts = " ".join(version.content.sub_skills)
     yield Care(
         kind=CareKind.COMPOSITE,
         subject=version.id,
@@ -69,8 +69,43 @@ def _looked_at(store: Store, stored: Stored, at: datetime) -> Iterator[Care]:
         reason=reason,
         skill_id=stored.skill.id,
         move=stored.moved(Status.STALE, reason, by=BY_ITSELF, at=at),
-        advice=f"tacit compose {version.name} {parts}",
+        advice=_advice(store, version),
     )
+
+
+def _advice(store: Store, composite: SkillVersion) -> str:
+    """How to compose it anew, of what is there: a part that was merged by what it was merged into."""
+    gone, name = _gone(store, composite), composite.name
+    left = list(dict.fromkeys(gone.get(part, part) for part in composite.content.sub_skills))
+    lost = [part for part in gone if not gone[part]]
+    if lost:
+        back = f"`{lost[0]}` is gone: tacit review {lost[0]} --restore brings it back"
+        there = [part for part in left if part]
+        anew = (
+            f"tacit compose {name} {' '.join(there)}" if len(there) >= LEAST_PARTS else f"tacit review {name} --retire"
+        )
+        return f"{back}; without it: {anew}"
+    return f"tacit compose {name} {' '.join(left)}" if len(left) >= LEAST_PARTS else f"tacit review {name} --retire"
+
+
+def _gone(store: Store, composite: SkillVersion) -> dict[str, str]:
+    """The parts that may not be used any more, each with the name of what stands in its place, or nothing."""
+    now = {part.name for part in parts_of(store, composite)}
+    gone = [name for name in composite.content.sub_skills if name not in now and _went(store, name)]
+    return {name: _successor(store, name) for name in gone}
+
+
+def _successor(store: Store, name: str) -> str:
+    """The usable skill that one was merged into, however often that was merged itself; empty where there is none."""
+    seen: set[str] = set()
+    while name not in seen:
+        seen.add(name)
+        held = store.catalogue(name=name)
+        if any(each.status in RECALLABLE for each in held):
+            return name
+        moves = (store.transitions(each.version.id)[-1] for each in sorted(held, key=lambda each: -each.sequence))
+        name = next((found[1] for move in moves if (found := _MERGED.match(move.reason))), name)
+    return ""
 
 
 def _made_of(store: Store, composite: SkillVersion) -> dict[str, SkillContent]:
@@ -88,4 +123,4 @@ def _went(store: Store, name: str) -> bool:
 def _names_below(store: Store, name: str) -> tuple[str, ...]:
     """The parts of a skill as it is now."""
     named = store.catalogue(name=name)
-    return shelf.newest_recallable(named).version.content.sub_skills if named else ()
+    return shelf.meant_by(named).version.content.sub_skills if named else ()

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import dataclasses
 import random
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tacit.config.channels import SKILL, channels
@@ -44,44 +45,66 @@ class Lots:
     def draw(self, store: Store, selection: Selection) -> Drawn:
         """Draw for each item that may be held back; what was drawn leaves the selection, which says so.
 
+        A composite shows what its parts say: one lot is drawn for all of them, and they go or stay together.
         Whoever asks because something went wrong is in need, and gets everything.
         """
         if self.hold_out <= 0 or selection.abstained or selection.query.state.get("error"):
             return Drawn(selection=selection)
-        shares = {item.version_id: self._chance(store, item, selection) for item in selection.items}
-        out = [item for item in selection.items if self._is_out(item, shares[item.version_id])]
-        told = tuple(
-            LeftOut(version_id=i.version_id, name=i.name, reason=HELD_BACK, score=i.score, signals=i.signals)
-            for i in out
-        )
-        gone = {item.version_id for item in out}
-        kept = tuple(item for item in selection.items if item.version_id not in gone)
-        left = dataclasses.replace(
-            selection,
-            items=kept,
-            left_out=(*told, *selection.left_out),
-            plan=_without(selection.plan, gone),
-            reason=selection.reason
-            if kept
-            else f"what fits is {HELD_BACK}",  # unnamed: an agent could fetch it by name
-        )
+        groups = _groups(selection.items)
+        shares: dict[str, float] = {}
+        out: list[_Group] = []
+        for group in groups:
+            chance = self._chance(store, group)
+            shares |= dict.fromkeys(group.drawn, chance)
+            if lot(self.session, group.head.version.skill_id, chance, dice=self.dice):
+                out.append(group)
         return Drawn(
-            selection=left,
-            held_back=tuple(item.version_id for item in out),
-            shares={key: s for key, s in shares.items() if s > 0},
+            selection=_without(selection, [each for each in groups if each not in out], out) if out else selection,
+            held_back=tuple(version_id for group in out for version_id in group.drawn),
+            shares={key: share for key, share in shares.items() if share > 0},
         )
 
-    def _chance(self, store: Store, item: Item, selection: Selection) -> float:
-        """How likely it is held back; 0 where it would be seen all the same."""
-        inside = {part.id for other in selection.items if other is not item for part in other.parts}
-        kind = item.version.content.kind
-        if item.version_id in inside or (self.exported and kind is Kind.PROCEDURE):
+    def _chance(self, store: Store, group: _Group) -> float:
+        """How likely it is held back; 0 where it would be seen all the same, or where a part of it is never held back."""
+        if self.exported and group.head.version.content.kind is Kind.PROCEDURE:
             return 0.0
-        rendering = store.rendering(item.version_id)
-        return self.hold_out * rendering.unproven if rendering else 0.0
+        renderings = [store.rendering(version_id) for version_id in group.shown]
+        told = [rendering.unproven if rendering else 0.0 for rendering in renderings]
+        return self.hold_out * told[0] if all(told) else 0.0
 
-    def _is_out(self, item: Item, chance: float) -> bool:
-        return lot(self.session, item.version.skill_id, chance, dice=self.dice)
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Group:
+    """What one lot is drawn for: an item, and the parts that it shows."""
+
+    head: Item
+    shown: tuple[str, ...]
+    """Itself and its parts."""
+    drawn: tuple[str, ...]
+    """The same without parts that another one shows as well: whether these are seen is not up to this lot."""
+
+
+def _groups(items: Sequence[Item]) -> list[_Group]:
+    given = {item.version_id: item for item in items}
+    inside = {part.id for item in items for part in item.parts if part.id != item.version_id}
+    heads = [item for item in items if item.version_id not in inside]
+    shown = [(head.version_id, *_below(head, given)) for head in heads]
+    times = Counter(version_id for each in shown for version_id in each)
+    return [
+        _Group(head=head, shown=each, drawn=tuple(version_id for version_id in each if times[version_id] == 1))
+        for head, each in zip(heads, shown, strict=True)
+    ]
+
+
+def _below(head: Item, given: Mapping[str, Item]) -> tuple[str, ...]:
+    """The parts of a composite, and theirs as far as they are given too."""
+    found = {head.version_id: None}
+    pending = [head]
+    while pending:
+        new = [part.id for part in pending.pop().parts if part.id not in found]
+        found |= dict.fromkeys(new)
+        pending += [given[version_id] for version_id in new if version_id in given]
+    return tuple(found)[1:]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,7 +202,26 @@ def measure(store: Store, stored: Stored, *, model: str = "") -> Measured:
     return Measured(stored=stored, lift=current, of_all=whole, models=by_model, scopes=by_scope)
 
 
-def _without(plan: Plan, gone: set[str]) -> Plan:
+def _without(selection: Selection, kept_groups: Iterable[_Group], out: Iterable[_Group]) -> Selection:
+    """A selection less what a lot took, with all that only this would have shown; it says so."""
+    gone = {each for group in out for each in group.shown} - {each for group in kept_groups for each in group.shown}
+    told = [
+        LeftOut(version_id=i.version_id, name=i.name, reason=HELD_BACK, score=i.score, signals=i.signals)
+        for i in selection.items
+        if i.version_id in gone
+    ]
+    told += [dataclasses.replace(each, reason=HELD_BACK) for each in selection.left_out if each.version_id in gone]
+    kept = tuple(item for item in selection.items if item.version_id not in gone)
+    return dataclasses.replace(
+        selection,
+        items=kept,
+        left_out=(*told, *(each for each in selection.left_out if each.version_id not in gone)),
+        plan=_plan_without(selection.plan, gone),
+        reason=selection.reason if kept else f"what fits is {HELD_BACK}",  # unnamed: an agent could fetch it by name
+    )
+
+
+def _plan_without(plan: Plan, gone: set[str]) -> Plan:
     return dataclasses.replace(
         plan,
         chosen=tuple(each for each in plan.chosen if each.version_id not in gone),

@@ -29,6 +29,8 @@ from tacit.text.shell import parse_command, shell_text
 
 BY = "tacit.credit"
 HOOK = "hook"
+CONNECTION = "mcp-"
+"""Begins the session of what was asked over MCP: no client tells its own there, so that each connection is one."""
 CLIENT = "client"
 """Stands for a use that nobody noted: the client itself found an exported skill, and names it in the transcript."""
 SAME_MOMENT = timedelta(seconds=10)
@@ -98,6 +100,15 @@ def credit(store: Store, trajectory: Trajectory, assessment: Assessment) -> list
     return list(found.values())
 
 
+def followed(store: Store, trajectory: Trajectory, assessment: Assessment) -> dict[str, int]:
+    """What a verified success was shown by a use that was noted, and followed: version → the first step that it guided."""
+    if not assessment.verified_success:
+        return {}
+    told = [item for item in credit(store, trajectory, assessment) if item.use_id]
+    kept = {item.version_id for item in told if item.following is Following.FOLLOWED}
+    return {version_id: start for version_id, start in guided_by(store, trajectory).items() if version_id in kept}
+
+
 def sweep(store: Store, *, at: datetime) -> list[Evidence]:
     """What was missed because a use came to be known only after its attempt had been learned from."""
     uses = [use for use in store.uses() if use.session_id and use.at >= at - SWEPT and _tells(use)]
@@ -132,6 +143,11 @@ def shown_to(store: Store, trajectory: Trajectory) -> list[Shown]:
     return [*found.values(), *_taken_up(store, trajectory, known=found)]
 
 
+def guided_by(store: Store, trajectory: Trajectory) -> dict[str, int]:
+    """The versions that an attempt was shown, each with the first step that it could have guided."""
+    return {each.version_id: each.start for each in shown_to(store, trajectory) if not each.control}
+
+
 def _asked_for(store: Store, trajectory: Trajectory) -> Iterator[Shown]:
     """What the run asked Tacit for by itself, in a shell or over MCP: the answer in the transcript names the use.
 
@@ -146,7 +162,8 @@ def _asked_for(store: Store, trajectory: Trajectory) -> Iterator[Shown]:
                 continue
             use = store.use(named[0])
             near = step.at is None or abs(use.at - step.at) <= BEFOREHAND
-            if near and _tells(use) and use.session_id in ("", trajectory.session_id):
+            own = use.session_id in ("", trajectory.session_id) or use.session_id.startswith(CONNECTION)
+            if near and own and _tells(use):
                 yield from (Shown(use=use, version_id=each, start=step.index + 1) for each in use.version_ids)
 
 

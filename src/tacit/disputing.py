@@ -1,23 +1,26 @@
 """Skills that contradict each other: library → one care per pair that nobody has looked at yet.
 
 Fetches pairs that speak of the same, lets the gate compare them and the rules of refinement tell the kind. A pair is
-settled once: the remark on it says how, and it is not brought up again unless one of the two has a new version.
+settled once: the remark on it says how, and it is not brought up again unless one of the two has a new version. Only a
+genuine tension is told as long as both are in use; nothing is noted of it twice.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from itertools import chain, combinations
 
 from tacit import gate, outcome
+from tacit.domain.candidate import Candidate, Finding
 from tacit.domain.care import Care, CareKind
 from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.ports import Store, Stored
 from tacit.domain.remark import About, Remark
 from tacit.domain.skill import Kind
 from tacit.refinement.contradiction import RESOLUTION, Discord, Side, discord
-from tacit.shelf import NEIGHBOURS, newest_recallable
+from tacit.shelf import NEIGHBOURS, neighbours, newest_recallable
 from tacit.text.words import terms
 
 BY_ITSELF = "tacit.tend"
@@ -31,9 +34,26 @@ def cares(store: Store, *, at: datetime) -> list[Care]:
     settled = {frozenset((each.subject, each.other)) for each in store.remarks(about=About.CONTRADICTION)}
     found: list[Care] = []
     for one, other, why in _pairs(store):
+        kind = discord(_side(store, one), _side(store, other))
+        care = _care(one, other, kind, why=why, at=at)
         if frozenset((one.version.id, other.version.id)) not in settled:
-            found += _care(store, one, other, why=why, at=at)
+            found.append(care)
+        elif kind is Discord.TENSION:
+            found.append(dataclasses.replace(care, remark=None, reason=f"still open: {care.reason}"))
     return found
+
+
+def contradicted(store: Store, stored: Stored) -> list[Finding]:
+    """What a version contradicts of all that is in use now, whatever was said when it came."""
+    version, skill = stored.version, stored.skill
+    as_candidate = Candidate(
+        content=version.content,
+        scope=skill.scope,
+        origins=version.origins,
+        provenance=version.provenance,
+        revises=skill.id,
+    )
+    return list(gate.disagreements(as_candidate, neighbours(store, as_candidate)))
 
 
 def _pairs(store: Store) -> Iterator[tuple[Stored, Stored, str]]:
@@ -75,9 +95,7 @@ def _with_one_tool(held: Iterable[Stored]) -> Iterator[tuple[Stored, Stored]]:
         yield from combinations(together[-MOST_OF_ONE_TOOL:], 2)
 
 
-def _care(store: Store, older: Stored, newer: Stored, *, why: str, at: datetime) -> Iterator[Care]:
-    sides = [_side(store, each) for each in (older, newer)]
-    kind = discord(*sides)
+def _care(older: Stored, newer: Stored, kind: Discord, *, why: str, at: datetime) -> Care:
     told = f"contradicts `{newer.version.name}` ({kind}): {why}"
     remark = Remark(
         subject=older.version.id,
@@ -88,10 +106,11 @@ def _care(store: Store, older: Stored, newer: Stored, *, why: str, at: datetime)
         at=at,
     )
     move = older.moved(Status.STALE, f"obsolete: {told}", by=BY_ITSELF, at=at)
-    advice = (
-        f"tacit review {older.version.id[:14]} or {newer.version.id[:14]} --retire" if kind is Discord.TENSION else ""
-    )
-    yield Care(
+    ways = [
+        f"tacit review {gone.version.id[:14]} --retire (`{stays.version.name}` stays)"
+        for gone, stays in ((older, newer), (newer, older))
+    ]
+    return Care(
         kind=CareKind.CONTRADICTION,
         subject=older.version.id,
         name=older.version.name,
@@ -99,7 +118,7 @@ def _care(store: Store, older: Stored, newer: Stored, *, why: str, at: datetime)
         skill_id=older.skill.id,
         move=move if kind is Discord.OBSOLETE else None,
         remark=remark,
-        advice=advice,
+        advice=", or ".join(ways) if kind is Discord.TENSION else "",
     )
 
 

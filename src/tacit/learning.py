@@ -173,17 +173,17 @@ class Pass:
             self._store.keep_outline(distilled.outline)
             self._store.mark_learned(episode.id, at=self._now())
             publishing.keep(self._store, crediting.credit(self._store, trajectory, episode.assessment))
-            shown = {
-                each.version_id: each.start for each in crediting.shown_to(self._store, trajectory) if not each.control
-            }
+            shown = crediting.guided_by(self._store, trajectory)
             noting.note_friction(self._store, trajectory, shown, at=self._now())
         self._notes += distilled.notes
 
     def _with_others(self, draft: Candidate, trajectory: Trajectory) -> Candidate:
         """A procedure together with the attempts that the same skill was made of before."""
-        twin = self._door.twin(draft) if draft.content.kind is Kind.PROCEDURE else None
-        if twin is None:
+        if draft.content.kind is not Kind.PROCEDURE:
             return draft
+        twin = self._door.twin(draft)
+        if twin is None:
+            return self._confirming(draft, trajectory)
         self._told[twin.skill.id] += 1
         if self._told[twin.skill.id] > MAX_DRAFTS and self._door.confirms(draft, twin):
             return dataclasses.replace(draft, content=twin.version.content, origins=twin.version.origins)
@@ -194,6 +194,21 @@ class Pass:
         failures = self._failures(trajectory)
         told = synthesis.consensus([*(made for _, made in others), draft], trajectories, failures=failures)
         return dataclasses.replace(told, revises=twin.skill.id, parents=(twin.version.id,))
+
+    def _confirming(self, draft: Candidate, trajectory: Trajectory) -> Candidate:
+        """An attempt that only went the way of a skill that it was shown confirms that skill, and founds none beside it.
+
+        What it did in place of a step that failed is no other work: that is for refinement to tell.
+        """
+        assessment = self._attempts.assessment(trajectory.id)
+        for version_id, start in crediting.followed(self._store, trajectory, assessment).items():
+            version = self._store.version(version_id).version
+            told = dataclasses.replace(draft, content=version.content, origins=version.origins)
+            known = self._door.twin(told)  # none where it is another scope's, or has a newer version
+            is_it = known is not None and known.version.id == version_id
+            if is_it and noting.stays_within(trajectory, version.content, start=start):
+                return told
+        return draft
 
     def _earlier(self, twin: Stored) -> list[tuple[Trajectory, Candidate]]:
         """The attempts that a skill was made of, each with the draft it gives alone; those no longer kept are left out."""

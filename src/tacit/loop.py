@@ -368,7 +368,7 @@ class Loop(Deciding):
 
     def tend(self, *, only: Collection[CareKind] = (), progress: Progress | None = None) -> list[Care]:
         """Look after the library: all that could be done, and why. Changes nothing."""
-        here = tending.Here(self.scope, self.place.project if self.place else None)
+        here = tending.Here(self.scope, self.place.project if self.place else None, self.place, self.embedder)
         return tending.plan(self.store, self.config.policy, at=self._now(), here=here, only=only, progress=progress)
 
     def carry_out(self, cares: Sequence[Care], *, by: str) -> tuple[list[Care], list[Transition]]:
@@ -378,13 +378,15 @@ class Loop(Deciding):
         publishing.publish(self.store, self.embedder)
         return done
 
-    def revalidate(self, *, progress: Progress | None = None) -> list[Care]:
-        """Try the steps of procedures again, in the sandbox, on a copy of this project; what comes of it is evidence."""
+    def revalidate(self, *, keep: bool = False, progress: Progress | None = None) -> list[Care]:
+        """Try the steps of procedures again, in the sandbox, on a copy of this project; with `keep` that is evidence."""
         if self.place is None:
             raise Mistake("there is no project to try anything in", hint="open the store of a project")
-        policy, here = self.config.policy, self.place.project
-        told = tending.revalidate(self.store, policy, here, at=self._now(), progress=progress)
-        publishing.publish(self.store, self.embedder)
+        at, policy = self._now(), self.config.policy
+        tried = validating.revalidations(self.store, self.place.project, validating.replayed, at=at)
+        told = tending.revalidate(self.store, policy, tried, at=at, keep=keep, progress=progress)
+        if keep:
+            publishing.publish(self.store, self.embedder)
         return told
 
     def _note_ground(self) -> None:

@@ -20,7 +20,7 @@ from tacit.domain.trajectory import Role, Step, Trajectory
 from tacit.outcome.attribution import align
 from tacit.refinement.friction import DETAIL_MAX, Friction, FrictionKind, frictions_of
 from tacit.refinement.revision import MADE_BY
-from tacit.refinement.runs import Run
+from tacit.refinement.runs import WRITE, Run
 from tacit.synthesis.actions import Effect, action_of, actions_of
 from tacit.synthesis.correction import corrections_of, objections_of
 from tacit.synthesis.wording import step_text
@@ -80,6 +80,16 @@ def run_beside(
         followed=found.following in (Following.FOLLOWED, Following.PARTLY),
         proven=assessment is not None and assessment.verified_success,
     )
+
+
+def stays_within(trajectory: Trajectory, content: SkillContent, *, start: int = 0) -> bool:
+    """Whether all that a run changed was a step of a procedure that it followed, or had to be done in place of one."""
+    run = run_beside(trajectory, content, start=start)
+    if run is None or not run.followed:
+        return False
+    in_place = {friction.instead for friction in frictions_of(run) if friction.resisted}
+    changes = [call.index for call in run.calls if call.effect == WRITE and call.worked]
+    return bool(changes) and all(index in run.at or index in in_place for index in changes)
 
 
 def worded(step: Step, arguments: Mapping[str, Any]) -> str:

@@ -18,7 +18,7 @@ from tacit.domain.evidence import Evidence
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.model import Embedder
 from tacit.domain.ports import Rendering, Store, Stored
-from tacit.domain.remark import About, pinned
+from tacit.domain.remark import About, pinned, record_elsewhere
 from tacit.domain.skill import SkillContent
 from tacit.outcome.withholding import unproven
 from tacit.retrieval import parts_of
@@ -158,13 +158,14 @@ def _render(store: Store, held: Sequence[Stored]) -> None:
 def _rendering(store: Store, stored: Stored, *, evidence: Sequence[Evidence]) -> Rendering:
     version, measured = stored.version, outcome.reliability(evidence)
     parts = {part.name: part.content for part in parts_of(store, version)}
+    elsewhere = record_elsewhere(store.remarks(subject=version.skill_id, about=About.PROMOTION))
 
     def written(max_tokens: int) -> str:
         return application.render_item(
             version.content,
             status=stored.status,
             reliability=measured,
-            source=application.source_line(version),
+            source=application.source_line(version, elsewhere),
             max_tokens=max_tokens,
             parts=parts,
         )

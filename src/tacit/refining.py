@@ -110,7 +110,7 @@ def look(store: Store, stored: Stored, *, library: _Library | None = None) -> Re
     waiting = [held for held in known if _refines(held, stored) and held.status not in _TURNED_DOWN | RECALLABLE]
     return Refining(
         stored=stored,
-        quality=quality(evidence, met),
+        quality=quality(evidence, met, votes=outcome.votes(evidence)),
         met=met,
         revision=revision,
         candidate=Fence(store).sealed(_candidate(stored, revision)) if revision else None,

@@ -15,6 +15,7 @@ from tacit.domain.errors import TacitError
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.model import Embedder
 from tacit.domain.ports import Hit, Store
+from tacit.domain.remark import About, record_elsewhere
 from tacit.domain.selection import Item, Plan, Query, Selection
 from tacit.domain.skill import Kind, SkillVersion
 from tacit.recall.filters import beyond_allowance, current_only, obstacle, unshadowed
@@ -193,12 +194,13 @@ def _by_words(store: Store, query: Query, wanted: Sequence[str]) -> list[Hit]:
 
 def _render(store: Store, item: Item, max_tokens: int) -> str:
     content = item.version.content
+    elsewhere = record_elsewhere(store.remarks(subject=item.version.skill_id, about=About.PROMOTION))
     write = partial(
         application.render_item,
         content,
         status=item.status,
         reliability=item.reliability,
-        source=application.source_line(item.version),
+        source=application.source_line(item.version, elsewhere),
         max_tokens=min(max_tokens, application.ITEM_TOKENS_MAX),
     )
     text = write()

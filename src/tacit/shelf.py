@@ -12,6 +12,7 @@ from tacit.domain.errors import Mistake, NotFound
 from tacit.domain.evidence import Reliability
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
 from tacit.domain.ports import Store, Stored
+from tacit.domain.remark import About, record_elsewhere
 from tacit.domain.scope import Scope
 from tacit.domain.skill import Kind, SkillContent, SkillVersion
 from tacit.text.words import terms
@@ -30,6 +31,25 @@ def newest_recallable(versions: Sequence[Stored]) -> Stored:
     """Of one skill's versions the current one: the newest recallable, or the newest of all if none is."""
     recallable = [stored for stored in versions if stored.status in RECALLABLE]
     return max(recallable or versions, key=_sequence)
+
+
+def meant_by(named: Sequence[Stored]) -> Stored:
+    """Of all that bear a name the one that the name means: what may be recalled, then the narrowest scope, then the newest.
+
+    So a project's own goes before its mirror, and whoever asks by name, for whatever purpose, speaks of the same skill.
+    """
+    return max(named, key=lambda held: (held.status in RECALLABLE, -held.skill.scope.level.breadth, held.sequence))
+
+
+def namesakes(store: Store, stored: Stored) -> list[Stored]:
+    """Other skills that bear the same name and are not gone, the narrowest first: a mirror, or what a mirror is shadowed by."""
+    others: dict[str, list[Stored]] = {}
+    for held in store.catalogue(name=stored.version.name):
+        others.setdefault(held.skill.id, []).append(held)
+    others.pop(stored.skill.id, None)
+    found = [newest_recallable(versions) for versions in others.values()]
+    left = [held for held in found if held.status not in (Status.REJECTED, Status.RETIRED)]
+    return sorted(left, key=lambda held: held.skill.scope.level.breadth)
 
 
 def newest_standing(versions: Sequence[Stored]) -> Stored:
@@ -89,7 +109,9 @@ def offered(
             version_id=stored.version.id,
             status=stored.status,
             reliability=reliability(stored.version.id),
-            source=application.source_line(stored.version),
+            source=application.source_line(
+                stored.version, record_elsewhere(store.remarks(subject=stored.skill.id, about=About.PROMOTION))
+            ),
         )
         for stored in current(store, statuses=RECALLABLE)
         if stored.skill.scope.contains(scope)
@@ -102,10 +124,7 @@ def find(store: Store, reference: str) -> Stored:
     """Find a version by its id, the beginning of it, a skill's id, or a skill's name."""
     named = store.catalogue(name=reference)
     if named:
-        narrowest = min(
-            held.skill.scope.level.breadth for held in named
-        )  # what a name means here shadows the same further off
-        return newest_recallable([held for held in named if held.skill.scope.level.breadth == narrowest])
+        return meant_by(named)
     found = store.resolve(reference) if len(reference) >= _SHORTEST_PREFIX else []
     versions = [identity for identity in found if identity.startswith("v_")]
     if len(versions) == 1:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tacit.domain.care import Care, CareKind
 from tacit.domain.contract import Ground, Reliance
-from tacit.domain.errors import VerifierOutage
+from tacit.domain.errors import Mistake, VerifierOutage
 from tacit.domain.evidence import Evidence, Outcome
 from tacit.domain.identity import canonical, digest
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
@@ -24,19 +24,31 @@ from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.verification import Check
 from tacit.memory.records import unpack
 from tacit.outcome.replay import Replay
+from tacit.refinement.composition import is_heading
 from tacit.refinement.contract import Drift, drift, relies_on
+from tacit.shelf import newest_recallable
 
 BY_ITSELF = "tacit.tend"
 NOT_HERE = "not checkable here"
 PASSED, FAILED = "passed", "failed"
+_TRIED = frozenset({*RECALLABLE, Status.STALE})
 
 Look = Callable[[Reliance, Path], Ground]
 Try = Callable[[SkillContent, Path], Check]
+Tried = tuple[int, int, Care, Evidence | None]
+"""How many are done, of how many, and what came of this one."""
 
 
 def replayed(content: SkillContent, project: Path) -> Check:
-    """Do what a skill says on a copy of the project's last commit, in the sandbox of this machine."""
-    return Replay(content, project).verify()
+    """Do what a skill says on a copy of the project's last commit, in the sandbox of this machine.
+
+    Parameters have their examples as values, and the headings of a composite's phases are no steps to be done.
+    """
+    if not (project / ".git").exists():
+        raise VerifierOutage(f"{NOT_HERE}: this project is no git repository", hint="git init, and commit")
+    steps = (dataclasses.replace(step, optional=True) if is_heading(step) else step for step in content.steps)
+    examples = {each.name: each.example for each in content.parameters if each.example}
+    return Replay(dataclasses.replace(content, steps=tuple(steps)), project, examples).verify()
 
 
 def note_contracts(store: Store, project: Path, look: Look, *, at: datetime) -> int:
@@ -93,23 +105,34 @@ def _noted(version_id: str, ground: Ground, at: datetime) -> Remark:
     return Remark(subject=version_id, about=About.CONTRACT, by=BY_ITSELF, at=at, text=text)
 
 
-def revalidations(
-    store: Store, project: Path, attempt: Try, *, at: datetime
-) -> Iterator[tuple[int, int, Care, Evidence | None]]:
-    """Try again what may be tried, usable or set aside: how many are done, of how many, and what came of this one.
+def revalidations(store: Store, project: Path, attempt: Try, *, at: datetime) -> Iterator[Tried]:
+    """Try again the current version of what is usable or set aside: how many are done, of how many, and what came of this.
 
-    A set-aside version that works again goes back on trial; one that fails loses by the evidence, as by any other.
+    A set-aside version that works again goes back on trial; one that fails loses by the evidence, as by any other. What a
+    try of the same day has shown already is told, and is no evidence once more.
     """
-    waiting = store.catalogue(statuses={*RECALLABLE, Status.STALE}, kinds={Kind.PROCEDURE})
-    for done, stored in enumerate(waiting, start=1):
-        yield done, len(waiting), *_tried(stored, project, attempt, at)
+    by_skill: dict[str, list[Stored]] = {}
+    for each in store.catalogue(statuses=_TRIED, kinds={Kind.PROCEDURE}):
+        by_skill.setdefault(each.skill.id, []).append(each)
+    held = [newest_recallable(versions) for versions in by_skill.values()]
+    for done, stored in enumerate(held, start=1):
+        care, evidence = _tried(stored, project, attempt, at)
+        if evidence and _was_shown(store, evidence):
+            care, evidence = dataclasses.replace(care, remark=None), None
+        yield done, len(held), care, evidence
+
+
+def _was_shown(store: Store, evidence: Evidence) -> bool:
+    """Whether the last try of that day had the same result."""
+    known = [each for each in store.evidence([evidence.version_id])[evidence.version_id] if each.task == evidence.task]
+    return bool(known) and known[-1].outcome is evidence.outcome
 
 
 def _tried(stored: Stored, project: Path, attempt: Try, at: datetime) -> tuple[Care, Evidence | None]:
     version = stored.version
     try:
         check = attempt(version.content, project)
-    except VerifierOutage as outage:
+    except (VerifierOutage, Mistake) as outage:  # a mistake: an example that cannot be a value
         told = outage.message if NOT_HERE in outage.message else f"{NOT_HERE}: {outage.message}"
         return _told(stored, told, at), None
     evidence = Evidence(

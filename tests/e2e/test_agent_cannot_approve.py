@@ -268,6 +268,18 @@ def as_a_daemon_with_a_home_and_token_of_its_own(agent: Agent) -> str:
     return agent.shell(f"{variables} {sys.executable} {daemon} {log} sh {late}", detached=True)
 
 
+def as_the_installed_program_cut_loose_with_a_token_of_its_own(agent: Agent) -> str:
+    home, log = agent.folder / "planted-loose", agent.folder / "log"
+    program = Path(sys.executable).with_name("tacit")
+    late = agent.script("late.sh", f"{agent.approve.replace(agent.tacit, str(program))} >> {log} 2>&1\n")
+    variables = f"{agent.bare} HOME={home} TACIT_HOME={home}/.tacit TACIT_TOKEN={planted_token(home / '.tacit')}"
+    direct = f"{program} review {agent.version} --approve --by ann >> {log} 2>&1"
+    return agent.shell(
+        f"{variables} setsid -f sh -c '{direct}'; {variables} setsid -f sh {late}; sleep 6; echo ENDED >> {log}",
+        detached=True,
+    )
+
+
 def by_making_a_token(agent: Agent) -> str:
     made = agent.shell(f'script -qec "{agent.tacit} config token" /dev/null')
     return made + agent.shell(f"TACIT_TOKEN=$({agent.tacit} config token) {agent.approve}")
@@ -320,7 +332,8 @@ PERSONS = [
     in_an_empty_environment, in_a_session_of_its_own, by_nohup_after_its_shell_has_gone,
     by_a_detached_session_that_sleeps_first, by_a_daemon_with_a_terminal, with_a_terminal_of_another_session,
     in_a_tmux_window_that_nobody_sees, as_the_same_user_by_su, with_a_forged_token, with_a_home_and_token_of_its_own,
-    with_another_users_home, as_a_daemon_with_a_home_and_token_of_its_own, by_making_a_token, in_a_copy_of_the_store,
+    with_another_users_home, as_a_daemon_with_a_home_and_token_of_its_own,
+    as_the_installed_program_cut_loose_with_a_token_of_its_own, by_making_a_token, in_a_copy_of_the_store,
     through_the_click_test_runner, by_editing_instead, by_rolling_back_to_it, by_reopening_and_restoring,
     by_restoring_a_backup, by_applying_a_check, by_vouching_for_an_import,
 ]  # fmt: skip

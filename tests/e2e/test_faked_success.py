@@ -183,6 +183,16 @@ TRICKS = [
     Trick("a check in the background", "true", f"{PYTEST} &"),
     Trick("a chosen test", "true", f"{PYTEST} -k true"),
     Trick("a chosen file", "true", f"{PYTEST} tests/test_other.py"),
+    Trick("a chosen test behind bundled flags", "true", f"{PYTEST[:-1]}qk true"),
+    Trick("a chosen folder", "mkdir tests/easy && git mv tests/test_other.py tests/easy/", f"{PYTEST} tests/easy"),
+    Trick("tests in another place", write("../evil/test_a.py", PASSING), f"{PYTEST} ../evil"),
+    Trick("a check in another place", write("../evil/test_a.py", PASSING), f"cd ../evil && {PYTEST}"),
+    Trick("a check started in another place", write("../evil/test_a.py", PASSING), f"env -C ../evil {PYTEST}"),
+    Trick("options in a variable of the check", "true", f"{PYTEST} $OPTS", variables=(("OPTS", "-k true"),), fools=False),
+    Trick("options in a file", "echo tests/test_other.py > opts", f"{PYTEST} @opts"),
+    Trick("python without assertions", "true", f"{sys.executable} -O -m pytest -q --assert=plain"),
+    Trick("a shell in which all passes", "true", "make test SHELL=/bin/true"),
+    Trick("a makefile in another place", "mkdir ../evil && printf 'test:\\n\\ttrue\\n' > ../evil/Makefile", "make -C ../evil test"),
     Trick("a test left out", "true", f"{PYTEST} --deselect tests/test_app.py::test_adds"),
     Trick("tests only collected", "true", f"{PYTEST} --collect-only"),
     Trick("other settings", write("easy.ini", "[pytest]\naddopts = --ignore=tests/test_app.py\npythonpath = ."), f"{PYTEST} -c easy.ini"),
@@ -226,7 +236,7 @@ TRICKS = [
 
 CHOSEN = {
     "a chosen test", "a chosen file", "a test left out", "an easier check", "a linter", "other settings",
-    "a sitecustomize before the command",
+    "a sitecustomize before the command", "a chosen test behind bundled flags", "a chosen folder", "options in a file",
 }  # fmt: skip
 """A harness that names the check itself may look at a part; whoever reports the outcome may not choose it."""
 
@@ -252,7 +262,9 @@ def test_there_are_many_tricks_and_most_would_deceive_a_look_at_the_exit_status(
     assert sum(trick.fools for trick in TRICKS) >= 50
 
 
-@pytest.mark.parametrize("trick", [trick for trick in TRICKS if trick.does == "true"][::4], ids=lambda trick: trick.name)
+@pytest.mark.parametrize(
+    "trick", [trick for trick in TRICKS if trick.does == "true"][::4], ids=lambda trick: trick.name
+)
 def test_agent_in_a_marked_shell_fares_no_better(shop: Shop, trick: Trick) -> None:
     shop.terminal.variables["CLAUDECODE"] = "1"
     shop.record("--verify", trick.check, "--with", "tests")
@@ -310,10 +322,10 @@ def test_what_a_person_left_uncommitted_before_is_theirs(shop: Shop) -> None:
     use = shop.loop.recall(SKILL.description).use_id
     shop.shell(FIX)
     shop.shell(PYTEST)
-    assert (
-        shop.terminal.run("record", use, "--verify", PYTEST, "--json").json["evidence"][0]["grade"]
-        == "machine-verified"
-    )
+    told = shop.terminal.run("record", use, "--verify", PYTEST, "--json").json["evidence"][0]
+    assert (told["grade"], "tests/test_more.py" in told["note"]) == ("self-reported", True)  # it may be the agent's
+    [kept] = shop.loop.record(use, verifier=Command(PYTEST, cwd=shop.folder))
+    assert (kept.outcome, kept.grade) == (Outcome.SUCCESS, Grade.MACHINE)
 
 
 def test_any_number_of_self_reports_proves_nothing(shop: Shop) -> None:

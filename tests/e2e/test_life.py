@@ -82,6 +82,19 @@ def test_figures_say_that_nothing_is_known_yet(shop: Terminal) -> None:
     assert shop.run("stats", "--json").json["records"][0]["reliability"] is None
 
 
+def test_every_event_tells_how_many_it_stands_for(shop: Terminal) -> None:
+    events = shop.run("history", "build", "--json").json["events"]
+    assert [set(event) for event in events] == [{"at", "what", "why", "by", "version_id", "count"}] * len(events)
+
+
+def test_eighty_columns_cut_nothing_off(shop: Terminal) -> None:
+    shop.environment["COLUMNS"] = "80"
+    assert "lift not known yet" in shop.run("stats", "build").out
+    told = shop.run("history", "build").out
+    assert "candidate → trial" in told
+    assert "…" not in told
+
+
 def test_a_plot_without_figures_says_what_is_missing(shop: Terminal, tmp_path: Path) -> None:
     done = shop.run("stats", "--plot", str(tmp_path / "x.png"))
     assert done.code == 2
@@ -94,3 +107,38 @@ def test_the_chain_is_still_there(shop: Terminal) -> None:
 
 def loop_version(shop: Terminal) -> str:
     return str(shop.run("skills", "show", "build", "--json").json["version_id"])
+
+
+def editor_that_edits(folder: Path) -> str:
+    editor = folder / "editor.sh"
+    editor.write_text("#!/bin/sh\nsed -i 's/^description: /&Edited. /' \"$1\"\n")
+    editor.chmod(0o755)
+    return str(editor)
+
+
+def test_an_edit_that_was_undone_waits_again_when_a_person_writes_it_again(shop: Terminal, tmp_path: Path) -> None:
+    shop.variables["EDITOR"] = editor_that_edits(tmp_path)
+    first = shop.type("skills", "edit", "build", "--by", "ann")
+    assert "New version" in first.out, first.out
+    edited = shop.run("review", "--json").json["waiting"][0]["version_id"]
+    assert shop.type("undo", edited, "--by", "ann").code == 0
+    assert shop.run("review", "--json").json["waiting"] == []
+    again = shop.type("skills", "edit", "build", "--by", "bea")
+    assert again.code == 0, again.out
+    assert f"{edited[:10]}, which waits again" in again.out
+    assert f"tacit review {edited[:10]}" in again.out
+    assert [item["version_id"] for item in shop.run("review", "--json").json["waiting"]] == [edited]
+    assert "written again by a person" in shop.run("history", edited, "--json").out
+    shop.type("review", edited, "--approve", "--by", "ann", answers={"[y/N]": "y\n"})
+    assert shop.run("skills", "show", edited, "--json").json["status"] == "trial"
+
+
+def test_an_edit_back_to_a_text_that_was_retired_says_so(shop: Terminal, tmp_path: Path) -> None:
+    shop.variables["EDITOR"] = editor_that_edits(tmp_path)
+    shop.type("skills", "edit", "build", "--by", "ann")
+    edited = shop.run("review", "--json").json["waiting"][0]["version_id"]
+    shop.type("review", edited, "--approve", "--by", "ann", answers={"[y/N]": "y\n"})
+    shop.type("skills", "rollback", "build", "--by", "ann")
+    again = shop.type("skills", "edit", "build", "--by", "ann")
+    assert f"{edited[:10]}, which is retired" in again.out, again.out
+    assert f"tacit review {edited[:10]} --restore" in again.out

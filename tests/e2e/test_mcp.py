@@ -12,7 +12,9 @@ import pytest
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
 
+import tacit
 from tacit.config import channels
+from tacit.crediting import CONNECTION
 from tests.e2e.conftest import Terminal
 from tests.e2e.test_cli import approve_all
 
@@ -185,3 +187,16 @@ def test_a_server_that_may_touch_little_tells_little(taught: Terminal) -> None:
     assert "use_id" in talk(taught, asked(allow=everything))
     narrow = talk(taught, asked(allow=everything), "--allow", "commands=git")
     assert "not allowed here" in narrow, "an agent cannot widen what it may"
+
+
+def test_what_is_asked_on_one_connection_is_one_session(taught: Terminal) -> None:
+    async def speak(client: Client) -> list[str]:
+        answers = [await client.call_tool("recall", {"task": TASK}) for _ in range(2)]
+        return [use_id(answer.content[0].text) for answer in answers]
+
+    first, again = talk(taught, speak)
+    other, _ = talk(taught, speak)
+    with tacit.open(taught.project / ".tacit" / "tacit.db") as loop:
+        sessions = [loop.store.use(identity).session_id for identity in (first, again, other)]
+    assert sessions[0] == sessions[1] != sessions[2]
+    assert all(session.startswith(CONNECTION) for session in sessions)

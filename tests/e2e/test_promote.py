@@ -55,7 +55,7 @@ def approved(terminal: Terminal, fields: dict[str, Any]) -> None:
 
 
 def promoted(terminal: Terminal, *arguments: str) -> Ran:
-    done = terminal.type("promote", *arguments, "--by", "ann")
+    done = terminal.type("promote", *arguments, "--by", "ann", "--yes")
     assert done.code == 0, done.out
     return done
 
@@ -199,7 +199,7 @@ def test_text_from_outside_stays_external_and_is_ticked_again(terminal: Terminal
     version = terminal.run("review", "--json").json["waiting"][0]["version_id"]
     said = {"[y/N]": "y\r"}
     assert terminal.type("review", version, "--approve", "--by", "ann", answers=said).code == 0
-    kept = terminal.type("promote", "fetch-tool", "--by", "ann", answers={"[y/N]": "n\r"})
+    kept = terminal.type("promote", "fetch-tool", "--by", "ann", "--yes", answers={"[y/N]": "n\r"})
     assert kept.code == 0, kept.out
     waits = home_skills(terminal)["fetch-tool"]
     assert waits["status"] in ("candidate", "quarantined")
@@ -235,3 +235,55 @@ def test_a_store_that_was_named_by_hand_mirrors_nothing(everywhere: Terminal) ->
     other = ["--store", str(everywhere.project / "own.db")]
     assert everywhere.run("learn", "--json", *other).code == 0
     assert everywhere.run("skills", "list", "--all", "--json", *other).json["skills"] == []
+
+
+def test_what_is_local_is_shown_and_refused_until_a_person_says_so_twice(terminal: Terminal) -> None:
+    approved(terminal, LOCAL)
+    refused = terminal.type("promote", "call-the-ledger", "--yes", "--by", "ann")
+    assert (refused.code, "ledger.corp" in refused.out, "--despite-findings" in refused.out) == (3, True, True)
+    despite = ("promote", "call-the-ledger", "--despite-findings", "--by", "ann")
+    declined = terminal.type(*despite, answers={"[y/N]": "n\r"})
+    assert (declined.code, "against:" in declined.out) == (3, True)
+    assert not at_home(terminal).exists()
+    done = terminal.type(*despite, answers={"[y/N]": "y\r"})
+    assert (done.code, "is there now" in done.out) == (0, True), done.out
+    renewed = terminal.type("promote", "call-the-ledger", "--rewrite", "--by", "ann", answers={"[y/N]": "y\r"})
+    assert (renewed.code, "in new words" in renewed.out) == (0, True), renewed.out
+    shown = terminal.run("skills", "show", "call-the-ledger", "--json", "--store", str(at_home(terminal))).json
+    assert "<SERVICE>" in shown["content"]["body"]
+
+
+def test_a_program_that_promotes_says_yes(terminal: Terminal) -> None:
+    approved(terminal, WAIT)
+    asked = terminal.type("promote", "wait-for-elements", "--by", "ann", "--json")
+    assert (asked.code, "--yes" in json.loads(asked.out)["error"]["hint"]) == (2, True)
+    assert not at_home(terminal).exists()
+    done = terminal.type("promote", "wait-for-elements", "--by", "ann", "--json", "--yes")
+    told = json.loads(done.out)["promoted"]
+    assert (told["status"], told["record"], told["against"]) == ("trial", "", [])
+
+
+def test_every_command_means_the_projects_own_skill_and_tells_of_its_mirror(everywhere: Terminal) -> None:
+    name = "wait-for-elements"
+    own = everywhere.run("skills", "show", name, "--json").json
+    [mirror] = own["others"]
+    assert (own["scope"].partition(":")[0], mirror["scope"]) == ("project", "organisation")
+    told = everywhere.run("history", name, "--json").json
+    assert (told["subject"], told["others"]) == (own["skill_id"], [mirror])
+    assert f"of the same name at organisation: {mirror['version_id'][:10]}" in everywhere.run("history", name).out
+    [counted] = everywhere.run("stats", name, "--json").json["records"]
+    assert counted["version_id"] == own["version_id"]
+    [listed] = everywhere.run("skills", "list", "--json").json["skills"]
+    assert (listed["version_id"], listed["also_at"]) == (own["version_id"], ["organisation"])
+    assert "also at organisation" in everywhere.run("skills").out
+    assert len(everywhere.run("skills", "list", "--all", "--json").json["skills"]) == 2
+    retired = everywhere.type("review", name, "--retire", "--by", "ann")
+    assert (retired.code, "of the same name at organisation" in retired.out) == (0, True)
+    assert everywhere.run("history", name, "--json").json["others"] == []
+    [left] = everywhere.run("skills", "list", "--json").json["skills"]
+    assert left["scope"] == "organisation"
+
+
+def test_a_purge_tells_of_the_copy_at_home(everywhere: Terminal) -> None:
+    purged = everywhere.type("purge", "--source", _hash(everywhere), "--yes", "--by", "ann")
+    assert (purged.code, "your own store still has a copy of wait-for-elements" in purged.out) == (0, True), purged.out

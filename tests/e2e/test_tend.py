@@ -13,6 +13,7 @@ from tacit.config import channels
 from tacit.domain.evidence import Grade, Use
 from tacit.domain.origin import Origin
 from tacit.domain.remark import About, Remark
+from tacit.domain.skill import Kind, SkillContent
 from tacit.loop import Loop
 from tacit.memory import open_store
 from tests.e2e.conftest import Terminal
@@ -105,6 +106,59 @@ def test_a_script_with_a_persons_token_is_answered_with_one_document(terminal: T
     assert {care["applied"] for care in answer.json["cares"]} == {True}
     gone = kept.version("add-a-migration")
     assert (gone.status, kept.store.transitions(gone.version.id)[-1].by) == ("stale", "ann")
+
+
+def test_one_document_asks_nothing_so_it_applies_nothing_without_a_yes(terminal: Terminal, kept: Loop) -> None:
+    before = kept.history()
+    for arguments in (["--apply"], ["--revalidate", "--apply"]):
+        refused = with_token(terminal).run("tend", "--json", *arguments)
+        assert refused.code == 2
+        assert "--yes" in refused.err + refused.out
+    assert kept.history() == before
+
+
+def test_trying_again_shows_and_keeps_nothing(terminal: Terminal, kept: Loop) -> None:
+    before = kept.history()
+    answer = terminal.run("tend", "--revalidate", "--json")
+    assert answer.code == 0, answer.err
+    assert answer.json["applied"] is False
+    assert {care["applied"] for care in answer.json["cares"]} == {False}
+    page = terminal.run("tend", "--revalidate")
+    assert "0 passed, 0 failed, 3 not checkable here" in page.out
+    refused = terminal.run("tend", "--revalidate", "--apply", "--yes")
+    assert (refused.code, "`tend --apply` is for a person" in refused.err) == (3, True)
+    assert kept.history() == before
+
+
+def test_the_page_of_a_merge_names_both_what_leaves_and_what_is_lost(terminal: Terminal, kept: Loop) -> None:
+    signed = dataclasses.replace(
+        RELEASE,
+        name="release-the-service-slowly",
+        description="Build the image, push it slowly and roll the service out",
+        steps=(*RELEASE.steps[:1], *bash_steps("docker push -q registry"), *RELEASE.steps[2:]),
+    )
+    kept.review(kept.version(AGAIN.name).version.id, "retire", by="ann")
+    approved(kept, signed)
+    done = with_token(terminal).run("tend", "--apply", "--yes", "--json", "--only", "merge")
+    assert done.code == 0, done.err
+    [waiting] = kept.waiting()
+    page = terminal.run("review", waiting.version.id)
+    assert f"Put together of {signed.name}" in page.out
+    assert f"Put together of {RELEASE.name}" in page.out
+    assert "`tacit tend --apply` retires it" in page.out
+    assert "not taken over: docker push registry" in page.out
+    both = terminal.run("review", waiting.version.id, "--json").json["merged_of"]
+    assert [(part["name"], part["retires"]) for part in both] == [(signed.name, False), (RELEASE.name, True)]
+
+
+def test_the_page_says_what_contradicts_it_now(terminal: Terminal, kept: Loop) -> None:
+    one, other = (
+        kept.propose(SkillContent(kind=Kind.NORM, name=name, description=text), by="agent").version_id
+        for name, text in (("use-pnpm", "Use pnpm, not npm."), ("use-npm", "Always use npm and never use pnpm."))
+    )
+    assert "contradicts" not in terminal.run("review", other).out
+    kept.review(one, "approve", by="ann")
+    assert "contradicts `use-pnpm`" in terminal.run("review", other).out
 
 
 def test_an_agent_may_look_and_may_not_apply(terminal: Terminal, kept: Loop) -> None:

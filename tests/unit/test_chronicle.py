@@ -73,6 +73,15 @@ def test_uses_results_and_how_runs_stood_to_it_are_counted(loop: Loop) -> None:
     assert list(record.models) == ["opus"]
 
 
+def test_what_the_caller_says_was_followed_counts_as_followed(loop: Loop) -> None:
+    version_id = approved(loop)
+    given = loop.recall("release the app")
+    loop.record(given.use_id, outcome="success", grade=Grade.HUMAN, followed=[version_id], by="ann")
+    assert loop.record(loop.recall("release it").use_id, outcome="success", grade=Grade.HUMAN, by="ann")
+    (record,) = loop.records(["release"])
+    assert record.followed == {Following.FOLLOWED: 1}
+
+
 def test_the_most_used_comes_first(loop: Loop) -> None:
     approved(loop, "archive")
     approved(loop, "release")

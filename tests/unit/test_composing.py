@@ -65,6 +65,32 @@ def test_a_composite_is_found_by_the_words_of_its_parts(loop: Loop) -> None:
     assert "ship" in [item.name for item in loop.recall("announce the service", k=5).items]
 
 
+def test_a_composite_that_is_given_stands_for_its_parts(loop: Loop) -> None:
+    shipped(loop)
+    selection = loop.recall("build and publish the service", k=5)
+    assert [item.name for item in selection.items] == ["ship"]
+    left = {each.name: each.reason for each in selection.left_out}
+    assert left == {"build": "part of `ship`", "publish": "part of `ship`"}
+    assert {loop.version(name).version.id for name in ("ship", "build", "publish")} == set(selection.version_ids)
+
+
+def test_parts_are_given_where_the_composite_has_no_room(loop: Loop) -> None:
+    shipped(loop)
+    whole = loop.recall("build and publish the service", k=5)
+    for room in range(whole.tokens, 60, -10):
+        tight = loop.recall("build and publish the service", k=5, budget_tokens=room)
+        if not all(step.text in tight.text for step in whole.items[0].steps):
+            break
+    assert "part of" not in " ".join(each.reason for each in tight.left_out)
+
+
+def test_a_part_that_says_something_else_by_now_is_no_longer_shown_by_its_composite(loop: Loop) -> None:
+    shipped(loop)
+    approved(loop, procedure("build", "make everything", "make check"), revises=loop.version("build"))
+    selection = loop.recall("build and publish the service", k=5)
+    assert {each.name: each.reason for each in selection.left_out}["build"] != "part of `ship`"
+
+
 def test_parts_must_be_approved(loop: Loop) -> None:
     approved(loop, procedure("build", "make build", "make check"))
     loop.propose(procedure("publish", "make push", "make announce"), by="agent")
@@ -102,6 +128,22 @@ def test_a_composite_whose_part_was_retired_is_told(loop: Loop) -> None:
     loop.review(loop.version("publish").version.id, "retire", by="ann", reason="there is no service any more")
     (care,) = composing.cares(loop.store, at=NOW)
     assert "`publish` may not be used any more" in care.reason
+
+
+def test_a_part_that_was_merged_is_named_by_what_it_was_merged_into(loop: Loop) -> None:
+    shipped(loop)
+    approved(loop, procedure("announce", "make push", "make shout"))
+    publish, into = (loop.version(name).version.id for name in ("publish", "announce"))
+    loop.review(publish, "retire", by="ann", reason=f"merged into `announce` {into}")
+    (care,) = composing.cares(loop.store, at=NOW)
+    assert care.reason == "its part `publish` was merged into `announce`"
+    assert care.advice == "tacit compose ship build announce"
+    loop.review(into, "retire", by="ann")
+    (care,) = composing.cares(loop.store, at=NOW)
+    assert "`publish` may not be used any more" in care.reason
+    assert care.advice == (
+        "`publish` is gone: tacit review publish --restore brings it back; without it: tacit review ship --retire"
+    )
 
 
 def test_what_was_purged_takes_its_composites_with_it(loop: Loop) -> None:

@@ -22,6 +22,7 @@ from tacit.memory.volatile import VolatileStore
 from tests.unit.making import NOW
 
 TASK = "Build the wheel of the package"
+BOTH = "Build the wheel of the package and sign it"
 WHEEL = SkillContent(
     kind=Kind.PROCEDURE,
     name="build-the-wheel",
@@ -172,6 +173,70 @@ def test_switching_hold_outs_on_takes_back_no_approval(loop: Loop) -> None:
     plain = Loop(loop.store, clock=lambda: NOW)
     assert plain.recheck() == []
     assert loop.recheck() == []
+
+
+SIGNED = SkillContent(
+    kind=Kind.PROCEDURE,
+    name="sign-the-wheel",
+    description="Sign the wheel of the package",
+    steps=(SkillStep(text="Run `make signature`"),),
+)
+
+
+def composed(loop: Loop) -> dict[str, str]:
+    """A composite of two skills, approved; the version ids of all three."""
+    loop.review(loop.propose(SIGNED, by="ann", origin=Origin.USER).version_id, "approve", by="ann")
+    parts = ["build-the-wheel", "sign-the-wheel"]
+    made = loop.compose("ship-the-wheel", parts, by="ann", description=BOTH, origin=Origin.USER)
+    loop.review(made.version_id, "approve", by="ann")
+    names = ("ship-the-wheel", "build-the-wheel", "sign-the-wheel")
+    return {name: loop.version(name).version.id for name in names}
+
+
+def lots_of_ships(loop: Loop, *, out: bool) -> Iterator[str]:
+    skill_id = loop.version("ship-the-wheel").skill.id
+    return (name for name in map(str, range(10_000)) if lot(name, skill_id, 0.5) is out)
+
+
+def test_a_composite_that_is_held_back_takes_its_parts_with_it(loop: Loop) -> None:
+    ids = composed(loop)
+    for session, _ in zip(lots_of_ships(loop, out=True), range(10), strict=False):
+        selection = loop.recall(BOTH, session=session)
+        assert selection.abstained
+        assert "python -m build" not in selection.text
+        assert {each.name: each.reason for each in selection.left_out} == dict.fromkeys(ids, HELD_BACK)
+        use = loop.store.use(selection.use_id)
+        assert (set(use.version_ids), use.shares) == (set(ids.values()), (0.5, 0.5, 0.5))
+
+
+def test_parts_beside_a_composite_that_is_shown_draw_no_lot_of_their_own(loop: Loop) -> None:
+    ids = composed(loop)
+    for session, _ in zip(lots_of_ships(loop, out=False), range(10), strict=False):
+        selection = loop.recall(BOTH, session=session)
+        assert [item.name for item in selection.items] == ["ship-the-wheel"]
+        use = loop.store.use(selection.use_id)
+        assert (set(use.version_ids), use.shares) == (set(ids.values()), (0.5, 0.5, 0.5))
+
+
+def test_what_a_composite_adds_is_measured_against_runs_without_its_steps(loop: Loop) -> None:
+    composed(loop)
+    for out, outcome in ((True, "failure"), (False, "success")):
+        for session, _ in zip(lots_of_ships(loop, out=out), range(12), strict=False):
+            loop.record(loop.recall(BOTH, session=session).use_id, outcome=outcome, grade=Grade.HUMAN)
+    for name in ("ship-the-wheel", "sign-the-wheel"):
+        found = controls.measure(loop.store, loop.version(name)).lift
+        assert (found.shown, found.held_back) == (12, 12)
+        assert found.success is not None
+        assert found.success.low > 0.5
+
+
+def test_a_composite_with_a_part_that_is_never_held_back_is_given_to_every_session(loop: Loop) -> None:
+    composed(loop)
+    loop.pin("sign-the-wheel", by="ann")
+    for session, _ in zip(lots_of_ships(loop, out=True), range(5), strict=False):
+        selection = loop.recall(BOTH, session=session)
+        assert [item.name for item in selection.items] == ["ship-the-wheel"]
+        assert loop.store.use(selection.use_id).shares == ()
 
 
 def test_what_lies_in_a_clients_folder_is_not_drawn_for(loop: Loop) -> None:

@@ -349,10 +349,10 @@ def asked(text: str, *, tool: str = "", **fields) -> Step:
     return dataclasses.replace(made, **({"tool": tool, "arguments": {"task": TASK}} if tool else {}), **fields)
 
 
-@pytest.mark.parametrize("tool", ["", "mcp__tacit__recall"])
-def test_what_the_run_asked_for_by_itself_is_credited_by_the_use_that_the_answer_names(store, tool):
+@pytest.mark.parametrize(("tool", "session"), [("", ""), ("mcp__tacit__recall", ""), ("mcp__tacit__recall", "mcp-7")])
+def test_what_the_run_asked_for_by_itself_is_credited_by_the_use_that_the_answer_names(store, tool, session):
     version_id = keep(store)
-    store.add_use(shown := use(version_id, session_id="", surface="mcp", seconds=9))
+    store.add_use(shown := use(version_id, session_id=session, surface="mcp", seconds=9))
     (made,) = learned(store, run(asked(f"<skill/>\nuse_id: {shown.id} (for `record`)", tool=tool), *MIGRATED))
     assert (made.use_id, made.following) == (shown.id, Following.FOLLOWED)
 

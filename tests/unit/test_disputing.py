@@ -67,7 +67,7 @@ def test_a_procedure_that_a_norm_speaks_against_says_so_when_it_is_written(loop:
     assert "contradicts" in loop.propose(made, by="agent").reasons
 
 
-def test_a_tension_is_told_once_and_both_stay(loop: Loop, clock: Clock) -> None:
+def test_a_tension_is_noted_once_and_told_as_long_as_both_are_in_use(loop: Loop, clock: Clock) -> None:
     one = approved(loop, norm("package-manager", "Use pnpm, not npm, to install packages."))
     other = approved(loop, norm("installing", "Use npm instead of pnpm to install packages."))
     (care,) = disputing.cares(loop.store, at=clock())
@@ -76,8 +76,29 @@ def test_a_tension_is_told_once_and_both_stay(loop: Loop, clock: Clock) -> None:
     assert care.remark is not None
     assert {care.remark.subject, care.remark.other} == {one, other}
     loop.store.add_remark(care.remark)
-    assert disputing.cares(loop.store, at=clock() + timedelta(days=1)) == []
+    (open_still,) = disputing.cares(loop.store, at=clock() + timedelta(days=1))
+    assert (open_still.remark, open_still.move) == (None, None)
+    assert open_still.reason.startswith("still open: contradicts `installing`")
+    for gone in (one, other):
+        assert f"tacit review {gone[:14]} --retire" in open_still.advice
     assert {loop.version(each).status for each in (one, other)} == {Status.TRIAL}
+    loop.review(other, "retire", by="ann")
+    assert disputing.cares(loop.store, at=clock()) == []
+
+
+def test_of_two_that_waited_the_other_contradicts_what_was_approved_since(loop: Loop) -> None:
+    one, other = (
+        loop.propose(norm(name, text), by="agent").version_id
+        for name, text in (
+            ("ports", "The dev server listens on port 8080."),
+            ("port", "The dev server listens on port 9090."),
+        )
+    )
+    assert disputing.contradicted(loop.store, loop.version(other)) == []
+    loop.review(one, "approve", by="ann")
+    (finding,) = disputing.contradicted(loop.store, loop.version(other))
+    assert "`ports`" in finding.message
+    assert disputing.contradicted(loop.store, loop.version(one)) == []
 
 
 def test_the_older_of_two_that_lie_far_apart_is_set_aside_and_can_be_brought_back(loop: Loop, clock: Clock) -> None:

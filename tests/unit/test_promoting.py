@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from tacit.domain.skill import Kind, SkillContent
 from tacit.gate import approve
 from tacit.loop import Loop
 from tacit.memory import VolatileStore, open_store
+from tacit.promoting.mirroring import spoken_of_by_several
 from tests.unit.making import NOW, content, later
 
 KINDS = ("sqlite", "volatile")
@@ -522,3 +523,21 @@ def test_tending_brings_a_recurring_learning_before_the_project_and_it_waits(wor
     [waiting] = [stored for stored in shop.store.catalogue() if stored.skill.scope == shop.scope]
     assert waiting.status is Status.CANDIDATE
     assert shop.tend(only=[CareKind.PROMOTION]) == []
+
+
+def test_results_of_one_project_move_nothing_at_home() -> None:
+    told: dict[str, Any] = {"version_id": "v_1", "outcome": Outcome.FAILURE, "grade": Grade.MACHINE, "at": NOW}
+    one = Evidence(scope="project:billing", use_id="u_1", **told)
+    other = Evidence(scope="project:third", use_id="u_2", **told)
+    claimed = dataclasses.replace(other, grade=Grade.SELF, id="")
+
+    class Home:
+        def __init__(self, *pieces: Evidence) -> None:
+            self.pieces = list(pieces)
+
+        def evidence(self, _: Iterable[str]) -> dict[str, list[Evidence]]:
+            return {"v_1": self.pieces}
+
+    assert spoken_of_by_several(Home(one), ["v_1"]) == []  # type: ignore[arg-type]
+    assert spoken_of_by_several(Home(one, claimed), ["v_1"]) == []  # type: ignore[arg-type]
+    assert spoken_of_by_several(Home(one, other), ["v_1"]) == ["v_1"]  # type: ignore[arg-type]

@@ -91,14 +91,21 @@ def moved(edition: str) -> tuple[Made, ...]:
 
 
 def run(
-    loop: Loop, version: Stored, session: str, *made: Made, result: str = "success", task: str = "", said: str = ""
+    loop: Loop,
+    version: Stored,
+    session: str,
+    *made: Made,
+    result: str = "success",
+    task: str = "",
+    said: str = "",
+    late: bool = False,
 ) -> str:
     """Show a version to a session, then capture and learn from what the session did; returns the trajectory."""
     clock = loop._now
     asked = task or f"Publish the handbook for {session}"
-    loop.store.add_use(
-        Use(version_ids=(version.version.id,), task=asked, at=clock(), surface="hook:claude-code", session_id=session)
-    )
+    use = Use(version_ids=(version.version.id,), task=asked, at=clock(), surface="hook:claude-code", session_id=session)
+    if not late:
+        loop.store.add_use(use)
     steps = [Step(index=0, role=Role.USER, text=asked, at=clock())]
     for command, outcome, seen in made:
         steps.append(
@@ -123,6 +130,8 @@ def run(
     )
     [identity] = loop.capture(trajectory, trust_outcomes=True).added
     loop.learn()
+    if late:
+        loop.store.add_use(use)
     return identity
 
 
@@ -143,6 +152,18 @@ def test_friction_of_a_run_is_kept_once_with_its_step_and_run(loop: Loop, skill:
     assert remark.other == identity
     [met] = found(loop, skill).met[identity]
     assert (met.kind, met.step, met.path, met.found) == ("missing_file", 1, "build/handbook.pdf", "site/handbook.pdf")
+
+
+def test_friction_of_a_run_whose_use_came_to_be_known_late_is_noted_when_it_is_credited(
+    loop: Loop, skill: Stored
+) -> None:
+    identity = run(loop, skill, "spring", *moved("spring"), late=True)
+    assert loop.store.remarks(subject=skill.version.id, about=About.FRICTION) == []
+    for _ in range(2):
+        loop.carry_out([], by="ann")
+    [remark] = loop.store.remarks(subject=skill.version.id, about=About.FRICTION)
+    assert remark.other == identity
+    assert [item.trajectory_id for item in loop.store.evidence([skill.version.id])[skill.version.id]] == [identity]
 
 
 def test_what_two_sessions_show_is_proposed_grounded_and_waits_for_a_person(loop: Loop, skill: Stored) -> None:
@@ -332,3 +353,51 @@ def test_purging_a_run_takes_its_friction_and_the_refinement_that_rests_on_it(lo
     loop.store.purge(gone, by="ann", at=BEGUN + timedelta(days=1))
     assert list(found(loop, skill).met) == runs[1:]
     assert found(loop, skill).candidate is None
+
+
+STAMP = SkillContent(
+    kind=Kind.PROCEDURE,
+    name="write-version-stamp",
+    description="Write the version stamp. Use when a version is to be stamped.",
+    steps=tuple(
+        SkillStep(text=f"Run `{command}`", tool="Bash", arguments={"command": command})
+        for command in ("python3 manage.py sync", "cp .synced STAMP")
+    ),
+)
+REPAIRED = (
+    no("python3 manage.py sync", "error: unknown command sync"),
+    ok("python3 manage.py resync"),
+    ok("cp .synced STAMP"),
+    ok("python3 -m unittest -q", "OK"),
+)
+
+
+def procedures(loop: Loop) -> set[str]:
+    return {stored.version.name for stored in loop.store.catalogue(kinds={Kind.PROCEDURE})}
+
+
+def test_runs_that_only_went_a_skills_way_confirm_it_and_found_none_beside_it(loop: Loop) -> None:
+    stamp = approve(loop, loop.propose(STAMP, by="ann", origin=Origin.USER).version_id)
+    tasks = ("the deploy to staging", "the deploy of release 7", "the deploy to prod")
+    made = [run(loop, stamp, task, *REPAIRED, task=f"Stamp the build for {task}") for task in tasks]
+    assert procedures(loop) == {"write-version-stamp"}
+    confirming = loop.store.verdicts(version_id=stamp.version.id, limit=20)
+    assert {identity for verdict in confirming for identity in verdict.trajectory_ids} >= set(made)
+    assert child_of(loop, stamp).version.content.steps[0].arguments == {"command": "python3 manage.py resync"}
+
+
+def test_a_run_that_did_more_than_the_skill_it_followed_founds_one_of_its_own(loop: Loop) -> None:
+    stamp = approve(loop, loop.propose(STAMP, by="ann", origin=Origin.USER).version_id)
+    more = (*REPAIRED[:3], ok("kubectl apply -f deploy.yml"), ok("kubectl rollout restart web"), REPAIRED[3])
+    run(loop, stamp, "staging", *more, task="Stamp the build and roll it out to staging")
+    assert len(procedures(loop)) == 2
+    steps = [
+        step.arguments for held in loop.store.catalogue(kinds={Kind.PROCEDURE}) for step in held.version.content.steps
+    ]
+    assert {"command": "kubectl apply -f deploy.yml"} in steps
+
+
+def test_a_run_that_was_not_shown_the_skill_is_learned_from_as_ever(loop: Loop, skill: Stored) -> None:
+    approve(loop, loop.propose(STAMP, by="ann", origin=Origin.USER).version_id)
+    run(loop, skill, "staging", *REPAIRED, task="Stamp the build for the deploy to staging")
+    assert len(procedures(loop)) == 3

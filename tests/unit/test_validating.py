@@ -13,10 +13,11 @@ from tacit.domain.errors import VerifierOutage
 from tacit.domain.evidence import Grade, Outcome
 from tacit.domain.lifecycle import Status
 from tacit.domain.origin import Origin
-from tacit.domain.skill import Kind, SkillContent, SkillStep
+from tacit.domain.skill import Kind, Parameter, SkillContent, SkillStep
 from tacit.domain.verification import Check
 from tacit.loop import Loop
 from tacit.memory import VolatileStore, open_store
+from tacit.outcome.replay import Replay
 from tests.unit.making import NOW, later
 
 
@@ -106,3 +107,38 @@ def test_a_version_that_was_set_aside_goes_back_on_trial_when_it_works_again(loo
     ((_, _, again, _),) = validating.revalidations(loop.store, tmp_path, lambda *_: done, at=later(2))
     assert again.move is not None
     assert (again.move.version_id, again.move.after) == (version_id, Status.TRIAL)
+
+
+def test_only_the_current_version_is_tried(loop: Loop, tmp_path: Path) -> None:
+    approved(loop)
+    steps = (SkillStep(text="Run `make all`", tool="Bash", arguments={"command": "make all"}),)
+    made = SkillContent(kind=Kind.PROCEDURE, name="release", description="Release the app.", steps=steps)
+    newer = loop.propose(made, by="ann", origin=Origin.USER, revises=loop.version("release")).version_id
+    loop.review(newer, "approve", by="ann", ticked=[each.key for each in loop.examine(newer).literals])
+    done = Check(passed=True, verifier="replay: make check")
+    ((_, total, care, _),) = validating.revalidations(loop.store, tmp_path, lambda *_: done, at=NOW)
+    assert (total, care.subject) == (1, newer)
+
+
+def test_without_a_repository_that_is_what_is_said(tmp_path: Path) -> None:
+    made = SkillContent(kind=Kind.PROCEDURE, name="release", description="Release the app.")
+    with pytest.raises(VerifierOutage, match=r"^not checkable here: this project is no git repository$"):
+        validating.replayed(made, tmp_path)
+
+
+def test_examples_are_values_and_headings_are_no_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / ".git").mkdir()
+    tried: list[Replay] = []
+    monkeypatch.setattr(validating, "Replay", lambda *given: tried.append(Replay(*given)) or _Passes())
+    steps = (SkillStep(text="Phase 1, `build`: Build it."), SkillStep(text="Run `make {target}`"))
+    target = (Parameter(name="target", example="all"), Parameter(name="other"))
+    made = SkillContent(kind=Kind.PROCEDURE, name="ship", description="Ship it.", steps=steps, parameters=target)
+    assert validating.replayed(made, tmp_path).passed
+    (replay,) = tried
+    assert replay.parameters == {"target": "all"}
+    assert [step.optional for step in replay.content.steps] == [True, False]
+
+
+class _Passes:
+    def verify(self) -> Check:
+        return Check(passed=True, verifier="replay: make check")

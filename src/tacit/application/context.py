@@ -90,8 +90,12 @@ def evidence_line(reliability: Reliability) -> str:
     return f"worked in {reliability.worked:g} of {reliability.votes} verified uses"
 
 
-def source_line(version: SkillVersion) -> str:
-    """Say in words where a skill came from, and whether anything in it is somebody else's text."""
+def source_line(version: SkillVersion, elsewhere: str = "") -> str:
+    """Say in words where a skill came from, whether anything in it is somebody else's text, and how it did `elsewhere`."""
+    return "; ".join(filter(None, (_source(version), elsewhere)))
+
+
+def _source(version: SkillVersion) -> str:
     origin, attempts = lowest(version.origins.values()), len(version.provenance.trajectory_ids)
     outside = origin is Origin.EXTERNAL
     if attempts:

@@ -7,6 +7,7 @@ the search path, its usual environments aside. What a project's own tests read f
 from __future__ import annotations
 
 import os
+import pwd
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,6 +20,29 @@ _MEDDLING = re.compile(
     re.IGNORECASE,
 )
 _USUAL = re.compile(r"(?:.*/)?(?:\.?v?env(?:-[\w.]+)?/bin|node_modules/\.bin|\.tox/[\w.-]+/bin|\.nox/[\w.-]+/bin)/?")
+
+_SYSTEM = re.compile(r"/(?:usr|bin|sbin|opt|nix|snap|System|Library|lib)(?:/.*)?")
+_OF_THE_ACCOUNT = re.compile(r"(?:\.[\w.-]+|bin|go|[\w.-]*(?:conda|mamba|forge)[\w.-]*)/.*|bin")
+
+
+def is_usual_place(folder: Path) -> bool:
+    """Whether programs are usually found in a folder: the system's, those of an environment, or of the account's own tools."""
+    inside = _inside_home(folder)
+    return (
+        bool(_SYSTEM.fullmatch(str(folder)))
+        or (folder.parent / "pyvenv.cfg").is_file()
+        or (folder.parent / "conda-meta").is_dir()
+        or folder.parts[-2:] == ("node_modules", ".bin")
+        or bool(inside and _OF_THE_ACCOUNT.fullmatch(inside))
+    )
+
+
+def _inside_home(folder: Path) -> str:
+    """The path from the account's own home, whatever variables say where that is; empty outside of it."""
+    try:
+        return str(folder.relative_to(pwd.getpwuid(os.getuid()).pw_dir))
+    except (KeyError, ValueError):
+        return ""
 
 
 def check_environment(

@@ -12,7 +12,8 @@ from pathlib import Path
 from tacit.config.whereabouts import project_root
 
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
-_BRANCH = re.compile(r"ref: (refs/[\w./@+-]+)")
+_BRANCH = re.compile(r"ref: (refs/(?!.*\.\.)[^\s~^:?*\[\\]+)")
+"""Whatever git takes as the name of a branch; nothing that leads out of the folder."""
 _LONGEST = 4096
 _PACKED_BYTES = 16 * 1024 * 1024
 
@@ -48,7 +49,7 @@ def checked_out(start: Path) -> str:
     branch = _BRANCH.fullmatch(head)
     if branch is None:
         return head if _COMMIT.fullmatch(head) else ""
-    shared = _shared(git)
+    shared = shared_folder(git)
     for folder in (git, shared):
         value = _line(folder / branch[1])
         if _COMMIT.fullmatch(value):
@@ -68,7 +69,7 @@ def git_folder(checkout: Path) -> Path | None:
     return folder if folder.is_dir() else None
 
 
-def _shared(git: Path) -> Path:
+def shared_folder(git: Path) -> Path:
     """What worktrees have in common with their main checkout."""
     common = _line(git / "commondir")
     return git / common if common else git

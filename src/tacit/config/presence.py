@@ -14,8 +14,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tacit.config.agents import AGENT_MARKERS, AGENT_PROGRAMS
 from tacit.config.ancestry import Ancestry
-from tacit.config.surroundings import AGENT_MARKERS, AGENT_PROGRAMS
 
 _PROCESSES = Path("/proc")
 _PSEUDO_TERMINALS = range(136, 144)
@@ -110,7 +110,8 @@ class Presence:
         line = list(self._line(number))
         if not line or line[-1].parent != 1 or line[-1].was_typed_at_the_first:
             return False
-        if not all(each.name.rstrip("0123456789.") in _LOOSE for each in line):
+        above = [each.name.rstrip("0123456789.") for each in line if each.number != self._own]
+        if not all(name in _LOOSE for name in above):
             return False
         scripts = Ancestry(self._processes, start=number).programs
         return not any(name.split("-")[0] in _SERVERS for name in scripts)

@@ -11,36 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from tacit.config.agents import AGENT_MARKERS, AGENT_PROGRAMS
 from tacit.config.ancestry import Ancestry
+from tacit.config.presence import Presence
 from tacit.config.whereabouts import account_home, owners
-
-AGENT_MARKERS = (
-    "CLAUDECODE",
-    "CLAUDE_CODE_ENTRYPOINT",
-    "CLAUDE_CODE_SESSION_ID",
-    "CLAUDE_CODE_CHILD_SESSION",
-    "CLAUDE_PID",
-    "CODEX_SANDBOX",
-    "CODEX_SANDBOX_NETWORK_DISABLED",
-    "CODEX_THREAD_ID",
-    "CODEX_SESSION_ID",
-    "CODEX_TOOL_CALL_ID",
-    "CODEX_CI",
-    "GEMINI_CLI",
-    "GEMINI_SESSION_ID",
-    "COPILOT_AGENT_SESSION_ID",
-    "QWEN_CODE",
-    "OPENCODE",
-    "LETTA_AGENT_ID",
-    "CURSOR_AGENT",
-    "CURSOR_TRACE_ID",
-    "AIDER_CHAT",
-    "AI_AGENT",
-)
-"""Set by coding agents in the shells they start. Their presence, here or in a process above, means: no person is typing."""
-
-AGENT_PROGRAMS = frozenset("claude codex gemini copilot opencode qwen letta aider cursor-agent goose amp crush".split())
-"""Coding agents by the name of their program; what such a process starts is not typed by a person."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,23 +36,29 @@ class Surroundings:
     agent_markers: tuple[str, ...] = ()
     account_home: Path | None = None
     """The account's own home folder, whatever HOME says."""
+    cut_loose: bool = False
+    """Whether another home is named by a process that was cut loose from whoever could have named it."""
     owners: frozenset[int] = frozenset()
     """User ids whose folders are this person's; empty where the system has none."""
 
     @property
     def person_home(self) -> Path:
-        """Where the person's token and policy lie. An agent's shell cannot move it by setting a variable."""
-        return self.account_home / ".tacit" if self.agent_markers and self.account_home else self.home
+        """Where the person's token, policy and skills lie. An agent's shell cannot move it by setting a variable."""
+        moved = self.agent_markers or self.cut_loose
+        return self.account_home / ".tacit" if moved and self.account_home else self.home
 
     @classmethod
     def read(cls, variables: Mapping[str, str] | None = None) -> Surroundings:
         """Read the process environment and its ancestry, or the given variables instead."""
         env = os.environ if variables is None else variables
         user_home = Path(env.get("HOME") or Path.home())
+        home = Path(env.get("TACIT_HOME") or user_home / ".tacit")
+        own = Path(account) if (account := account_home()) else None
+        is_moved = variables is None and own is not None and home != own / ".tacit"
         return cls(
             store=env.get("TACIT_STORE", ""),
             config_file=env.get("TACIT_CONFIG", ""),
-            home=Path(env.get("TACIT_HOME") or user_home / ".tacit"),
+            home=home,
             user_home=user_home,
             claude_home=Path(env.get("CLAUDE_CONFIG_DIR") or user_home / ".claude"),
             codex_home=Path(env.get("CODEX_HOME") or user_home / ".codex"),
@@ -87,7 +67,8 @@ class Surroundings:
             user=env.get("USER") or env.get("USERNAME") or "",
             editor=env.get("VISUAL") or env.get("EDITOR") or "",
             agent_markers=_agent_markers(env, Ancestry() if variables is None else None),
-            account_home=Path(account) if (account := account_home()) else None,
+            account_home=own,
+            cut_loose=is_moved and Presence().is_adrift(),
             owners=owners(env.get("SUDO_UID", "")),
         )
 

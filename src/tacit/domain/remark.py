@@ -5,12 +5,18 @@ What holds now is the last remark of its sort: a pin stands until it is taken ou
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
 from tacit.domain.identity import content_id
+
+_TOLD = 160
+_UNWRITTEN = re.compile(r"[^\w .,:%()/-]")
+"""What a record from elsewhere never holds: agents read it, and a folder may be called anything."""
 
 
 class About(StrEnum):
@@ -47,6 +53,28 @@ class Remark:
         if not self.id:
             key = (self.subject, self.about, self.by, self.at, self.other, self.text)
             object.__setattr__(self, "id", content_id("n", key))
+
+
+def noted(remark: Remark) -> dict[str, str]:
+    """What a remark on a promotion says; nothing where somebody else wrote it otherwise."""
+    try:
+        found = json.loads(remark.text)
+    except ValueError:
+        return {}
+    return {str(key): str(value) for key, value in found.items()} if isinstance(found, dict) else {}
+
+
+def record_elsewhere(remarks: Iterable[Remark]) -> str:
+    """How a promoted skill had done where it came from, in words; empty where it was not promoted or not measured.
+
+    It is told and never counted: results that a store has not seen are no evidence in it.
+    """
+    told: dict[str, str] = {}
+    for remark in remarks:
+        said = noted(remark) if remark.about is About.PROMOTION else {}
+        if said.get("record") and said.get("name"):
+            told[remark.other] = _UNWRITTEN.sub("", f"in {said['name']} it {said['record']}")[:_TOLD]
+    return "; ".join(told.values())
 
 
 def pinned(remarks: Iterable[Remark]) -> frozenset[str]:

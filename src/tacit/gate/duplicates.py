@@ -94,7 +94,7 @@ def _is_conditional(content: SkillContent) -> bool:
 
 def contradict(left: Sequence[SkillStep], right: Sequence[SkillStep]) -> str:
     """Say which steps that stand for each other hold different fixed values for one argument, seen from either side."""
-    pairs = {(old, new) for old, new in _align(left, right)} | {(old, new) for new, old in _align(right, left)}
+    pairs = {(old, new) for old, new in aligned(left, right)} | {(old, new) for new, old in aligned(right, left)}
     told = (
         _differing(right[old], left[new])
         for old, new in sorted((old, new) for old, new in pairs if old is not None and new is not None)
@@ -162,7 +162,7 @@ class Merged:
 
 def merge(newcomer: SkillContent, known: SkillContent) -> Merged:
     """Make the next version of `known` with what the newcomer shows; the known name and identity stay."""
-    pairs = _align(newcomer.steps, known.steps)
+    pairs = aligned(newcomer.steps, known.steps)
     keyed: dict[str, Any] = {
         field: _by_key(key, getattr(known, field), getattr(newcomer, field), later=field in _COUNTED)
         for field, key in _KEYED.items()
@@ -225,8 +225,8 @@ _Pair = tuple[int | None, int | None]
 """A merged step: its index among the known steps, and among the newcomer's."""
 
 
-def _align(new: Sequence[SkillStep], old: Sequence[SkillStep]) -> list[_Pair]:
-    """Put both in one order that keeps the order of each."""
+def aligned(new: Sequence[SkillStep], old: Sequence[SkillStep]) -> list[_Pair]:
+    """Put both in one order that keeps the order of each: index in the old one and in the new one, or nothing."""
     pairs: list[_Pair] = []
     matcher = difflib.SequenceMatcher(a=shapes(old), b=shapes(new), autojunk=False)
     for tag, i1, i2, j1, j2 in matcher.get_opcodes():

@@ -22,7 +22,7 @@ from tacit.domain.skill import Skill, SkillVersion, accounted
 from tacit.domain.trajectory import Span
 from tacit.gate.automatic import wants_a_person
 from tacit.gate.duplicates import adds_nothing, merge, moved, similarity
-from tacit.gate.edits import edited_sentences
+from tacit.gate.edits import edited_from, edited_sentences
 from tacit.gate.evidence import Successes, nobody, unproven
 from tacit.gate.examination import WEIGHT, examined, new_capability
 from tacit.gate.formation import REFUSING, formation
@@ -82,11 +82,22 @@ def judge(
         candidate, replacing = remined(candidate, own)
     formed = list(formation(candidate, policy))
     replacing += beside
-    if any(WEIGHT[finding.severity] >= WEIGHT[REFUSING] for finding in formed):
+    refusing = [finding for finding in formed if WEIGHT[finding.severity] >= WEIGHT[REFUSING]]
+    if refusing and _confirms_one_in_use(candidate, known):
+        formed = [finding for finding in formed if finding not in refusing]
+    elif refusing:
         return _without_version(candidate, Decision.REJECT, [*formed, *replacing], around)
     if own and is_remined(candidate):
         return _next_account(candidate, own, [*formed, *replacing], around)
     return _beside(candidate, [*formed, *replacing], around)
+
+
+def _confirms_one_in_use(candidate: Candidate, known: Sequence[Stored]) -> bool:
+    """Whether a success shows again, word for word, what was let in: what a new skill must be made of is no question then."""
+    if candidate.assessment is None or not candidate.assessment.verified_success:
+        return False
+    held = [stored for stored in known if stored.status in RECALLABLE and stored.skill.scope == candidate.scope]
+    return any(stored.version.hash == candidate.content.hash() for stored in held)
 
 
 def _next_account(candidate: Candidate, own: Sequence[Stored], findings: list[Finding], around: _Around) -> Judgement:
@@ -133,7 +144,7 @@ def _beside(candidate: Candidate, findings: list[Finding], around: _Around) -> J
         near = dataclasses.replace(near, message=f"{known_as} says this already")
         return _reinforce(candidate, twin, [*findings, near], around)
     if candidate.revises:
-        findings += edited_sentences(candidate.content, twin.version.content)
+        findings += edited_sentences(candidate.content, edited_from(candidate, known, twin))
         return _with_version(candidate, twin, findings, around)
     near = dataclasses.replace(near, message=f"the same as {known_as} with other steps, so its next version")
     judgement = _with_version(joined(candidate, twin.version), twin, [*findings, near], around)

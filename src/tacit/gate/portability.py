@@ -1,8 +1,8 @@
 """Portability: would this make sense outside the project it came from? Content → findings, and a suggested rewrite.
 
-A portable skill writes placeholders for what is local: absolute paths, private hosts, names of the repository and of people,
-ticket keys, accounts, secrets. What is the same on every machine (`/var/log`, `~/.ssh`, `localhost:8080`) is not local. The
-rewrite is a suggestion; whether it is taken is a person's choice.
+A portable skill writes placeholders for what is local: absolute paths, private hosts, names of the repository, of its files and
+of people, ticket keys, accounts, secrets. What is the same on every machine (`/var/log`, `~/.ssh`, `localhost:8080`) is not
+local. The rewrite is a suggestion; whether it is taken is a person's choice.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import dataclasses
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 from tacit.domain.candidate import Finding, Severity
@@ -22,6 +22,7 @@ MOST_PER_FIELD = 8
 """Findings told of one field."""
 SECRET = "secret"
 _SHOWN = 80
+_SHORTEST_NAME = 3
 _LOCAL_ROOTS = "home|Users|root|srv|opt|var|mnt|data|work|workspace"
 _SAME_EVERYWHERE = re.compile(
     r"/(?:home|Users)/(?:user|username|you|yourname|your[-_]?name|me|runner|ubuntu|node|linuxbrew)\b"
@@ -80,6 +81,8 @@ class Local:
     remotes: tuple[str, ...] = ()
     branches: tuple[str, ...] = ()
     users: tuple[str, ...] = ()
+    has_file: Callable[[str], bool] | None = None
+    """Whether a relative path is a file of the checkout; nothing where nobody can look."""
 
 
 ANYWHERE = Local()
@@ -91,15 +94,29 @@ class _Rule:
     name: str
     pattern: re.Pattern[str]
     placeholder: str
+    """What is written instead; braces in it stand for the text itself."""
+    applies: Callable[[str], bool] | None = None
+    """Whether what looks like it is it."""
     keep: Callable[[str], str] | None = None
     """What of the text stays behind the placeholder."""
     steps_only: bool = False
     """Whether it matters only where something is done, not where something is told."""
 
+    def instead_of(self, text: str) -> str:
+        """The placeholder for a text that was found."""
+        return self.placeholder.replace("{}", text)
+
+    def places(self, text: str) -> Iterator[tuple[int, int]]:
+        """Where it stands in a text; of a pattern with a part named `it` only that part."""
+        part = "it" if "it" in self.pattern.groupindex else 0
+        for match in self.pattern.finditer(text):
+            if self.applies is None or self.applies(match.group(part)):
+                yield match.span(part)
+
 
 def portability(content: SkillContent, local: Local = ANYWHERE) -> Iterator[Finding]:
     """List what ties a skill to one project, person or machine."""
-    rules = _rules(local)
+    rules = _rules(local, _bundled(content))
     for field, told in said_in(content).items():
         if field.partition(".")[0] in _NOT_LOOKED_AT:
             continue
@@ -112,13 +129,15 @@ def portability(content: SkillContent, local: Local = ANYWHERE) -> Iterator[Find
             message = f"{field} holds a secret ({kind}); write <TOKEN> to make it portable"
             yield Finding(rule=SECRET, message=message, severity=Severity.HIGH, field=field)
         for (name, match), rule in list(seen.items())[:MOST_PER_FIELD]:
-            message = f"{field} mentions `{match[:_SHOWN]}`; write {rule.placeholder} to make it portable"
+            message = (
+                f"{field} mentions `{match[:_SHOWN]}`; write {rule.instead_of(match[:_SHOWN])} to make it portable"
+            )
             yield Finding(rule=name, message=message, severity=Severity.LOW, field=field, excerpt=match[:_SHOWN])
 
 
 def suggest(content: SkillContent, local: Local = ANYWHERE) -> SkillContent:
     """The same content with a placeholder for everything local; nothing else is changed."""
-    rules = _rules(local)
+    rules = _rules(local, _bundled(content))
     changed: dict[str, Any] = {}
     for each in dataclasses.fields(content):
         if each.name in _NOT_LOOKED_AT:
@@ -185,8 +204,7 @@ def _matches(text: str, rules: Sequence[_Rule], doing: bool) -> list[tuple[int, 
     for rule in rules:
         if rule.steps_only and not doing:
             continue
-        for match in rule.pattern.finditer(text):
-            start, end = match.span()
+        for start, end in rule.places(text):
             if end > start and not any(taken[start:end]) and not _SAME_EVERYWHERE.match(text, start):
                 found.append((start, end, rule))
                 taken[start:end] = b"\x01" * (end - start)
@@ -201,7 +219,7 @@ def _rewritten(text: str, rules: Sequence[_Rule], doing: bool) -> str:
     parts, rest = [], 0
     for start, end, rule in _matches(text, rules, doing):
         kept = rule.keep(text[start:end]) if rule.keep else ""
-        parts += [text[rest:start], rule.placeholder, kept]
+        parts += [text[rest:start], rule.instead_of(text[start:end]), kept]
         rest = end
     return "".join([*parts, text[rest:]])
 
@@ -269,8 +287,13 @@ _GENERAL = (
 )
 
 
-@cache
-def _rules(local: Local) -> tuple[_Rule, ...]:
+def _bundled(content: SkillContent) -> frozenset[str]:
+    """Files that go along with a skill."""
+    return frozenset(file.path for file in content.files)
+
+
+@lru_cache(maxsize=64)
+def _rules(local: Local, bundled: frozenset[str] = frozenset()) -> tuple[_Rule, ...]:
     """The rules for a place: its own names first, since they are known for certain."""
     own: list[_Rule] = []
     if len(local.workspace) > 1:
@@ -291,15 +314,59 @@ def _rules(local: Local) -> tuple[_Rule, ...]:
     for user in local.users:
         if user not in _USUAL_USERS and len(user) > 3:
             own.append(_Rule(name="person", pattern=re.compile(rf"\b{re.escape(user)}\b"), placeholder="<USER>"))
+    if local.has_file:
+        own.append(_file_rule(local.has_file, bundled))
     return (*own, *_GENERAL)
+
+
+def _file_rule(has_file: Callable[[str], bool], bundled: frozenset[str]) -> _Rule:
+    """Finds files and programs of the checkout by their relative paths, unless every project has one of that name."""
+
+    def applies(path: str) -> bool:
+        plain = path.removeprefix("./").rstrip(".")
+        return plain.lower() not in _USUAL_FILES and not bundled & {path, plain} and has_file(plain)
+
+    return _Rule(name="project_file", pattern=_RELATIVE, applies=applies, placeholder="<{}>")
+
+
+_RELATIVE = re.compile(
+    r"(?<![\w/\\.:{<>~$@-])(?:\./)?(?:[\w.@+-]{1,64}/){0,12}(?:[\w.@+-]{0,64}\.[A-Za-z]\w{0,15}|(?<=/)[\w-]{1,64})(?![\w/>-])"
+)
+"""A path below the folder: with a slash, or with an ending."""
+_USUAL_FILES = frozenset(
+    {
+        "package.json", "package-lock.json", "pnpm-lock.yaml", "yarn.lock", "tsconfig.json", "pyproject.toml", "setup.py",
+        "setup.cfg", "requirements.txt", "uv.lock", "poetry.lock", "tox.ini", "pytest.ini", "cargo.toml", "cargo.lock",
+        "go.mod", "go.sum", "pom.xml", "build.gradle", "composer.json", "compose.yml", "compose.yaml", "docker-compose.yml",
+        "docker-compose.yaml", "readme.md", "changelog.md", "contributing.md", "license.md", "agents.md", "claude.md", ".env",
+        ".gitignore", ".gitattributes", ".editorconfig", ".dockerignore", ".pre-commit-config.yaml", ".git/config", ".git/head",
+        "cmakelists.txt",
+    }
+)  # fmt: skip
+"""Files that mean the same in every project that has them."""
 
 
 _USUAL_BRANCHES = frozenset({"main", "master", "develop", "trunk", "next", "dev", "HEAD"})
 _USUAL_USERS = frozenset({"root", "user", "admin", "ubuntu", "runner", "node", "agent", "vscode", "home", "nobody"})
 
 
+_USUAL_NAMES = frozenset(
+    "api app application backend build client cli code core data demo docs example examples frontend infra lib library main "
+    "package plugin product program project repo repository sandbox script server service site source src system team test "
+    "tests tool tools ui web website work workspace".split()
+)
+
+
 def _name(project: str) -> re.Pattern[str]:
-    """A project's name: of an ordinary word only what is a place of a path, or it would be found in every sentence."""
+    """A project's name. An ordinary word is it as a place of a path, as whose something is, or where "the" stands before it."""
     escaped = re.escape(project)
-    distinctive = len(project) > 4 and re.search(r"[-_\d]|[a-z][A-Z]", project)
-    return re.compile(rf"(?<![\w.]){escaped}(?![\w-])" if distinctive else rf"(?<![\w.-]){escaped}(?=/)")
+    if len(project) > 4 and re.search(r"[-_\d]|[a-z][A-Z]", project):
+        return re.compile(rf"(?<![\w.]){escaped}(?![\w-])")
+    in_path = rf"(?<![\w.-]){escaped}(?=/)"
+    if project.lower() in _USUAL_NAMES or len(project) < _SHORTEST_NAME:
+        return re.compile(in_path)
+    spoken_of = r"(?:\b(?i:the|our|this)\s{1,3}(?:`|\"|')?|`)"
+    # a name that is a part of a longer one is another name
+    return re.compile(
+        rf"(?:{spoken_of}|\b(?=(?i:{escaped})'s\b)|(?=(?<![\w.-]){escaped}/))(?P<it>(?i:{escaped}))(?![\w-]|\.\w)"
+    )

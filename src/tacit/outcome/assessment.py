@@ -17,14 +17,15 @@ from pathlib import PurePosixPath
 
 from tacit.domain.evidence import Assessment, Grade, Outcome
 from tacit.domain.trajectory import Role, Step, StepResult, Trajectory
+from tacit.outcome.aim import checks_in, filled_in, hollow, pointed_outside, swaps
 from tacit.outcome.changes import Change, changes, command_of, decides_checks, shell_changes
 from tacit.outcome.postconditions import named_by_person, only_command
 from tacit.outcome.proof import reaches_for_the_tests
 from tacit.outcome.reply import is_manners, outcome_said
+from tacit.outcome.unseen import Reach
 from tacit.outcome.verifiers.tally import tally
 from tacit.text.exit_status import masks_exit
-from tacit.text.programs import MEDDLING
-from tacit.text.shell import Command, is_check, parse_command
+from tacit.text.shell import BARE, Command, is_check, parse_command
 
 _COULD_NOT_RUN = frozenset({124, 126, 127, 130, 137, 143})
 """Exit statuses of a shell: time limit, not executable, not found, interrupted, killed."""
@@ -57,6 +58,9 @@ _SETTING = frozenset({"export", "declare", "typeset", "readonly"})
 _REPLACING = re.compile(r"\s*(?:alias\s+([\w.-]+)=|function\s+([\w.-]+)|([\w.-]+)\s*\(\)).*", re.DOTALL)
 """An alias or a function, with the name that it takes over."""
 _LONGEST_OUTPUT = 20_000
+_SCRATCH = ("/tmp/", "/var/tmp/", "/private/tmp/")
+_FAILED_TEST = re.compile(r"^(?:FAILED|ERROR) ([\w./-]+\.\w+)((?:::\S+)?)", re.MULTILINE)
+"""A test that failed, as pytest names it: its file, and which of its tests."""
 
 _Made = Mapping[int, tuple[Change, ...]]
 """Index of a step → what it changed; steps that changed nothing are left out."""
@@ -70,6 +74,8 @@ class _Check:
     text: str
     first: Command
     passed: bool
+    astray: str = ""
+    """Why it did not look at the work, whatever it says; empty if it did."""
 
     @property
     def label(self) -> str:
@@ -94,8 +100,8 @@ def assess(trajectory: Trajectory, *, trust_claim: bool = False) -> Assessment:
     claimed = _claimed(trajectory, trusted=trust_claim)
     if claimed and claimed.grade is Grade.MACHINE:
         return claimed
-    checks = list(_checks(trajectory))
     made = {step.index: found for step in trajectory.actions if (found := changes(step))}
+    checks = list(_checks(trajectory, made))
     seen = _seen(checks, made, trajectory)
     said = _said(trajectory, made)
     if said and (said.verified_failure and not seen.verified_failure):
@@ -154,11 +160,12 @@ def _seen(checks: Sequence[_Check], made: _Made, trajectory: Trajectory) -> Asse
         return _failed(last)
     doubt = (
         _changed_later(made, last)
+        or last.astray
         or (f"the exit status of {command} proves nothing" if not last.passed else "")
         or _weakened(made, last, workspace)
+        or _overrun(made, checks, workspace)
         or _put_aside(made, last)
         or _rigged(trajectory, made, last)
-        or _elsewhere(made, last, workspace)
         or _unanswered(made, checks)
     )
     if doubt:
@@ -172,8 +179,9 @@ def _seen(checks: Sequence[_Check], made: _Made, trajectory: Trajectory) -> Asse
     )
 
 
-def _checks(trajectory: Trajectory) -> Iterator[_Check]:
+def _checks(trajectory: Trajectory, made: _Made) -> Iterator[_Check]:
     named = named_by_person(trajectory)
+    places = _places(made, trajectory.environment.workspace)
     for step in trajectory.actions:
         text = command_of(step)
         commands = parse_command(text) if text else ()
@@ -181,7 +189,35 @@ def _checks(trajectory: Trajectory) -> Iterator[_Check]:
         if first is None and (only := only_command(commands)) and step.index > named.get(only.text, step.index):
             first = only
         if first is not None:
-            yield _Check(step, text, first, passed=step.result is StepResult.OK and not _proves_nothing(step, text))
+            asked = {line for line, index in named.items() if index < step.index}
+            astray = _astray([*checks_in(text)] or [first], places, asked=asked)
+            passed = step.result is StepResult.OK and not _proves_nothing(step, text)
+            yield _Check(step, text, first, passed=passed, astray=astray)
+
+
+def _astray(checks: Sequence[Command], places: Sequence[str], *, asked: set[str]) -> str:
+    """Why checks did not look at the work: other things in its place, words that nobody can read, or another folder."""
+    for command in checks:
+        if command.text not in asked:
+            if found := hollow(command) or next((one for one in command.assignments if swaps(one, places[0])), ""):
+                return f"`{_short(found)}` puts something else in the place of what the check runs"
+            if found := filled_in(command):
+                return f"nobody can tell what `{_short(found)}` made the check look at"
+        if there := pointed_outside(command, places, above=True):
+            return f"the check ran in {_short(there)} or looked there, and the work was done elsewhere"
+    return ""
+
+
+def _places(made: _Made, workspace: str) -> list[str]:
+    """Where the work was done: the workspace, and what was changed outside it; scratch files count only if nothing else was."""
+    files = [change.file for found in made.values() for change in found if change.file and change.reach is Reach.NAMED]
+    outside = [file for file in files if file.startswith("/") and not _is_in(file, workspace)]
+    lasting = [file for file in outside if not file.startswith(_SCRATCH)]
+    return [workspace, *(lasting if len(outside) < len(files) else outside)]
+
+
+def _is_in(file: str, workspace: str) -> bool:
+    return bool(workspace) and f"{file}/".startswith(f"{workspace.rstrip('/')}/")
 
 
 def _failed(last: _Check) -> Assessment:
@@ -235,17 +271,31 @@ def _weakened(made: _Made, last: _Check, workspace: str) -> str:
     return ""
 
 
+def _overrun(made: _Made, checks: Sequence[_Check], workspace: str) -> str:
+    """Whether something was unpacked, applied or brought in of which nobody can tell whether it changed what decides."""
+    failures = [one.step.index for one in checks if one.step.result is StepResult.FAILED and not _could_not_run(one)]
+    for index, found in made.items():
+        for change in found:
+            late = any(failure < index for failure in failures)
+            away = change.file.startswith("/") and bool(workspace) and not _is_in(change.file, workspace)
+            spread = change.reach is Reach.ANYTHING or (change.reach is not Reach.NAMED and late)
+            if spread and not away:
+                return f"nobody can tell whether step {index} changed what decides what the check means"
+    return ""
+
+
 def _rigged(trajectory: Trajectory, made: _Made, last: _Check) -> str:
     """Whether the shell was told to replace or weaken checks, or a program was made to reach for what runs the tests."""
     for step in trajectory.actions:
         text = command_of(step)
         if step.index >= last.step.index or step.result is StepResult.DENIED:
             continue
-        for command in parse_command(text) if text else ():
-            names = {word.partition("=")[0] for word in command.operands} if command.program in _SETTING else set()
+        for command in parse_command(text, bare=True) if text else ():
+            given = command.operands if command.program in _SETTING else ()
+            given = command.assignments if command.program == BARE else given
             taken = _REPLACING.match(command.text)
             replaces = taken is not None and is_check(f"{taken[1] or taken[2] or taken[3]} test")
-            if replaces or any(MEDDLING.fullmatch(name) for name in names):
+            if replaces or any(swaps(setting, trajectory.environment.workspace) for setting in given):
                 return f"`{_short(command.text)}` changes what later checks mean"
         if step.index in made and _reaches(step, text):
             return f"the agent made a program reach for what runs the tests (step {step.index})"
@@ -257,19 +307,6 @@ def _reaches(step: Step, text: str) -> bool:
         return False
     before, written = step.arguments.get("old_string"), text or " ".join(map(str, step.arguments.values()))
     return bool(reaches_for_the_tests(written) - reaches_for_the_tests(before if isinstance(before, str) else ""))
-
-
-def _elsewhere(made: _Made, last: _Check, workspace: str) -> str:
-    """Whether the check looked at another place than where the work was done."""
-    there = last.first.directory
-    if not there.startswith("/") or not workspace:
-        return ""
-    files = [change.file for found in made.values() for change in found]
-    worked = [workspace, *(file for file in files if file.startswith("/"))]
-    root = there.rstrip("/") + "/"
-    if any(f"{place.rstrip('/')}/".startswith(root) or root.startswith(f"{place.rstrip('/')}/") for place in worked):
-        return ""
-    return f"the check ran in {there}, and the work was done elsewhere"
 
 
 def _put_aside(made: _Made, last: _Check) -> str:
@@ -304,12 +341,30 @@ def _still_failing(made: _Made, checks: Sequence[_Check]) -> bool:
 
 def _answers(later: _Check, failed: _Check, made: _Made) -> bool:
     """The same check again, or tests; not fewer of them, unless something was changed in between."""
-    if not later.passed or later.excluded - failed.excluded:
+    if not later.passed or later.astray or later.excluded - failed.excluded:
+        return False
+    if not _covers(later, failed):
         return False
     if later.label != failed.label:
         return bool(_TESTING.search(later.label))
     changed = any(failed.step.index < index < later.step.index for index in made)
     return changed or not later.chosen - failed.chosen
+
+
+def _covers(later: _Check, failed: _Check) -> bool:
+    """Whether a later check looked at every test that is known to have failed; what is not known is not held against it."""
+    if later.first.program not in ("pytest", "py.test"):
+        return True
+    given = [word.removeprefix("./").rstrip("/") for word in later.first.operands]
+    paths = [word for word in given if "/" in word or "::" in word or PurePosixPath(word).suffix]
+    wanted = [word for flag, word in pairwise(later.first.words) if flag == "-k" and re.fullmatch(r"\w+", word)]
+    for file, test in _FAILED_TEST.findall(failed.step.observation[-_LONGEST_OUTPUT:]):
+        looked = any(
+            f"{file}{test}/".startswith((f"{path}/", f"{path}::")) or path.endswith(f"/{file}") for path in paths
+        )
+        if (paths and not looked) or any(word not in f"{file}{test}" for word in wanted):
+            return False
+    return True
 
 
 def _short(command: str) -> str:

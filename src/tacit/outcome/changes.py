@@ -1,7 +1,7 @@
 """Step → what it changed, as far as its arguments show: files written, removed or moved, or work set aside.
 
-It reads names, not contents, and errs on the side of "changed": what it cannot rule out counts. A script that the agent
-runs may write more than its command line says; that is not seen here.
+It reads names, not contents, and errs on the side of "changed": what it cannot rule out counts. Commands that change more
+than they name are told by `unseen`. A script that the agent runs may write more than its command line says; that is not seen.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from tacit.domain.trajectory import Step, StepResult
+from tacit.outcome.unseen import Reach, acts_on_unknown, snapshots, spreads
 from tacit.text.programs import CHECKERS, SHELL_TOOLS
 from tacit.text.shell import Command, is_check, nested_script, parse_command, shell_text
 
@@ -23,7 +24,7 @@ _DELEGATING = frozenset({"task", "agent", "spawn_agent"})
 _PATCH_FILE = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$|^\+\+\+ (?:b/)?(\S+)", re.MULTILINE)
 
 _DECIDING = re.compile(
-    r"(^|/)(tests?|specs?|__tests__|__snapshots__|testing|e2e|cypress)(/|$)"
+    r"(^|/)([Tt]ests?|[Ss]pecs?|__tests__|__snapshots__|testing|e2e|cypress)(/|$)"
     r"|(^|/)(tests?|conftest|sitecustomize|usercustomize|test_[^/]*|[^/]*_tests?|[^/]*[.-](test|spec))\.\w+$"
     r"|(^|/)[^/]*[a-z0-9](Tests?|Spec)\.\w+$"
     r"|(^|/)\.?(pytest\.(ini|toml)|tox\.(ini|toml)|noxfile\.py|setup\.cfg|pyproject\.toml|package\.json|GNUmakefile|[Mm]akefile"
@@ -31,7 +32,7 @@ _DECIDING = re.compile(
     r"|mocharc[^/]*|eslintrc[^/]*|tsconfig[^/]*\.json|deno\.jsonc?|biome\.jsonc?|turbo\.json|nx\.json|mypy\.ini|ruff\.toml|flake8"
     r"|pylintrc|coveragerc|golangci\.ya?ml|pre-commit-config\.yaml|rspec|phpunit\.xml[^/]*|Cargo\.toml|build\.gradle[^/]*|pom\.xml"
     r"|npmrc|[^/]+\.pth|babelrc[^/]*|nycrc[^/]*|swcrc|bunfig\.toml|gitlab-ci\.yml|travis\.yml|Jenkinsfile|phpstan\.neon[^/]*"
-    r"|azure-pipelines\.yml|lefthook\.ya?ml|WORKSPACE|BUILD\.bazel|go\.work)$|(^|/)(\.github/(workflows|actions)|\.circleci|\.husky|\.git/hooks"
+    r"|bashrc|bash_profile|bash_aliases|profile|zshrc|zshenv|azure-pipelines\.yml|lefthook\.ya?ml|WORKSPACE|BUILD\.bazel|go\.work)$|(^|/)(\.github/(workflows|actions)|\.circleci|\.husky|\.git/hooks"
     r"|\.cargo)(/|$)|(^|/)\.env(rc|\.(?!example|sample|template)[\w-]+)?$|^(_?pytest|pluggy|iniconfig|unittest|nose2?|coverage|xdist|hypothesis)(/|\.pyc?$)"
 )
 """Files that decide what a check means. An agent that touched one of them has not been checked by somebody else."""
@@ -50,11 +51,14 @@ _SAMPLES = (
 _LONGEST_PATH = 4096
 _LONGEST_NAME = 255
 _LONGEST_SCRIPT = 100_000
-_ALL_OPERANDS = frozenset("rm rmdir unlink shred touch truncate tee mv ed ex vi vim nano".split())
+_ALL_OPERANDS = frozenset(
+    "rm rmdir unlink shred touch truncate tee mv ed ex vi vim nano patch sponge sd mount comby ast-grep sg jscodeshift fastmod "
+    "crudini dasel gunzip bunzip2 unxz".split()
+)
 _LAST_OPERAND = frozenset("cp ln install rsync scp".split())
-_UNSEEN = frozenset("patch tar unzip".split())
 _GIT_CHANGES = frozenset(
-    "checkout restore switch reset revert stash merge pull rebase cherry-pick apply am clean rm mv".split()
+    "checkout restore switch reset revert stash merge pull rebase cherry-pick apply am clean rm mv read-tree "
+    "checkout-index sparse-checkout".split()
 )
 _REDIRECT = re.compile(r">{1,2}\|?\s*([^\s;&|<>()'\"]+|'[^']+'|\"[^\"]+\")")
 _INLINE = re.compile(r"(?:^|[\s/])(?:python[\d.]*|node|ruby|perl|php|deno|bun)\s+(?:-\w*[ceE]\b|-(?:\s|$)|eval\b|<<)")
@@ -72,10 +76,11 @@ _SWEEPING = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One change: the file, if it is known, and whether it put work aside instead of adding to it."""
+    """One change: the file or place, if known, whether it put work aside instead of adding to it, and how far it reaches."""
 
     file: str = ""
     sets_aside: bool = False
+    reach: Reach = Reach.NAMED
 
 
 def command_of(step: Step) -> str:
@@ -102,8 +107,8 @@ def changes(step: Step) -> tuple[Change, ...]:
 
 def shell_changes(text: str) -> Iterator[Change]:
     """What a shell text changes, in the order of its commands."""
-    for file in (name for pair in _PATCH_FILE.findall(text) for name in pair if name):
-        yield Change(file.strip())
+    patched = [name.strip() for pair in _PATCH_FILE.findall(text) for name in pair if name]
+    yield from map(Change, patched)
     if _INLINE.search(text) and _WRITE_CALL.search(text):
         yield Change()
         yield from (Change(word) for word in re.split(r"[\s'\"()\[\],;]+", text) if word)
@@ -111,6 +116,8 @@ def shell_changes(text: str) -> Iterator[Change]:
         yield from (Change(word) for word in re.split(r"[\s'\"|;]+", text) if word)
     for command in parse_command(text):
         yield from _changes_of(command)
+        if not (patched and "<<" in text):  # a patch that stands there says itself what it changes
+            yield from (Change(place, reach=reach) for place, reach in spreads(command))
 
 
 def decides_checks(path: str, workspace: str) -> bool:
@@ -171,16 +178,20 @@ def _changes_of(command: Command) -> Iterator[Change]:
     elif program in _LAST_OPERAND and operands:
         yield Change(operands[-1])
         yield from (Change(f"{operands[-1]}/{PurePosixPath(source).name}") for source in operands[:-1])
-    elif program in _UNSEEN:
-        yield from map(Change, operands or ("a patch",))
+    elif program in ("npm", "pnpm") and re.match(r"(?:pkg|set-script)\b", command.subcommand):
+        yield from (Change("package.json") for _ in range("get" not in operands))
+    elif snapshots(command):
+        yield Change("__snapshots__")
     elif program == "git" and command.subcommand.partition(" ")[0] in _GIT_CHANGES:
         yield from _git_changes(command)
     elif program in ("curl", "wget", "dd"):
         yield from map(Change, _outputs_of(command.words))
     elif re.match(
-        r"\s*(?:sudo\s+)?(?:sed|perl|ruby|awk|gawk)\b.*\s(?:-\w*i|--in-place|inplace)", command.text, re.DOTALL
+        r"\s*(?:sudo\s+)?(?:g?sed|perl|ruby|g?awk|yq)\b.*\s(?:-\w*i|--in-place|inplace)", command.text, re.DOTALL
     ):
         yield from map(Change, command.text.split()[2:])
+    elif acts_on_unknown(command):
+        yield from (Change(word) for word in operands if _DECIDING.search(word))
 
 
 def _git_changes(command: Command) -> Iterator[Change]:
@@ -195,6 +206,8 @@ def _git_changes(command: Command) -> Iterator[Change]:
     back = verb == "stash" and bool(words & {"pop", "apply"})
     aside = verb in ("stash", "checkout", "switch", "restore", "reset", "revert", "clean") and not back
     yield Change(sets_aside=aside)
+    if verb in ("apply", "am"):
+        return  # a patch is not what it changes
     yield from (Change(word, aside) for word in (*command.operands, second) if word and word != "--")
 
 

@@ -15,11 +15,15 @@ from tacit.domain.errors import Mistake
 from tacit.domain.evidence import Effort, Evidence, Following, Grade, Outcome, Use
 from tacit.domain.identity import content_id
 from tacit.domain.trajectory import Trajectory
-from tacit.text.acts import acts_of, plain_name
+from tacit.text.acts import acts_of
+from tacit.text.tools import plain_name
 
 Followed = Collection[str] | Mapping[str, Outcome | str]
 """The versions that a run followed, or those versions with their own outcomes."""
 
+BY_AGENT = "the agent itself"
+"""Who says so where an agent reports of its own run: the result is kept, and credited once the transcript shows that the
+run followed the skill. Tests that pass in a project that was green before prove nothing of what was shown there."""
 NAMELESS = {"start": "session start", "prompt": "a request", "call": "an error at work"}
 """What stands for the task of a use whose words nobody kept, by the moment of the session."""
 _NO_TASK = re.compile(r"apply \S+")
@@ -92,7 +96,7 @@ def evidence_for(
             scope=use.scope,
             control=use.held_back and bool(use.shares),
             share=shares.get(version_id, 0.0),
-            following=Following.IGNORED if version_id in passed_over else None,
+            following=Following.IGNORED if version_id in passed_over else _seen(extra, grade),
             adherence=None if followed is None else float(version_id in credited),
             weight=1.0 if followed is not None else 1.0 / len(credited),
             verifier=extra.get("verifier", ""),
@@ -102,3 +106,8 @@ def evidence_for(
         )
         for version_id in (*credited, *passed_over)
     ]
+
+
+def _seen(details: Mapping[str, str], grade: Grade) -> Following | None:
+    """Whether the caller's say that it was followed counts; an agent's own does not, though its doubts do."""
+    return Following.PARTLY if grade.verified and details.get("by") == BY_AGENT else None

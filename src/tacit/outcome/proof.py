@@ -1,6 +1,7 @@
 """Shell text → would it show anything that it passes? A check that cannot fail, or that looks at a chosen part, proves nothing.
 
-Reads the text only. `text.exit_status` tells whether a failure could be masked; this tells whether there could be one.
+Reads the text only. `text.exit_status` tells whether a failure could be masked; this tells whether there could be one, `aim`
+whether it looks at the work, and `whole_runs` whether it looks at all tests.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ _CONSTANT_CODE = re.compile(
 )
 _LOOKS_AT_NOTHING = frozenset({".", "./", "..", "/", "~", "/tmp", "/bin/sh", "/dev/null"})
 _FILE_TEST = re.compile(r"-[a-hkprstuwxGLNOSefd]")
+_DOES_NOTHING = re.compile(r"SHELL[:?]?=(?:\S*/)?(?:true|:|echo)")
+"""A shell for make in which every recipe passes."""
 _NARROWING = re.compile(
     r"(?:-k|-m|-t|-g|-run|-R|--(?:grep|testNamePattern|test-name-pattern|select|filter|only|lf|last-failed|sw|stepwise|"
     r"deselect|ignore|ignore-glob|exclude|skip|testPathIgnorePatterns|exclude-dir|maxfail|changed|onlyChanged|"
@@ -98,6 +101,8 @@ def _cannot_fail(command: Command) -> bool:
         return True
     if program == "git":
         return not _GIT_TELLS.search(" ".join(command.words[1:]))
+    if program in ("make", "gmake") and any(_DOES_NOTHING.fullmatch(word) for word in command.words):
+        return True
     if program in ("test", "[", "[["):
         return _is_constant(command)
     inline = next((word for flag, word in pairwise(command.words) if re.fullmatch(r"-[ceE]|--eval|-lc", flag)), None)

@@ -4,11 +4,12 @@ team → session → project live in a project's store; organisation and global 
 What may pass is decided by `refinement.promotion`; this package fetches what it must know, and keeps what it answers.
 """
 
-from tacit.promoting.caring import cares
+from tacit.promoting.caring import cares, cares_at
 from tacit.promoting.meaning import Sameness, by_model, by_rules
-from tacit.promoting.meeting import asked, could_move, left_at_home, meant, meet, move_up
+from tacit.promoting.meeting import asked, could_move, left_at_home, meant, meet, move_up, weigh
 from tacit.promoting.mirroring import MIRROR, Adopted, adopt
 from tacit.promoting.moving import AT_HOME, Ask, Memory, Promoted, Prospect, nominate, promote
+from tacit.promoting.objecting import Weighed
 from tacit.promoting.whence import Whence, home_database, home_store, whence
 
 __all__ = [
@@ -20,12 +21,14 @@ __all__ = [
     "Promoted",
     "Prospect",
     "Sameness",
+    "Weighed",
     "Whence",
     "adopt",
     "asked",
     "by_model",
     "by_rules",
     "cares",
+    "cares_at",
     "could_move",
     "home_database",
     "home_store",
@@ -35,5 +38,6 @@ __all__ = [
     "move_up",
     "nominate",
     "promote",
+    "weigh",
     "whence",
 ]

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 
+from tacit.config.place import Place
 from tacit.domain.care import Care, CareKind
 from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.ports import Store, Stored
-from tacit.domain.remark import About, Remark
+from tacit.domain.remark import About, Remark, noted
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind
 from tacit.promoting.meaning import Sameness
@@ -19,14 +20,16 @@ from tacit.promoting.moving import (
     Ask,
     already_there,
     candidate_of,
+    is_up,
     merged_provenance,
     nominee_of,
     note,
-    noted,
     projects_of,
     recurrences,
 )
-from tacit.promoting.whence import Whence
+from tacit.promoting.objecting import spoken_against
+from tacit.promoting.whence import Whence, home_store
+from tacit.promoting.whence import whence as whence_of
 from tacit.refinement.promotion import Same, passages, sessions_of
 
 MOST_NOMINATED = 5
@@ -45,6 +48,14 @@ def cares(
     """What has earned a broader scope by itself. Carried out, it becomes a candidate that waits, or is noted for home."""
     ask = Ask(by=BY_ITSELF, at=at, whence=whence or Whence(), same=same or Sameness())
     return [*_kept(store, ask), *_recurring(store, scope or Scope(Level.PROJECT), ask), *_beyond(store, home, ask)]
+
+
+def cares_at(
+    place: Place | None, store: Store, *, at: datetime, scope: Scope | None = None, same: Same | None = None
+) -> list[Care]:
+    """The same as `cares`, with the project and the home that a place has: what `tacit promote` goes by too."""
+    with home_store(place) as home:
+        return cares(store, at=at, scope=scope, whence=whence_of(place), same=same, home=home)
 
 
 def _kept(store: Store, ask: Ask) -> Iterator[Care]:
@@ -81,21 +92,24 @@ def _recurring(store: Store, scope: Scope, ask: Ask) -> Iterator[Care]:
 
 def _beyond(store: Store, home: Store | None, ask: Ask) -> Iterator[Care]:
     """What would make sense beyond the project: a note for home, where two projects earn it a place."""
-    new, broad = 0, home.catalogue() if home else []
+    new, broad = 0, (home or store).catalogue()
     for stored in store.catalogue(statuses=RECALLABLE):
         if stored.skill.scope.level is not Level.PROJECT or _was_noted(store, stored, Level.ORGANISATION):
             continue
+        if is_up(broad, stored, Level.ORGANISATION):
+            continue
         content = stored.version.content
         there = already_there(broad, content, Scope(Level.ORGANISATION), ask.same)
-        projects = projects_of(home, there.skill.id) if home and there else ()
+        projects = projects_of(home or store, there.skill.id) if there else set()
+        elsewhere = there is not None and projects != {ask.whence.identity}
         nominee = nominee_of(store, stored, ask, to=Level.ORGANISATION, projects=projects)
         [gate] = passages(nominee, Level.ORGANISATION)
-        blocked = nominee.local or content.kind is Kind.PREFERENCE
-        if blocked or (there is None and (stored.status is not Status.TRUSTED or new >= MOST_NOMINATED)):
+        earned = elsewhere or (stored.status is Status.TRUSTED and new < MOST_NOMINATED)
+        if not earned or nominee.local or content.kind is Kind.PREFERENCE or any(spoken_against(store, stored)):
             continue
-        new += there is None
+        new += not elsewhere
         remark = note(stored.skill.id, there.version.id if there else "", ask, step=NOMINATED, to=Level.ORGANISATION)
-        known = "another project knows it too" if there else "trusted here, and portable by lint"
+        known = "another project knows it too" if elsewhere else "trusted here, and portable by lint"
         yield _care(stored, f"{known}; {', '.join(gate.there)}", to=Level.ORGANISATION, remark=remark)
 
 
@@ -112,7 +126,7 @@ def _care(stored: Stored, reason: str, *, to: Level, remark: Remark | None = Non
 
 
 def _was_noted(store: Store, stored: Stored, to: Level) -> bool:
-    """Whether it was moved to this level, or nominated for it, before."""
-    return any(
-        noted(remark).get("to") == str(to) for remark in store.remarks(subject=stored.skill.id, about=About.PROMOTION)
-    )
+    """Whether it was moved as far as this level, or nominated for it, before."""
+    remarks = store.remarks(subject=stored.skill.id, about=About.PROMOTION)
+    far_enough = {str(level) for level in Level if level.breadth >= to.breadth}
+    return any(noted(remark).get("to") in far_enough for remark in remarks)

@@ -17,11 +17,11 @@ from tacit.domain.errors import GateRefusal, Mistake, StoreOutage
 from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.model import Embedder, LanguageModel
 from tacit.domain.ports import Store, Stored
-from tacit.domain.remark import About
+from tacit.domain.remark import About, noted
 from tacit.domain.scope import Level, Scope
 from tacit.gate.portability import suggest
 from tacit.promoting.meaning import Sameness, by_model, by_rules
-from tacit.promoting.mirroring import Adopted, adopt
+from tacit.promoting.mirroring import Adopted, adopt, spoken_of_by_several
 from tacit.promoting.moving import (
     AT_HOME,
     BY_ITSELF,
@@ -32,11 +32,11 @@ from tacit.promoting.moving import (
     Prospect,
     nominate,
     note,
-    noted,
     promote,
     prospects,
     require_way,
 )
+from tacit.promoting.objecting import Weighed, weighed
 from tacit.promoting.whence import home_database, home_store, whence
 
 REFUSED = "refused"
@@ -95,6 +95,15 @@ def move_up(
         return promote(here.store, beside(store, scope), stored, ask)
 
 
+def weigh(here: Here, reference: str, to: Scope | None, ask: Ask, *, rewrite: bool = False) -> Weighed:
+    """What would move, where to, and what speaks against it; raises `GateRefusal` where a gate is closed to it anyway."""
+    stored = meant(here.store, reference, to=to)
+    scope, local = _target(here, stored, to), ask.whence.local
+    content = suggest(stored.version.content, local) if rewrite else stored.version.content
+    require_way(here.store, None, stored, replace(ask, content=content), scope=scope)
+    return weighed(here.store, stored, content, scope=scope, local=local)
+
+
 def could_move(here: Here, ask: Ask) -> list[Prospect]:
     """What could move up from here, with what the next gate has and still asks for."""
     with home_store(here.place) as home:
@@ -126,8 +135,8 @@ def meet(here: Here, beside: Beside[M], ask: Ask, *, settle: Callable[[M, Collec
                 told_as = Scope(Level.PROJECT, here.scope.key or ask.whence.project)
                 met = adopt(here.store, store, policy=here.config.policy, scope=told_as, at=ask.at)
                 _hand_over(here, home, ask)
-                if met.told:
-                    settle(home, met.told)
+                if told := spoken_of_by_several(store, met.told):
+                    settle(home, told)
     except StoreOutage as fault:
         _LOG.warning("nothing was brought from home: %s", fault.message)
     return met

@@ -8,7 +8,7 @@ being mirrored: what today's checks object to arrives waiting.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -24,6 +24,8 @@ from tacit.promoting.moving import AT_HOME
 
 MIRROR = "tacit.mirror"
 """Who brings a version from home, and takes it away again."""
+LEAST_PROJECTS = 2
+"""So many must have seen how a version does before results from projects move it at home."""
 _HASH, _VERSION = "sha256:", "v_"
 _FOLLOWS = {
     Status.STALE: Status.STALE,
@@ -110,6 +112,8 @@ def _add(project: Store, home: Store, *, policy: Policy, at: datetime) -> Iterat
             continue
         for approval in approvals:
             project.add_approval(approval)
+        for remark in home.remarks(subject=stored.skill.id, about=About.PROMOTION):
+            project.add_remark(remark)  # where it came from, and how it did there
         _let_in(project, stored, policy=policy, at=at)
         yield version.id
 
@@ -172,6 +176,16 @@ def _tell(project: Store, home: Store, mirrors: Sequence[Stored], scope: Scope) 
             for piece in news:
                 home.add_evidence(piece)
     return tuple(dict.fromkeys(piece.version_id for piece in news))
+
+
+def spoken_of_by_several(home: Store, version_ids: Iterable[str]) -> list[str]:
+    """Of these the versions that verified results of at least two projects speak of: one project decides for nobody else."""
+    found = home.evidence(version_ids)
+    return [
+        version_id
+        for version_id, pieces in found.items()
+        if len({piece.scope for piece in pieces if piece.grade.verified and not piece.control}) >= LEAST_PROJECTS
+    ]
 
 
 def _step(stored: Stored, before: Status | None, after: Status, reason: str, *, at: datetime) -> Transition:

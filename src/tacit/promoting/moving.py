@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Protocol
 
-from tacit import gate, shelf
+from tacit import gate, outcome, shelf
 from tacit.domain.candidate import Candidate, Decision, Relation, Verdict
 from tacit.domain.errors import GateRefusal, Mistake, NotFound
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
 from tacit.domain.ports import Store, Stored
-from tacit.domain.remark import About, Remark
+from tacit.domain.remark import About, Remark, noted
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, Provenance, SkillContent
 from tacit.gate.portability import SECRET, portability
@@ -28,7 +28,9 @@ from tacit.refinement.promotion import (
     Passage,
     Same,
     Sighting,
+    doubts,
     passages,
+    record_told,
     recurring,
     ruled,
     sessions_of,
@@ -92,7 +94,7 @@ class Promoted:
     version_id: str
     status: Status
     relation: Relation
-    """New there, or already there and only reinforced."""
+    """New there, there in other words that these renew, or already there and only reinforced."""
     passages: tuple[Passage, ...] = ()
     projects: tuple[str, ...] = ()
     """All that have shown it so far."""
@@ -146,19 +148,26 @@ def _moved(here: Store, there: Memory, stored: Stored, ask: Ask, *, known: Store
             f"`{stored.version.name}` holds a secret: {secrets[0]}",
             hint="purge it, or give --rewrite to put a placeholder in its place",
         )
+    renewed = known is not None and known.version.hash != content.hash() and _renews(here, known, stored, ask)
     with there.store.transaction():
-        held = known or _brought_in(there, stored, content, by=ask.by)
-        _note(there.store, held.skill.id, stored, ask, step=SEEN if known else PROMOTED, to=to)
+        if known is None or renewed:
+            made = candidate_of(stored, content, there.scope, by=ask.by)
+            held = _brought_in(there, replace(made, revises=known.skill.id) if known else made)
+        else:
+            held = known
+        _tell_record(here, there.store, stored, held.skill.id)
+        step, record = (SEEN if known else PROMOTED), record_of(here, stored)
+        there.store.add_remark(note(held.skill.id, stored.version.id, ask, step=step, to=to, **record))
         if ask.person and ask.ticked is not None and held.version.hash == content.hash():
             _approve(there, held, ask)
-    _note(here, stored.skill.id, held, ask, step=PROMOTED, to=to)
+    here.add_remark(note(stored.skill.id, held.version.id, ask, step=PROMOTED, to=to))
     return Promoted(
         name=held.version.name,
         scope=held.skill.scope,
         skill_id=held.skill.id,
         version_id=held.version.id,
         status=there.store.version(held.version.id).status,
-        relation=Relation.REINFORCE if known else Relation.NEW,
+        relation=Relation.MERGE if renewed else Relation.REINFORCE if known else Relation.NEW,
         projects=tuple(sorted(projects_of(there.store, held.skill.id))),
     )
 
@@ -167,11 +176,13 @@ def prospects(here: Store, home: Store | None, ask: Ask) -> list[Prospect]:
     """What could move up one rung, narrow to broad and by name, with what the next gate has and still asks for."""
     found: list[Prospect] = []
     groups = recurrences(here, ask.same)
-    broad = home.catalogue() if home else []
+    broad = (home or here).catalogue()
     for stored in _standing(here):
         level = stored.skill.scope.level
         to = next((each for each in Level if each.breadth == level.breadth + 1), None)
         if to is None or (level is not Level.SESSION and stored.status not in RECALLABLE):
+            continue
+        if is_up(broad, stored, to):
             continue
         group = next((g for g in groups if any(s.version_id == stored.version.id for s in g)), ())
         if group and group[-1].version_id != stored.version.id:
@@ -189,6 +200,16 @@ def already_there(versions: Iterable[Stored], content: SkillContent, scope: Scop
     exact = [held for held in there if held.version.hash == content.hash()]
     found = exact or [held for held in _newest(there) if same(content, held.version.content)]
     return max(found, key=lambda held: (held.status not in _TURNED_DOWN, held.sequence), default=None)
+
+
+def is_up(versions: Iterable[Stored], stored: Stored, to: Level) -> bool:
+    """Whether a version was taken as far as a level, or further, and may be recalled there: in its words, or in others."""
+    return any(
+        held.skill.scope.level.breadth >= to.breadth
+        and held.status in RECALLABLE
+        and (held.version.hash == stored.version.hash or stored.version.id in held.version.parents)
+        for held in versions
+    )
 
 
 def projects_of(store: Store, skill_id: str) -> set[str]:
@@ -246,24 +267,25 @@ def candidate_of(stored: Stored, content: SkillContent, scope: Scope, *, by: str
     )
 
 
-def noted(remark: Remark) -> dict[str, str]:
-    """What a remark on a promotion says; nothing where somebody else wrote it otherwise."""
-    try:
-        found = json.loads(remark.text)
-    except ValueError:
-        return {}
-    return {str(key): str(value) for key, value in found.items()} if isinstance(found, dict) else {}
-
-
-def note(subject: str, other: str, ask: Ask, *, step: str, to: Level) -> Remark:
-    """The remark that keeps a step of a promotion."""
-    said = {"step": step, "to": str(to), "project": ask.whence.identity, "name": ask.whence.project}
+def note(subject: str, other: str, ask: Ask, *, step: str, to: Level, **record: str) -> Remark:
+    """The remark that keeps a step of a promotion; `record` is how it had done where it came from (see `record_of`)."""
+    said = {"step": step, "to": str(to), "project": ask.whence.identity, "name": ask.whence.project, **record}
     text = json.dumps({key: value for key, value in said.items() if value}, sort_keys=True)
     return Remark(subject=subject, about=About.PROMOTION, by=ask.by, at=ask.at, other=other, text=text)
 
 
-def _note(store: Store, subject: str, other: Stored, ask: Ask, *, step: str, to: Level) -> None:
-    store.add_remark(note(subject, other.version.id, ask, step=step, to=to))
+def record_of(store: Store, stored: Stored) -> dict[str, str]:
+    """How a version has done in a store, and what that says against it, in words; empty where too little was verified."""
+    version_id = stored.version.id
+    known = outcome.reliability(store.evidence([version_id])[version_id])
+    return {"record": record_told(known), "doubt": "; ".join(doubts(known, store.transitions(version_id)))}
+
+
+def _tell_record(here: Store, there: Store, stored: Stored, skill_id: str) -> None:
+    """Tell how it did before it came here, so that a second step takes nothing away from its record."""
+    for remark in here.remarks(subject=stored.skill.id, about=About.PROMOTION):
+        if noted(remark).keys() & {"record", "doubt"}:
+            there.add_remark(replace(remark, subject=skill_id, id=""))
 
 
 def _require_movable(stored: Stored, scope: Scope) -> None:
@@ -283,14 +305,26 @@ def _require_open(stored: Stored, gates: Iterable[Passage]) -> None:
         raise GateRefusal(f"`{stored.version.name}` does not move up yet. Missing {listed}", hint="see `tacit promote`")
 
 
-def _brought_in(there: Memory, stored: Stored, content: SkillContent, *, by: str) -> Stored:
-    verdict = there.admit(candidate_of(stored, content, there.scope, by=by))
+def _renews(here: Store, known: Stored, stored: Stored, ask: Ask) -> bool:
+    """Whether these words take the place of what is there: a person rewrote them for it, or it came from this very skill."""
+    own = {held.version.id for held in here.versions(stored.skill.id)}
+    return ask.person and (ask.content is not None or not own.isdisjoint(known.version.parents))
+
+
+def _brought_in(there: Memory, made: Candidate) -> Stored:
+    content, verdict = made.content, there.admit(made)
     if verdict.decision is Decision.REJECT or not verdict.version_id:
         reasons = "; ".join(finding.message for finding in verdict.findings[:3])
         raise GateRefusal(
             f"`{content.name}` was turned away at {there.scope}: {reasons}", hint="mend it, then promote it"
         )
-    return there.store.version(verdict.version_id)
+    held = there.store.version(verdict.version_id)
+    if made.revises and held.version.hash != content.hash():
+        raise GateRefusal(
+            f"`{content.name}` is at {there.scope} in other words, and these were taken for the same",
+            hint=f"edit it there: tacit skills edit {held.version.id[:10]} --store STORE",
+        )
+    return held
 
 
 def _approve(there: Memory, held: Stored, ask: Ask) -> None:

@@ -32,6 +32,20 @@ class Whence:
     local: Local = ANYWHERE
 
 
+@dataclass(frozen=True, slots=True)
+class Checkout:
+    """Looks up relative paths in a project's folder, and nowhere else."""
+
+    folder: Path
+
+    def __call__(self, path: str) -> bool:
+        """Whether it is a file below the folder."""
+        try:
+            return ".." not in path.split("/") and (self.folder / path).is_file()
+        except (OSError, ValueError):
+            return False
+
+
 def whence(place: Place | None) -> Whence:
     """What is known of the project around a store."""
     if place is None:
@@ -47,6 +61,7 @@ def whence(place: Place | None) -> Whence:
         remotes=remotes,
         branches=(branch,) if branch else (),
         users=(user,) if user else (),
+        has_file=Checkout(folder),
     )
     return Whence(project=place.project_name, identity=identity, local=local)
 

@@ -1,6 +1,7 @@
 """Looks at the surroundings: what a skill relies on → what of it is there. Runs nothing of the project's own.
 
-A version is asked only of well-known programs that lie outside the project, without its folder and with a time limit.
+A version is asked only of well-known programs of the system itself, in an empty folder, without the caller's variables and
+with a time limit.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ TELL_VERSIONS = frozenset(
     "git python python3 node npm pnpm yarn bun pip uv poetry cargo rustc go java javac mvn gradle docker kubectl helm "
     "terraform make cmake ruby bundle php composer dotnet deno psql sqlite3 gcc clang".split()
 )
+_PLAIN = {"PATH": "/usr/bin:/bin", "LC_ALL": "C"}
 _VERSION = re.compile(r"\d+(?:\.\d+){0,3}")
 _OWN_FLAG = {
     "go": ("version",),
@@ -53,13 +55,14 @@ def _is_below(path: Path, project: Path) -> bool:
 
 @cache  # many skills rely on the same few programs
 def _version(name: str, place: Path, project: Path) -> str:
-    if name not in TELL_VERSIONS or place.resolve().is_relative_to(project.resolve()):
+    real = place.resolve()
+    if name not in TELL_VERSIONS or real.is_relative_to(project.resolve()) or not real.is_relative_to("/usr"):
         return ""
     flags = _OWN_FLAG.get(name, ("--version",))
     with tempfile.TemporaryDirectory(prefix="tacit-look-") as nowhere:
         try:
             done = subprocess.run(
-                [str(place), *flags], cwd=nowhere, capture_output=True, text=True, timeout=TIMEOUT_S, check=False,
+                [str(real), *flags], cwd=nowhere, env=_PLAIN, capture_output=True, text=True, timeout=TIMEOUT_S, check=False,
                 stdin=subprocess.DEVNULL, errors="replace",
             )  # fmt: skip
         except (OSError, subprocess.SubprocessError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
 
 from tacit.domain.evidence import Reliability
 from tacit.domain.lifecycle import RECALLABLE
@@ -14,6 +14,7 @@ from tacit.domain.selection import Item, LeftOut, Plan, Query, Selection
 from tacit.domain.skill import Kind
 from tacit.memory.lexical import version_words
 from tacit.recall.budget import Render, left_out, within
+from tacit.recall.composites import gathered
 from tacit.recall.filters import current_only, obstacle, unshadowed
 from tacit.recall.purse import Purse
 from tacit.recall.ranking import Asked, fits, most_of, order
@@ -48,8 +49,10 @@ def select(
     ]
     if known.plan.lacking:  # what is called for cannot be done here, and the next best would do something else
         relevant = [item for item in relevant if item.version_id not in known.plan.strengths]
+    relevant, inside = gathered(relevant, partial(_fitting, query, render), planned=places)
     purse = Purse(query.budget_tokens)
     items, over = within(_with_ties(query, relevant, by_id, scales.asked, known), query.k, purse, render)
+    over = inside + over
     standing, silent = _standing(scored, items, purse, render)
     confidence = max((item.signals["relevance"] for item in scored), default=0.0)
     answer = Selection(query=query, standing=tuple(standing), confidence=confidence)
@@ -65,6 +68,10 @@ def select(
     below = [left_out(item, "less relevant") for item in scored if item.version_id not in given]
     left = tuple(over + [each for each in silent if each.version_id not in given] + below + barred)
     return dataclasses.replace(answer, items=tuple(items), left_out=_once(left), plan=_given(known.plan, items))
+
+
+def _fitting(query: Query, render: Render, items: Sequence[Item]) -> list[Item]:
+    return within(items, query.k, Purse(query.budget_tokens), render)[0]
 
 
 def _standing(

@@ -20,6 +20,7 @@ MOST_PARTS = 24
 T = TypeVar("T")
 PartsOf = Callable[[str], Collection[str]]
 """A skill's name → the names of its parts."""
+_HEADING = re.compile(r"Phase \d+, `[^`\n]+`: ")
 _NO_WORD = re.compile(r"\W+")
 _SAYS_HOW = ("steps", "parameters", "preconditions", "postconditions", "capabilities")
 
@@ -78,18 +79,27 @@ def check_cycle(name: str, parts: Iterable[str], *, parts_of: PartsOf) -> None:
 
 
 def outdated(
-    gone: Iterable[str], parts: Mapping[str, SkillContent], *, made_of: Mapping[str, SkillContent]
+    gone: Mapping[str, str], parts: Mapping[str, SkillContent], *, made_of: Mapping[str, SkillContent]
 ) -> list[str]:
     """Say what speaks against a composite: parts that are gone, and parts that say something else than it took over.
 
-    `parts` are those that may be used now, `made_of` those whose steps it took over, as they were then; both by name.
+    `gone` has the name of what each was merged into, or nothing. `parts` are those that may be used now, `made_of` those
+    whose steps it took over, as they were then; both by name.
     """
-    told = [f"its part `{name}` may not be used any more" for name in gone]
+    told = [
+        f"its part `{name}` was merged into `{into}`" if into else f"its part `{name}` may not be used any more"
+        for name, into in gone.items()
+    ]
     for name, before in made_of.items():
         changed = [each for each in _SAYS_HOW if name in parts and getattr(before, each) != getattr(parts[name], each)]
         if changed:
             told.append(f"its part `{name}` has other {', '.join(changed)} than it was made of")
     return told
+
+
+def is_heading(step: SkillStep) -> bool:
+    """Whether a step is only the heading of a composite's phase, and nothing to be done."""
+    return not step.tool and bool(_HEADING.match(step.text))
 
 
 def _phase(number: int, part: SkillContent) -> list[SkillStep]:

@@ -6,12 +6,15 @@ nobody stands in for the judge before global, and a preference never leaves its 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from tacit.domain.errors import TacitError
+from tacit.domain.evidence import Reliability
+from tacit.domain.lifecycle import Status, Transition
 from tacit.domain.scope import Level
 from tacit.domain.skill import Kind, SkillContent
+from tacit.refinement.standing import RULES
 from tacit.text.opposition import opposed
 from tacit.text.words import term_set, terms
 
@@ -126,6 +129,23 @@ _GATES: dict[Level, Callable[[Nominee, str], Passage]] = {
     Level.ORGANISATION: _to_organisation,
     Level.GLOBAL: _to_global,
 }
+
+
+def record_told(known: Reliability) -> str:
+    """A record in words that go along with a skill; empty where too little was verified to say anything."""
+    if not known.known:
+        return ""
+    return f"worked in {known.worked:g} of {known.votes} verified uses ({known.low:.0%} to {known.high:.0%})"
+
+
+def doubts(known: Reliability, moves: Iterable[Transition]) -> list[str]:
+    """What a version's own record says against taking it further: it works too seldom, or evidence has taken it out before."""
+    found = [f"it {record_told(known)}, which is too seldom"] if known.known and known.high < RULES.line else []
+    taken = [move for move in moves if move.evidence_ids and move.after in _TAKEN_OUT]
+    return found + [f"evidence took it out of use on {move.at:%Y-%m-%d}: {move.reason}" for move in taken[-1:]]
+
+
+_TAKEN_OUT = frozenset({Status.RETIRED, Status.STALE})
 
 
 def ruled(content: SkillContent, judges: Sequence[Judge]) -> Ruling:

@@ -54,18 +54,19 @@ class Quality:
         return bool(self.reasons)
 
 
-def quality(evidence: Sequence[Evidence], met: Mapping[str, Sequence[Friction]]) -> Quality:
-    """Judge one version; `met` is trajectory → what was met in it."""
-    shown = [item for item in evidence if not item.control and item.following not in _NOT_USED]
+def quality(
+    evidence: Sequence[Evidence], met: Mapping[str, Sequence[Friction]], *, votes: Sequence[Evidence] = ()
+) -> Quality:
+    """Judge one version; `met` is trajectory → what was met in it, `votes` the results that count (`outcome.votes`)."""
+    ran = (item for item in evidence if item.use_id or item.trajectory_id)  # a check that was only repeated is no use
+    shown = [item for item in ran if not item.control and item.following not in _NOT_USED]
     known_as = {item.trajectory_id: item.use_id for item in shown if item.trajectory_id and item.use_id}
 
     def use(item: Evidence) -> str:
-        return item.use_id or known_as.get(item.trajectory_id, item.trajectory_id) or item.id
+        return item.use_id or known_as.get(item.trajectory_id, item.trajectory_id)
 
     uses = {use(item) for item in shown} | {known_as.get(key, key) for key in met if met[key]}
-    credited = [item for item in shown if item.grade.verified and item.following is not Following.PARTLY]
-    latest = {use(item): item for item in sorted(credited, key=lambda each: each.at)}
-    succeeded = sum(item.outcome is Outcome.SUCCESS for item in latest.values())
+    succeeded = sum(item.outcome is Outcome.SUCCESS for item in votes)
     steps: dict[int, Counter[str]] = {}
     for friction in (each for frictions in met.values() for each in frictions):
         steps.setdefault(friction.step, Counter())[str(friction.kind)] += 1
@@ -75,7 +76,7 @@ def quality(evidence: Sequence[Evidence], met: Mapping[str, Sequence[Friction]])
         uses=len(uses),
         met=resisted,
         by_step={step: dict(steps[step]) for step in sorted(steps)},
-        verified=len(latest),
+        verified=len(votes),
         succeeded=succeeded,
         themes=themes,
     )
@@ -87,7 +88,7 @@ _NOT_USED = frozenset({Following.IGNORED, Following.CONTRADICTED})
 
 def _reasons(found: Quality) -> Iterator[str]:
     if found.verified >= VERIFIED_LEAST and found.succeeded / found.verified < APPROVAL_LEAST:
-        yield f"{found.succeeded} of {found.verified} verified uses succeeded, fewer than {APPROVAL_LEAST:.0%}"
+        yield f"worked in {found.succeeded} of {found.verified} verified uses, fewer than {APPROVAL_LEAST:.0%}"
     if found.uses >= USES_LEAST and found.per_use >= FRICTION_MOST:
         yield f"{found.per_use:.1f} frictions per use over {found.uses} uses"
     for theme, count in found.themes[:1]:

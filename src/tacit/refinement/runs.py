@@ -20,15 +20,11 @@ from tacit.domain.trajectory import Span, Step, Trajectory
 from tacit.text.canonical import canonical_command
 from tacit.text.programs import SHELL_TOOLS
 from tacit.text.shell import parse_command, shell_text
+from tacit.text.tools import DESCRIBING, FILE_WRITERS, SILENT, plain_name
 
 READ, WRITE, CHECK = "read", "write", "check"
 """What a call does to the world."""
 BEFORE_THE_FIRST = -1
-_DESCRIBING = frozenset({"description", "timeout", "timeout_ms", "run_in_background", "explanation", "justification"})
-_EDITORS = frozenset(
-    "edit write multiedit apply_patch str_replace str_replace_editor str_replace_based_edit_tool write_file edit_file "
-    "create_file replace notebookedit".split()
-)
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _TICKED = re.compile(r"`([^`\n]+)`")
 _WORKSPACE = "workspace"
@@ -157,7 +153,7 @@ class Run:
 
     def _call(self, step: Step, values: Mapping[str, str]) -> Call:
         workspace = self.trajectory.environment.workspace
-        arguments = {name: value for name, value in step.arguments.items() if name not in _DESCRIBING}
+        arguments = {name: value for name, value in step.arguments.items() if name not in DESCRIBING}
         general: dict[str, Any] = _mapped(arguments, lambda text: general_text(text, values, workspace=workspace))
         return Call(
             step=step,
@@ -174,7 +170,7 @@ def key_of(tool: str, arguments: Mapping[str, Any]) -> str:
     command = command_of(tool, arguments)
     if command:
         return f"$ {canonical_command(_local(command))}"
-    named = {name: value for name, value in arguments.items() if name not in _DESCRIBING}
+    named = {name: value for name, value in arguments.items() if name not in DESCRIBING}
     return f"{plain_name(tool)} {digest(_mapped(named, _local))}"
 
 
@@ -203,11 +199,6 @@ def command_of(tool: str, arguments: Mapping[str, Any]) -> str:
     return shell_text(arguments) if plain_name(tool) in SHELL_TOOLS else ""
 
 
-def plain_name(tool: str) -> str:
-    """A tool's own name: without the server it comes from, in lower case."""
-    return tool.rsplit("__", 1)[-1].rsplit(".", 1)[-1].casefold()
-
-
 def general_text(text: str, values: Mapping[str, str], *, workspace: str = "") -> str:
     """A text with parameters in place of values, and paths seen from the workspace."""
     root = workspace.rstrip("/")
@@ -221,7 +212,7 @@ def general_text(text: str, values: Mapping[str, str], *, workspace: str = "") -
 
 def edits_files(call: Call) -> bool:
     """Whether a call changes the text of a file: what it says belongs to that file."""
-    return not call.command and plain_name(call.step.tool) in _EDITORS
+    return not call.command and plain_name(call.step.tool) in FILE_WRITERS
 
 
 def is_particular(run: Run, call: Call) -> bool:
@@ -238,8 +229,8 @@ def fits(step: SkillStep, done: Step, *, workspace: str = "") -> bool:
         typed = command_of(done.tool, done.arguments)
         wanted = canonical_command(_local(command))
         return bool(typed) and _filled(wanted, canonical_command(typed, workspace=workspace), value=r"\S+")
-    given = {name: value for name, value in done.arguments.items() if name not in _DESCRIBING}
-    wanted_arguments = {name: value for name, value in step.arguments.items() if name not in _DESCRIBING}
+    given = {name: value for name, value in done.arguments.items() if name not in DESCRIBING}
+    wanted_arguments = {name: value for name, value in step.arguments.items() if name not in DESCRIBING}
     return bool(step.tool) and plain_name(step.tool) == plain_name(done.tool) and _is_filled(wanted_arguments, given)
 
 
@@ -317,7 +308,7 @@ def _resembles(call: Call, content: SkillContent, number: int) -> bool:
 
 def _label(tool: str, arguments: Mapping[str, Any]) -> str:
     command = command_of(tool, arguments)
-    working = [each for each in parse_command(command) if each.program not in ("cd", "export", "set", "source", "true")]
+    working = [each for each in parse_command(command) if each.program not in SILENT]
     return f"$ {working[0].program} {working[0].subcommand}".rstrip() if working else plain_name(tool)
 
 

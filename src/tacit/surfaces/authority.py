@@ -38,8 +38,6 @@ class Caller:
     at_terminal: bool
     doubt: str = ""
     """Why nobody can be typing at that terminal, as far as the processes around it show; empty if somebody may be."""
-    adrift: bool = False
-    """Whether this process was cut loose from all that could tell who started it."""
 
     @property
     def is_person(self) -> bool:
@@ -48,11 +46,8 @@ class Caller:
 
     @property
     def has_token(self) -> bool:
-        """Whether the person's token was given; a process adrift is not believed where that person's home is."""
-        home, account = self.surroundings.person_home, self.surroundings.account_home
-        if not self.surroundings.token or (self.adrift and account and home != account / ".tacit"):
-            return False
-        return _matches(self.surroundings.token, home)
+        """Whether the person's token was given."""
+        return bool(self.surroundings.token) and _matches(self.surroundings.token, self.surroundings.person_home)
 
     def require_person(self, verb: str) -> None:
         """Raise unless a person may be assumed for this verb."""

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
+from uuid import uuid4
 
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
@@ -18,12 +19,14 @@ from mcp.server.mcpserver.exceptions import ToolError
 import tacit
 from tacit import application
 from tacit.config.checkout import workspace
+from tacit.crediting import CONNECTION
 from tacit.domain.errors import InvalidSkill, TacitError
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Capabilities, SkillContent
 from tacit.domain.verification import Verifier
 from tacit.loop import Loop
+from tacit.outcome.credit import BY_AGENT
 from tacit.text.allowance import Keyed, beyond, narrowed, needed, parse_allowance
 
 
@@ -82,12 +85,14 @@ def _may(content: SkillContent, allowed: Capabilities | None) -> bool:
 
 def _own_checks(loop: Loop, use_id: str) -> Verifier:
     """The checks that the skills of a use name themselves: the only ones that an agent may have run here."""
+    from tacit.outcome.independence.beginning import begun_with
     from tacit.outcome.verifiers.offered import Context, postconditions
 
     use = loop.store.use(use_id)
     contents = [loop.store.version(version_id).version.content for version_id in use.version_ids]
     folder = workspace(loop.place.project) if loop.place else Path.cwd()
-    return postconditions("", Context(project=folder, use=use, contents=contents))
+    first = begun_with(use, loop.store.uses())
+    return postconditions("", Context(project=folder, use=use, contents=contents, first=first))
 
 
 class _Tools:
@@ -95,6 +100,7 @@ class _Tools:
 
     def __init__(self, opening: Opening, allowed: Capabilities | None = None) -> None:
         self._opening, self._allowed = opening, allowed
+        self._session = f"{CONNECTION}{uuid4().hex}"  # who asks again on one connection is under the same lots
 
     def recall(self, task: str, error: str = "", command: str = "", allow: list[str] | None = None) -> str:
         """Find skills that fit a task, or the fix for an error. Says so if nothing is known.
@@ -109,7 +115,7 @@ class _Tools:
         with self._memory() as loop:
             state = {"error": error, "command": command} if error else None
             allowed = narrowed(self._allowed, parse_allowance(allow) if allow is not None else None)
-            selection = loop.recall(task or error, state=state, allowed=allowed, surface="mcp")
+            selection = loop.recall(task or error, state=state, allowed=allowed, surface="mcp", session=self._session)
         if selection.abstained:
             standing = f"\n\n{selection.text}" if selection.standing else ""
             control = f"\n\nuse_id: {selection.use_id} (for `record`)" if selection.use_id else ""
@@ -144,7 +150,7 @@ class _Tools:
         """
         with self._memory() as loop:
             checks = _own_checks(loop, use_id) if verify else None
-            kept = loop.record(use_id, outcome=None if verify else outcome, verifier=checks, by="agent")
+            kept = loop.record(use_id, outcome=None if verify else outcome, verifier=checks, by=BY_AGENT)
         told = f"Recorded for {len(kept)} skill{'s' if len(kept) != 1 else ''}"
         if not verify:
             return f"{told}, as your own report."

@@ -18,6 +18,18 @@ from tacit.text.canonical import canonical_command
 from tacit.text.edits import FileEdit, edits_of
 from tacit.text.programs import SHELL_TOOLS
 from tacit.text.shell import Command, is_check, nested_script, parse_command, shell_text
+from tacit.text.tools import (
+    ASIDES,
+    DESCRIBING,
+    FILE_READERS,
+    FILE_WRITERS,
+    SILENT,
+    WEB_READERS,
+    named_file,
+    only_looks,
+    plain_name,
+    reads_by_name,
+)
 
 
 class Effect(StrEnum):
@@ -70,7 +82,7 @@ class Action:
     @property
     def programs(self) -> tuple[Command, ...]:
         """The commands that do something: without `cd`, `export` and the like."""
-        return tuple(command for command in self.commands if command.program not in _SILENT)
+        return tuple(command for command in self.commands if command.program not in SILENT)
 
     @property
     def label(self) -> str:
@@ -115,7 +127,7 @@ def action_of(step: Step, workspace: str = "") -> Action:
         path = _path(step.arguments)
         effect = Effect.ASIDE if own.names_folder(path) or _own_skill(step) else _FILE_TOOLS[name]
         return Action(step=step, effect=effect, family=Family.FILE, path=path, workspace=workspace)
-    effect = Effect.READ if _READING.match(_snake(name)) or _PROBING.search(_snake(name)) else Effect.WRITE
+    effect = Effect.READ if reads_by_name(name) else Effect.WRITE
     return Action(step=step, effect=effect, family=Family.CALL, workspace=workspace)
 
 
@@ -148,17 +160,7 @@ def leaves(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
 
 def reads(command: Command) -> bool:
     """Whether a command only looks or prints."""
-    if command.outputs:
-        return False
-    if command.program in _SILENT or _ASKING_FLAGS & set(command.flags):
-        return True
-    if command.program == "sed":
-        return not any(flag.startswith(("-i", "--in-place")) for flag in command.flags)
-    if command.program == "find":
-        return not {"-delete", "-exec", "-execdir"} & set(command.flags)
-    if command.program == "git" and command.subcommand == "branch" and command.operands:
-        return False
-    return command.program in _READERS or command.subcommand in _READING_SUBCOMMANDS.get(command.program, ())
+    return not command.outputs and (command.program in SILENT or only_looks(command))
 
 
 def same_call(left: Step, right: Step) -> bool:
@@ -168,67 +170,16 @@ def same_call(left: Step, right: Step) -> bool:
 
 def essential(step: Step) -> dict[str, Any]:
     """The arguments that make a difference to what happens."""
-    return {key: value for key, value in step.arguments.items() if key not in _DESCRIBING}
+    return {key: value for key, value in step.arguments.items() if key not in DESCRIBING}
 
 
-def plain_name(tool: str) -> str:
-    """A tool's own name: without the server it comes from, in lower case."""
-    return tool.rsplit("__", 1)[-1].rsplit(".", 1)[-1].casefold()
-
-
-_DESCRIBING = frozenset({"description", "timeout", "timeout_ms", "run_in_background", "explanation", "justification"})
-_SILENT = frozenset({"cd", "export", "set", "source", ".", "unset", "pushd", "popd", "true", ":"})
 _ERROR_ANSWER = re.compile(r"\s*(?:error|failed)\b\s*[:\-!]|\s*\{\s*\"error\"\s*:", re.IGNORECASE)
-_ASIDES = frozenset(
-    "todowrite todoread todo_write update_plan think skill toolsearch exitplanmode enterplanmode askuserquestion "
-    "slashcommand bashoutput killshell taskoutput taskstop write_stdin report_intent save_memory "
-    "wait_agent list_agents send_message followup_task interrupt_agent close_agent tool_search request_user_input "
-    "get_goal create_goal update_goal".split()
-)
-_FILE_TOOLS = {
-    **dict.fromkeys(
-        "read read_file view view_image read_many_files notebookread ls list_dir list_directory glob file_search "
-        "grep grep_search search_file_content webfetch web_fetch websearch web_search google_web_search "
-        "codebase_search open_file find_path".split(),
-        Effect.READ,
-    ),
-    **dict.fromkeys(
-        "write write_file create create_file edit edit_file multiedit replace str_replace "
-        "str_replace_based_edit_tool str_replace_editor apply_patch notebookedit insert insert_edit_into_file "
-        "multi_replace_string_in_file".split(),
-        Effect.WRITE,
-    ),
-}  # fmt: skip
-_READING = re.compile(
-    r"(?:get|find|list|search|check|calculate|read|fetch|lookup|look_up|query|describe|show|view|can|is|has|count|inspect|retrieve|"
-    r"browse|status|whoami|explain|compute|convert|validate)(?:_|$)"
-)
-_PROBING = re.compile(
-    r"(?:^|_)(?:test|ping|diagnose|diagnostics|health|healthcheck|dry_run|lookup)(?:_|$)|_(?:search|status|list|info)$"
-)
-_READERS = frozenset(
-    "ls cat head tail grep egrep fgrep rg ag find fd tree pwd which whereis type wc stat file less more bat awk "
-    "date id whoami uname hostname du df ps top env printenv man info sort uniq cut diff cmp jq yq tr column xxd "
-    "hexdump basename dirname realpath readlink strings nl echo printf test [ [[ sleep history lsof netstat ss "
-    "nproc free".split()
-)
-_READING_SUBCOMMANDS = {
-    "git": frozenset(
-        "status log diff show blame branch remote reflog ls-files grep describe rev-parse shortlog cat-file".split()
-    ),
-    "docker": frozenset({"ps", "images", "logs", "inspect", "stats", "version", "info"}),
-    "kubectl": frozenset({"get", "describe", "logs", "top", "version"}),
-    "pip": frozenset({"list", "show", "freeze"}), "pip3": frozenset({"list", "show", "freeze"}),
-    "npm": frozenset({"ls", "list", "view", "outdated"}), "cargo": frozenset({"tree", "metadata"}),
-    "gh": frozenset({"pr view", "pr list", "issue view", "issue list", "pr diff", "run view", "run list", "pr checks"}),
-    "systemctl": frozenset({"status", "list-units"}),
-}  # fmt: skip
-_ASKING_FLAGS = frozenset({"--help", "--version", "-V"})
+_FILE_TOOLS = dict.fromkeys(FILE_READERS | WEB_READERS, Effect.READ) | dict.fromkeys(FILE_WRITERS, Effect.WRITE)
 
 
 def _is_aside(name: str, arguments: Mapping[str, Any]) -> bool:
     """Whether a tool only serves the agent itself; a message is one if it goes to another agent of the same session."""
-    return name in _ASIDES and (name != "send_message" or "target" in arguments)
+    return name in ASIDES or (name == "send_message" and "target" in arguments)
 
 
 def _own_line(commands: tuple[Command, ...]) -> bool:
@@ -254,12 +205,8 @@ def _shell_effect(commands: tuple[Command, ...]) -> Effect:
 
 
 def _path(arguments: Mapping[str, Any]) -> str:
-    for key in ("file_path", "path", "filePath", "absolute_path", "notebook_path", "filename"):
-        if isinstance(arguments.get(key), str):
-            return str(arguments[key])
+    named = named_file(arguments)
+    if named is not None:
+        return named
     edits = edits_of(arguments)
     return edits[0].file if len(edits) == 1 else ""
-
-
-def _snake(name: str) -> str:
-    return re.sub(r"[-\s]+", "_", name)

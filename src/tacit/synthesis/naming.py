@@ -10,8 +10,9 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from tacit.synthesis.actions import Action, Effect, Family, delegates, plain_name
+from tacit.synthesis.actions import Action, Effect, Family, delegates
 from tacit.synthesis.wording import shorten
+from tacit.text.tools import plain_name
 from tacit.text.words import STOP_WORDS, stem, terms
 
 MAX_NAME = 64

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Hashable, Mapping, Sequence
 
-from tacit.synthesis.actions import Action, Effect, Family, essential, leaves, plain_name, same_call
+from tacit.synthesis.actions import Action, Effect, Family, essential, leaves, same_call
 from tacit.synthesis.timeline import Timeline
 from tacit.synthesis.tokens import particular, run_specific
+from tacit.text.tools import plain_name
 
 _WHOLE_FILE = frozenset({"write", "write_file", "create", "create_file"})
 

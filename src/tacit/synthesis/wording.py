@@ -9,8 +9,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from tacit.synthesis.actions import Action, Effect, Family, delegates, plain_name
+from tacit.synthesis.actions import Action, Effect, Family, delegates
 from tacit.text.edits import edits_of
+from tacit.text.tools import plain_name
 
 _MAX_INLINE = 160
 _MAX_COMMAND = 400

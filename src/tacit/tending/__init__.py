@@ -7,14 +7,14 @@ nothing; `apply` carries that out on a person's word. Pinned skills are told of 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
-from pathlib import Path
 
-from tacit import composing, crediting, disputing, promoting, refining, validating
+from tacit import composing, crediting, disputing, noting, promoting, refining, validating
 from tacit.config.settings import Policy
 from tacit.domain.care import Care, CareKind
-from tacit.domain.lifecycle import Transition
+from tacit.domain.evidence import Evidence
+from tacit.domain.lifecycle import RECALLABLE, Transition
 from tacit.domain.ports import Store
 from tacit.domain.remark import About, pinned
 from tacit.providers.ground import look
@@ -22,15 +22,22 @@ from tacit.tending.carrying import Door, carry_out, changed_by
 from tacit.tending.library import BY, NOWHERE, Here, Library, Progress
 from tacit.tending.merging import merges, superseded
 from tacit.tending.staleness import stale
-from tacit.tending.standing import settle, standings, values
+from tacit.tending.standing import settle, standings, suspended, values
 
 __all__ = ["BY", "SOURCES", "Door", "Here", "Library", "apply", "plan", "revalidate", "settle"]
 
 Source = Callable[[Library], list[Care]]
 """Looks at the library, and tells what it found."""
 
+
+def _promotions(library: Library) -> list[Care]:
+    here, same = library.here, promoting.Sameness(library.here.embedder, library.policy)
+    return promoting.cares_at(here.place, library.store, at=library.at, scope=here.scope, same=same)
+
+
 SOURCES: tuple[Source, ...] = (
     standings,
+    suspended,
     values,
     stale,
     superseded,
@@ -38,7 +45,7 @@ SOURCES: tuple[Source, ...] = (
     lambda library: disputing.cares(library.store, at=library.at),
     lambda library: composing.cares(library.store, at=library.at),
     lambda library: refining.cares(library.store, at=library.at),
-    lambda library: promoting.cares(library.store, at=library.at, scope=library.here.scope),
+    _promotions,
     lambda library: validating.contracts(library.store, library.here.project, look, at=library.at),
 )
 """Everything that finds something to care for. Of two that would move one version the first has its say."""
@@ -63,6 +70,8 @@ def plan(
             continue  # it leaves already
         moved |= {care.move.version_id} if care.move else set()
         cares.append(care if library.pinned.isdisjoint(changed_by(care)) else _left_alone(care))
+    gone = {care.move.version_id for care in cares if care.move and care.move.after not in RECALLABLE}
+    cares = [care for care in cares if care.kind is not CareKind.PROMOTION or care.subject not in gone]
     order = list(CareKind)
     return sorted((c for c in cares if not only or c.kind in only), key=lambda care: order.index(care.kind))
 
@@ -72,8 +81,11 @@ def apply(
 ) -> tuple[list[Care], list[Transition]]:
     """Carry out what was planned, and let evidence move versions, that which came late too; tells what was done of each."""
     with store.transaction():
-        for late in crediting.sweep(store, at=at):
-            store.add_evidence(late)
+        late = crediting.sweep(store, at=at)
+        for evidence in late:
+            store.add_evidence(evidence)
+        for trajectory in map(store.trajectory, dict.fromkeys(evidence.trajectory_id for evidence in late)):
+            noting.note_friction(store, trajectory, crediting.guided_by(store, trajectory), at=at)
     done = carry_out(cares, door, store, by=by, at=at)
     return done, settle(store, policy, at=at)
 
@@ -81,28 +93,34 @@ def apply(
 def revalidate(
     store: Store,
     policy: Policy,
-    project: Path,
+    tried: Iterable[validating.Tried],
     *,
     at: datetime,
-    attempt: validating.Try = validating.replayed,
+    keep: bool = False,
     progress: Progress | None = None,
 ) -> list[Care]:
-    """Try again what may be tried, in the sandbox; keep what comes of it as evidence, and let that move versions."""
+    """Tell what came of trying skills again; with `keep` that is evidence, and may move versions."""
     told: list[Care] = []
     left_alone = pinned(store.remarks(about=About.PIN))
-    for done, total, care, evidence in validating.revalidations(store, project, attempt, at=at):
-        with store.transaction():
-            if care.remark:
-                store.add_remark(care.remark)
-            if evidence:
-                store.add_evidence(evidence)
-            if care.move and care.skill_id not in left_alone:
-                store.add_transition(care.move)
-            settle(store, policy, at=at, version_ids=[care.subject])
-        told.append(dataclasses.replace(care, applied=care.remark is not None))
+    for done, total, care, evidence in tried:
+        wanted = dataclasses.replace(care, move=None) if care.skill_id in left_alone else care
+        if keep:
+            _keep(store, policy, wanted, evidence, at=at)
+        told.append(dataclasses.replace(wanted, applied=keep and bool(wanted.remark or wanted.move)))
         if progress:
             progress(done, total)
     return told
+
+
+def _keep(store: Store, policy: Policy, care: Care, evidence: Evidence | None, *, at: datetime) -> None:
+    with store.transaction():
+        if care.remark:
+            store.add_remark(care.remark)
+        if evidence:
+            store.add_evidence(evidence)
+        if care.move:
+            store.add_transition(care.move)
+        settle(store, policy, at=at, version_ids=[care.subject])
 
 
 def _left_alone(care: Care) -> Care:

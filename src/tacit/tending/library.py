@@ -8,9 +8,11 @@ from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 
+from tacit.config.place import Place
 from tacit.config.settings import Policy
 from tacit.domain.evidence import Evidence
 from tacit.domain.lifecycle import RECALLABLE, Status
+from tacit.domain.model import Embedder
 from tacit.domain.ports import Store, Stored
 from tacit.domain.remark import About, pinned
 from tacit.domain.scope import Scope
@@ -23,10 +25,12 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Here:
-    """Where the library is: the scope it is seen from, and the project's folder, where there is one."""
+    """Where the library is: the scope it is seen from, the project's folder and place, and what tells meanings there."""
 
     scope: Scope | None = None
     project: Path | None = None
+    place: Place | None = None
+    embedder: Embedder | None = None
 
 
 NOWHERE = Here()

@@ -1,14 +1,15 @@
 """What says the same: skills that could be one, and what still waits although it is said already. Library → cares.
 
 Two recallable skills become one version, with both as its parents, that waits for a person; only after that person's yes the
-other one leaves, and can be brought back. Of two that both wait the older is kept, with what the newer one adds.
+other one leaves, and can be brought back. Of two that both wait the older is kept, with what the newer one adds. Where both
+take a step in other words, what a person wrote last stands; and what cannot both be followed is never made one.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from tacit import gate, shelf
@@ -16,10 +17,12 @@ from tacit.domain.candidate import Candidate
 from tacit.domain.care import Care, CareKind
 from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.origin import Origin
-from tacit.domain.ports import Stored
-from tacit.domain.skill import SkillVersion, accounted
+from tacit.domain.ports import Store, Stored
+from tacit.domain.skill import SkillContent, SkillVersion, accounted
+from tacit.gate.duplicates import aligned
 from tacit.tending.library import BY, Library
 from tacit.tending.pairs import Pair, near_pairs
+from tacit.text.shell import shell_text
 
 T = TypeVar("T")
 MADE_BY = "tacit.merging"
@@ -55,9 +58,15 @@ def superseded(library: Library) -> list[Care]:
 
 
 def _together(library: Library, pair: Pair) -> Care | None:
-    """What becomes of two skills that say the same; nothing where that was decided before."""
-    kept, given = sorted((pair.older, pair.newer), key=lambda stored: _worth(library, stored), reverse=True)
+    """What becomes of two skills that say the same; nothing where that was decided before, or where they contradict."""
+    if gate.disagreement(pair.older.version.content, pair.newer.version.content):
+        return None
+    apart = bool(worded_apart(pair.older.version.content, pair.newer.version.content))
+    worth = [(_worth(library, each, apart=apart), each) for each in (pair.older, pair.newer)]
+    kept, given = (each for _, each in sorted(worth, key=lambda pair: pair[0], reverse=True))
     waits = given.status not in RECALLABLE
+    if waits and apart and _written_at(library.store, given):
+        return None  # somebody's own words are not put aside before anybody has looked
     if waits and kept.status in RECALLABLE and gate.adds_nothing(given.version.content, kept.version.content):
         reason = f"{shelf.SUPERSEDED}`{kept.version.name}`, which says this already (likeness {pair.likeness:.2f})"
         return next(_set_aside(library, given, reason, kind=CareKind.SUPERSEDED), None)
@@ -65,16 +74,16 @@ def _together(library: Library, pair: Pair) -> Care | None:
         return None
     if kept.status not in RECALLABLE:
         return _one_of_two_drafts(library, pair)
-    one = merged(kept, given)
+    one, differing = merged(kept, given), _told_apart(kept, given)
     if one.content == kept.version.content:  # nothing would be new
-        reason = f"{shelf.MERGED}`{kept.version.name}` {kept.version.id}, which says all of it"
+        reason = f"{shelf.MERGED}`{kept.version.name}` {kept.version.id}{differing or ', which says all of it'}"
         return next(_set_aside(library, given, reason, kind=CareKind.MERGE), None)
     return Care(
         kind=CareKind.MERGE,
         subject=kept.version.id,
         skill_id=kept.skill.id,
         name=kept.version.name,
-        reason=f"says the same as `{given.version.name}` (likeness {pair.likeness:.2f})",
+        reason=f"says the same as `{given.version.name}` (likeness {pair.likeness:.2f}){differing}",
         candidate=one,
         advice=f"one version of both would wait for `tacit review`; or tacit review {given.version.name} --retire",
     )
@@ -94,7 +103,7 @@ def merged(kept: Stored, given: Stored) -> Candidate:
     """One candidate made of two versions: the next version of the first, with both as parents and the sources of both."""
     words_of = kept.version.provenance.made_by
     made_by = MADE_BY if words_of.startswith("tacit.") else words_of  # a person's words stay a person's
-    source = _asked_for_by(_in_the_order_of(given.version, kept.version), kept.version)
+    source = _asked_for_by(_in_the_words_of(_in_the_order_of(given.version, kept.version), kept.version), kept.version)
     newcomer = Candidate(
         content=source.content,
         scope=kept.skill.scope,
@@ -115,6 +124,64 @@ def _in_the_order_of(given: SkillVersion, kept: SkillVersion) -> SkillVersion:
     grounding = _steps_of(kept.provenance.grounding, others=given.provenance.grounding)
     provenance = dataclasses.replace(given.provenance, grounding=grounding)
     return dataclasses.replace(given, content=content, origins=origins, provenance=provenance, id="", hash="")
+
+
+def worded_apart(one: SkillContent, other: SkillContent) -> list[tuple[int, int]]:
+    """The steps that both take and that do not say the same, by their numbers on either side."""
+    pairs = aligned(other.steps, one.steps)
+    return [(i, j) for i, j in pairs if i is not None and j is not None and _said(one, i) != _said(other, j)]
+
+
+def _said(content: SkillContent, number: int) -> object:
+    step = content.steps[number]
+    return step.arguments or step.text
+
+
+def _written_at(store: Store, stored: Stored) -> float:
+    """When what somebody wrote was approved, or came; 0 where it was learned."""
+    version = stored.version
+    if version.provenance.made_by.startswith("tacit."):
+        return 0.0
+    return max((approval.at for approval in store.approvals(version.id)), default=version.created_at).timestamp()
+
+
+def _told_apart(kept: Stored, given: Stored) -> str:
+    """Which step both take in other words, and whose words stand; empty where there is none."""
+    ours, theirs = kept.version.content, given.version.content
+    for i, j in worded_apart(ours, theirs):
+        said = [shell_text(step.arguments) or step.text for step in (ours.steps[i], theirs.steps[j])]
+        return f"; step {i + 1} stays “{said[0][:80]}”, not “{said[1][:80]}”"
+    return ""
+
+
+def _in_the_words_of(given: SkillVersion, kept: SkillVersion) -> SkillVersion:
+    """A version that takes the steps of both in the other one's words, with where those come from."""
+    steps, pairs = list(given.content.steps), worded_apart(kept.content, given.content)
+    for i, j in pairs:
+        steps[j] = dataclasses.replace(kept.content.steps[i], optional=steps[j].optional)
+    if not pairs:
+        return given
+    content = dataclasses.replace(given.content, steps=tuple(steps))
+    origins = _moved(kept.origins, given.origins, pairs)
+    grounding = _moved(kept.provenance.grounding, given.provenance.grounding, pairs)
+    provenance = dataclasses.replace(given.provenance, grounding=grounding)
+    return dataclasses.replace(given, content=content, origins=origins, provenance=provenance, id="", hash="")
+
+
+def _moved(kept: Mapping[str, T], others: Mapping[str, T], pairs: Sequence[tuple[int, int]]) -> dict[str, T]:
+    """What is noted of one side, where these steps have what is noted of the other side's."""
+    to = {str(i): str(j) for i, j in pairs}
+
+    def of_step(path: str, numbers: Collection[str]) -> bool:
+        head, _, rest = path.partition(".")
+        return head == "steps" and rest.partition(".")[0] in numbers
+
+    own = {path: noted for path, noted in others.items() if not of_step(path, to.values())}
+    return own | {
+        ".".join(["steps", to[path.split(".")[1]], *path.split(".")[2:]]): noted
+        for path, noted in kept.items()
+        if of_step(path, to)
+    }
 
 
 def _asked_for_by(given: SkillVersion, kept: SkillVersion) -> SkillVersion:
@@ -186,10 +253,14 @@ def _set_aside(library: Library, stored: Stored, reason: str, *, kind: CareKind)
     )
 
 
-def _worth(library: Library, stored: Stored) -> tuple[bool, bool, int, int]:
-    """Which of two skills stays: the recallable one, the pinned one, the one with more verified results, the older one."""
+def _worth(library: Library, stored: Stored, *, apart: bool) -> tuple[bool, bool, float, int, int]:
+    """Which of two skills stays: the recallable, the pinned, the better proven, the older one.
+
+    Where the two are worded `apart`, what a person wrote and approved last goes before what is better proven.
+    """
+    written = _written_at(library.store, stored) if apart else 0.0
     proven = sum(item.grade.verified for item in library.evidence.get(stored.version.id, ()))
-    return stored.status in RECALLABLE, stored.skill.id in library.pinned, proven, -stored.sequence
+    return stored.status in RECALLABLE, stored.skill.id in library.pinned, written, proven, -stored.sequence
 
 
 def _was_proposed(library: Library, one: Stored, other: Stored) -> bool:

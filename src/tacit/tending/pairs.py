@@ -67,6 +67,7 @@ class _Group:
         self._contents = contents
         self._shapes = [Counter(gate.shapes(content.steps)) for content in contents]
         self._doings = [frozenset(shapes) for shapes in self._shapes]
+        self._ends = [_end(content) for content in contents]
         self._words = [_words(content) for content in contents]
         marks = [
             word | {("step", each) for each in doing} for word, doing in zip(self._words, self._doings, strict=True)
@@ -87,8 +88,12 @@ class _Group:
     def likeness(self, one: int, other: int, least: float) -> float:
         """What the gate says, or, where both do the same unusual things, how much of what they do is the same.
 
-        The gate is asked only where it may find so much at least.
+        The gate is asked only where it may find so much at least. Where each ends in what the other never does, they are for
+        different things, however much of the way they share.
         """
+        ends = self._ends[one], self._ends[other]
+        if all(ends) and ends[0].isdisjoint(self._doings[other]) and ends[1].isdisjoint(self._doings[one]):
+            return 0.0
         same = self._same_doing(one, other)
         if same >= least or self._at_most(one, other) < least:
             return same
@@ -117,6 +122,11 @@ class _Group:
 
     def _weight(self, mark: Hashable) -> float:
         return math.log1p(len(self._contents) / self._spread[mark])
+
+
+def _end(content: SkillContent) -> frozenset[Hashable]:
+    """The last thing that a skill requires: what it is for."""
+    return frozenset(gate.shapes([step for step in content.steps if not step.optional][-1:]))
 
 
 def _words(content: SkillContent) -> frozenset[Hashable]:

@@ -5,6 +5,7 @@ The rules are those of `refinement`; here the library's evidence is brought to t
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
@@ -15,7 +16,7 @@ from tacit.config.settings import Policy
 from tacit.domain.care import Care, CareKind
 from tacit.domain.errors import StaleVersion
 from tacit.domain.evidence import Evidence
-from tacit.domain.lifecycle import Transition
+from tacit.domain.lifecycle import RECALLABLE, Status, Transition
 from tacit.domain.ports import Store, Stored
 from tacit.outcome.lift import lift
 from tacit.tending.library import BY, Library
@@ -42,6 +43,23 @@ def standings(library: Library) -> list[Care]:
         moved = _move(library.store, stored, evidence, library.at) if evidence else None
         if moved is not None:
             found.append(_care(CareKind.STANDING, stored, moved, f"tacit skills show {stored.version.name}"))
+    return found
+
+
+def suspended(library: Library) -> list[Care]:
+    """What evidence has set aside and nobody has looked at since, with how to bring it back; nothing is moved."""
+    found: list[Care] = []
+    for versions in library.skills.values():
+        known = [stored for stored in versions if stored.status in {*RECALLABLE, Status.STALE}]
+        for stored in known[-1:] if known and known[-1].status is Status.STALE else ():
+            move = library.store.transitions(stored.version.id)[-1]
+            if move.by == BY:
+                short = stored.version.id[:12]
+                advice = f"tacit review {short} --restore brings it back, tacit review {short} --retire lets it go"
+                told = _care(CareKind.STANDING, stored, move, advice)
+                found.append(
+                    dataclasses.replace(told, move=None, reason=f"suspended since {move.at:%Y-%m-%d}: {move.reason}")
+                )
     return found
 
 

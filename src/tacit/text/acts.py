@@ -19,6 +19,19 @@ from tacit.text.canonical import canonical_path
 from tacit.text.edits import edits_of
 from tacit.text.programs import SHELL_TOOLS
 from tacit.text.shell import Command, is_check, nested_script, parse_command, shell_text
+from tacit.text.tools import (
+    ASIDES,
+    DESCRIBING,
+    FILE_READERS,
+    FILE_WRITERS,
+    FRAMING,
+    SILENT,
+    edits_in_place,
+    named_file,
+    only_looks,
+    plain_name,
+    reads_by_name,
+)
 
 
 class Effect(StrEnum):
@@ -69,10 +82,10 @@ def acts_of(tool: str, arguments: Mapping[str, Any], *, workspace: str = "") -> 
     line = shell_text(arguments) if name in SHELL_TOOLS else ""
     if line:
         return shell_acts(line)
-    if not name or name in _ASIDES or tool.casefold().startswith(own.TOOLS):
+    if not name or name in ASIDES or tool.casefold().startswith(own.TOOLS):
         return ()
-    if name in _FILE_READERS or name in _FILE_WRITERS:
-        effect = Effect.READ if name in _FILE_READERS else Effect.CHANGE
+    if name in FILE_READERS or name in FILE_WRITERS:
+        effect = Effect.READ if name in FILE_READERS else Effect.CHANGE
         path = _path(arguments, workspace)
         return (Act(name="read" if effect is Effect.READ else "write", effect=effect, path=path, arguments=arguments),)
     return (Act(name=name, effect=_effect_of_call(name), arguments=arguments),)
@@ -87,14 +100,9 @@ def shell_acts(line: str) -> tuple[Act, ...]:
         script = nested_script(command)
         if script and script != line:
             found += shell_acts(script)
-        elif command.program not in _SILENT and command.program != "tacit":
+        elif command.program not in SILENT and command.program != "tacit":
             found.append(Act(name=command.program, effect=_effect_of(command), command=command, line=whole))
     return tuple(found)
-
-
-def plain_name(tool: str) -> str:
-    """A tool's own name: without the server it comes from, in lower case."""
-    return tool.rsplit("__", 1)[-1].rsplit(".", 1)[-1].casefold()
 
 
 def compare(wanted: Act, done: Act) -> Likeness:
@@ -148,10 +156,7 @@ _IDENTIFYING = re.compile(r"(?:^|_)(?:id|path|file|name|number)$|Id$", re.IGNORE
 _OPEN = re.compile(r"\{\w+\}|‹\w+›")
 _BRACED = re.compile(r"\{(\w+)\}")
 _PROSE_WORDS = 8
-_DESCRIBING = frozenset(
-    "description timeout timeout_ms run_in_background explanation justification workdir cwd login yield_time_ms "
-    "max_output_tokens sandbox_permissions".split()
-)
+_DESCRIBING = DESCRIBING | FRAMING
 
 
 def agrees(wanted: object, given: object) -> bool:
@@ -216,7 +221,7 @@ def _is_all_open(value: object) -> bool:
 
 def _compare_files(wanted: Act, done: Act) -> Likeness:
     if done.command is not None:
-        changed = [*done.command.outputs, *(done.command.operands if _edits_in_place(done.command) else ())]
+        changed = [*done.command.outputs, *(done.command.operands if edits_in_place(done.command) else ())]
         same = wanted.effect is Effect.CHANGE and any(_same_file(wanted.path or "", path) for path in changed)
         return Likeness.SAME if same else Likeness.DIFFERENT
     same = done.path is not None and wanted.name == done.name and _same_file(wanted.path or "", done.path)
@@ -233,14 +238,10 @@ def _same_file(wanted: str, path: str) -> bool:
     return left == right or right.endswith(f"/{left}") or left.endswith(f"/{right}")
 
 
-def _edits_in_place(command: Command) -> bool:
-    return command.program in ("sed", "perl") and any(re.match(r"-\w*i|--in-place", flag) for flag in command.flags)
-
-
 def _path(arguments: Mapping[str, Any], workspace: str) -> str:
-    for key in ("file_path", "path", "filePath", "absolute_path", "notebook_path", "filename"):
-        if isinstance(arguments.get(key), str):
-            return canonical_path(str(arguments[key]), workspace=workspace)
+    named = named_file(arguments)
+    if named is not None:
+        return canonical_path(named, workspace=workspace)
     edits = edits_of(arguments, workspace=workspace)
     return edits[0].file if len(edits) == 1 else ""
 
@@ -313,56 +314,12 @@ def _operands_agree(effect: Effect, wanted: Command, given: Command) -> bool:
 
 # --- what acts do ---------------------------------------------------------------------------------------------------
 
-_SILENT = frozenset({"cd", "export", "set", "source", ".", "unset", "pushd", "popd", "true", ":"})
-_ASIDES = frozenset(
-    "todowrite todoread todo_write update_plan think skill toolsearch exitplanmode enterplanmode askuserquestion "
-    "slashcommand bashoutput killshell taskoutput taskstop write_stdin report_intent save_memory wait_agent list_agents "
-    "followup_task interrupt_agent close_agent tool_search request_user_input get_goal create_goal update_goal".split()
-)
-_FILE_READERS = frozenset(
-    "read read_file view view_image read_many_files notebookread ls list_dir list_directory glob file_search grep "
-    "grep_search search_file_content codebase_search open_file find_path".split()
-)
-_FILE_WRITERS = frozenset(
-    "write write_file create create_file edit edit_file multiedit replace str_replace str_replace_based_edit_tool "
-    "str_replace_editor apply_patch notebookedit insert insert_edit_into_file multi_replace_string_in_file".split()
-)
-_READING_CALL = re.compile(
-    r"(?:get|find|list|search|check|calculate|read|fetch|lookup|look_up|query|describe|show|view|can|is|has|count|inspect|"
-    r"retrieve|browse|status|whoami|explain|compute|convert|validate|web_?fetch|web_?search)(?:_|$)"
-    r"|.*(?:^|_)(?:test|ping|diagnose|diagnostics|health|healthcheck|dry_run|lookup)(?:_|$)"
-    r"|.*_(?:search|status|list|info)$"
-)
-_READERS = frozenset(
-    "ls cat head tail grep egrep fgrep rg ag find fd tree pwd which whereis type wc stat file less more bat awk sed "
-    "date id whoami uname hostname du df ps top env printenv man info sort uniq cut diff cmp jq yq tr column xxd "
-    "hexdump basename dirname realpath readlink strings nl echo printf test [ [[ sleep history lsof netstat ss "
-    "nproc free".split()
-)
-_READING_SUBCOMMANDS = {
-    "git": "status log diff show blame branch remote reflog ls-files grep describe rev-parse shortlog cat-file",
-    "docker": "ps images logs inspect stats version info",
-    "kubectl": "get describe logs top version",
-    "pip": "list show freeze",
-    "npm": "ls list view outdated",
-    "cargo": "tree metadata",
-    "systemctl": "status list-units",
-}
-_READING_PAIRS = re.compile(r"(?:pr|issue|run|repo|release) (?:view|list|diff|checks|status)")
-
 
 def _effect_of_call(name: str) -> Effect:
-    return Effect.READ if _READING_CALL.match(re.sub(r"[-\s]+", "_", name)) else Effect.CHANGE
+    return Effect.READ if reads_by_name(name) else Effect.CHANGE
 
 
 def _effect_of(command: Command) -> Effect:
     if is_check(command):
         return Effect.CHECK
-    if command.outputs or _edits_in_place(command) or {"-delete", "-exec", "-execdir"} & set(command.flags):
-        return Effect.CHANGE
-    looks = command.subcommand in _READING_SUBCOMMANDS.get(command.program, "").split() and bool(command.subcommand)
-    if command.program == "git" and command.subcommand == "branch" and command.operands:
-        looks = False
-    pairs = command.program in ("gh", "glab") and _READING_PAIRS.fullmatch(command.subcommand) is not None
-    asks = bool({"--help", "--version", "-V"} & set(command.flags))
-    return Effect.READ if looks or pairs or asks or command.program in _READERS else Effect.CHANGE
+    return Effect.READ if only_looks(command) else Effect.CHANGE

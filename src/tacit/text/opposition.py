@@ -1,8 +1,8 @@
 """Two texts that say how to work → why both cannot be done, or nothing. Pure; compares sentences, judges nobody.
 
 Three ways to disagree are seen: one bans what the other asks for, one takes what the other puts aside ("use pnpm, not
-npm"), and both fix one thing in different ways ("use port 8080 for the preview", "use port 9090 for the preview"). What is
-only about the same subject is no disagreement.
+npm"), and both fix one thing in different ways ("use port 8080 for the preview", "the preview listens on port 9090" against
+another port of it). What is only about the same subject is no disagreement.
 """
 
 from __future__ import annotations
@@ -41,10 +41,15 @@ _FIXES = re.compile(
     r"|indents?|puts?|starts?|deploys?|commits?|formats?)\s+(?P<rest>.+)",
     re.IGNORECASE,
 )
+_STATES = re.compile(
+    r"^\W*(?P<subject>\S.{0,80}?)\s(?P<verb>is|are|listens?|runs? on|defaults?|lives?|expires?|times? out|allows?|equals?)\s"
+    r"(?P<rest>.+)",
+    re.IGNORECASE,
+)
 _PURPOSE = re.compile(r"\s(?:for|in|to|when|as|on|into|before|after|with)\s", re.IGNORECASE)
 _VALUE = re.compile(r"\d|^(?:true|false|on|off|yes|no)$")
 _EXCLUSIVE = tuple(
-    frozenset(group.split())
+    frozenset(terms(group))
     for group in (
         "npm pnpm yarn bun", "pip poetry uv pipenv conda pdm", "tab space", "pytest unittest nose", "jest vitest mocha",
         "merge rebase squash", "camelcase snake_case kebab-case pascalcase", "single double", "mypy pyright", "black yapf",
@@ -72,6 +77,9 @@ class Saying:
     object: frozenset[str] = frozenset()
     purpose: frozenset[str] = frozenset()
     """Of a plain request: what is to be done with what, and for what."""
+    subject: frozenset[str] = frozenset()
+    stated: frozenset[str] = frozenset()
+    """Of a plain statement: what it is about, with its verb, and what it says of that."""
 
 
 def opposed(left: str, right: str) -> str:
@@ -102,6 +110,9 @@ def _read(sentence: str) -> Saying | None:
     if _NEGATED.search(sentence):
         return Saying(sentence, True, about)
     verb, things, purpose = _fixed(sentence)
+    if not verb and (match := _STATES.match(sentence)):
+        subject = _words(match["subject"]) and _words(match["subject"]) | {match["verb"].casefold().rstrip("s")}
+        return Saying(sentence, False, about, subject=subject, stated=_words(match["rest"]))
     return Saying(sentence, False, about, verb=verb, object=things, purpose=purpose)
 
 
@@ -154,6 +165,9 @@ def _puts_aside(swap: Saying, plain: Saying) -> bool:
 
 def _fixes_otherwise(one: Saying, other: Saying) -> bool:
     """Whether both fix the same thing and differ in nothing but how."""
+    if one.subject and one.subject == other.subject:  # the preview listens on …
+        pair = _differing(one.stated, other.stated)
+        return bool(pair) and all(map(_VALUE.search, pair))
     if not one.verb or one.verb != other.verb or not (one.object and other.object):
         return False
     if one.object == other.object:  # set the timeout to …

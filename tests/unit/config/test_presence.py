@@ -127,6 +127,9 @@ def test_a_window_that_nobody_has_open_is_doubted(
 def test_a_process_without_anything_above_it_is_adrift(tmp_path: Path) -> None:
     folder = table(tmp_path, (40, "sh", 1, 30), (50, "python3", 40, 30), (60, "python3", 61, 60), (61, "sshd", 1, 61))
     assert Presence(folder, own=50).is_adrift()
+    table(folder, (70, "tacit", 1, 70), (80, "tacit", 81, 80), (81, "nohup", 1, 80))
+    assert Presence(folder, own=70).is_adrift(), "whatever the program itself is called"
+    assert Presence(folder, own=80).is_adrift()
     assert not Presence(folder, own=60).is_adrift()
     assert not Presence(folder / "none", own=50).is_adrift(), (
         "where nothing can be seen, nothing is held against anybody"

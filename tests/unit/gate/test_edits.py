@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from tacit.config.settings import Policy
 from tacit.domain.candidate import Finding, Severity
+from tacit.domain.lifecycle import Status
 from tacit.domain.skill import SkillStep
 from tacit.gate.edits import edited_sentences
-from tests.unit.making import MIGRATE, content
+from tacit.gate.judgement import judge
+from tests.unit.making import MIGRATE, NOW, candidate, content, stored
 
 BEFORE = content()
 
@@ -50,3 +53,25 @@ def test_a_step_without_a_call_may_say_what_it_likes():
 def test_steps_that_were_added_or_left_out_are_compared_with_nothing():
     assert list(edited_sentences(content(steps=MIGRATE[:1]), BEFORE)) == []
     assert list(edited_sentences(content(steps=(*MIGRATE, SkillStep(text="x", tool="Bash"))), BEFORE)) == []
+
+
+def test_steps_are_known_again_by_their_call_wherever_they_stand_now():
+    first, second = replace(MIGRATE[0], text="Once"), replace(MIGRATE[0], text="Once more")
+    before = content(steps=(first, MIGRATE[1], second))
+    assert list(edited_sentences(content(steps=(MIGRATE[1], second)), before)) == []
+    assert list(edited_sentences(content(steps=(second, MIGRATE[1], first)), before)) == []
+    moved = list(edited_sentences(content(steps=(MIGRATE[1], replace(first, text="Twice"))), content(steps=(first,))))
+    assert [found.field for found in moved] == ["steps.1"]
+
+
+def test_an_edit_is_held_against_its_parent_and_not_against_what_came_in_between():
+    parent = stored()
+    other = content(steps=tuple(replace(step, text=f"Check: {step.text}") for step in MIGRATE))
+    between = stored(other, status=Status.CANDIDATE, sequence=2, skill=parent.skill)
+    edited = content(description="Bring the tables up to date. Use when a model was changed.")
+    made = candidate(edited, revises=parent.skill.id, parents=(parent.version.id,), assessment=None)
+    rules = {finding.rule for finding in judge(made, [parent, between], Policy(), at=NOW).verdict.findings}
+    assert "edited_sentence" not in rules
+    orphan = replace(made, parents=())
+    rules = {finding.rule for finding in judge(orphan, [parent, between], Policy(), at=NOW).verdict.findings}
+    assert "edited_sentence" in rules, "of an edit that names no parent the newest version is what it changes"

@@ -313,3 +313,14 @@ def test_a_rewritten_sentence_over_an_unchanged_call_is_pointed_out():
     )
     found = judged(candidate(edited, revises=known.skill.id, assessment=None, by="ann"), [known])
     assert "edited_sentence" in found.verdict.reasons
+
+
+def test_what_is_in_use_word_for_word_is_confirmed_though_too_short_to_be_learned():
+    short = content(steps=MIGRATE[:1])
+    assert judged(candidate(short)).verdict.decision is Decision.REJECT
+    known = stored(short)
+    found = judged(candidate(short), [known])
+    assert (found.verdict.relation, found.verdict.version_id) == (Relation.REINFORCE, known.version.id)
+    assert not any("fewer" in finding.message for finding in found.verdict.findings)
+    waiting = stored(short, status=Status.CANDIDATE)
+    assert judged(candidate(short), [waiting]).verdict.decision is Decision.REJECT

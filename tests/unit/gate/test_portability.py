@@ -79,10 +79,56 @@ def test_names_of_the_place_it_comes_from_are_known(text: str, rule: str) -> Non
     assert rule not in rules(content(body=text)) or rule == "absolute_path"
 
 
-def test_a_project_with_an_ordinary_name_is_found_in_paths_only() -> None:
-    plain = Local(project="shop")
-    assert rules(content(body="the customer goes to the shop"), plain) == set()
-    assert rules(content(body="edit shop/models.py"), plain) == {"repository"}
+@pytest.mark.parametrize("text", ["edit shop/models.py", "a table of the shop", "run `shop migrate`", "Shop's tables"])
+def test_a_project_with_an_ordinary_name_is_found_where_it_is_spoken_of(text: str) -> None:
+    assert rules(content(body=text), Local(project="shop")) == {"repository"}
+    assert "<REPOSITORY>" in suggest(content(body=text), Local(project="shop")).body
+
+
+@pytest.mark.parametrize("text", ["the customer goes to a shop", "the workshop", "the shop-floor", "window shopping"])
+def test_an_ordinary_name_is_left_alone_in_other_words(text: str) -> None:
+    assert rules(content(body=text), Local(project="shop")) == set()
+
+
+def test_a_project_that_is_called_as_many_are_is_found_in_paths_only() -> None:
+    plain = Local(project="backend")
+    assert rules(content(body="restart the backend"), plain) == set()
+    assert rules(content(body="edit backend/models.py"), plain) == {"repository"}
+
+
+CHECKOUT = Local(
+    has_file=frozenset({"stamp.py", "bin/release", ".synced", "tools/gen.tpl.py", "README.md"}).__contains__
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("python3 stamp.py resync", "python3 <stamp.py> resync"),
+        ("./stamp.py resync", "<./stamp.py> resync"),
+        ("run bin/release.", "run <bin/release>."),
+        ("cp .synced STAMP", "cp <.synced> STAMP"),
+        ("(tools/gen.tpl.py)", "(<tools/gen.tpl.py>)"),
+    ],
+)
+def test_files_and_programs_of_the_project_are_found_and_rewritten(text: str, said: str) -> None:
+    made = content(steps=step(text))
+    assert rules(made, CHECKOUT) == {"project_file"}
+    rewritten = suggest(made, CHECKOUT)
+    assert rewritten.steps[0].arguments["command"] == said
+    assert rules(rewritten, CHECKOUT) == set()
+
+
+@pytest.mark.parametrize(
+    "text", ["see README.md", "python3 other.py", "curl https://x.example/stamp.py", "vim /etc/stamp.py"]
+)
+def test_what_every_project_has_or_this_one_has_not_is_no_file_of_it(text: str) -> None:
+    assert rules(content(steps=step(text)), CHECKOUT) == set()
+
+
+def test_a_file_that_goes_along_is_not_left_behind() -> None:
+    bundled = (SkillFile(path="stamp.py", content="print(1)"),)
+    assert rules(content(steps=step("python3 stamp.py"), files=bundled), CHECKOUT) == set()
 
 
 def test_branches_and_dates_matter_where_something_is_done() -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tacit.domain.errors import Mistake
-from tacit.domain.evidence import Grade, Outcome, Use
-from tacit.outcome import evidence_for
-from tacit.outcome.credit import parse_outcome
+from tacit.domain.evidence import Following, Grade, Outcome, Use
+from tacit.outcome import evidence_for, votes
+from tacit.outcome.credit import BY_AGENT, parse_outcome
 from tests.unit.making import NOW, later
 
 USE = Use(version_ids=("v_1", "v_2"), task="x", at=NOW, model="m")
@@ -70,3 +70,19 @@ def test_an_unknown_outcome_is_refused_and_the_known_ones_are_named():
         parse_outcome("great")
     assert str(refused.value) == "unknown outcome 'great'"
     assert refused.value.hint == f"use one of: {', '.join(outcome.value for outcome in Outcome)}"
+
+
+@pytest.mark.parametrize("grade", [Grade.MACHINE, Grade.HUMAN])
+def test_an_agents_own_say_that_it_followed_is_no_credit_and_a_harness_is_believed(grade):
+    shown = Use(version_ids=("v_1",), task="x", at=NOW)
+    (own,) = evidence_for(shown, Outcome.SUCCESS, grade=grade, at=NOW, details={"by": BY_AGENT})
+    (told,) = evidence_for(shown, Outcome.SUCCESS, grade=grade, at=NOW, details={"by": "harness"})
+    assert (own.following, told.following) == (Following.PARTLY, None)
+    assert votes([own]) == []
+    assert votes([told]) == [told]
+
+
+def test_an_agents_own_doubt_still_lowers():
+    shown = Use(version_ids=("v_1",), task="x", at=NOW)
+    (doubt,) = evidence_for(shown, Outcome.FAILURE, grade=Grade.SELF, at=NOW, details={"by": BY_AGENT})
+    assert doubt.following is None

@@ -73,7 +73,7 @@ def test_work_that_leaves_the_check_alone_raises_no_doubt(project):
         ("echo > tests/conftest.py", "changed `tests/conftest.py`"),
         ("echo > json.py", "changed `json.py`"),
         ("mkdir re; echo > re/__init__.py", "changed `re/__init__.py`"),
-        ("echo > scripts/run.sh", "`scripts/run.sh`, which the build calls"),
+        ("echo > scripts/run.sh", "`scripts/run.sh`, which the build runs"),
         ("echo 'import os; os._exit(0)' > app.py", "reaches for what runs the tests"),
         ("echo > .git/hooks/pre-commit", "git hook"),
         ("echo > ../conftest.py", "above the workspace"),
@@ -95,9 +95,10 @@ def test_change_of_what_decides_the_check_is_told(project, change, told):
 def test_what_was_uncommitted_before_is_not_the_runs(project):
     (project / "tests" / "test_app.py").write_text("def test_b(): ...\n")
     (project / "tests" / "test_new.py").write_text("def test_c(): ...\n")
-    here = ground(project, strict=True)
+    here, strict = ground(project), ground(project, strict=True)
     (project / "app.py").write_text("x = 2\n")
     assert here.doubt("pytest") == ""
+    assert "not as it was committed" in strict.doubt("pytest")  # whoever reports may have chosen the moment
 
 
 def test_line_endings_of_a_checkout_are_no_change(project):
@@ -179,3 +180,60 @@ def test_verifier_is_held_against_the_use(project):
     assert check.doubt  # everything there is newer than the use
     own = Ground(folder=project, since=datetime.now(UTC) + timedelta(seconds=60))
     assert not verify(Command("test -f app.py", cwd=project, ground=own), use=use, project=None).doubt
+
+
+PRODUCTS = """\
+test: build
+\tsh scripts/run.sh
+build:
+\tmkdir -p dist && echo built > dist/app.js
+notes:
+\tpython3 gen.py > NOTES.md
+\techo entry >> CHANGELOG.md
+serve:
+\tpython3 app.py
+"""
+
+
+@pytest.fixture
+def building(project: Path) -> Path:
+    """The project, with a build that writes files."""
+    (project / "Makefile").write_text(PRODUCTS)
+    (project / "gen.py").write_text("print(1)\n")
+    (project / ".gitignore").write_text("dist/\n")
+    git(project, "add", ".")
+    git(project, "commit", "-q", "-m", "build")
+    return project
+
+
+@pytest.mark.parametrize(
+    "check",
+    ["make test", "python3 -m unittest -q", "test -s dist/app.js", "grep -q 2 NOTES.md", "grep -q entry CHANGELOG.md"],
+)
+def test_what_the_build_writes_is_the_work_and_no_changed_check(building, check):
+    here = ground(building, strict=True)
+    (building / "dist").mkdir()
+    (building / "dist" / "app.js").write_text("built\n")
+    (building / "NOTES.md").write_text("2\n")
+    (building / "CHANGELOG.md").write_text("entry\n")
+    (building / "app.py").write_text("x = 2\n")
+    assert here.doubt(check) == ""
+
+
+@pytest.mark.parametrize(
+    ("path", "check"),
+    [
+        ("scripts/run.sh", "make test"),
+        ("gen.py", "make notes"),
+        ("app.py", "make serve"),
+        ("app.py", "./go.sh"),
+        ("dist/app.js", "node dist/app.js"),
+        ("dist/app.js", "sh dist/app.js && grep -q built dist/app.js"),
+        ("NOTES.md", "sh NOTES.md"),
+    ],
+)
+def test_what_the_check_runs_stays_what_decides_it_even_if_the_build_wrote_it(building, path, check):
+    here = ground(building)
+    (building / path).parent.mkdir(exist_ok=True)
+    (building / path).write_text("true\n")
+    assert f"`{path}`" in here.doubt(check)

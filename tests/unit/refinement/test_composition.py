@@ -8,7 +8,7 @@ import pytest
 
 from tacit.domain.errors import Mistake
 from tacit.domain.skill import Capabilities, Condition, Kind, Parameter, SkillContent, SkillStep
-from tacit.refinement.composition import MOST_PARTS, composed, outdated
+from tacit.refinement.composition import MOST_PARTS, composed, is_heading, outdated
 
 
 def part(name: str, *steps: str, **fields: object) -> SkillContent:
@@ -105,7 +105,15 @@ def test_parts_that_share_a_part_are_no_cycle() -> None:
 
 def test_a_part_with_other_steps_than_it_had_makes_a_composite_outdated() -> None:
     now = {"build": part("build", "make all"), "release": RELEASE}
-    told = outdated([], now, made_of={"build": BUILD, "release": RELEASE})
+    told = outdated({}, now, made_of={"build": BUILD, "release": RELEASE})
     assert told == ["its part `build` has other steps, preconditions, postconditions, capabilities than it was made of"]
-    assert outdated([], {"build": BUILD, "release": RELEASE}, made_of={"build": BUILD, "release": RELEASE}) == []
-    assert outdated(["build"], {}, made_of={"build": BUILD}) == ["its part `build` may not be used any more"]
+    assert outdated({}, {"build": BUILD, "release": RELEASE}, made_of={"build": BUILD, "release": RELEASE}) == []
+    assert outdated({"build": ""}, {}, made_of={"build": BUILD}) == ["its part `build` may not be used any more"]
+    assert outdated({"build": "make"}, {}, made_of={"build": BUILD}) == ["its part `build` was merged into `make`"]
+
+
+def test_only_the_line_over_a_phase_is_a_heading() -> None:
+    whole = composed("ship", "Ship it.", [BUILD, RELEASE], parts_of=lambda _: ())
+    headings = [step for step in whole.steps if is_heading(step)]
+    assert len(headings) == 2
+    assert not any(map(is_heading, (*BUILD.steps, *RELEASE.steps)))

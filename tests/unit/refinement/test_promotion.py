@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from tacit.domain.errors import ModelOutage
+from tacit.domain.evidence import Reliability
+from tacit.domain.lifecycle import Status, Transition
 from tacit.domain.scope import Level
 from tacit.domain.skill import Kind, SkillContent
 from tacit.promoting import Sameness
@@ -17,6 +19,7 @@ from tacit.refinement.promotion import (
     Nominee,
     Ruling,
     Sighting,
+    doubts,
     is_reversed,
     is_trivial,
     passages,
@@ -26,7 +29,7 @@ from tacit.refinement.promotion import (
     sessions_of,
 )
 from tacit.text.similarity import text_similarity
-from tests.unit.making import content
+from tests.unit.making import NOW, content
 
 PAIRS = [json.loads(line) for line in (Path(__file__).parent / "learnings.jsonl").read_text().splitlines()]
 YES = Ruling(agnostic=True, reason="nothing of its own", judge="rules")
@@ -44,6 +47,31 @@ def nominee(level: Level = Level.SESSION, **fields: Any) -> Nominee:
 
 def missing(made: Nominee, to: Level, **who: str) -> tuple[str, ...]:
     return tuple(text for passage in passages(made, to, **who) for text in passage.missing)
+
+
+# --- the record ----------------------------------------------------------------------------------------------------
+
+
+def known(worked: int, votes: int, low: float, high: float) -> Reliability:
+    return Reliability(successes=worked, trials=votes, votes=votes, worked=worked, low=low, high=high)
+
+
+def taken_out(after: Status, *evidence: str) -> Transition:
+    how: dict[str, Any] = {"reason": "it fails", "by": "tacit.tend", "at": NOW, "evidence_ids": evidence}
+    return Transition(version_id="v_1", content_hash="", before=Status.TRIAL, after=after, **how)
+
+
+def test_a_record_below_the_line_for_certain_speaks_against_it() -> None:
+    [doubt] = doubts(known(11, 25, 0.22, 0.56), [])
+    assert "worked in 11 of 25 verified uses (22% to 56%)" in doubt
+    assert doubts(known(16, 25, 0.47, 0.78), []) == []
+    assert doubts(Reliability(), []) == []
+
+
+def test_only_what_evidence_took_out_speaks_against_it() -> None:
+    assert doubts(Reliability(), [taken_out(Status.STALE), taken_out(Status.TRUSTED, "e_1")]) == []
+    [doubt] = doubts(Reliability(), [taken_out(Status.STALE, "e_1")])
+    assert doubt.endswith("it fails")
 
 
 # --- team → session ------------------------------------------------------------------------------------------------

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tacit.domain.evidence import Evidence, Following, Grade, Outcome
+from tacit.outcome import votes
 from tacit.refinement.comparing import regressions
 from tacit.refinement.friction import Friction, FrictionKind
-from tacit.refinement.quality import quality
+from tacit.refinement.quality import Quality, quality
 from tests.unit.making import later
 
 
@@ -38,6 +39,11 @@ def result(
     )
 
 
+def judged(evidence: list[Evidence], met: dict[str, list[Friction]] | None = None) -> Quality:
+    """As `refining` asks: with the results that count for reliability."""
+    return quality(evidence, met or {}, votes=votes(evidence))
+
+
 def test_runs_of_which_only_friction_is_known_count_as_uses() -> None:
     found = quality([result(run="t_1"), result(run="t_2")], {"t_2": [met()], "t_3": [met(), met(step=1)]})
     assert (found.uses, found.met, found.per_use) == (3, 3, 1.0)
@@ -47,7 +53,7 @@ def test_runs_of_which_only_friction_is_known_count_as_uses() -> None:
 
 def test_a_use_that_was_reported_and_then_seen_in_a_run_is_one_use() -> None:
     told = Evidence(version_id="v_1", outcome=Outcome.FAILURE, grade=Grade.SELF, at=later(0), use_id="u_t_1_0")
-    found = quality([told, result(run="t_1")], {"t_1": [met()]})
+    found = judged([told, result(run="t_1")], {"t_1": [met()]})
     assert (found.uses, found.verified, found.succeeded) == (1, 1, 1)
 
 
@@ -70,8 +76,8 @@ def test_low_verified_approval_asks_for_review_once_there_is_enough_evidence(
     successes: int, failures: int, asks: bool
 ) -> None:
     outcomes = [Outcome.SUCCESS] * successes + [Outcome.FAILURE] * failures
-    evidence = [result(outcome, run=f"t_{number}") for number, outcome in enumerate(outcomes)]
-    assert quality(evidence, {}).needs_review is asks
+    evidence = [result(outcome, run=f"t_{number}", task=f"task {number}") for number, outcome in enumerate(outcomes)]
+    assert judged(evidence).needs_review is asks
 
 
 def test_self_reports_controls_and_runs_that_went_another_way_say_nothing_of_approval() -> None:
@@ -82,7 +88,14 @@ def test_self_reports_controls_and_runs_that_went_another_way_say_nothing_of_app
         [result(Outcome.FAILURE, run=run, following=Following.IGNORED) for run in runs],
         [result(Outcome.FAILURE, run=run, following=Following.PARTLY) for run in runs],
     ):
-        assert not quality(bad, {}).needs_review
+        assert not judged(bad).needs_review
+
+
+def test_the_votes_are_those_of_reliability_and_a_repeated_check_is_no_use() -> None:
+    again = [result(run=f"t_{n}", task="one", hours=n) for n in range(4)]
+    check = Evidence(version_id="v_1", outcome=Outcome.SUCCESS, grade=Grade.MACHINE, at=later(9), verifier="replay")
+    found = judged([*again, check])
+    assert (found.uses, found.verified, found.succeeded) == (4, 2, 2)
 
 
 def test_a_theme_of_corrections_is_counted_by_meaning_and_once_per_run() -> None:
@@ -98,9 +111,9 @@ def test_a_theme_of_corrections_is_counted_by_meaning_and_once_per_run() -> None
 
 
 def test_review_is_no_longer_asked_for_once_nothing_calls_for_it() -> None:
-    evidence = [result(Outcome.FAILURE, run=f"t_{n}") for n in range(3)]
-    assert quality(evidence, {}).needs_review
-    assert not quality([*evidence, *(result(run=f"t_{n}") for n in range(3, 10))], {}).needs_review
+    evidence = [result(Outcome.FAILURE, run=f"t_{n}", task=f"task {n}") for n in range(3)]
+    assert judged(evidence).needs_review
+    assert not judged([*evidence, *(result(run=f"t_{n}", task=f"task {n}") for n in range(3, 10))]).needs_review
 
 
 def test_a_regression_is_a_verified_failure_at_a_task_solved_before() -> None:

@@ -55,7 +55,7 @@ class Project:
     folder: Path
     home: Path
     ids: dict[str, str] = field(default_factory=dict)
-    now: float = 1_800_000_000.0
+    now: float = 1_700_000_000.0
     variables: dict[str, str] = field(default_factory=dict)
 
     @property

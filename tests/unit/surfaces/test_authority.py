@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tacit.config.surroundings import AGENT_MARKERS, Surroundings
+from tacit.config.agents import AGENT_MARKERS
+from tacit.config.surroundings import Surroundings
 from tacit.domain.errors import NotPermitted, StoreOutage
 from tacit.surfaces.authority import PERSON_ONLY, TOKEN_FILE, Caller, new_token
 

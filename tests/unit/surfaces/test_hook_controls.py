@@ -9,12 +9,15 @@ import pytest
 
 from tacit.config import channels
 from tacit.domain.lot import lot
+from tacit.domain.origin import Origin
+from tacit.domain.scope import Level, Scope
+from tacit.domain.skill import Kind, SkillContent, SkillStep
 from tacit.loop import Loop
 from tacit.memory import open_store
 from tacit.surfaces.hook.journal import Past, shares_in
 from tacit.surfaces.hook.learner import Said, fold, uses_of
 from tests.unit.surfaces.hook_events import SESSION, claude, claude_failure
-from tests.unit.surfaces.hooked_project import LESSON, NORM, PROCEDURE, STALE, Project, make_project
+from tests.unit.surfaces.hooked_project import LESSON, NORM, PROCEDURE, STALE, Project, fill, make_project
 
 TASK = "Please add a migration that adds the column paid_at to the payments table"
 
@@ -116,6 +119,54 @@ def test_the_learner_makes_a_use_of_either_arm(project, session, out):
     assert use.held_back is out
     assert dict(zip(use.version_ids, use.shares, strict=True))[project.ids["add-a-migration"]] == 0.5
     assert (use.session_id, use.surface) == (session(out), "hook")
+
+
+MODELS = SkillContent(
+    kind=Kind.PROCEDURE,
+    name="regenerate-the-models",
+    description="Regenerate the models after a column was added to a table.",
+    steps=(SkillStep(text="Run `make models`"),),
+)
+BOTH = "Please add a database migration with a column of a table, then regenerate the models after the column was added"
+
+
+@pytest.fixture
+def composed(project: Project) -> dict[str, str]:
+    """A composite of two procedures beside its parts."""
+    project.ids |= fill(project.database, MODELS)
+    with Loop(open_store(project.database), scope=Scope(Level.PROJECT, "")) as loop:
+        parts = ["add-a-migration", "regenerate-the-models"]
+        told = "Add a database migration with a column of a table, then regenerate the models"
+        made = loop.compose("add-a-column", parts, by="ann", description=told, origin=Origin.USER)
+        loop.review(made.version_id, "approve", by="ann")
+        project.ids["add-a-column"] = made.version_id
+        project.ids["skill"] = loop.version("add-a-column").skill.id
+    return project.ids
+
+
+def of_the_composite(ids: dict[str, str], *, out: bool) -> dict[str, str]:
+    names = (f"{SESSION}{number}" for number in range(1000))
+    return {"session_id": next(name for name in names if lot(name, ids["skill"], 0.5) is out)}
+
+
+WHOLE = ("add-a-column", "add-a-migration", "regenerate-the-models")
+
+
+def test_a_composite_that_a_session_goes_without_takes_its_parts_with_it(project, composed):
+    told = project.send(claude("UserPromptSubmit", prompt=BOTH) | of_the_composite(composed, out=True))
+    assert "makemigration`" not in told
+    assert "make models" not in told
+    (line,) = project.lines
+    assert sorted(line["control"]) == sorted([composed[name], 0.5] for name in WHOLE)
+
+
+def test_a_composite_says_its_steps_once_and_draws_for_its_parts(project, composed):
+    told = project.send(claude("UserPromptSubmit", prompt=BOTH) | of_the_composite(composed, out=False))
+    assert told.count("makemigration`") == 1
+    assert told.count("`make models`") == 1
+    (line,) = project.lines
+    assert sorted(line["lots"]) == sorted([composed[name], 0.5] for name in WHOLE)
+    assert set(line["shown"]) == {composed[name] for name in WHOLE}
 
 
 def test_an_answer_that_was_lost_leaves_its_controls(project, session):

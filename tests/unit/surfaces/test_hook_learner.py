@@ -158,9 +158,9 @@ def test_one_bad_journal_keeps_no_other_from_being_folded(project, sessions):
     (sessions / "aaa.jsonl").mkdir()
     os.mkfifo(sessions / "aab.jsonl")
     (sessions / "aac.jsonl").symlink_to("/dev/zero")
-    odd = [{"at": 1e300, "shown": ["v_x"]}, {"at": 1_800_000_000.5, "shown": ["v_x", norm, "\ud800"]}]
+    odd = [{"at": 1e300, "shown": ["v_x"]}, {"at": 1_700_000_000.5, "shown": ["v_x", norm, "\ud800"]}]
     (sessions / "codex-aad.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in odd) + "[" * 9_000)
-    (sessions / "codex-aae.jsonl").write_text(json.dumps({"at": 1_800_000_000.5, "skipped": ["v_x"]}))
+    (sessions / "codex-aae.jsonl").write_text(json.dumps({"at": 1_700_000_000.5, "skipped": ["v_x"]}))
     with Loop(open_store(project.database)) as loop:
         assert fold(loop.store, sessions, Said(), home=str(project.home)) == 2
     assert [use.version_ids for use in uses(project)] == [(norm,), (norm,)]
@@ -371,3 +371,9 @@ def test_old_journals_go_once_they_are_folded(project, sessions):
     tidy(sessions, now=later)
     assert [path.name for path in sessions.iterdir()] == [learner.FOLDED]
     assert json.loads((sessions / learner.FOLDED).read_text()) == {}
+
+
+def test_line_that_is_dated_ahead_is_no_use():
+    lines = [{"at": time.time() + ahead, "moment": "prompt", "shown": ["v"]} for ahead in (86_400, 90, 30, -5)]
+    data = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+    assert len(list(uses_of("codex-t1.jsonl", data, Said()))) == 2

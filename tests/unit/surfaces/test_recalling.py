@@ -13,7 +13,7 @@ from tacit.domain.lifecycle import Status
 from tacit.domain.scope import Scope
 from tacit.domain.selection import Chosen, Item, Plan, PlannedStep, Query, Selection
 from tacit.domain.skill import Skill
-from tacit.surfaces.cli.recalling import selection_document
+from tacit.surfaces.cli.recalling import selection_document, show_answer
 from tacit.surfaces.cli.show import show_selection
 from tests.unit.memory.samples import at, content, version_of
 
@@ -87,3 +87,17 @@ def test_people_are_told_the_order_of_several(terminal: bool) -> None:
 def test_one_alone_has_no_order() -> None:
     alone = replace(SELECTION, items=(STOP,), plan=replace(PLAN, chosen=PLAN.chosen[:1]))
     assert "In this order" not in shown(alone, terminal=True)
+
+
+def test_control_that_a_lot_left_with_nothing_is_told_with_how_to_record_it() -> None:
+    def told(selection: Selection) -> str:
+        written = io.StringIO()
+        show_answer(Console(file=written, color_system=None, width=100), selection)
+        return written.getvalue()
+
+    held_back = Selection(
+        query=Query(text="move it"), reason="what fits is held back as a control", use_id="u_" + "7" * 32
+    )
+    assert "tacit record u_7777777777 --verify 'COMMAND'" in told(held_back)
+    assert "tacit record" not in told(replace(held_back, use_id=""))
+    assert told(SELECTION).count("tacit record") == 1

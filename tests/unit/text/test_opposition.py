@@ -23,6 +23,14 @@ OPPOSED = [
     ("Replace moment with dayjs.", "Replace dayjs with moment."),
     ("Use pnpm, never npm.", "Run npm ci."),
     ("Use pnpm and never npm.", "Use npm instead of pnpm."),
+    ("Always use npm and never use pnpm.", "Use pnpm, not npm."),
+    ("Use pnpm, not npm, to install packages.", "Never use pnpm."),
+    ("The dev server listens on port 8080.", "The dev server listens on port 9090."),
+    ("Tokens expire after 15 minutes.", "Tokens expire after 60 minutes."),
+    ("Indent with tabs, not spaces.", "Indent with spaces, not tabs."),
+    ("Indent with tabs, not spaces.", "Do not use tabs to indent."),
+    ("Use tabs.", "Use spaces."),
+    ("Use single quotes.", "Use double quotes."),
 ]
 COMPATIBLE = [
     ("Use pnpm, not npm.", "Use pnpm to install packages."),
@@ -38,6 +46,16 @@ COMPATIBLE = [
     ("Set the timeout to 30 seconds.", "Set the retries to 3."),
     ("Never edit generated files.", "Edit the template and generate the files."),
     ("Do not deploy on Fridays.", "Do not deploy before noon."),
+    ("The dev server listens on port 8080.", "The database listens on port 5432."),
+    ("The dev server listens on port 8080.", "The dev server listens on port 8080 of the build machine."),
+    ("The limit is 30 for guests.", "The limit is 60 for admins."),
+    ("In staging the timeout is 30 seconds.", "In production the timeout is 60 seconds."),
+    ("Python 3.11 is supported.", "Python 3.12 is supported."),
+    ("npm is slow.", "Use pnpm, not npm."),
+    ("The changelog is in English.", "The changelog is in docs."),
+    ("The backup runs at 8:00.", "The backup runs at 20:00."),
+    ("Use single quotes for strings.", "Use double quotes for docstrings."),
+    ("Always use npm and never use pnpm.", "Never use pnpm."),
     ("", "Never do anything."),
 ]
 
@@ -55,7 +73,9 @@ def test_what_only_speaks_of_the_same_is_no_disagreement(one: str, other: str) -
 
 
 def test_what_is_told_names_both_sentences() -> None:
-    assert opposed("Build it. Use pnpm here.", "Do not use pnpm. Ever.") == "“Use pnpm here.” against “Do not use pnpm.”"
+    assert (
+        opposed("Build it. Use pnpm here.", "Do not use pnpm. Ever.") == "“Use pnpm here.” against “Do not use pnpm.”"
+    )
 
 
 def test_nothing_contradicts_itself() -> None:

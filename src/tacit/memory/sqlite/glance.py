@@ -47,6 +47,8 @@ _CURRENT = (
     "AND r.id = (SELECT id FROM versions WHERE seq = r.seq) ORDER BY r.rank DESC, r.fresh_at DESC, r.seq DESC"
 )
 """The renderings that count, best first, whatever else the projection holds."""
+_PARTS = b'"sub_skills":["'
+"""As quotation marks inside a text are escaped, no text looks like it."""
 _WORDS = (
     f"SELECT seq, {', '.join(VERSION_FIELDS)}, seal FROM version_words WHERE seq IN (SELECT value FROM json_each(?))"
 )
@@ -181,6 +183,16 @@ class Glance:
     def index(self, limit: int, *, scope: str = "") -> list[Glimpse]:
         """What is known, best first."""
         return list(islice(self._glimpses("TRUE", scope=scope), limit))
+
+    def composites(self, version_ids: Sequence[str]) -> dict[str, tuple[list[str], list[str]]]:
+        """Those that are made of others: version → the names of its parts, and the versions that it came from."""
+        sql = "SELECT * FROM versions WHERE id IN (SELECT value FROM json_each(?)) AND instr(record, ?)"
+        found = {}
+        for row in self._run(sql, json.dumps(list(version_ids)), _PARTS):
+            if self._intact("versions", row, label=row[1]):
+                record = json.loads(row[-2])
+                found[str(row[1])] = list(record["content"]["sub_skills"]), list(record.get("parents", ()))
+        return found
 
     def count(self) -> int:
         """How many renderings there are."""

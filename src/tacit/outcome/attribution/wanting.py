@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tacit.domain.skill import Kind, Pitfall, SkillContent, SkillStep
-from tacit.text.acts import Act, Effect, acts_of, plain_name, shell_acts, tells_apart
+from tacit.text.acts import Act, Effect, acts_of, shell_acts, tells_apart
+from tacit.text.tools import plain_name
 
 WEIGHTS = {Effect.READ: 0.25, Effect.CHECK: 0.5, Effect.CHANGE: 1.0}
 """What an act says of having followed a skill: everybody looks around, and most check."""

@@ -3,8 +3,9 @@
 What decides a check (tests, settings, build files, the programs and scripts that it calls) is held against the commit that was
 checked out when the skill was given, and against that moment. A file counts as changed if its content differs from the
 commit and its inode was changed since: what a person left uncommitted before is theirs, and times that can be set by hand are
-not looked at. It reads files and asks git; it runs no check. What it cannot see: programs replaced before the skill was
-given, installed packages outside the workspace, and services or data that a test talks to.
+not looked at. Where one must be strict, since whoever reports may have chosen the moment, the commit alone counts. What the
+build writes or reads is the work, and decides nothing. It reads files and asks git; it runs no check. What it cannot see:
+programs replaced before the skill was given, what is put there for the time of the check, and services or data of a test.
 """
 
 from __future__ import annotations
@@ -12,35 +13,34 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path, PurePosixPath
 
 from tacit.domain.evidence import Use
-from tacit.outcome.changes import decides_checks
+from tacit.outcome.independence.beginning import is_ahead
+from tacit.outcome.independence.building import BUILD_FILE, lines_run, runs
+from tacit.outcome.independence.deciding import SETTINGS, Deciding
+from tacit.outcome.independence.environment import brought, odd_place
 from tacit.outcome.independence.programs import files_run, programs_of
-from tacit.outcome.independence.repository import Entry, Repository
+from tacit.outcome.independence.repository import Entry, Repository, hashed
 from tacit.outcome.proof import reaches_for_the_tests
 
 _SKIPPED = frozenset(".git .tacit __pycache__ node_modules .mypy_cache .pytest_cache .ruff_cache .hypothesis".split())
 _MOST_FILES = 300_000
 _TICK_S = 0.1
 """Times of files tick more coarsely than the clock; what was changed within this time before counts as changed since."""
+_FILE_TICK_S = 0.01
+"""By so much the time of a file may be behind that of the clock."""
 _SCANNED_BYTES = 1_000_000
 _ABOVE = (
     "pytest.ini .pytest.ini pytest.toml tox.ini setup.cfg pyproject.toml conftest.py sitecustomize.py package.json "
     "jest.config.js vitest.config.ts .env .npmrc .mocharc.json .babelrc"
 ).split()
 """What a check also looks for in the folders above the workspace."""
-_STARTUP = re.compile(r".*\.pth|sitecustomize\.py|usercustomize\.py|_?pytest|pluggy|unittest|nose2?|coverage")
-"""What a Python loads by itself, or what runs the tests, in a folder of installed packages."""
-_BUILD_FILES = re.compile(
-    r"(?:.*/)?(?:GNUmakefile|[Mm]akefile|[Jj]ustfile|[Tt]askfile\.ya?ml|package\.json|tox\.(?:ini|toml)|noxfile\.py|Rakefile)"
-    r"|\.github/workflows/.*|\.gitlab-ci\.yml"
-)
+_CODE = frozenset("py pyc pth so toml ini cfg js cjs mjs ts cts mts tsx jsx json yaml yml sh mk rb php".split())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +51,7 @@ class Ground:
     since: datetime
     commit: str = ""
     strict: bool = False
-    """Whether there is doubt where nothing can be compared: without a commit a test that was removed is not seen."""
+    """Whether whoever reports may have chosen the moment: then what decides must be as it was committed, and a commit known."""
 
     @classmethod
     def of(cls, use: Use, folder: Path, *, strict: bool = False) -> Ground:
@@ -60,6 +60,8 @@ class Ground:
 
     def doubt(self, command: str = "", *, search_path: str = "") -> str:
         """Why a check that runs here now is not independent; empty if nothing speaks against it."""
+        if is_ahead(self.since, datetime.now(UTC)):
+            return "the use is dated in the future, so nobody can tell what the run changed"
         here = Repository.around(self.folder)
         base = self._compared_with(here)
         if here and self.commit and not base:
@@ -68,16 +70,34 @@ class Ground:
             return "there is no commit to compare with, so nobody can tell what the run changed"
         tree = here.tree(base) if here and base else {}
         root = here.root if here and base else self.folder
-        files = list(islice(_files(root), _MOST_FILES))
+        files = list(islice(_files(root, tree), _MOST_FILES))
         if len(files) == _MOST_FILES and (tree or self.strict):
             return "there are too many files here to compare them"
+        lines = self._lines(here, tree, command) if here and tree else []
+        deciding = _deciding(here, tree, (command, *lines)) if here else Deciding.of({}, [command])
         return (
             (self._put_aside(here, base) if here and base else "")
-            or self._changed(root, tree, files=files, run=files_run(command, self.folder, root))
+            or self._changed(root, tree, files=files, run=files_run(command, self.folder, root), deciding=deciding)
             or self._above(root)
-            or (self._called(here, tree, files) if here else "")
-            or self._brought(command, search_path)
+            or (self._called(here, tree, files, lines=lines, deciding=deciding) if here else "")
+            or self._brought((command, *lines), search_path=search_path)
         )
+
+    def disturbed(self, since_s: float, command: str = "") -> str:
+        """What that decides a check was written after a time: of a swap that was undone nothing else is left."""
+        here = Repository.around(self.folder)
+        base = self._compared_with(here)
+        if here is None or not base:
+            return ""
+        tree = here.tree(base)
+        lines = self._lines(here, tree, command)
+        deciding, run = _deciding(here, tree, (command, *lines)), files_run(command, self.folder, here.root)
+        for path in tree:
+            if _changed_at(here.root / path) > since_s - _FILE_TICK_S and (
+                deciding.knows(path) or path in run or runs(path, lines)
+            ):
+                return f"`{path}`, which decides what the check means, was written while the check ran"
+        return ""
 
     def committed(self) -> str:
         """Why a clean copy of what is checked out is not independent: what the run committed of what decides checks."""
@@ -88,8 +108,9 @@ class Ground:
         if not here.is_built_on(base):
             return "something else is checked out than what the run worked on"
         before, now = here.tree(base), here.tree("HEAD")
+        deciding = _deciding(here, before, ())
         for path in sorted(before.keys() | now.keys()):
-            if before.get(path) != now.get(path) and _decides(path, known=path in before):
+            if before.get(path) != now.get(path) and deciding.knows(path, committed=path in before):
                 return f"the run committed a change of `{path}`, which decides what the check means"
         return ""
 
@@ -109,6 +130,10 @@ class Ground:
         except OSError:
             return False
 
+    def _lines(self, here: Repository, tree: dict[str, Entry], command: str) -> list[str]:
+        """What the build runs for a check, as it was committed."""
+        return lines_run(command, here.texts(tree, BUILD_FILE))
+
     @property
     def _moment(self) -> float:
         return self.since.timestamp() - _TICK_S
@@ -116,32 +141,57 @@ class Ground:
     def _compared_with(self, here: Repository | None) -> str:
         if here is None:
             return ""
-        base = self.commit or here.before(self.since)
+        base = self.commit or ("" if self.strict else here.before(self.since))
         return base if here.has(base) else ""
 
     def _put_aside(self, here: Repository, base: str) -> str:
         if not here.is_built_on(base):
             return "something else is checked out than what the run worked on"
-        if self.is_newer(here.git / "refs" / "stash"):
+        if self.is_newer(here.shared / "refs" / "stash") or (self.strict and self._dropped(here)):
             return "work was put aside (git stash) before the check"
+        if self.strict and here.git != here.shared and self.is_newer(here.git / "gitdir"):
+            return "this worktree was made after the skill was given"
         hooks = [hook for hook in (here.git / "hooks").glob("*") if hook.suffix != ".sample" and self.is_newer(hook)]
         return f"the run changed the git hook `{hooks[0].name}`" if hooks else ""
 
-    def _changed(self, root: Path, tree: dict[str, Entry], *, files: list[str], run: set[str]) -> str:
+    def _dropped(self, here: Repository) -> bool:
+        """Whether a stash was made and dropped: nothing is left of it but the times of the two folders that held it."""
+        folders = (here.shared / "refs", here.shared / "logs" / "refs")
+        return all(_changed_at(folder) > self.since.timestamp() - _FILE_TICK_S for folder in folders)
+
+    def _changed(
+        self, root: Path, tree: dict[str, Entry], *, files: list[str], run: set[str], deciding: Deciding
+    ) -> str:
         """A file that decides what the check means, and that the run wrote, moved or removed."""
+        tops = {path.partition("/")[0] for path in tree if "/" in path}
         for path in files:
-            if (_decides(path, known=path in tree) or path in run) and self._differs(root, path, tree.get(path)):
-                return f"the run changed `{path}`, which decides what the check means"
+            if not (deciding.knows(path, committed=path in tree) or path in run):
+                continue
+            if not self._differs(root, path, tree.get(path), inside=_is_beside(path, tops)):
+                continue
+            if not (self.is_newer(root / path) or self._is_moved(root, path)):
+                return f"`{path}`, which decides what the check means, is not as it was committed: commit it before"
+            return f"the run changed `{path}`, which decides what the check means"
         for path in sorted(tree.keys() - set(files)):
-            if decides_checks(path, "") and self._was_removed(root, path):
+            if deciding.knows(path) and self._was_removed(root, path):
                 return f"the run removed `{path}`, which decides what the check means"
         return ""
 
-    def _differs(self, root: Path, path: str, entry: Entry | None) -> bool:
+    def _differs(self, root: Path, path: str, entry: Entry | None, *, inside: bool = False) -> bool:
         file = root / path
-        if not (self.is_newer(file) or self._is_moved(root, path)):
+        if not (self.is_newer(file) or self._is_moved(root, path) or (self.strict and (entry or inside))):
             return False
-        return entry is None or not _is_same(file, entry)
+        return entry is None or not (_is_same(file, entry) or self._is_fetched(file, entry))
+
+    def _is_fetched(self, file: Path, entry: Entry) -> bool:
+        """Whether a commit holds only the name of a large file (git LFS), and this is that file."""
+        here = Repository.around(self.folder)
+        pointer = here.content(entry.blob) if here and not file.is_symlink() else b""
+        named = re.search(rb"^oid sha256:([0-9a-f]{64})$", pointer, re.MULTILINE)
+        if named is None or not pointer.startswith(b"version https://git-lfs"):
+            return False
+        with file.open("rb") as opened:
+            return hashlib.file_digest(opened, "sha256").hexdigest() == named[1].decode()
 
     def _is_moved(self, root: Path, path: str) -> bool:
         """Whether a folder on the way was renamed: its files keep their times, and so do its entries."""
@@ -157,7 +207,7 @@ class Ground:
     def _was_removed(self, root: Path, path: str) -> bool:
         """Whether the nearest folder that is left was changed since."""
         folder = next(above for above in (root / path).parents if above.is_dir())
-        return not (root / path).exists() and self.is_newer(folder)
+        return not (root / path).exists() and (self.strict or self.is_newer(folder))
 
     def _above(self, root: Path) -> str:
         for folder in root.absolute().parents:
@@ -166,35 +216,34 @@ class Ground:
                     return f"the run changed `{name}` above the workspace, which decides what the check means"
         return ""
 
-    def _called(self, here: Repository, tree: dict[str, Entry], files: list[str]) -> str:
-        """A changed file that the build calls by its name, or that reaches for what runs the tests."""
+    def _called(
+        self, here: Repository, tree: dict[str, Entry], files: list[str], *, lines: list[str], deciding: Deciding
+    ) -> str:
+        """A changed file that the build runs, or that reaches for what runs the tests, or that holds tests of its own."""
         root = here.root if tree else self.folder
-        changed = [path for path in files if self.is_newer(root / path) and self._differs(root, path, tree.get(path))]
-        building = [here.content(tree[path].blob) for path in tree if _BUILD_FILES.fullmatch(path)] if changed else []
+        told = "\n".join(lines)
+        looked_at = [
+            path
+            for path in files
+            if self.is_newer(root / path) or (self.strict and path in tree and PurePosixPath(path).stem in told)
+        ]
+        changed = [path for path in looked_at if self._differs(root, path, tree.get(path))]
         for path in changed:
-            name = re.compile(rb"(?<![\w/-])(?:\./)?" + re.escape(os.fsencode(path)) + rb"(?![\w-])")
-            if any(name.search(_scripts(text)) for text in building):
-                return f"the run changed `{path}`, which the build calls"
-            entry, reaches = tree.get(path), _reaching(_beginning(root / path))
-            if not _is_prose(path) and reaches - _reaching(here.content(entry.blob) if entry else b""):
+            if runs(path, lines):
+                return f"the run changed `{path}`, which the build runs"
+            entry, now = tree.get(path), _beginning(root / path)
+            before = here.content(entry.blob) if entry else b""
+            if not _is_prose(path) and _reaching(now) - _reaching(before):
                 return f"the run changed `{path}`, which now reaches for what runs the tests"
+            if entry and (weakened := deciding.weakened(path, before, now)):
+                return weakened
         return ""
 
-    def _brought(self, command: str, search_path: str) -> str:
+    def _brought(self, texts: tuple[str, ...], *, search_path: str) -> str:
         """A program of the check, or something that its interpreter loads by itself, that came since."""
-        for name, program in programs_of(command, self.folder, search_path=search_path):
-            if not search_path and self.is_newer(program):
-                return f"`{name}` ({program}) was put there after the skill was given"
-            for packages in program.parent.parent.glob("lib/python*/site-packages"):
-                for loaded in packages.iterdir():
-                    if _STARTUP.fullmatch(loaded.name) and self._is_tampered(loaded):
-                        return f"`{loaded.name}` of `{name}` was changed after the skill was given"
-        return ""
-
-    def _is_tampered(self, loaded: Path) -> bool:
-        if loaded.is_dir() and not loaded.is_symlink():
-            return any(self.is_newer(file) for file in loaded.rglob("*.py"))
-        return self.is_newer(loaded)
+        called = [found for text in texts for found in programs_of(text, self.folder, search_path=search_path)]
+        odd = odd_place(called, self.folder) if self.strict and not search_path else ""
+        return odd or brought(called, self.folder, is_newer=self.is_newer, search_path=search_path)
 
 
 def _is_prose(path: str) -> bool:
@@ -202,27 +251,46 @@ def _is_prose(path: str) -> bool:
     return path.endswith((".md", ".rst", ".txt", ".adoc"))
 
 
-def _decides(path: str, *, known: bool) -> bool:
-    """Whether a file decides what a check means: by its name, or by standing where Python looks before its own library."""
-    if decides_checks(path, ""):
-        return True
-    first = path.partition("/")[0].removesuffix(".py").removesuffix(".pyc").removesuffix(".so")
-    return not known and first in sys.stdlib_module_names
+def _deciding(here: Repository, tree: dict[str, Entry], texts: tuple[str, ...]) -> Deciding:
+    """What decides the checks here, by the settings that were committed."""
+    return Deciding.of(here.texts(tree, SETTINGS), texts)
 
 
-def _files(root: Path) -> Iterator[str]:
+def _is_beside(path: str, tops: set[str]) -> bool:
+    """Whether an uncommitted file is code that a check could load: at the root, or in a folder that holds committed files."""
+    top, _, below = path.partition("/")
+    suffix = PurePosixPath(path).suffix.removeprefix(".")
+    local = PurePosixPath(path).name.startswith(".env")
+    loaded = not below or top in tops or Deciding().knows(path, committed=False)
+    return not local and (suffix in _CODE or not suffix) and loaded
+
+
+def _files(root: Path, tree: dict[str, Entry]) -> Iterator[str]:
     """The path of each file of a workspace, environments and caches left out; links to folders count as files."""
+    held = {str(above) for path in tree for above in PurePosixPath(path).parents}
     for folder, folders, files in os.walk(root):
-        here = Path(folder)
+        here, inside = Path(folder), os.path.relpath(folder, root)
+        before = "" if inside == "." else f"{inside}/"
         links = [name for name in folders if (here / name).is_symlink()]
-        folders[:] = [name for name in folders if name not in links and not _is_left_out(here / name)]
-        inside = os.path.relpath(folder, root)
+        folders[:] = [
+            name
+            for name in folders
+            if name not in links and (f"{before}{name}" in held or not _is_left_out(here / name))
+        ]
         for name in (*files, *links):
-            yield name if inside == "." else f"{inside}/{name}"
+            yield f"{before}{name}"
 
 
 def _is_left_out(folder: Path) -> bool:
-    return folder.name in _SKIPPED or (folder / "pyvenv.cfg").exists()
+    environment = (folder / "pyvenv.cfg").exists() and any((folder / at).is_dir() for at in ("bin", "Scripts"))
+    return folder.name in _SKIPPED or environment
+
+
+def _changed_at(path: Path) -> float:
+    try:
+        return path.lstat().st_ctime
+    except OSError:
+        return 0.0
 
 
 def _is_same(file: Path, entry: Entry) -> bool:
@@ -232,12 +300,8 @@ def _is_same(file: Path, entry: Entry) -> bool:
         return False
     if file.is_symlink() != entry.is_link:
         return False
-    return entry.blob in (_blob(data, entry), _blob(data.replace(b"\r\n", b"\n"), entry))
-
-
-def _blob(data: bytes, entry: Entry) -> str:
-    made = hashlib.sha1 if len(entry.blob) == 40 else hashlib.sha256
-    return made(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+    plain = data.replace(b"\r\n", b"\n")
+    return entry.blob in (hashed(b"blob", data, like=entry.blob), hashed(b"blob", plain, like=entry.blob))
 
 
 def _beginning(file: Path) -> bytes:
@@ -250,9 +314,3 @@ def _beginning(file: Path) -> bytes:
 
 def _reaching(text: bytes) -> set[str]:
     return reaches_for_the_tests(text.decode("latin-1"))
-
-
-def _scripts(text: bytes) -> bytes:
-    """Of a package.json only what it runs, since it also names what it ships."""
-    found = re.search(rb'"scripts"\s*:\s*\{[^{}]*\}', text)
-    return found[0] if found else text

@@ -1,23 +1,27 @@
 """A git checkout → what a commit holds, and how it stands to what is checked out. Git is asked; it runs none of its hooks.
 
 Replaced objects, settings of the user and of the machine are left aside, and files of the workspace are never read by way of
-git: an index that hides changes, or a filter that undoes them, deceives git and not a hash.
+git: an index that hides changes, or a filter that undoes them, deceives git and not a hash. Commits, folders and files of the
+repository are held against their names, which git itself does not do when it reads them.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
 import shutil
 import subprocess
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from tacit.config.checkout import checkout_around, git_folder
+from tacit.config.checkout import checkout_around, git_folder, shared_folder
 from tacit.domain.errors import VerifierOutage
 
 _SYSTEM = "/usr/bin:/usr/local/bin:/bin:/opt/homebrew/bin"
 _LIMIT_S = 60.0
+_FOLDER, _SUBMODULE = "40000", "160000"
 _MOVED = re.compile(rb"(?P<before>[0-9a-f]{40,64}) (?P<after>[0-9a-f]{40,64}) .*? (?P<at>\d+) [+-]\d{4}(?:\t.*)?")
 
 
@@ -55,21 +59,61 @@ class Repository:
             and self._ask("cat-file", "-e", f"{commit}^{{commit}}") is not None
         )
 
+    @property
+    def shared(self) -> Path:
+        """Where git keeps what all worktrees share."""
+        return shared_folder(self.git)
+
     def tree(self, commit: str) -> dict[str, Entry]:
         """Each file of a commit by its path from the root."""
-        listed = self._ask("ls-tree", "-r", "-z", "--full-tree", commit)
-        if listed is None:
-            raise VerifierOutage("git cannot list the commit to compare with", hint="run `git fsck` in the checkout")
+        resolved = self._ask("rev-parse", "--verify", f"{commit}^{{commit}}") or b""
+        commit = resolved.decode().strip()
+        about = self._objects([commit])[commit] if commit else b""
+        root = re.match(rb"tree ([0-9a-f]{40,64})\n", about)
+        if root is None:
+            raise VerifierOutage(f"{commit} is no commit to compare with", hint="run `git fsck` in the checkout")
         found: dict[str, Entry] = {}
-        for line in listed.split(b"\0"):
-            about, _, path = line.partition(b"\t")
-            if path and (words := about.decode().split())[1] == "blob":
-                found[path.decode("utf-8", "surrogateescape")] = Entry(words[0], words[2])
+        waiting = [("", root[1].decode())]
+        while waiting:
+            held = self._objects({name for _, name in waiting})
+            entries = [(folder, *entry) for folder, name in waiting for entry in _entries(held[name], len(commit) // 2)]
+            waiting = [(f"{folder}{path}/", name) for folder, mode, path, name in entries if mode == _FOLDER]
+            found |= {
+                f"{folder}{path}": Entry(mode, name)
+                for folder, mode, path, name in entries
+                if mode not in (_FOLDER, _SUBMODULE)
+            }
         return found
 
     def content(self, blob: str) -> bytes:
         """What a file of a commit holds."""
-        return self._ask("cat-file", "blob", blob) or b""
+        return self._objects([blob])[blob]
+
+    def texts(self, tree: Mapping[str, Entry], named: re.Pattern[str]) -> dict[str, str]:
+        """The files of a commit whose paths match, as text."""
+        chosen = {path: entry.blob for path, entry in tree.items() if named.fullmatch(path)}
+        held = self._objects(chosen.values())
+        return {path: held[blob].decode("utf-8", "replace") for path, blob in chosen.items()}
+
+    def _objects(self, names: Iterable[str]) -> dict[str, bytes]:
+        """Objects by their names; one that does not hold what it is named after was forged, and git itself does not look."""
+        asked = list(dict.fromkeys(names))
+        if not asked:
+            return {}
+        answer = self._ask("cat-file", "--batch", said="".join(f"{name}\n" for name in asked).encode()) or b""
+        found: dict[str, bytes] = {}
+        at = 0
+        for name in asked:
+            end = answer.find(b"\n", at)
+            words = answer[at:end].split()
+            if end < 0 or len(words) != 3:
+                raise VerifierOutage(f"git does not have {name} to compare with", hint="run `git fsck` in the checkout")
+            data = answer[end + 1 : end + 1 + int(words[2])]
+            at = end + 2 + len(data)
+            if hashed(words[1], data, like=name) != name:
+                raise VerifierOutage(f"git's object {name} was forged", hint="run `git fsck` in the checkout")
+            found[name] = data
+        return found
 
     def is_built_on(self, commit: str) -> bool:
         """Whether what is checked out descends from a commit."""
@@ -88,7 +132,7 @@ class Repository:
         last = self._ask("rev-list", "-1", f"--before={moment}", "HEAD")
         return last.decode().strip() if last else ""
 
-    def _ask(self, *words: str) -> bytes | None:
+    def _ask(self, *words: str, said: bytes = b"") -> bytes | None:
         """The answer of git; nothing where it says no."""
         git = shutil.which("git", path=_SYSTEM)
         if git is None:
@@ -101,6 +145,7 @@ class Repository:
             "GIT_CONFIG_GLOBAL": "/dev/null",
             "GIT_NO_REPLACE_OBJECTS": "1",
             "GIT_OPTIONAL_LOCKS": "0",
+            "GIT_NO_LAZY_FETCH": "1",
             "GIT_DIR": str(self.git),
         }
         line = [git, "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "safe.directory=*", *words]
@@ -109,7 +154,7 @@ class Repository:
                 line,
                 cwd=self.root,
                 env=plain,
-                stdin=subprocess.DEVNULL,
+                input=said,
                 capture_output=True,
                 timeout=_LIMIT_S,
                 check=False,
@@ -117,6 +162,22 @@ class Repository:
         except (OSError, subprocess.TimeoutExpired) as error:
             raise VerifierOutage(f"git did not answer: {error}", hint="run `git status` in the checkout") from error
         return done.stdout if done.returncode == 0 else None
+
+
+def hashed(kind: bytes, data: bytes, *, like: str) -> str:
+    """The name that git gives to an object, in the form of another name."""
+    made = hashlib.sha1 if len(like) == 40 else hashlib.sha256
+    return made(b"%s %d\0" % (kind, len(data)) + data, usedforsecurity=False).hexdigest()
+
+
+def _entries(tree: bytes, width: int) -> Iterator[tuple[str, str, str]]:
+    """Mode, name and object of each entry of a folder."""
+    at = 0
+    while at < len(tree):
+        space, end = tree.index(b" ", at), tree.index(b"\0", at)
+        name = tree[space + 1 : end].decode("utf-8", "surrogateescape")
+        yield tree[at:space].decode(), name, tree[end + 1 : end + 1 + width].hex()
+        at = end + 1 + width
 
 
 def _moves(log: Path) -> list[re.Match[bytes]]:

@@ -6,11 +6,13 @@ that is no evidence. A command runs with the caller's rights, not in a sandbox; 
 
 from __future__ import annotations
 
+import time
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 
 from tacit.domain.errors import VerifierOutage
 from tacit.domain.verification import Check
+from tacit.outcome.aim import misaimed
 from tacit.outcome.independence.ground import Ground
 from tacit.outcome.proof import shows_nothing
 from tacit.outcome.verifiers.junit import read_junit
@@ -43,13 +45,18 @@ class Command:
 
     def on(self, ground: Ground) -> Command:
         """The same check, held against what was there when the skill was given."""
-        return self if self.ground else replace(self, ground=ground)
+        if self.ground:
+            return self
+        doubt = self.reservation or misaimed(self.command, str(self.cwd or ground.folder))
+        return replace(self, ground=ground, reservation=doubt)
 
     def verify(self) -> Check:
         """Run it and report."""
+        began_s = time.time()  # before anything is looked at: what changes from here on is seen
         doubt = self.reservation or weakness(self.command) or self._shaky()
         folder = self.cwd or (self.ground.folder if self.ground else Path.cwd())
         status, output = run(self.command, folder, timeout_s=self.timeout_s, search_path=self.search_path)
+        doubt = doubt or (self.ground.disturbed(began_s, self.command) if self.ground else "")
         found = tally(output) if _counts(self.command) else None
         if _counts(self.command):
             _require_a_run(self.command, status, found)
@@ -81,17 +88,21 @@ class Tests:
 
     def on(self, ground: Ground) -> Tests:
         """The same check, held against what was there when the skill was given."""
-        return self if self.ground else replace(self, ground=ground)
+        if self.ground:
+            return self
+        doubt = self.reservation or misaimed(self.command, str(self.cwd or ground.folder))
+        return replace(self, ground=ground, reservation=doubt)
 
     def verify(self) -> Check:
         """Run the tests and count."""
-        weak = self.reservation or weakness(self.command)
+        began_s, weak = time.time(), self.reservation or weakness(self.command)
         doubt = weak or (self.ground.doubt(self.command) if self.ground else "")
         folder = self.cwd or (self.ground.folder if self.ground else Path.cwd())
         report = folder / self.report if self.report else None
         if report:
             report.unlink(missing_ok=True)  # an old report must not speak for this run
         status, output = run(self.command, folder, timeout_s=self.timeout_s)
+        doubt = doubt or (self.ground.disturbed(began_s, self.command) if self.ground else "")
         found = read_junit(report).tally if report else tally(output)
         _require_a_run(self.command, status, found)
         failed = status != 0 or found is None or found.failed > 0

@@ -29,6 +29,9 @@ class State(StrEnum):
     """Since the skill was given; needs a ground."""
 
 
+_VALUES = {State.CONTAINS: " TEXT", State.SHA256: " HASH"}
+
+
 @dataclass(frozen=True, slots=True)
 class FileState:
     """One thing that must be so of one file."""
@@ -48,6 +51,12 @@ class FileState:
             r"(?P<path>\S.*?)(?:\s+(?P<state>exists|absent|changed|contains|sha256)(?:\s+(?P<value>.+))?)?\s*",
             text.strip(),
         )
+        if found and not found["state"] and re.search(r"\s", found["path"]):
+            said = ", ".join(f"PATH {state}{_VALUES.get(state, '')}" for state in State)
+            raise Mistake(
+                f"{text!r} says nothing of a file that can be checked",
+                hint=f"say one of: {said}; a name with spaces needs one too",
+            )
         state = State(found["state"] or "exists") if found else State.EXISTS
         value = (found["value"] or "") if found else ""
         if not found or bool(value) != (state in (State.CONTAINS, State.SHA256)):

@@ -7,10 +7,10 @@ check chosen by whoever reports an outcome counts only if it is the skill's own,
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,23 +19,18 @@ from tacit.domain.evidence import Outcome, Use
 from tacit.domain.skill import SkillContent
 from tacit.domain.verification import Verifier
 from tacit.outcome.independence.ground import Ground
-from tacit.outcome.proof import narrowed, runs_tests
 from tacit.outcome.replay import Replay
 from tacit.outcome.verifiers.ci import CIResult
 from tacit.outcome.verifiers.command import Command, Tests, weakness
 from tacit.outcome.verifiers.files import FileState
 from tacit.outcome.verifiers.people import Person
 from tacit.outcome.verifiers.skill_checks import Postconditions, is_own, own_checks
-from tacit.text.shell import parse_command
+from tacit.outcome.whole_runs import COUNTS, has_target, is_phony, why_not_whole
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 _GROUP = "tacit.verifiers"
-_SETTINGS = re.compile(
-    r"(?:PATH|LD_\w+|DYLD_\w+|NODE_\w+|PYTEST_\w+|PYTHON(?!PATH=[\w./:-]*$)\w*)=.*|PYTHONPATH=(?:.*:)?/.*"
-)
-"""Variables before a command that put something else in its place."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,13 +44,15 @@ class Context:
     """Whether a person asks; whoever else reports an outcome may not choose what proves it."""
     by: str = ""
     timeout_s: float = 600.0
+    first: Use | None = None
+    """The use with which the session began; not given: this one. Whoever asks again does not begin anew."""
 
     @property
     def ground(self) -> Ground:
         """Where a check runs and what it is held against. Only a person may have it run in a part of the project."""
         here = Path.cwd()
         folder = here if self.person and here.is_relative_to(self.project) else self.project
-        return Ground.of(self.use, folder, strict=not self.person)
+        return Ground.of((not self.person and self.first) or self.use, folder, strict=not self.person)
 
 
 Make = Callable[[str, Context], Verifier]
@@ -166,14 +163,23 @@ def _require_strength(text: str, context: Context) -> None:
 
 def _reservation(text: str, context: Context) -> str:
     """What speaks against a check that was chosen by whoever reports the outcome; a person may choose as they like."""
-    if context.person or is_own(text, context.contents):
+    if context.person or text.strip() in own_checks(context.contents):
         return ""
-    for part in parse_command(text):
-        if found := next((setting for setting in part.assignments if _SETTINGS.fullmatch(setting)), ""):
-            return f"`{found}` puts something else in the place of what the check runs"
-    if chosen := narrowed(text):
-        return f"whoever reports the outcome chose a part of the tests (`{chosen}`)"
-    return "" if runs_tests(text) else "whoever reports the outcome chose a check that runs no tests"
+    if is_own(text, context.contents):
+        return "whoever reports the outcome chose the values of the skill's check; `--with postconditions` takes them"
+    why = why_not_whole(text, is_target=partial(_is_target, context))
+    return f"whoever reports the outcome chose {why}; {COUNTS}" if why else ""
+
+
+def _is_target(context: Context, target: str) -> bool:
+    """Whether the committed makefile says how to make a target, and no file of its name stands in for having made it."""
+    ground = context.ground
+    for name in ("GNUmakefile", "makefile", "Makefile"):
+        held = ground.held_before(ground.folder / name)
+        if held is not None:
+            text = held.decode("utf-8", "replace")
+            return has_target(text, target) and (is_phony(text, target) or not (ground.folder / target).exists())
+    return False
 
 
 def _values(argument: str) -> dict[str, str]:

@@ -26,7 +26,7 @@ def run(command: str, folder: Path, *, timeout_s: float, search_path: str = "") 
     """Run a command to its end; what is missing, stopped from outside or too slow is an outage."""
     if not command.strip():
         raise VerifierOutage("there is no command to run", hint="give a command whose exit status shows the outcome")
-    with tempfile.TemporaryDirectory(prefix="tacit-check-") as caches:
+    with tempfile.TemporaryDirectory() as caches:
         environment = check_environment(folder, search_path=search_path) | {"PYTHONPYCACHEPREFIX": caches}
         status, output = _ended(command, folder, environment=environment, timeout_s=timeout_s)
     if status in (_NOT_EXECUTABLE, _NOT_FOUND):

@@ -16,22 +16,25 @@ from rich.markup import escape
 from rich.panel import Panel
 from rich.text import Text
 
-from tacit import gate, refining, trusting
+from tacit import disputing, gate, refining, trusting
 from tacit.domain.candidate import Finding, Severity
 from tacit.domain.lifecycle import Status
 from tacit.domain.origin import Origin
 from tacit.domain.ports import Stored
+from tacit.domain.remark import About, record_elsewhere
 from tacit.domain.skill import Capabilities, SkillContent, SkillVersion, unaccounted
 from tacit.domain.trust import Examination, Literal, Touch, Touched
 from tacit.surfaces.cli.portrait import portrait
 from tacit.surfaces.cli.refining import comparison_document, show_refinement
 from tacit.surfaces.cli.session import Session, clean, counted, one_line
 from tacit.surfaces.cli.show import difference, file_texts, known_parts, maker, show_diff, whole_text
+from tacit.tending import BY
 from tacit.text.allowance import CATEGORIES, told
 from tacit.text.touches import field_texts
 
 SHOWN_OF_A_RULE = 4
 SHOWN_EFFECTS = 12
+SHOWN_LOST = 8
 _STYLE = {"info": "dim", "low": "dim", "medium": "yellow", "high": "bold red", "critical": "bold red"}
 
 
@@ -39,6 +42,7 @@ def show_candidate(session: Session, stored: Stored) -> Examination:
     """Show one candidate as a reviewer needs it: the content, or what changed, then what speaks against it."""
     console, version = session.console, stored.version
     _show_content(session, stored)
+    show_merged(session, stored)
     examination = session.loop.examine(version.id)
     show_findings(console, findings_of(session, stored, examination), version.content)
     show_touched(console, version.content, examination.needs)
@@ -47,6 +51,8 @@ def show_candidate(session: Session, stored: Stored) -> Examination:
         console.print(f"[yellow]From outside:[/yellow] {escape(clean(', '.join(outside)))}")
     for literal in examination.literals:
         console.print(f"  [yellow]to be ticked:[/yellow] {escape(clean(literal.key))}  [dim]in {literal.field}[/dim]")
+    if elsewhere := record_elsewhere(session.loop.store.remarks(subject=stored.skill.id, about=About.PROMOTION)):
+        console.print(f"[bold]promoted:[/bold] {escape(clean(elsewhere))}", soft_wrap=True)
     show_refinement(session, version)
     verdicts = session.loop.store.verdicts(version_id=version.id)
     seen = len({identity for verdict in verdicts for identity in verdict.trajectory_ids})
@@ -78,6 +84,41 @@ def _show_content(session: Session, stored: Stored) -> None:
             console.print(f"[yellow]{escape(clean(told_by))}[/yellow]")
 
 
+def show_merged(session: Session, stored: Stored) -> None:
+    """Of a version that was put together of two skills: both, what leaves after a yes, and what of either is not in it."""
+    for part in merged_of(session, stored):
+        name, short = escape(clean(part["name"])), part["version_id"][:12]
+        leaves = "; after your yes the next `tacit tend --apply` retires it" if part["retires"] else ""
+        session.console.print(f"[yellow]Put together of[/yellow] [bold]{name}[/bold] {short}{leaves}", soft_wrap=True)
+        for line in part["lost"][:SHOWN_LOST]:
+            session.console.print(f"  [red]not taken over:[/red] {escape(clean(line))}", soft_wrap=True)
+
+
+def merged_of(session: Session, stored: Stored) -> list[dict[str, Any]]:
+    """The versions that a merged one was made of, each with the lines that are lost; empty for any other."""
+    store, version = session.loop.store, stored.version
+    if version.content.sub_skills or store.transitions(version.id)[0].by != BY:
+        return []
+    parents = [store.version(identity) for identity in version.parents]
+    if all(parent.skill.id == stored.skill.id for parent in parents):
+        return []
+    said = {line for _, text in field_texts(version.content) for line in text.splitlines()}
+    return [
+        {
+            "version_id": parent.version.id,
+            "name": parent.version.name,
+            "retires": parent.skill.id != stored.skill.id,
+            "lost": [
+                line
+                for field, text in field_texts(parent.version.content)
+                for line in text.splitlines()
+                if line.strip() and line not in said and field != "name"
+            ],
+        }
+        for parent in parents
+    ]
+
+
 def findings_of(session: Session, stored: Stored, examination: Examination) -> list[Finding]:
     """What the gate found when it came and what the checks find now, the heaviest first, each once."""
     now = {finding.rule for finding in examination.findings}
@@ -86,10 +127,11 @@ def findings_of(session: Session, stored: Stored, examination: Examination) -> l
         for verdict in session.loop.store.verdicts(version_id=stored.version.id)
         for finding in verdict.findings
         # not that it was seen again, nor what the checks say anew
-        if finding.rule not in {*now, "near_duplicate", "counted_again"} and not finding.line
+        if finding.rule not in {*now, "near_duplicate", "counted_again", "contradicts"} and not finding.line
     }
+    against = disputing.contradicted(session.loop.store, stored)  # what is in use may be another than when it came
     order = list(Severity)
-    return sorted((*examination.findings, *then.values()), key=lambda finding: -order.index(finding.severity))
+    return sorted((*examination.findings, *then.values(), *against), key=lambda finding: -order.index(finding.severity))
 
 
 def show_findings(console: Console, findings: Sequence[Finding], content: SkillContent) -> None:
@@ -224,6 +266,7 @@ def inspected(session: Session, stored: Stored) -> dict[str, Any]:
         ],
         "checks": examination.checks,
         "approved_before": _approved_before(before, version) if before else None,
+        "merged_of": merged_of(session, stored),
         "comparison": comparison_document(refining.compared(session.loop.store, stored)),
     }
 

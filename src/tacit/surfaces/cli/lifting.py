@@ -17,6 +17,7 @@ from tacit.domain.errors import Mistake
 from tacit.domain.lot import CHANCE_MOST
 from tacit.outcome.lift import LEAST_RUNS, Difference, Lift, Measure
 from tacit.surfaces.cli import plotting
+from tacit.surfaces.cli.figures import in_points
 from tacit.surfaces.cli.plotting import Axis, Row, Scale
 from tacit.surfaces.cli.session import Session, clean, command_options, counted, one_line
 
@@ -28,12 +29,8 @@ _REST = _FIGURES + 5 + 7 + 5 * 2
 """Columns that a table needs beside name and bar."""
 
 
-def _points(value: float) -> str:
-    return f"{round(100 * value):+d}" if round(100 * value) else "0"
-
-
 def _percent(value: float) -> str:
-    return f"{_points(value)} %"
+    return f"{in_points(value)} %"
 
 
 def _plain(value: float) -> str:
@@ -41,7 +38,7 @@ def _plain(value: float) -> str:
 
 
 AXES = {
-    Measure.SUCCESS: Axis(title="points of success", written=_points),
+    Measure.SUCCESS: Axis(title="points of success", written=in_points),
     Measure.STEPS: Axis(title="steps", written=_percent, more_is_better=False),
     Measure.TOKENS: Axis(title="tokens", written=_percent, more_is_better=False),
     Measure.RETRIES: Axis(title="retries a run", written=_plain, more_is_better=False),

@@ -11,12 +11,23 @@ from rich.markup import escape
 from tacit.config.checkout import workspace
 from tacit.domain.errors import Mistake, NotFound, NotPermitted
 from tacit.domain.evidence import Evidence, Grade, Outcome
+from tacit.domain.lifecycle import Status, Transition
 from tacit.domain.skill import SkillContent
 from tacit.domain.verification import Verifier
+from tacit.outcome.credit import BY_AGENT
+from tacit.outcome.reliability import votes
 from tacit.surfaces import exports
 from tacit.surfaces.cli.session import Session, clean, command_options
+from tacit.tending.library import BY
 from tacit.text.exit_status import masks_exit
 from tacit.text.shell import is_check
+
+_NOW = {
+    Status.TRUSTED: "trusted",
+    Status.TRIAL: "back on trial",
+    Status.STALE: "suspended",
+    Status.RETIRED: "retired",
+}
 
 
 class _Recording(click.Command):
@@ -60,7 +71,7 @@ def record(session: Session, *, use_id: str, outcome: str | None, check: str | N
         raise Mistake("give either --outcome or --verify", hint="--verify 'pytest -q' counts more than anybody's word")
     use = _use(session, use_id)
     followed = [session.loop.version(reference).version.id for reference in options["followed"]]
-    by = options["by"] or session.surroundings.user or "unknown"
+    by = _by(session, options["by"])
     verifier = None
     if outcome is None:
         verifier = _verifier(
@@ -69,14 +80,14 @@ def record(session: Session, *, use_id: str, outcome: str | None, check: str | N
     kept = session.loop.record(
         use, outcome=outcome, verifier=verifier, followed=followed or None, by=by, grade=_grade(session)
     )
-    exports.follow(session.loop, kept)
-    session.answer({"evidence": kept}, lambda: _show(session, kept))
+    _answer(session, kept)
 
 
 def _verifier(
     session: Session, use_id: str, asked: tuple[str, str], *, followed: list[str], options: dict[str, Any]
 ) -> Verifier:
     """Make the verifier that is asked for by name and argument."""
+    from tacit.outcome.independence.beginning import begun_with
     from tacit.outcome.verifiers.offered import Context, verifier
 
     store = session.loop.store
@@ -89,6 +100,7 @@ def _verifier(
         person=session.caller.is_person,
         by=options["by"],
         timeout_s=options["timeout_s"],
+        first=begun_with(use, store.uses()),
     )
     if name in ("command", "tests") and session.surroundings.agent_markers and not context.person:
         _require_real_check(context.contents, argument)
@@ -103,10 +115,8 @@ def _verifier(
 @command_options
 def feedback(session: Session, *, use_id: str, helpful: bool, note: str, by: str) -> None:
     """Say whether what was shown in the use USE_ID helped."""
-    by = by or session.surroundings.user
-    kept = session.loop.feedback(_use(session, use_id), helpful=helpful, note=note, by=by, grade=_grade(session))
-    exports.follow(session.loop, kept)
-    session.answer({"evidence": kept}, lambda: _show(session, kept))
+    who, grade = _by(session, by), _grade(session)
+    _answer(session, session.loop.feedback(_use(session, use_id), helpful=helpful, note=note, by=who, grade=grade))
 
 
 def _use(session: Session, reference: str) -> str:
@@ -133,12 +143,81 @@ def _grade(session: Session) -> Grade:
     return Grade.HUMAN if session.caller.is_person else Grade.SELF
 
 
-def _show(session: Session, kept: list[Evidence]) -> None:
+def _by(session: Session, name: str) -> str:
+    """Who says so: the name given, and of a person what is known of them, as for their decisions."""
+    if not session.caller.is_person:
+        return BY_AGENT if session.surroundings.agent_markers else name or session.surroundings.user or "unknown"
+    try:
+        return session.person(name)
+    except Mistake:  # a token without a name is still a person's word
+        return "unknown"
+
+
+def _answer(session: Session, kept: list[Evidence]) -> None:
+    """Tell what was kept, what moved by it, and what of it does not count."""
+    exports.follow(session.loop, kept)
+    moves, silent = _moves(session, kept), _not_counted(session, kept)
+    document = {"evidence": kept, "moves": moves, "not_counted": [item.id for item in silent]}
+    session.answer(document, lambda: _show(session, kept, moves, silent))
+
+
+def _moves(session: Session, kept: list[Evidence]) -> list[Transition]:
+    """What the new results moved."""
+    store = session.loop.store
+    return [
+        move
+        for item in kept
+        for move in store.transitions(item.version_id)
+        if move.by == BY and move.at >= item.at and item.grade.verified
+    ]
+
+
+def _not_counted(session: Session, kept: list[Evidence]) -> list[Evidence]:
+    """Verified results that another one of the same task stands before."""
+    counting = {
+        vote.id
+        for rows in session.loop.store.evidence([item.version_id for item in kept]).values()
+        for vote in votes(rows)
+    }
+    return [item for item in kept if item.grade.verified and item.id not in counting and _is_told_of(item)]
+
+
+def _is_told_of(item: Evidence) -> bool:
+    return not item.control and item.following is None
+
+
+def _show(session: Session, kept: list[Evidence], moves: list[Transition], silent: list[Evidence]) -> None:
+    names = {item.version_id: _name(session, item.version_id) for item in kept}
     for item in kept:
         known = session.loop.reliability(item.version_id)
-        name = escape(clean(session.loop.store.version(item.version_id).version.name))
         told = f"{known.low:.0%} to {known.high:.0%}" if known.known else "not known yet"
-        session.console.print(f"{item.outcome} ({item.grade}) for [bold]{name}[/bold]; reliability now: {told}")
+        control = ", which was held back as a control" if item.control else ""
+        session.console.print(
+            f"{item.outcome} ({item.grade}) for [bold]{names[item.version_id]}[/bold]{control}; reliability now: {told}"
+        )
     doubts = {item.note for item in kept if item.verifier not in ("", "feedback") and not item.grade.verified}
     for doubt in sorted(doubts):
         session.console.print(f"[yellow]not independent:[/yellow] {escape(clean(doubt))}")
+    shared = [names[item.version_id] for item in kept if item.weight < 1 and _is_told_of(item)]
+    if shared:
+        session.console.print(
+            f"{len(shared)} skills were shown and share the credit, 1/{len(shared)} each ({', '.join(shared)}); "
+            "say which one the run followed with --followed NAME"
+        )
+    if any(item.by == BY_AGENT and item.following for item in kept):
+        session.console.print(
+            "An agent's own record earns no credit: that comes once its transcript shows what it followed."
+        )
+    for item in silent:
+        session.console.print(
+            f"{names[item.version_id]}: another result of the same task counts already, and one task has one vote "
+            "(a machine's check before a person's word, then the latest)"
+        )
+    for move in moves:
+        session.console.print(
+            f"[bold]now {_NOW.get(move.after, move.after)}:[/bold] {names[move.version_id]} ({escape(clean(move.reason))})"
+        )
+
+
+def _name(session: Session, version_id: str) -> str:
+    return str(escape(clean(session.loop.store.version(version_id).version.name)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from datetime import UTC, datetime
 from typing import Any
 
 import click
@@ -18,15 +19,15 @@ from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.model import LanguageModel
 from tacit.domain.ports import Stored
 from tacit.domain.scope import Level, Scope
-from tacit.domain.skill import SkillContent
 from tacit.gate import Review, unticked
-from tacit.gate.portability import suggest
 from tacit.surfaces.cli.deciding import confirmed
 from tacit.surfaces.cli.inspecting import Answer, ask, grave_ones, show_candidate
 from tacit.surfaces.cli.session import Session, clean, command_options
 from tacit.surfaces.cli.show import STATUS_STYLE, show_diff, whole_text
 from tacit.surfaces.exports import export
 
+_HOW = {Relation.REINFORCE: "was there already", Relation.MERGE: "is there in new words"}
+_MENDING = "mend it (tacit skills edit, or --rewrite for what is local); only who knows better gives --despite-findings"
 _LEVELS = [level.value for level in Level if level is not Level.TEAM]
 
 
@@ -40,18 +41,16 @@ _LEVELS = [level.value for level in Level if level is not Level.TEAM]
     "--rewrite", is_flag=True, help="Put placeholders for what is local to this project; shown before it is done."
 )
 @click.option("--tick", "ticked", multiple=True, metavar="KEY", help="Something from outside that you have looked at.")
-@click.option(
-    "--despite-findings", "despite", is_flag=True, help="Approve it although something weighs high against it."
-)
+@click.option("--despite-findings", "despite", is_flag=True, help="Promote it although something speaks against it.")
+@click.option("--yes", is_flag=True, help="Do it without being asked.")
 @command_options
-def promote(
-    session: Session, *, name: str | None, to: str, by: str, rewrite: bool, ticked: tuple[str, ...], despite: bool
-) -> None:
+def promote(session: Session, *, name: str | None, to: str, by: str, ticked: tuple[str, ...], **flags: bool) -> None:
     """Take what was learned to a broader scope. Without NAME: what could move, and what its gate still asks for.
 
     Organisation and global skills live in your own store, and every project of yours has them after its next `tacit learn`. A
     skill keeps its origins: what came from outside is asked for one by one, as in a review. A preference never leaves its
-    person, and nothing becomes global unless it is found to be nobody's own.
+    person, and nothing becomes global unless it is found to be nobody's own. Its record and what speaks against it are shown
+    first: a poor record, contradictions and what ties it to this project are refused without --despite-findings.
 
     Promoting belongs to a person: it is refused without a terminal and inside an agent's shell.
     """
@@ -64,42 +63,74 @@ def promote(
         session.answer(document, lambda: _show(session, found, left))
         return
     session.caller.require_person("promote")
-    scope = Scope.parse(to) if to else None
-    stored = promoting.meant(session.loop.store, name, to=scope)
-    person = session.person(by)
-    if rewrite:
-        _require_wanted(session, stored.version.content)
-    with _model(session, scope, stored.skill.scope) as model:
+    person, despite = session.person(by), flags["despite"]
+    weighed = _weighed(session, name, to, by=person, rewrite=flags["rewrite"])
+    _require_wanted(session, weighed, despite=despite, yes=flags["yes"])
+    stored, scope = weighed.stored, weighed.scope
+    with _model(session, scope) as model:
         done = session.loop.promote(
-            stored.version.id, scope or "", by=person, ticked=None, rewrite=rewrite, model=model
+            stored.version.id, scope, by=person, ticked=None, rewrite=flags["rewrite"], model=model
         )
     with _side(session, done.scope) as side:
         status = _decided(side, done, by=person, ticked=ticked, despite=despite)
     session.loop.adopt()
     export(session.loop)
     done = dataclasses.replace(done, status=status)
-    session.answer({"promoted": _told(done)}, lambda: _show_done(session, done))
+    session.answer({"promoted": _told(done, weighed)}, lambda: _show_done(session, done))
 
 
-def _require_wanted(session: Session, content: SkillContent) -> None:
-    """Show the suggested rewrite; at a terminal nothing goes on without a yes to it."""
-    local = promoting.whence(session.place).local
-    new = suggest(content, local)
-    if new == content:
-        raise Mistake(f"nothing in `{content.name}` is local to this project", hint="leave --rewrite away")
-    if session.as_json:
+def _weighed(session: Session, name: str, to: str, *, by: str, rewrite: bool) -> promoting.Weighed:
+    """What would move in which words, and what speaks against it; a gate that is closed to it refuses it here."""
+    loop = session.loop
+    asked = promoting.asked(loop, at=datetime.now(UTC), by=by)
+    found = promoting.weigh(loop, name, Scope.parse(to) if to else None, asked, rewrite=rewrite)
+    if rewrite and found.content == found.stored.version.content:
+        raise Mistake(f"nothing in `{found.content.name}` is local to this project", hint="leave --rewrite away")
+    return found
+
+
+def _require_wanted(session: Session, weighed: promoting.Weighed, *, despite: bool, yes: bool) -> None:
+    """Show what would move and what speaks against it; nothing goes on without a yes, nor in spite of that by itself."""
+    name = weighed.stored.version.name
+    if weighed.against and not despite:
+        lines = [f"`{name}` was not taken to {weighed.scope}, for this speaks against it:"]
+        lines += [f"  {each}" for each in weighed.against]
+        raise GateRefusal("\n".join(lines), hint=_MENDING)
+    if not session.as_json:
+        _show_weighed(session, weighed)
+    if yes:
         return
-    show_diff(session.console, whole_text(content), whole_text(new))
-    if session.caller.at_terminal and ask(session, "Promote it in these words?") is not Answer.YES:
-        raise GateRefusal(f"`{content.name}` was not promoted", hint="edit it: tacit skills edit, then promote it")
+    if session.as_json or not session.caller.at_terminal:
+        raise Mistake(f"`{name}` was not promoted: nobody can be asked here", hint="give --yes")
+    if (
+        ask(session, f"Take it to {weighed.scope}{' in these words' if _is_rewritten(weighed) else ''}?")
+        is not Answer.YES
+    ):
+        raise GateRefusal(f"`{name}` was not promoted", hint="edit it: tacit skills edit, then promote it")
+
+
+def _show_weighed(session: Session, weighed: promoting.Weighed) -> None:
+    stored = weighed.stored
+    way = f"{stored.skill.scope} → {weighed.scope}"
+    record = weighed.record or "not measured yet"
+    session.console.print(
+        f"[bold]{escape(clean(stored.version.name))}[/bold]  {way}  [dim]{escape(clean(record))}[/dim]", soft_wrap=True
+    )
+    for each in weighed.against:
+        session.console.print(f"[yellow]against:[/yellow] {escape(clean(each))}", soft_wrap=True)
+    if _is_rewritten(weighed):
+        show_diff(session.console, whole_text(stored.version.content), whole_text(weighed.content))
+
+
+def _is_rewritten(weighed: promoting.Weighed) -> bool:
+    return weighed.content != weighed.stored.version.content
 
 
 @contextmanager
-def _model(session: Session, to: Scope | None, now: Scope) -> Iterator[LanguageModel | None]:
+def _model(session: Session, to: Scope) -> Iterator[LanguageModel | None]:
     """The language model of the settings, where one is asked whether a skill is project-agnostic."""
     settings = session.settings[0].model
-    is_asked = to.level is Level.GLOBAL if to else now.level is Level.ORGANISATION
-    if not is_asked or not settings.name:
+    if to.level is not Level.GLOBAL or not settings.name:
         yield None
         return
     from tacit import providers
@@ -172,7 +203,7 @@ def _document(each: promoting.Prospect) -> dict[str, Any]:
     }
 
 
-def _told(done: promoting.Promoted) -> dict[str, Any]:
+def _told(done: promoting.Promoted, weighed: promoting.Weighed) -> dict[str, Any]:
     return {
         "name": done.name,
         "version_id": done.version_id,
@@ -181,6 +212,8 @@ def _told(done: promoting.Promoted) -> dict[str, Any]:
         "status": done.status,
         "relation": done.relation,
         "projects": list(done.projects),
+        "record": weighed.record,
+        "against": list(weighed.against),
         "passages": [{"to": each.to, "there": each.there, "missing": each.missing} for each in done.passages],
     }
 
@@ -220,7 +253,7 @@ def _show(session: Session, found: Sequence[promoting.Prospect], left: Sequence[
 
 def _show_done(session: Session, done: promoting.Promoted) -> None:
     style = STATUS_STYLE[done.status]
-    how = "was there already" if done.relation is Relation.REINFORCE else "is there now"
+    how = _HOW.get(done.relation, "is there now")
     name = escape(clean(done.name))
     session.console.print(f"[bold]{name}[/bold] {how}: {done.scope}, [{style}]{done.status}[/{style}]", soft_wrap=True)
     if done.projects:

@@ -9,7 +9,7 @@ import click
 from rich.markup import escape
 from rich.table import Table
 
-from tacit import custody
+from tacit import custody, promoting
 from tacit.domain.errors import Mistake, NotFound
 from tacit.domain.purging import Descent, Source, SourceKind
 from tacit.surfaces import exports
@@ -62,12 +62,14 @@ def _carry_out(session: Session, plan: custody.Plan, *, by: str, reason: str, ba
     folders = exports.forget(session.loop, plan.descent.versions)
     journals = _forget_journals(session, plan.descent)
     erased, copies = session.loop.purge(plan, by=by, reason=reason, backups=backups)
+    at_home = promoting.left_at_home(session.loop)
     document = {
         "purged": True,
         **_document(session, plan.descent, copies, names=names),
         "erased": erased,
         "folders": [{"path": str(kept.path), "what": kept.what} for kept in folders],
         "journals": journals,
+        "at_home": [held.version.hash for held in at_home],
     }
 
     def show() -> None:
@@ -81,6 +83,10 @@ def _carry_out(session: Session, plan: custody.Plan, *, by: str, reason: str, ba
             session.console.print(f"folder {escape(clean(str(kept.path)))}: {left}", soft_wrap=True)
         _show_copies(session, copies, done=backups)
         show_relearned(session, plan.descent)
+        for held in at_home:
+            where = f"tacit purge --source {held.version.hash} --store {promoting.home_database(session.loop.place)}"
+            told_of = f"your own store still has a copy of {held.version.name}:"
+            session.console.print(f"[yellow]{escape(clean(told_of))}[/yellow] {escape(clean(where))}", soft_wrap=True)
 
     session.answer(document, show)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import click
+from rich.console import Console
 
 from tacit.domain.errors import Mistake
 from tacit.domain.evidence import Outcome
@@ -79,7 +80,18 @@ def recall(session: Session, *, task: str, kinds: tuple[str, ...], **options: An
         document = {**selection_document(selection), "weighed": weighed(selection)}
         session.answer(document, lambda: show_explained(session.console, selection))
         return
-    session.answer(selection_document(selection), lambda: show_selection(session.console, selection))
+    session.answer(selection_document(selection), lambda: show_answer(session.console, selection))
+
+
+def show_answer(console: Console, selection: Selection) -> None:
+    """Show what is given; where a lot held everything back also the use, since its outcome counts as much as any other."""
+    show_selection(console, selection)
+    if selection.abstained and selection.use_id:
+        console.print(
+            f"This run shows how it goes without. Afterwards: [bold]tacit record {selection.use_id[:12]} --verify "
+            "'COMMAND'[/bold]",
+            soft_wrap=True,
+        )
 
 
 def selection_document(selection: Selection) -> dict[str, Any]:

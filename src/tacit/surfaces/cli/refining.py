@@ -18,6 +18,7 @@ from tacit.domain.candidate import Verdict
 from tacit.domain.skill import SkillVersion
 from tacit.refinement.friction import Friction, place_name
 from tacit.refinement.revision import MADE_BY
+from tacit.surfaces.cli.figures import reliability_fields
 from tacit.surfaces.cli.proposing import show_verdict, verdict_document
 from tacit.surfaces.cli.session import Session, clean, command_options, counted, one_line
 from tacit.surfaces.cli.show import difference, show_diff, told_reliability, whole_text
@@ -97,8 +98,8 @@ def comparison_document(compared: refining.Comparison | None) -> dict[str, Any] 
         return None
     return {
         "parent": compared.parent.version.id,
-        "before": compared.before,
-        "after": compared.after,
+        "before": reliability_fields(compared.before),
+        "after": reliability_fields(compared.after),
         "regressions": [
             {"task": each.task, "failed": each.failed.id, "solved": each.solved.id} for each in compared.regressions
         ],
@@ -184,7 +185,7 @@ def _show(session: Session, found: refining.Refining) -> None:
     console.print(
         f"[bold]{escape(clean(version.name))}[/bold]  {version.id[:10]}  {found.stored.status}: "
         f"{counted(quality.uses, 'use')}, {quality.per_use:.1f} frictions per use, "
-        f"{quality.succeeded} of {quality.verified} verified succeeded"
+        f"worked in {quality.succeeded} of {quality.verified} verified uses"
     )
     for reason in quality.reasons:
         console.print(f"[yellow]needs review:[/yellow] {escape(clean(reason))}", soft_wrap=True)

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 import click
 from rich.markup import escape
 
-from tacit import application
+from tacit import application, shelf
 from tacit.domain.errors import GateRefusal, Mistake
 from tacit.domain.lifecycle import Status
 from tacit.domain.ports import Stored
@@ -16,7 +16,7 @@ from tacit.gate import Review, unticked
 from tacit.surfaces.cli.deciding import confirmed, go_through
 from tacit.surfaces.cli.inspecting import Answer, grave_ones, inspected, place, show_candidate
 from tacit.surfaces.cli.session import Session, clean, command_options, counted
-from tacit.surfaces.cli.show import show_waiting
+from tacit.surfaces.cli.show import others_told, show_others, show_waiting
 from tacit.surfaces.exports import export
 
 _WAITS = frozenset({Status.CANDIDATE, Status.QUARANTINED})
@@ -83,12 +83,14 @@ def review(
         stored.version.id, decision, by=session.person(by), reason=reason, content_hash=content_hash, ticked=ticked
     )
     export(session.loop)
-    session.answer(
-        {"version_id": moved.version_id, "before": moved.before, "after": moved.after, "by": moved.by},
-        lambda: session.console.print(
-            f"[bold]{escape(clean(stored.version.name))}[/bold]: {moved.before} → {moved.after}"
-        ),
-    )
+    others = shelf.namesakes(session.loop.store, stored) if reference == stored.version.name else []
+
+    def show() -> None:
+        session.console.print(f"[bold]{escape(clean(stored.version.name))}[/bold]: {moved.before} → {moved.after}")
+        show_others(session.console, others)
+
+    told = {"version_id": moved.version_id, "before": moved.before, "after": moved.after, "by": moved.by}
+    session.answer(told | {"others": others_told(others)}, show)
 
 
 def _look(session: Session, reference: str | None, *, by: str) -> None:
@@ -167,7 +169,7 @@ def _decision(flags: Mapping[str, bool]) -> Review | None:
 def _newest_waiting(session: Session, reference: str) -> str:
     """A name means the version of it that waits, if one does; anything else is taken as it is."""
     waiting = [stored for stored in session.loop.waiting() if stored.version.name == reference]
-    return waiting[-1].version.id if waiting else reference
+    return shelf.meant_by(waiting).version.id if waiting else reference
 
 
 def _document(session: Session, stored: Stored) -> dict[str, object]:

@@ -81,16 +81,12 @@ class Session:
         typed = sys.stdin is not None and sys.stdin.isatty()
         at_terminal = typed and (sys.stdout.isatty() or self.as_json)
         doubt = self._doubt if at_terminal else ""
-        return Caller(surroundings=self.surroundings, at_terminal=at_terminal, doubt=doubt, adrift=self._is_adrift)
+        return Caller(surroundings=self.surroundings, at_terminal=at_terminal, doubt=doubt)
 
     @cached_property
     def _doubt(self) -> str:
         """Why nobody can be typing; not asked where an agent's marks say it already."""
         return "" if self.surroundings.agent_markers else Presence().doubt()
-
-    @cached_property
-    def _is_adrift(self) -> bool:
-        return bool(self.surroundings.token) and Presence().is_adrift()
 
     def answer(self, document: Any, show: Callable[[], None]) -> None:
         """Print one JSON document for a program, or let `show` print for a person."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -14,13 +14,14 @@ from rich.panel import Panel
 from rich.syntax import Syntax
 from rich.table import Table
 
-from tacit import application
+from tacit import application, shelf
 from tacit.domain.candidate import Severity, Verdict
 from tacit.domain.errors import InvalidTrajectory
 from tacit.domain.evidence import Evidence, Outcome, Reliability
 from tacit.domain.identity import digest
-from tacit.domain.lifecycle import RECALLABLE, Transition
+from tacit.domain.lifecycle import Transition
 from tacit.domain.ports import Episode, Stored
+from tacit.domain.scope import Level
 from tacit.domain.selection import Selection
 from tacit.domain.skill import Provenance, SkillContent
 from tacit.report import Captured, Helped, Learned
@@ -39,6 +40,7 @@ STATUS_STYLE = {
 }
 _OUTCOME_STYLE = {Outcome.SUCCESS: "green", Outcome.FAILURE: "red", Outcome.PARTIAL: "yellow", Outcome.UNKNOWN: "dim"}
 _CUES_HEADING = "===== words of a task that speak for it, or, below nought, against it ====="
+_NOWHERE: Mapping[str, Sequence[str]] = {}
 SHOWN_NOTES = 6
 SHOWN_SKILLS = 12
 STANDING = {
@@ -260,11 +262,14 @@ def show_standing(
     *,
     lives: Sequence[Transition],
     evidence: Sequence[Evidence],
+    elsewhere: str = "",
 ) -> None:
     """Tell where a version stands: its id and status, how reliable it is, its life and what came of its uses."""
     console.print(f"[dim]{stored.version.id}  {stored.status}  {stored.skill.scope}  {stored.version.hash}[/dim]")
     console.print(f"[dim]made by {escape(clean(maker(stored.version.provenance)))}[/dim]", soft_wrap=True)
     console.print(f"Reliability: {told_reliability(known)}")
+    if elsewhere:
+        console.print(f"[dim]promoted: {escape(clean(elsewhere))}[/dim]", soft_wrap=True)
     for move in lives:
         console.print(
             f"[dim]{move.at:%Y-%m-%d %H:%M}  {move.before or 'born'} → {move.after}  by {escape(clean(move.by))}[/dim]"
@@ -277,6 +282,18 @@ def show_standing(
         )
 
 
+def others_told(others: Sequence[Stored]) -> list[dict[str, Any]]:
+    """Skills that bear the same name, for a program."""
+    return [{"version_id": held.version.id, "scope": str(held.skill.scope), "status": held.status} for held in others]
+
+
+def show_others(console: Console, others: Sequence[Stored]) -> None:
+    """Tell of skills that bear the same name, and how to speak of them."""
+    for held in others:
+        told = f"of the same name at {held.skill.scope}: {held.version.id[:10]}, {held.status}"
+        console.print(f"[dim]{escape(clean(told))}; name it by its id[/dim]", soft_wrap=True)
+
+
 def show_waiting(session: Session, waiting: Sequence[Stored]) -> None:
     """List what waits for a person."""
     if not waiting:
@@ -286,23 +303,29 @@ def show_waiting(session: Session, waiting: Sequence[Stored]) -> None:
     session.console.print("\nA person decides: [bold]tacit review ID --approve --by NAME[/bold] in a terminal.")
 
 
-def show_skills(console: Console, rows: Sequence[tuple[Stored, Reliability]]) -> None:
-    """List skills, two lines each, so that names stay whole in a narrow terminal."""
+def show_skills(
+    console: Console, rows: Sequence[tuple[Stored, Reliability]], *, also: Mapping[str, Sequence[str]] = _NOWHERE
+) -> None:
+    """List skills, two lines each, so that names stay whole in a narrow terminal; `also` is version → further scopes."""
     for stored, known in rows:
         content, style = stored.version.content, STATUS_STYLE[stored.status]
+        level = stored.skill.scope.level
+        where = "" if level is Level.PROJECT else f"  [magenta]{escape(clean(str(stored.skill.scope)))}[/magenta]"
+        if further := also.get(stored.version.id):
+            where += f"  [magenta]also at {escape(clean(', '.join(further)))}[/magenta]"
         console.print(
             f"{stored.version.id[:10]}  [bold]{escape(clean(content.name))}[/bold]  {content.kind}  "
-            f"[{style}]{stored.status}[/{style}]  [dim]{told_reliability(known)}[/dim]",
+            f"[{style}]{stored.status}[/{style}]{where}  [dim]{told_reliability(known)}[/dim]",
             soft_wrap=True,
         )
         console.print(f"            [dim]{escape(one_line(content.description, max(40, console.width - 14)))}[/dim]")
 
 
 def told_reliability(known: Reliability) -> str:
-    """A count and its interval in words."""
+    """A count and its interval in words; the interval is no mean of the count, for later results weigh more."""
     if not known.known:
         return "not known yet"
-    return f"{known.worked:g} of {known.votes} verified, so {known.low:.0%} to {known.high:.0%}"
+    return f"{known.worked:g} of {known.votes} verified, later ones weighing more: {known.low:.0%} to {known.high:.0%}"
 
 
 def show_diff(console: Console, before: str, after: str) -> None:
@@ -338,8 +361,7 @@ def known_parts(session: Session, content: SkillContent) -> dict[str, SkillConte
     for name in content.sub_skills:
         named = session.loop.store.catalogue(name=name)
         if named:
-            current = max(named, key=lambda stored: (stored.status in RECALLABLE, stored.sequence))
-            found[name] = current.version.content
+            found[name] = shelf.meant_by(named).version.content
     return found
 
 

@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import click
 from rich.markup import escape
 
-from tacit import application
+from tacit import application, shelf
 from tacit.domain.errors import GateRefusal, Mistake, NotFound, Refusal
 from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.origin import Origin
 from tacit.domain.ports import Stored
+from tacit.domain.remark import About, record_elsewhere
+from tacit.gate import Review
 from tacit.surfaces import exports
 from tacit.surfaces.cli.curating import invalidate, pin
+from tacit.surfaces.cli.figures import reliability_fields
 from tacit.surfaces.cli.importing import import_
 from tacit.surfaces.cli.portrait import show_portrait
 from tacit.surfaces.cli.session import Session, clean, command_options, one_line
 from tacit.surfaces.cli.show import (
     difference,
     known_parts,
+    others_told,
     show_diff,
+    show_others,
     show_skills,
     show_standing,
     whole_text,
@@ -45,17 +52,26 @@ for command in (import_, pin, invalidate):
 
 
 @skills.command("list")
-@click.option("--all", "everything", is_flag=True, help="Rejected and retired ones too.")
+@click.option("--all", "everything", is_flag=True, help="Rejected, retired and shadowed ones too.")
 @click.option("--static/--no-static", default=True, help="Skills that people wrote in skill folders too.")
 @command_options
 def list_(session: Session, *, everything: bool, static: bool) -> None:
     """List learned skills and the static ones of this project and user, in one catalogue."""
     loop = session.loop
-    learned = [stored for stored in loop.skills() if everything or stored.status not in _HIDDEN]
+    known_here = loop.skills()
+    also = _copies(known_here)
+    copies = {held.version.id for held in chain.from_iterable(also.values())}
+    learned = [
+        stored for stored in known_here if everything or not (stored.status in _HIDDEN or stored.version.id in copies)
+    ]
     rows = [(stored, loop.reliability(stored.version.id)) for stored in learned]
+    scopes = {identity: [str(held.skill.scope) for held in held_too] for identity, held_too in also.items()}
     found = application.scan(project=session.place.project, home=session.surroundings.user_home) if static else None
     document: dict[str, Any] = {
-        "skills": [_summary(stored) | {"reliability": known} for stored, known in rows],
+        "skills": [
+            _summary(stored) | {"reliability": reliability_fields(known), "also_at": scopes.get(stored.version.id, [])}
+            for stored, known in rows
+        ],
         "static": [
             {
                 "name": s.name,
@@ -73,7 +89,7 @@ def list_(session: Session, *, everything: bool, static: bool) -> None:
 
     def show() -> None:
         if rows:
-            show_skills(session.console, rows)
+            show_skills(session.console, rows, also=scopes)
         else:
             session.console.print("No learned skills yet: [bold]tacit learn[/bold]")
         for skill in found.skills if found else ():
@@ -85,6 +101,15 @@ def list_(session: Session, *, everything: bool, static: bool) -> None:
             session.console.print(f"[dim]shadowed: {escape(clean(shadow.name))} in {shadow.path} by {shadow.by}[/dim]")
 
     session.answer(document, show)
+
+
+def _copies(held: Sequence[Stored]) -> dict[str, list[Stored]]:
+    """Version → what says the very same under the same name at broader scopes, the narrowest first."""
+    alike: dict[tuple[str, str], list[Stored]] = {}
+    for stored in sorted(held, key=lambda each: each.skill.scope.level.breadth):
+        if stored.status in RECALLABLE:
+            alike.setdefault((stored.version.name, stored.version.hash), []).append(stored)
+    return {narrowest.version.id: broader for narrowest, *broader in alike.values() if broader}
 
 
 @skills.command()
@@ -100,11 +125,14 @@ def show(session: Session, *, reference: str, file: str | None, raw: bool) -> No
         text = _file_text(stored, file)
         session.answer({"path": file, "content": text}, lambda: click.echo(clean(text)))
         return
+    known = session.loop.reliability(stored.version.id)
     lives = session.loop.store.transitions(stored.version.id)
     evidence = session.loop.store.evidence([stored.version.id])[stored.version.id]
     versions = session.loop.store.versions(stored.skill.id)
+    elsewhere = record_elsewhere(session.loop.store.remarks(subject=stored.skill.id, about=About.PROMOTION))
+    others = shelf.namesakes(session.loop.store, stored)
     document = _summary(stored) | {
-        "reliability": session.loop.reliability(stored.version.id),
+        "reliability": reliability_fields(known),
         "skill_md": application.render(content),
         "content": dataclasses.replace(content, files=()),
         "files": [f.path for f in content.files],
@@ -115,6 +143,8 @@ def show(session: Session, *, reference: str, file: str | None, raw: bool) -> No
             {"version_id": s.version.id, "status": s.status, "created_at": s.version.created_at} for s in versions
         ],
         "evidence": evidence,
+        "record_elsewhere": elsewhere,
+        "others": others_told(others),
     }
 
     def show_it() -> None:
@@ -123,12 +153,13 @@ def show(session: Session, *, reference: str, file: str | None, raw: bool) -> No
         else:
             show_portrait(session.console, content, parts=known_parts(session, content))
             session.console.print()
-        show_standing(session.console, stored, document["reliability"], lives=lives, evidence=evidence)
+        show_standing(session.console, stored, known, lives=lives, evidence=evidence, elsewhere=elsewhere)
         for other in versions:
             mark = "→" if other.version.id == stored.version.id else " "
             session.console.print(
                 f"[dim]{mark} {other.version.id}  {other.status}  {other.version.created_at:%Y-%m-%d}[/dim]"
             )
+        show_others(session.console, others)
 
     session.answer(document, show_it)
 
@@ -175,10 +206,8 @@ def edit(session: Session, *, reference: str, by: str) -> None:
     if edited is None:
         session.answer({"changed": False}, lambda: session.console.print("Unchanged."))
         return
-    session.answer(
-        {"changed": True, "version_id": edited.version.id},
-        lambda: session.console.print(f"New version {edited.version.id[:10]} waits: [bold]tacit review[/bold]"),
-    )
+    document = {"changed": True, "version_id": edited.version.id, "status": edited.status}
+    session.answer(document, lambda: session.console.print(_what_became_of(session, edited)))
 
 
 def edit_version(session: Session, stored: Stored, *, by: str) -> Stored | None:
@@ -196,7 +225,24 @@ def edit_version(session: Session, stored: Stored, *, by: str) -> Stored | None:
     if not verdict.version_id:
         reasons = "; ".join(finding.message for finding in verdict.findings)
         raise GateRefusal(f"the edit was not taken: {reasons}", hint="edit it again")
-    return session.loop.store.version(verdict.version_id) if verdict.version_id != stored.version.id else None
+    if verdict.version_id == stored.version.id:
+        return None
+    known = session.loop.store.version(verdict.version_id)
+    if known.status is Status.REJECTED:  # who writes it again wants it after all
+        session.loop.review(verdict.version_id, Review.REOPEN, by=by, reason="written again by a person")
+    return session.loop.store.version(verdict.version_id)
+
+
+def _what_became_of(session: Session, edited: Stored) -> str:
+    """Where an edit stands, with the next step; the very same text may have been there before."""
+    short = edited.version.id[:10]
+    if edited.status in RECALLABLE:
+        return f"That is the text of {short}, which is in use ({edited.status}): [bold]tacit skills rollback {short}[/bold]"
+    if edited.status in (Status.RETIRED, Status.STALE):
+        return f"That is the text of {short}, which is {edited.status}: [bold]tacit review {short} --restore[/bold]"
+    if len(session.loop.store.transitions(edited.version.id)) > 1:
+        return f"That is the text of {short}, which waits again: [bold]tacit review {short}[/bold]"
+    return f"New version {short} waits: [bold]tacit review[/bold]"
 
 
 @skills.command()

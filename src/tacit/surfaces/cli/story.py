@@ -2,30 +2,40 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
 import click
 from rich.markup import escape
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from tacit import shelf
 from tacit.chronicle import Event, Record
 from tacit.domain.errors import Mistake, NotFound
+from tacit.domain.evidence import Following
 from tacit.domain.identity import plain
 from tacit.domain.ports import AuditEntry, Counts
 from tacit.surfaces.cli import plotting
-from tacit.surfaces.cli.session import Session, clean, command_options, one_line
-from tacit.surfaces.cli.show import STATUS_STYLE, told_reliability
+from tacit.surfaces.cli.figures import in_points, lift_told, reliability_told
+from tacit.surfaces.cli.session import Session, clean, command_options, counted, one_line
+from tacit.surfaces.cli.show import STATUS_STYLE, others_told, show_others, told_reliability
 
 _SHOWN_ID = 14
 _SHOWN_HASH = len("sha256:") + 12
 """As many digits as `tacit purge --source` asks for."""
 _TELLING = {"trial": "cyan", "trusted": "green", "stale": "yellow", "retired": "red", "rejected": "red"}
+_NAME_WIDTH = 32
+_WIDE = 110
+"""Columns from which a life is told as a table."""
 _ROWS = 15
 """Skills that `tacit stats` shows by itself."""
 _ALONG = plotting.Axis(
-    title="verified successes of all verified uses (95 % one-sided bounds)", written="{:.0%}".format, reference=0.7
+    title="share that worked, later results weighing more (95 % one-sided bounds)",
+    written="{:.0%}".format,
+    reference=0.7,
 )
 
 
@@ -44,10 +54,19 @@ def history(session: Session, *, subject: str, limit: int, chain: bool) -> None:
     if found.startswith(("s_", "v_")) and not chain:
         skill = loop.version(found)
         events = loop.life(found)[-limit:]
-        document = {"subject": skill.skill.id, "name": skill.version.name, "events": events}
-        session.answer(
-            document | {"entries": _entries(session, found, limit)}, lambda: _tell(session, skill.version.name, events)
-        )
+        others = shelf.namesakes(loop.store, skill)
+        document = {
+            "subject": skill.skill.id,
+            "name": skill.version.name,
+            "events": [_event(each) for each in events],
+            "others": others_told(others),
+        }
+
+        def tell() -> None:
+            _tell(session, skill.version.name, events)
+            show_others(session.console, others)
+
+        session.answer(document | {"entries": _entries(session, found, limit)}, tell)
         return
     entries = loop.history(found)[-limit:]
     reasons = _reasons(session, entries)
@@ -57,7 +76,7 @@ def history(session: Session, *, subject: str, limit: int, chain: bool) -> None:
 
 def _found(session: Session, subject: str) -> str:
     named = session.loop.store.catalogue(name=subject)
-    found = [named[-1].skill.id] if named else session.loop.store.resolve(subject)
+    found = [shelf.meant_by(named).skill.id] if named else session.loop.store.resolve(subject)
     if not found:
         raise NotFound(f"nothing has the name or id {subject!r}", hint="tacit skills list --all")
     return found[0]
@@ -70,20 +89,31 @@ def _entries(session: Session, found: str, limit: int) -> list[dict[str, object]
 
 
 def _tell(session: Session, name: str, events: Sequence[Event]) -> None:
+    """A table, or in a narrow terminal two lines for each event: nothing is cut off for want of columns."""
     session.console.print(f"[bold]{escape(clean(name))}[/bold]")
     table = Table(box=None, padding=(0, 2, 0, 0))
-    table.add_column("when", no_wrap=True)
-    table.add_column("version", no_wrap=True)
-    table.add_column("what")
-    table.add_column("by")
+    for column in ("when", "version", "what", "by"):
+        table.add_column(column, no_wrap=column in ("when", "version"), overflow="fold")
     table.add_column("why", ratio=1)
+    wide = session.console.width >= _WIDE
     for event in events:
         times = f"{event.count} × " if event.count > 1 else ""
         style = _TELLING.get(event.what.rpartition("→ ")[2].partition(" ")[0], "default")
         what = f"[{style}]{times}{escape(clean(event.what))}[/{style}]"
-        by, why = escape(clean(event.by)), f"[dim]{escape(one_line(event.why, 160))}[/dim]"
-        table.add_row(f"{event.at:%Y-%m-%d %H:%M}", event.version_id[:10], what, by, why)
-    session.console.print(table)
+        when, by = f"{event.at:%Y-%m-%d %H:%M}", escape(clean(event.by))
+        why = f"[dim]{escape(one_line(event.why, 160))}[/dim]"
+        if wide:
+            table.add_row(when, event.version_id[:10], what, by, why)
+            continue
+        session.console.print(f"{when}  {event.version_id[:10]}  {what}{by and f'  by {by}'}", soft_wrap=True)
+        if event.why:
+            session.console.print(Padding(why, (0, 0, 0, 18)))
+    if wide:
+        session.console.print(table)
+
+
+def _event(event: Event) -> dict[str, object]:
+    return {name: getattr(event, name) for name in ("at", "what", "why", "by", "version_id", "count")}
 
 
 def _show_chain(session: Session, entries: Sequence[AuditEntry], reasons: dict[int, str]) -> None:
@@ -119,18 +149,21 @@ def _reasons(session: Session, entries: Sequence[AuditEntry]) -> dict[int, str]:
 def stats(session: Session, *, skills: tuple[str, ...], everything: bool, plot: Path | None) -> None:
     """Count what there is, and show how each skill does: uses, verified results, reliability, lift.
 
-    Reliability is an interval over verified results of runs that followed the skill; "not known yet" is a normal answer.
+    Reliability is an interval over verified results of runs that followed the skill, later ones weighing more; "not known
+    yet" is a normal answer. Where nobody says what was followed, a result counts for all that was shown, a share for each.
     """
     counts = session.loop.stats()
     records = session.loop.records(skills)
     document = plain(counts) | {"store": session.place.database, "records": [_figures(each) for each in records]}
     drawn = [each for each in records if each.reliability.known]
+    undrawn = _not_drawn(len(records) - len(drawn))
     if plot is not None:
         if not drawn:
             raise Mistake(
                 "no skill has enough verified results to be drawn", hint="see `tacit stats` for what is there"
             )
-        plotting.draw([(_ALONG, [_row(each) for each in drawn])], plot, heading="Reliability of skills")
+        heading = f"Reliability of skills{f' ({undrawn})' if undrawn else ''}"
+        plotting.draw([(_ALONG, [_row(each) for each in drawn])], plot, heading=heading)
 
     def show() -> None:
         if not skills:
@@ -144,32 +177,41 @@ def stats(session: Session, *, skills: tuple[str, ...], everything: bool, plot: 
         if drawn:
             session.console.print()
             _show_bars(session, [_row(each) for each in drawn[:_ROWS]])
+            if undrawn:
+                session.console.print(f"[dim]{undrawn}[/dim]", soft_wrap=True)
         if plot is not None:
             session.console.print(f"wrote {escape(clean(str(plot)))}", soft_wrap=True)
 
     session.answer(document, show)
 
 
+def _not_drawn(count: int) -> str:
+    return f"not drawn: {counted(count, 'skill')} with too few verified results" if count else ""
+
+
 def _row(record: Record) -> plotting.Row:
+    """What is drawn is weighed as the interval is; the note counts every result once."""
     known = record.reliability
     share = known.successes / known.trials
-    note = f"{record.worked} of {record.worked + record.failed}"
+    note = f"{known.worked:g} of {known.votes} results"
     return plotting.Row(label=record.stored.version.name, value=share, low=known.low, high=known.high, note=note)
 
 
 def _show_bars(session: Session, rows: Sequence[plotting.Row]) -> None:
-    names = max(len(row.label) for row in rows)
-    scale = plotting.Scale(rows, _ALONG, width=min(60, session.console.width - names - 14))
+    names = min(_NAME_WIDTH, max(len(row.label) for row in rows))
+    notes = max(len(row.note) for row in rows)
+    scale = plotting.Scale(rows, _ALONG, width=min(60, session.console.width - names - notes - 6))
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     for row in rows:
         bar = plotting.line(row, _ALONG, scale, plain=session.console.options.ascii_only)
-        table.add_row(escape(clean(row.label)), bar, Text(row.note, "dim"))
+        table.add_row(escape(one_line(row.label, names)), bar, Text(row.note, "dim"))
     table.add_row("", plotting.ruler(_ALONG, scale), "")
     session.console.print(table)
+    session.console.print(f"[dim]{_ALONG.title}[/dim]", soft_wrap=True)
 
 
 def _figures(record: Record) -> dict[str, object]:
-    stored, gain = record.stored, record.lift.success
+    stored = record.stored
     return {
         "name": stored.version.name,
         "version_id": stored.version.id,
@@ -181,33 +223,37 @@ def _figures(record: Record) -> dict[str, object]:
         "worked": record.worked,
         "failed": record.failed,
         "claimed": record.claimed,
-        "reliability": record.reliability if record.reliability.known else None,
-        "models": {model: known if known.known else None for model, known in record.models.items()},
-        "lift": gain,
+        "reliability": reliability_told(record.reliability),
+        "models": {model: reliability_told(known) for model, known in record.models.items()},
+        "lift": lift_told(record.lift),
         "used_at": record.used_at,
     }
 
 
 def _show_records(session: Session, records: Sequence[Record]) -> None:
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for column in ("skill", "status", "shown", "followed", "worked", "failed", "reliability", "lift"):
-        table.add_column(column, justify="right" if column in ("shown", "followed", "worked", "failed") else "left")
+    """Two lines a skill: its name at full length, with its scope where several bear it, and its figures below."""
+    names = Counter(record.stored.version.name for record in records)
     for record in records:
         status = record.stored.status
-        gain = record.lift.success
-        table.add_row(
-            escape(clean(record.stored.version.name)) + (" [blue]pinned[/blue]" if record.pinned else ""),
-            f"[{STATUS_STYLE[status]}]{status}[/]",
-            str(record.shown),
-            str(sum(n for stood, n in record.followed.items() if stood == "followed"))
-            if record.followed
-            else "[dim]?[/dim]",
-            str(record.worked),
-            str(record.failed),
-            told_reliability(record.reliability),
-            f"{gain.value:+.0%} [{gain.low:+.0%}, {gain.high:+.0%}]" if gain else "[dim]not known yet[/dim]",
+        pin = "  [blue]pinned[/blue]" if record.pinned else ""
+        scope = f" ({escape(clean(str(record.stored.skill.scope)))})" if names[record.stored.version.name] > 1 else ""
+        session.console.print(
+            f"[bold]{escape(clean(record.stored.version.name))}[/bold]{scope}  [{STATUS_STYLE[status]}]{status}[/]{pin}  "
+            f"[dim]{told_reliability(record.reliability)}[/dim]",
+            soft_wrap=True,
         )
-    session.console.print(table)
+        session.console.print(f"  {_counted(record)}", soft_wrap=True)
+
+
+def _counted(record: Record) -> str:
+    """How often it was shown, followed and verified, and what it adds."""
+    followed = record.followed.get(Following.FOLLOWED, 0) if record.followed else "?"
+    told = f"shown {record.shown}, followed {followed}, worked {record.worked}, failed {record.failed}"
+    gain = record.lift.success
+    if gain is None:
+        return f"{told}, lift not known yet"
+    value, low, high = (in_points(each) for each in (gain.value, gain.low, gain.high))
+    return f"{told}, lift {value} points \\[{low}, {high}]"
 
 
 def _show_counts(session: Session, counts: Counts) -> None:

@@ -11,6 +11,7 @@ import click
 from rich.markup import escape
 
 from tacit.domain.care import Care, CareKind
+from tacit.domain.errors import Mistake
 from tacit.domain.identity import plain
 from tacit.domain.lifecycle import Transition
 from tacit.surfaces.cli.progress import progress_bar
@@ -42,7 +43,11 @@ TITLES = {
 @click.option(
     "--only", multiple=True, type=click.Choice([kind.value for kind in CareKind]), help="Only this kind (repeatable)."
 )
-@click.option("--revalidate", is_flag=True, help="Try the steps of procedures again instead, in the sandbox.")
+@click.option(
+    "--revalidate",
+    is_flag=True,
+    help="Try the steps of procedures again instead, in the sandbox; --apply keeps the results.",
+)
 @click.option("--by", default="", help="Your name, kept in the history.")
 @click.option("--yes", is_flag=True, help="Do it without being asked.")
 @command_options
@@ -52,18 +57,19 @@ def tend(session: Session, *, apply: bool, only: tuple[str, ...], revalidate: bo
     Nothing is changed without --apply, which belongs to a person. What is set aside can be brought back (tacit review ID
     --restore, or --reopen), and what is put together or bettered waits for `tacit review`. Pinned skills are left alone.
 
-    --revalidate does what procedures say on a copy of the last commit, in a sandbox without a network, and runs their checks:
-    that is machine-verified evidence. What has no check, or needs more, is "not checkable here" and counts for nothing.
+    --revalidate does what procedures say on a copy of the last commit, in a sandbox without a network, and runs their checks,
+    with the examples of parameters as their values. It shows what came of it; --revalidate --apply keeps that as
+    machine-verified evidence, one result a day. What has no check, or needs more, is "not checkable here" and counts for
+    nothing.
     """
-    if apply or revalidate:
+    if apply:
         session.caller.require_person("tend --apply")
+        if session.as_json and not yes:
+            raise Mistake(
+                "--json asks nothing, so --apply needs --yes with it", hint="add --yes, or leave --apply away"
+            )
     if revalidate:
-        with progress_bar(session, "trying") as advance:
-            tried = session.loop.revalidate(progress=advance)
-        export(session.loop)
-        session.answer(
-            {"applied": True, "cares": [_document(care) for care in tried]}, lambda: _show_tried(session, tried)
-        )
+        _revalidate(session, keep=apply, yes=yes)
         return
     with progress_bar(session, "looking") as advance:
         cares = session.loop.tend(only=[CareKind(kind) for kind in only], progress=advance)
@@ -79,13 +85,30 @@ def tend(session: Session, *, apply: bool, only: tuple[str, ...], revalidate: bo
     session.answer(document, lambda: _show_done(session, done, settled, listed=asking))
 
 
-def _show_tried(session: Session, tried: Sequence[Care]) -> None:
+def _revalidate(session: Session, *, keep: bool, yes: bool) -> None:
+    """Try procedures again and show it; keep it too on a person's word."""
+    if keep and not yes and not click.confirm("Try the procedures, and keep what comes of it?"):
+        session.console.print("Nothing was done.")
+        return
+    with progress_bar(session, "trying") as advance:
+        tried = session.loop.revalidate(keep=keep, progress=advance)
+    if keep:
+        export(session.loop)
+    document = {"applied": keep, "cares": [_document(care) for care in tried]}
+    session.answer(document, lambda: _show_tried(session, tried, kept=keep))
+
+
+def _show_tried(session: Session, tried: Sequence[Care], *, kept: bool) -> None:
     for care in tried:
         style = "green" if care.reason == PASSED else "red" if care.reason.startswith(FAILED) else "dim"
         name, told = escape(clean(care.name)), escape(clean(care.reason))
         session.console.print(f"[bold]{name}[/bold]  [{style}]{told}[/{style}]", soft_wrap=True)
     counts = [sum(care.reason.startswith(word) for care in tried) for word in (PASSED, FAILED, NOT_HERE)]
     session.console.print("{} passed, {} failed, {} not checkable here".format(*counts))
+    if not kept and any(counts[:2]):
+        session.console.print(
+            "Nothing of it is kept: [bold]tacit tend --revalidate --apply[/bold] keeps it as evidence."
+        )
 
 
 def can_be_done(care: Care) -> bool:
@@ -144,12 +167,22 @@ def _would(care: Care) -> str:
 def _show(session: Session, cares: Sequence[Care]) -> None:
     if not cares:
         session.console.print("[green]Nothing to do[/green]: the library needs no care.")
+        _show_waiting(session)
         return
     for kind, group in groupby(cares, key=lambda care: care.kind):
         _show_kind(session, kind, list(group))
     doable = sum(map(can_be_done, cares))
     told = f"{counted(len(cares), 'suggestion')}, {doable} of which `tacit tend --apply` carries out."
     session.console.print(f"\n{told}" if doable else f"\n{counted(len(cares), 'suggestion')} for you.")
+    _show_waiting(session)
+
+
+def _show_waiting(session: Session) -> None:
+    waiting = len(session.loop.waiting())
+    if waiting:
+        session.console.print(
+            f"{counted(waiting, 'version')} {'waits' if waiting == 1 else 'wait'} for [bold]tacit review[/bold]."
+        )
 
 
 def _show_kind(session: Session, kind: CareKind, cares: Sequence[Care]) -> None:

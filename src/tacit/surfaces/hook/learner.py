@@ -46,6 +46,8 @@ FOLDED = "folded.json"
 MAX_FOLDED_BYTES = 64 * 1024 * 1024
 FOLDED_EVERY = 200
 """So many journals are folded between two writings of how far it got: folding some again is harmless."""
+AHEAD_S = 60.0
+"""Clocks differ by so much; a line that is dated further ahead is passed over."""
 FAULTS_LOGGED = 5
 """Of the journals that make trouble in one pass."""
 _TEXT_CHARACTERS = 200
@@ -169,13 +171,15 @@ def fold(store: Store, sessions: Path, said: Said, *, home: str) -> int:
 def uses_of(name: str, data: bytes, said: Said) -> Iterator[Use]:
     """The uses that a journal tells of: what was shown, held back by lot or for want of room, or there already.
 
-    A subagent is a session of its own, as its captured attempts are.
+    A subagent is a session of its own, as its captured attempts are. A line that is dated ahead was not written by a hook:
+    nothing could have changed since, so it would vouch for every check.
     """
+    latest = time.time() + AHEAD_S
     stem = name.removesuffix(SUFFIX)
     main = _text(next((stem.removeprefix(f"{name}-") for name in CLIENTS if stem.startswith(f"{name}-")), stem))
     for line in parsed(data):
         at = time_of(line)
-        if not at:
+        if not at or at > latest:
             continue
         agent = _text(line.get("agent"))
         session, lots = agent or main, _shares(line.get("lots")) | (withheld := _shares(line.get("control")))

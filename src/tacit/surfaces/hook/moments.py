@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
     from tacit.memory.sqlite.glance import Glance, Glimpse
     from tacit.recall.quick import Answer as Recalled
-    from tacit.recall.quick import Limits
+    from tacit.recall.quick import Given, Limits
+    from tacit.surfaces.hook.wholes import Wholes
 
 INDEX_LINES = 200
 NORMS_ROOM = 6_500
@@ -106,24 +107,39 @@ class Turn:
             log.note(self.ground.home, f"{self.event.moment}: found by words alone: {error}")
 
     def give(self, recalled: Recalled, *, by_lot: bool = False) -> None:
-        """Add what recall gave, less what a lot holds back; note both, what had no room and what was shown already."""
-        shown = []
-        for item in recalled.items:
-            share = self.chance(item.glimpse) if by_lot else 0.0
-            if share and self.is_held_back(item.glimpse, share):
-                self.listed("control").append([item.glimpse.version_id, share])
-            elif self.answer.add(item.text) or self.answer.add(item.glimpse.brief):
-                shown.append(item.glimpse)
+        """Add what recall gave, less what a lot holds back; note both, what had no room and what was shown already.
+
+        A composite shows what its parts say: one lot is drawn for all of them, and steps that it took over are not said again.
+        """
+        wholes = self._wholes(recalled.items)
+        shown: list[Glimpse] = []
+        told: set[str] = set()
+        for item in sorted(recalled.items, key=lambda item: wholes.depth(item.glimpse.version_id)):
+            glimpse, version_id = item.glimpse, item.glimpse.version_id
+            head = wholes.head(glimpse)
+            share = self.chance(head) if by_lot and head and not wholes.has_needed(head) else 0.0
+            if share and head and self.is_held_back(head, share):
+                self.listed("control").append([version_id, share])
+            elif wholes.copied.get(version_id) in told or self.answer.add(item.text) or self.answer.add(glimpse.brief):
+                shown.append(glimpse)
+                if item.text == glimpse.text:
+                    told.add(version_id)
                 if share:
-                    self.listed("lots").append([item.glimpse.version_id, share])
+                    self.listed("lots").append([version_id, share])
             else:
-                self.hold(item.glimpse.version_id)
+                self.hold(version_id)
         self.show(shown)
         for version_id, _, reason in recalled.left_out:
             if reason == "shown already":
                 self.listed("skipped").append(version_id)
             elif not reason.startswith(("less relevant", "nearest")):
                 self.hold(version_id)
+
+    def _wholes(self, items: list[Given]) -> Wholes:
+        from tacit.surfaces.hook.wholes import Wholes
+
+        known = self.glance.composites([item.glimpse.version_id for item in items]) if self.glance and items[1:] else {}
+        return Wholes([item.glimpse for item in items], known)
 
     def chance(self, glimpse: Glimpse) -> float:
         """How likely this session goes without it: as it was when the lot was drawn, or else as it is now."""

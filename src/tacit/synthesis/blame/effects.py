@@ -15,7 +15,8 @@ from itertools import pairwise
 from typing import Any
 
 from tacit.domain.trajectory import Step, Trajectory
-from tacit.synthesis.actions import Action, Effect, Family, actions_of, essential, plain_name
+from tacit.synthesis.actions import Action, Effect, Family, actions_of, essential
+from tacit.text.tools import plain_name
 
 _NAME_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 _PASSING_ON = frozenset("transfer hand forward refer redirect escalate route assign delegate".split())

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 from tacit.domain.skill import Pitfall, SkillStep
 from tacit.domain.trajectory import Role, Span, Step
-from tacit.synthesis.actions import Family, action_of, plain_name
+from tacit.synthesis.actions import Family, action_of
 from tacit.synthesis.blame.verdict import Blame, FailureKind
 from tacit.text.programs import SHELL_TOOLS
+from tacit.text.tools import plain_name
 
 MOST_PITFALLS = 5
 _SURE = 0.5

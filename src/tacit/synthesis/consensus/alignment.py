@@ -15,13 +15,14 @@ from typing import Any
 from tacit.domain.candidate import Candidate
 from tacit.domain.skill import SkillStep
 from tacit.domain.trajectory import Trajectory
-from tacit.synthesis.actions import Action, Effect, Family, action_of, leaves, plain_name
+from tacit.synthesis.actions import Action, Effect, Family, action_of, leaves
 from tacit.synthesis.parameters import Binding, Generalisation, generalise
 from tacit.synthesis.timeline import Timeline
 from tacit.text.canonical import canonical_path
 from tacit.text.edits import edits_of
 from tacit.text.shell import Command
 from tacit.text.similarity import order_similarity
+from tacit.text.tools import plain_name
 
 ALIKE = 0.45
 """Steps less alike than this are never one step."""
