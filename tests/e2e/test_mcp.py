@@ -192,7 +192,7 @@ def test_a_server_that_may_touch_little_tells_little(taught: Terminal) -> None:
 def test_what_is_asked_on_one_connection_is_one_session(taught: Terminal) -> None:
     async def speak(client: Client) -> list[str]:
         answers = [await client.call_tool("recall", {"task": TASK}) for _ in range(2)]
-        return [use_id(answer.content[0].text) for answer in answers]
+        return [use_id(str(getattr(answer.content[0], "text", ""))) for answer in answers]
 
     first, again = talk(taught, speak)
     other, _ = talk(taught, speak)

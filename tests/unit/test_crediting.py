@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -35,7 +36,7 @@ def keep(store, made: SkillContent | None = None) -> str:
     held = stored(made)
     version = held.version
     born, tried = Status.CANDIDATE, Status.TRIAL
-    moved = {"version_id": version.id, "content_hash": version.hash, "by": "ann", "at": NOW}
+    moved: dict[str, Any] = {"version_id": version.id, "content_hash": version.hash, "by": "ann", "at": NOW}
     store.add_version(held.skill, version, Transition(before=None, after=born, reason="x", **moved))
     store.add_transition(Transition(before=born, after=tried, reason="x", **moved))
     return version.id
@@ -227,7 +228,7 @@ def test_the_parts_of_a_composite_are_credited_each_for_itself(store):
 def test_a_subagent_is_credited_for_its_own_and_for_what_its_parent_was_shown_if_it_took_it_up(store):
     version_id = keep(store)
     store.add_use(use(version_id, seconds=-60))
-    sub = {"session_id": "agent-7", "parent_session_id": SESSION}
+    sub: dict[str, Any] = {"session_id": "agent-7", "parent_session_id": SESSION}
     (made,) = credit(store, run(*MIGRATED, **sub), VERIFIED)
     assert made.following is Following.FOLLOWED
     assert credit(store, run(shell("make all"), **sub), VERIFIED) == []
@@ -346,7 +347,8 @@ def test_who_names_a_session_when_asking_is_credited_by_what_is_captured_of_it(s
 def asked(text: str, *, tool: str = "", **fields) -> Step:
     """A call of Tacit's own, with its answer."""
     made = shell("tacit recall 'add a currency field'", seen=text)
-    return dataclasses.replace(made, **({"tool": tool, "arguments": {"task": TASK}} if tool else {}), **fields)
+    called: dict[str, Any] = {"tool": tool, "arguments": {"task": TASK}} if tool else {}
+    return dataclasses.replace(made, **called, **fields)
 
 
 @pytest.mark.parametrize(("tool", "session"), [("", ""), ("mcp__tacit__recall", ""), ("mcp__tacit__recall", "mcp-7")])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -129,7 +130,12 @@ def test_without_a_repository_that_is_what_is_said(tmp_path: Path) -> None:
 def test_examples_are_values_and_headings_are_no_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / ".git").mkdir()
     tried: list[Replay] = []
-    monkeypatch.setattr(validating, "Replay", lambda *given: tried.append(Replay(*given)) or _Passes())
+
+    def replay_of(*given: Any) -> _Passes:
+        tried.append(Replay(*given))
+        return _Passes()
+
+    monkeypatch.setattr(validating, "Replay", replay_of)
     steps = (SkillStep(text="Phase 1, `build`: Build it."), SkillStep(text="Run `make {target}`"))
     target = (Parameter(name="target", example="all"), Parameter(name="other"))
     made = SkillContent(kind=Kind.PROCEDURE, name="ship", description="Ship it.", steps=steps, parameters=target)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import pytest
 
@@ -30,7 +31,7 @@ def told(trajectory, skill: SkillContent, **options) -> Alignment:
     return aligned
 
 
-def tool_steps(*calls: tuple[str, dict]) -> tuple[SkillStep, ...]:
+def tool_steps(*calls: tuple[str, dict[str, Any]]) -> tuple[SkillStep, ...]:
     return tuple(SkillStep(text=tool, tool=tool, arguments=arguments) for tool, arguments in calls)
 
 

@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -62,7 +63,7 @@ def ground(folder: Path, *, strict: bool = True, after_s: float = 0.12) -> Groun
     return Ground(folder=folder, since=datetime.now(UTC), commit=git(folder, "rev-parse", "HEAD"), strict=strict)
 
 
-def use(at: datetime, commit: str = "c" * 40, **more: str) -> Use:
+def use(at: datetime, commit: str = "c" * 40, **more: Any) -> Use:
     return Use(version_ids=("v_1",), task="t", at=at, commit=commit, **more)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ from tests.unit.making import NOW, evidence, later, stored
 SUCCESS, PARTIAL, FAILURE, UNKNOWN = Outcome.SUCCESS, Outcome.PARTIAL, Outcome.FAILURE, Outcome.UNKNOWN
 
 
-def told(outcome: Outcome = SUCCESS, grade: Grade = Grade.MACHINE, *, hours: float = 0, **fields: object) -> Evidence:
+def told(outcome: Outcome = SUCCESS, grade: Grade = Grade.MACHINE, *, hours: float = 0, **fields: Any) -> Evidence:
     """A result with whatever else is known of it."""
     return replace(evidence(outcome, grade, hours=hours), **fields, id="")
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tacit.domain.contract import Reliance
 from tacit.providers.ground import look
 
@@ -45,7 +47,7 @@ def test_a_link_that_leads_out_of_the_project_is_not_there(tmp_path: Path) -> No
     assert look(Reliance(files=("link.txt",)), project).files == ()
 
 
-def test_a_program_of_the_projects_own_is_not_run(tmp_path: Path, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+def test_a_program_of_the_projects_own_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trap = tmp_path / "bin" / "node"
     trap.parent.mkdir()
     trap.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\necho 99.0.0\n")

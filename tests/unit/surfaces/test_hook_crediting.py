@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -45,10 +46,11 @@ class Transcript:
     """A transcript of the session as Claude Code writes it, dated by the project's clock."""
 
     def __init__(self, project) -> None:
-        self._project, self._records = project, []
+        self._project = project
+        self._records: list[dict[str, Any]] = []
         self.path = project.folder.parent / f"{SESSION}.jsonl"
 
-    def _add(self, kind: str, message: dict, **more) -> None:
+    def _add(self, kind: str, message: dict[str, Any], **more) -> None:
         number = len(self._records)
         when = datetime.fromtimestamp(self._project.clock(), UTC).isoformat().replace("+00:00", "Z")
         common = {"type": kind, "uuid": f"u{number}", "parentUuid": None, "isSidechain": False, "sessionId": SESSION}
@@ -67,7 +69,7 @@ class Transcript:
         answer = {"type": "tool_result", "tool_use_id": call, "content": output, "is_error": failed}
         self._add("user", {"role": "user", "content": [answer]})
 
-    def learned(self) -> dict[str, list]:
+    def learned(self) -> dict[str, list[Any]]:
         """Hand the transcript to the learner; the evidence by the names of skills."""
         self.path.write_text("".join(f"{json.dumps(record)}\n" for record in self._records))
         event = claude("Stop", transcript_path=str(self.path)) | {"cwd": str(self._project.folder)}
