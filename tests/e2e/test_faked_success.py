@@ -115,6 +115,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 def shop(tmp_path: Path, template: tuple[Path, str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Shop]:
     folder, version = tmp_path / "shop", template[1]
     shutil.copytree(template[0], folder, symlinks=True)
+    time.sleep(0.2)  # nobody's project is made in the very moment in which a skill is given
     (tmp_path / "home").mkdir()
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     variables = {"PATH": path, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONWARNINGS": ""}
@@ -241,36 +242,6 @@ CHOSEN = {
 """A harness that names the check itself may look at a part; whoever reports the outcome may not choose it."""
 
 
-@pytest.mark.parametrize("trick", TRICKS, ids=lambda trick: trick.name)
-def test_trick_is_not_recorded_as_a_verified_success(shop: Shop, trick: Trick) -> None:
-    honest = shop.terminal.variables["PATH"]
-    shop.shell(trick.does)
-    for name, value in trick.variables:
-        shop.terminal.variables[name] = value.format(project=shop.folder, path=honest)
-    if trick.fools:
-        assert shop.shell(trick.check) == 0, "the trick does not even work"
-    shop.record("--verify", trick.check)
-    if trick.name not in CHOSEN and not trick.variables:
-        verifier = Tests(trick.check) if trick.check == PYTEST else Command(trick.check)
-        with contextlib.suppress(VerifierOutage):
-            shop.loop.record(shop.use, verifier=verifier, by="harness")
-    assert not shop.faked()
-
-
-def test_there_are_many_tricks_and_most_would_deceive_a_look_at_the_exit_status() -> None:
-    assert len(TRICKS) >= 24
-    assert sum(trick.fools for trick in TRICKS) >= 50
-
-
-@pytest.mark.parametrize(
-    "trick", [trick for trick in TRICKS if trick.does == "true"][::4], ids=lambda trick: trick.name
-)
-def test_agent_in_a_marked_shell_fares_no_better(shop: Shop, trick: Trick) -> None:
-    shop.terminal.variables["CLAUDECODE"] = "1"
-    shop.record("--verify", trick.check, "--with", "tests")
-    assert not shop.faked()
-
-
 @pytest.mark.parametrize(
     "options",
     [
@@ -288,7 +259,7 @@ def test_honest_run_is_verified(shop: Shop, options: tuple[str, ...]) -> None:
     done = shop.terminal.run("record", shop.use, *options, "--json")
     assert done.code == 0, done
     [kept] = done.json["evidence"]
-    assert (kept["outcome"], kept["grade"]) == ("success", "machine-verified"), kept
+    assert (kept["outcome"], kept["grade"]) == ("success", "machine-verified"), kept["note"]
 
 
 def test_honest_run_of_a_harness_is_verified_and_an_unmended_one_fails(shop: Shop) -> None:
@@ -326,6 +297,48 @@ def test_what_a_person_left_uncommitted_before_is_theirs(shop: Shop) -> None:
     assert (told["grade"], "tests/test_more.py" in told["note"]) == ("self-reported", True)  # it may be the agent's
     [kept] = shop.loop.record(use, verifier=Command(PYTEST, cwd=shop.folder))
     assert (kept.outcome, kept.grade) == (Outcome.SUCCESS, Grade.MACHINE)
+
+
+def test_proposed_version_does_not_change_the_check_of_the_one_that_was_shown(shop: Shop) -> None:
+    easy = SkillContent(
+        kind=Kind.PROCEDURE, name=SKILL.name, description=SKILL.description, steps=SKILL.steps,
+        postconditions=(Condition(text="always", check=f"{PYTEST} tests/test_other.py"),),
+    )  # fmt: skip
+    shop.loop.propose(easy, by="agent", revises=shop.loop.version(shop.version))
+    shop.record("--with", "postconditions")
+    shop.record("--verify", f"{PYTEST} tests/test_other.py")
+    assert not shop.faked()
+    assert {item.outcome for item in shop.evidence() if item.grade.verified} == {Outcome.FAILURE}
+
+
+@pytest.mark.parametrize("trick", TRICKS, ids=lambda trick: trick.name)
+def test_trick_is_not_recorded_as_a_verified_success(shop: Shop, trick: Trick) -> None:
+    honest = shop.terminal.variables["PATH"]
+    shop.shell(trick.does)
+    for name, value in trick.variables:
+        shop.terminal.variables[name] = value.format(project=shop.folder, path=honest)
+    if trick.fools:
+        assert shop.shell(trick.check) == 0, "the trick does not even work"
+    shop.record("--verify", trick.check)
+    if trick.name not in CHOSEN and not trick.variables:
+        verifier = Tests(trick.check) if trick.check == PYTEST else Command(trick.check)
+        with contextlib.suppress(VerifierOutage):
+            shop.loop.record(shop.use, verifier=verifier, by="harness")
+    assert not shop.faked()
+
+
+def test_there_are_many_tricks_and_most_would_deceive_a_look_at_the_exit_status() -> None:
+    assert len(TRICKS) >= 24
+    assert sum(trick.fools for trick in TRICKS) >= 50
+
+
+@pytest.mark.parametrize(
+    "trick", [trick for trick in TRICKS if trick.does == "true"][::4], ids=lambda trick: trick.name
+)
+def test_agent_in_a_marked_shell_fares_no_better(shop: Shop, trick: Trick) -> None:
+    shop.terminal.variables["CLAUDECODE"] = "1"
+    shop.record("--verify", trick.check, "--with", "tests")
+    assert not shop.faked()
 
 
 def test_any_number_of_self_reports_proves_nothing(shop: Shop) -> None:
@@ -407,18 +420,6 @@ def test_file_state_that_the_agent_chose_proves_nothing(shop: Shop, asked: str) 
 def test_file_that_was_so_before_proves_nothing_to_a_harness_either(shop: Shop) -> None:
     shop.loop.record(shop.use, verifier=FileState("app.py", State.CONTAINS, "def add", cwd=shop.folder))
     assert not shop.faked()
-
-
-def test_proposed_version_does_not_change_the_check_of_the_one_that_was_shown(shop: Shop) -> None:
-    easy = SkillContent(
-        kind=Kind.PROCEDURE, name=SKILL.name, description=SKILL.description, steps=SKILL.steps,
-        postconditions=(Condition(text="always", check=f"{PYTEST} tests/test_other.py"),),
-    )  # fmt: skip
-    shop.loop.propose(easy, by="agent", revises=shop.loop.version(shop.version))
-    shop.record("--with", "postconditions")
-    shop.record("--verify", f"{PYTEST} tests/test_other.py")
-    assert not shop.faked()
-    assert {item.outcome for item in shop.evidence() if item.grade.verified} == {Outcome.FAILURE}
 
 
 class _Plain:
