@@ -425,8 +425,10 @@ def test_only_a_projects_own_store_meets_home(world: World) -> None:
 def test_a_home_that_cannot_be_read_does_not_stop_learning(world: World) -> None:
     shop = world.project("shop")
     world.home.mkdir(parents=True)
-    (world.home / "tacit.db").write_text("no database at all, but rather a text that is long enough to be read")
-    shop.learn()
+    (world.home / "tacit.db").write_text(text := "no database at all, but rather a text that is long enough to be read")
+    assert not shop.learn().verdicts
+    assert not shop.adopt()
+    assert (world.home / "tacit.db").read_text() == text, "whatever lies there is left alone"
 
 
 # --- recurrence ----------------------------------------------------------------------------------------------------

@@ -6,9 +6,8 @@ A part of `volatile.VolatileStore`, beside `projections`, `meaning` and `safekee
 from __future__ import annotations
 
 import zlib
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeVar
@@ -21,29 +20,14 @@ from tacit.domain.trajectory import Trajectory
 from tacit.domain.trust import Approval
 from tacit.memory import laws
 from tacit.memory.descending import Kept, demotion, descend, stones_of, subject_of
-from tacit.memory.held import Held, get, reread, unrender_composites
+from tacit.memory.held import Part, get, reread, unrender_composites
 from tacit.memory.records import aware, unpack
 
 T = TypeVar("T")
 
 
-class Custody(ABC):
+class Custody(Part):
     """The part of a volatile store that answers for what may be trusted."""
-
-    _state: Held
-
-    @abstractmethod
-    def transaction(self) -> AbstractContextManager[None]:
-        """Make several writes one."""
-
-    @abstractmethod
-    def _open(self) -> AbstractContextManager[None]: ...
-
-    @abstractmethod
-    def _is_new(self, known: dict[str, T], value: T, identity: str) -> bool: ...
-
-    @abstractmethod
-    def _note(self, action: str, subject: str, *, value: Any, actor: str, at: datetime) -> None: ...
 
     @abstractmethod
     def add_transition(self, transition: Transition) -> None:

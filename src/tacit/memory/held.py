@@ -5,12 +5,14 @@ Keeps no rule of its own; `volatile` is the store around it.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from enum import StrEnum
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from tacit.domain.bookmark import Bookmark
 from tacit.domain.candidate import Verdict
@@ -178,3 +180,22 @@ def entry(event: Event, found: str) -> AuditEntry:
         digest=event.digest,
         hash=found,
     )
+
+
+class Part(ABC):
+    """One part of a volatile store: what all parts share, and what the store as a whole does for them."""
+
+    _state: Held
+
+    @abstractmethod
+    def transaction(self) -> AbstractContextManager[None]:
+        """Make several writes one."""
+
+    @abstractmethod
+    def _open(self) -> AbstractContextManager[None]: ...
+
+    @abstractmethod
+    def _is_new(self, known: dict[str, T], value: T, identity: str) -> bool: ...
+
+    @abstractmethod
+    def _note(self, action: str, subject: str, *, value: Any, actor: str, at: datetime) -> None: ...

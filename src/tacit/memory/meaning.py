@@ -5,31 +5,20 @@ A part of `volatile.VolatileStore`, beside `projections`. Gives the same answers
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from contextlib import AbstractContextManager
 
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.ports import Hit
 from tacit.domain.skill import Kind
 from tacit.memory import laws
-from tacit.memory.held import Held, get, recallable, wanted
+from tacit.memory.held import Part, get, recallable, wanted
 from tacit.memory.lexical import episode_words, version_words
 from tacit.memory.vectors import check_length, checked, direction_of, similarity
 
 
-class Meaning(ABC):
+class Meaning(Part):
     """The part of a volatile store that finds by meaning."""
-
-    _state: Held
-
-    @abstractmethod
-    def transaction(self) -> AbstractContextManager[None]:
-        """Make several writes one."""
-
-    @abstractmethod
-    def _open(self) -> AbstractContextManager[None]: ...
 
     def put_vectors(self, version_id: str, vectors: Sequence[bytes], *, space: str) -> None:
         """Keep the vectors of a recallable version in one embedder's space, until it stops being recallable."""

@@ -5,36 +5,18 @@ A part of `volatile.VolatileStore`, beside `custody`.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from contextlib import AbstractContextManager
-from datetime import datetime
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from tacit.domain.evidence import Evidence, Use
-from tacit.memory.held import Held, get
+from tacit.memory.held import Part, get
 from tacit.memory.records import aware
 
 T = TypeVar("T")
 
 
-class Outcomes(ABC):
+class Outcomes(Part):
     """The part of a volatile store that keeps what was shown and what came of it."""
-
-    _state: Held
-
-    @abstractmethod
-    def transaction(self) -> AbstractContextManager[None]:
-        """Make several writes one."""
-
-    @abstractmethod
-    def _open(self) -> AbstractContextManager[None]: ...
-
-    @abstractmethod
-    def _is_new(self, known: dict[str, T], value: T, identity: str) -> bool: ...
-
-    @abstractmethod
-    def _note(self, action: str, subject: str, *, value: Any, actor: str, at: datetime) -> None: ...
 
     def add_use(self, use: Use) -> None:
         """Keep what was shown."""

@@ -5,9 +5,7 @@ A part of `volatile.VolatileStore`, beside `meaning`; the store itself keeps wha
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from contextlib import AbstractContextManager
 
 from tacit.domain.bookmark import Bookmark
 from tacit.domain.outline import Outline
@@ -15,21 +13,12 @@ from tacit.domain.ports import Hit, Rendering
 from tacit.domain.scope import Scope
 from tacit.domain.skill import Kind
 from tacit.memory import laws
-from tacit.memory.held import Held, counting, counts, get, recallable, reread, unoutlined
+from tacit.memory.held import Part, counting, counts, get, recallable, reread, unoutlined
 from tacit.memory.records import aware
 
 
-class Projections(ABC):
+class Projections(Part):
     """The part of a volatile store that can be made again."""
-
-    _state: Held
-
-    @abstractmethod
-    def transaction(self) -> AbstractContextManager[None]:
-        """Make several writes one."""
-
-    @abstractmethod
-    def _open(self) -> AbstractContextManager[None]: ...
 
     def bookmark(self, path: str) -> Bookmark | None:
         """How far a file has been taken in; nothing if it never was."""

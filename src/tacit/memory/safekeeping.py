@@ -5,33 +5,19 @@ A part of `volatile.VolatileStore`, beside `custody`.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from contextlib import AbstractContextManager
-from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from tacit.domain.errors import Mistake
 from tacit.domain.ports import Damage
 from tacit.domain.safekeeping import Anchor, Manifest
-from tacit.memory.held import Held, reread
+from tacit.memory.held import Held, Part, reread
 
 
-class Safekeeping(ABC):
+class Safekeeping(Part):
     """The part of a volatile store that writes copies of it."""
 
     _state: Held
     _depth: int
-
-    @abstractmethod
-    def transaction(self) -> AbstractContextManager[None]:
-        """Make several writes one."""
-
-    @abstractmethod
-    def _open(self) -> AbstractContextManager[None]: ...
-
-    @abstractmethod
-    def _note(self, action: str, subject: str, *, value: Any, actor: str, at: datetime) -> None: ...
 
     def backup(self, path: Path) -> Manifest:
         """Write all of it to a store on disk, which checks itself."""
