@@ -13,7 +13,7 @@ from datetime import datetime
 
 from tacit import shelf
 from tacit.domain.candidate import Candidate
-from tacit.domain.care import Care, CareKind
+from tacit.domain.care import BY_ITSELF, Care, CareKind
 from tacit.domain.errors import Mistake
 from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.ports import Store, Stored
@@ -21,7 +21,6 @@ from tacit.domain.skill import SkillContent, SkillVersion
 from tacit.refinement.composition import LEAST_PARTS, composed, outdated
 from tacit.retrieval import parts_of
 
-BY_ITSELF = "tacit.tend"
 _MERGED = re.compile(re.escape(shelf.MERGED) + r"`([^`]+)`")
 _GONE = frozenset({Status.STALE, Status.RETIRED, Status.QUARANTINED})
 

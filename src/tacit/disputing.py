@@ -14,7 +14,7 @@ from itertools import chain, combinations
 
 from tacit import gate, outcome
 from tacit.domain.candidate import Candidate, Finding
-from tacit.domain.care import Care, CareKind
+from tacit.domain.care import BY_ITSELF, Care, CareKind
 from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.ports import Store, Stored
 from tacit.domain.remark import About, Remark
@@ -23,7 +23,6 @@ from tacit.refinement.contradiction import RESOLUTION, Discord, Side, discord
 from tacit.shelf import NEIGHBOURS, neighbours, newest_recallable
 from tacit.text.words import terms
 
-BY_ITSELF = "tacit.tend"
 MOST_OF_ONE_TOOL = 60
 """Of procedures that use one tool alike only the latest are compared with each other."""
 _LAYS_DOWN = frozenset({Kind.NORM, Kind.PREFERENCE, Kind.LESSON})

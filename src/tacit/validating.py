@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
 
-from tacit.domain.care import Care, CareKind
+from tacit.domain.care import BY_ITSELF, Care, CareKind
 from tacit.domain.contract import Ground, Reliance
 from tacit.domain.errors import Mistake, VerifierOutage
 from tacit.domain.evidence import Evidence, Outcome
@@ -28,7 +28,6 @@ from tacit.refinement.composition import is_heading
 from tacit.refinement.contract import Drift, drift, relies_on
 from tacit.shelf import newest_recallable
 
-BY_ITSELF = "tacit.tend"
 NOT_HERE = "not checkable here"
 PASSED, FAILED = "passed", "failed"
 _TRIED = frozenset({*RECALLABLE, Status.STALE})

@@ -9,6 +9,9 @@ from tacit.domain.candidate import Candidate
 from tacit.domain.lifecycle import Transition
 from tacit.domain.remark import Remark
 
+BY_ITSELF = "tacit.tend"
+"""Who moves a version, or puts two together, when nobody asked for it."""
+
 
 class CareKind(StrEnum):
     """What sort of care it is."""

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tacit.config.place import Place
 from tacit.config.settings import Policy
+from tacit.domain.care import BY_ITSELF
 from tacit.domain.evidence import Evidence
 from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.model import Embedder
@@ -17,8 +18,7 @@ from tacit.domain.ports import Store, Stored
 from tacit.domain.remark import About, pinned
 from tacit.domain.scope import Scope
 
-BY = "tacit.tend"
-"""Who moves a version, or puts two together, when nobody asked for it."""
+BY = BY_ITSELF
 Progress = Callable[[int, int], None]
 """Told how much is done, of how much."""
 
