@@ -31,6 +31,10 @@ class Outcome(StrEnum):
     UNKNOWN = "unknown"
 
 
+WORTH = {Outcome.SUCCESS: 1.0, Outcome.PARTIAL: 0.5, Outcome.FAILURE: 0.0}
+"""What a result counts; one that nobody knows counts nothing, and is not in here."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assessment:
     """What is known of an attempt's outcome, on whose word, and why."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from tacit.domain.evidence import Evidence, Grade, Outcome
+from tacit.domain.evidence import WORTH, Evidence, Grade
 from tacit.outcome.differences import Arms, Interval, of_means, of_proportions, pulled, scatter
 
 LEAST_RUNS = 10
@@ -23,7 +23,6 @@ LEAST_OF_A_KEY = 5
 """So many runs of one model or scope, in both arms together, before anything is said of it."""
 
 _STRENGTH = {Grade.MACHINE: 1, Grade.HUMAN: 0}
-_VALUE = {Outcome.SUCCESS: 1.0, Outcome.PARTIAL: 0.5, Outcome.FAILURE: 0.0}
 
 
 class Measure(StrEnum):
@@ -162,7 +161,7 @@ def _compared(runs: Sequence[Evidence], measure: Measure) -> Interval | None:
 def _measured(row: Evidence, measure: Measure) -> float | None:
     """What one run shows; of steps and tokens the logarithm, for some runs take many times what most take."""
     if measure is Measure.SUCCESS:
-        return _VALUE[row.outcome]
+        return WORTH[row.outcome]
     if row.effort is None:
         return None
     taken = int(getattr(row.effort, measure.value))
@@ -175,7 +174,7 @@ def _runs(evidence: Iterable[Evidence], session: Naming) -> list[Evidence]:
     """One result per run, the best graded and of these the latest; of each session the first run."""
     best: dict[str, Evidence] = {}
     for row in evidence:
-        if not row.grade.verified or row.share <= 0 or row.outcome not in _VALUE:
+        if not row.grade.verified or row.share <= 0 or row.outcome not in WORTH:
             continue
         held = best.get(run_of(row))
         if held is None or _preference(row) >= _preference(held):

@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from tacit.domain.evidence import Evidence, Following, Grade, Outcome, Reliability
+from tacit.domain.evidence import WORTH, Evidence, Following, Grade, Outcome, Reliability
 from tacit.domain.skill import SkillVersion
 from tacit.statistics import capped, wilson
 
@@ -33,7 +33,6 @@ NEUTRAL = 0.5
 """The rank of a skill that nobody has measured."""
 
 _STRENGTH = {Grade.MACHINE: 2, Grade.HUMAN: 1, Grade.SELF: 0}
-_VALUE = {Outcome.SUCCESS: 1.0, Outcome.PARTIAL: 0.5, Outcome.FAILURE: 0.0}
 
 
 def votes(evidence: Iterable[Evidence]) -> list[Evidence]:
@@ -65,7 +64,7 @@ def reliability(evidence: Iterable[Evidence], *, model: str = "", scope: str = "
         high=high,
         self_reported=len(claims),
         votes=len(cast_at_all),
-        worked=math.fsum(_VALUE[item.outcome] for item in cast_at_all),
+        worked=math.fsum(WORTH[item.outcome] for item in cast_at_all),
     )
 
 
@@ -114,7 +113,7 @@ def _tally(cast: Sequence[Evidence]) -> tuple[float, float]:
         weight = _faded(age) - _faded(age + taken)
         age += taken
         trials[item.principal] += weight
-        successes[item.principal] += weight * _VALUE[item.outcome]
+        successes[item.principal] += weight * WORTH[item.outcome]
     fair = capped(trials, share=PRINCIPAL_SHARE, free=PRINCIPAL_FREE)
     worked = math.fsum(successes[who] * (fair[who] / trials[who]) for who in trials if trials[who])
     return worked, math.fsum(fair.values())
@@ -124,7 +123,7 @@ def _doubts(claims: Iterable[Evidence]) -> float:
     """What self-reported failures weigh, those of one principal only so much."""
     doubts: defaultdict[str, float] = defaultdict(float)
     for item in claims:
-        doubts[item.principal] += SELF_REPORT_WEIGHT * item.weight * (1 - _VALUE[item.outcome])
+        doubts[item.principal] += SELF_REPORT_WEIGHT * item.weight * (1 - WORTH[item.outcome])
     return math.fsum(min(DOUBTS_MAX, doubt) for doubt in doubts.values())
 
 
@@ -155,7 +154,7 @@ def _ordered(evidence: Iterable[Evidence]) -> list[Evidence]:
 
 
 def _is_credited(item: Evidence) -> bool:
-    return not item.control and item.following in (None, Following.FOLLOWED) and item.outcome in _VALUE
+    return not item.control and item.following in (None, Following.FOLLOWED) and item.outcome in WORTH
 
 
 def _run(item: Evidence) -> str:
@@ -163,5 +162,5 @@ def _run(item: Evidence) -> str:
 
 
 def _preference(item: Evidence) -> tuple[int, float, datetime]:
-    doubt = 0.0 if item.grade.verified else 1 - _VALUE[item.outcome]
+    doubt = 0.0 if item.grade.verified else 1 - WORTH[item.outcome]
     return _STRENGTH[item.grade], doubt, item.at

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from tacit.domain.evidence import Evidence, Following, Outcome
+from tacit.domain.evidence import WORTH, Evidence, Following, Outcome
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
 from tacit.statistics import Drop, EProcess, Faded, wilson
 
@@ -27,7 +27,6 @@ STALE_DAYS = 90
 SHOWN_AT_LEAST, LOOKED_AT_LEAST = 20, 10
 """Of no use is what was shown so often, and not followed in so many runs that were looked at."""
 
-_VALUE = {Outcome.SUCCESS: 1.0, Outcome.PARTIAL: 0.5, Outcome.FAILURE: 0.0}
 _OWN = "tacit."
 """How the names begin under which Tacit itself decides."""
 
@@ -101,7 +100,7 @@ class Record:
         """Take in one more vote, later than all before it."""
         if self._since is not None and vote.at <= self._since:
             return
-        worth, weight = _VALUE[vote.outcome], self._fair(vote)
+        worth, weight = WORTH[vote.outcome], self._fair(vote)
         self._ids.append(vote.id)
         self._against.add(worth, weight)
         self._recent.add(worth, weight)
