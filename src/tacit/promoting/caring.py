@@ -92,25 +92,28 @@ def _recurring(store: Store, scope: Scope, ask: Ask) -> Iterator[Care]:
 
 def _beyond(store: Store, home: Store | None, ask: Ask) -> Iterator[Care]:
     """What would make sense beyond the project: a note for home, where two projects earn it a place."""
-    new, broad = 0, (home or store).catalogue()
+    level, new = Level.ORGANISATION, 0
+    broad = [held for held in (home or store).catalogue() if held.skill.scope.level.breadth >= level.breadth]
     for stored in store.catalogue(statuses=RECALLABLE):
-        if stored.skill.scope.level is not Level.PROJECT or _was_noted(store, stored, Level.ORGANISATION):
+        if stored.skill.scope.level is not Level.PROJECT or _was_noted(store, stored, level):
             continue
-        if is_up(broad, stored, Level.ORGANISATION):
+        if is_up(broad, stored, level):
             continue
         content = stored.version.content
-        there = already_there(broad, content, Scope(Level.ORGANISATION), ask.same)
+        there = already_there(broad, content, Scope(level), ask.same)
         projects = projects_of(home or store, there.skill.id) if there else set()
         elsewhere = there is not None and projects != {ask.whence.identity}
-        nominee = nominee_of(store, stored, ask, to=Level.ORGANISATION, projects=projects)
-        [gate] = passages(nominee, Level.ORGANISATION)
         earned = elsewhere or (stored.status is Status.TRUSTED and new < MOST_NOMINATED)
-        if not earned or nominee.local or content.kind is Kind.PREFERENCE or any(spoken_against(store, stored)):
+        if not earned or content.kind is Kind.PREFERENCE:
+            continue  # before anything that takes time
+        nominee = nominee_of(store, stored, ask, to=level, projects=projects)
+        if nominee.local or any(spoken_against(store, stored)):
             continue
+        [gate] = passages(nominee, level)
         new += not elsewhere
-        remark = note(stored.skill.id, there.version.id if there else "", ask, step=NOMINATED, to=Level.ORGANISATION)
+        remark = note(stored.skill.id, there.version.id if there else "", ask, step=NOMINATED, to=level)
         known = "another project knows it too" if elsewhere else "trusted here, and portable by lint"
-        yield _care(stored, f"{known}; {', '.join(gate.there)}", to=Level.ORGANISATION, remark=remark)
+        yield _care(stored, f"{known}; {', '.join(gate.there)}", to=level, remark=remark)
 
 
 def _care(stored: Stored, reason: str, *, to: Level, remark: Remark | None = None) -> Care:
