@@ -29,7 +29,6 @@ from tacit import (
     validating,
 )
 from tacit.config.checkout import commit_at_work, workspace
-from tacit.deciding import Deciding
 from tacit.domain.candidate import Candidate, Finding, Verdict
 from tacit.domain.care import Care, CareKind
 from tacit.domain.errors import GateRefusal, Mistake, NotFound
@@ -44,6 +43,7 @@ from tacit.domain.skill import Capabilities, Kind, Provenance, SkillContent, par
 from tacit.domain.trajectory import Trajectory
 from tacit.domain.verification import Verifier
 from tacit.fencing import Fence
+from tacit.offering import Offering
 from tacit.outcome import Followed, parse_outcome
 from tacit.outcome.verifiers import verify
 from tacit.providers.ground import look
@@ -56,7 +56,7 @@ Progress = Callable[[int, int], None]
 """Told how much is done, of how much."""
 
 
-class Loop(Deciding):
+class Loop(Offering):
     """A memory of skills: everything one can do with it. Get one from `tacit.open()`."""
 
     # --- experience ---------------------------------------------------------------------------------------------

@@ -15,6 +15,8 @@ from typing import Protocol
 
 from tacit.domain.bookmark import Bookmark
 from tacit.domain.candidate import Verdict
+from tacit.domain.document import Passage
+from tacit.domain.entry import E, Entry
 from tacit.domain.evidence import Assessment, Evidence, Outcome, Use
 from tacit.domain.lifecycle import Status, Transition
 from tacit.domain.outline import Outline
@@ -25,6 +27,7 @@ from tacit.domain.scope import Scope
 from tacit.domain.skill import Kind, Skill, SkillVersion
 from tacit.domain.trajectory import Trajectory
 from tacit.domain.trust import Approval
+from tacit.domain.working import Drawer, Jotting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +86,18 @@ class Rendering:
     """How often verified attempts have confirmed it."""
     unproven: float = 0.0
     """How much a control would tell of it, 0 to 1; 0: it is never held back (see `outcome.withholding`)."""
+    person: str = ""
+    """Whose preference it is; empty: whoever works here."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundPassage:
+    """A passage as a search found it, with the version that it belongs to."""
+
+    stored: Stored
+    passage: Passage
+    lexical: float
+    """How well its words match (higher is better)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -320,6 +335,32 @@ class Store(Protocol):
 
     def remarks(self, *, subject: str = "", about: About | None = None) -> list[Remark]:
         """What was noted, oldest first: of one skill or version, of one sort."""
+
+    def add_entry(self, entry: Entry) -> bool:
+        """Append to the ledger; False if this very entry is known."""
+
+    def entries(self, sort: type[E], *, key: str = "", session_id: str = "") -> list[E]:
+        """What the ledger holds of one sort, oldest first: of one key, or of one session."""
+
+    def put_passages(self, version_id: str, passages: Sequence[Passage]) -> None:
+        """Keep the passages of a document's version, once and for good; they go with it."""
+
+    def passages(self, version_id: str) -> list[Passage]:
+        """The passages of a version, in order; empty where it has none."""
+
+    def search_passages(self, terms: Sequence[str], *, limit: int = 20) -> list[FoundPassage]:
+        """Find passages of recallable versions by their words, best first."""
+
+    def jot(self, jotting: Jotting) -> None:
+        """Keep something in working memory, in place of what lay there. Not part of the audit chain."""
+
+    def jottings(
+        self, session_id: str, *, at: datetime, drawer: Drawer | None = None, agent: str | None = None
+    ) -> list[Jotting]:
+        """What working memory of a session holds and has not expired, oldest first."""
+
+    def forget_jottings(self, *, session_id: str = "", at: datetime | None = None) -> int:
+        """Drop working memory of one session, or all that had expired at that time; returns how much that was."""
 
     def history(self, subject: str = "", *, limit: int | None = None) -> list[AuditEntry]:
         """Links of the audit chain, oldest first; of one subject if given."""

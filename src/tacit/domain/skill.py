@@ -186,6 +186,8 @@ class SkillContent:
     portable: bool = False
     """Whether it makes sense outside the project it came from."""
     shareable: bool = True
+    person: str = ""
+    """Of a preference: whose it is; empty: of whoever works where it is kept."""
 
     def hash(self) -> str:
         """The content hash that approvals are bound to."""
@@ -194,7 +196,7 @@ class SkillContent:
 
 INSTRUCTED = "instructed"
 """The entry of grounding that names texts which told a reader what to do, and were read before the steps were taken."""
-_NO_TEXT = frozenset({"kind", "portable", "shareable"})
+_NO_TEXT = frozenset({"kind", "person", "portable", "shareable"})
 
 
 def said_in(content: SkillContent) -> dict[str, Any]:

@@ -1,0 +1,123 @@
+"""The aha-card workflow: cards, the events they came from, signals of their use, and where they were backported to.
+
+A card's text is a lesson like any other: it goes through the gate, and agents are shown it by recall only once a person, or
+policy, let it in. Here is the record that the workflow and its files know it by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, ClassVar
+
+from tacit.domain.entry import Entry
+
+
+class CardStatus(StrEnum):
+    """Where a card stands in its workflow, which is not what recall goes by."""
+
+    PROPOSED = "proposed"
+    ACCEPTED = "accepted"
+    REJECTED = "rejected"
+    DEPRECATED = "deprecated"
+    BACKPORTED = "backported"
+
+
+class SignalKind(StrEnum):
+    """What a signal tells."""
+
+    AHA_USED = "aha_used"
+    AHA_RECALLED = "aha_recalled"
+    AHA_REINFORCED = "aha_reinforced"
+    AHA_PROMOTED = "aha_promoted"
+    AHA_BACKPORTED = "aha_backported"
+    REC_USED = "rec_used"
+    REC_TOUCHED = "rec_touched"
+    REC_DONE = "rec_done"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Card(Entry):
+    """One version of a card; `key` is its id (`aha_…`), `at` the time of this version."""
+
+    SORT: ClassVar[str] = "card"
+
+    title: str
+    ts: str
+    """When the card was first written, as its files say it."""
+    when_to_use: str = ""
+    problem: str = ""
+    solution_steps: tuple[str, ...] = ()
+    evidence: tuple[str, ...] = ()
+    primary_skill: str = "unknown"
+    scope: str = "project"
+    shareable: bool = True
+    tags: tuple[str, ...] = ()
+    status: CardStatus = CardStatus.PROPOSED
+    note: str = ""
+    last_touched_ts: str = ""
+    equivalence: str = ""
+    """The field `key` of its files: cards with one such key are the same card."""
+    input_shape: Mapping[str, Any] = field(default_factory=dict)
+    output_shape: Mapping[str, Any] = field(default_factory=dict)
+    gotchas: tuple[str, ...] = ()
+    links: tuple[str, ...] = ()
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of its files that nobody here knows; they come out as they came in."""
+    version_id: str = ""
+    """The lesson that says the same, once the gate took it in."""
+    shelf: str = "project"
+    """`project`, or `global` for the person's own store."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CardEvent(Entry):
+    """A task that cards and recommendations came from; `key` is its id (`evt_…`)."""
+
+    SORT: ClassVar[str] = "card-event"
+
+    ts: str
+    task_summary: str
+    primary_skill: str = "unknown"
+    notes: tuple[str, ...] = ()
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signal(Entry):
+    """Something that happened to a card or a recommendation; `key` is its id (`sig_…`)."""
+
+    SORT: ClassVar[str] = "signal"
+
+    ts: str
+    kind: SignalKind
+    target: str
+    """The id of the card or recommendation."""
+    source: str = ""
+    context: str = ""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backport(Entry):
+    """Proven knowledge written into a skill or a document; `key` is its id (`slbp_…`). The last version tells how it stands."""
+
+    SORT: ClassVar[str] = "backport"
+
+    ts: str
+    target_skill: str
+    target_path: str
+    """Below the repository's root, never a machine's path."""
+    requested: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
+    result: tuple[str, ...] = ()
+    """Ids that were asked for, that were new to the target, and that the target holds afterwards."""
+    applied: bool = False
+    undone: bool = False
+    diff_written: bool = False
+    bundle: str = ""
+    """The bundle's folder below the store's folder."""
+    hashes: Mapping[str, str] = field(default_factory=dict)
+    """Content hash of each file as it was left, so that `undo` can tell what was edited since."""
+    extra: Mapping[str, Any] = field(default_factory=dict)

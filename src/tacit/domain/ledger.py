@@ -1,0 +1,14 @@
+"""Every sort of entry by the name that it is kept under, for those who read a ledger back."""
+
+from __future__ import annotations
+
+from tacit.domain.card import Backport, Card, CardEvent, Signal
+from tacit.domain.choice import Choice, Forecast
+from tacit.domain.entry import Entry
+from tacit.domain.moment import Assumption, Moment
+from tacit.domain.recommendation import Recommendation
+
+SORTS: dict[str, type[Entry]] = {
+    sort.SORT: sort
+    for sort in (Assumption, Backport, Card, CardEvent, Choice, Forecast, Moment, Recommendation, Signal)
+}
