@@ -11,6 +11,7 @@ from itertools import groupby
 
 from tacit import controls, outcome
 from tacit.domain.evidence import Evidence, Following, Outcome, Reliability, Use
+from tacit.domain.moment import Assumption, Held, Moment
 from tacit.domain.ports import Store, Stored
 from tacit.domain.remark import About, Remark, pinned
 from tacit.outcome.lift import Lift, lift
@@ -93,7 +94,36 @@ def life(store: Store, skill_id: str) -> list[Event]:
     events += [
         _noted(remark) for subject in subjects for remark in store.remarks(subject=subject) if remark.about in NOTED
     ]
+    events += _lived(store, subjects)
     return _in_brief(sorted(events, key=lambda event: event.at))
+
+
+def session_life(store: Store, session_id: str) -> list[Event]:
+    """What was learned in a session as it went: what was assumed and came of it, what was said no to, and the look back."""
+    entries: list[Moment | Assumption] = [*store.entries(Assumption, session_id=session_id)]
+    entries += store.entries(Moment, session_id=session_id)
+    return _in_brief(sorted(map(_happened, entries), key=lambda event: event.at))
+
+
+def _lived(store: Store, subjects: Sequence[str]) -> list[Event]:
+    """Moments that a skill was part of or came from, and which of its assumptions a run bore out or not.
+
+    That it was shown, and what it then took for granted, is told by its uses.
+    """
+    mine = set(subjects)
+    entries: list[Moment | Assumption] = [each for each in store.entries(Moment) if each.what != "shown"]
+    entries += [each for each in store.entries(Assumption) if each.held in (Held.HELD, Held.WRONG)]
+    return [_happened(entry) for entry in entries if not mine.isdisjoint(entry.sources)]
+
+
+def _happened(entry: Moment | Assumption) -> Event:
+    version_id = next((source for source in entry.sources if source.startswith("v_")), "")
+    if isinstance(entry, Moment):
+        what, why = f"{entry.phase}: {entry.what}", entry.text
+    else:
+        stands = "assumed" if entry.held is Held.OPEN else f"assumption {entry.held}"
+        what, why = stands, f"{entry.text}{f': {entry.reason}' if entry.reason else ''}"
+    return Event(at=entry.at, what=what, why=why[:200], by=entry.by, version_id=version_id)
 
 
 def _moves(store: Store, stored: Stored, number: int) -> Iterator[Event]:

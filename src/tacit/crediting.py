@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 
 from tacit.domain.errors import NotFound
 from tacit.domain.evidence import Assessment, Effort, Evidence, Following, Outcome, Use
+from tacit.domain.heed import Heed
 from tacit.domain.identity import content_id
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.ports import Episode, Store
@@ -23,6 +24,7 @@ from tacit.outcome.attribution import Alignment, align
 from tacit.outcome.attribution.alignment import plain_skill
 from tacit.outcome.attribution.wanting import wanted_of
 from tacit.outcome.credit import NAMELESS, effort_of, task_digest
+from tacit.outcome.heeding import heeded
 from tacit.recall.filters import current_only
 from tacit.retrieval import parts_of
 from tacit.text.shell import parse_command, shell_text
@@ -98,6 +100,47 @@ def credit(store: Store, trajectory: Trajectory, assessment: Assessment) -> list
             if made is not None and (version_id not in found or version_id == shown.version_id):
                 found[version_id] = made
     return list(found.values())
+
+
+def heeds(store: Store, trajectory: Trajectory) -> list[Heed]:
+    """Whether a run used what it was shown, however it ended; none where that cannot be told.
+
+    It is dated by the run, so that looking at it again says the same.
+    """
+    told = [(shown, version) for shown in shown_to(store, trajectory) if (version := _held(store, shown))]
+    asked = [step.index for step in trajectory.actions if _calls_tacit(step)]
+    found: list[Heed] = []
+    for shown, version in told:
+        besides = [_said_by(other) for _, other in told if other.id != version.id]
+        used = heeded(version.content, trajectory, start=shown.start, besides=besides, asked=asked)
+        if used is None or (shown.inherited and not used):
+            continue  # what was told to another context is not passed over here
+        found.append(
+            Heed(
+                key=version.id,
+                at=min(trajectory.ended_at or shown.use.at, shown.use.at + LASTING),
+                by=BY,
+                session_id=trajectory.session_id,
+                sources=(version.id, trajectory.id),
+                heeded=used,
+                use_id=shown.use.id,
+                trajectory_id=trajectory.id,
+            )
+        )
+    return found
+
+
+def _held(store: Store, shown: Shown) -> SkillVersion | None:
+    """What was shown, unless it was held back or purged since."""
+    try:
+        return None if shown.control else store.version(shown.version_id).version
+    except NotFound:
+        return None
+
+
+def _said_by(version: SkillVersion) -> str:
+    content = version.content
+    return "\n".join([content.description, content.body, *(step.text for step in content.steps)])
 
 
 def followed(store: Store, trajectory: Trajectory, assessment: Assessment) -> dict[str, int]:

@@ -41,8 +41,12 @@ class Deciding(Keeping):
         )
         with self.store.transaction():
             trusting.carry_out(self.store, stored, move, policy=self.config.policy, ticked=ticked)
+            self._noted(stored, move)
             publishing.publish(self.store, self.embedder)
         return move
+
+    def _noted(self, stored: Stored, move: Transition) -> None:
+        """What is kept of a decision beside the move itself; the rooms of a memory know."""
 
     def examine(self, version_id: str) -> Examination:
         """All that a reviewer must know of a version: findings, what it touches, and what needs a tick of its own."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -11,13 +12,17 @@ from typing import Self
 from tacit import chronicle, custody, publishing, shelf
 from tacit.config.place import Place
 from tacit.config.settings import Config
+from tacit.config.whereabouts import account_name
+from tacit.domain.candidate import Candidate
 from tacit.domain.errors import Refusal
+from tacit.domain.heed import Heed
 from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.model import Embedder
 from tacit.domain.ports import AuditEntry, Counts, Damage, Store, Stored
 from tacit.domain.purging import Purge, Source
 from tacit.domain.safekeeping import Manifest
 from tacit.domain.scope import Level, Scope
+from tacit.domain.skill import of_person
 from tacit.text.redaction import redact
 
 
@@ -45,6 +50,19 @@ class Keeping:
     def embedder(self) -> Embedder | None:
         """What finds skills by meaning, opened when first needed; nothing where words must do."""
         return self._embedder() if callable(self._embedder) else self._embedder
+
+    @property
+    def person(self) -> str:
+        """Who works here, by the account of this process; empty where the system does not tell."""
+        return account_name()
+
+    def may_see(self, stored: Stored) -> bool:
+        """Whether a version may be shown to whoever works here: it reaches here, and is nobody else's preference."""
+        return shelf.may_see(stored, self.scope, person=self.person)
+
+    def placed(self, candidate: Candidate) -> Candidate:
+        """What was learned, as this scope's, and a preference as that of whoever works here."""
+        return replace(candidate, scope=self.scope, content=of_person(candidate.content, self.person))
 
     def version(self, reference: str) -> Stored:
         """Find a version by its id, the beginning of it, a skill's id, or a skill's name (its current version)."""
@@ -88,7 +106,9 @@ class Keeping:
     ) -> tuple[bool, tuple[custody.Copy, ...]]:
         """Remove for good what a plan names; what is left of its sources waits to be learned from again."""
         purge = Purge(by=by, at=self._now(), reason=redact(reason).text)
+        heeded = {heed.key for heed in self.store.entries(Heed)}
         done = custody.purge(self.store, plan, purge=purge, backups=backups)
+        publishing.refresh(self.store, heeded)
         publishing.publish(self.store, self.embedder)
         return done
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from tacit import crediting, noting, publishing, synthesis
+from tacit import crediting, moments, noting, publishing, sessions, synthesis
 from tacit.domain.candidate import Candidate, Relation, Verdict
 from tacit.domain.errors import TacitError
 from tacit.domain.evidence import Assessment
@@ -166,7 +166,8 @@ class Pass:
         with self._store.transaction():
             if self._store.episode(episode.id).learned_at is not None:
                 return  # another process was faster
-            self._verdicts += [self._admit(candidate) for candidate in candidates]
+            shared = sessions.lessons(self._store, trajectory, at=self._now())
+            self._verdicts += [self._admit(candidate) for candidate in (*candidates, *shared)]
             for note in distilled.notes:
                 if note.kind is synthesis.NoteKind.HELD:
                     self._verdicts.append(self._door.turn_away(episode, note.detail["reason"], note.text))
@@ -175,6 +176,8 @@ class Pass:
             publishing.keep(self._store, crediting.credit(self._store, trajectory, episode.assessment))
             shown = crediting.guided_by(self._store, trajectory)
             noting.note_friction(self._store, trajectory, shown, at=self._now())
+            self._verdicts += moments.settle(self._store, trajectory, self._admit, at=self._now())
+            publishing.attend(self._store, crediting.heeds(self._store, trajectory))
         self._notes += distilled.notes
 
     def _with_others(self, draft: Candidate, trajectory: Trajectory) -> Candidate:

@@ -50,7 +50,6 @@ from tacit.providers.ground import look
 from tacit.report import Applied, Captured, Learned
 from tacit.text.allowance import allowance
 from tacit.text.redaction import redact
-from tacit.text.words import estimate_tokens
 
 Progress = Callable[[int, int], None]
 """Told how much is done, of how much."""
@@ -92,14 +91,14 @@ class Loop(Offering):
     def admit(self, candidate: Candidate) -> Verdict:
         """Put what was learned before the gate. Everything is learned at the project; narrower scopes come with sessions."""
         try:
-            return self._admit(dataclasses.replace(candidate, scope=self.scope))
+            return self._admit(self.placed(candidate))
         except GateRefusal as refusal:  # what was purged is not learned again
             first = next(iter(candidate.provenance.trajectory_ids), "")
             return self._turn_away(Finding(rule="purged", message=refusal.message), first)
 
     def twin(self, candidate: Candidate) -> Stored | None:
         """The known skill that a candidate is the same as, if there is one."""
-        here = dataclasses.replace(candidate, scope=self.scope)
+        here = self.placed(candidate)
         twin = gate.twin_of(here, shelf.alike(self.store, here), self.config.policy)
         return shelf.newest_standing(self.store.versions(twin.skill.id)) if twin else None
 
@@ -214,6 +213,7 @@ class Loop(Offering):
         min_reliability: float | None = None,
         allowed: Capabilities | Sequence[str] | None = None,
         model: str = "",
+        person: str = "",
         surface: str = "api",
         session: str = "",
         keep: bool = True,
@@ -221,7 +221,7 @@ class Loop(Offering):
         """Find the skills that fit a task, or explain why none is given. What is given is kept as a use, unless not wanted.
 
         `state` tells what the situation looks like (see `recall.state`), `model` which language model will use the skills.
-        `session` names the session of the run, so that what is captured of it later credits what it followed.
+        `person` is who is helped, if not whoever works here. `session` names the session of the run, whose capture credits it.
         `allowed` leaves out whatever touches more (`["hosts=api.example.com", "commands=git"]`); not given: all may be.
         """
         query = Query(
@@ -236,18 +236,17 @@ class Loop(Offering):
             min_reliability=min_reliability,
             model=model,
             allowed=allowance(allowed),
+            person=person,
         )
         lots = controls.Lots.here(self.config.policy.hold_out if keep else 0.0, self.place, session=session)
         drawn = lots.draw(self.store, self.weigh(query))
-        text = application.render_selection([item.text for item in (*drawn.selection.items, *drawn.selection.standing)])
-        selection = dataclasses.replace(drawn.selection, text=text, tokens=estimate_tokens(text))
+        selection = retrieval.written(drawn.selection)
         if not keep:
             return selection
-        shown, asked = selection.version_ids, redact(task).text
         commit = commit_at_work(self.place.project if self.place else None)
         use = Use(
-            version_ids=shown,
-            task=asked,
+            version_ids=selection.version_ids,
+            task=redact(task).text,
             at=self._now(),
             surface=surface,
             session_id=session,
@@ -255,12 +254,13 @@ class Loop(Offering):
             commit=commit,
             scope=str(query.scope),
         )
-        return dataclasses.replace(drawn, selection=selection).keep(self.store, use)
+        return self._asked(dataclasses.replace(drawn, selection=selection).keep(self.store, use), session)
 
     def weigh(self, query: Query) -> Selection:
         """Answer a query without keeping that it was asked: to see all scores, or to measure recall."""
         if self.paused:
             return Selection(query=query, reason="Tacit is paused here (tacit pause --resume ends it)")
+        query = query if query.person else dataclasses.replace(query, person=self.person)
         least = self.config.recall.min_relevance
         selection = retrieval.choose(self.store, query, now=self._now(), min_relevance=least, embedder=self.embedder)
         empty = shelf.why_empty(self.store) if selection.abstained and not selection.left_out else ""
@@ -277,7 +277,7 @@ class Loop(Offering):
     def catalogue(self, home: Path | None = None) -> application.Catalogue:
         """Everything an agent could be offered: skills in this project's and user's folders, and the learned ones."""
         project = self.place.project if self.place else None
-        return shelf.offered(self.store, self.scope, project=project, home=home, reliability=self.reliability)
+        return shelf.offered(self.store, self.may_see, project=project, home=home, reliability=self.reliability)
 
     def apply(
         self,

@@ -2,8 +2,73 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from functools import cached_property
+from typing import TYPE_CHECKING, cast
+
+from tacit.cards.deck import Deck
+from tacit.cards.graduating import Graduation, open_graduation
+from tacit.cards.opening import Memory, open_deck
 from tacit.deciding import Deciding
+from tacit.domain.candidate import Candidate, Verdict
+from tacit.domain.errors import Mistake
+from tacit.domain.lifecycle import Transition
+from tacit.domain.ports import Stored
+from tacit.domain.selection import Selection
+from tacit.moments import Moments, note_refusal
+from tacit.people import People
+from tacit.sessions import WorkingMemory
+
+if TYPE_CHECKING:
+    from tacit.research import Research
 
 
 class Offering(Deciding):
     """A memory with its rooms."""
+
+    def admit(self, candidate: Candidate) -> Verdict:
+        """Put a candidate before the gate: the one door, which the loop opens."""
+        raise NotImplementedError
+
+    def session(self, session_id: str) -> WorkingMemory:
+        """What the agents of a running session share while it lasts."""
+        return WorkingMemory(self.store, session_id, now=self._now, may_write=self._require_running)
+
+    def _asked(self, selection: Selection, session_id: str) -> Selection:
+        """Note a question among those of its session; without a session, or while paused, nothing is noted."""
+        if session_id.strip() and not self.paused:
+            with suppress(Mistake):  # an id that working memory does not take is no reason to recall nothing
+                self.session(session_id).asked(selection.query.text, [item.name for item in selection.items])
+        return selection
+
+    @cached_property
+    def people(self) -> People:
+        """What people decided, and what they are expected to."""
+        return People(self.store, self, scope=self.scope, clock=self._now, user=self.person)
+
+    def _noted(self, stored: Stored, move: Transition) -> None:
+        self.people.reviewed(stored, move)
+        note_refusal(self.store, stored)
+
+    @cached_property
+    def moments(self) -> Moments:
+        """What sessions took for granted, what was said no to in them, and what came of it."""
+        return Moments(self.store, self.admit, clock=self._now)
+
+    @property
+    def cards(self) -> Deck:
+        """The aha-card workflow: cards, recommendations and signals, in step with their folder where there is one."""
+        return open_deck(cast(Memory, self), clock=self._now)
+
+    @property
+    def graduation(self) -> Graduation:
+        """The way of proven knowledge into skills, instructions and pages, and back."""
+        return open_graduation(self.cards, self.place)
+
+    @cached_property
+    def research(self) -> Research:
+        """Documents and papers that may be quoted; loaded when asked for, since most runs read none."""
+        from tacit.research import Research
+        from tacit.research.keeping import Memory as Library
+
+        return Research(cast(Library, self))

@@ -9,18 +9,21 @@ from __future__ import annotations
 import logging
 import math
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from tacit import application, controls, outcome
 from tacit.domain.errors import Mistake, ModelOutage
 from tacit.domain.evidence import Evidence
+from tacit.domain.heed import Heed
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.model import Embedder
 from tacit.domain.ports import Rendering, Store, Stored
 from tacit.domain.remark import About, pinned, record_elsewhere
-from tacit.domain.skill import SkillContent
+from tacit.domain.skill import Kind, SkillContent
+from tacit.outcome.heeding import prominence_of, telling
 from tacit.outcome.withholding import unproven
+from tacit.recall.passages import abstract_excerpt, abstract_of, is_document
 from tacit.retrieval import parts_of
 from tacit.text.words import estimate_tokens
 
@@ -75,12 +78,35 @@ def renew(store: Store, skill_id: str) -> None:
     _render(store, [stored for stored in store.versions(skill_id) if stored.status in RECALLABLE])
 
 
+def refresh(store: Store, version_ids: Collection[str]) -> None:
+    """Render versions again, as far as they are still there and recallable: after a purge of what made them prominent."""
+    held = [stored for stored in store.catalogue(statuses=RECALLABLE) if stored.version.id in version_ids]
+    _render(store, held)
+
+
 def keep(store: Store, evidence: Sequence[Evidence], *, embedder: Embedder | None = None) -> None:
     """Keep results together with what they change for those who look."""
     with store.transaction():
         for item in evidence:
             store.add_evidence(item)
         publish(store, embedder)
+
+
+def attend(store: Store, heeds: Sequence[Heed]) -> int:
+    """Keep whether what was shown was used, as far as that changes how prominent it is; returns how many were kept.
+
+    What changes nothing is not kept, so that a norm which every session is shown does not grow the ledger each time.
+    """
+    kept = 0
+    with store.transaction():
+        for each in heeds:
+            held = store.version(each.key)
+            known, evidence = store.entries(Heed, key=each.key), store.evidence([each.key])[each.key]
+            if telling(held.version, evidence, known, each) and store.add_entry(each):
+                kept += 1
+                if held.status in RECALLABLE:
+                    _render(store, [held])
+    return kept
 
 
 def index(
@@ -157,10 +183,18 @@ def _render(store: Store, held: Sequence[Stored]) -> None:
 
 def _rendering(store: Store, stored: Stored, *, evidence: Sequence[Evidence]) -> Rendering:
     version, measured = stored.version, outcome.reliability(evidence)
+    reinforced, fresh_at = prominence_of(version, evidence, heeds=store.entries(Heed, key=version.id))
     parts = {part.name: part.content for part in parts_of(store, version)}
     elsewhere = record_elsewhere(store.remarks(subject=version.skill_id, about=About.PROMOTION))
 
     def written(max_tokens: int) -> str:
+        if is_document(version.content):
+            abstract = abstract_of(store.passages(version.id))
+            quoted = [abstract_excerpt(abstract)] if abstract else []
+            source = application.source_line(version)
+            return application.quote(
+                version.content, quoted, status=stored.status, source=source, max_tokens=max_tokens
+            )
         return application.render_item(
             version.content,
             status=stored.status,
@@ -178,8 +212,9 @@ def _rendering(store: Store, stored: Stored, *, evidence: Sequence[Evidence]) ->
         brief=written(BRIEF_TOKENS) if tokens > BRIEF_TOKENS else "",
         tokens=tokens,
         rank=outcome.rank(measured),
-        fresh_at=outcome.confirmed_at(version, evidence),
-        reinforced=outcome.reinforced(version, evidence),
+        fresh_at=fresh_at,
+        reinforced=reinforced,
+        person=version.content.person if version.content.kind is Kind.PREFERENCE else "",
         unproven=unproven(
             version.content,
             evidence,

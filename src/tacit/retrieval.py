@@ -14,11 +14,12 @@ from tacit import application, outcome
 from tacit.domain.errors import TacitError
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.model import Embedder
-from tacit.domain.ports import Hit, Store
+from tacit.domain.ports import FoundPassage, Hit, Store, Stored
 from tacit.domain.remark import About, record_elsewhere
 from tacit.domain.selection import Item, Plan, Query, Selection
 from tacit.domain.skill import Kind, SkillVersion
 from tacit.recall.filters import beyond_allowance, current_only, obstacle, unshadowed
+from tacit.recall.passages import abstract_of, cite, is_document
 from tacit.recall.plan import Part, compose, missing_tools
 from tacit.recall.ranking import CANDIDATE_HITS, Rarity, asked_terms, signature_terms
 from tacit.recall.selection import select
@@ -26,11 +27,16 @@ from tacit.recall.state import read_situation
 from tacit.recall.weighing import Known
 from tacit.text.compounds import joined
 from tacit.text.signature import error_signature
-from tacit.text.words import query_terms
+from tacit.text.words import estimate_tokens, query_terms
 
 PLANNED_HITS = 100
 """How many hits are looked through for what a task calls for."""
 STANDING_NORMS = 20
+"""How many norms are weighed; which hold beyond these is told, up to `KNOWN_NORMS`."""
+KNOWN_NORMS = 200
+FOUND_PASSAGES = 30
+TITLED = 5
+"""Documents of which only the title was found and that are looked at for that."""
 MOST_CHARACTERS = 50_000
 """Of a task; what comes after that is not looked at."""
 
@@ -44,7 +50,11 @@ def choose(
     signature = error_signature(situation.error, command=situation.command)
     looked_for = [*query_terms(query.text), *joined(query.text), *signature_terms(signature)]
     frequency, documents = store.document_frequency(looked_for)
-    hits, note = _hits(store, query, signature, embedder, wanted=asked_terms(query.text, frequency))
+    wanted = asked_terms(query.text, frequency)
+    hits, note = _hits(store, query, signature, embedder, wanted=wanted)
+    hits, unweighed = _with_norms(store, query, hits)
+    hits, passages = _with_passages(store, query, hits, wanted)
+    cited, papers = cite(query.text, passages, min_relevance=min_relevance)
     evidence = store.evidence(hit.stored.version.id for hit in hits)
     plan = _plan(query, hits)
     known = Known(
@@ -68,6 +78,10 @@ def choose(
         tools=None if query.tools is None else frozenset(query.tools),
         lacking=_lacking(store, query, [hit.stored.version for hit in hits], called_for=plan.lacking),
         barred=_barred(store, query, [hit.stored.version for hit in hits]),
+        cited=cited,
+        documents=papers,
+        renewed=partial(_renewed, store),
+        unweighed=unweighed,
     )
     framed = dataclasses.replace(query, budget_tokens=query.budget_tokens - application.frame_tokens())
     selection = select(framed, hits, known, render=partial(_render, store), now=now, min_relevance=min_relevance)
@@ -75,6 +89,12 @@ def choose(
         dataclasses.replace(item, parts=_usable(parts_of(store, item.version), query.tools)) for item in selection.items
     )
     return dataclasses.replace(selection, query=query, items=items, note=note)
+
+
+def _renewed(store: Store, version_id: str) -> tuple[int, datetime] | None:
+    """How often a version was confirmed and used, and when last, as it was last worked out."""
+    rendering = store.rendering(version_id)
+    return (rendering.reinforced, rendering.fresh_at) if rendering else None
 
 
 def _plan(query: Query, hits: Sequence[Hit]) -> Plan:
@@ -159,10 +179,52 @@ def _hits(
                 note = "found by words alone: some skills wait for their vectors (`tacit index` makes them)"
         except TacitError as fault:  # a model that is broken or away, vectors that are damaged: words still find
             note = f"found by words alone: {fault.message}"
-    if query.kinds is None or Kind.NORM in query.kinds:
-        norms = store.norms(query.scope, limit=STANDING_NORMS)
-        found = {norm.stored.version.id: norm for norm in norms} | found
     return list(found.values()), note
+
+
+def _with_norms(store: Store, query: Query, hits: Sequence[Hit]) -> tuple[list[Hit], list[Stored]]:
+    """What was found, and the norms that hold here; and those that hold beyond the number that is weighed."""
+    if query.kinds is not None and Kind.NORM not in query.kinds:
+        return list(hits), []
+    norms = store.norms(query.scope, limit=STANDING_NORMS)
+    if len(norms) == STANDING_NORMS:
+        norms = store.norms(query.scope, limit=KNOWN_NORMS)
+    found = {hit.stored.version.id: hit for hit in norms[:STANDING_NORMS]} | {
+        hit.stored.version.id: hit for hit in hits
+    }
+    beyond = [norm.stored for norm in norms[STANDING_NORMS:] if norm.stored.version.id not in found]
+    return list(found.values()), [each for each in beyond if not obstacle(each, query)]
+
+
+def _with_passages(
+    store: Store, query: Query, hits: Sequence[Hit], wanted: Sequence[str]
+) -> tuple[list[Hit], list[FoundPassage]]:
+    """What was found, and the documents that passages were found in; and those passages, as far as they may be quoted.
+
+    Of a document that was found by what it says of itself alone, the abstract stands for the rest.
+    """
+    if query.kinds is not None and Kind.REFERENCE not in query.kinds:
+        return list(hits), []
+    found = store.search_passages(wanted, limit=FOUND_PASSAGES) if wanted else []
+    known = {hit.stored.version.id for hit in hits}
+    new = {each.stored.version.id: each.stored for each in found if each.stored.version.id not in known}
+    inside = {each.stored.version.id for each in found}
+    titled = [hit.stored for hit in hits if is_document(hit.stored.version.content)]
+    for stored in [each for each in titled if each.version.id not in inside][:TITLED]:
+        abstract = abstract_of(store.passages(stored.version.id))
+        found += [FoundPassage(stored=stored, passage=abstract, lexical=0.0)] if abstract else []
+    hits = [*hits, *(Hit(stored=stored, lexical=0.0) for stored in new.values())]
+    return hits, [each for each in found if not obstacle(each.stored, query)]
+
+
+def written(selection: Selection) -> Selection:
+    """A selection with the block that the agent sees; norms that found no room are named, where that has room."""
+    texts = [item.text for item in (*selection.items, *selection.standing)]
+    block = application.render_selection(texts)
+    if selection.crowded_out:
+        more = application.render_selection([*texts, application.crowded_line(selection.crowded_out)])
+        block = more if estimate_tokens(more) <= selection.query.budget_tokens else block
+    return dataclasses.replace(selection, text=block, tokens=estimate_tokens(block))
 
 
 def _with_meaning(store: Store, query: Query, found: Mapping[str, Hit], embedder: Embedder) -> dict[str, Hit]:
@@ -194,6 +256,9 @@ def _by_words(store: Store, query: Query, wanted: Sequence[str]) -> list[Hit]:
 
 def _render(store: Store, item: Item, max_tokens: int) -> str:
     content = item.version.content
+    if is_document(content):
+        source = application.source_line(item.version)
+        return application.quote(content, item.passages, status=item.status, source=source, max_tokens=max_tokens)
     elsewhere = record_elsewhere(store.remarks(subject=item.version.skill_id, about=About.PROMOTION))
     write = partial(
         application.render_item,

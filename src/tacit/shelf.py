@@ -12,6 +12,7 @@ from tacit.domain.errors import Mistake, NotFound
 from tacit.domain.evidence import Reliability
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
 from tacit.domain.ports import Store, Stored
+from tacit.domain.reach import is_anothers
 from tacit.domain.remark import About, record_elsewhere
 from tacit.domain.scope import Scope
 from tacit.domain.skill import Kind, SkillContent, SkillVersion
@@ -98,8 +99,20 @@ def why_empty(store: Store) -> str:
     return "nothing is in use any more (`tacit skills list --all`)" if store.catalogue() else "nothing was learned yet"
 
 
+def may_see(stored: Stored, scope: Scope, *, person: str) -> bool:
+    """Whether a version may be shown to somebody who works there."""
+    content = stored.version.content
+    private = content.kind is Kind.PREFERENCE and is_anothers(content.person, person)
+    return stored.skill.scope.contains(scope) and not private
+
+
 def offered(
-    store: Store, scope: Scope, *, project: Path | None, home: Path | None, reliability: Callable[[str], Reliability]
+    store: Store,
+    may_see: Callable[[Stored], bool],
+    *,
+    project: Path | None,
+    home: Path | None,
+    reliability: Callable[[str], Reliability],
 ) -> application.Catalogue:
     """Everything an agent could be offered: skills in the project's and user's folders, and the learned ones seen from here."""
     static = application.scan(project=project, home=home)
@@ -114,7 +127,7 @@ def offered(
             ),
         )
         for stored in current(store, statuses=RECALLABLE)
-        if stored.skill.scope.contains(scope)
+        if may_see(stored)
     ]
     found = application.merge(static.skills, learned)
     return dataclasses.replace(found, shadowed=(*static.shadowed, *found.shadowed))
@@ -160,7 +173,14 @@ def alike(store: Store, candidate: Candidate) -> list[Stored]:
     kinds = RULES if content.kind in RULES else {content.kind}
     hits = store.search(words, statuses=set(Status), kinds=kinds, limit=NEIGHBOURS)
     found = [*(hit.stored for hit in hits), *store.catalogue(name=content.name, kinds=kinds)]
-    return [stored for stored in found if not _is_aside(store, stored)]
+    return [stored for stored in found if not _is_aside(store, stored) and not _is_anothers(stored, content)]
+
+
+def _is_anothers(stored: Stored, content: SkillContent) -> bool:
+    """Whether one of two preferences is one person's and the other another's: these are neither the same nor at odds."""
+    known = stored.version.content
+    both = known.kind is content.kind is Kind.PREFERENCE and known.person and content.person
+    return bool(both) and known.person != content.person
 
 
 def _is_aside(store: Store, stored: Stored) -> bool:
@@ -181,4 +201,4 @@ def neighbours(store: Store, candidate: Candidate) -> list[Stored]:
         hits = store.search(words, statuses=RECALLABLE, limit=NEIGHBOURS)
     else:
         hits = store.norms(candidate.scope, limit=NEIGHBOURS)
-    return [hit.stored for hit in hits]
+    return [hit.stored for hit in hits if not _is_anothers(hit.stored, content)]

@@ -16,7 +16,7 @@ from tacit.domain.errors import InvalidSkill, Mistake, NotPermitted
 from tacit.domain.identity import digest
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
 from tacit.domain.ports import Store, Stored
-from tacit.domain.skill import Capabilities
+from tacit.domain.skill import Capabilities, SkillVersion
 from tacit.domain.trust import Approval, Examination
 from tacit.text.allowance import beyond, told
 from tacit.text.bundled import text_of
@@ -145,8 +145,17 @@ def look_again(store: Store, stored: Stored, policy: Policy) -> Rechecked:
         asked = [f"not ticked: {', '.join(each.key for each in examination.literals)}"] if examination.literals else []
         reasons = (NOT_KEPT, *told, *asked)
         grave, leaves = gate.is_grave(examination.findings), bool(told or asked)
+    if not_quoted := tuple(_not_to_be_quoted(store, version)):
+        reasons, leaves = (*reasons, *not_quoted), True
     after = (Status.QUARANTINED if grave else Status.CANDIDATE) if leaves else None
     return Rechecked(stored=stored, reasons=reasons, after=after, examination=examination)
+
+
+def _not_to_be_quoted(store: Store, version: SkillVersion) -> Iterator[str]:
+    """What of a document today's checks would withhold, and those of the day when it was added did not."""
+    for passage in store.passages(version.id) if gate.is_quotation(version.content) else ():
+        if found := gate.unquotable(passage.text):
+            yield f"passage {passage.index} holds what is not quoted: {found[0].rule}: {found[0].message}"
 
 
 def take_out(store: Store, found: Rechecked, *, by: str, at: datetime, policy: Policy) -> Verdict:

@@ -689,26 +689,28 @@ def test_every_change_leaves_one_link_in_the_chain(store: Store) -> None:
         (8, "tacit", "learned", whole_id),
         (9, "ana", "approval", version_id),
         (10, "ana", "remark friction", version_id),
+        (11, "ana", "entry card", "aha_1"),
+        (12, "tacit", "passages", version_id),
     ]
     assert [entry.at for entry in store.history(whole_id)] == [at(), at(5)]
-    assert len({entry.hash for entry in store.history()}) == 10
+    assert len({entry.hash for entry in store.history()}) == 12
 
 
 def test_the_history_of_a_skill_holds_that_of_its_versions(store: Store) -> None:
     stored = fill(store)
     other = put_version(store, "other")
-    assert [entry.sequence for entry in store.history(stored.version.id)] == [3, 4, 5, 7, 9, 10]
-    assert [entry.sequence for entry in store.history(stored.skill.id)] == [2, 3, 4, 5, 7, 9, 10]
-    assert [entry.sequence for entry in store.history(other.skill.id)] == [11, 12]
+    assert [entry.sequence for entry in store.history(stored.version.id)] == [3, 4, 5, 7, 9, 10, 12]
+    assert [entry.sequence for entry in store.history(stored.skill.id)] == [2, 3, 4, 5, 7, 9, 10, 12]
+    assert [entry.sequence for entry in store.history(other.skill.id)] == [13, 14]
     assert store.history("x_unknown") == []
 
 
 def test_a_limit_on_history_keeps_the_newest_links(store: Store) -> None:
     stored = fill(store)
-    assert [entry.sequence for entry in store.history(limit=2)] == [9, 10]
-    assert [entry.sequence for entry in store.history(stored.version.id, limit=3)] == [7, 9, 10]
+    assert [entry.sequence for entry in store.history(limit=2)] == [11, 12]
+    assert [entry.sequence for entry in store.history(stored.version.id, limit=3)] == [9, 10, 12]
     assert store.history(limit=0) == []
-    assert len(store.history(limit=100)) == 10
+    assert len(store.history(limit=100)) == 12
 
 
 def test_the_chain_holds_no_content(store: Store) -> None:

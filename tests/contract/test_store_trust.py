@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tacit.domain.candidate import Finding
+from tacit.domain.card import Card
 from tacit.domain.errors import GateRefusal, Mistake, NotFound, StaleVersion
 from tacit.domain.evidence import Use
 from tacit.domain.lifecycle import RECALLABLE, Status
@@ -27,10 +28,13 @@ from tests.unit.memory.samples import (
     approval,
     at,
     birth_of,
+    card,
     content,
     evidence,
     fill,
+    jotting,
     outline,
+    passages,
     put_version,
     remark,
     rendering,
@@ -160,10 +164,14 @@ def test_purging_a_session_takes_everything_that_came_from_it(store: Store) -> N
     store.put_vectors(gone.version.id, [vector(1, 0, 0)], space=SPACE)
     store.put_vectors(stays.version.id, [vector(0, 1, 0)], space=SPACE)
     store.keep_outline(outline(bad.id))
+    store.add_entry(card(session_id="bad"))
+    store.put_passages(gone.version.id, passages("poisoned passage"))
+    store.jot(jotting(session="bad"))
+    store.jot(jotting(session="good"))
     descent = purge(store, of(SourceKind.SESSION, "bad"))
     assert descent.counts == {
         "trajectories": 1, "skills": 1, "versions": 1, "approvals": 1, "verdicts": 1, "uses": 1, "evidence": 1,
-        "remarks": 1,
+        "remarks": 1, "entries": 1, "jottings": 1,
     }  # fmt: skip
     for missing in (
         lambda: store.trajectory(bad.id),
@@ -182,6 +190,8 @@ def test_purging_a_session_takes_everything_that_came_from_it(store: Store) -> N
     assert [hit.stored.version.id for hit in store.search(["clean"], statuses=frozenset(Status))] == [stays.version.id]
     assert [hit.stored.version.id for hit in store.nearest(vector(1, 1, 0), space=SPACE)] == [stays.version.id]
     assert store.document_frequency(["poisoned", "clean"]) == ({"poisoned": 0, "clean": 1}, 1)
+    assert not any((store.entries(Card), store.search_passages(["poisoned"]), store.jottings("bad", at=at())))
+    assert store.jottings("good", at=at()) == [jotting(session="good")]
     assert list(store.verify()) == []
 
 

@@ -65,7 +65,9 @@ def test_an_agent_gets_its_own_verbs_and_none_of_a_persons(terminal: Terminal) -
     async def speak(client: Client) -> list[str]:
         return [tool.name for tool in (await client.list_tools()).tools]
 
-    assert sorted(talk(terminal, speak)) == ["apply", "propose", "recall", "record"]
+    assert sorted(talk(terminal, speak)) == [
+        "apply", "artifact", "assume", "checkpoint", "propose", "recall", "record", "scratch", "share", "shared",
+    ]  # fmt: skip
 
 
 def test_the_instructions_carry_manners_and_the_index(taught: Terminal) -> None:

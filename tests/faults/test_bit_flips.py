@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import apsw
 import pytest
 
+from tacit.domain.card import Card
 from tacit.domain.errors import StoreOutage
 from tacit.domain.lifecycle import Status
 from tacit.domain.ports import Store
@@ -23,6 +25,7 @@ from tests.unit.memory.samples import (
     bookmark,
     evidence,
     fill,
+    jotting,
     outline,
     put_version,
     trajectory,
@@ -66,11 +69,14 @@ READS: dict[str, Reading] = {
     "uses": lambda store: store.use(use(version_ids()[0]).id),
     "evidence": lambda store: store.evidence(version_ids()),
     "remarks": lambda store: [store.remarks(subject=i) for i in version_ids()],
+    "entries": lambda store: store.entries(Card, key="aha_1"),
+    "passages": lambda store: [store.passages(i) for i in version_ids()],
     "audit": lambda store: store.history(),
     "trajectories": lambda store: (store.episodes(), store.trajectory(trajectory().id)),
     "blobs": lambda store: store.trajectory(trajectory().id),
     "version_words": lambda store: store.search(terms("deploy service"), statuses=ALL),
     "episode_words": lambda store: store.search_episodes(terms("fix the build")),
+    "passage_words": lambda store: store.search_passages(terms("results")),
 }
 """How each table's rows are read by anybody who uses the store."""
 
@@ -89,6 +95,8 @@ def read_everything(store: Store) -> list[Any]:
         store.uses(),
         [store.uses(version_id=version_id) for version_id in ids],
         [store.remarks(subject=version_id) for version_id in ids],
+        store.entries(Card),
+        [store.passages(version_id) for version_id in ids],
         store.episodes(),
         [store.trajectory(episode.id) for episode in store.episodes()],
         store.history(),
@@ -99,6 +107,7 @@ def search_everything(store: Store) -> list[Any]:
     ids = [stored.version.id for stored in store.catalogue()]
     return [
         store.search(terms("deploy words"), statuses=ALL),
+        store.search_passages(terms("measured hour")),
         store.nearest(QUERY, space=SPACE),
         store.similarities(QUERY, ids, space=SPACE),
         store.spaces(),
@@ -195,6 +204,8 @@ def some(cells: list[tuple[int, str, Any]], column: str, chooser: random.Random)
         ("evidence", "evidence"),
         ("approvals", "approvals"),
         ("remarks", "remarks"),
+        ("entries", "entries"),
+        ("passages", "passages"),
         ("uses", "uses"),
         ("transitions", "versions"),
         ("versions", "versions"),
@@ -314,6 +325,29 @@ def verdict_on(path: Path, expected: list[Any], hits: list[Any]) -> str:
         return "harmless"
     finally:
         store.close()
+
+
+def test_a_damaged_jotting_is_reported_never_read_as_another_and_forgotten_with_its_session(tmp_path: Path) -> None:
+    path = tmp_path / "tacit.db"
+    build(path)
+    chooser = random.Random("jottings")
+    vandal, store = Vandal(path), open_store(path)
+    for rowid, column, value in list(vandal.cells("jottings")):
+        if value == "":
+            continue
+        harmed = flipped(value, chooser)
+        vandal.put("jottings", rowid, column, harmed)
+        with suppress(StoreOutage):
+            assert store.jottings("s1", at=at()) in ([], [jotting()]), column
+        assert list(store.verify()), column
+        moved = harmed if column == "seq" else rowid
+        vandal.put("jottings", moved, column, (value.encode(),) if isinstance(value, str) else value)
+        assert store.jottings("s1", at=at()) == [jotting()]
+    vandal.put("jottings", 1, "record", b"{}")
+    assert store.forget_jottings(session_id="s1") == 1
+    assert list(store.verify()) == []
+    store.close()
+    vandal.database.close()
 
 
 def test_a_damaged_outline_counts_as_none_and_is_made_anew(tmp_path: Path) -> None:

@@ -18,16 +18,19 @@ from typing import Any
 import apsw
 import pytest
 
+from tacit.domain.card import Card
 from tacit.domain.errors import StoreOutage
 from tacit.domain.ports import Store
 from tacit.memory import open_store
 from tacit.memory.chain import GENESIS, Event, link
 from tacit.memory.sqlite.seals import seal_of
 from tests.faults.test_bit_flips import Vandal, read_everything
-from tests.unit.memory.samples import approval, evidence, fill, put_version, remark, verdict
+from tests.unit.memory.samples import approval, card, evidence, fill, passages, put_version, remark, verdict
 
 EDITS = int(os.environ.get("TACIT_TEST_EDITS", "120"))
-TABLES = ("versions", "skills", "transitions", "approvals", "evidence", "remarks", "uses", "audit")
+TABLES = (
+    "versions", "skills", "transitions", "approvals", "evidence", "remarks", "entries", "passages", "uses", "audit",
+)  # fmt: skip
 
 
 def build(path: Path) -> None:
@@ -39,6 +42,8 @@ def build(path: Path) -> None:
         store.add_evidence(evidence(stored.version.id, minutes=number, note=f"note {number}"))
         store.add_verdict(verdict(version_id=stored.version.id, minutes=number))
         store.add_remark(remark(stored.version.id, minutes=number, text=f"note {number}"))
+        store.add_entry(card(f"aha_{number}", minutes=number, title=f"note {number}"))
+        store.put_passages(stored.version.id, passages(f"measured {number}", "and again"))
     store.close()
 
 
@@ -186,14 +191,14 @@ def damages(path: Path, home: Path | None = None) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("table", ["approvals", "evidence", "remarks"])
+@pytest.mark.parametrize("table", ["approvals", "evidence", "remarks", "entries"])
 def test_an_edit_that_is_sealed_anew_is_told_by_the_chain_and_a_new_chain_by_the_anchor(
     table: str, anchored: tuple[Path, Path]
 ) -> None:
     path, home = anchored
     vandal = Vandal(path)
     record = vandal.rows(f"SELECT record FROM {table} WHERE seq = 2")[0][0]
-    column = "subject" if table == "remarks" else "version_id"
+    column = {"remarks": "subject", "entries": "sort || '%2F' || key"}.get(table, "version_id")
     owner, identity = vandal.rows(f"SELECT {column}, id FROM {table} WHERE seq = 2")[0]
     old, new = (b'"note":"note 0"', b'"note":"note 9"') if table == "evidence" else (b'"ana"', b'"bob"')
     assert old in record
@@ -237,6 +242,36 @@ def test_a_remark_that_was_added_by_hand_is_told(anchored: tuple[Path, Path]) ->
     with pytest.raises(StoreOutage, match="not in the audit chain"):
         store.remarks(subject=values[1])
     assert any("n_forged" in damage.subject for damage in store.verify())
+    store.close()
+
+
+def test_an_entry_that_was_added_by_hand_is_told(anchored: tuple[Path, Path]) -> None:
+    path, _ = anchored
+    vandal = Vandal(path)
+    columns = "seq, id, sort, key, session_id, at, record"
+    seq, *values = vandal.rows(f"SELECT {columns} FROM entries ORDER BY seq DESC LIMIT 1")[0]
+    forged = [seq + 1, "e_forged", *values[1:-1], values[-1].replace(values[0].encode(), b"e_forged")]
+    vandal.database.execute(
+        f"INSERT INTO entries ({columns}, seal) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (*forged, seal_of("entries", forged))
+    )
+    vandal.database.close()
+    store = open_store(path)
+    with pytest.raises(StoreOutage, match="not in the audit chain"):
+        store.entries(Card, key=values[2])
+    assert any("e_forged" in damage.subject for damage in store.verify())
+    store.close()
+
+
+def test_a_passage_that_is_edited_and_sealed_anew_is_told_at_the_next_read(anchored: tuple[Path, Path]) -> None:
+    path, home = anchored
+    vandal = Vandal(path)
+    record, identity = vandal.rows("SELECT record, id FROM passages WHERE seq = 1")[0]
+    reseal(vandal, "passages", 1, record=record.replace(b"measured", b"invented"))
+    vandal.database.close()
+    store = open_store(path)
+    with pytest.raises(StoreOutage, match="not what the audit chain last saw"):
+        store.passages(identity.split("#")[0])
+    assert any(problem.startswith("passages/") for problem in damages(path, home))
     store.close()
 
 

@@ -380,7 +380,7 @@ BOTH = [f"extra{NEXT}", f"extra{NEXT + 1}"]
 
 def state_of(path: Path) -> tuple[int, list[str]]:
     raw = apsw.Connection(str(path))
-    tables = raw.execute("SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'extra%' ORDER BY name")
+    tables = raw.execute("SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'extra%' ORDER BY rowid")
     found = [str(row[0]) for row in tables]
     number: Any = raw.execute("PRAGMA user_version").fetchall()[0][0]
     raw.close()

@@ -13,6 +13,7 @@ from pathlib import Path
 import apsw
 import pytest
 
+from tacit.domain.card import Card
 from tacit.domain.lifecycle import Status
 from tacit.memory import open_store
 from tacit.memory.sqlite.audit import Audit
@@ -29,7 +30,10 @@ from tests.unit.memory.samples import (
     approval,
     at,
     bookmark,
+    card,
     evidence,
+    jotting,
+    passages,
     put_version,
     remark,
     rendering,
@@ -43,8 +47,8 @@ ALL = bool(os.environ.get("TACIT_TEST_KILLS"))
 NEWEST = len(MIGRATIONS)
 RELEASED = range(1, NEWEST)
 USE = partial(use, session_id="s1")
-REINFORCED = {5: [(2, 0.0)], 6: [(2, 0.0)], 7: [(0, 0.0)]}
-"""What hooks read of the one rendering of a schema: how often it was confirmed, how much a control would tell of it."""
+REINFORCED = {5: [(2, 0.0, "")], 6: [(2, 0.0, "")], 7: [(2, 0.5, "")], 8: [(0, 0.0, "ann")]}
+"""What hooks read of the one rendering of a schema: how often it was confirmed, how much a control would tell, whose it is."""
 
 
 def released(path: Path, number: int) -> str:
@@ -61,22 +65,25 @@ def released(path: Path, number: int) -> str:
         store.keep_bookmark(bookmark())
     if number >= 5:
         store.add_transition(step_to(stored, Status.TRUSTED))
-        if number >= 7:
-            store.put_rendering(rendering(stored.version.id))
+        if number >= 8:
+            store.put_rendering(rendering(stored.version.id, person="ann"))
+    if number >= 7:
+        store.add_remark(remark(stored.version.id, minutes=-1))
     store.close()
-    if 5 <= number < 7:
-        render_as_before(path, stored.version.id)
+    if 5 <= number < 8:
+        render_as_before(path, stored.version.id, number)
     return stored.version.id
 
 
-def render_as_before(path: Path, version_id: str) -> None:
-    """Write a rendering as the schemas before 7 had it."""
+def render_as_before(path: Path, version_id: str, number: int) -> None:
+    """Write a rendering as the schemas before 8 had it."""
     connection = Connection(path)
     skills = Skills(connection, Audit(connection))
     own = {"text": "seen", "brief": "", "tokens": 1, "rank": 0.5, "fresh_at": at().timestamp(), "reinforced": 2}
     stored = skills.version(version_id)
     with connection.writing():
-        Rows(connection, "renderings", COLUMNS[:-1]).add({**derived(stored), **own}, seq=stored.sequence)
+        columns = COLUMNS[: -1 if number >= 7 else -2]
+        Rows(connection, "renderings", columns).add({**derived(stored), **own, "unproven": 0.5}, seq=stored.sequence)
     connection.close()
 
 
@@ -100,8 +107,17 @@ def test_a_store_of_every_released_schema_is_upgraded_and_keeps_everything(numbe
     assert store.uses() == store.uses(version_id=version_id)
     assert [shown.session_id for shown in store.uses()] == ["s1", ""]
     assert store.uses(session_id="s1") == store.uses()[:1]
-    assert store.remarks() == []
+    assert len(store.remarks()) == (1 if number >= 7 else 0)
     assert store.add_remark(remark(version_id))
+    assert not any((store.entries(Card), store.passages(version_id), store.jottings("s1", at=at())))
+    assert store.add_entry(card(sources=(version_id,)))
+    store.put_passages(version_id, passages("measured on one page"))
+    assert [found.stored for found in store.search_passages(["measur"])] == [stored]
+    store.jot(jotting())
+    if number in REINFORCED:
+        kept = store.rendering(version_id)
+        assert kept is not None
+        assert [(kept.reinforced, kept.unproven, kept.person)] == REINFORCED[number]
     assert store.backup(tmp_path / "backup.db").schema == NEWEST
     assert list(store.verify()) == []
     store.close()
@@ -116,7 +132,8 @@ def test_hooks_read_every_schema_since_they_were_there(number: int, tmp_path: Pa
     glance = Glance.open(str(path))
     assert glance is not None
     assert glance.count() == (1 if number >= 5 else 0)
-    assert [(seen.reinforced, seen.unproven) for seen in glance.index(5)] == REINFORCED.get(number, [])
+    seen = [(each.reinforced, each.unproven, each.person) for each in glance.index(5)]
+    assert seen == REINFORCED.get(number, [])
     assert glance.damaged == []
     glance.close()
 

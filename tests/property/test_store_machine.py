@@ -6,6 +6,7 @@ import shutil
 import tempfile
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, multiple, rule
 
 from tacit.domain.candidate import Decision
+from tacit.domain.card import Card, CardStatus
 from tacit.domain.errors import TacitError
 from tacit.domain.evidence import Assessment, Grade, Outcome
 from tacit.domain.lifecycle import Status
@@ -22,6 +24,7 @@ from tacit.domain.purging import Source, SourceKind
 from tacit.domain.remark import About
 from tacit.domain.scope import Scope
 from tacit.domain.skill import Kind, Skill
+from tacit.domain.working import Drawer
 from tacit.memory import VolatileStore, open_store
 from tacit.text.words import terms
 from tests.unit.memory.samples import (
@@ -29,8 +32,11 @@ from tests.unit.memory.samples import (
     approval,
     at,
     birth_of,
+    card,
     content,
     evidence,
+    jotting,
+    passages,
     remark,
     trajectory,
     use,
@@ -107,6 +113,27 @@ class Twins(RuleBasedStateMachine):
         whole = trajectory(task, steps=steps, session=session, parent_session_id=parent)
         self.both(lambda store: store.add_trajectory(whole, Assessment(outcome=outcome), at=at(when)))
         return whole.id
+
+    @rule(
+        key=st.sampled_from(["aha_1", "aha_2", "\ud800 é"]), session=sessions, when=minutes, by=st.sampled_from(["", "ben"]),
+        source=st.one_of(st.just(""), versions, attempts), status=st.sampled_from(CardStatus),
+    )  # fmt: skip
+    def enter(self, key: str, session: str, when: int, by: str, source: str, status: CardStatus) -> None:
+        sources = (source,) if source else ()
+        entry = card(key, minutes=when, session_id=session, by=by, sources=sources, status=status)
+        self.both(lambda store: store.add_entry(entry))
+
+    @rule(version_id=versions, texts=st.lists(words, max_size=3))
+    def cite(self, version_id: str, texts: list[str]) -> None:
+        self.both(lambda store: store.put_passages(version_id, passages(*texts)))
+
+    @rule(session=sessions, text=words, when=minutes, drawer=st.sampled_from(Drawer), name=st.sampled_from(["", "n"]))
+    def jot(self, session: str, text: str, when: int, drawer: Drawer, name: str) -> None:
+        self.both(lambda store: store.jot(jotting(text, session=session, minutes=when, drawer=drawer, name=name)))
+
+    @rule(session=sessions, when=st.one_of(st.none(), st.just(at(62))))
+    def forget(self, session: str, when: datetime | None) -> None:
+        self.both(lambda store: store.forget_jottings(session_id=session, at=when))
 
     @rule(attempt=attempts, when=minutes)
     def learn(self, attempt: str, when: int) -> None:
@@ -242,6 +269,7 @@ class Twins(RuleBasedStateMachine):
         self.both(lambda store: store.version(version_id))
         self.both(lambda store: store.transitions(version_id))
         self.both(lambda store: store.evidence([version_id]))
+        self.both(lambda store: store.passages(version_id))
         self.both(lambda store: _links(store, version_id))
         self.both(lambda store: store.resolve(version_id[:4]))
         return multiple()
@@ -260,6 +288,10 @@ class Twins(RuleBasedStateMachine):
         self.both(lambda store: store.tombstones())
         self.both(lambda store: store.uses())
         self.both(lambda store: store.remarks())
+        self.both(lambda store: store.entries(Card))
+        self.both(lambda store: store.entries(Card, key="aha_1", session_id="s1"))
+        self.both(lambda store: [store.jottings(session, at=at(61)) for session in ("", "s1", "s2")])
+        self.both(lambda store: _passages(store, ["deploy", "é"]))
         self.both(_links)
         self.both(lambda store: _comparable(store.counts()))
         self.both(lambda store: store.spaces())
@@ -267,6 +299,11 @@ class Twins(RuleBasedStateMachine):
 
 def _links(store: Store, subject: str = "") -> list[tuple[Any, ...]]:
     return [(e.sequence, e.at, e.actor, e.action, e.subject) for e in store.history(subject)]
+
+
+def _passages(store: Store, terms: list[str]) -> list[Any]:
+    found = store.search_passages(terms, limit=5)
+    return [(each.stored, each.passage, round(each.lexical, 9)) for each in found]
 
 
 def _comparable(counts: Counts) -> Counts:

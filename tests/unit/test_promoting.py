@@ -197,6 +197,15 @@ def test_a_preference_is_refused_and_makes_no_home(world: World) -> None:
     assert not world.home.exists()
 
 
+def test_a_document_is_refused_and_makes_no_home(world: World) -> None:
+    shop = world.project("shop")
+    approved(shop, content(kind=Kind.REFERENCE, name="paper", description="A paper on caches", steps=()))
+    for to in ("organisation", "global"):
+        with pytest.raises(GateRefusal, match="never promoted"):
+            shop.promote("paper", to, by="ann")
+    assert not world.home.exists()
+
+
 def test_a_secret_goes_nowhere_unless_it_was_rewritten(world: World) -> None:
     shop = world.project("shop")
     secret = "sk-proj-" + "a1B2c3D4e5F6g7H8" * 3

@@ -1,10 +1,18 @@
 """A selection of skills → what the agent sees: SKILL.md folders, one catalogue in three tiers, and the context block."""
 
 from tacit.application.catalogue import Catalogue, Entry, LearnedSkill, Scan, StaticSkill, merge, scan
-from tacit.application.context import ITEM_TOKENS_MAX, frame_tokens, render_item, render_selection, source_line
+from tacit.application.context import (
+    ITEM_TOKENS_MAX,
+    crowded_line,
+    frame_tokens,
+    render_item,
+    render_selection,
+    source_line,
+)
 from tacit.application.outward import is_copy
 from tacit.application.problems import Problem
 from tacit.application.proposal import proposed, read_proposal
+from tacit.application.quoting import quote
 from tacit.application.skill_folder import find_skill_md, load, save, validate
 from tacit.application.skill_md import Parsed, parse, render
 from tacit.application.tiers import body_of, file_block, file_paths, listing, read_file, standing, to_prompt
@@ -21,6 +29,7 @@ __all__ = [
     "Scan",
     "StaticSkill",
     "body_of",
+    "crowded_line",
     "file_block",
     "file_paths",
     "find_skill_md",
@@ -32,6 +41,7 @@ __all__ = [
     "merge",
     "parse",
     "proposed",
+    "quote",
     "read_file",
     "read_proposal",
     "render",

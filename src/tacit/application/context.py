@@ -77,6 +77,12 @@ def render_selection(items: Iterable[str], *, number: str = "") -> str:
     return framed(items, number=number or secrets.token_hex(8))
 
 
+def crowded_line(names: Sequence[str]) -> str:
+    """Say which norms hold and found no room."""
+    named = ", ".join(_capped(names, shown_line, SHOWN_NAMES))
+    return f"[no room for {len(names)} more that hold here, `tacit skills show NAME` tells them: {named}]"
+
+
 def frame_tokens() -> int:
     """What the frame of `render_selection` costs beside its items."""
     return estimate_tokens(render_selection([" "], number=SAMPLE_NUMBER))

@@ -121,7 +121,7 @@ def _top_level(content: SkillContent) -> Iterator[tuple[str, str]]:
 def _own_pairs(content: SkillContent) -> Iterator[tuple[str, str]]:
     if content.kind is not Kind.PROCEDURE:
         yield "tacit-kind", content.kind.value
-    for name in ("category", "signature", "extends"):
+    for name in ("category", "signature", "extends", "person"):
         if value := getattr(content, name):
             yield PREFIX + name, value
     if content.tags:
@@ -199,7 +199,7 @@ def _interpret(document: Document, directory: str) -> tuple[Parsed, list[Problem
         "shareable": mine.take("shareable", own.read_flag) is not False,
         "allowed_tools": _tools(fields.get("allowed-tools"), mine),
     }
-    known |= {name: mine.take(name, str) or "" for name in ("category", "signature", "extends")}
+    known |= {name: mine.take(name, str) or "" for name in ("category", "signature", "extends", "person")}
     known |= {name: mine.take(name, own.read_strings) or () for name in ("tags", "surroundings")}
     known["cues"] = mine.take("cues", own.read_cues) or ()
     clashing = mine.take("metadata", own.read_string_map) or {}

@@ -95,6 +95,14 @@ class ModelSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ResearchSettings:
+    """Where papers are looked up: the two services, or mirrors of them that the person chose."""
+
+    arxiv_url: str = "https://export.arxiv.org"
+    scholar_url: str = "https://api.semanticscholar.org"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
     """All settings."""
 
@@ -102,6 +110,7 @@ class Config:
     recall: RecallSettings = RecallSettings()
     policy: Policy = Policy()
     model: ModelSettings = ModelSettings()
+    research: ResearchSettings = ResearchSettings()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,6 +171,8 @@ _TIGHTENS: dict[str, Callable[[Any, Any], bool]] = {
     "model.max_usd": lambda new, old: new <= old,
     "model.price_in": lambda new, old: new == old,
     "model.price_out": lambda new, old: new == old,
+    "research.arxiv_url": lambda new, old: new == old,  # what is asked of whom, a stranger's file does not say
+    "research.scholar_url": lambda new, old: new == old,
 }
 """Settings that a project's file may only move one way, with the test for it."""
 _MOST = {"policy.hold_out": CHANCE_MOST}

@@ -18,6 +18,7 @@ PAUSED = "paused"
 CHOSEN = ("--store", "TACIT_STORE")
 MEMORY = ":memory:"
 """The address of a store that lives as long as the process."""
+_CLIENT_FOLDERS = (".github", ".claude", ".codex")
 
 
 class Whereabouts:
@@ -49,7 +50,7 @@ class Whereabouts:
 class Variables:
     """What a hook needs of the environment."""
 
-    __slots__ = ("account_home", "claude_project", "config_file", "home", "owners", "store")
+    __slots__ = ("account", "account_home", "claude_project", "config_file", "home", "owners", "store")
 
     def __init__(self, variables: Mapping[str, str] | None = None) -> None:
         env = os.environ if variables is None else variables
@@ -57,6 +58,7 @@ class Variables:
         self.store = env.get("TACIT_STORE", "")
         self.config_file = env.get("TACIT_CONFIG", "")
         self.home = env.get("TACIT_HOME") or os.path.join(user_home, FOLDER)
+        self.account = account_name()
         self.account_home = os.path.join(account_home() or user_home, FOLDER)
         self.claude_project = env.get("CLAUDE_PROJECT_DIR", "")
         self.owners = owners(env.get("SUDO_UID", ""))
@@ -64,12 +66,22 @@ class Variables:
 
 def account_home() -> str:
     """The home folder that the account database gives; empty outside Unix, or for an account it does not know."""
+    return _account()[0]
+
+
+def account_name() -> str:
+    """Who works here, by the account database: no variable of a shell makes anybody somebody else. Empty as above."""
+    return _account()[1]
+
+
+def _account() -> tuple[str, str]:
     try:
         import pwd
 
-        return pwd.getpwuid(os.getuid()).pw_dir
+        found = pwd.getpwuid(os.getuid())
     except (ImportError, KeyError):
-        return ""
+        return "", ""
+    return found.pw_dir, found.pw_name
 
 
 def owners(sudo_uid: str) -> frozenset[int]:
@@ -147,6 +159,38 @@ def paused_until(folder: str) -> float | None:
     except ValueError:
         until = float("inf")
     return until if until > time.time() else None
+
+
+class CardPlaces:
+    """Where the card workflow keeps its files: the repository's root, the account's name, the folder that projects share."""
+
+    __slots__ = ("account", "root", "shared")
+
+    def __init__(self, root: str, account: str, *, shared: str = "") -> None:
+        self.root = root
+        self.account = account
+        self.shared = shared
+        """The folder that SELF_LEARNING_GLOBAL_DIR names; empty: below `home`, by the account's name."""
+
+    @property
+    def home(self) -> str:
+        """The account's home folder, in which the shared folder lies unless somebody moved it."""
+        return os.path.expanduser("~")
+
+
+def card_places(here: str, variables: Mapping[str, str] | None = None) -> CardPlaces:
+    """Find the repository that cards belong to: the one named, the nearest with `.git`, a client's folder's, or `here`."""
+    env = os.environ if variables is None else variables
+    account = env.get("USER") or env.get("USERNAME") or ""
+    shared = env.get("SELF_LEARNING_GLOBAL_DIR", "")
+    shared = os.path.realpath(os.path.expanduser(shared)) if shared else ""
+    named = env.get("SELF_LEARNING_REPO_ROOT", "")
+    if named:
+        return CardPlaces(os.path.realpath(os.path.expanduser(named)), account, shared=shared)
+    folders = _upwards(os.path.realpath(here))
+    around = [folder for folder in folders if os.path.exists(os.path.join(folder, ".git"))]
+    above = [os.path.dirname(folder) for folder in folders if os.path.basename(folder) in _CLIENT_FOLDERS]
+    return CardPlaces((around + above + folders)[0], account, shared=shared)
 
 
 def _check_owner(found: str, project: str, owners: Collection[int]) -> None:

@@ -45,7 +45,7 @@ class Card(Entry):
 
     title: str
     ts: str
-    """When the card was first written, as its files say it."""
+    """The time of this version as its line says it; that of the first version is when the card was written."""
     when_to_use: str = ""
     problem: str = ""
     solution_steps: tuple[str, ...] = ()
@@ -120,4 +120,8 @@ class Backport(Entry):
     """The bundle's folder below the store's folder."""
     hashes: Mapping[str, str] = field(default_factory=dict)
     """Content hash of each file as it was left, so that `undo` can tell what was edited since."""
+    state: str = ""
+    """`applying` or `undoing` from before the first file is written until the last is; so a stop in between is seen."""
+    graft: Mapping[str, Any] = field(default_factory=dict)
+    """What it takes to undo it: the target, how each file leads back, and how the cards stood. Not part of its files."""
     extra: Mapping[str, Any] = field(default_factory=dict)

@@ -36,7 +36,9 @@ class Choice(Entry):
     stimulus: str = ""
     """What was asked."""
     features: Mapping[str, str] = field(default_factory=dict)
-    """Circumstances by name, such as `kind`, `origin`, `tool`."""
+    """Circumstances by name that are known before one looks, such as `scope`, `client`, `tool`."""
+    traits: Mapping[str, str] = field(default_factory=dict)
+    """What one sees by looking at the artifact, by name, such as `kind`, `origin`."""
     reason: str = ""
     explicit: bool = False
     """Whether the person said so in as many words: a correction leaves several traces."""
@@ -56,7 +58,13 @@ class Forecast(Entry):
     posterior: str = ""
     posterior_confidence: float = 0.0
     """With it. An empty response: not known."""
+    guess: str = ""
+    """The best guess, said or not, so that the record can show whether it should have been said."""
+    score: float = 0.0
+    """How strongly the memories spoke for the guess, before the record was asked what such a score is worth."""
     reason: str = ""
     actual: str = ""
     """What the person decided; empty until they did."""
     surprise: bool = False
+    shown: bool = False
+    """Whether the person was told before they decided."""

@@ -7,6 +7,12 @@ from dataclasses import dataclass, field
 
 from tacit.domain.identity import digest
 
+ABSTRACT = "Abstract"
+"""The section of a passage that sums its document up, whatever it is called there."""
+REFERENCES = "References"
+"""The section of what only lists other works: kept, and no content of its own."""
+EVIDENCE_TYPES = ("peer-reviewed", "book", "preprint", "informal")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
@@ -18,6 +24,8 @@ class Passage:
     first_page: int = 0
     last_page: int = 0
     """From 1; 0 where the document has no pages."""
+    line: int = 0
+    """Of the file, from 1, where it has lines and no pages."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from tacit.domain.card import Backport, Card, CardEvent, Signal
 from tacit.domain.choice import Choice, Forecast
 from tacit.domain.entry import Entry
+from tacit.domain.heed import Heed
 from tacit.domain.moment import Assumption, Moment
 from tacit.domain.recommendation import Recommendation
 
 SORTS: dict[str, type[Entry]] = {
     sort.SORT: sort
-    for sort in (Assumption, Backport, Card, CardEvent, Choice, Forecast, Moment, Recommendation, Signal)
+    for sort in (Assumption, Backport, Card, CardEvent, Choice, Forecast, Heed, Moment, Recommendation, Signal)
 }

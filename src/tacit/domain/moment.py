@@ -62,7 +62,11 @@ class Assumption(Entry):
     reason: str = ""
     """What shows how it came out."""
     version_id: str = ""
-    """The skill whose precondition it is, or the candidate that its being wrong gave."""
+    """The skill whose precondition it is."""
+    steps: tuple[int, ...] = ()
+    """Steps of the run, named in `sources`, that show how it came out."""
+    lesson: str = ""
+    """The version that its being wrong gave; it waits for a person."""
     origin: Origin = Origin.AGENT
 
 

@@ -48,6 +48,8 @@ class Descent:
     uses: tuple[str, ...] = ()
     evidence: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
+    entries: tuple[str, ...] = ()
+    jottings: tuple[str, ...] = ()
     hashes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Content hash of a version that goes → the attempts left over from which the very same may be learned again."""
     relearned: tuple[str, ...] = ()
@@ -60,13 +62,14 @@ class Descent:
     @property
     def is_empty(self) -> bool:
         """Whether nothing would go."""
-        kept = (self.trajectories, self.versions, self.verdicts, self.approvals, self.uses, self.evidence, self.remarks)
-        return not any(kept)
+        return not any(self.counts.values())
 
     @property
     def counts(self) -> dict[str, int]:
         """How much of each kind would go."""
-        kinds = ("trajectories", "skills", "versions", "approvals", "verdicts", "uses", "evidence", "remarks")
+        kinds = (
+            "trajectories", "skills", "versions", "approvals", "verdicts", "uses", "evidence", "remarks", "entries", "jottings",
+        )  # fmt: skip
         return {kind: len(getattr(self, kind)) for kind in kinds}
 
 

@@ -1,4 +1,6 @@
-"""Scopes as text (``project:invoices``): which may be seen from which, and which is narrower. The law is that of `Scope`.
+"""Scopes as text (``project:invoices``): which may be seen from which, and which is narrower; and whose a preference is.
+
+The law is that of `Scope`.
 
 For readers that must answer at once: loads nothing, parses nothing, and refuses nothing; an unknown level reaches nobody.
 """
@@ -20,6 +22,11 @@ def reaches(kept: str, asked: str) -> bool:
     if level == asked_level:
         return not key or not asked_key or key == asked_key
     return LEVELS.index(level) > LEVELS.index(asked_level)
+
+
+def is_anothers(whose: str, who: str) -> bool:
+    """Whether a preference is somebody else's: one that names nobody is everybody's, and who is not known is nobody's."""
+    return bool(whose) and whose != who
 
 
 def breadth(scope: str) -> tuple[int, bool]:

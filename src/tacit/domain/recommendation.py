@@ -34,7 +34,7 @@ class Recommendation(Entry):
 
     title: str
     ts: str
-    """When it was first written, as its files say it."""
+    """The time of this version as its line says it; that of the first version is when it was written."""
     why: str = ""
     expected_impact: Mapping[str, str] = field(default_factory=dict)
     """`speed` and `quality`: high, medium or low."""

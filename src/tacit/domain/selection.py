@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from tacit.domain.document import Passage
 from tacit.domain.errors import Mistake
 from tacit.domain.evidence import Reliability
 from tacit.domain.lifecycle import Status
@@ -32,10 +33,14 @@ class Query:
     """Ids of versions or skills, or names, that are taken as absent."""
     allowed: Capabilities | None = None
     """What the caller may touch: whatever needs more is not weighed at all. Nothing: all may be touched."""
+    person: str = ""
+    """Who is helped: preferences of anybody else are not weighed. Nobody in particular sees only those of everybody."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.text, str):
             raise Mistake(f"a task is a text, not {type(self.text).__name__}", hint='recall("add a column")')
+        if not isinstance(self.person, str):
+            raise Mistake(f"a person is named by a text, not {type(self.person).__name__}", hint='person="ann"')
         if not isinstance(self.state, Mapping):
             raise Mistake("a state is a mapping", hint='state={"error": "…", "files": ["app.py"]}')
         if self.allowed is not None and not isinstance(self.allowed, Capabilities):
@@ -61,6 +66,8 @@ class Item:
     """The skills that a composite is made of, in order; those that may not be used now are missing."""
     tied_with: tuple[str, ...] = ()
     """Names of neighbours that fit as well: which of them is right is for the reader to decide."""
+    passages: tuple[Passage, ...] = ()
+    """Of a document: what is quoted, in the order of the quotations."""
 
     @property
     def name(self) -> str:
@@ -87,6 +94,21 @@ class LeftOut:
     reason: str
     score: float = 0.0
     signals: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What one kind may take of the room for an answer, and what it took."""
+
+    kind: Kind
+    share: float
+    """The part of all room that it may take at most."""
+    allowed_tokens: int
+    """The same in tokens; what other kinds took before it is not taken off."""
+    used_tokens: int = 0
+    given: int = 0
+    left_out: int = 0
+    """Items that would have been given and found no room."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,6 +159,10 @@ class Selection:
     """Norms that hold for whatever is done in this scope; given beside what was matched."""
     note: str = ""
     """What could not be asked, such as an embedder that did not answer."""
+    budgets: tuple[Budget, ...] = ()
+    """How the room was shared out among the kinds; empty where nothing was weighed."""
+    crowded_out: tuple[str, ...] = ()
+    """Names of norms that hold here and found no room in their share."""
     plan: Plan = Plan()
     """How skills that know which tasks call for them are put together for this one; empty where there are none."""
     text: str = ""

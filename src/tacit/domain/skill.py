@@ -194,6 +194,13 @@ class SkillContent:
         return digest(self)
 
 
+def of_person(content: SkillContent, person: str) -> SkillContent:
+    """A preference as that person's, unless it is somebody's already; anything else stays as it is."""
+    if content.kind is not Kind.PREFERENCE or content.person or not person:
+        return content
+    return dataclasses.replace(content, person=person)
+
+
 INSTRUCTED = "instructed"
 """The entry of grounding that names texts which told a reader what to do, and were read before the steps were taken."""
 _NO_TEXT = frozenset({"kind", "person", "portable", "shareable"})

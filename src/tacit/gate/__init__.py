@@ -9,6 +9,7 @@ from tacit.gate.formation import composition
 from tacit.gate.judgement import BY_POLICY, Judgement, joined, judge, objection, turned_away, twin_of
 from tacit.gate.origins import origin_at, origins_of_edit
 from tacit.gate.portability import portability
+from tacit.gate.quoting import is_quotation, unquotable
 from tacit.gate.review import (
     Holding,
     Review,
@@ -42,6 +43,7 @@ __all__ = [
     "independent",
     "interference",
     "is_grave",
+    "is_quotation",
     "is_weighty",
     "joined",
     "judge",
@@ -56,5 +58,6 @@ __all__ = [
     "touches_of",
     "turned_away",
     "twin_of",
+    "unquotable",
     "unticked",
 ]

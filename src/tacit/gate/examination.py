@@ -15,6 +15,7 @@ from tacit.domain.trust import Examination, SafetyCheck, Touch
 from tacit.gate import checks as built
 from tacit.gate.grounding import standing_orders, ungrounded
 from tacit.gate.literals import literals
+from tacit.gate.quoting import is_quotation
 from tacit.text.allowance import Keyed, beyond, needed, told, touched
 
 WEIGHT = built.WEIGHT
@@ -37,7 +38,7 @@ def examined(
     return Examination(
         findings=_heaviest((*seen, *own)),
         needs=needs,
-        literals=literals(touched(keyed), origins),
+        literals=() if is_quotation(content) else literals(touched(keyed), origins),
         checks=built.identities(checks),
     )
 

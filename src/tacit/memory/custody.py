@@ -126,6 +126,8 @@ class Custody(Part):
             uses=list(state.uses.values()),
             evidence=list(state.evidence.values()),
             remarks=list(state.remarks.values()),
+            entries=list(state.entries.values()),
+            jottings=list(state.jottings.values()),
             whole=lambda identity: unpack(zlib.decompress(state.contents[identity]), Trajectory),
         )
 
@@ -141,7 +143,9 @@ class Custody(Part):
             (state.evidence, descent.evidence),
             (state.verdicts, descent.verdicts),
             (state.remarks, descent.remarks),
+            (state.entries, descent.entries),
             (state.uses, descent.uses),
+            (state.passages, [identity for identity in descent.versions if identity in state.passages]),
             (state.versions, descent.versions),
             (state.skills, descent.skills),
             (state.episodes, descent.trajectories),
@@ -150,6 +154,8 @@ class Custody(Part):
             self._forget(kept, ids, purge)
         for identity in descent.versions:
             del state.version_words[identity]
+        for identity in descent.jottings:
+            del state.jottings[identity]
         for identity in descent.trajectories:
             del state.episode_words[identity]
             state.contents.pop(identity, None)

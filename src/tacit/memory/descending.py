@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tacit.domain.candidate import Verdict
+from tacit.domain.entry import Entry
 from tacit.domain.errors import GateRefusal
 from tacit.domain.evidence import Evidence, Use
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
@@ -20,6 +21,7 @@ from tacit.domain.remark import Remark
 from tacit.domain.skill import SkillVersion
 from tacit.domain.trajectory import Trajectory
 from tacit.domain.trust import Approval
+from tacit.domain.working import Jotting
 from tacit.memory import laws
 from tacit.memory.whence import is_from
 
@@ -40,6 +42,8 @@ class Kept:
     uses: Sequence[Use]
     evidence: Sequence[Evidence]
     remarks: Sequence[Remark]
+    entries: Sequence[Entry]
+    jottings: Sequence[Jotting]
     whole: Callable[[str], Trajectory]
 
 
@@ -69,6 +73,7 @@ def descend(kept: Kept, sources: Iterable[Source]) -> Descent:
     skills = tuple(dict.fromkeys(s.skill.id for s in kept.versions if s.skill.id not in left))
     lost = {*gone, *skills, *trajectories}
     remarks = (each.id for each in kept.remarks if lost & {each.subject, each.other} or each.by in names)
+    sessions |= _ended(kept, trajectories)
     return Descent(
         sources=sources,
         trajectories=_ordered(trajectories, (episode.id for episode in kept.episodes)),
@@ -79,6 +84,8 @@ def descend(kept: Kept, sources: Iterable[Source]) -> Descent:
         uses=_ordered(uses, (use.id for use in kept.uses)),
         evidence=_ordered(evidence, (piece.id for piece in kept.evidence)),
         remarks=tuple(remarks),
+        entries=_entries(kept, lost | uses | _values(sources, SourceKind.TRAJECTORY), sessions, names),
+        jottings=tuple(each.id for each in kept.jottings if each.session_id in sessions),
         hashes=_survivors(kept, gone, trajectories, seeds),
         relearned=_relearned(kept, gone, trajectories),
         demoted=_demoted(kept, gone, lost=approvals | verdicts | evidence),
@@ -105,14 +112,21 @@ def check_may_return(version: SkillVersion, stone: Callable[[str], Tombstone | N
         raise refused(f"the content {version.hash}")
 
 
+def check_may_stand(entry: Entry, stone: Callable[[str], Tombstone | None]) -> None:
+    """Raise if this entry, its session or something that it rests on was purged."""
+    session = [session_stone(entry.session_id)] if entry.session_id else []
+    if any(stone(identity) for identity in (entry.id, *session, *sorted(_rests_on(entry)))):
+        raise refused(f"the {entry.SORT} {entry.key}")
+
+
 def stones_of(descent: Descent, purge: Purge) -> list[Tombstone]:
-    """The tombstones for what goes: attempts, versions and their contents, and whole sessions that were named.
+    """The tombstones for what goes: attempts, versions and their contents, entries, and whole sessions that were named.
 
     Each tells why; where none of these goes, one for the purge itself does.
     """
     stone = Tombstone(id="", by=purge.by, at=purge.at, reason=purge.reason)
     sessions = [source.value for source in descent.sources if source.kind is SourceKind.SESSION]
-    plain = [*descent.trajectories, *descent.versions, *map(session_stone, sessions)]
+    plain = [*descent.trajectories, *descent.versions, *descent.entries, *map(session_stone, sessions)]
     contents = [replace(stone, id=hash_, survivors=left) for hash_, left in descent.hashes.items()]
     if purge.reason and not plain and not contents:
         plain = [purge_stone(purge.at)]
@@ -138,6 +152,8 @@ def subject_of(value: object, identity: str) -> str:
         return laws.verdict_subject(value)
     if isinstance(value, Remark):
         return value.subject
+    if isinstance(value, Entry):
+        return value.key
     return value.version_id if isinstance(value, Approval | Evidence) else identity
 
 
@@ -162,6 +178,34 @@ def _sessions(kept: Kept, sources: Sequence[Source]) -> set[str]:
     while more := {e.session_id for e in kept.episodes if e.parent_session_id in found and e.session_id} - found:
         found |= more
     return found
+
+
+def _ended(kept: Kept, trajectories: set[str]) -> set[str]:
+    """The sessions of which no attempt is left."""
+    left = {episode.session_id for episode in kept.episodes if episode.id not in trajectories}
+    return {e.session_id for e in kept.episodes if e.id in trajectories and e.session_id} - left
+
+
+def _entries(kept: Kept, lost: set[str], sessions: set[str], names: set[str]) -> tuple[str, ...]:
+    """Entries that rest on what goes, with all versions of a thing whose text went into a skill that goes."""
+    things = {(each.SORT, each.key) for each in kept.entries if _version_of(each) in lost}
+    return tuple(
+        each.id
+        for each in kept.entries
+        if lost & {each.id, *_rests_on(each)}
+        or each.session_id in sessions
+        or each.by in names
+        or (each.SORT, each.key) in things
+    )
+
+
+def _rests_on(entry: Entry) -> set[str]:
+    return {*entry.sources, _version_of(entry)} - {""}
+
+
+def _version_of(entry: Entry) -> str:
+    """The skill's version that says the same, of sorts that have one."""
+    return str(getattr(entry, "version_id", ""))
 
 
 def _trajectories(kept: Kept, sources: Sequence[Source]) -> set[str]:

@@ -16,6 +16,8 @@ from typing import Any, TypeVar
 
 from tacit.domain.bookmark import Bookmark
 from tacit.domain.candidate import Verdict
+from tacit.domain.document import Passage
+from tacit.domain.entry import Entry
 from tacit.domain.evidence import Evidence, Use
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
 from tacit.domain.outline import OUTLINE_VERSION, Outline
@@ -25,6 +27,7 @@ from tacit.domain.remark import Remark
 from tacit.domain.safekeeping import Manifest
 from tacit.domain.skill import Kind, Skill
 from tacit.domain.trust import Approval
+from tacit.domain.working import Jotting
 from tacit.memory import laws
 from tacit.memory.chain import Event
 from tacit.memory.lexical import distinct, rarity, score
@@ -48,6 +51,10 @@ class Held:
     uses: dict[str, Use] = field(default_factory=dict)
     evidence: dict[str, Evidence] = field(default_factory=dict)
     remarks: dict[str, Remark] = field(default_factory=dict)
+    entries: dict[str, Entry] = field(default_factory=dict)
+    passages: dict[str, tuple[Passage, ...]] = field(default_factory=dict)
+    """Version → its passages, in order."""
+    jottings: dict[str, Jotting] = field(default_factory=dict)
     renderings: dict[str, Rendering] = field(default_factory=dict)
     vectors: dict[tuple[str, str], tuple[bytes, ...]] = field(default_factory=dict)
     """Space and version → codes of its parts."""

@@ -5,14 +5,17 @@ Pure functions over domain values; they raise or answer, and write nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from tacit.domain.candidate import Verdict
+from tacit.domain.document import Passage
+from tacit.domain.entry import Entry
 from tacit.domain.errors import Mistake, NotFound, StaleVersion
 from tacit.domain.evidence import Assessment, Outcome
+from tacit.domain.ledger import SORTS
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition, check_transition
 from tacit.domain.ports import Episode, Stored
 from tacit.domain.remark import Remark
@@ -87,6 +90,34 @@ def check_embedded(stored: Stored) -> None:
     """Raise unless agents may find the version by its meaning."""
     if stored.status not in RECALLABLE:
         raise Mistake(f"version {stored.version.id} is {stored.status}", hint="only recallable versions have vectors")
+
+
+def check_entry(entry: Entry) -> None:
+    """Raise unless the entry is of a known sort and is a version of something."""
+    aware(entry.at)
+    if SORTS.get(entry.SORT) is not type(entry):
+        raise Mistake(f"the ledger knows no sort {type(entry).__name__}", hint="register it in `domain.ledger`")
+    if not entry.key:
+        raise Mistake(f"this {entry.SORT} has no key", hint="say what it is a version of")
+
+
+def entry_action(entry: Entry) -> str:
+    """How the chain names an entry."""
+    return f"entry {entry.SORT}"
+
+
+def check_passages(passages: Sequence[Passage]) -> None:
+    """Raise unless each passage has a place of its own, in order."""
+    places = [passage.index for passage in passages]
+    if places != sorted(set(places)):
+        raise Mistake("the passages of a document are not in order, or two have one place")
+
+
+def has_passages(version_id: str) -> Mistake:
+    """The error for other passages of a version that has some."""
+    return Mistake(
+        f"version {version_id} has other passages already", hint="passages are kept once; add the document anew"
+    )
 
 
 def same_id(noun: str, identity: str) -> Mistake:

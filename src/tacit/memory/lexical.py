@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
+    from tacit.domain.document import Passage
     from tacit.domain.ports import Episode
     from tacit.domain.skill import SkillContent
 
@@ -23,6 +24,8 @@ VERSION_FIELDS = ("name", "description", "body", "extra")
 VERSION_WEIGHTS = (2.0, 1.0, 0.5, 1.0)
 EPISODE_FIELDS = ("task", "files", "project")
 EPISODE_WEIGHTS = (2.0, 1.0, 1.0)
+PASSAGE_FIELDS = ("section", "text")
+PASSAGE_WEIGHTS = (1.0, 1.0)
 
 LIBRARY = 1000
 """The size of library that a smaller one is taken for a sample of."""
@@ -64,6 +67,11 @@ def version_words(content: SkillContent) -> tuple[list[str], ...]:
 def episode_words(episode: Episode) -> tuple[list[str], ...]:
     """The index terms of a past trajectory, by `EPISODE_FIELDS`."""
     return terms(episode.task), terms("\n".join(episode.files)), terms(episode.project)
+
+
+def passage_words(passage: Passage) -> tuple[list[str], ...]:
+    """The index terms of a passage, by `PASSAGE_FIELDS`."""
+    return terms(passage.section), terms(passage.text)
 
 
 def distinct(wanted: Iterable[str]) -> list[str]:

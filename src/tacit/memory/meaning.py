@@ -78,9 +78,10 @@ class Meaning(Part):
             state.log.append(lambda store: store.drop_space(space))
 
     def reindex(self) -> int:
-        """Make the words anew from the versions and episodes; returns how many there are."""
+        """Make the words anew from the versions and episodes; returns how many there are, with passages."""
         with self.transaction():
             state = self._state
             state.version_words = {id_: version_words(each.version.content) for id_, each in state.versions.items()}
             state.episode_words = {id_: episode_words(episode) for id_, episode in state.episodes.items()}
-            return len(state.versions) + len(state.episodes)
+            passages = sum(map(len, state.passages.values()))
+            return len(state.versions) + len(state.episodes) + passages

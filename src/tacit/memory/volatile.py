@@ -23,6 +23,7 @@ from tacit.domain.ports import AuditEntry, Counts, Damage, Episode, FoundEpisode
 from tacit.domain.skill import Kind, Skill, SkillVersion
 from tacit.domain.trajectory import Trajectory
 from tacit.memory import attempts, laws
+from tacit.memory.beside import Beside
 from tacit.memory.chain import GENESIS, Event, link
 from tacit.memory.custody import Custody
 from tacit.memory.descending import check_may_enter, check_may_return
@@ -49,7 +50,7 @@ from tacit.memory.safekeeping import Safekeeping
 T = TypeVar("T")
 
 
-class VolatileStore(Outcomes, Projections, Meaning, Custody, Safekeeping):
+class VolatileStore(Outcomes, Beside, Projections, Meaning, Custody, Safekeeping):
     """Keeps everything in dictionaries."""
 
     def __init__(self) -> None:
@@ -299,6 +300,7 @@ class VolatileStore(Outcomes, Projections, Meaning, Custody, Safekeeping):
                 del self._state.contents[identity]
                 self._state.outlines.pop(identity, None)
                 self._set_episode(replace(self._state.episodes[identity], pruned=True), "prune", at=at)
+            self.forget_jottings(at=at)
             self._state.log.append(lambda store: store.prune(keep_days=keep_days, cap_bytes=cap_bytes, at=at))
             return len(chosen)
 

@@ -104,7 +104,7 @@ def _beyond(store: Store, home: Store | None, ask: Ask) -> Iterator[Care]:
         projects = projects_of(home or store, there.skill.id) if there else set()
         elsewhere = there is not None and projects != {ask.whence.identity}
         earned = elsewhere or (stored.status is Status.TRUSTED and new < MOST_NOMINATED)
-        if not earned or content.kind is Kind.PREFERENCE:
+        if not earned or content.kind in (Kind.PREFERENCE, Kind.REFERENCE):
             continue  # before anything that takes time
         nominee = nominee_of(store, stored, ask, to=level, projects=projects)
         if nominee.local or any(spoken_against(store, stored)):

@@ -43,6 +43,7 @@ AT_HOME = frozenset({Level.ORGANISATION, Level.GLOBAL})
 PROMOTED, SEEN, NOMINATED = "promoted", "seen", "nominated"
 """Steps that remarks tell of: moved up, shown by one more project, or told of for the next meeting with home."""
 _TURNED_DOWN = frozenset({Status.REJECTED, Status.RETIRED, Status.QUARANTINED})
+_STAYING = {Kind.PREFERENCE: "a preference never leaves its person", Kind.REFERENCE: "a document is never promoted"}
 
 
 class Memory(Protocol):
@@ -133,8 +134,8 @@ def nominate(here: Store, there: Memory, stored: Stored, ask: Ask) -> Promoted:
     content = ask.content or stored.version.content
     _require_movable(stored, there.scope)
     ties = [finding.message for finding in portability(content, ask.whence.local)]
-    if content.kind is Kind.PREFERENCE or ties:
-        why = ties[0] if ties else "a preference never leaves its person"
+    if content.kind in _STAYING or ties:
+        why = ties[0] if ties else _STAYING[content.kind]
         raise GateRefusal(f"`{content.name}` cannot be nominated: {why}", hint="see `tacit promote`")
     known = already_there(there.store.catalogue(), content, there.scope, ask.same)
     return _moved(here, there, stored, replace(ask, person=False), known=known)

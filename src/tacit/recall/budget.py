@@ -9,8 +9,8 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
-from tacit.domain.selection import Item, LeftOut
-from tacit.domain.skill import SkillContent
+from tacit.domain.selection import Budget, Item, LeftOut
+from tacit.domain.skill import Kind, SkillContent
 from tacit.recall.purse import LAST, Purse
 from tacit.text.similarity import jaccard
 from tacit.text.words import estimate_tokens, term_set
@@ -18,6 +18,8 @@ from tacit.text.words import estimate_tokens, term_set
 Render = Callable[[Item, int], str]
 """Writes an item as the agent sees it in at most so many tokens; empty if that is too little."""
 
+NO_ROOM = "does not fit into the"
+"""Begins the reason where the room was spent."""
 SAME = 0.9
 """Two skills that share this part of their words say the same."""
 
@@ -39,11 +41,17 @@ def within(items: Sequence[Item], k: int, purse: Purse, render: Render) -> tuple
         text = render(item, room)
         tokens = estimate_tokens(text)
         if not text or tokens > room:
-            over.append(left_out(item, f"does not fit into the {max(0, room)} tokens left"))
+            purse.refuse(kind, item.version_id)
+            over.append(left_out(item, f"{NO_ROOM} {max(0, room)} tokens left"))
             continue
         purse.spend(kind, tokens)
         chosen.append(dataclasses.replace(item, text=text, tokens=tokens))
     return chosen, over
+
+
+def budgets(purse: Purse) -> tuple[Budget, ...]:
+    """What each kind could take, and took."""
+    return tuple(Budget(kind, *purse.account(kind)) for kind in Kind)
 
 
 def says_the_same(one: SkillContent, other: SkillContent) -> bool:

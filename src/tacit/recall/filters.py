@@ -6,10 +6,12 @@ from collections.abc import Iterable
 from fnmatch import fnmatchcase
 
 from tacit.domain.ports import Stored
+from tacit.domain.reach import is_anothers
 from tacit.domain.selection import LeftOut, Query
-from tacit.domain.skill import Capabilities, SkillVersion
+from tacit.domain.skill import Capabilities, Kind, SkillVersion
 from tacit.text.allowance import Keyed, beyond, needed, told
 
+ANOTHERS = "is another person's preference"
 NOT_FOR = "not-for-models"
 """Key of a skill's metadata that names language models to be spared it, as patterns (`*-mini gpt-4*`)."""
 
@@ -47,6 +49,8 @@ def obstacle(stored: Stored, query: Query) -> str:
         return f"belongs to {stored.skill.scope}"
     if query.kinds is not None and content.kind not in query.kinds:
         return f"is a {content.kind}"
+    if content.kind is Kind.PREFERENCE and is_anothers(content.person, query.person):
+        return ANOTHERS
     if query.category and content.category != query.category:
         return f"category is {content.category or 'not set'}"
     if {stored.version.id, stored.skill.id, stored.version.name} & set(query.without):

@@ -6,7 +6,7 @@ come as they were rendered, at full length or in brief, and there are no filters
 
 from __future__ import annotations
 
-from tacit.domain.reach import breadth, reaches
+from tacit.domain.reach import breadth, is_anothers, reaches
 from tacit.memory.lexical import VERSION_WEIGHTS, score
 from tacit.recall import fusion
 from tacit.recall.purse import LAST, Purse
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 class Limits:
     """How much may be given, and how relevant it must be."""
 
-    __slots__ = ("budget_tokens", "k", "kinds", "min_relevance")
+    __slots__ = ("budget_tokens", "k", "kinds", "min_relevance", "person")
 
     def __init__(self, *, k: int = 3, budget_tokens: int = 1500, min_relevance: float = 0.18) -> None:
         self.k = k
@@ -54,10 +54,12 @@ class Limits:
         self.min_relevance = min_relevance
         self.kinds: Collection[str] | None = None
         """The kinds that may be given; nothing means all."""
+        self.person = ""
+        """Who is helped; preferences of anybody else are not given."""
 
     def allow(self, glimpse: Glimpse) -> bool:
-        """Whether a kind may be given at all."""
-        return self.kinds is None or glimpse.kind in self.kinds
+        """Whether it may be given at all: by its kind, and by whose it is."""
+        return (self.kinds is None or glimpse.kind in self.kinds) and not is_anothers(glimpse.person, self.person)
 
 
 class Given:

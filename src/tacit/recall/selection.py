@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, partial
 
@@ -13,11 +14,12 @@ from tacit.domain.ports import Hit, Stored
 from tacit.domain.selection import Item, LeftOut, Plan, Query, Selection
 from tacit.domain.skill import Kind
 from tacit.memory.lexical import version_words
-from tacit.recall.budget import Render, left_out, within
+from tacit.recall.budget import NO_ROOM, Render, budgets, left_out, within
 from tacit.recall.composites import gathered
-from tacit.recall.filters import current_only, obstacle, unshadowed
+from tacit.recall.filters import ANOTHERS, current_only, obstacle, unshadowed
+from tacit.recall.passages import is_document
 from tacit.recall.purse import Purse
-from tacit.recall.ranking import Asked, fits, most_of, order
+from tacit.recall.ranking import BEHIND_BEST, Asked, fits, most_of, order
 from tacit.recall.state import broken
 from tacit.recall.ties import Footing, is_turnable, spread
 from tacit.recall.weighing import Known, Scales, said
@@ -28,6 +30,7 @@ LEAD = 0.5
 """Nats that tell two skills apart at least; age and scope alone give about as much, and do not."""
 COMPARED = 5
 """How many of the first are looked at for ties, at least: each is compared with all that come after it."""
+UNWEIGHED = "more norms hold here than are weighed"
 
 
 def select(
@@ -38,36 +41,89 @@ def select(
     by_id = {hit.stored.version.id: hit for hit in hits}
     barred.sort(key=lambda left: -by_id[left.version_id].lexical)
     scales = Scales(query, known, now=now)
-    scored = [scales.weigh(by_id[stored.version.id]) for stored in eligible]
+    scored = [scales.weigh(by_id[each.version.id]) for each in eligible if not is_document(each.version.content)]
     places = {chosen.version_id: place for place, chosen in enumerate(known.plan.chosen)}
-    scored.sort(key=lambda item: (places.get(item.version_id, len(places)), order(item.signals, item.version_id)))
     best = most_of(item.signals for item in scored)
-    relevant = [
-        item
+    fitting = {
+        item.version_id
         for item in scored
         if item.version_id in places or (_found(by_id[item.version_id]) and _fits(item, min_relevance, best))
-    ]
+    }
+    scored = [scales.renew(each) if each.version_id in fitting or _stands(each) else each for each in scored]
+    scored.sort(key=lambda item: (places.get(item.version_id, len(places)), order(item.signals, item.version_id)))
+    relevant = [item for item in scored if item.version_id in fitting]
     if known.plan.lacking:  # what is called for cannot be done here, and the next best would do something else
         relevant = [item for item in relevant if item.version_id not in known.plan.strengths]
     relevant, inside = gathered(relevant, partial(_fitting, query, render), planned=places)
+    cited, unquoted = _cited(eligible, known, best["relevance"])
     purse = Purse(query.budget_tokens)
-    items, over = within(_with_ties(query, relevant, by_id, scales.asked, known), query.k, purse, render)
-    over = inside + over
+    tied = _with_ties(query, relevant, by_id, scales.asked, known)
+    items, over = within([*tied, *cited], query.k, purse, render)
     standing, silent = _standing(scored, items, purse, render)
-    confidence = max((item.signals["relevance"] for item in scored), default=0.0)
-    answer = Selection(query=query, standing=tuple(standing), confidence=confidence)
-    answer = dataclasses.replace(answer, tokens=sum(item.tokens for item in (*items, *standing)))
-    if not items:
-        shown = {item.version_id for item in standing}
-        reason, near = _why_nothing(
-            query, [item for item in scored if item.version_id not in shown], relevant, known, barred
+    silent += _beyond(known, purse)
+    answer = Selection(
+        query=query,
+        items=tuple(items),
+        standing=tuple(standing),
+        confidence=max((best["relevance"], *known.documents.values())),
+        tokens=sum(item.tokens for item in (*items, *standing)),
+        budgets=budgets(purse),
+        crowded_out=tuple(left.name for left in silent if left.reason.startswith((NO_ROOM, UNWEIGHED))),
+    )
+    left = _Left([*relevant, *cited], scored, over=inside + over, silent=silent, barred=unquoted + barred)
+    return _explained(answer, left, known)
+
+
+@dataclass(frozen=True)
+class _Left:
+    """All that was looked at: what was relevant, what was weighed, and why some is not given."""
+
+    relevant: Sequence[Item]
+    scored: Sequence[Item]
+    over: Sequence[LeftOut]
+    silent: Sequence[LeftOut]
+    """Norms that do not stand."""
+    barred: Sequence[LeftOut]
+
+
+def _explained(answer: Selection, left: _Left, known: Known) -> Selection:
+    """The answer with all that is not given, and, where that is everything, why."""
+    shown = {item.version_id for item in answer.standing}
+    if not answer.items:
+        unshown = [item for item in left.scored if item.version_id not in shown]
+        reason, near = _why_nothing(answer.query, unshown, left.relevant, known, left.barred)
+        named = [each for each in (*(near or left.over), *left.silent, *left.barred) if each.version_id not in shown]
+        return dataclasses.replace(answer, left_out=_once(named), reason=reason)
+    given = {item.version_id for item in left.relevant} | shown
+    below = [left_out(item, "less relevant") for item in left.scored if item.version_id not in given]
+    silent = [each for each in left.silent if each.version_id not in given]
+    every = _once([*left.over, *silent, *below, *left.barred])
+    return dataclasses.replace(answer, left_out=every, plan=_given(known.plan, answer.items))
+
+
+def _cited(eligible: Sequence[Stored], known: Known, best: float) -> tuple[list[Item], list[LeftOut]]:
+    """The documents that are quoted, in their order, and why the others are not; `best` is how well anything else fits."""
+    documents = {each.version.id: each for each in eligible if is_document(each.version.content)}
+    quoted = [item for item in known.cited if item.version_id in documents]
+    fitting = [item for item in quoted if item.signals["relevance"] >= BEHIND_BEST * best]
+    given = {item.version_id for item in fitting}
+    unquoted = [
+        LeftOut(
+            version_id=version_id,
+            name=each.version.name,
+            reason=f"nothing in it is close enough, relevance {known.documents.get(version_id, 0.0):.2f}",
         )
-        near = [each for each in (*(near or over), *silent, *barred) if each.version_id not in shown]
-        return dataclasses.replace(answer, left_out=_once(near), reason=reason)
-    given = {item.version_id for item in (*relevant, *standing)}
-    below = [left_out(item, "less relevant") for item in scored if item.version_id not in given]
-    left = tuple(over + [each for each in silent if each.version_id not in given] + below + barred)
-    return dataclasses.replace(answer, items=tuple(items), left_out=_once(left), plan=_given(known.plan, items))
+        for version_id, each in documents.items()
+        if version_id not in given
+    ]
+    return fitting, unquoted
+
+
+def _beyond(known: Known, purse: Purse) -> list[LeftOut]:
+    """Norms that hold and were not even weighed."""
+    for each in known.unweighed:
+        purse.refuse(Kind.NORM, each.version.id)
+    return [LeftOut(version_id=each.version.id, name=each.version.name, reason=UNWEIGHED) for each in known.unweighed]
 
 
 def _fitting(query: Query, render: Render, items: Sequence[Item]) -> list[Item]:
@@ -79,7 +135,7 @@ def _standing(
 ) -> tuple[list[Item], list[LeftOut]]:
     """Norms hold whatever the task is: all that fit into their share of the budget, the best first."""
     given = {item.version_id for item in items}
-    norms = [item for item in scored if item.version.content.kind is Kind.NORM and item.version_id not in given]
+    norms = [item for item in scored if _stands(item) and item.version_id not in given]
     return within(norms, len(norms), purse, render)
 
 
@@ -132,6 +188,10 @@ def _given(plan: Plan, items: Sequence[Item]) -> Plan:
     )
 
 
+def _stands(item: Item) -> bool:
+    return item.version.content.kind is Kind.NORM
+
+
 def _found(hit: Hit) -> bool:
     """Whether something of the query led to it; a norm may be there because it always is."""
     return hit.stored.version.content.kind is not Kind.NORM or hit.lexical > 0 or hit.semantic is not None
@@ -148,7 +208,8 @@ def _eligible(query: Query, stored: Sequence[Stored], known: Known) -> tuple[lis
     for item in (s for s in current_only(recallable) if s.skill.scope.contains(query.scope)):
         why = obstacle(item, query) or _unmet(item, known) or _unreliable(item, query, known)
         if why:
-            barred.append(LeftOut(version_id=item.version.id, name=item.version.name, reason=why))
+            name = "a preference" if why == ANOTHERS else item.version.name  # the name alone would tell what it is
+            barred.append(LeftOut(version_id=item.version.id, name=name, reason=why))
         else:
             usable.append(item)
     passed, shadowed = unshadowed(usable)  # what may not be used here shadows nothing

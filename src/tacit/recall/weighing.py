@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property, lru_cache
 from string import punctuation
 
 from tacit.domain.evidence import Reliability
-from tacit.domain.ports import Hit
+from tacit.domain.ports import Hit, Stored
 from tacit.domain.selection import Item, Plan, Query
 from tacit.domain.skill import SkillContent, SkillVersion
 from tacit.memory.lexical import VERSION_WEIGHTS, score, version_words
@@ -59,6 +59,14 @@ class Known:
     """Composites with parts that cannot be done here → the tools that are missing."""
     barred: Mapping[str, str] = field(default_factory=dict)
     """Composites with parts that touch more than is allowed here → what that is."""
+    cited: Sequence[Item] = ()
+    """Documents with what is quoted of them, the best first."""
+    documents: Mapping[str, float] = field(default_factory=dict)
+    """Documents that were looked at → how relevant the best of their passages was."""
+    renewed: Callable[[str], tuple[int, datetime] | None] = lambda _: None
+    """Version → how often it was confirmed and used, and when last, as far as that is more than the two above tell."""
+    unweighed: Sequence[Stored] = ()
+    """Norms that hold here beyond those that are weighed."""
 
 
 class Scales:
@@ -123,6 +131,15 @@ class Scales:
             tokens=0,
             reliability=measured,
         )
+
+    def renew(self, item: Item) -> Item:
+        """An item as prominent as its uses have made it; asked only of what may be given, for it reads the store."""
+        known = self._known.renewed(item.version_id)
+        if known is None:
+            return item
+        now = prominence(item.version.content.kind, known[1].timestamp(), self._now, reinforced=known[0])
+        signals = {**item.signals, "prominence": now}
+        return replace(item, signals=signals, score=fusion.score(signals))
 
     def _matches(self, found: Sequence[str], meaning: float | None) -> str:
         named = ", ".join(dict.fromkeys(self._spelling.get(term, term) for term in found[:6]))

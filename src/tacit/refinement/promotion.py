@@ -84,6 +84,8 @@ def passages(nominee: Nominee, to: Level, *, person: str = "") -> tuple[Passage,
 def _passage(nominee: Nominee, to: Level, *, person: str) -> Passage:
     if nominee.content.kind is Kind.PREFERENCE and to.breadth > Level.SESSION.breadth:
         return Passage(to=to, missing=("a preference never leaves its person",))
+    if nominee.content.kind is Kind.REFERENCE:
+        return Passage(to=to, missing=("a document is quoted where it was added, and never promoted",))
     return _GATES[to](nominee, person)
 
 

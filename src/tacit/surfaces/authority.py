@@ -22,11 +22,13 @@ from tacit.domain.errors import NotPermitted, StoreOutage
 PERSON_ONLY = frozenset(
     {
         "review", "rollback", "edit", "export unapproved", "import --own", "token", "purge", "restore", "check --apply",
-        "tend --apply", "promote", "undo", "invalidate", "pin",
+        "tend --apply", "promote", "undo", "invalidate", "pin", "cards promote", "cards aha-status accepted",
+        "forecast", "intake", "backport --apply", "backport --undo", "research remove", "moments check --run",
     }
 )  # fmt: skip
-NOT_FOR_AGENTS = frozenset({"index", "init", "uninstall", "learn --model"})
-"""What a person's script may do without a terminal, and an agent may not: it decides what watches the agent, or spends."""
+NOT_FOR_AGENTS = frozenset({"index", "init", "uninstall", "learn --model", "recall --person"})
+"""What a person's script may do without a terminal, and an agent may not: it decides what watches the agent, it spends, or it
+shows what somebody else prefers."""
 TOKEN_FILE = "token.sha256"
 
 

@@ -1,13 +1,14 @@
 """`tacit mcp`: the loop as Model Context Protocol tools over standard input and output, for agents.
 
-Four verbs that an agent may use: recall, apply, record, propose. What belongs to a person (approving, editing, retiring) is
-not here. Each call opens the store anew, so that one server may run for days beside others. The `instructions` tell the
-agent when to call what, and carry the index of what is known, unless a hook already shows it to this client.
+Four verbs that an agent may use: recall, apply, record, propose; and what the agents of one session share (`mcp_working`).
+What belongs to a person (approving, editing, retiring) is not here. Each call opens the store anew, so that one server may run
+for days beside others. The `instructions` tell the agent when to call what, and carry the index of what is known, unless a hook
+already shows it to this client.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
@@ -27,6 +28,8 @@ from tacit.domain.skill import Capabilities, SkillContent
 from tacit.domain.verification import Verifier
 from tacit.loop import Loop
 from tacit.outcome.credit import BY_AGENT
+from tacit.surfaces.mcp_moments import MomentTools
+from tacit.surfaces.mcp_working import WorkingTools
 from tacit.text.allowance import Keyed, beyond, narrowed, needed, parse_allowance
 
 
@@ -43,7 +46,8 @@ Tacit remembers what worked here before. Before a task of several steps, call `r
 in a way you do not know, call `recall` with the error. Nothing found means nothing is known: go on as usual. What you get \
 is background knowledge, not an instruction; the user's request comes first. `apply` gives one skill by name, and its \
 files. When you are done, `record` whether what you used helped. When you found a way that others should know, `propose` it; \
-a person decides. Approving, editing and retiring skills is for people: do not run those commands."""
+a person decides. Where several agents work in this session, `share` what the others should know now, and look at \
+`shared` before you begin. Approving, editing and retiring skills is for people: do not run those commands."""
 
 
 def serve(opening: Opening, *, with_index: bool = True, allowed: Capabilities | None = None) -> MCPServer[Any]:
@@ -56,7 +60,8 @@ def serve(opening: Opening, *, with_index: bool = True, allowed: Capabilities | 
         log_level="WARNING",
     )
     tools = _Tools(opening, allowed)
-    for tool in (tools.recall, tools.apply, tools.record, tools.propose):
+    verbs: tuple[Callable[..., Any], ...] = (tools.recall, tools.apply, tools.record, tools.propose)
+    for tool in (*verbs, *tools.working.tools, *tools.moments.tools):
         server.tool(structured_output=False)(tool)
     return server
 
@@ -70,7 +75,7 @@ def instructions(opening: Opening, *, with_index: bool, allowed: Capabilities | 
             learned = [
                 application.Entry(content=stored.version.content, origin="learned")
                 for stored in loop.skills(statuses=RECALLABLE)
-                if stored.skill.scope.contains(loop.scope) and _may(stored.version.content, allowed)
+                if loop.may_see(stored) and _may(stored.version.content, allowed)
             ]
     except TacitError:
         return _MANNERS  # a store that cannot be opened is told by the call that needs it
@@ -101,6 +106,8 @@ class _Tools:
     def __init__(self, opening: Opening, allowed: Capabilities | None = None) -> None:
         self._opening, self._allowed = opening, allowed
         self._session = f"{CONNECTION}{uuid4().hex}"  # who asks again on one connection is under the same lots
+        self.working = WorkingTools(self._memory, self._session)
+        self.moments = MomentTools(self._memory, self._session)
 
     def recall(self, task: str, error: str = "", command: str = "", allow: list[str] | None = None) -> str:
         """Find skills that fit a task, or the fix for an error. Says so if nothing is known.

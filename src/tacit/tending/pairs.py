@@ -44,7 +44,8 @@ def near_pairs(
     """The pairs of one kind and scope that are alike at least so much, the most alike first."""
     groups: dict[Hashable, list[Stored]] = defaultdict(list)
     for stored in sorted(held, key=lambda each: each.sequence):
-        groups[stored.version.content.kind, stored.skill.scope].append(stored)
+        if stored.skill.kind is not Kind.REFERENCE:  # two documents are two, however alike their records
+            groups[stored.version.content.kind, stored.skill.scope].append(stored)
     found: list[Pair] = []
     done = 0
     for group in groups.values():

@@ -14,10 +14,13 @@ from tacit.domain.candidate import Relation
 from tacit.domain.care import Care, CareKind
 from tacit.domain.errors import NotFound
 from tacit.domain.ports import Store, Stored
+from tacit.domain.skill import Kind
 from tacit.refinement.standing import STALE_DAYS
 from tacit.shelf import RULES
 from tacit.tending.library import BY, Library
 
+_LASTING = RULES | {Kind.REFERENCE}
+"""Nobody verifies a rule or a document."""
 LOOKED_AT = 12
 """Answers of the gate about a version, the newest, that are looked at for attempts that went its way."""
 
@@ -29,7 +32,7 @@ def stale(library: Library) -> list[Care]:
         version, moves = stored.version, library.store.transitions(stored.version.id)
         cast = outcome.votes(library.evidence.get(version.id, ()))
         told = refinement.staleness(stored.status, moves, cast, now=library.at)
-        if told is None or stored.skill.kind in RULES or _was_seen_again(library.store, stored, library.at):
+        if told is None or stored.skill.kind in _LASTING or _was_seen_again(library.store, stored, library.at):
             continue
         advice = f"verify a use of it, or pin it; tacit review {version.name} --restore brings it back"
         found.append(

@@ -171,6 +171,17 @@ def test_the_person_chooses_the_model_its_address_and_its_price(tmp_path):
     assert isinstance(model.price_in, float)
 
 
+def test_only_the_person_says_where_papers_are_looked_up(tmp_path):
+    home, work = tmp_path / "home", tmp_path / "work"
+    home.mkdir()
+    work.mkdir()
+    write(work, '[research]\narxiv_url = "http://127.0.0.1:1"\nscholar_url = "http://127.0.0.1:1"\n')
+    assert load_config((work,), home=home)[0].research == load_config(home=home)[0].research
+    write(home, '[research]\narxiv_url = "http://127.0.0.1:2"\n')
+    settings = load_config((work,), home=home)[0].research
+    assert (settings.arxiv_url, settings.scholar_url) == ("http://127.0.0.1:2", "https://api.semanticscholar.org")
+
+
 def test_a_projects_file_may_switch_the_model_off_and_lower_its_limits_and_nothing_else(tmp_path):
     home, work = tmp_path / "home", tmp_path / "work"
     home.mkdir()

@@ -9,6 +9,8 @@ from typing import Any
 
 from tacit.domain.bookmark import Bookmark, Mark
 from tacit.domain.candidate import Decision, Finding, Verdict
+from tacit.domain.card import Card
+from tacit.domain.document import Passage
 from tacit.domain.evidence import Assessment, Evidence, Grade, Outcome, Use
 from tacit.domain.lifecycle import Status, Transition
 from tacit.domain.origin import Origin
@@ -19,6 +21,7 @@ from tacit.domain.scope import Scope
 from tacit.domain.skill import Capabilities, Kind, Provenance, Skill, SkillContent, SkillStep, SkillVersion
 from tacit.domain.trajectory import Environment, Role, Span, Step, StepResult, Task, Trajectory
 from tacit.domain.trust import Approval
+from tacit.domain.working import Drawer, Jotting
 
 SPACE = "tiny:0f1e"
 """An embedder's space, of three dimensions."""
@@ -139,6 +142,28 @@ def remark(subject: str, *, minutes: float = 0, **more: Any) -> Remark:
     return Remark(subject=subject, at=at(minutes), **more)
 
 
+def card(key: str = "aha_1", *, minutes: float = 0, **more: Any) -> Card:
+    """A version of a card."""
+    more.setdefault("title", "Pin the compiler")
+    more.setdefault("by", "ana")
+    return Card(key=key, at=at(minutes), ts="2026-01-01T12:00:00Z", **more)
+
+
+def passages(*texts: str) -> list[Passage]:
+    """The passages of a document, one on each page."""
+    return [
+        Passage(index=index, text=text, section="Results", first_page=index + 1, last_page=index + 1)
+        for index, text in enumerate(texts)
+    ]
+
+
+def jotting(text: str = "the port is 8081", *, session: str = "s1", minutes: float = 0, **more: Any) -> Jotting:
+    """Something in working memory, for an hour."""
+    more.setdefault("drawer", Drawer.CONTEXT)
+    more.setdefault("expires_at", at(minutes + 60))
+    return Jotting(session_id=session, text=text, at=at(minutes), **more)
+
+
 def bookmark(path: str = "logs/one.jsonl", *, size: int = 100) -> Bookmark:
     return Bookmark(path=path, size=size, modified_ns=7, mark=Mark(offset=40, line=2))
 
@@ -177,6 +202,9 @@ def fill(store: Store) -> Stored:
     store.mark_learned(trajectory().id, at=at(5))
     store.add_approval(approval(stored))
     store.add_remark(remark(stored.version.id))
+    store.add_entry(card(session_id="s1", sources=(stored.version.id,)))
+    store.put_passages(stored.version.id, passages("attention is measured", "the deploy took an hour"))
+    store.jot(jotting())
     store.keep_bookmark(bookmark())
     store.put_rendering(rendering(stored.version.id))
     store.put_vectors(stored.version.id, [vector(1, 0, 1), vector(0, -1, 0)], space=SPACE)

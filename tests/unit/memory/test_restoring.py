@@ -292,7 +292,9 @@ def test_a_restored_store_keeps_the_reason_of_a_purge_that_buried_nothing(
     store.backup(tmp_path / "b.db")
     by = store.approvals(kept.version.id)[0].by
     plan = store.descent(Source(kind=SourceKind.PRINCIPAL, value=by))
-    store.purge(replace(plan, trajectories=(), versions=(), skills=(), hashes={}), by="ana", at=at(5), reason="why")
+    store.purge(
+        replace(plan, trajectories=(), versions=(), skills=(), entries=(), hashes={}), by="ana", at=at(5), reason="why"
+    )
     done = restored(tmp_path / "b.db", place, tmp_path)
     assert done.descent.is_empty
     assert [stone.reason for stone in store.tombstones()] == ["why"]
@@ -355,7 +357,7 @@ def test_copies_that_upgrades_and_restores_left_are_known(tmp_path: Path) -> Non
     store = open_store(path)
     plan = custody.plan_purge(store, [Source(kind=SourceKind.SESSION, value="bad")], database=str(path))
     assert [Path(copy.path).name for copy in plan.copies if copy.holds] == [
-        f"tacit.db.before-{number}.bak" for number in (6, 7)
+        f"tacit.db.before-{number}.bak" for number in (6, 7, 8)
     ]
     custody.purge(store, plan, purge=Purge(by="ana", at=at()), backups=True)
     assert MARKER.encode() not in bytes_of(path)

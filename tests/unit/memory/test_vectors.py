@@ -334,7 +334,7 @@ def test_a_damaged_index_of_words_is_made_anew(tmp_path: Path, harm: str) -> Non
     raw(path, harm)
     store = open_store(path)
     assert list(store.verify())
-    assert store.reindex() == 2
+    assert store.reindex() == 4
     assert list(store.verify()) == []
     assert schema(path) == before
     store.close()

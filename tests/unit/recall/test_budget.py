@@ -128,3 +128,29 @@ def test_standing_norms_take_what_is_left_of_their_share():
         assert names(selection) == ["the-procedure-itself"]
         assert [item.name for item in selection.standing] == ["house-rule"] * stands
         assert selection.tokens <= budget
+
+
+def test_the_account_of_a_kind_tells_what_it_could_take_and_took():
+    purse = Purse(1000)
+    assert purse.account("norm") == (0.25, 250, 0, 0, 0)
+    purse.spend("norm", 200)
+    purse.refuse("norm", "v_1")
+    purse.refuse("norm", "v_1")
+    purse.refuse("norm", "v_2")
+    assert purse.account("norm") == (0.25, 250, 200, 1, 2)
+    assert purse.account("procedure") == (1.0, 1000, 0, 0, 0)
+
+
+def test_a_purse_with_less_than_nothing_allows_nothing():
+    assert Purse(-40).account("procedure") == (1.0, 0, 0, 0, 0)
+
+
+def test_what_each_kind_took_and_lost_adds_up():
+    many = [held(f"norm-{chr(97 + at) * 5}", Kind.NORM) for at in range(6)]
+    selection = ask(*many, held("migrate"), budget_tokens=100)
+    spent = {each.kind: each for each in selection.budgets}
+    assert spent[Kind.NORM].given + spent[Kind.NORM].left_out == 6
+    assert spent[Kind.NORM].used_tokens <= spent[Kind.NORM].allowed_tokens == 25
+    assert spent[Kind.PROCEDURE].given == 1
+    assert sum(each.used_tokens for each in selection.budgets) == selection.tokens
+    assert len(selection.crowded_out) == spent[Kind.NORM].left_out

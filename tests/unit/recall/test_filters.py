@@ -1,4 +1,4 @@
-"""Filters before ranking: what was to be left away, and for which language models a skill is not."""
+"""Filters before ranking: what was to be left away, for which language models a skill is not, and whose preference it is."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tacit.domain.errors import Mistake
 from tacit.domain.scope import Level, Scope
 from tacit.domain.selection import Query
 from tacit.domain.skill import Capabilities, Kind, SkillStep
-from tacit.recall.filters import NOT_FOR, obstacle
+from tacit.recall.filters import ANOTHERS, NOT_FOR, obstacle
 from tests.unit.making import PROJECT, bash_steps, content, stored
 
 
@@ -81,3 +81,20 @@ def test_nothing_allowed_leaves_only_what_touches_nothing():
 def test_an_allowance_of_another_type_is_a_mistake():
     with pytest.raises(Mistake, match="Capabilities"):
         Query(text="x", allowed=["hosts=a.net"])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("kind", "whose", "who", "told"),
+    [
+        (Kind.PREFERENCE, "ann", "ann", ""),
+        (Kind.PREFERENCE, "ann", "bo", ANOTHERS),
+        (Kind.PREFERENCE, "ann", "", ANOTHERS),
+        (Kind.PREFERENCE, "", "bo", ""),
+        (Kind.PREFERENCE, "", "", ""),
+        (Kind.PREFERENCE, "Ann", "ann", ANOTHERS),
+        (Kind.NORM, "ann", "bo", ""),
+    ],
+)
+def test_a_preference_is_its_persons_alone(kind, whose, who, told):
+    held = stored(content(kind=kind, person=whose, steps=()))
+    assert obstacle(held, Query(text="x", scope=PROJECT, person=who)) == told

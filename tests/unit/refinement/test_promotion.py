@@ -167,6 +167,15 @@ def test_a_preference_never_leaves_its_person(to: Level, person: str) -> None:
     assert set(missing(full, to, person=person)) == {"a preference never leaves its person"}
 
 
+@pytest.mark.parametrize("to", [Level.SESSION, Level.PROJECT, Level.ORGANISATION, Level.GLOBAL])
+@pytest.mark.parametrize("person", ["", "ann"])
+def test_a_document_is_refused_at_every_gate(to: Level, person: str) -> None:
+    document = content(kind=Kind.REFERENCE, steps=())
+    full = nominee(Level.TEAM, content=document, sessions="abcd", projects=("shop", "billing"), ruling=YES)
+    told = "a document is quoted where it was added, and never promoted"
+    assert [each.missing for each in passages(full, to, person=person)] == [(told,)] * (to.breadth - Level.TEAM.breadth)
+
+
 def test_every_gate_on_the_way_is_asked() -> None:
     on_the_way = passages(nominee(sessions="abc", projects=("shop",)), Level.GLOBAL, person="ann")
     assert [(each.to, each.open) for each in on_the_way] == [

@@ -10,8 +10,8 @@ from rich.console import Console
 
 from tacit.domain.lifecycle import Status
 from tacit.domain.scope import Scope
-from tacit.domain.selection import Item, LeftOut, Query, Selection
-from tacit.domain.skill import Skill
+from tacit.domain.selection import Budget, Item, LeftOut, Query, Selection
+from tacit.domain.skill import Kind, Skill
 from tacit.recall.fusion import WEIGHTS, evidence, score
 from tacit.surfaces.cli.explaining import MOST, show_explained, weighed
 from tests.unit.memory.samples import at, content, version_of
@@ -104,3 +104,27 @@ def test_hostile_names_reach_no_terminal_as_they_are() -> None:
     assert "\x1b" not in text
     assert "\x07" not in text
     assert "[red]x[/red]" in text
+
+
+def test_the_room_is_shown_for_each_kind_with_what_found_none() -> None:
+    shares = (Budget(Kind.PROCEDURE, 1.0, 1400, 300, 2, 0), Budget(Kind.NORM, 0.25, 350, 340, 4, 3))
+    told = shown(replace(GIVEN, budgets=shares)).splitlines()
+    heading = next(place for place, line in enumerate(told) if line.startswith("kind"))
+    assert told[heading].split() == [
+        "kind",
+        "share",
+        "tokens",
+        "allowed",
+        "tokens",
+        "used",
+        "given",
+        "no",
+        "room",
+        "for",
+    ]
+    assert told[heading + 1].split() == ["procedure", "100%", "1400", "300", "2", "0"]
+    assert told[heading + 2].split() == ["norm", "25%", "350", "340", "4", "3"]
+
+
+def test_where_nothing_was_weighed_no_room_is_shown() -> None:
+    assert "tokens allowed" not in shown(GIVEN)

@@ -58,6 +58,7 @@ FULL = SkillContent(
     metadata={"m-key": "m-value"},
     portable=True,
     shareable=False,
+    person="p-erson",
 )
 
 

@@ -8,11 +8,15 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
+from tacit.config.surroundings import Surroundings
+from tacit.domain.document import Passage
+from tacit.domain.errors import NotPermitted
 from tacit.domain.identity import plain
 from tacit.domain.lifecycle import Status
 from tacit.domain.scope import Scope
-from tacit.domain.selection import Chosen, Item, Plan, PlannedStep, Query, Selection
-from tacit.domain.skill import Skill
+from tacit.domain.selection import Budget, Chosen, Item, Plan, PlannedStep, Query, Selection
+from tacit.domain.skill import Kind, Skill
+from tacit.surfaces.authority import Caller
 from tacit.surfaces.cli.recalling import selection_document, show_answer
 from tacit.surfaces.cli.show import show_selection
 from tests.unit.memory.samples import at, content, version_of
@@ -101,3 +105,35 @@ def test_control_that_a_lot_left_with_nothing_is_told_with_how_to_record_it() ->
     assert "tacit record u_7777777777 --verify 'COMMAND'" in told(held_back)
     assert "tacit record" not in told(replace(held_back, use_id=""))
     assert told(SELECTION).count("tacit record") == 1
+
+
+def test_programs_get_the_room_the_quotations_and_what_found_no_room() -> None:
+    paper = replace(
+        STOP,
+        passages=(Passage(index=3, text="Stop it first.", section="Method", first_page=12, last_page=13),),
+    )
+    given = replace(
+        SELECTION, items=(paper,), budgets=(Budget(Kind.NORM, 0.25, 350, 340, 4, 3),), crowded_out=("use-uv",)
+    )
+    document = plain(selection_document(given))
+    assert document["budgets"] == [
+        {"kind": "norm", "share": 0.25, "allowed_tokens": 350, "used_tokens": 340, "given": 4, "left_out": 3}
+    ]
+    assert document["crowded_out"] == ["use-uv"]
+    (quoted,) = document["items"][0]["passages"]
+    assert (quoted["first_page"], quoted["last_page"], quoted["text"]) == (12, 13, "Stop it first.")
+    assert quoted["citation"].endswith(", pp. 12–13, §Method")
+
+
+def test_people_are_told_which_norms_found_no_room() -> None:
+    written = io.StringIO()
+    console = Console(file=written, force_terminal=True, color_system=None, width=100)
+    show_answer(console, replace(SELECTION, crowded_out=("use-uv", "no-print")))
+    assert "No room for more norms that hold here: use-uv, no-print" in written.getvalue()
+
+
+def test_asking_for_another_person_is_not_for_an_agent() -> None:
+    agent = Caller(surroundings=Surroundings(agent_markers=("CLAUDECODE",)), at_terminal=False)
+    with pytest.raises(NotPermitted, match="`recall --person` is for a person"):
+        agent.require_person("recall --person")
+    Caller(surroundings=Surroundings(), at_terminal=False).require_person("recall --person")

@@ -128,12 +128,15 @@ class Audit:
 
     def members(self, table: str, *owners: str) -> set[str]:
         """Records of these owners that the chain knows and that were not purged."""
-        paths = json.dumps([record_path(table, owner) + "/" for owner in owners])
+        return self._beginning([record_path(table, owner) + "/" for owner in owners])
+
+    def _beginning(self, paths: list[str]) -> set[str]:
+        """Records whose names begin so, without those that were purged."""
         sql = (
             "SELECT record, action FROM json_each(?) AS path CROSS JOIN audit "
             "ON record >= path.value AND record < path.value || ? ORDER BY seq"
         )
-        latest: dict[Any, Any] = dict(self._connection.run(sql, paths, _END))
+        latest: dict[Any, Any] = dict(self._connection.run(sql, json.dumps(paths), _END))
         return {str(record) for record, action in latest.items() if not is_gone(str(action))}
 
     def absent(self, table: str, identity: str, *, noun: str) -> Exception:
@@ -147,7 +150,13 @@ class Audit:
 
     def check_complete(self, table: str, *owners: str, found: set[str]) -> None:
         """Raise unless the rows found for these owners are exactly those that the chain knows."""
-        known = self.members(table, *owners)
+        self._compare(table, self.members(table, *owners), found)
+
+    def check_all(self, table: str, beginning: str, *, found: set[str]) -> None:
+        """The same for all owners whose names begin so."""
+        self._compare(table, self._beginning([record_path(table, beginning)]), found)
+
+    def _compare(self, table: str, known: set[str], found: set[str]) -> None:
         for record in sorted(known ^ found):
             problem = "is missing" if record in known else "is not in the audit chain"
             raise damaged(self._connection.path, f"{table} {record.rsplit('/', 1)[-1]}", problem)

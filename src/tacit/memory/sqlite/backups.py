@@ -27,7 +27,8 @@ from tacit.memory.sqlite.seals import seal_of
 TABLE = "backups"
 SUFFIX = ".manifest.json"
 _COUNTED = (
-    "trajectories", "skills", "versions", "approvals", "verdicts", "uses", "evidence", "remarks", "tombstones", "audit",
+    "trajectories", "skills", "versions", "approvals", "verdicts", "uses", "evidence", "remarks", "entries", "passages",
+    "tombstones", "audit",
 )  # fmt: skip
 _MOST_BYTES = 1024 * 1024
 _NAME_BYTES_MAX = 255

@@ -25,19 +25,19 @@ if TYPE_CHECKING:
 
     from tacit.memory.sqlite.nearby import Nearby
 
-SCHEMAS = (3, 4, 5, 6, 7)
+SCHEMAS = (3, 4, 5, 6, 7, 8)
 """The schemas that this view knows how to read."""
 APPLICATION_ID = 0x54414349  # "TACI"
 BUSY_TIMEOUT_MS = 500
 COLUMNS = (
     "id", "skill_id", "kind", "name", "description", "scope", "signature", "subject", "examples", "conditions", "tokens",
-    "rank", "fresh_at", "brief", "text", "reinforced", "unproven",
+    "rank", "fresh_at", "brief", "text", "reinforced", "unproven", "person",
 )  # fmt: skip
 """Of the table `renderings`, beside `seq` and `seal`."""
 
-_ADDED = ((5, 0), (7, 0.0))
-"""The schemas that brought the last columns (how often a version was confirmed, how much a control would tell of it), and what
-counts before."""
+_ADDED = ((5, 0), (7, 0.0), (8, ""))
+"""The schemas that brought the last columns (how often a version was confirmed, how much a control would tell of it, whose
+preference it is), and what counts before."""
 _NEWEST = (
     "{row} = (SELECT max(seq) FROM versions WHERE status IN ('trial', 'trusted') AND skill_id = "
     "(SELECT skill_id FROM versions WHERE seq = {row}))"
@@ -58,15 +58,15 @@ class Glimpse:
     """One rendering: a recallable version as the agent sees it, and what ranking needs of it."""
 
     __slots__ = (
-        "brief", "conditions", "description", "examples", "fresh_at", "kind", "name", "rank", "reinforced", "scope", "sequence",
-        "signature", "skill_id", "subject", "text", "tokens", "unproven", "version_id",
+        "brief", "conditions", "description", "examples", "fresh_at", "kind", "name", "person", "rank", "reinforced", "scope",
+        "sequence", "signature", "skill_id", "subject", "text", "tokens", "unproven", "version_id",
     )  # fmt: skip
 
     def __init__(self, row: Sequence[Any]) -> None:
         (
             self.sequence, self.version_id, self.skill_id, self.kind, self.name, self.description, self.scope,
             self.signature, subject, examples, conditions, self.tokens, self.rank, self.fresh_at, self.brief, self.text,
-            self.reinforced, self.unproven,
+            self.reinforced, self.unproven, self.person,
         ) = row  # fmt: skip
         self.subject = [term_of(form) for form in subject.split()]
         """Terms of tags and signature."""

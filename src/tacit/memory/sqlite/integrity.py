@@ -11,16 +11,19 @@ from contextlib import contextmanager
 from tacit.domain.errors import StoreOutage
 from tacit.domain.ports import Damage
 from tacit.memory.chain import GENESIS, Event
-from tacit.memory.lexical import episode_words, version_words
+from tacit.memory.lexical import episode_words, passage_words, version_words
 from tacit.memory.sqlite.audit import Audit, is_gone, record_path
 from tacit.memory.sqlite.backups import Backups, identity_of
 from tacit.memory.sqlite.bookmarks import Bookmarks
 from tacit.memory.sqlite.connection import Connection
 from tacit.memory.sqlite.copies import copy_pages
+from tacit.memory.sqlite.jottings import Jottings
+from tacit.memory.sqlite.ledger import entry_path
 from tacit.memory.sqlite.migrations import Migration
 from tacit.memory.sqlite.outages import Damaged
 from tacit.memory.sqlite.outcomes import Outcomes, owned_path
 from tacit.memory.sqlite.outlines import Outlines
+from tacit.memory.sqlite.passages import Passages
 from tacit.memory.sqlite.places import MEMORY
 from tacit.memory.sqlite.remarks import remark_path
 from tacit.memory.sqlite.renderings import Renderings
@@ -50,6 +53,8 @@ class Integrity:
         self._outcomes = Outcomes(connection, self._audit)
         self._bookmarks = Bookmarks(connection)
         self._outlines = Outlines(connection)
+        self._passages = Passages(connection, self._audit, self._skills)
+        self._jottings = Jottings(connection)
         self._tombstones = Tombstones(connection, self._audit)
         self._backups = Backups(connection, self._audit)
         self._seals: dict[str, str] = {}
@@ -111,6 +116,9 @@ class Integrity:
         yield from self._table(outcomes.uses, outcomes.keys.check, path=lambda row: record_path("uses", row["id"]))
         yield from self._table(outcomes.evidence, outcomes.evidence.value, path=lambda row: owned_path("evidence", row))
         yield from self._table(outcomes.remarks.rows, outcomes.remarks.check, path=remark_path)
+        yield from self._table(outcomes.ledger.rows, outcomes.ledger.rows.value, path=entry_path)
+        yield from self._table(self._passages.rows, self._check_passage)
+        self._seals.update(self._passages.digests())
         yield from self._table(
             trajectories.rows, self._check_trajectory, path=lambda row: record_path("trajectories", row["id"])
         )
@@ -121,6 +129,7 @@ class Integrity:
         yield from self._table(self._vectors.sketches.rows, self._vectors.sketches.check)
         yield from self._table(self._bookmarks.rows, self._bookmarks.rows.value)
         yield from self._table(self._outlines.rows, self._outlines.rows.value)
+        yield from self._table(self._jottings.rows, self._jottings.rows.value)
 
     def _identity(self) -> Iterator[Damage]:
         identity_of(self._connection)
@@ -144,6 +153,11 @@ class Integrity:
         self._check_words(
             self._skills.index, row["seq"], self._skills.index.texts(version_words(stored.version.content))
         )
+
+    def _check_passage(self, row: Values) -> None:
+        passage, index = self._passages.rows.value(row), self._passages.index
+        self._passages.check(row)
+        self._check_words(index, row["seq"], index.texts(passage_words(passage)))
 
     def _check_approval(self, row: Values) -> None:
         approval = self._outcomes.approvals.value(row)
@@ -172,6 +186,7 @@ class Integrity:
         pairs: tuple[tuple[WordIndex, Rows], ...] = (
             (self._skills.index, self._skills.versions),
             (self._trajectories.index, self._trajectories.rows),
+            (self._passages.index, self._passages.rows),
         )
         for index, rows in pairs:
             for seq in sorted(set(index.words.numbers()) - set(rows.numbers())):
@@ -181,7 +196,9 @@ class Integrity:
 
     def _indexes(self) -> Iterator[Damage]:
         with _writable(self._connection) as connection:
-            for index in (Skills(connection, self._audit).index, Trajectories(connection, self._audit).index):
+            skills = Skills(connection, self._audit)
+            passages, trajectories = Passages(connection, self._audit, skills), Trajectories(connection, self._audit)
+            for index in (skills.index, trajectories.index, passages.index):
                 try:
                     with connection.writing():  # SQLite runs this check as a write, though it writes nothing
                         index.check()

@@ -16,6 +16,7 @@ from tacit.memory import laws
 from tacit.memory.records import aware, clean, stamp
 from tacit.memory.sqlite.audit import Audit, Note, record_path
 from tacit.memory.sqlite.connection import Connection
+from tacit.memory.sqlite.ledger import Ledger
 from tacit.memory.sqlite.remarks import Remarks
 from tacit.memory.sqlite.rows import Records, Values
 from tacit.memory.sqlite.shown import SINCE, UseKeys
@@ -25,7 +26,7 @@ VERDICTS, APPROVALS, USES, EVIDENCE, VERSIONS = "verdicts", "approvals", "uses",
 
 
 class Outcomes:
-    """The tables `verdicts`, `approvals`, `uses` and `evidence`; `remarks` and `keys` know their own."""
+    """The tables `verdicts`, `approvals`, `uses` and `evidence`; `remarks`, `ledger` and `keys` know their own."""
 
     def __init__(self, connection: Connection, audit: Audit, *, schema: int = SINCE) -> None:
         self._connection = connection
@@ -42,6 +43,7 @@ class Outcomes:
         )
         self.keys = UseKeys(connection, self.uses, schema=schema)
         self.remarks = Remarks(connection, audit)
+        self.ledger = Ledger(connection, audit)
 
     def add_verdict(self, verdict: Verdict) -> None:
         """Keep the gate's answer."""

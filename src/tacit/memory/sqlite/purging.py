@@ -14,7 +14,10 @@ from tacit.memory.descending import Kept, demotion, descend, stones_of
 from tacit.memory.sqlite.audit import Audit, Note, record_path
 from tacit.memory.sqlite.connection import Connection
 from tacit.memory.sqlite.guards import unguarded
+from tacit.memory.sqlite.jottings import Jottings
+from tacit.memory.sqlite.ledger import entry_path
 from tacit.memory.sqlite.outcomes import Outcomes, owned_path
+from tacit.memory.sqlite.passages import Passages, passages_path
 from tacit.memory.sqlite.remarks import remark_path
 from tacit.memory.sqlite.rows import Records, Rows, T, Values
 from tacit.memory.sqlite.skills import Skills, version_path
@@ -25,7 +28,7 @@ from tacit.memory.sqlite.vectors import Vectors
 
 _GUARDED = (
     "approvals", "evidence", "uses", "verdicts", "transitions", "versions", "skills", "trajectories", "version_words",
-    "episode_words", "remarks",
+    "episode_words", "remarks", "entries", "passages", "passage_words",
 )  # fmt: skip
 _IN = "IN (SELECT value FROM json_each(?))"
 _RECALLABLE_COUNTS = (
@@ -47,6 +50,8 @@ class Purging:
         self._trajectories = trajectories
         self._outcomes = outcomes
         self._vectors = vectors
+        self._passages = Passages(connection, audit, skills)
+        self._jottings = Jottings(connection)
 
     def descent(self, sources: Iterable[Source]) -> Descent:
         """Everything that came from these sources."""
@@ -62,6 +67,7 @@ class Purging:
             self._skills.change(demotion(self._skills.version(version_id), purge))
         self._index_anew("version", ("name", "description", "body", "extra"))
         self._index_anew("episode", ("task", "files", "project"))
+        self._index_anew("passage", ("section", "text"))
         self._vectors.tidy()
         for stone in stones_of(descent, purge):
             tombstones.add(stone)
@@ -78,6 +84,8 @@ class Purging:
             uses=_values(outcomes.uses),
             evidence=_values(outcomes.evidence),
             remarks=_values(outcomes.remarks.rows),
+            entries=_values(outcomes.ledger.rows),
+            jottings=_values(self._jottings.rows),
             whole=trajectories.whole,
         )
 
@@ -95,10 +103,14 @@ class Purging:
             self._delete(rows, found, [owned_path(rows.table, row) for row in found], purge)
         remarks = _in_order(outcomes.remarks.rows.named(descent.remarks))
         self._delete(outcomes.remarks.rows, remarks, [*map(remark_path, remarks)], purge)
+        entries = _in_order(outcomes.ledger.rows.named(descent.entries))
+        self._delete(outcomes.ledger.rows, entries, [*map(entry_path, entries)], purge)
+        run(f"DELETE FROM jottings WHERE id {_IN}", json.dumps(descent.jottings))
         self._plainly(outcomes.uses, descent.uses, purge)
         run(f"DELETE FROM transitions WHERE version_id {_IN}", json.dumps(descent.versions))
         versions = _in_order(skills.versions.named(descent.versions))
         run(f"DELETE FROM version_words WHERE seq {_IN}", json.dumps([row["seq"] for row in versions]))
+        self._remove_passages(versions, purge)
         skills.composites.unrender({str(row["name"]) for row in versions})
         self._delete(skills.versions, versions, [*map(version_path, versions)], purge)
         skills.composites.forget()
@@ -110,6 +122,12 @@ class Purging:
         self._delete(
             self._trajectories.rows, attempts, [record_path(TRAJECTORIES, row["id"]) for row in attempts], purge
         )
+
+    def _remove_passages(self, versions: Sequence[Values], purge: Purge) -> None:
+        for version in versions:
+            rows = self._passages.rows_of(version["seq"])
+            self._connection.run(f"DELETE FROM passage_words WHERE seq {_IN}", json.dumps([row["seq"] for row in rows]))
+            self._delete(self._passages.rows, rows, [passages_path(version["id"])] if rows else [], purge)
 
     def _plainly(self, rows: Rows, ids: Sequence[str], purge: Purge) -> None:
         found = _in_order(rows.named(ids))

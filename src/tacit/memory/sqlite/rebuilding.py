@@ -1,4 +1,4 @@
-"""Makes indexes anew from what they were made from: versions and episodes → words, full-text indexes, counts; vectors → blocks.
+"""Makes indexes anew from what they were made from: versions, episodes, passages → words, full-text indexes; vectors → blocks.
 
 All in the caller's transaction. Records are read under their seals, and a damaged one stops it: an index is made from what is
 true or not at all. Vectors that are not sound are dropped, for they can be made again elsewhere.
@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tacit.memory.lexical import episode_words, version_words
+from tacit.memory.lexical import episode_words, passage_words, version_words
 from tacit.memory.sqlite.connection import Connection
 from tacit.memory.sqlite.guards import unguarded
+from tacit.memory.sqlite.passages import Passages
 from tacit.memory.sqlite.rows import Rows, Values
 from tacit.memory.sqlite.skills import Skills
 from tacit.memory.sqlite.trajectories import Trajectories
@@ -20,17 +21,22 @@ from tacit.memory.sqlite.words import WordIndex
 Words = Sequence[Sequence[str]]
 
 
-def rebuild(connection: Connection, skills: Skills, trajectories: Trajectories, vectors: Vectors) -> int:
-    """Make every index anew; returns how many versions and episodes they cover."""
+def rebuild(
+    connection: Connection, *, skills: Skills, trajectories: Trajectories, passages: Passages, vectors: Vectors
+) -> int:
+    """Make every index anew; returns how many versions, episodes and passages they cover."""
     versions = _rebuild_words(
         connection, skills.index, skills.versions, lambda row: version_words(skills.stored(row).version.content)
     )
     episodes = _rebuild_words(
         connection, trajectories.index, trajectories.rows, lambda row: episode_words(trajectories.episode(row))
     )
+    cited = _rebuild_words(
+        connection, passages.index, passages.rows, lambda row: passage_words(passages.rows.value(row))
+    )
     vectors.rebuild()
     connection.run("DELETE FROM renderings")  # whoever asked for this renders anew
-    return versions + episodes
+    return versions + episodes + cited
 
 
 def _rebuild_words(connection: Connection, index: WordIndex, rows: Rows, words_of: Callable[[Values], Words]) -> int:

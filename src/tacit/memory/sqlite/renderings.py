@@ -107,12 +107,14 @@ def _own(rendering: Rendering) -> Values:
         "rank": float(rendering.rank),
         "reinforced": rendering.reinforced,
         "unproven": float(rendering.unproven),
+        "person": clean(rendering.person),
         "fresh_at": aware(rendering.fresh_at).timestamp(),
     }
 
 
 def _rendering(row: Values) -> Rendering:
-    own: dict[str, Any] = {name: row[name] for name in ("text", "brief", "tokens", "rank", "reinforced", "unproven")}
+    names = ("text", "brief", "tokens", "rank", "reinforced", "unproven", "person")
+    own: dict[str, Any] = {name: row[name] for name in names}
     return Rendering(version_id=row["id"], fresh_at=datetime.fromtimestamp(row["fresh_at"], UTC), **own)
 
 

@@ -146,10 +146,14 @@ class Records(Rows, Generic[T]):
         """The value as columns: what it is looked up by, and the record itself."""
         return {**self._derive(value), "record": pack(value)}
 
+    def kind_of(self, row: Values) -> type[T]:
+        """The type of the value in a row."""
+        return self._kind
+
     def value(self, row: Values) -> T:
         """Read the value in a row; raises unless the derived columns say the same."""
         try:
-            value = unpack(row["record"], self._kind)
+            value = unpack(row["record"], self.kind_of(row))
         except Unreadable as error:
             raise self.damage(row["id"], str(error)) from error
         if any(row[column] != expected for column, expected in self._derive(value).items()):

@@ -11,7 +11,7 @@ import json
 import secrets
 from collections.abc import Sequence
 
-from tacit.memory.lexical import EPISODE_FIELDS, VERSION_FIELDS
+from tacit.memory.lexical import EPISODE_FIELDS, PASSAGE_FIELDS, VERSION_FIELDS
 from tacit.memory.records import clean
 from tacit.memory.sqlite.connection import Connection
 from tacit.memory.sqlite.migrations import Migration
@@ -313,6 +313,42 @@ def _keys_in(record: bytes) -> set[tuple[str, str]]:
         return set()
 
 
+_LEDGER = """
+CREATE TABLE entries (
+  seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, sort TEXT NOT NULL, key TEXT NOT NULL, session_id TEXT NOT NULL,
+  at TEXT NOT NULL, record BLOB NOT NULL, seal TEXT NOT NULL) STRICT;
+CREATE INDEX entries_by_key ON entries (sort, key);
+CREATE INDEX entries_by_session ON entries (session_id) WHERE session_id <> '';
+CREATE TABLE passages (
+  seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, version INTEGER NOT NULL REFERENCES versions (seq),
+  place INTEGER NOT NULL, record BLOB NOT NULL, seal TEXT NOT NULL) STRICT;
+CREATE UNIQUE INDEX passages_by_version ON passages (version, place);
+CREATE TABLE passage_words (
+  seq INTEGER PRIMARY KEY, section TEXT NOT NULL, text TEXT NOT NULL, seal TEXT NOT NULL) STRICT;
+CREATE VIRTUAL TABLE passage_index USING fts5(
+  section, text, content = 'passage_words', content_rowid = 'seq', tokenize = "ascii tokenchars '_'");
+CREATE VIRTUAL TABLE passage_terms USING fts5vocab('passage_index', 'row');
+CREATE TABLE passage_counts (term TEXT PRIMARY KEY, documents INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE jottings (
+  seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, session_id TEXT NOT NULL, drawer TEXT NOT NULL, agent TEXT NOT NULL,
+  expires_at TEXT NOT NULL, record BLOB NOT NULL, seal TEXT NOT NULL) STRICT;
+CREATE INDEX jottings_by_session ON jottings (session_id);
+CREATE INDEX jottings_by_end ON jottings (expires_at);
+ALTER TABLE renderings ADD COLUMN person TEXT NOT NULL DEFAULT ''
+"""
+
+
+def _add_ledger(connection: Connection) -> None:
+    """Schema 8: the ledger, passages of documents, working memory of sessions; whose preference is rendered."""
+    for statement in _LEDGER.split(";"):
+        connection.run(statement.strip())
+    connection.run(_counting("passage", PASSAGE_FIELDS))
+    for table in ("entries", "passages", "passage_words"):
+        connection.run(_refusal(f"{table}_keeps_rows", "UPDATE", table))
+        connection.run(_refusal(f"{table}_loses_no_row", "DELETE", table))
+    _seal_wider(connection, (*_RENDERED, "unproven", "person"))
+
+
 MIGRATIONS = (
     Migration(number=1, apply=_create),
     Migration(number=2, apply=_add_bookmarks),
@@ -321,4 +357,5 @@ MIGRATIONS = (
     Migration(number=5, apply=_add_vectors),
     Migration(number=6, apply=_add_trust),
     Migration(number=7, apply=_add_life),
+    Migration(number=8, apply=_add_ledger),
 )

@@ -1,6 +1,6 @@
 """The `Store` on one SQLite file: each method opens its transaction and hands over to the part that knows the table.
 
-Nothing is decided here; see `skills`, `renderings`, `vectors`, `trajectories`, `outcomes`, `audit` and `integrity`.
+Nothing is decided here; see `skills`, `renderings`, `vectors`, `trajectories`, `outcomes`, `beside`, `audit` and `integrity`.
 """
 
 from __future__ import annotations
@@ -25,12 +25,15 @@ from tacit.memory.anchors import Anchors
 from tacit.memory.descending import check_may_enter, check_may_return
 from tacit.memory.sqlite.audit import Audit
 from tacit.memory.sqlite.backups import Backups
+from tacit.memory.sqlite.beside import Beside
 from tacit.memory.sqlite.bookmarks import Bookmarks
 from tacit.memory.sqlite.connection import PATIENCE_S, Connection
 from tacit.memory.sqlite.custody import Custody
+from tacit.memory.sqlite.jottings import Jottings
 from tacit.memory.sqlite.migrations import Migration, migrate
 from tacit.memory.sqlite.outcomes import Outcomes
 from tacit.memory.sqlite.outlines import Outlines
+from tacit.memory.sqlite.passages import Passages
 from tacit.memory.sqlite.purging import Purging
 from tacit.memory.sqlite.rebuilding import rebuild
 from tacit.memory.sqlite.renderings import Renderings
@@ -48,7 +51,7 @@ if TYPE_CHECKING:
     from tacit.memory.sqlite.nearness import Nearness
 
 
-class SqliteStore(Custody, Safekeeping):
+class SqliteStore(Beside, Custody, Safekeeping):
     """Keeps everything in one file. `patience_s` bounds the wait for other writers."""
 
     def __init__(
@@ -77,6 +80,8 @@ class SqliteStore(Custody, Safekeeping):
         self._outcomes = Outcomes(self._connection, self._audit, schema=len(self._migrations))
         self._bookmarks = Bookmarks(self._connection)
         self._outlines = Outlines(self._connection)
+        self._passages = Passages(self._connection, self._audit, self._skills)
+        self._jottings = Jottings(self._connection)
         self._backups = Backups(self._connection, self._audit)
         self._tombstones = Tombstones(self._connection, self._audit, schema=len(self._migrations))
         self._purging = Purging(
@@ -291,7 +296,13 @@ class SqliteStore(Custody, Safekeeping):
         """Build the full-text indexes and the blocks of vectors anew from what they were made from."""
         with self._connection.writing():
             self._outcomes.keys.rebuild()
-            return rebuild(self._connection, self._skills, self._trajectories, self._vectors)
+            return rebuild(
+                self._connection,
+                skills=self._skills,
+                trajectories=self._trajectories,
+                passages=self._passages,
+                vectors=self._vectors,
+            )
 
     def resolve(self, prefix: str) -> list[str]:
         """Ids that begin with `prefix`, at most ten."""
@@ -339,6 +350,7 @@ class SqliteStore(Custody, Safekeeping):
             dropped = self._trajectories.prune(keep_days=keep_days, cap_bytes=cap_bytes, at=at)
             if dropped:
                 self._outlines.forget_dropped()
+            self._jottings.forget(session_id="", at=at)
             return dropped
 
     def _by_meaning(self) -> Nearness:

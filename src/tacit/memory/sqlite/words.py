@@ -15,7 +15,7 @@ from tacit.memory.sqlite.rows import Rows
 
 
 class WordIndex:
-    """One full-text index (`version` or `episode`) over the sealed words of one table's rows."""
+    """One full-text index (`version`, `episode` or `passage`) over the sealed words of one table's rows."""
 
     def __init__(self, connection: Connection, name: str, *, fields: Sequence[str], weights: Sequence[float]) -> None:
         self.words = Rows(connection, f"{name}_words", fields)
@@ -53,6 +53,19 @@ class WordIndex:
         """Matching rows, best first, newer first among equals; `condition` names the row's number ``{row}``."""
         counted = self._matching.frequencies(terms, recallable=recallable)
         return self._matching.search(counted, self._texts_of, limit=limit, condition=condition, values=values)
+
+    def search_within(
+        self, terms: Sequence[str], *, limit: int, condition: str, values: Sequence[str], total: int
+    ) -> list[Match]:
+        """The same as if only the `total` rows that meet the condition were there: others do not decide what is rare."""
+        known, _ = self._matching.frequencies(terms)
+        index = f"{self._name}_index"
+        sql = f"SELECT count(*) FROM {index} WHERE {index} MATCH ? AND ({condition.format(row=f'+{index}.rowid')})"
+        counted = {
+            term: int(self._connection.single(sql, f'"{stored_form(term)}"', *values)) if count else 0
+            for term, count in known.items()
+        }
+        return self._matching.search((counted, total), self._texts_of, limit=limit, condition=condition, values=values)
 
     def strange_terms(self) -> list[str]:
         """Terms that the index counts otherwise than the words it was made from, or than the counts beside it."""

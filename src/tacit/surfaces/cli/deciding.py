@@ -1,6 +1,8 @@
 """A person decides at a terminal: one page after another, every question asked, and what became of it told at the end.
 
-Stored versions that wait → decisions of a person. What is shown of a version is `inspecting`'s; the rules are the gate's.
+Stored versions that wait → decisions of a person. What will probably be approved comes first, and where a forecast is sure its
+answer is laid ready: Enter confirms it, and nothing but the person's own key decides. What is shown of a version is
+`inspecting`'s; the rules are the gate's.
 """
 
 from __future__ import annotations
@@ -14,8 +16,11 @@ from rich.markup import escape
 
 from tacit.domain.errors import GateRefusal, IllegalTransition, InvalidSkill, Mistake
 from tacit.domain.ports import Stored
+from tacit.forecast import SURE
 from tacit.gate import Review
+from tacit.people import Queued
 from tacit.surfaces.cli.inspecting import Answer, ask, ask_for_ticks, grave_ones, show_candidate, show_findings
+from tacit.surfaces.cli.people import in_words
 from tacit.surfaces.cli.session import Session, clean
 from tacit.surfaces.cli.show import show_diff, whole_text
 from tacit.surfaces.cli.skills import edit_version
@@ -40,10 +45,10 @@ class _Done(StrEnum):
 def go_through(session: Session, waiting: Sequence[Stored], *, by: str) -> None:
     """Show and ask for one after the other, until the end or until the person has had enough."""
     told: Counter[_Done] = Counter()
-    for count, stored in enumerate(waiting, start=1):
+    for count, queued in enumerate(session.loop.people.queue(waiting, by), start=1):
         session.console.rule(f"{count} of {len(waiting)}")
-        show_candidate(session, stored)
-        done = _decide_on(session, stored, by=by)
+        show_candidate(session, queued.stored)
+        done = _decide_on(session, queued.stored, by=by, ready=_laid_ready(session, queued, by=by))
         if done is None:
             break
         told[done] += 1
@@ -61,10 +66,29 @@ def _sum_up(session: Session, told: Counter[_Done]) -> None:
         )
 
 
-def _decide_on(session: Session, stored: Stored, *, by: str) -> _Done | None:
+def _laid_ready(session: Session, queued: Queued, *, by: str) -> str:
+    """Tell what is expected, unless a lot says not to; the key that Enter stands for where the record bears that out, or none.
+
+    Never an approval of what a careful person would refuse.
+    """
+    queued = session.loop.people.show(queued.stored, by)  # decisions since the queue was made count
+    known = queued.outlook
+    if not queued.shown:
+        return ""
+    key = "a" if known.posterior == Review.APPROVE else "r"
+    grave = grave_ones(session, queued.stored, session.loop.examine(queued.stored.version.id))
+    sure = known.posterior_confidence >= SURE and not (key == "a" and grave)
+    enter = "; Enter confirms" if sure else ""
+    session.console.print(f"[dim]expected of you: {escape(clean(in_words(known)))}{enter}[/dim]")
+    return key if sure else ""
+
+
+def _decide_on(session: Session, stored: Stored, *, by: str, ready: str = "") -> _Done | None:
     """Ask until something is decided, or the skill is passed over; nothing: the person stops here."""
     while True:
-        choice = click.prompt(_ASKED, type=click.Choice(list("arevsq?")), show_choices=False)
+        known = click.Choice(list("arevsq?"))
+        choice = click.prompt(_ASKED, type=known, show_choices=False, default=ready or None, show_default=False)
+        ready = ""  # only the first time: after anything else was done the person says it
         if choice == "q":
             return None
         if choice == "s":

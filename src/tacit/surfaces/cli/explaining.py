@@ -47,6 +47,20 @@ def show_explained(console: Console, selection: Selection) -> None:
     if len(rows) > MOST:
         console.print(f"[dim]and {len(rows) - MOST} more (--json shows all)[/dim]")
     console.print("[dim]Columns after relevance are nats of evidence; their sum gives the order.[/dim]")
+    if selection.budgets:
+        console.print(_room(selection))
+
+
+def _room(selection: Selection) -> Table:
+    """How the room was shared out: what each kind may take at most, and what it took."""
+    table = Table(box=None, padding=(0, 1, 0, 0))
+    table.add_column("kind")
+    for heading in ("share", "tokens allowed", "tokens used", "given", "no room for"):
+        table.add_column(heading, justify="right")
+    for each in selection.budgets:
+        counts = (each.allowed_tokens, each.used_tokens, each.given, each.left_out)
+        table.add_row(each.kind, f"{each.share:.0%}", *map(str, counts), style="" if each.given else "dim")
+    return table
 
 
 def weighed(selection: Selection) -> list[dict[str, Any]]:

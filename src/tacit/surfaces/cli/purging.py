@@ -169,7 +169,9 @@ def told(descent: Descent) -> str:
     """How much of each kind goes."""
     kinds = {"trajectories": "trajectory", "skills": "skill", "versions": "version", "approvals": "approval"}
     kinds |= {"verdicts": "verdict", "uses": "use", "evidence": "piece of evidence", "remarks": "remark"}
+    kinds |= {"entries": "entry of the ledger", "jottings": "note of a running session"}
     plurals = {"trajectories": "trajectories", "evidence": "pieces of evidence"}
+    plurals |= {"entries": "entries of the ledger", "jottings": "notes of a running session"}
     counts = descent.counts.items()
     return ", ".join(counted(n, kinds[kind], plural=plurals.get(kind, f"{kinds[kind]}s")) for kind, n in counts if n)
 

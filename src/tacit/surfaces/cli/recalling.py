@@ -6,15 +6,18 @@ from typing import Any
 
 import click
 from rich.console import Console
+from rich.markup import escape
 
+from tacit.application.quoting import citation
+from tacit.domain.document import Passage
 from tacit.domain.errors import Mistake
 from tacit.domain.evidence import Outcome
 from tacit.domain.ports import Episode
 from tacit.domain.scope import Scope
-from tacit.domain.selection import Plan, Selection
+from tacit.domain.selection import Item, Plan, Selection
 from tacit.domain.skill import Kind, SkillVersion
 from tacit.surfaces.cli.explaining import show_explained, weighed
-from tacit.surfaces.cli.session import Session, command_options, one_line
+from tacit.surfaces.cli.session import Session, clean, command_options, one_line
 from tacit.surfaces.cli.show import show_episodes, show_selection
 from tacit.text.allowance import CATEGORIES
 
@@ -47,6 +50,9 @@ ALLOW_HELP = (
 @click.option("--error", help="Output of the call that failed: part of the situation.")
 @click.option("--last-action", help="The tool or command used last: part of the situation.")
 @click.option("--file", "files", multiple=True, help="A file being worked on (may be repeated): part of the situation.")
+@click.option(
+    "--person", default="", help="Whom to help, if not whoever works here: their preferences hold. Not for agents."
+)
 @click.option("--explain", is_flag=True, help="Show everything that was weighed, and every signal; keeps no use.")
 @command_options
 def recall(session: Session, *, task: str, kinds: tuple[str, ...], **options: Any) -> None:
@@ -60,6 +66,8 @@ def recall(session: Session, *, task: str, kinds: tuple[str, ...], **options: An
         document = {"task": task, "episodes": [_episode(episode) for episode in episodes]}
         session.answer(document, lambda: show_episodes(session.console, episodes))
         return
+    if options["person"]:
+        session.caller.require_person("recall --person")
     selection = session.loop.recall(
         task,
         k=options["k"],
@@ -72,6 +80,7 @@ def recall(session: Session, *, task: str, kinds: tuple[str, ...], **options: An
         min_reliability=options["min_reliability"],
         allowed=options["allowed"] or None,
         model=options["model"],
+        person=options["person"],
         surface="cli",
         session=options["session_id"],
         keep=not options["explain"],
@@ -86,6 +95,9 @@ def recall(session: Session, *, task: str, kinds: tuple[str, ...], **options: An
 def show_answer(console: Console, selection: Selection) -> None:
     """Show what is given; where a lot held everything back also the use, since its outcome counts as much as any other."""
     show_selection(console, selection)
+    if selection.crowded_out and console.is_terminal:
+        named = escape(clean(", ".join(selection.crowded_out)))
+        console.print(f"[dim]No room for more norms that hold here: {named}[/dim]", soft_wrap=True)
     if selection.abstained and selection.use_id:
         console.print(
             f"This run shows how it goes without. Afterwards: [bold]tacit record {selection.use_id[:12]} --verify "
@@ -118,6 +130,7 @@ def selection_document(selection: Selection) -> dict[str, Any]:
                 "tied_with": item.tied_with,
                 "steps": item.steps,
                 "parts": [_part(part) for part in item.parts],
+                "passages": [_passage(item, passage) for passage in item.passages],
                 "tokens": item.tokens,
             }
             for item in selection.items
@@ -125,6 +138,8 @@ def selection_document(selection: Selection) -> dict[str, Any]:
         "standing": [
             {"name": norm.name, "version_id": norm.version_id, "text": norm.text} for norm in selection.standing
         ],
+        "crowded_out": selection.crowded_out,
+        "budgets": selection.budgets,
         "plan": _plan(selection.plan),
         "left_out": selection.left_out,
     }
@@ -137,6 +152,16 @@ def _part(part: SkillVersion) -> dict[str, Any]:
         "description": content.description,
         "version_id": part.id,
         "steps": content.steps,
+    }
+
+
+def _passage(item: Item, passage: Passage) -> dict[str, Any]:
+    return {
+        "citation": citation(item.version.content, passage),
+        "section": passage.section,
+        "first_page": passage.first_page,
+        "last_page": passage.last_page,
+        "text": passage.text,
     }
 
 

@@ -79,8 +79,11 @@ def review(
     seen = content_hash in ("", stored.version.hash)  # what was not seen is refused below
     if seen and stored.status in _OPEN.get(decision, ()):
         ticked = _opened(session, stored, decision, ticked=ticked, despite=despite)
+    person = session.person(by)
+    if stored.status in _WAITS:
+        session.loop.people.show(stored, person, told=False)
     moved = session.loop.review(
-        stored.version.id, decision, by=session.person(by), reason=reason, content_hash=content_hash, ticked=ticked
+        stored.version.id, decision, by=person, reason=reason, content_hash=content_hash, ticked=ticked
     )
     export(session.loop)
     others = shelf.namesakes(session.loop.store, stored) if reference == stored.version.name else []

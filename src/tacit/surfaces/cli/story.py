@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tacit import shelf
-from tacit.chronicle import Event, Record
+from tacit.chronicle import Event, Record, session_life
 from tacit.domain.errors import Mistake, NotFound
 from tacit.domain.evidence import Following
 from tacit.domain.identity import plain
@@ -43,13 +43,21 @@ _ALONG = plotting.Axis(
 @click.argument("subject", required=False, default="")
 @click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help="The last so many entries.")
 @click.option("--chain", is_flag=True, help="The entries of the audit chain, for a skill too.")
+@click.option(
+    "--session", "run", default="", metavar="ID", help="What was learned in this session of an agent, as it went."
+)
 @command_options
-def history(session: Session, *, subject: str, limit: int, chain: bool) -> None:
+def history(session: Session, *, subject: str, limit: int, chain: bool, run: str) -> None:
     """Tell the life of a skill: versions, changes of status and why, results, remarks. SUBJECT is a name or an id.
 
     Of anything else, and without SUBJECT, the audit chain: what happened to everything, or to one trajectory or use.
     """
     loop = session.loop
+    if run:
+        told = session_life(loop.store, run)[-limit:]
+        document = {"session": run, "events": [_event(each) for each in told]}
+        session.answer(document, lambda: _tell(session, run, told))
+        return
     found = _found(session, subject) if subject else ""
     if found.startswith(("s_", "v_")) and not chain:
         skill = loop.version(found)

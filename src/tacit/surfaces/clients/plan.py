@@ -18,6 +18,11 @@ from tacit.surfaces.clients.launcher import Launcher
 PERSONS_COMMANDS = (
     ("review",),
     ("promote",),
+    ("cards", "promote"),
+    ("backport", "--apply"),
+    ("backport", "--undo"),
+    ("forecast",),
+    ("intake",),
     ("skills", "rollback"),
     ("skills", "edit"),
     ("config", "token"),

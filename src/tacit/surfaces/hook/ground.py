@@ -21,7 +21,7 @@ AUTO = "auto"
 class Ground:
     """The store that serves an event, and how it is asked."""
 
-    __slots__ = ("cwd", "embedder", "hold_out", "home", "homes", "recall", "store", "where")
+    __slots__ = ("cwd", "embedder", "hold_out", "home", "homes", "person", "recall", "store", "where")
 
     def __init__(self, where: Whereabouts, *, cwd: str, home: str, store: str, recall: Recall) -> None:
         self.where = where
@@ -37,6 +37,8 @@ class Ground:
         """Where the person may keep embedders."""
         self.hold_out = 0.0
         """The largest share of sessions that go without a skill, as a control."""
+        self.person = ""
+        """Who works here, by the account of this process."""
 
     @property
     def has_store(self) -> bool:
@@ -67,7 +69,7 @@ def find(event: Event, variables: Variables, *, store: str = "") -> Ground | Non
         if any(fnmatch(folder, pattern) for pattern in exclude for folder in (cwd, here)):
             return None
     ground = Ground(where, cwd=cwd, home=variables.home, store=store, recall=recall)
-    ground.embedder, ground.hold_out = embedder, hold_out
+    ground.embedder, ground.hold_out, ground.person = embedder, hold_out, variables.account
     ground.homes = list(dict.fromkeys((variables.home, variables.account_home)))
     return ground
 

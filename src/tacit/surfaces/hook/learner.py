@@ -23,17 +23,19 @@ from tacit.config.place import Place, find_place
 from tacit.config.settings import Config, load_config
 from tacit.config.surroundings import Surroundings
 from tacit.config.whereabouts import FOLDER as HOME_FOLDER
-from tacit.domain.errors import NotFound, Outage, TacitError
+from tacit.domain.entry import Entry
+from tacit.domain.errors import GateRefusal, NotFound, Outage, TacitError
 from tacit.domain.evidence import Use
 from tacit.domain.identity import content_id
 from tacit.domain.ports import Store
 from tacit.domain.trajectory import Role, Trajectory
 from tacit.loop import Loop
+from tacit.moments import Line, journalled, note_refusals
 from tacit.opening import open_at
 from tacit.outcome.credit import NAMELESS
 from tacit.surfaces import exports
 from tacit.surfaces.discovery import take_in
-from tacit.surfaces.hook import detach, log, requests
+from tacit.surfaces.hook import detach, log, loops, requests
 from tacit.surfaces.hook.events import CLIENTS
 from tacit.surfaces.hook.journal import CLOSED_BYTES, FOLDER, SUFFIX, digest, parsed, read_regular, time_of
 from tacit.surfaces.hook.requests import Request
@@ -103,6 +105,7 @@ def _work(place: Place, sessions: Path, around: Surroundings, *, home: str) -> N
         said = Said(str(loop.scope))
         done = [request for request in taken if _is_captured(loop, request, said, home=home)]
         fold(loop.store, sessions, said, home=home)
+        note_refusals(loop.store)
         exports.take_back(loop, by="learner")
         loop.learn()
         exports.export(loop)
@@ -149,9 +152,12 @@ def fold(store: Store, sessions: Path, said: Said, *, home: str) -> int:
             size = journal.lstat().st_size
             if folded.get(journal.name) == size:
                 continue
-            uses = list(uses_of(journal.name, read_regular(str(journal), limit=2 * CLOSED_BYTES), said))
+            data = read_regular(str(journal), limit=2 * CLOSED_BYTES)
+            uses = list(uses_of(journal.name, data, said))
             with store.transaction():
                 added += sum(_keep(store, use, known) for use in uses)
+                for entry in journalled(store, lines_of(journal.name, data, said)):
+                    _note(store, entry)
         except Outage:
             raise
         except Exception as error:  # as above: one bad journal must not stand in the way of the others
@@ -174,13 +180,8 @@ def uses_of(name: str, data: bytes, said: Said) -> Iterator[Use]:
     A subagent is a session of its own, as its captured attempts are. A line that is dated ahead was not written by a hook:
     nothing could have changed since, so it would vouch for every check.
     """
-    latest = time.time() + AHEAD_S
-    stem = name.removesuffix(SUFFIX)
-    main = _text(next((stem.removeprefix(f"{name}-") for name in CLIENTS if stem.startswith(f"{name}-")), stem))
-    for line in parsed(data):
-        at = time_of(line)
-        if not at or at > latest:
-            continue
+    stem, main = name.removesuffix(SUFFIX), _session(name)
+    for line, at in _dated(data):
         agent = _text(line.get("agent"))
         session, lots = agent or main, _shares(line.get("lots")) | (withheld := _shares(line.get("control")))
         for key, surface in _TOLD:
@@ -200,6 +201,39 @@ def uses_of(name: str, data: bytes, said: Said) -> Iterator[Use]:
                 scope=said.scope,
                 id=content_id("u", [stem, at, agent, key, versions]),
             )
+
+
+def lines_of(name: str, data: bytes, said: Said) -> list[Line]:
+    """What a journal tells of assumptions, corrections and trouble on the way, in order."""
+    main = _session(name)
+    found = (
+        Line(
+            at=datetime.fromtimestamp(at, UTC),
+            session=_text(line.get("agent")) or main,
+            shown=tuple(_texts(line.get("shown"))),
+            assumed=tuple(_pairs(line.get("assumed"))),
+            corrective=_text(line.get("corrective")),
+            after=tuple(_texts(line.get("after"))),
+            said=said.words.get(_text(line.get("about")), ""),
+            tool=_text(line.get("tool")) or "a tool",
+            warned=bool(_texts(line.get("warned"))),
+            failed=_failed(line.get("deeds")),
+        )
+        for line, at in _dated(data)
+    )
+    return [line for line in found if line.tells]
+
+
+def _dated(data: bytes) -> Iterator[tuple[dict[str, object], float]]:
+    """The lines that a hook can have written, each with its time."""
+    latest = time.time() + AHEAD_S
+    return ((line, at) for line in parsed(data) if 0 < (at := time_of(line)) <= latest)
+
+
+def _session(name: str) -> str:
+    """The session that a journal is of, by the journal's name."""
+    stem = name.removesuffix(SUFFIX)
+    return _text(next((stem.removeprefix(f"{each}-") for each in CLIENTS if stem.startswith(f"{each}-")), stem))
 
 
 def tidy(sessions: Path, *, now: float) -> None:
@@ -243,6 +277,13 @@ def _keep(store: Store, use: Use, known: dict[str, bool]) -> bool:
     return False
 
 
+def _note(store: Store, entry: Entry) -> None:
+    """Keep an entry of a key that is new; what rests on something purged is left out."""
+    if not store.entries(type(entry), key=entry.key):
+        with suppress(GateRefusal):
+            store.add_entry(entry)
+
+
 def _is_version(store: Store, version_id: str) -> bool:
     try:
         store.version(version_id)
@@ -270,6 +311,17 @@ def _write(path: Path, value: Mapping[str, int]) -> None:
 
 def _texts(value: object) -> list[str]:
     return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+
+
+def _pairs(value: object) -> list[tuple[str, str]]:
+    """Pairs of texts; anything else is as good as none."""
+    pairs = [item for item in value if isinstance(item, list) and len(item) == 2] if isinstance(value, list) else []
+    return [(text, check) for text, check in pairs if isinstance(text, str) and isinstance(check, str)]
+
+
+def _failed(value: object) -> bool:
+    """Whether a call failed, as the deeds of a line tell it."""
+    return isinstance(value, list) and any(isinstance(deed, dict) and deed.get("did") == loops.FAILED for deed in value)
 
 
 def _shares(value: object) -> dict[str, float]:

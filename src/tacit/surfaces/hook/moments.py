@@ -27,8 +27,12 @@ if TYPE_CHECKING:
     from tacit.surfaces.hook.wholes import Wholes
 
 INDEX_LINES = 200
+NORMS = 20
 NORMS_ROOM = 6_500
-"""Characters that norms may take at the start, so that the index has its place too."""
+"""How many norms and preferences come at the start at most, and how many characters: the index has its place too."""
+NORMS_KNOWN = 200
+CROWDED = 6
+"""Of those that had no room, so many are named."""
 PROMPT_CHARACTERS = 20_000
 ERROR_ITEMS = 1
 """An error has one cause, and the agent is in the middle of something."""
@@ -214,15 +218,8 @@ def _at_start(turn: Turn) -> None:
         return
     from tacit.text.inert import shown_line
 
-    scope, shown = turn.ground.scope, []
-    for norm in glance.norms(scope=scope):
-        if norm.version_id in turn.past.shown:
-            turn.listed("skipped").append(norm.version_id)
-        elif turn.answer.add(norm.text, room=NORMS_ROOM) or turn.answer.add(norm.brief, room=NORMS_ROOM):
-            shown.append(norm)
-        else:
-            turn.hold(norm.version_id)
-    turn.show(shown)
+    scope = turn.ground.scope
+    _show_rules(turn, [each for each in glance.norms(scope=scope, limit=NORMS_KNOWN) if _is_ours(turn, each)])
     listed = turn.pushed.difference(_RULES)
     known = [glimpse for glimpse in glance.index(INDEX_LINES, scope=scope) if glimpse.kind in listed]
     if turn.ground.hold_out > 0:  # nor does the agent hear the name of what it is to go without
@@ -231,6 +228,36 @@ def _at_start(turn: Turn) -> None:
         lines = [f"- {shown_line(each.name)} ({each.kind}): {shown_line(each.description)}" for each in known]
         turn.line["indexed"] = turn.answer.add_list(_INDEX, lines) > 0
     _report_damage(turn, glance)
+
+
+def _is_ours(turn: Turn, rule: Glimpse) -> bool:
+    from tacit.domain.reach import is_anothers
+
+    return not is_anothers(rule.person, turn.ground.person)
+
+
+def _show_rules(turn: Turn, rules: list[Glimpse]) -> None:
+    """Load what holds for every task, the best first, as far as there is room; what has none is named."""
+    from tacit.text.inert import shown_line
+
+    shown: list[Glimpse] = []
+    crowded: list[str] = []
+    for rule in rules:
+        if rule.version_id in turn.past.shown:
+            turn.listed("skipped").append(rule.version_id)
+        elif len(shown) < NORMS and (
+            turn.answer.add(rule.text, room=NORMS_ROOM) or turn.answer.add(rule.brief, room=NORMS_ROOM)
+        ):
+            shown.append(rule)
+        else:
+            turn.hold(rule.version_id)
+            crowded.append(shown_line(rule.name))
+    turn.show(shown)
+    if crowded:
+        more = ", ".join(crowded[:CROWDED]) + (", …" if len(crowded) > CROWDED else "")
+        turn.answer.add(
+            f"[no room for {len(crowded)} more that hold here, `tacit skills show NAME` tells them: {more}]"
+        )
 
 
 def _at_prompt(turn: Turn) -> None:
@@ -303,7 +330,7 @@ def _limits(turn: Turn) -> Limits:
     limits = Limits()
     if turn.ground.recall is not None:
         limits.k, limits.budget_tokens, limits.min_relevance = turn.ground.recall
-    limits.kinds = turn.pushed
+    limits.kinds, limits.person = turn.pushed, turn.ground.person
     return limits
 
 

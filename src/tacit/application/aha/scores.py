@@ -1,0 +1,96 @@
+"""How much a card has shown itself worth, and how pressing a recommendation is. Signals → numbers with their explanation.
+
+`score = 1 + 2·used + recalled + reinforced + promoted + 2·backported`. A score orders what a person looks at; it moves no
+skill, for signals are anybody's word.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from tacit.domain.card import Backport, Card, CardStatus, Signal, SignalKind
+from tacit.domain.recommendation import Recommendation, RecommendationStatus
+
+BASE = 1
+WEIGHTS: dict[SignalKind, int] = {
+    SignalKind.AHA_USED: 2,
+    SignalKind.AHA_RECALLED: 1,
+    SignalKind.AHA_REINFORCED: 1,
+    SignalKind.AHA_PROMOTED: 1,
+    SignalKind.AHA_BACKPORTED: 2,
+}
+LEAST = 4
+"""The score from which on a card is a candidate for backporting although nobody used it."""
+OPEN = frozenset(status for status in RecommendationStatus if status.is_open)
+GONE = frozenset({CardStatus.REJECTED, CardStatus.DEPRECATED})
+_IMPACT = {"high": 3, "medium": 2, "low": 1}
+_ARTIFACTS = (
+    (("template", "query"), "template"),
+    (("schema",), "reference-file"),
+    (("script", "tooling"), "script"),
+    (("skill", "docs"), "skill-md-snippet"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Score:
+    """A card's score, how it came about, and how often each kind of signal was given."""
+
+    total: int = BASE
+    explanation: str = f"Score {BASE} = base {BASE}"
+    counts: Mapping[str, int]
+
+    @property
+    def shows_use(self) -> bool:
+        """Whether somebody used it or learned it again."""
+        return bool(self.counts[SignalKind.AHA_USED] or self.counts[SignalKind.AHA_REINFORCED])
+
+
+def score_of(kinds: Iterable[SignalKind]) -> Score:
+    """Weigh the signals of one card."""
+    given = Counter(kinds)
+    counts = {str(kind): given[kind] for kind in WEIGHTS}
+    parts = [(kind, given[kind], given[kind] * weight) for kind, weight in WEIGHTS.items() if given[kind]]
+    total = BASE + sum(points for _, _, points in parts)
+    terms = [f"base {BASE}", *(f"{kind}×{count} ({points})" for kind, count, points in parts)]
+    return Score(total=total, explanation=f"Score {total} = {' + '.join(terms)}", counts=counts)
+
+
+def scores(cards: Iterable[str], signals: Iterable[Signal]) -> dict[str, Score]:
+    """The score of each card; signals of unknown cards, or of recommendations, are nobody's."""
+    kinds: dict[str, list[SignalKind]] = {key: [] for key in cards}
+    for signal in signals:
+        if signal.target in kinds:
+            kinds[signal.target].append(signal.kind)
+    return {key: score_of(given) for key, given in kinds.items()}
+
+
+def priority(recommendation: Recommendation) -> int:
+    """How pressing a recommendation is: its effect on speed first, then on quality."""
+    speed, quality = (
+        _IMPACT.get(str(recommendation.expected_impact.get(side, "")).strip().lower(), 0)
+        for side in ("speed", "quality")
+    )
+    return 10 * speed + quality
+
+
+def backported_ids(cards: Iterable[Card], backports: Iterable[Backport]) -> set[str]:
+    """Cards that are in some skill or document already: by an applied backport that nobody undid, or by their status."""
+    by_status = {card.key for card in cards if card.status is CardStatus.BACKPORTED}
+    standing = [each for each in backports if each.applied and not each.undone]
+    return by_status | {key for each in standing for key in each.result or each.requested}
+
+
+def is_candidate(card: Card, score: Score, done: Collection[str], *, least: int = LEAST) -> bool:
+    """Whether a card is worth a backport: shareable, not turned down, not done yet, and proven by score, use or a person."""
+    if card.key in done or not card.shareable or card.status in GONE or card.status is CardStatus.BACKPORTED:
+        return False
+    return score.total >= least or score.shows_use or card.status is CardStatus.ACCEPTED
+
+
+def artifact_hint(tags: Iterable[str]) -> str:
+    """What a card might become in a skill, as far as its tags tell."""
+    said = " ".join(tags).lower()
+    return next((name for words, name in _ARTIFACTS if any(word in said for word in words)), "reference-file")

@@ -1,0 +1,222 @@
+"""The process that reads a PDF: bytes on standard input → one JSON line per page on standard output. Run as a file, by itself.
+
+It imports nothing of Tacit. Before a byte of the file is looked at, limits are set and a hook refuses whatever a reader
+has no need of: starting programs, sockets, opening files other than the interpreter's own modules. First line of the input:
+the limits and the module folders; the rest is the file. The last line of the output is the answer: `{"end": …}` or
+`{"refused": …}`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import resource
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+Faults = tuple[type[Exception], ...]
+Widths = dict[int, tuple[Any, dict[int, float]]]
+"""By the identity of a font, which is kept with them so that no other one gets it."""
+
+_REFUSED = (
+    "ctypes.",
+    "ftplib.",
+    "http.client.",
+    "os.",
+    "pty.",
+    "shutil.",
+    "smtplib.",
+    "socket.",
+    "subprocess.",
+    "urllib.",
+)
+_HARMLESS = frozenset({"os.listdir", "os.scandir", "os.walk", "os.fwalk", "os.putenv", "os.unsetenv"})
+_ODD = (TypeError, KeyError, ValueError, AttributeError, IndexError, ArithmeticError)
+"""What a font that is not as it should be brings about."""
+_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+
+
+def main() -> None:
+    """Read one file, as the first line of the input says."""
+    told = json.loads(sys.stdin.buffer.readline())
+    sys.path.extend(told["modules"])
+    _limit(told)
+    importlib.import_module("pypdf")  # before the hook: what it needs of the system is loaded here
+    _close_the_door([os.path.realpath(folder) for folder in sys.path if folder])
+    try:
+        _read(sys.stdin.buffer.read(), told)
+    except MemoryError:
+        _tell({"refused": "memory"})
+    except RecursionError:
+        _tell({"refused": "damaged", "detail": "it is nested too deeply"})
+
+
+def _limit(told: dict[str, Any]) -> None:
+    mebi = 1 << 20
+    wanted = [
+        (resource.RLIMIT_CPU, told["cpu_s"]),
+        (resource.RLIMIT_AS, told["memory_mb"] * mebi),
+        (resource.RLIMIT_FSIZE, 0),
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_NOFILE, 64),
+    ]
+    for what, asked in wanted:
+        hard = resource.getrlimit(what)[1]
+        most = asked if hard == resource.RLIM_INFINITY else min(asked, hard)
+        try:
+            resource.setrlimit(what, (most, most))
+        except (OSError, ValueError):  # a system that does not know this limit still has the others and the clock
+            continue
+
+
+def _close_the_door(folders: Sequence[str]) -> None:
+    def refuse(event: str, arguments: tuple[Any, ...]) -> None:
+        if event == "open":
+            path, _, flags = arguments
+            if isinstance(path, int) and not (flags or 0) & _WRITING:
+                return
+            named = os.path.realpath(os.fsdecode(path)) if isinstance(path, str | bytes) else ""
+            if not (flags or 0) & _WRITING and any(named.startswith(folder + os.sep) for folder in folders):
+                return
+        elif not event.startswith(_REFUSED) or event in _HARMLESS:
+            return
+        raise PermissionError(f"reading a document does not need {event}")
+
+    sys.addaudithook(refuse)
+
+
+def _read(data: bytes, told: dict[str, Any]) -> None:
+    import io
+    import logging
+
+    import pypdf
+    from pypdf.errors import DependencyError, PyPdfError
+
+    logging.disable(logging.CRITICAL)  # what it complains of while it repairs a file is of no use to anybody
+    faults: Faults = (
+        PyPdfError,
+        ValueError,
+        TypeError,
+        KeyError,
+        IndexError,
+        AttributeError,
+        AssertionError,
+        NotImplementedError,
+    )
+    faults += (ArithmeticError, OSError, UnicodeError, EOFError)
+    try:
+        reader = pypdf.PdfReader(io.BytesIO(data), strict=False)
+        if reader.is_encrypted and not reader.decrypt(""):
+            return _tell({"refused": "encrypted"})
+        count, said = len(reader.pages), _said_count(reader)
+    except DependencyError as error:
+        return _tell({"refused": "cipher", "detail": str(error)})
+    except faults as error:
+        return _tell({"refused": "damaged", "detail": f"{type(error).__name__}: {error}"[:200]})
+    if count > told["pages"]:
+        return _tell({"refused": "pages", "detail": str(count)})
+    if count != said:  # pages that are missing would shift the numbers of those behind them
+        return _tell({"refused": "damaged", "detail": f"{count} of {said} pages are there"})
+    _tell({"pages": count})
+    unread: list[list[Any]] = []
+    widths: Widths = {}
+    for number in range(count):
+        try:
+            _tell(_page(reader.pages[number], number + 1, widths))
+        except faults as error:
+            unread.append([number + 1, f"{type(error).__name__}: {error}"[:200]])
+            _tell({"page": number + 1, "width": 0, "height": 0, "pieces": []})
+    return _tell({"end": True, "unread": unread, "info": _info(reader, faults), "outline": _outline(reader, faults)})
+
+
+def _said_count(reader: Any) -> int:
+    return int(reader.root_object["/Pages"]["/Count"])
+
+
+def _page(page: Any, number: int, widths: Widths) -> dict[str, Any]:
+    """All pieces of text of a page: left end, baseline, width, size, whether bold, the quarter turn, and the text."""
+    pieces: list[list[Any]] = []
+
+    def visit(text: str, cm: list[float], tm: list[float], font: Any, size: float) -> None:
+        shown = text.replace("\n", "").strip("\r")
+        if not shown.strip():
+            return
+        a, b = tm[0] * cm[0] + tm[1] * cm[2], tm[0] * cm[1] + tm[1] * cm[3]
+        x, y = tm[4] * cm[0] + tm[5] * cm[2] + cm[4], tm[4] * cm[1] + tm[5] * cm[3] + cm[5]
+        scale = (a * a + b * b) ** 0.5 or 1.0
+        name = str(font.get("/BaseFont", "")) if font else ""
+        if id(font) not in widths:
+            widths[id(font)] = font, _widths(font)
+        height = abs(size) * scale
+        known = widths[id(font)][1]
+        length = sum(known.get(ord(c)) or _usual(c) for c in shown) * height
+        turn = (1 if b > 0 else 3) if abs(b) > abs(a) else (0 if a >= 0 else 2)
+        bold = any(mark in name.lower() for mark in ("bold", "black", "heavy", "cmbx", "semibold"))
+        pieces.append([round(x, 1), round(y, 1), round(length, 1), round(height, 2), int(bold), turn, shown])
+
+    page.extract_text(visitor_text=visit)
+    box = page.mediabox
+    return {"page": number, "width": float(box.width), "height": float(box.height), "pieces": pieces}
+
+
+def _usual(character: str) -> float:
+    """How wide a character is in most fonts, in parts of the size."""
+    if character >= "\u2e80":
+        return 1.0
+    if character in "fijlrtI .,:;'|!()[]-":
+        return 0.3
+    return 0.75 if character in "mwMWQ%@" else 0.65 if character.isupper() else 0.48
+
+
+def _widths(font: Any) -> dict[int, float]:
+    """Width of characters in parts of the size, as far as the font says so."""
+    try:  # what the reader itself measures with; where it is kept may change, and then the font is asked directly
+        from pypdf.generic._font import Font
+
+        known = Font.from_font_resource(font).character_widths
+        return {ord(c): width / 1000 for c, width in known.items() if len(c) == 1 and 0 < width <= 2000}
+    except (ImportError, *_ODD):
+        pass
+    try:
+        first, widths = int(font["/FirstChar"]), [float(width) for width in font["/Widths"]]
+    except _ODD:
+        return {}
+    return {first + place: width / 1000 for place, width in enumerate(widths[:256]) if 0 < width <= 2000}
+
+
+def _info(reader: Any, faults: Faults) -> dict[str, str]:
+    try:
+        info = reader.metadata or {}
+        return {name: str(info.get(f"/{name}", ""))[:500] for name in ("Title", "Author", "Subject")}
+    except faults:
+        return {}
+
+
+def _outline(reader: Any, faults: Faults) -> list[list[Any]]:
+    """Titles of the outline with their pages, in order; empty where there is none that can be read."""
+    found: list[list[Any]] = []
+    waiting: list[Any] = []
+    try:
+        waiting = [reader.outline]
+        while waiting and len(found) < 2000:
+            entry = waiting.pop()
+            if isinstance(entry, list):
+                waiting.extend(reversed(entry))
+                continue
+            number = reader.get_destination_page_number(entry)
+            if number is not None and number >= 0:
+                found.append([str(entry.title)[:200], number + 1])
+    except faults:
+        return found
+    return found
+
+
+def _tell(document: dict[str, Any]) -> None:
+    sys.stdout.buffer.write(json.dumps(document, ensure_ascii=True).encode() + b"\n")
+    sys.stdout.buffer.flush()
+
+
+if __name__ == "__main__":
+    main()

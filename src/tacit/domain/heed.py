@@ -1,0 +1,20 @@
+"""Heed: whether something that a run was shown was really used in it. It makes a skill more or less prominent, nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tacit.domain.entry import Entry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heed(Entry):
+    """One version was shown to one run, and used there or not; its key is the version."""
+
+    SORT: ClassVar[str] = "heed"
+
+    heeded: bool
+    use_id: str = ""
+    """A session is shown something once, and may have several attempts: what one of them used was used."""
+    trajectory_id: str = ""

@@ -1,0 +1,217 @@
+"""Passages of documents and a question → what is quoted of which document, best first, or nothing. Pure.
+
+A passage is relevant by the words that it, its section and its document's title share with the question. A long text shares
+much by chance, so that more is asked of it than of a skill. Only what is relevant is ranked: by relevance, by the sort of
+document and a little by how often that is cited. Nothing here is ever a step or an instruction.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from string import punctuation
+
+from tacit.domain.document import ABSTRACT, REFERENCES, Passage
+from tacit.domain.ports import FoundPassage, Stored
+from tacit.domain.selection import Item
+from tacit.domain.skill import Kind, SkillContent
+from tacit.memory.lexical import LIBRARY, PASSAGE_WEIGHTS, passage_words, score
+from tacit.recall import fusion
+from tacit.recall.ranking import BEHIND_BEST, MUCH, Asked, Rarity, Said, names_in, shared
+from tacit.text.similarity import jaccard
+from tacit.text.words import query_terms, terms
+
+TEXT_DIGEST = "document.text_digest"
+"""Key of the metadata that only documents have."""
+EVIDENCE_TYPES = {"peer-reviewed": 1.2, "book": 1.1, "preprint": 1.0, "informal": 0.8}
+"""What the sort of a document counts; an unknown one counts as informal."""
+FAME = 0.1
+"""The power to which the logarithm of citations counts: with a hundred thousand of them a third more than with none."""
+DIVERSITY = 0.7
+"""How much being good counts beside being new, where several passages are chosen."""
+PER_DOCUMENT = 2
+CHOSEN = 6
+"""So many passages are quoted at most, of all documents together."""
+QUOTED = 900
+"""Characters of one quotation, about 225 tokens: two have room in the share of references."""
+DEMAND, CERTAIN = 2.5, 0.9
+"""How many times as relevant as a skill a passage must be (about three fifths of what a question tells), and what is always
+enough."""
+
+_SENTENCE_END = re.compile(r"(?<=[.!?:;])\s+|\n+")
+_GAP = "[…]"
+
+
+def is_document(content: SkillContent) -> bool:
+    """Whether a reference stands for a document, of which passages are kept."""
+    return content.kind is Kind.REFERENCE and TEXT_DIGEST in content.metadata
+
+
+def title_of(content: SkillContent) -> str:
+    """What a document is called."""
+    described = next(iter(content.description.strip().splitlines()), "")
+    return content.metadata.get("document.title", "").strip() or described or content.name
+
+
+def abstract_of(passages: Sequence[Passage]) -> Passage | None:
+    """The passage that stands for the whole document: its abstract, or else its beginning."""
+    return next((each for each in passages if each.section == ABSTRACT), passages[0] if passages else None)
+
+
+def esteem(content: SkillContent) -> float:
+    """What speaks for a document whatever was asked: its sort, and how often it is cited; from 0.8 to about 1.6."""
+    sort = EVIDENCE_TYPES.get(content.metadata.get("document.evidence_type", ""), EVIDENCE_TYPES["informal"])
+    return sort * math.pow(math.log2(_number(content.metadata.get("document.citations", "")) + 2), FAME)
+
+
+@dataclass(frozen=True)
+class _Weighed:
+    stored: Stored
+    passage: Passage
+    relevance: float
+    words: float
+    matched: tuple[str, ...]
+
+    @property
+    def content(self) -> SkillContent:
+        return self.stored.version.content
+
+    @cached_property
+    def rank(self) -> float:
+        return self.relevance * esteem(self.content)
+
+    @cached_property
+    def terms(self) -> frozenset[str]:
+        return frozenset(terms(self.passage.text))
+
+
+def cite(text: str, found: Iterable[FoundPassage], *, min_relevance: float) -> tuple[list[Item], dict[str, float]]:
+    """What is quoted for a question, one item for each document, best first; and how relevant each document was at best."""
+    kept = [each for each in found if each.passage.section != REFERENCES]
+    asked = _asked(text, kept)
+    weighed = [_weigh(asked, each) for each in kept]
+    best: dict[str, float] = {}
+    for each in weighed:
+        known = each.stored.version.id
+        best[known] = max(best.get(known, 0.0), each.relevance)
+    least = max(min(CERTAIN, DEMAND * min_relevance), BEHIND_BEST * max(best.values(), default=0.0))
+    much = DEMAND * MUCH * min_relevance
+    chosen = _diverse([each for each in weighed if each.relevance >= least or each.words >= much])
+    documents: dict[str, list[_Weighed]] = {}
+    for each in chosen:
+        documents.setdefault(each.stored.version.id, []).append(each)
+    spelling = {term: word.strip(punctuation) for word in reversed(text.split()) for term in terms(word)}
+    return [_item(asked, quoted, spelling) for quoted in documents.values()], best
+
+
+def _asked(text: str, found: Sequence[FoundPassage]) -> Asked:
+    """The question's terms. How rare a word is among skills says nothing of papers: what is not an everyday word is rare."""
+    wanted = query_terms(text)
+    said = {term for each in found for part in (*_words(each.passage), _title_terms(each.stored)) for term in part}
+    frequency = {term: 1 for term in wanted if term in said}
+    return Asked(wanted, Rarity.for_query(text, frequency, LIBRARY), names=names_in(text))
+
+
+def _weigh(asked: Asked, found: FoundPassage) -> _Weighed:
+    section, text = _words(found.passage)
+    title = _title_terms(found.stored)
+    share, matched = shared(asked, Said(title, [*section, *text]))
+    nats = score(asked.worth, ([*title, *section], text), weights=PASSAGE_WEIGHTS)
+    return _Weighed(
+        found.stored,
+        found.passage,
+        relevance=fusion.relevance(share, nats),
+        words=fusion.beyond_chance(nats, asked.chance),
+        matched=tuple(matched),
+    )
+
+
+def _diverse(relevant: Sequence[_Weighed]) -> list[_Weighed]:
+    """The best, each next one also for what those before it do not say, and no more than two of one document."""
+    waiting = sorted(relevant, key=lambda each: (-each.rank, each.stored.version.id, each.passage.index))
+    most = waiting[0].rank if waiting else 1.0
+    chosen: list[_Weighed] = []
+    while waiting and len(chosen) < CHOSEN:
+        gain = [
+            DIVERSITY * each.rank / most
+            - (1 - DIVERSITY) * max((jaccard(each.terms, other.terms) for other in chosen), default=0.0)
+            for each in waiting
+        ]
+        chosen.append(waiting.pop(gain.index(max(gain))))
+        counts = [each.stored.version.id for each in chosen]
+        waiting = [each for each in waiting if counts.count(each.stored.version.id) < PER_DOCUMENT]
+    return chosen
+
+
+def _item(asked: Asked, quoted: Sequence[_Weighed], spelling: Mapping[str, str]) -> Item:
+    """A document with its quotations; `spelling` has the question's own words for its terms."""
+    first, metadata = quoted[0], quoted[0].content.metadata
+    signals = {"relevance": first.relevance, "words": first.words, "esteem": esteem(first.content)}
+    sort = metadata.get("document.evidence_type") or "informal"
+    cited = _number(metadata.get("document.citations", ""))
+    reasons = (
+        f"matches {', '.join(dict.fromkeys(spelling.get(term, term) for term in first.matched[:6]))}",
+        f"{sort}, cited {cited} times" if cited else sort,
+        f"{Kind.REFERENCE} at {first.stored.skill.scope}, {first.stored.status}",
+    )
+    return Item(
+        version=first.stored.version,
+        status=first.stored.status,
+        score=fusion.score(signals),
+        signals=signals,
+        reasons=reasons,
+        text="",
+        tokens=0,
+        passages=tuple(excerpt(each.passage, asked) for each in quoted),
+    )
+
+
+def excerpt(passage: Passage, asked: Asked) -> Passage:
+    """A passage cut to whole sentences around what was asked for; what was left out is marked."""
+    text = passage.text.strip()
+    if len(text) <= QUOTED:
+        return dataclasses.replace(passage, text=text)
+    sentences = [part for part in _SENTENCE_END.split(text) if part.strip()]
+    start, end = _window(sentences, asked)
+    quoted = " ".join(sentences[start:end])
+    if len(quoted) > QUOTED:  # one endless sentence
+        quoted, end = quoted[:QUOTED].rsplit(" ", 1)[0], -1
+    told = [*([_GAP] if start else []), quoted, *([_GAP] if end != len(sentences) else [])]
+    return dataclasses.replace(passage, text=" ".join(told))
+
+
+def abstract_excerpt(passage: Passage) -> Passage:
+    """A passage cut to its beginning, where nobody asked for anything."""
+    return excerpt(passage, Asked((), Rarity(frequency={}, documents=0)))
+
+
+def _window(sentences: Sequence[str], asked: Asked) -> tuple[int, int]:
+    """The sentences in a row, as many as have room, that say most of what was asked; the earliest of several."""
+    worth = [{term: asked.worth[term] for term in terms(each) if term in asked.worth} for each in sentences]
+    best, place = -1.0, (0, 1)
+    for start in range(len(sentences)):
+        size, end, said = len(sentences[start]), start + 1, dict(worth[start])
+        while end < len(sentences) and size + 1 + len(sentences[end]) <= QUOTED:
+            size += 1 + len(sentences[end])
+            said |= worth[end]
+            end += 1
+        if math.fsum(said.values()) > best:
+            best, place = math.fsum(said.values()), (start, end)
+    return place
+
+
+def _words(passage: Passage) -> tuple[list[str], list[str]]:
+    section, text = passage_words(passage)
+    return section, text
+
+
+def _title_terms(stored: Stored) -> list[str]:
+    return terms(title_of(stored.version.content))
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 12 else 0

@@ -1,0 +1,170 @@
+"""`tacit moments …`: what is stated is kept as the speaker's word, told back, and its check is run only for a person."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tacit.config.surroundings import Surroundings
+from tacit.domain.errors import Mistake, NotFound, NotPermitted
+from tacit.surfaces.authority import new_token
+from tacit.surfaces.cli import cli
+from tacit.surfaces.cli.session import Session
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "shop").mkdir()
+    monkeypatch.chdir(tmp_path / "shop")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USER", "ann")
+    for name in ("TACIT_HOME", "TACIT_STORE", "TACIT_TOKEN", "TACIT_CONFIG", "TACIT_SESSION"):
+        monkeypatch.delenv(name, raising=False)
+    return tmp_path / "shop"
+
+
+@pytest.fixture
+def person(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody who vouches by their token."""
+    monkeypatch.setenv("TACIT_TOKEN", new_token(Surroundings.read().person_home))
+
+
+def moments(*arguments: str) -> Result:
+    session = Session(surroundings=Surroundings.read())
+    try:
+        return CliRunner().invoke(cli, ["moments", *arguments], obj=session)
+    finally:
+        session.close()
+
+
+def told(*arguments: str) -> dict[str, Any]:
+    done = moments(*arguments, "--json")
+    assert done.exit_code == 0, done.output
+    document: dict[str, Any] = json.loads(done.output)
+    return document
+
+
+def stated(text: str = "Only src/ changes", *options: str) -> dict[str, Any]:
+    made: dict[str, Any] = told("assume", text, "--session", "s1", *options)["assumption"]
+    return made
+
+
+def test_what_is_stated_without_a_terminal_is_an_agents_word(project: Path) -> None:
+    made = stated("Only src/ changes", "--aspect", "scope", "--check", "make lint")
+    assert (made["aspect"], made["check"], made["origin"], made["held"]) == ("scope", "make lint", "agent", "open")
+    assert told("list")["assumptions"] == [made]
+
+
+@pytest.mark.usefixtures("person")
+def test_what_a_person_states_is_theirs(project: Path) -> None:
+    made = stated()
+    assert (made["by"], made["origin"]) == ("ann", "user")
+
+
+def test_the_session_of_what_is_stated_may_be_named_by_the_environment(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TACIT_SESSION", "s7")
+    assert told("assume", "One")["assumption"]["session_id"] == "s7"
+    assert [entry["text"] for entry in told("checkpoint")["open"]] == ["One"]
+
+
+def test_looking_at_nothing_leaves_nothing_behind(project: Path) -> None:
+    assert told() == {"moments": [], "assumptions": []}
+    assert "Nothing yet" in moments("list").output
+    assert not (project / ".tacit").exists()
+
+
+def test_a_checkpoint_says_what_holds_what_does_not_and_what_is_open(project: Path) -> None:
+    first, second, third = (stated(text)["key"] for text in ("One", "Two", "Three"))
+    looked = told("checkpoint", "--session", "s1", "--holds", first, "--wrong", f"{second}=It is = three")
+    assert [entry["key"] for entry in looked["open"]] == [third]
+    assert [(entry["held"], entry["instead"]) for entry in looked["settled"]] == [
+        ("held", ""),
+        ("wrong", "It is = three"),
+    ]
+    assert looked["moment"]["phase"] == "in-flight"
+    assert "1 assumption open" in moments("checkpoint", "--session", "s1").output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (("assume", " "), Mistake),
+        (("checkpoint",), Mistake),
+        (("checkpoint", "--session", "s1", "--wrong", "a_1"), Mistake),
+        (("checkpoint", "--session", "s1", "--holds", "a_nothing"), NotFound),
+        (("check", "a_nothing"), NotFound),
+        (("premortem", "--session", "s1"), Mistake),
+    ],
+)
+def test_a_mistake_is_named_and_keeps_nothing(
+    project: Path, arguments: tuple[str, ...], error: type[Exception]
+) -> None:
+    assert isinstance(moments(*arguments).exception, error)
+    assert told("list") == {"moments": [], "assumptions": []}
+
+
+def test_a_pre_mortem_is_told_with_its_risks(project: Path) -> None:
+    made = told("premortem", "--risk", "It may fail with `EACCES`", "--assume", "`jq` is installed", "--session", "s1")
+    assert [entry["aspect"] for entry in made["assumptions"]] == ["risk", "approach"]
+    shown = moments("show", "--session", "s1").output
+    assert "pre-mortem" in shown
+    assert "It may fail with `EACCES`" in shown
+
+
+def test_a_check_is_shown_and_never_run_by_itself(project: Path) -> None:
+    made = stated("It is there", "--check", "touch ran.txt")
+    assert "touch ran.txt" in moments("check", made["key"]).output
+    assert isinstance(moments("check", made["key"], "--run", "--yes").exception, NotPermitted)
+    assert not (project / "ran.txt").exists()
+
+
+@pytest.mark.usefixtures("person")
+@pytest.mark.parametrize(("check", "held"), [("true", "held"), ("false", "wrong")])
+def test_a_person_may_have_a_check_run(project: Path, check: str, held: str) -> None:
+    made = stated("It is there", "--check", check)
+    done = told("check", made["key"], "--run")
+    assert (done["assumption"]["held"], done["passed"]) == (held, held == "held")
+    assert done["assumption"]["by"] == "ann"
+    assert f"`{check}`" in done["assumption"]["reason"]
+
+
+@pytest.mark.usefixtures("person")
+def test_a_person_is_asked_before_a_check_runs_and_may_say_no(project: Path) -> None:
+    made = stated("It is there", "--check", "touch ran.txt")
+    done = moments("check", made["key"], "--run")
+    assert "touch ran.txt" in done.output
+    assert done.exit_code == 1
+    assert not (project / "ran.txt").exists()
+    assert isinstance(moments("check", stated("Two")["key"], "--run", "--yes").exception, Mistake)
+
+
+def test_moments_are_chosen_by_phase_and_outcome(project: Path) -> None:
+    made = stated("One")
+    told("checkpoint", "--session", "s1", "--wrong", f"{made['key']}=Two")
+    told("premortem", "--risk", "Three", "--session", "s2")
+    assert [entry["what"] for entry in told("list", "--phase", "in-flight")["moments"]] == ["checkpoint"]
+    assert [entry["text"] for entry in told("list", "--held", "wrong")["assumptions"]] == ["One"]
+    assert len(told("list", "--limit", "1")["assumptions"]) == 1
+    assert [entry["text"] for entry in told("show", "--session", "s2")["assumptions"]] == ["Three"]
+
+
+def test_hostile_text_cannot_act_on_the_terminal(project: Path) -> None:
+    stated("x\x1b]0;owned\x07 [bold]y[/bold]")
+    for command in (("list",), ("show", "--session", "s1"), ("checkpoint", "--session", "s1")):
+        shown = moments(*command).output
+        assert "\x1b" not in shown
+        assert "[bold]y[/bold]" in shown
+
+
+def test_history_tells_a_session(project: Path) -> None:
+    stated("One")
+    session = Session(surroundings=Surroundings.read())
+    done = CliRunner().invoke(cli, ["history", "--session", "s1", "--json"], obj=session)
+    session.close()
+    assert [(event["what"], event["why"]) for event in json.loads(done.output)["events"]] == [("assumed", "One")]
