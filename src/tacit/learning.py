@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from tacit import crediting, moments, noting, publishing, sessions, synthesis
+from tacit import crediting, noting, publishing, synthesis
 from tacit.domain.candidate import Candidate, Relation, Verdict
 from tacit.domain.errors import TacitError
 from tacit.domain.evidence import Assessment
@@ -158,6 +158,8 @@ class Pass:
 
     def _distil(self, episode: Episode) -> None:
         """What one attempt teaches by itself; work of a known kind is told as what all attempts at it share."""
+        from tacit import moments, sessions  # loaded with the first attempt: whoever only recalls does without them
+
         if self._wording and self._store.episode(episode.id).learned_at is not None:
             return  # a pass that asks a model takes minutes, and what a hook has learned meanwhile is not worth a call
         trajectory = self._store.trajectory(episode.id)

@@ -1,4 +1,7 @@
-"""The rooms of a memory beside the loop: each is opened by one property, and keeps its own verbs."""
+"""The rooms of a memory beside the loop: each is opened by one property, and keeps its own verbs.
+
+A room is loaded when it is first entered: most commands enter none, and all of them together are a quarter of a start.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +9,20 @@ from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
-from tacit.cards.deck import Deck
-from tacit.cards.graduating import Graduation, open_graduation
-from tacit.cards.opening import Memory, open_deck
 from tacit.deciding import Deciding
 from tacit.domain.candidate import Candidate, Verdict
 from tacit.domain.errors import Mistake
 from tacit.domain.lifecycle import Transition
 from tacit.domain.ports import Stored
 from tacit.domain.selection import Selection
-from tacit.moments import Moments, note_refusal
-from tacit.people import People
-from tacit.sessions import WorkingMemory
 
 if TYPE_CHECKING:
+    from tacit.cards.deck import Deck
+    from tacit.cards.graduating import Graduation
+    from tacit.moments import Moments
+    from tacit.people import People
     from tacit.research import Research
+    from tacit.sessions import WorkingMemory
 
 
 class Offering(Deciding):
@@ -32,6 +34,8 @@ class Offering(Deciding):
 
     def session(self, session_id: str) -> WorkingMemory:
         """What the agents of a running session share while it lasts."""
+        from tacit.sessions import WorkingMemory
+
         return WorkingMemory(self.store, session_id, now=self._now, may_write=self._require_running)
 
     def _asked(self, selection: Selection, session_id: str) -> Selection:
@@ -44,25 +48,35 @@ class Offering(Deciding):
     @cached_property
     def people(self) -> People:
         """What people decided, and what they are expected to."""
+        from tacit.people import People
+
         return People(self.store, self, scope=self.scope, clock=self._now, user=self.person)
 
     def _noted(self, stored: Stored, move: Transition) -> None:
+        from tacit.moments import note_refusal
+
         self.people.reviewed(stored, move)
         note_refusal(self.store, stored)
 
     @cached_property
     def moments(self) -> Moments:
         """What sessions took for granted, what was said no to in them, and what came of it."""
+        from tacit.moments import Moments
+
         return Moments(self.store, self.admit, clock=self._now)
 
     @property
     def cards(self) -> Deck:
         """The aha-card workflow: cards, recommendations and signals, in step with their folder where there is one."""
+        from tacit.cards.opening import Memory, open_deck
+
         return open_deck(cast(Memory, self), clock=self._now)
 
     @property
     def graduation(self) -> Graduation:
         """The way of proven knowledge into skills, instructions and pages, and back."""
+        from tacit.cards.graduating import open_graduation
+
         return open_graduation(self.cards, self.place)
 
     @cached_property

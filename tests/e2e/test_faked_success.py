@@ -35,7 +35,9 @@ from tacit.outcome.verifiers.skill_checks import Postconditions
 from tests.e2e.conftest import Terminal
 
 PYTEST = f"{sys.executable} -m pytest -q"
-REPORTS = int(os.environ.get("TACIT_TEST_REPORTS", "60"))
+REPORTS = int(os.environ.get("TACIT_TEST_REPORTS", "20"))
+EVERY_WAY = os.environ.get("TACIT_TEST_TRICKS", "") == "all"
+"""Whether each trick is tried by command and by interface; else the command sees every third of those that both can be shown."""
 FIX = "sed -i 's/a - b/a + b/' app.py"
 FILES = {
     "app.py": "def add(a, b):\n    return a - b\n",
@@ -319,8 +321,10 @@ def test_trick_is_not_recorded_as_a_verified_success(shop: Shop, trick: Trick) -
         shop.terminal.variables[name] = value.format(project=shop.folder, path=honest)
     if trick.fools:
         assert shop.shell(trick.check) == 0, "the trick does not even work"
-    shop.record("--verify", trick.check)
-    if trick.name not in CHOSEN and not trick.variables:
+    for_a_harness = trick.name not in CHOSEN and not trick.variables
+    if EVERY_WAY or not for_a_harness or TRICKS.index(trick) % 3 == 0:
+        shop.record("--verify", trick.check)
+    if for_a_harness:
         verifier = Tests(trick.check) if trick.check == PYTEST else Command(trick.check)
         with contextlib.suppress(VerifierOutage):
             shop.loop.record(shop.use, verifier=verifier, by="harness")
