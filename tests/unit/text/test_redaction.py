@@ -25,6 +25,8 @@ BODY = "MIIEpAIBAAKCAQEAabcdefghijklmnopqrstuvwxyz0123456789"
         (f"export OPENAI_API_KEY={OPENAI}", "export OPENAI_API_KEY=<redacted:openai-key>"),
         (f"see {GITHUB}.", "see <redacted:github-token>."),
         (f"\\n{GITHUB}\\n", "\\n<redacted:github-token>\\n"),
+        ("I was given tacit" + "_" + "0f1e" * 16 + " for it", "I was given <redacted:tacit-token> for it"),
+        ("tacit_session_" + "0f1e" * 16, "tacit_session_" + "0f1e" * 16),
         ("postgres://user:hunter2@host/db", "postgres://user:<redacted:password>@host/db"),
         ('password = "hunter2"', 'password = "<redacted:password>"'),
         ('{"password": "hunter2"}', '{"password": "<redacted:password>"}'),

@@ -22,7 +22,7 @@ _RUN = b"a" * 20
 _TELLING_HEAD = re.compile(
     rb"(?:[bfnrt]|u[0-9a-f]{4}|\d{1,3}m|[0-9a-f]{2})?(?:s(?:k[-_0-9a-f]|q0|bp_|hp)|gh[pousr]_|github_pat|gl[a-z]{3}[-_]|xox[a-z]-|xapp-|rk_|whsec_"
     rb"|a(?:kia|sia|iza|ge-secret-key|tatt3xf)|eyj|gocspx-|npm_|ntn_|nrak-|p(?:ypi-|mak-|plx-|csk_|scale_tkn)|hf_|do[opr]_v1_"
-    rb"|dapi[0-9a-f]|lin_api_|gsk_|gls[a-z]_|b3blbnn|figd_|r8_|xai-|tskey-)"
+    rb"|dapi[0-9a-f]|lin_api_|tacit_[0-9a-f]|gsk_|gls[a-z]_|b3blbnn|figd_|r8_|xai-|tskey-)"
 )
 # Some tokens count even as the tail of a longer word. A prefix with a dot ends a run: `_DOTTED` has it.
 _TELLING_INSIDE = re.compile("|".join(one.prefix for one in SHAPES if one.glued and "\\." not in one.prefix).encode())

@@ -110,6 +110,7 @@ _END = r"(?![A-Za-z0-9])"
 SHAPES: tuple[Shape, ...] = (
     _shape("aws-access-key", "A(?:K|S)IA", body=rf"[A-Z0-9]{{16}}{_END}", literals=("AKIA", "ASIA"), check=has_digit, glued=has_digit),
     _shape("github-token", "gh[pousr]_", body=rf"{_A}{{20,255}}", literals=("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), glued=_drawn),
+    _shape("tacit-token", "tacit_", body=rf"[0-9a-f]{{64}}{_END}"),
     _shape("github-token", "github_pat_", body=r"[A-Za-z0-9_]{22,255}", glued=_drawn),
     _shape("gitlab-token", "gl[a-z]{3}-", body=r"[A-Za-z0-9_\-.]{20,300}", literals=("glpat-", "glrtr-", "glcbt-", "glptt-"), check=has_digit),
     _shape("gitlab-token", "gl(?:pat|rtr|cbt|ptt)-", body=r"[A-Za-z0-9_\-.]{20,300}", literals=("glpat-", "glrtr-", "glcbt-", "glptt-"), check=has_digit, glued=has_digit),
