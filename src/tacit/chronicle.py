@@ -119,11 +119,12 @@ def _lived(store: Store, subjects: Sequence[str]) -> list[Event]:
 def _happened(entry: Moment | Assumption) -> Event:
     version_id = next((source for source in entry.sources if source.startswith("v_")), "")
     if isinstance(entry, Moment):
-        what, why = f"{entry.phase}: {entry.what}", entry.text
+        what, why, by = f"{entry.phase}: {entry.what}", entry.text, entry.by
     else:
         stands = "assumed" if entry.held is Held.OPEN else f"assumption {entry.held}"
         what, why = stands, f"{entry.text}{f': {entry.reason}' if entry.reason else ''}"
-    return Event(at=entry.at, what=what, why=why[:200], by=entry.by, version_id=version_id)
+        by = entry.settled_by or entry.by
+    return Event(at=entry.at, what=what, why=why[:200], by=by, version_id=version_id)
 
 
 def _moves(store: Store, stored: Stored, number: int) -> Iterator[Event]:

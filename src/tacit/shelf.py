@@ -101,9 +101,13 @@ def why_empty(store: Store) -> str:
 
 def may_see(stored: Stored, scope: Scope, *, person: str) -> bool:
     """Whether a version may be shown to somebody who works there."""
+    return stored.skill.scope.contains(scope) and not is_private(stored, person=person)
+
+
+def is_private(stored: Stored, *, person: str) -> bool:
+    """Whether a version is somebody else's preference, which is for them and for people who look, and for no agent."""
     content = stored.version.content
-    private = content.kind is Kind.PREFERENCE and is_anothers(content.person, person)
-    return stored.skill.scope.contains(scope) and not private
+    return content.kind is Kind.PREFERENCE and is_anothers(content.person, person)
 
 
 def offered(

@@ -154,7 +154,7 @@ def look_again(store: Store, stored: Stored, policy: Policy) -> Rechecked:
 def _not_to_be_quoted(store: Store, version: SkillVersion) -> Iterator[str]:
     """What of a document today's checks would withhold, and those of the day when it was added did not."""
     for passage in store.passages(version.id) if gate.is_quotation(version.content) else ():
-        if found := gate.unquotable(passage.text):
+        if found := gate.unquotable(passage.text) or gate.unnameable(passage):
             yield f"passage {passage.index} holds what is not quoted: {found[0].rule}: {found[0].message}"
 
 

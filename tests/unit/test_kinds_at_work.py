@@ -240,7 +240,7 @@ def test_a_document_is_quoted_with_page_and_section(loop: Loop, store: Store) ->
     selection = loop.recall(QUESTION)
     (item,) = selection.items
     assert [passage.first_page for passage in item.passages] == [2]
-    assert f"> {ANSWER}\n— On storage (Ann Lee, 2019), p. 2, §Part 1" in selection.text
+    assert f"> {ANSWER}\n> — On storage (Ann Lee, 2019), p. 2, §Part 1" in selection.text
     assert "Steps:" not in selection.text
     assert budget(selection, Kind.REFERENCE).given == 1
 
@@ -251,6 +251,7 @@ def test_a_document_without_an_answer_stays_out_and_is_told(loop: Loop, store: S
     assert selection.abstained
     (left,) = selection.left_out
     assert left.reason.startswith("nothing in it is close enough, relevance 0.")
+    assert selection.reason.startswith("nothing is close enough; the nearest, `minutes`, has relevance 0.")
 
 
 def test_a_document_whose_title_alone_fits_is_quoted_by_its_abstract(loop: Loop, store: Store) -> None:

@@ -24,6 +24,7 @@ from tacit.application.aha.scores import (
     Score,
     artifact_hint,
     backported_ids,
+    counted,
     is_candidate,
     priority,
     scores,
@@ -38,6 +39,7 @@ STALE_DAYS = 7
 MOST = 10
 """Entries of each list, unless somebody asks for more."""
 SUGGESTED = "mark in_progress and implement, or reject or deprecate it if it is no longer relevant"
+UNSEEN = "it stands in a file and nobody here looked at it: a person reads it, and says where it stands (rec-status)"
 _DAY_S = 86_400.0
 
 
@@ -63,7 +65,8 @@ class Wanted:
             return False
         if self.scope and entry.scope != self.scope:
             return False
-        if self.statuses and entry.status not in self.statuses:
+        status = entry.standing if isinstance(entry, Recommendation) else entry.status
+        if self.statuses and status not in self.statuses:
             return False
         if self.query and self.query.lower() not in json.dumps(line_of(entry), ensure_ascii=False).lower():
             return False
@@ -87,6 +90,8 @@ class Records:
     """Ids of cards that the gate put into quarantine: counted, and not shown."""
     reviewed: Collection[str] = ()
     """Ids of cards whose text a person, or policy, let in."""
+    withheld_recommendations: Collection[str] = ()
+    """Ids of recommendations in which the checks found something grave: counted, and not shown."""
 
 
 def wanted_statuses(words: str) -> tuple[str, ...]:
@@ -139,10 +144,15 @@ class Agenda:
 
     def __init__(self, records: Records, wanted: Wanted, now: datetime) -> None:
         self._records, self._wanted, self._now = records, wanted, now
+        self._counted = counted(records.signals, records.backports)
         self._signals: dict[str, list[Signal]] = {}
         for signal in records.signals:
             self._signals.setdefault(signal.target, []).append(signal)
-        shown = [versions for versions in records.recommendations.values() if wanted.lets_through(versions[-1])]
+        shown = [
+            versions
+            for key, versions in records.recommendations.items()
+            if key not in records.withheld_recommendations and wanted.lets_through(versions[-1])
+        ]
         self._views = [self._recommendation(versions) for versions in shown]
         self._touched = {versions[-1].key: touched_at(versions[-1]) for versions in shown}
         self._untouched = {versions[-1].key for versions in shown if self._is_untouched(versions)}
@@ -170,6 +180,7 @@ class Agenda:
                 "backports": len(records.backports),
                 "global_aha_cards": len(records.shared),
                 "withheld_aha_cards": len(records.withheld),
+                "withheld_recommendations": len(records.withheld_recommendations),
             },
             "next_actions": actions,
             "recommendations": {
@@ -200,7 +211,8 @@ class Agenda:
         return {
             "id": last.key,
             "title": last.title,
-            "status": str(last.status),
+            "status": str(last.standing),
+            "origin": "file" if last.from_file else "here",
             "created_ts": versions[0].ts,
             "last_touched_ts": last.last_touched_ts or last.ts,
             "scope": last.scope,
@@ -253,7 +265,7 @@ class Agenda:
 
     def _top(self) -> list[dict[str, Any]]:
         own = self._cards(self._records.cards.values())
-        found = self._ranked(own, self._records.signals, shelf="project")
+        found = self._ranked(own, self._counted, shelf="project")
         theirs = [card for key, card in self._records.shared.items() if key not in self._records.cards]
         found += self._ranked(self._cards(theirs), self._records.shared_signals, shelf="global")
         return sorted(found, key=lambda view: (-view["decayed_score"], -view["score"], view["title"]))
@@ -262,9 +274,13 @@ class Agenda:
         records, least = self._records, self._wanted.min_aha_score
         done = backported_ids(records.cards.values(), records.backports)
         own = self._cards(records.cards.values())
-        told = scores([card.key for card in own], records.signals)
-        proven = [card for card in own if is_candidate(card, told[card.key], done, least=least)]
-        views = self._ranked(proven, records.signals, shelf="project")
+        told = scores([card.key for card in own], self._counted)
+        proven = [
+            card
+            for card in own
+            if is_candidate(card, told[card.key], done, is_reviewed=card.key in records.reviewed, least=least)
+        ]
+        views = self._ranked(proven, self._counted, shelf="project")
         for view in views:
             view["artifact_suggestion"] = artifact_hint(view["tags"])
             view["how_to_backport"] = (
@@ -309,8 +325,8 @@ def window(since: str, days: int | None, now: datetime) -> datetime | None:
 
 
 def _action(view: Mapping[str, Any]) -> dict[str, Any]:
-    told = {name: view[name] for name in ("id", "title", "status", "scope", "why")}
-    return {"type": "recommendation", **told, "suggested_next": SUGGESTED}
+    told = {name: view[name] for name in ("id", "title", "status", "scope", "why", "origin")}
+    return {"type": "recommendation", **told, "suggested_next": UNSEEN if view["origin"] == "file" else SUGGESTED}
 
 
 def _backport_action(view: Mapping[str, Any]) -> dict[str, Any]:
@@ -320,5 +336,9 @@ def _backport_action(view: Mapping[str, Any]) -> dict[str, Any]:
         "title": view["title"],
         "target_skill": view["primary_skill"],
         "score": view["score"],
-        "suggested_next": view["how_to_backport"],
+        "suggested_next": view["how_to_backport"] if view["reviewed"] else _approved_first(view),
     }
+
+
+def _approved_first(view: Mapping[str, Any]) -> str:
+    return f"a person approves it (tacit cards aha-status --id {view['id']} --status accepted), then {view['how_to_backport']}"

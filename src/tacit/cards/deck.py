@@ -3,6 +3,7 @@
 The ledger is the truth. Where the folder of the original tool exists, its new lines are taken in before anything is done,
 and what the ledger has and the files have not is appended, so that a crash between the two heals at the next command.
 A card's word (`status`) never moves its lesson; a person's decision on the lesson is written back as the card's word.
+A folder that came with the repository is left alone until a person says that it is to be kept in step.
 """
 
 from __future__ import annotations
@@ -13,18 +14,22 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from tacit.application.aha.records import FILES, Record, line_of, renewed
+from tacit.application.aha.records import FILES, Record, line_of, meaning, renewed
+from tacit.application.aha.scores import GONE
 from tacit.cards.folder import Folder
 from tacit.cards.lessons import lesson_of
-from tacit.cards.pile import Pile, Where
+from tacit.cards.pile import GLOBAL, Pile, Where
 from tacit.cards.stepping import Step, with_foreign, with_own
+from tacit.config.whereabouts import is_tracked
+from tacit.domain.bookmark import Bookmark, Mark
 from tacit.domain.candidate import Decision, Verdict
 from tacit.domain.card import Card, CardStatus
 from tacit.domain.entry import Entry
-from tacit.domain.errors import GateRefusal
+from tacit.domain.errors import GateRefusal, NotPermitted
 from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.origin import Origin
 from tacit.domain.ports import Store, Stored
+from tacit.domain.recommendation import Recommendation
 from tacit.domain.skill import Kind, SkillContent
 
 FROM_FILES = "a card folder"
@@ -34,6 +39,7 @@ _IN_USE = (CardStatus.ACCEPTED, CardStatus.BACKPORTED)
 _OWN_NAMES = ("tacit", "policy")
 """Begin the names under which something moves a version that is no person."""
 _TICK = timedelta(microseconds=1)
+_SAY_SO = "a person keeps it in step with `tacit cards init`; `tacit cards import` takes in what it holds now"
 
 
 class Door(Protocol):
@@ -68,8 +74,8 @@ class _Taken:
     problems: list[str] = field(default_factory=list)
 
 
-Beside = Callable[[bool], AbstractContextManager["Deck | None"]]
-"""Whether to create it → the deck that projects share, while it is needed."""
+Beside = Callable[[bool, bool], AbstractContextManager["Deck | None"]]
+"""Whether to create it, and whether a person asks → the deck that projects share, while it is needed."""
 
 
 class Deck(Pile):
@@ -85,12 +91,36 @@ class Deck(Pile):
         self._beside = beside
         self._pending: list[Record] | None = None
         self._size = 0
+        self._is_welcome: bool | None = None
+        self.by_person = False
+        """Whether a person gave the command; only then are the files of the shared deck looked at."""
         self.met = Synced()
         """What came of meeting the folder, when `sync` was last called."""
 
     def global_deck(self, create: bool = False) -> AbstractContextManager[Deck | None]:
         """Open the deck that all projects of the person share, while it is needed; nothing where there is none."""
-        return self._beside(create) if self._beside else nullcontext()
+        return self._beside(create, self.by_person) if self._beside else nullcontext()
+
+    @property
+    def keeps_folder(self) -> bool:
+        """Whether there is a folder to keep in step, and it is this person's own."""
+        if not self.where.folder.exists:
+            return False
+        if self._is_welcome is None:
+            self._is_welcome = self.by_person if self.shelf == GLOBAL else self._is_kept() or not self._is_foreign()
+        return self._is_welcome
+
+    def is_for_people(self, card: Card) -> bool:
+        """Whether a card is not for agents to see: of what projects share, whatever nobody reviewed at home."""
+        return self.shelf == GLOBAL and not self.by_person and not self.is_reviewed(card)
+
+    def _is_kept(self) -> bool:
+        """Whether a person said here that the folder is to be kept in step."""
+        return self.store.bookmark(_consent(self.where.folder).path) is not None
+
+    def _is_foreign(self) -> bool:
+        """Whether the folder came with the repository: then anybody may have filled it."""
+        return is_tracked(str(self.root), self.folder.relative_to(self.root).as_posix())
 
     # --- what is added ------------------------------------------------------------------------------------------
 
@@ -170,7 +200,7 @@ class Deck(Pile):
     def sync(self) -> Synced:
         """Bring ledger and folder in step, and write people's decisions back; belongs at the start of every command."""
         self._forget()
-        self.met = Synced()
+        self.met = Synced(problems=self._left_alone())
         if self.keeps_folder and not self._is_in_step(self.where.folder):
             with self.changing():
                 pass
@@ -180,8 +210,18 @@ class Deck(Pile):
                 self.keep(*self._decided())
         return met
 
+    def _left_alone(self) -> tuple[str, ...]:
+        if self.shelf == GLOBAL or not self.where.folder.exists or self.keeps_folder:
+            return ()
+        return (f"{self.folder} came with the repository and is neither read nor written; {_SAY_SO}",)
+
     def start_folder(self) -> None:
-        """Make the folder, and write all that the ledger holds into it."""
+        """Make the folder, and write all that the ledger holds into it; a person's word lets in one that came by git."""
+        if self.by_person:
+            self.store.keep_bookmark(_consent(self.where.folder))
+            self._is_welcome = None
+        elif self.where.folder.exists and not self.keeps_folder:
+            raise NotPermitted(f"{self.folder} came with the repository, so anybody may have filled it", hint=_SAY_SO)
         self.where.folder.make()
         with self.changing():
             pass
@@ -235,10 +275,18 @@ class Deck(Pile):
         newest = {(type(entry), entry.key): entry for entry in [*step.unknown, *step.last_words]}
         taken = _Taken()
         for entry in step.unknown:
-            self._accept(entry, taken, source=source if newest[type(entry), entry.key] is entry else "")
+            self._accept(_of_file(entry), taken, source=source if newest[type(entry), entry.key] is entry else "")
         for entry in step.last_words:
-            self._accept(self._later(entry), taken, source=source)
+            later = self._later(entry)
+            self._accept(later if self._was_said(entry) else _of_file(later), taken, source=source)
         return taken
+
+    def _was_said(self, entry: Record) -> bool:
+        """Whether an entry repeats what was last said of it here, and not in a file."""
+        said = [
+            each for each in self._all(type(entry)) if each.key == entry.key and not getattr(each, "from_file", False)
+        ]
+        return bool(said) and meaning(said[-1]) == meaning(entry)
 
     def _accept(self, entry: Record, taken: _Taken, *, source: str) -> None:
         """Keep one entry of a file; one without a source is an earlier version, which the gate need not see."""
@@ -253,22 +301,23 @@ class Deck(Pile):
     def _linked(self, card: Card, source: str) -> Card:
         """A card of a file with its lesson: that of the version that said the same, or else what the gate makes of it."""
         told = [each for each in self.history(card.key) if each.version_id]
-        same = [each for each in told if lesson_of(each) == lesson_of(card)]
-        version_id = (same or told)[-1].version_id if told else ""
-        linked = self._resting(card, version_id)
-        if same or not source:
-            return linked
+        same = [each for each in told if lesson_of(each) == lesson_of(card) and self.says(each)]
+        if same:
+            return self._resting(card, same[-1].version_id)
+        linked = self._resting(card, told[-1].version_id if told else "")
+        if not source:  # it goes when that lesson is purged, but another text's approval is not its own
+            return replace(linked, version_id="", id="")
         return self.admit(linked, origin=Origin.EXTERNAL, by=FROM_FILES, source=source)
 
     def _later(self, entry: Record) -> Record:
         """The same once more, later than all that the ledger has of it."""
         times = [each.at for each in self._all(type(entry)) if each.key == entry.key]
-        return replace(entry, at=max([self.now(), *times]) + _TICK, id="")
+        return replace(entry, at=_after(max([self.now(), *times])), id="")
 
     # --- people's decisions -------------------------------------------------------------------------------------
 
     def _decided(self) -> list[Card]:
-        """Cards with the word that a person's decision on their lesson gives them, where it came after the card's own."""
+        """Cards with the word that a person's decision on their lesson gives them, where a file or somebody says another."""
         lessons = {held.version.id: held for held in self.store.catalogue(kinds={Kind.LESSON})}
         self._lessons.update(lessons)
         found: list[Card] = []
@@ -278,8 +327,8 @@ class Deck(Pile):
             if word is None or word is card.status:
                 continue
             move = self.store.transitions(card.version_id)[-1]
-            if move.at > card.at and not move.by.startswith(_OWN_NAMES):
-                at = max(self.now(), card.at + _TICK)
+            if not move.by.startswith(_OWN_NAMES):
+                at = max(self.now(), _after(card.at))
                 found.append(renewed(card, at=at, by=self.user, status=word, note=f"{word} by {move.by}"))
         return found
 
@@ -287,4 +336,19 @@ class Deck(Pile):
 def _word(held: Stored, card: Card) -> CardStatus | None:
     if held.status in RECALLABLE:
         return card.status if card.status in _IN_USE else CardStatus.ACCEPTED
-    return _WORDS.get(held.status)
+    return card.status if held.status in _WORDS and card.status in GONE else _WORDS.get(held.status)
+
+
+def _after(at: datetime) -> datetime:
+    """A moment later; the end of time has none after it."""
+    return at + _TICK if at < datetime.max.replace(tzinfo=at.tzinfo) else at
+
+
+def _of_file(entry: Record) -> Record:
+    """An entry as a file says it: of a recommendation that is kept in mind."""
+    return replace(entry, from_file=True, id="") if isinstance(entry, Recommendation) else entry
+
+
+def _consent(folder: Folder) -> Bookmark:
+    """What the store notes when a person says that a folder is to be kept in step."""
+    return Bookmark(path=f"{folder.path}#kept", size=0, modified_ns=0, mark=Mark(line=1))

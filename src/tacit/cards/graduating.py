@@ -6,7 +6,7 @@ change `application.graduation`'s, and who may apply or undo the surfaces'.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -79,6 +79,8 @@ class Undone:
     files: tuple[Reverted, ...]
     cards: tuple[str, ...] = ()
     """Cards whose status went back."""
+    kept: tuple[str, ...] = ()
+    """Pieces that somebody edited in the target, and that are left there."""
 
 
 class Graduation:
@@ -123,7 +125,7 @@ class Graduation:
 
     def half_done(self, target: Target | None = None) -> list[dict[str, Any]]:
         """Backports that were interrupted, with how far each file got."""
-        found = self._of(target) if target else list(self.deck.backports().values())
+        found = self._of(target) if target else list(self._backports().values())
         return [
             {"backport_id": each.key, "state": each.state, "files": how_far(self._root, each)}
             for each in found
@@ -187,8 +189,18 @@ class Graduation:
         """The print of each block as it was last written to a target from here."""
         found: dict[str, str] = {}
         for each in self._of(target):
-            if each.applied and not each.undone:
-                found |= each.graft.get("blocks", {})
+            blocks, kept = each.graft.get("blocks", {}), each.graft.get("kept", ())
+            if each.applied or each.undone:
+                found |= {one: print_ for one, print_ in blocks.items() if each.applied or one in kept}
+        return found
+
+    def _prints(self, backport: Backport) -> dict[str, set[str]]:
+        """All prints of the blocks that backports ever wrote to a target from here: by them an edit is told from a refresh."""
+        found: dict[str, set[str]] = {}
+        for each in self.deck.store.entries(Backport):
+            if each.target_path == backport.target_path:
+                for one, print_ in each.graft.get("blocks", {}).items():
+                    found.setdefault(one, set()).add(print_)
         return found
 
     def _bundle(self, asked: Asked, done: Graduated) -> dict[str, bytes]:
@@ -210,14 +222,18 @@ class Graduation:
         return replace(done, backport=after)
 
     def _marked(self, done: Graduated) -> list[Card | Signal]:
-        """What applying means for the cards that are new to the target: their status, and a signal each."""
+        """What applying means for the cards that are written: their status and, the first time in a target, a signal."""
         cards, now = self.deck.cards(), self.deck.now()
         ts, found = self.deck.stamp(), list[Card | Signal]()
-        context = f"backport_id={done.backport.key}; target_skill={done.target.name}"
-        for identity in done.planned.added:
+        where = f"; target_skill={done.target.name}"
+        context = f"backport_id={done.backport.key}{where}"
+        told = [each for each in self.deck.signals() if each.kind is SignalKind.AHA_BACKPORTED]
+        for identity in (*done.planned.added, *done.planned.refreshed):
             if identity not in cards:
                 continue  # a skill that is no card has no workflow
-            found.append(made_signal(self.deck, SignalKind.AHA_BACKPORTED, identity, source=_SOURCE, context=context))
+            if identity in done.planned.added and not _is_told(told, identity, where):
+                kind = SignalKind.AHA_BACKPORTED
+                found.append(made_signal(self.deck, kind, identity, source=_SOURCE, context=context))
             if cards[identity].status is not CardStatus.BACKPORTED:
                 found.append(renewed(cards[identity], at=now, status=CardStatus.BACKPORTED, last_touched_ts=ts))
         return found
@@ -225,25 +241,29 @@ class Graduation:
     def _undone(self, identity: str) -> Undone:
         with self.deck.changing():
             backport = self._applied_backport(identity)
-            revert(self._root, backport)  # what cannot be taken back is told before anything is recorded
+            revert(
+                self._root, backport, prints=self._prints(backport)
+            )  # what cannot be taken back is told before anything is recorded
             self.deck.keep(replace(backport, state=UNDOING, at=self.deck.now(), id=""))
         with self.deck.changing():
             backport = self._applied_backport(identity)
-            files = put_all_back(self._root, backport)
-            cards = self._cards_back(backport)
-            after = without_state(backport, applied=False, undone=True, at=self.deck.now())
+            files = put_all_back(self._root, backport, prints=self._prints(backport))
+            kept = tuple(one for file in files for one in file.kept)
+            cards = self._cards_back(backport, kept)
+            how = {**backport.graft, "kept": list(kept)} if backport.graft else {}
+            after = without_state(backport, applied=False, undone=True, graft=how, at=self.deck.now())
             self.deck.keep(after, *cards)
-        return Undone(backport=after, files=tuple(files), cards=tuple(card.key for card in cards))
+        return Undone(backport=after, files=tuple(files), cards=tuple(card.key for card in cards), kept=kept)
 
-    def _cards_back(self, backport: Backport) -> list[Card]:
-        """Cards that stand again as they did before, unless another backport still holds them or somebody decided since."""
-        others = self.deck.backports().values()
+    def _cards_back(self, backport: Backport, kept: Collection[str]) -> list[Card]:
+        """Cards that stand again as they did before, unless their text is still there or somebody decided since."""
+        others = self._backports().values()
         held = {
             one
             for each in others
             if each.key != backport.key and each.applied and not each.undone
             for one in each.added
-        }
+        } | set(kept)
         cards, now, ts = self.deck.cards(), self.deck.now(), self.deck.stamp()
         return [
             renewed(cards[identity], at=now, status=CardStatus(status), last_touched_ts=ts)
@@ -252,9 +272,9 @@ class Graduation:
         ]
 
     def _statuses(self, chosen: Chosen, planned: Grafted) -> dict[str, str]:
-        """How the cards that are new to the target stood before any backport."""
+        """How the cards that are written stood before any backport."""
         found = {}
-        for identity in planned.added:
+        for identity in (*planned.added, *planned.refreshed):
             if identity in chosen.cards:
                 before = (card.status for card in reversed(self.deck.history(identity)))
                 words = (status for status in before if status is not CardStatus.BACKPORTED)
@@ -262,7 +282,18 @@ class Graduation:
         return found
 
     def _of(self, target: Target) -> list[Backport]:
-        return [each for each in self.deck.backports().values() if each.target_path == target.path]
+        return [each for each in self._backports().values() if each.target_path == target.path]
+
+    def _backports(self) -> dict[str, Backport]:
+        """The last version of each backport; of those that were carried out here the last that was written here.
+
+        A line of a file can tell of a backport, but what became of one is only known to whoever carried it out.
+        """
+        found: dict[str, Backport] = {}
+        for each in self.deck.store.entries(Backport):
+            if each.graft or each.key not in found or not found[each.key].graft:
+                found[each.key] = each
+        return found
 
     def _interrupted(self, target: Target) -> list[dict[str, Any]]:
         """What is half done now; what was read before somebody else was waited for may have been finished since."""
@@ -284,7 +315,7 @@ class Graduation:
         return tuple(self._undone(each["backport_id"]).backport.key for each in self._interrupted(target))
 
     def _applied_backport(self, identity: str) -> Backport:
-        backport = self.deck.backports().get(identity)
+        backport = self._backports().get(identity)
         if backport is None:
             raise NotFound(
                 f"there is no backport {identity!r}", hint="`tacit cards backport-inspect` lists those of a target"
@@ -293,17 +324,10 @@ class Graduation:
             raise Refusal(f"{identity} was taken back already", hint="apply it again with `tacit backport … --apply`")
         if not (backport.applied or backport.state):
             raise Refusal(
-                f"{identity} was never applied; only its bundle was written", hint="there is nothing to take back"
+                f"{identity} was never applied from here; only its bundle was written",
+                hint="if somebody applied its patch, `git apply -R` with that patch takes it back",
             )
-        return self._whole(backport)
-
-    def _whole(self, backport: Backport) -> Backport:
-        """A backport with what it takes to undo it, which a version that was read from a file lacks."""
-        if backport.graft:
-            return backport
-        versions = self.deck.store.entries(Backport, key=backport.key)
-        kept = next((each.graft for each in reversed(versions) if each.graft), {})
-        return replace(backport, graft=kept, id="") if kept else backport
+        return backport
 
 
 def open_graduation(deck: Deck, place: Place | None) -> Graduation:
@@ -311,6 +335,11 @@ def open_graduation(deck: Deck, place: Place | None) -> Graduation:
     deck.sync()
     beside = place.folder if place and place.database != MEMORY else deck.root / FOLDER
     return Graduation(deck, exports=beside, local=whence(place).local)
+
+
+def _is_told(signals: Sequence[Signal], identity: str, where: str) -> bool:
+    """Whether a card was told to have graduated into a target before: to take it back and apply it again proves nothing."""
+    return any(each.target == identity and each.context.endswith(where) for each in signals)
 
 
 def _left(planned: Grafted, *, refresh: bool) -> list[str]:

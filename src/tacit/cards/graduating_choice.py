@@ -1,7 +1,7 @@
 """Which knowledge may graduate: ids of cards and names of skills → pieces, or one refusal that tells every problem.
 
-What was approved goes, or what the workflow accepted and nobody was against, in the words that were approved. What is not to
-be shared, what belongs to a person, and what is tied to a place stay.
+What was approved goes, in the words that were approved; a card's own word that it was accepted is nobody's approval. What is
+not to be shared, what belongs to a person, and what is tied to a place stay.
 """
 
 from __future__ import annotations
@@ -16,16 +16,13 @@ from tacit.cards.deck import Deck
 from tacit.cards.lessons import AHA_ID, lesson_of
 from tacit.domain.card import Card, CardStatus
 from tacit.domain.errors import GateRefusal, NotFound, TacitError
-from tacit.domain.lifecycle import RECALLABLE, Status
+from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.ports import Stored
 from tacit.domain.skill import Kind, SkillContent
 from tacit.gate.portability import Local, portability
 
 GRADUATING = frozenset({Kind.LESSON, Kind.PROCEDURE, Kind.NORM})
-_PROVEN_WORDS = frozenset({CardStatus.ACCEPTED, CardStatus.BACKPORTED})
 _GONE_WORDS = frozenset({CardStatus.REJECTED, CardStatus.DEPRECATED})
-_AGAINST = frozenset({Status.QUARANTINED, Status.REJECTED, Status.RETIRED, None})
-"""Where the lesson of a card stands if somebody, or the gate, was against it; one without a lesson was turned away."""
 
 
 @dataclass(slots=True)
@@ -84,10 +81,6 @@ def _take_card(chosen: Chosen, deck: Deck, card: Card, local: Local) -> None:
         problems += _ties(card.key, lesson_of(said), local)
         if said.id != card.id and lesson_of(said) != lesson_of(card):
             chosen.warnings.append(f"{card.key} was edited since it was approved; the approved words are used")
-        elif not deck.is_reviewed(said):
-            chosen.warnings.append(
-                f"{card.key} is accepted by its card's word only; its lesson waits for `tacit review`"
-            )
     if problems or said is None:
         chosen.refused += problems
         return
@@ -98,10 +91,8 @@ def _take_card(chosen: Chosen, deck: Deck, card: Card, local: Local) -> None:
 
 
 def _approved_words(deck: Deck, card: Card) -> Card | None:
-    """The newest version of a card that was approved, or else that its workflow accepted and nobody was against."""
-    versions = deck.history(card.key)[::-1]
-    accepted = (each for each in versions if each.status in _PROVEN_WORDS and deck.standing(each) not in _AGAINST)
-    return next((each for each in versions if deck.is_reviewed(each)), None) or next(accepted, None)
+    """The newest version of a card whose very words were approved."""
+    return next((each for each in deck.history(card.key)[::-1] if deck.is_reviewed(each)), None)
 
 
 def _card_problems(card: Card, said: Card | None) -> Iterator[str]:
@@ -110,7 +101,7 @@ def _card_problems(card: Card, said: Card | None) -> Iterator[str]:
     if card.status in _GONE_WORDS:
         yield f"is {card.status}"
     elif said is None:
-        yield "is not approved yet; decide on it with `tacit review`"
+        yield f"is not approved yet; a person decides on it with `tacit review {card.version_id[:10]}`"
     if not (card.shareable and (said is None or said.shareable)):
         yield "is not to be shared (shareable is false)"
 

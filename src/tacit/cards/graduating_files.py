@@ -6,7 +6,6 @@ that is as it was before, or as the backport left it, is known by its fingerprin
 
 from __future__ import annotations
 
-import fcntl
 import os
 import stat
 from collections.abc import Iterator, Mapping
@@ -16,10 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from tacit.application.graduation.delta import put_back, way_back
-from tacit.application.graduation.grafting import Grafted, ungraft
+from tacit.application.graduation.grafting import Grafted, Prints, block_print, edited_pieces, ungraft
 from tacit.application.graduation.targets import Target, TargetKind, find_target, read_file, read_files
-from tacit.application.graduation.text_file import Change, fingerprint
+from tacit.application.graduation.text_file import Change, fingerprint, read_text
 from tacit.application.placing import refused
+from tacit.application.plain_files import locked, require_no_links
 from tacit.domain.card import Backport
 from tacit.domain.errors import NotPermitted, StaleVersion
 
@@ -33,16 +33,13 @@ _LOCK = Path("exports", ".lock")
 def alone(exports: Path) -> Iterator[None]:
     """Wait until no other process applies or undoes anything; one that died lets go by itself."""
     lock = exports / _LOCK
+    require_no_links(exports, _LOCK.parent)
     try:
         lock.parent.mkdir(parents=True, exist_ok=True)
-        handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     except OSError as error:
         raise refused(lock, error) from error
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+    with locked(lock):
         yield
-    finally:
-        os.close(handle)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +49,8 @@ class Reverted:
     change: Change
     how: str
     """`exact` to the byte, by its `markers` because it was edited since, or `already` as it was."""
+    kept: tuple[str, ...] = ()
+    """Pieces that somebody edited there, and that were left."""
 
 
 def recorded(root: Path, target: Target, planned: Grafted) -> dict[str, Any]:
@@ -93,8 +92,8 @@ def write(root: Path, planned: Grafted, backport_id: str) -> None:
         _put(root, change, backport_id)
 
 
-def revert(root: Path, backport: Backport) -> list[Reverted]:
-    """Plan how the files of a backport go back; writes nothing."""
+def revert(root: Path, backport: Backport, *, prints: Prints | None = None) -> list[Reverted]:
+    """Plan how the files of a backport go back; writes nothing. `prints` are of blocks that others wrote there too."""
     target = target_of(root, backport)
     held = read_files(root, target)
     ways: Mapping[str, Any] = backport.graft.get("files", {})
@@ -103,9 +102,15 @@ def revert(root: Path, backport: Backport) -> list[Reverted]:
     if not others:
         return list(exact.values())
     created = {path for path, way in ways.items() if not way["was"]}
-    replaced = backport.graft.get("replaced", {})
-    marked = ungraft(target, held, backport.key, replaced=replaced, created=created)
+    replaced, written = backport.graft.get("replaced", {}), _prints(backport, prints or {})
+    marked = ungraft(target, held, backport.key, replaced=replaced, created=created, written=written)
     found = {change.path: Reverted(change=change, how=BY_MARKERS) for change in marked if change.path in others}
+    if target.host in others and (
+        kept := edited_pieces(read_text(held[target.host], path=target.host).text, written or {})
+    ):
+        as_it_is = Change(path=target.host, before=held[target.host], after=held[target.host])
+        host = found.get(target.host, Reverted(change=as_it_is, how=BY_MARKERS))
+        found[target.host] = replace(host, kept=kept)
     return [one for path in target.files if (one := exact.get(path) or found.get(path))]
 
 
@@ -119,9 +124,18 @@ def _exactly(ways: Mapping[str, Any], held: Mapping[str, bytes | None]) -> Itera
             yield path, Reverted(change=Change(path=path, before=now, after=now), how=ALREADY)
 
 
-def put_all_back(root: Path, backport: Backport) -> list[Reverted]:
+def _prints(backport: Backport, others: Prints) -> Prints | None:
+    """The prints of the blocks of a backport; nothing of one that another tool carried out."""
+    if not backport.graft:
+        return None
+    replaced = {one: block_print(block) for one, block in backport.graft.get("replaced", {}).items()}
+    own = backport.graft.get("blocks", {})
+    return {one: {own[one], replaced.get(one, own[one]), *others.get(one, ())} for one in own}
+
+
+def put_all_back(root: Path, backport: Backport, *, prints: Prints | None = None) -> list[Reverted]:
     """Put the files of a backport back, the last written first, and remove folders that it made and that are empty."""
-    done = revert(root, backport)
+    done = revert(root, backport, prints=prints)
     for one in reversed(done):
         if one.change.before != one.change.after:
             _put(root, one.change, backport.key)
@@ -151,6 +165,7 @@ def _put(root: Path, change: Change, backport_id: str) -> None:
     """Write or remove one file, whole or not at all, never through a link."""
     top = root.resolve()
     file = top / change.path
+    require_no_links(top, Path(change.path).parent)
     try:
         if change.after is None:
             file.unlink(missing_ok=True)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
+from typing import Any
+
 from tacit.application.names import skill_name
 from tacit.domain.card import Card
 from tacit.domain.skill import Kind, SkillContent
@@ -31,6 +35,13 @@ def _body(card: Card) -> str:
         ("Solution", [f"{number}. {step}" for number, step in enumerate(card.solution_steps, start=1)]),
         ("Gotchas", [f"- {each}" for each in card.gotchas]),
         ("Evidence", [f"- {each}" for each in card.evidence]),
+        ("Input", _shape(card.input_shape)),
+        ("Output", _shape(card.output_shape)),
+        ("Links", [f"- {each}" for each in card.links]),
     )
     said = [(f"**{head}**\n\n" if head else "") + "\n".join(lines) for head, lines in parts if lines]
     return "\n\n".join(said)
+
+
+def _shape(said: Mapping[str, Any]) -> list[str]:
+    return [json.dumps(dict(said), ensure_ascii=False, sort_keys=True)] if said else []

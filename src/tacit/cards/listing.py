@@ -1,7 +1,8 @@
 """Listing: what a deck holds → the cards that fit, the most fitting first; nothing that was turned down or is held back.
 
-The project's own cards and those that all projects share. What nobody reviewed is marked; what the gate holds back is
-counted, with its reasons, and not shown.
+The project's own cards and those that all projects share. What nobody reviewed is marked, and of what is shared it is shown
+to a person only; what the gate holds back is counted, with its reasons, and not shown. Of a card only that is told which the
+gate has looked at: notes and fields that nobody here knows stay in the files.
 """
 
 from __future__ import annotations
@@ -9,19 +10,24 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tacit.application.aha.records import line_of
 from tacit.application.aha.scores import GONE, Score
+from tacit.application.aha.stamps import moment, stamp
 from tacit.cards.deck import Deck
 from tacit.cards.pile import Pile
-from tacit.domain.card import Card
+from tacit.cards.visible import visible
+from tacit.domain.card import Card, CardStatus
 from tacit.text.words import query_terms, term_set
 
 LIMIT = 20
 _ENOUGH = 0.5
 """The part of a query's words that a card must hold."""
+_UNSEEN = frozenset({"note", "key"})
+_TIMES = ("ts", "last_touched_ts")
+_NOBODY = "nobody reviewed it in your own store (tacit review)"
 _WEIGHTS = (("title", 3.0), ("when_to_use", 3.0), ("tags", 2.0))
 
 
@@ -46,14 +52,20 @@ class Found:
 
     @property
     def document(self) -> dict[str, Any]:
-        """The card as its line has it, and what is known of it here."""
+        """What of the card's line the gate has looked at, and what is known of it here."""
         known = {
             "score": self.score.total,
             "explain": self.score.explanation,
             "reviewed": self.is_reviewed,
             "store": self.card.shelf,
+            "version_id": self.card.version_id,
         }
-        return line_of(self.card) | known
+        line = line_of(replace(self.card, extra={}, id=""))
+        told = {name: visible(value) for name, value in line.items() if name not in _UNSEEN}
+        told |= {name: stamp(self.card.at) for name in _TIMES if told.get(name) and moment(told[name]) is None}
+        if self.card.status is CardStatus.ACCEPTED and not self.is_reviewed:
+            told["status"] = str(CardStatus.PROPOSED)  # that somebody accepted it is told by the review alone
+        return told | known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +83,7 @@ class Listed:
 def list_cards(deck: Deck, wanted: Wanted) -> Listed:
     """Find cards of the project and of the person's own store; the project's version of a shared card goes first."""
     with deck.global_deck() as shared:
-        found, withheld = _found(deck, wanted, leave_out=())
+        found, withheld = _found(deck, wanted)
         more, also = _found(shared, wanted, leave_out=deck.cards()) if shared else ([], Counter())
         is_empty = not deck.cards() and not (shared and shared.cards())
     ranked = sorted([*found, *more], key=_order)
@@ -83,20 +95,23 @@ def _order(found: Found) -> tuple[float, int, float, str]:
     return (-found.relevance, -found.score.total, -found.card.at.timestamp(), found.card.key)
 
 
-def _found(pile: Pile, wanted: Wanted, *, leave_out: Iterable[str]) -> tuple[list[Found], Counter[str]]:
+def _found(deck: Deck, wanted: Wanted, *, leave_out: Iterable[str] = ()) -> tuple[list[Found], Counter[str]]:
     withheld: Counter[str] = Counter()
-    scores, known = pile.scores(), set(leave_out)
+    scores, known = deck.scores(), set(leave_out)
     found: list[Found] = []
-    for card in pile.cards().values():
+    for card in deck.cards().values():
         if card.key in known or card.status in GONE or not _fits(card, wanted):
             continue
         relevance = relevance_of(card, wanted.query)
         if wanted.query and relevance <= 0:
             continue
-        if pile.is_held_back(card):
-            withheld.update([_why(pile, card)])
+        is_reviewed = deck.is_reviewed(card)
+        if deck.is_held_back(card):
+            withheld.update([_why(deck, card)])
             continue
-        is_reviewed = pile.is_reviewed(card)
+        if deck.is_for_people(card):
+            withheld.update([_NOBODY])
+            continue
         found.append(Found(card=card, score=scores[card.key], relevance=relevance, is_reviewed=is_reviewed))
     return found, withheld
 

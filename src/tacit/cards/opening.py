@@ -55,17 +55,19 @@ def _beside(memory: Memory, places: CardPlaces, *, clock: Clock) -> Beside:
     folder, user = Folder(shared_folder(places)), user_slug(places.account)
 
     @contextmanager
-    def opened(create: bool) -> Iterator[Deck | None]:
-        with home_store(memory.place, create=create or folder.exists) as store:
+    def opened(create: bool, by_person: bool) -> Iterator[Deck | None]:
+        # What lies in the shared folder, or where a variable points, goes into the person's own store on a person's word only.
+        with home_store(memory.place, create=create or (by_person and folder.exists)) as store:
             if store is None:
                 yield None
                 return
             where = Where(root=Path(places.home), user=user, folder=folder, shelf=GLOBAL)
             deck = Deck(store, memory._beside(store, Scope(Level.ORGANISATION)), where, clock=clock)
+            deck.by_person = by_person
             deck.sync()
             yield deck
 
-    def beside(create: bool) -> AbstractContextManager[Deck | None]:
-        return opened(create)
+    def beside(create: bool, by_person: bool) -> AbstractContextManager[Deck | None]:
+        return opened(create, by_person)
 
     return beside

@@ -9,17 +9,22 @@ from pathlib import Path
 from typing import Any
 
 from tacit.application.aha.index_md import Held, index_md
-from tacit.application.aha.scores import Score, scores
+from tacit.application.aha.scores import Score, counted, scores
 from tacit.application.aha.stamps import stamp
 from tacit.cards.folder import Folder
+from tacit.cards.lessons import lesson_of
 from tacit.domain.card import Backport, Card, CardEvent, Signal
 from tacit.domain.entry import E, Entry, latest
 from tacit.domain.errors import NotFound
 from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.ports import Store, Stored
 from tacit.domain.recommendation import Recommendation
+from tacit.domain.skill import SkillContent
+from tacit.gate import unquotable
 
 PROJECT, GLOBAL = "project", "global"
+_AGAINST = frozenset({Status.QUARANTINED, Status.REJECTED, Status.RETIRED, None})
+"""Where the lesson of a card stands that agents are not shown; one without a lesson was turned away."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,14 +78,13 @@ class Desk:
         return stamp(self._now())
 
 
-class Pile(Desk):
-    """All cards of a store, and what belongs to them."""
+class Ledger(Desk):
+    """What was noted of cards, and of what belongs to them: the latest of each, its history, its worth."""
 
     def __init__(self, store: Store, where: Where, *, clock: Callable[[], datetime]) -> None:
         super().__init__(where, clock=clock)
         self.store = store
         self._seen: dict[type[Entry], list[Any]] = {}
-        self._lessons: dict[str, Stored | None] = {}
 
     def cards(self) -> dict[str, Card]:
         """The latest version of each card, whatever its status, in the order in which they first came."""
@@ -112,7 +116,24 @@ class Pile(Desk):
 
     def scores(self) -> dict[str, Score]:
         """What each card has shown itself worth."""
-        return scores(self.cards(), self.signals())
+        return scores(self.cards(), counted(self.signals(), self.backports().values()))
+
+    def _all(self, sort: type[E]) -> list[E]:
+        if sort not in self._seen:
+            found = self.store.entries(sort)
+            self._seen[sort] = [each for each in found if not isinstance(each, Card) or each.shelf == self.shelf]
+        return self._seen[sort]
+
+    def _forget(self) -> None:
+        self._seen.clear()
+
+
+class Pile(Ledger):
+    """All cards of a store, and how their lessons stand."""
+
+    def __init__(self, store: Store, where: Where, *, clock: Callable[[], datetime]) -> None:
+        super().__init__(store, where, clock=clock)
+        self._lessons: dict[str, Stored | None] = {}
 
     def standing(self, card: Card) -> Status | None:
         """Where the card's lesson stands; nothing if it has none."""
@@ -120,12 +141,23 @@ class Pile(Desk):
         return stored.status if stored else None
 
     def is_reviewed(self, card: Card) -> bool:
-        """Whether a person, or policy, let the card's text in."""
-        return self.standing(card) in RECALLABLE
+        """Whether a person, or policy, let this very text of the card in."""
+        return self.standing(card) in RECALLABLE and self.says(card)
+
+    def says(self, card: Card) -> bool:
+        """Whether the card's lesson says what the card says; a link alone carries no approval."""
+        stored = self._lesson(card.version_id)
+        return stored is not None and stored.version.content == lesson_of(card)
 
     def is_held_back(self, card: Card) -> bool:
-        """Whether the gate found the card's text fit for a reviewer's eyes only, or kept none of it."""
-        return self.standing(card) in (Status.QUARANTINED, None)
+        """Whether the gate found the card's text fit for a reviewer only or kept none of it, or a person was against it."""
+        if self.standing(card) in _AGAINST:
+            return True
+        return not self.says(card) and bool(unquotable(_text(lesson_of(card))))
+
+    def is_withheld(self, recommendation: Recommendation) -> bool:
+        """Whether the checks find something grave in a recommendation, which no gate looks at otherwise."""
+        return bool(unquotable(_advice(recommendation)))
 
     def index(self) -> str:
         """INDEX.md as it should be now."""
@@ -136,14 +168,9 @@ class Pile(Desk):
             scores=self.scores(),
             shows=lambda card: not self.is_held_back(card),
             is_reviewed=self.is_reviewed,
+            advises=lambda each: not self.is_withheld(each),
         )
         return index_md(held, self.now())
-
-    def _all(self, sort: type[E]) -> list[E]:
-        if sort not in self._seen:
-            found = self.store.entries(sort)
-            self._seen[sort] = [each for each in found if not isinstance(each, Card) or each.shelf == self.shelf]
-        return self._seen[sort]
 
     def _lesson(self, version_id: str) -> Stored | None:
         if version_id not in self._lessons:
@@ -154,5 +181,16 @@ class Pile(Desk):
         return self._lessons[version_id]
 
     def _forget(self) -> None:
-        self._seen.clear()
+        super()._forget()
         self._lessons.clear()
+
+
+def _text(content: SkillContent) -> str:
+    return "\n".join(str(said) for said in (content.name, content.description, *content.tags, content.body))
+
+
+def _advice(each: Recommendation) -> str:
+    """All of a recommendation that is shown to anybody."""
+    told = (each.title, each.why, each.implementation_hint, each.note, each.primary_skill, *each.tags)
+    impact = (f"{side}: {much}" for side, much in each.expected_impact.items())
+    return "\n".join(part for part in (each.key, *told, *impact) if part)

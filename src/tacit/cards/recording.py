@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from tacit.application.aha import ids
 from tacit.application.aha.equivalence import Known, same_recommendation
-from tacit.application.aha.records import entry_of, renewed
+from tacit.application.aha.records import entry_of, line_of, renewed
 from tacit.application.aha.slugs import UNKNOWN, skill_name
 from tacit.application.aha.stamps import moment, stamp
 from tacit.cards.deck import Deck
@@ -24,6 +24,7 @@ from tacit.domain.card import Card, CardEvent, CardStatus, SignalKind
 from tacit.domain.errors import GateRefusal, Mistake
 from tacit.domain.origin import Origin
 from tacit.domain.recommendation import Recommendation, RecommendationStatus
+from tacit.text.redaction import redact
 
 Judge = Callable[[Card], Sequence[str]]
 """What speaks against keeping a card: one sentence each."""
@@ -81,7 +82,7 @@ def record(deck: Deck, payload: Mapping[str, Any], writer: Writer) -> Recorded:
         recorded.event = _event(deck, payload)
         skill = _usual_skill(payload)
         _Cards(deck, writer, recorded, skill).take(payload.get("aha_cards") or [])
-        _Recommendations(deck, recorded, skill).take(payload.get("recommendations") or [])
+        _Recommendations(deck, writer, recorded, skill).take(payload.get("recommendations") or [])
         context = usage.context or (f"event_id={recorded.event.key}" if recorded.event else "")
         recorded.used = use(deck, replace(usage, context=context))
     return recorded
@@ -167,7 +168,7 @@ def _own_id(line: Mapping[str, Any], prefix: str) -> tuple[str, str]:
     if said in (None, ""):
         return "", ""
     if isinstance(said, str) and said.startswith(prefix) and ids.WELL_FORMED.fullmatch(said):
-        return said, ""
+        return (said, "") if redact(said).text == said else ("", "id: holds what looks like a secret; leave it out")
     return "", f"id: {said!r} is no id of this sort (leave it out, or write {prefix}… with letters, digits, _ . -)"
 
 
@@ -186,7 +187,7 @@ class _Cards:
                 title = line.get("title") if isinstance(line, dict) else ""
                 self._refuse(number, str(title or ""), reasons)
             else:
-                self._place(number, card)
+                self._place(number, card, is_named=bool(line.get("id")))
 
     def _refuse(self, number: int, title: str, reasons: Sequence[str]) -> None:
         self._recorded.refused.append(
@@ -200,24 +201,27 @@ class _Cards:
         key, fault = _own_id(line, "aha_")
         skill = skill_name(line.get("primary_skill"))
         said = {**line, "id": key, "ts": _time(deck, line), "primary_skill": self._skill if skill == UNKNOWN else skill}
+        if (before := deck.cards().get(key)) is not None:  # under its id a card is told anew: what is left out stays
+            kept = {name: value for name, value in line_of(before).items() if name not in _STANDING}
+            said = kept | said | ({"primary_skill": before.primary_skill} if skill == UNKNOWN else {})
         card = replace(entry_of(Card, said, by=deck.user, at=deck.now()), at=deck.now(), shelf=deck.shelf, id="")
         shapes = [f"{name}: has the wrong shape" for name in card.extra if name in _SHAPED]
         if card.status in _ONLY_PEOPLE and self._writer.origin is not Origin.USER:
             card = replace(card, status=CardStatus.PROPOSED, id="")  # that a person decided is not an agent's to say
         return card, [*([fault] if fault else []), *shapes, *self._writer.judge(card)]
 
-    def _place(self, number: int, card: Card) -> None:
+    def _place(self, number: int, card: Card, *, is_named: bool) -> None:
         held = self._deck.cards()
         same = self._known.same(card)
-        if same is None and card.key in held and self._was_chosen(card):
-            self._update(number, held[card.key], card)
+        before = held.get(card.key) if is_named else None
+        if before is not None and _text(before) != _text(card):
+            self._update(number, before, card)
+        elif before is not None:
+            self._reinforce(number, before, card)
         elif same is None:
             self._add(number, card)
         else:
             self._reinforce(number, same, card)
-
-    def _was_chosen(self, card: Card) -> bool:
-        return card.key != ids.card_id(card.ts, card.title, card.when_to_use, card.primary_skill)
 
     def _add(self, number: int, card: Card) -> None:
         taken = self._deck.cards()
@@ -274,6 +278,14 @@ _SHAPED = frozenset(
 )
 
 
+_STANDING = frozenset({"ts", "status", "note", "last_touched_ts"})
+
+
+def _text(card: Card) -> dict[str, Any]:
+    """What a card says, without where it stands and when."""
+    return {name: value for name, value in line_of(card).items() if name not in _STANDING}
+
+
 def _added_to_card(known: Card, card: Card) -> dict[str, Any]:
     """What another telling of a card adds to it; empty where it adds nothing. What is there stays as it was."""
     added: dict[str, Any] = {}
@@ -292,8 +304,8 @@ def _added_to_card(known: Card, card: Card) -> dict[str, Any]:
 class _Recommendations:
     """The recommendations of one payload."""
 
-    def __init__(self, deck: Deck, recorded: Recorded, skill: str) -> None:
-        self._deck, self._recorded, self._skill = deck, recorded, skill
+    def __init__(self, deck: Deck, writer: Writer, recorded: Recorded, skill: str) -> None:
+        self._deck, self._writer, self._recorded, self._skill = deck, writer, recorded, skill
 
     def take(self, lines: Sequence[Any]) -> None:
         """Keep each, in order."""
@@ -315,6 +327,8 @@ class _Recommendations:
         said = {**line, "id": key, "ts": ts, "primary_skill": self._skill if skill == UNKNOWN else skill}
         said["last_touched_ts"] = line.get("last_touched_ts") or ts
         read = replace(entry_of(Recommendation, said, by=deck.user, at=deck.now()), at=deck.now(), id="")
+        if read.status is RecommendationStatus.ACCEPTED and self._writer.origin is not Origin.USER:
+            read = replace(read, status=RecommendationStatus.PROPOSED, id="")  # that too is a person's to say
         faults = [fault] if fault else []
         faults += [] if read.title.strip() else ["title: is missing; say in a line what should be improved"]
         faults += (

@@ -24,6 +24,7 @@ def review(deck: Deck, wanted: Wanted, *, include_global: bool = False) -> dict[
         shared_signals=shared_signals,
         withheld={key for key, card in cards.items() if deck.is_held_back(card)},
         reviewed={key for key, card in cards.items() if deck.is_reviewed(card)},
+        withheld_recommendations={key for key, each in deck.recommendations().items() if deck.is_withheld(each)},
     )
     return Agenda(records, wanted, deck.now()).document()
 
@@ -40,4 +41,6 @@ def _shared(deck: Deck) -> tuple[dict[str, Card], list[Signal]]:
     with deck.global_deck() as shared:
         if shared is None:
             return {}, []
-        return {k: card for k, card in shared.cards().items() if not shared.is_held_back(card)}, shared.signals()
+        cards = shared.cards().items()
+        shown = {k: card for k, card in cards if not shared.is_held_back(card) and not shared.is_for_people(card)}
+        return shown, shared.signals()

@@ -14,7 +14,7 @@ from tacit.application.aha.fields import recommendation_status
 from tacit.application.aha.records import renewed
 from tacit.application.aha.scores import GONE
 from tacit.cards.deck import Deck
-from tacit.cards.lessons import AHA_ID
+from tacit.cards.lessons import AHA_ID, lesson_of
 from tacit.cards.signalling import signal
 from tacit.domain.card import Card, CardStatus, SignalKind
 from tacit.domain.errors import GateRefusal, Mistake, NotFound, NotPermitted
@@ -27,8 +27,11 @@ from tacit.text.redaction import redact
 
 NOT_BY_AGENTS = frozenset({CardStatus.ACCEPTED, CardStatus.BACKPORTED})
 """Words that tell of a person's decision."""
+_SHORTEST = 8
+"""Characters of a version's id that tell it from others."""
 _WAITS = frozenset({Status.CANDIDATE, Status.QUARANTINED})
 _IN_USE = frozenset({*RECALLABLE, Status.STALE})
+_DECIDED = frozenset({*_IN_USE, Status.REJECTED, Status.RETIRED})
 _MOVES: dict[CardStatus, tuple[tuple[Collection[Status], tuple[Review, ...]], ...]] = {
     CardStatus.ACCEPTED: (
         (_WAITS, (Review.APPROVE,)),
@@ -100,13 +103,21 @@ def move_recommendation(
         if before is None:
             raise NotFound(f"no recommendation {key!r} here", hint="`tacit cards review --format json` lists them")
         now = deck.now()
-        said = {"status": status, "last_touched_ts": deck.stamp(), "scope": scope or before.scope}
+        said = {"status": status, "last_touched_ts": deck.stamp(), "scope": scope or before.scope, "from_file": False}
         after = renewed(before, at=now, by=deck.user, **said, **({"note": redact(note).text} if note else {}))
         deck.keep(after)
         signal(deck, SignalKind.REC_TOUCHED, key, source=source, context=f"status={status}")
         if status is RecommendationStatus.DONE and before.status is not RecommendationStatus.DONE:
             signal(deck, SignalKind.REC_DONE, key, source=source)
     return Moved(before=before, after=after, created_ts=deck.recommendation_history(key)[0].ts)
+
+
+def require_seen(deck: Deck, key: str, seen: str) -> None:
+    """Refuse to decide on a card that says something else by now than in the version that the person read."""
+    card = deck.cards().get(key)
+    if card is not None and (len(seen) < _SHORTEST or not card.version_id.startswith(seen)):
+        hint = f"read it: tacit review {card.version_id[:10]}"
+        raise GateRefusal(f"{key} was written anew since you read it", hint=hint)
 
 
 def move_card(
@@ -122,6 +133,11 @@ def move_card(
             raise NotFound(f"no card {key!r} here", hint="`tacit cards list` lists them")
         if person and reviewer is not None:
             _decide(deck, before, status, by=person, reason=note, reviewer=reviewer)
+        elif not person and (standing := _standing(deck, before)) in _DECIDED:
+            raise NotPermitted(
+                f"{key} was decided on, its lesson is {standing}; only a person moves it",
+                hint="at a terminal: this command, or `tacit review`",
+            )
         said = {"status": status, "last_touched_ts": deck.stamp()}
         after = renewed(before, at=deck.now(), by=deck.user, **said, **({"note": redact(note).text} if note else {}))
         deck.keep(after)
@@ -142,6 +158,7 @@ def _decide(deck: Deck, card: Card, word: CardStatus, *, by: str, reason: str, r
     for held in _spoken_of(deck, card, word):
         moves = decisions(word, held.status)
         if {Review.APPROVE, Review.RESTORE} & set(moves):
+            _require_its_own_words(deck, card, held)
             _require_nothing_grave(card, standing, reviewer)
         for move in moves:
             reviewer.review(held.version.id, move, by=by, reason=reason or f"card {card.key} is {word}")
@@ -164,6 +181,16 @@ def _standing(deck: Deck, card: Card) -> Status | None:
         return deck.store.version(card.version_id).status if card.version_id else None
     except NotFound:
         return None
+
+
+def _require_its_own_words(deck: Deck, card: Card, held: Stored) -> None:
+    """One word approves what the card says, and only if nobody wrote it anew since: an edit in review goes before."""
+    newest = deck.store.versions(held.skill.id)[-1]
+    if newest.version.id != held.version.id or held.version.content != lesson_of(card):
+        raise GateRefusal(
+            f"{card.key} is not accepted: its lesson was edited, and says something else now",
+            hint=f"read it: tacit review {newest.version.id[:10]}",
+        )
 
 
 def _require_nothing_grave(card: Card, standing: Status, reviewer: Reviewer) -> None:

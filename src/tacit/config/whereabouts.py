@@ -202,11 +202,11 @@ def _check_owner(found: str, project: str, owners: Collection[int]) -> None:
         raise NotPermitted(f"{found} came with the repository, so nobody here approved its skills", hint=hint)
 
 
-def is_tracked(folder: str) -> bool:
-    """Whether git tracks the `.tacit` of a folder, or anything in it. Asks git itself: it alone knows all its ways."""
+def is_tracked(folder: str, below: str = FOLDER) -> bool:
+    """Whether git tracks something below a folder, or anything in it. Asks git itself: it alone knows all its ways."""
     if not any(os.path.lexists(os.path.join(above, ".git")) for above in _upwards(folder)):
         return False
-    words = ["git", "-C", folder, "-c", "core.fsmonitor=false", "ls-files", "-z", "--", FOLDER]
+    words = ["git", "-C", folder, "-c", "core.fsmonitor=false", "ls-files", "-z", "--", below]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     out, into = os.pipe()
     nowhere = os.open(os.devnull, os.O_RDWR)
@@ -223,14 +223,14 @@ def is_tracked(folder: str) -> bool:
     os.close(out)  # a long list need not be written to its end
     if child:
         failed = os.waitpid(child, 0)[1] != 0
-    return bool(listed) or (failed and _is_in_index(folder))
+    return bool(listed) or (failed and _is_in_index(folder, below))
 
 
-def _is_in_index(folder: str) -> bool:
+def _is_in_index(folder: str, below: str) -> bool:
     """The same without git, as far as an ordinary index shows it."""
     try:
         with open(os.path.join(folder, ".git", "index"), "rb") as file:
-            return f"{FOLDER}/{DATABASE}".encode() in file.read()
+            return f"{below}/".encode() in file.read()
     except OSError:
         return False
 

@@ -1,12 +1,14 @@
-"""Documents: a file's bytes → its text with sections and pages, in passages that can be cited. Pure but for the PDF reader.
+"""Documents: a file's bytes → its text with sections and pages, in passages that can be cited. Pure but for the processes.
 
-`reading` chooses the reader; `pdf` asks a confined process for the pieces of each page, and `layout` puts them in order;
-`html` and `markdown` read by themselves; `sections` and `passages` are the same for all. What was read is somebody else's
-text: it is quoted, and nothing in it is obeyed, fetched or run.
+`asking` has a file read by processes that can do nothing else: `pdf_process` tells the pieces of a PDF's pages, and
+`text_process` makes passages of them, of a page or of a text. There `reading` chooses the reader: `layout` puts pieces in
+order, `html` and `markdown` read by themselves; `sections` and `passages` are the same for all. What was read is somebody
+else's text: it is quoted, and nothing in it is obeyed, fetched or run.
 """
 
+from tacit.documents.asking import read
 from tacit.documents.citations import cited, opening
-from tacit.documents.pdf import Limits
-from tacit.documents.reading import Reading, read
+from tacit.documents.confined import Limits
+from tacit.documents.reading import Reading
 
 __all__ = ["Limits", "Reading", "cited", "opening", "read"]

@@ -1,7 +1,7 @@
 """HTML: a page's text → paragraphs under their headings, with what the page says of itself. Fetches nothing. Pure.
 
 What a reader of the page does not see is left out: scripts, styles, comments, hidden elements; so is what stands around the
-text (menus, headers, footers). Nesting is counted, never recursed into.
+text (menus, headers, footers). Nesting is counted, never recursed into. What is done here is linear in the page's length.
 """
 
 from __future__ import annotations
@@ -24,10 +24,20 @@ _BLOCKS = frozenset(
 )
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _CELLS = frozenset({"td", "th"})
+_MOST_SAID = 50
+"""Values that are kept of each thing that a page says of itself."""
 _UNSEEN = re.compile(
-    r"display\s*:\s*none|visibility\s*:\s*hidden|opacity\s*:\s*0(?![.\d])|font-size\s*:\s*0(?![.\d])|text-indent\s*:\s*-\d{3,}",
+    r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|opacity\s*:\s*0?(?:\.0\d*)?(?=\s*(?:[;!%]|$))"
+    r"|(?:text-indent|left|right|top|bottom)\s*:\s*-\d{3,}|clip\s*:\s*rect\(\s*[01]",
     re.IGNORECASE,
 )
+_SIZE = re.compile(r"font-size\s*:\s*(\d{0,4}(?:\.\d{1,4})?)\s*(em|rem|%)?", re.IGNORECASE)
+_SMALLEST = {"em": 0.1, "rem": 0.1, "%": 10.0, "": 1.5}
+"""Letters up to this size are seen by nobody; without a unit, in points."""
+_FLAT = re.compile(
+    r"(?<![\w-])(?:max-)?(?:height|width)\s*:\s*[01]?(?:\.\d*)?(?:px|pt)?(?=\s*(?:[;!]|$))", re.IGNORECASE
+)
+"""Of no extent: then nothing is seen of what does not flow over."""
 _SAYING = {
     "citation_title": "title",
     "citation_author": "author",
@@ -76,6 +86,8 @@ class _Parser(HTMLParser):
         """Elements that are open, and whether each one hides what is in it."""
         self._hidden = 0
         self._words: list[str] = []
+        self._has_said = False
+        """Whether there is more than blanks in these words."""
         self._line = 0
         self._heading = ""
         self._in_title = False
@@ -89,7 +101,7 @@ class _Parser(HTMLParser):
                 self._words.append("\n" if tag == "br" else " ")
             return
         hides = tag in _LEFT_OUT or "hidden" in given or given.get("aria-hidden") == "true"
-        hides = hides or bool(_UNSEEN.search(given.get("style", "")))
+        hides = hides or _is_unseen(given.get("style", ""))
         self._open.append((tag, hides))
         self._hidden += hides
         if tag == "title":
@@ -99,7 +111,7 @@ class _Parser(HTMLParser):
             self._heading = tag
         elif tag in _BLOCKS:
             self.end_block()
-        elif tag in _CELLS and "".join(self._words).strip():
+        elif tag in _CELLS and self._has_said:
             self._words.append(" | ")
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -125,11 +137,12 @@ class _Parser(HTMLParser):
             if not self._words:
                 self._line = self.getpos()[0] + len(data) - len(data.lstrip("\n"))
             self._words.append(data)
+            self._has_said = self._has_said or not data.isspace()
 
     def end_block(self) -> None:
         """End the paragraph or heading that is being read."""
-        text = clean(re.sub(r"\s*\n\s*", " ", "".join(self._words)))
-        self._words = []
+        text = clean(" ".join("".join(self._words).split()))
+        self._words, self._has_said = [], False
         if self._heading:
             self._heading = ""
             if text and not self._hidden:
@@ -141,5 +154,14 @@ class _Parser(HTMLParser):
     def _note(self, given: dict[str, str]) -> None:
         name = _SAYING.get((given.get("name") or given.get("property") or "").lower())
         content = clean(given.get("content", ""))[:500]
-        if name and content and content not in self.said.setdefault(name, []):
-            self.said[name].append(content)
+        if name and content:
+            known = self.said.setdefault(name, [])
+            if len(known) < _MOST_SAID and content not in known:
+                known.append(content)
+
+
+def _is_unseen(style: str) -> bool:
+    """Whether nobody sees what is drawn in this way."""
+    flat = "overflow" in style.lower() and _FLAT.search(style)
+    small = any(size and float(size) <= _SMALLEST[unit.lower()] for size, unit in _SIZE.findall(style))
+    return bool(_UNSEEN.search(style) or flat or small)

@@ -113,21 +113,30 @@ def _parts(row: Sequence[Piece], gutter: float | None) -> Iterable[list[Piece]]:
 
 
 def _line(row: Sequence[Piece], page: int) -> Line:
-    text, end, cells = "", row[0].x, 1
+    parts: list[str] = []
+    end, cells, blank = row[0].x, 1, False
     for piece in row:
         shown = clean(piece.text)
         gap = piece.x - end
-        if text and gap > _CELL_GAP * piece.size:
-            text, cells = text + _CELL + shown, cells + 1
-        else:
-            apart = gap > _BLANK * piece.size or piece.text[:1].isspace()
-            text = f"{text} {shown}" if text and apart and not text.endswith(" ") else text + shown
-        text += " " if piece.text[-1:].isspace() else ""
+        if parts and gap > _CELL_GAP * piece.size:
+            parts.append(_CELL)
+            cells += 1
+        elif parts and not blank and (gap > _BLANK * piece.size or piece.text[:1].isspace()):
+            parts.append(" ")
+        blank = piece.text[-1:].isspace()
+        parts += [shown, " "] if blank else [shown] if shown else []
         end = piece.x + piece.width
     largest = max(row, key=lambda each: len(each.text))
     bold = sum(len(piece.text) for piece in row if piece.bold) > sum(len(piece.text) for piece in row) / 2
     return Line(
-        text=text.strip(), page=page, x=row[0].x, y=row[0].y, end=end, size=largest.size, bold=bold, cells=cells
+        text="".join(parts).strip(),
+        page=page,
+        x=row[0].x,
+        y=row[0].y,
+        end=end,
+        size=largest.size,
+        bold=bold,
+        cells=cells,
     )
 
 

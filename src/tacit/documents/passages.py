@@ -1,7 +1,8 @@
 """Passages: paragraphs → stretches of about 1,600 characters that begin and end with sentences, each with its place. Pure.
 
 Neighbours on a page share about 320 characters, so that no thought is only ever found cut in two. A passage of some length
-ends with its page, so that it is cited by that page alone. None goes over a heading.
+ends with its page, so that it is cited by that page alone. None goes over a heading, and none lies within another.
+Linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ SIZE = 1600
 OVERLAP = 320
 PAGES = 2
 """A passage goes over so many pages at most, unless a single sentence does."""
-_END = re.compile(r"[.!?。！？]+[\"'”’)\]]*(?:\s+|$)|\n+")
+_END = re.compile(r"(?<![.!?。！？])[.!?。！？]++[\"'”’)\]]*+(?:\s+|$)|\n+")
 _ABBREVIATED = re.compile(
     r"(?:\b(?:e\.g|i\.e|cf|al|fig|figs|eq|eqs|sec|vol|no|pp|vs|dr|prof|resp|approx|etc)|\b[A-Z])\.$", re.I
 )
@@ -29,23 +30,27 @@ _ABBREVIATED = re.compile(
 class _Text:
     """The text of one section, with where each page and line begins in it."""
 
-    section: str
-    text: str = ""
+    parts: list[str] = field(default_factory=list)
+    length: int = 0
     starts: list[int] = field(default_factory=list)
     places: list[Paragraph] = field(default_factory=list)
 
     def add(self, paragraph: Paragraph) -> None:
         """Append a paragraph; one that goes on with the sentence before it stays in that sentence."""
-        text = paragraph.text
-        if self.text:
-            parted = paragraph.continues and re.search(r"[^\W\d_]-$", self.text) and text[:1].islower()
-            if parted:
-                self.text = self.text[:-1]
+        if self.parts:
+            last = self.parts[-1]
+            if paragraph.continues and re.search(r"[^\W\d_]-\Z", last[-2:]) and paragraph.text[:1].islower():
+                self.parts[-1] = last[:-1]
+                self.length -= 1
             else:
-                self.text += " " if paragraph.continues else "\n"
-        self.starts.append(len(self.text))
+                self._put(" " if paragraph.continues else "\n")
+        self.starts.append(self.length)
         self.places.append(paragraph)
-        self.text += text
+        self._put(paragraph.text)
+
+    def _put(self, text: str) -> None:
+        self.parts.append(text)
+        self.length += len(text)
 
     def at(self, offset: int) -> Paragraph:
         """The paragraph that holds this character."""
@@ -56,15 +61,16 @@ def passages_of(paragraphs: Sequence[Paragraph]) -> tuple[Passage, ...]:
     """All passages of a document, numbered from 0."""
     found: list[Passage] = []
     for section, group in groupby(paragraphs, key=lambda each: each.section):
-        text = _Text(section)
+        whole = _Text()
         for paragraph in group:
-            text.add(paragraph)
-        for start, end in _cuts(text):
-            first, last = text.at(start), text.at(end - 1)
+            whole.add(paragraph)
+        text = "".join(whole.parts)
+        for start, end in _cuts(whole, text):
+            first, last = whole.at(start), whole.at(end - 1)
             found.append(
                 Passage(
                     index=len(found),
-                    text=text.text[start:end],
+                    text=text[start:end],
                     section=section,
                     first_page=first.page,
                     last_page=last.page,
@@ -74,9 +80,8 @@ def passages_of(paragraphs: Sequence[Paragraph]) -> tuple[Passage, ...]:
     return tuple(found)
 
 
-def _cuts(whole: _Text) -> Iterator[tuple[int, int]]:
+def _cuts(whole: _Text, text: str) -> Iterator[tuple[int, int]]:
     """Where passages begin and end; none goes over more pages than can be cited with some precision."""
-    text = whole.text
     sentences = [(start, end) for start, end in _sentences(text) if text[start:end].strip()]
     first = 0
     while first < len(sentences):
@@ -87,7 +92,7 @@ def _cuts(whole: _Text) -> Iterator[tuple[int, int]]:
         if after == len(sentences):
             return
         ends_a_page = whole.at(sentences[after - 1][0]).page != whole.at(sentences[after][0]).page
-        first = after if ends_a_page else _step_back(sentences, first, after)
+        first = after if ends_a_page else _step_back(whole, sentences, first, after)
 
 
 def _goes_on(whole: _Text, start: int, sentence: tuple[int, int]) -> bool:
@@ -98,10 +103,12 @@ def _goes_on(whole: _Text, start: int, sentence: tuple[int, int]) -> bool:
     return whole.at(sentence[0]).page == first_page or sentence[0] - start < SIZE // 2
 
 
-def _step_back(sentences: Sequence[tuple[int, int]], first: int, after: int) -> int:
-    """The sentence that the next passage begins with: among the last ones of this, never its own first."""
+def _step_back(whole: _Text, sentences: Sequence[tuple[int, int]], first: int, after: int) -> int:
+    """The sentence that the next passage begins with: among the last ones of this, as long as it takes a further one too."""
     back = after
     while back - 1 > first and sentences[after - 1][1] - sentences[back - 1][0] <= OVERLAP:
+        if not _goes_on(whole, sentences[back - 1][0], sentences[after]):
+            break
         back -= 1
     return back
 

@@ -35,6 +35,13 @@ _REFUSED = (
 _HARMLESS = frozenset({"os.listdir", "os.scandir", "os.walk", "os.fwalk", "os.putenv", "os.unsetenv"})
 _ODD = (TypeError, KeyError, ValueError, AttributeError, IndexError, ArithmeticError)
 """What a font that is not as it should be brings about."""
+_UNDRAWN = frozenset({3, 7})
+"""Ways to set text that leave no trace on the page."""
+_SMALLEST = 1.0
+"""Points below which nobody reads a letter."""
+_RECOGNISED = 4
+"""So many times as much text as is seen lies on the picture of a scan."""
+_DEEPEST = 10_000
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
@@ -42,18 +49,19 @@ def main() -> None:
     """Read one file, as the first line of the input says."""
     told = json.loads(sys.stdin.buffer.readline())
     sys.path.extend(told["modules"])
-    _limit(told)
+    limit(told)
     importlib.import_module("pypdf")  # before the hook: what it needs of the system is loaded here
-    _close_the_door([os.path.realpath(folder) for folder in sys.path if folder])
+    close_the_door([os.path.realpath(folder) for folder in sys.path if folder])
     try:
         _read(sys.stdin.buffer.read(), told)
     except MemoryError:
-        _tell({"refused": "memory"})
+        tell({"refused": "memory"})
     except RecursionError:
-        _tell({"refused": "damaged", "detail": "it is nested too deeply"})
+        tell({"refused": "damaged", "detail": "it is nested too deeply"})
 
 
-def _limit(told: dict[str, Any]) -> None:
+def limit(told: dict[str, Any]) -> None:
+    """Set the limits of this process: they hold for the rest of its life."""
     mebi = 1 << 20
     wanted = [
         (resource.RLIMIT_CPU, told["cpu_s"]),
@@ -71,7 +79,9 @@ def _limit(told: dict[str, Any]) -> None:
             continue
 
 
-def _close_the_door(folders: Sequence[str]) -> None:
+def close_the_door(folders: Sequence[str]) -> None:
+    """Refuse, from now on, whatever a reader has no need of; modules in these folders can still be loaded."""
+
     def refuse(event: str, arguments: tuple[Any, ...]) -> None:
         if event == "open":
             path, _, flags = arguments
@@ -109,26 +119,26 @@ def _read(data: bytes, told: dict[str, Any]) -> None:
     try:
         reader = pypdf.PdfReader(io.BytesIO(data), strict=False)
         if reader.is_encrypted and not reader.decrypt(""):
-            return _tell({"refused": "encrypted"})
+            return tell({"refused": "encrypted"})
         count, said = len(reader.pages), _said_count(reader)
     except DependencyError as error:
-        return _tell({"refused": "cipher", "detail": str(error)})
+        return tell({"refused": "cipher", "detail": str(error)})
     except faults as error:
-        return _tell({"refused": "damaged", "detail": f"{type(error).__name__}: {error}"[:200]})
+        return tell({"refused": "damaged", "detail": f"{type(error).__name__}: {error}"[:200]})
     if count > told["pages"]:
-        return _tell({"refused": "pages", "detail": str(count)})
+        return tell({"refused": "pages", "detail": str(count)})
     if count != said:  # pages that are missing would shift the numbers of those behind them
-        return _tell({"refused": "damaged", "detail": f"{count} of {said} pages are there"})
-    _tell({"pages": count})
+        return tell({"refused": "damaged", "detail": f"{count} of {said} pages are there"})
+    tell({"pages": count})
     unread: list[list[Any]] = []
     widths: Widths = {}
     for number in range(count):
         try:
-            _tell(_page(reader.pages[number], number + 1, widths))
+            tell(_page(reader.pages[number], number + 1, widths))
         except faults as error:
             unread.append([number + 1, f"{type(error).__name__}: {error}"[:200]])
-            _tell({"page": number + 1, "width": 0, "height": 0, "pieces": []})
-    return _tell({"end": True, "unread": unread, "info": _info(reader, faults), "outline": _outline(reader, faults)})
+            tell({"page": number + 1, "width": 0, "height": 0, "pieces": []})
+    return tell({"end": True, "unread": unread, "info": _info(reader, faults), "outline": _outline(reader, faults)})
 
 
 def _said_count(reader: Any) -> int:
@@ -136,11 +146,20 @@ def _said_count(reader: Any) -> int:
 
 
 def _page(page: Any, number: int, widths: Widths) -> dict[str, Any]:
-    """All pieces of text of a page: left end, baseline, width, size, whether bold, the quarter turn, and the text."""
+    """All pieces of text of a page: left end, baseline, width, size, whether bold, the quarter turn, and the text.
+
+    What nobody sees on the page is left out and told as `unseen`. On a scan whose text was recognised all of that lies unseen
+    on the picture of itself: there it is read, and told as `recognised`.
+    """
     pieces: list[list[Any]] = []
+    unseen: list[list[Any]] = []
+    undrawn: list[list[Any]] = []
+    box, pen = page.mediabox, _Pen()
+    left, bottom, right, top = (float(each) for each in (box.left, box.bottom, box.right, box.top))
 
     def visit(text: str, cm: list[float], tm: list[float], font: Any, size: float) -> None:
         shown = text.replace("\n", "").strip("\r")
+        is_drawn = pen.was_drawn()
         if not shown.strip():
             return
         a, b = tm[0] * cm[0] + tm[1] * cm[2], tm[0] * cm[1] + tm[1] * cm[3]
@@ -154,11 +173,53 @@ def _page(page: Any, number: int, widths: Widths) -> dict[str, Any]:
         length = sum(known.get(ord(c)) or _usual(c) for c in shown) * height
         turn = (1 if b > 0 else 3) if abs(b) > abs(a) else (0 if a >= 0 else 2)
         bold = any(mark in name.lower() for mark in ("bold", "black", "heavy", "cmbx", "semibold"))
-        pieces.append([round(x, 1), round(y, 1), round(length, 1), round(height, 2), int(bold), turn, shown])
+        slack = max(right - left, top - bottom) if pen.placed else height  # places in what was placed are its own
+        inside = left - slack <= x + length and x <= right + slack and bottom - slack <= y <= top + slack
+        is_large = height >= _SMALLEST * (0.2 if pen.placed else 1)
+        found = unseen if not (inside and is_large) else pieces if is_drawn else undrawn
+        found.append([round(x, 1), round(y, 1), round(length, 1), round(height, 2), int(bold), turn, shown])
 
-    page.extract_text(visitor_text=visit)
-    box = page.mediabox
-    return {"page": number, "width": float(box.width), "height": float(box.height), "pieces": pieces}
+    page.extract_text(visitor_text=visit, visitor_operand_before=pen.follow)
+    told = {"page": number, "width": float(box.width), "height": float(box.height), "pieces": pieces}
+    if pen.placed and _length(undrawn) > _RECOGNISED * _length(pieces):
+        return told | {"pieces": [*pieces, *undrawn], "recognised": True}
+    return told | ({"unseen": True} if unseen or undrawn else {})
+
+
+def _length(pieces: Sequence[Sequence[Any]]) -> int:
+    return sum(len(piece[-1]) for piece in pieces)
+
+
+class _Pen:
+    """How text is drawn while a page is gone through: some modes draw nothing."""
+
+    def __init__(self) -> None:
+        self.placed = False
+        """Whether a picture, or another drawing, is placed on the page."""
+        self._mode = 0
+        self._kept: list[int] = []
+        self._drawn: list[bool] = []
+
+    def follow(self, operator: Any, operands: Any, _cm: Any, _tm: Any) -> None:
+        """Note one operator."""
+        match operator:
+            case b"Tr":
+                self._mode = int(operands[0]) if operands else 0
+            case b"q" if len(self._kept) < _DEEPEST:
+                self._kept.append(self._mode)
+            case b"Q" if self._kept:
+                self._mode = self._kept.pop()
+            case b"Tj" | b"TJ" | b"'" | b'"':
+                self._drawn.append(self._mode not in _UNDRAWN)
+            case b"Do" | b"INLINE IMAGE" | b"BI" | b"EI":
+                self.placed = True
+            case _:
+                return
+
+    def was_drawn(self) -> bool:
+        """Whether any text since the last question was drawn; where none was noted, it was."""
+        drawn, self._drawn = self._drawn, []
+        return any(drawn) or not drawn
 
 
 def _usual(character: str) -> float:
@@ -213,7 +274,8 @@ def _outline(reader: Any, faults: Faults) -> list[list[Any]]:
     return found
 
 
-def _tell(document: dict[str, Any]) -> None:
+def tell(document: dict[str, Any]) -> None:
+    """Say one thing, on a line of its own."""
     sys.stdout.buffer.write(json.dumps(document, ensure_ascii=True).encode() + b"\n")
     sys.stdout.buffer.flush()
 

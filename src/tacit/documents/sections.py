@@ -16,6 +16,8 @@ from tacit.documents.layout import Line
 from tacit.domain.document import ABSTRACT, REFERENCES
 
 LONGEST_HEADING = 100
+LONGEST_NAME = 60
+"""What is told of a heading where a passage is cited."""
 _NUMBERED = re.compile(r"^(?:\d{1,2}(?:\.\d{1,2}){0,3}\.?|[A-Z]\.|[IVX]{1,5}\.|Appendix [A-Z]\b[.:]?)\s+\S")
 _NAMED = re.compile(
     r"^(?:(?:\d{1,2}|[IVX]{1,5})\.?\s+)?(abstract|summary|introduction|background|related work|methods?|materials and methods|"
@@ -102,12 +104,13 @@ def body_of(lines: Sequence[Line], outline: Sequence[tuple[str, int]] = ()) -> B
 
 def section_name(text: str) -> str:
     """What a section is called: its heading, and one name each for what sums up and for what only lists."""
-    bare = _NUMBER.sub("", text.strip().strip(":."))
+    text = text.strip()[: 2 * LONGEST_HEADING].rstrip()
+    bare = _NUMBER.sub("", text.strip(":."))
     if _LISTS.match(bare) and len(bare) < 40:
         return REFERENCES
     if _SUMS.match(bare) and len(bare) < 40:
         return ABSTRACT
-    return text.strip()[:LONGEST_HEADING]
+    return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1].rstrip() + "…"
 
 
 def _body_size(lines: Sequence[Line]) -> float:

@@ -65,6 +65,8 @@ class Assumption(Entry):
     """The skill whose precondition it is."""
     steps: tuple[int, ...] = ()
     """Steps of the run, named in `sources`, that show how it came out."""
+    settled_by: str = ""
+    """Who said or found how it came out; `by` stays who stated it, and chose its check."""
     lesson: str = ""
     """The version that its being wrong gave; it waits for a person."""
     origin: Origin = Origin.AGENT

@@ -49,3 +49,11 @@ class Recommendation(Entry):
     backport: Mapping[str, Any] = field(default_factory=dict)
     extra: Mapping[str, Any] = field(default_factory=dict)
     """Fields of its files that nobody here knows; they come out as they came in."""
+    from_file: bool = False
+    """Whether this version was found in a file, so that nobody is known to have said it here."""
+
+    @property
+    def standing(self) -> RecommendationStatus:
+        """The status that counts: a file may close a recommendation, but that it is to be carried out is said here."""
+        is_order = self.status in (RecommendationStatus.ACCEPTED, RecommendationStatus.IN_PROGRESS)
+        return RecommendationStatus.PROPOSED if self.from_file and is_order else self.status

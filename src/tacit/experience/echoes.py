@@ -15,6 +15,9 @@ from tacit.text.shell import parse_command
 
 ECHO = "<tacit-output/>"
 """Stands where something was that Tacit itself printed."""
+MOST_KEYS = 20
+_KEY = re.compile(r"\ba_[0-9a-f]{8,64}\b")
+"""What an assumption is called; the one thing that a run must be able to say again of what it was told."""
 
 _OPENING = re.compile(r"<(tacit-[a-z]+(?:-[0-9a-f]{4,64})?)(?:\s[^<>]{0,400})?>")
 _SKILL = re.compile(r"[/\\]SKILL\.md\b")
@@ -47,13 +50,19 @@ def observed(tool: str, arguments: Mapping[str, Any], observation: str) -> str:
     if not observation:
         return observation
     if tool.casefold().startswith(own.TOOLS):
-        return ECHO
+        return _mark(observation)
     for key in _NAMING:
         named = arguments.get(key)
         named = " ".join(map(str, named)) if isinstance(named, list) else named
         if isinstance(named, str) and ("acit" in named or "SKILL" in named) and _is_own(named, observation):
-            return ECHO
+            return _mark(observation)
     return without_echo(observation)
+
+
+def _mark(observation: str) -> str:
+    """The mark, with the keys of assumptions that were told, so that a run can be held against what it stated itself."""
+    keys = list(dict.fromkeys(_KEY.findall(observation)))[:MOST_KEYS]
+    return f'<tacit-output keys="{" ".join(keys)}"/>' if keys else ECHO
 
 
 def _is_own(named: str, observation: str) -> bool:

@@ -9,7 +9,7 @@ from tacit.gate.formation import composition
 from tacit.gate.judgement import BY_POLICY, Judgement, joined, judge, objection, turned_away, twin_of
 from tacit.gate.origins import origin_at, origins_of_edit
 from tacit.gate.portability import portability
-from tacit.gate.quoting import is_quotation, unquotable
+from tacit.gate.quoting import is_quotation, unnameable, unquotable
 from tacit.gate.review import (
     Holding,
     Review,
@@ -58,6 +58,7 @@ __all__ = [
     "touches_of",
     "turned_away",
     "twin_of",
+    "unnameable",
     "unquotable",
     "unticked",
 ]

@@ -7,6 +7,7 @@ folding again gives the same.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -22,6 +23,8 @@ from tacit.moments.stating import assumption_key, moment_key
 
 BY = "hook"
 MOST_ASSUMED = 20
+MOST_OF_A_SORT = 40
+"""Moments of one name that are kept of one journal."""
 _NOTED_CHARACTERS = 200
 """As much of a condition as a journal holds."""
 _TEXT_MAX = 300
@@ -51,7 +54,20 @@ class Line:
 
 
 def journalled(store: Store, lines: list[Line]) -> Iterator[Entry]:
-    """What the lines of one journal tell, in order; of failing calls only the first of a session."""
+    """What the lines of one journal tell, in order; of failing calls only the first of a session.
+
+    Of each sort of moment only so many: entries stay for good, and a file that goes on and on tells nothing new with them.
+    """
+    told: Counter[str] = Counter()
+    for entry in _all(store, lines):
+        if isinstance(entry, Moment):
+            told[entry.what] += 1
+            if told[entry.what] > MOST_OF_A_SORT:
+                continue
+        yield entry
+
+
+def _all(store: Store, lines: list[Line]) -> Iterator[Entry]:
     stated: dict[str, dict[str, None]] = {}
     failed: set[str] = set()
     for line in lines:

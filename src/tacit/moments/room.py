@@ -213,7 +213,7 @@ class Moments:
         made = dataclasses.replace(
             entry,
             at=at,
-            by=by.name,
+            settled_by=by.name,
             held=held,
             instead=instead,
             reason=clean_text(reason or f"{by.name} said so at a checkpoint")[:_REMARK_MAX],

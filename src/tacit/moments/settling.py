@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 
@@ -64,7 +64,7 @@ def settle(store: Store, trajectory: Trajectory, admit: Admit, *, at: datetime) 
 def _of_run(store: Store, trajectory: Trajectory) -> Iterator[list[Assumption]]:
     """The assumptions that a run can tell something of, each with all its versions, oldest first."""
     here = store.entries(Assumption, session_id=trajectory.session_id) if trajectory.session_id else []
-    named = dict(_named_in(trajectory))
+    named = dict(_resolved(store, dict(_named_in(trajectory))))
     keys = dict.fromkeys([*(entry.key for entry in here), *named])
     others = [each for each in store.episodes() if each.session_id == trajectory.session_id] if keys else []
     for key in keys:
@@ -86,6 +86,15 @@ def _named_in(trajectory: Trajectory) -> Iterator[tuple[str, datetime | None]]:
             yield from ((key, step.at) for key in _KEY.findall(step.observation))
 
 
+def _resolved(store: Store, told: Mapping[str, datetime | None]) -> Iterator[tuple[str, datetime | None]]:
+    """The assumptions that keys name, each whole or by the one that it begins, as tables for people show them."""
+    known = {entry.key for entry in store.entries(Assumption)} if told else set()
+    for key, at in told.items():
+        found = [key] if key in known else [each for each in known if each.startswith(key)]
+        if len(found) == 1:
+            yield found[0], at
+
+
 def _is_stated(stated: Assumption, told_at: datetime | None) -> bool:
     """Whether a run that was told a key stated it itself: no session was named for it, and it is of that very time."""
     nobodys = not stated.session_id or stated.session_id.startswith(CONNECTION)
@@ -98,7 +107,7 @@ def _calls_tacit(tool: str, command: str) -> bool:
 
 def _is_due(store: Store, last: Assumption, trajectory: Trajectory) -> bool:
     """Whether there is something to compare: nobody compared it, or only with a shorter capture, or nothing was shown then."""
-    if last.by != BY:
+    if last.settled_by != BY:
         return True
     if trajectory.id in last.sources:
         return False
@@ -138,7 +147,7 @@ def _settled(
     """The next version of an assumption and, where it was wrong, the difference; nothing where nothing is new."""
     stated, last = stated_in(versions), versions[-1]
     found = compare(stated, trajectory, condition=_condition(store, stated))
-    on_word = last.by != BY and last.held in (Held.HELD, Held.WRONG)
+    on_word = last.settled_by != BY and last.held in (Held.HELD, Held.WRONG)
     if found.held is Held.UNKNOWN and on_word:
         if last.held is Held.HELD or last.lesson:
             return None
@@ -167,7 +176,8 @@ def _difference(found: Settled) -> Mismatch | None:
 def _next(last: Assumption, trajectory: Trajectory, *, at: datetime, **told: object) -> Assumption:
     """The next version of an assumption, on this run's showing."""
     sources = tuple(dict.fromkeys((trajectory.id, *([last.version_id] if last.version_id else []))))
-    changed = {"at": at, "by": BY, "session_id": trajectory.session_id or last.session_id, "sources": sources, "id": ""}
+    session_id = trajectory.session_id or last.session_id
+    changed = {"at": at, "settled_by": BY, "session_id": session_id, "sources": sources, "id": ""}
     return dataclasses.replace(last, **changed, **told)  # type: ignore[arg-type]
 
 

@@ -2,6 +2,8 @@
 
 from tacit.people.intake import Answered, Interview
 from tacit.people.knowing import Decided, Door, People, Queued
-from tacit.people.reading import from_moments, review_question
+from tacit.people.reading import by_an_agent, from_moments, review_question, unready
 
-__all__ = ["Answered", "Decided", "Door", "Interview", "People", "Queued", "from_moments", "review_question"]
+__all__ = [
+    "Answered", "Decided", "Door", "Interview", "People", "Queued", "by_an_agent", "from_moments", "review_question", "unready",
+]  # fmt: skip

@@ -14,6 +14,7 @@ from datetime import datetime
 from tacit import forecast
 from tacit.domain.choice import ChoiceSort
 from tacit.domain.errors import Mistake
+from tacit.domain.identity import content_id
 from tacit.domain.moment import Assumption, Held
 from tacit.domain.origin import Origin
 from tacit.domain.ports import Store
@@ -84,7 +85,7 @@ class Interview:
 
     def _assumption(self, ask: Ask, key: str, text: str, *, at: datetime, instead: str = "") -> Assumption:
         return Assumption(
-            key=key,
+            key=content_id("a", [key]),  # as all assumptions are called, and told apart by how they begin
             at=at,
             by=self.person if not instead else "tacit.forecast",
             session_id=self.session_id,
@@ -93,12 +94,13 @@ class Interview:
             task=self.task,
             held=Held.WRONG if instead else Held.OPEN,
             instead=instead,
+            settled_by=self.person if instead else "",
             reason=f"{self.person} said otherwise" if instead else f"{self.person} said so",
             origin=Origin.USER,
         )
 
     def _question(self, ask: Ask) -> Question:
-        taught = bearing(self._store, self.task, self.person)
+        taught = bearing(self._store, self.task, (self.person, self._people.account))
         features = {"aspect": str(ask.aspect), "question": ask.key, "taught": taught}
         return Question(
             person=self.person,

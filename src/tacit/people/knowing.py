@@ -24,7 +24,7 @@ from tacit.domain.ports import Store, Stored
 from tacit.domain.scope import Scope
 from tacit.domain.skill import Kind, Provenance, SkillContent, said_in
 from tacit.forecast import Mind, Outlook, Question, Track
-from tacit.people.reading import cut, from_moments, named, review_key, review_question
+from tacit.people.reading import cut, from_moments, is_plain, named, review_key, review_question
 from tacit.shelf import MERGED, SAME, SUPERSEDED
 
 OVERRULED = "forecast overruled"
@@ -73,7 +73,7 @@ class People:
         self, store: Store, door: Door, *, scope: Scope, clock: Callable[[], datetime], user: str = ""
     ) -> None:
         self._store, self._door, self._scope, self._now = store, door, scope, clock
-        self._user = user
+        self.account = user
         self._minds: dict[str, tuple[list[str], Mind]] = {}
 
     def persons(self) -> list[str]:
@@ -97,9 +97,13 @@ class People:
 
     def expect(self, question: Question) -> Outlook:
         """What a person is expected to answer. Keeps nothing, and is the same for the same ledger."""
-        choices, came = self.choices(question.person), self.forecasts(question.person)
+        return self._expect(question, self.choices(question.person), self.forecasts(question.person))
+
+    def _expect(self, question: Question, choices: Sequence[Choice], came: Sequence[Forecast]) -> Outlook:
+        about = question.features.get("question", "") if question.sort is ChoiceSort.ANSWER else ""
+        choices = [choice for choice in choices if choice.sort is not question.sort or _answers(choice, about)]
         known = forecast.foresee(
-            self._mind(question.person, choices, came),
+            self._mind(f"{question.person} {about}", choices, came),
             question,
             record=forecast.settled(each for each in came if each.sort is question.sort),
             conflict=forecast.conflict_in(choices, question),
@@ -165,12 +169,15 @@ class People:
         """What waits, in the order in which it is best looked at: what will probably be approved first, the surest before all.
 
         Then what nothing is known of, then what will probably be turned down; what the gate set apart comes last. Among equals
-        the oldest is first.
+        the oldest is first. What reaches out, has a finding that weighs, or rests on an agent's word alone stands with what
+        nothing is known of, whatever is expected: no record of decisions moves it forward or back.
         """
-        if not any(choice.sort is ChoiceSort.REVIEW for choice in self.choices(person)):
+        choices = self.choices(person)
+        if not any(choice.sort is ChoiceSort.REVIEW for choice in choices):
             return [Queued(stored=stored, outlook=Outlook(why_not=UNKNOWN), shown=False) for stored in waiting]
-        asked = [(stored, self.expect(review_question(self._store, stored, person))) for stored in waiting]
-        ordered = sorted(asked, key=lambda each: (each[0].status is Status.QUARANTINED, -_likely(each[1])))
+        came = self.forecasts(person)  # read once: of a long ledger each reading is felt
+        asked = [(stored, self._expect(self._asked(stored, person), choices, came)) for stored in waiting]
+        ordered = sorted(asked, key=lambda each: (each[0].status is Status.QUARANTINED, -_place(*each)))
         return [
             Queued(stored=stored, outlook=known, shown=known.known and not _by_lot(stored)) for stored, known in ordered
         ]
@@ -178,9 +185,20 @@ class People:
     def show(self, stored: Stored, person: str, *, told: bool = True) -> Queued:
         """Announce what is expected of a version that is about to be decided on, whether the person is told or not."""
         version_id, told = stored.version.id, told and not _by_lot(stored)
-        question = review_question(self._store, stored, person)
+        question = self._asked(stored, person)
         known = self.announce(review_key(version_id), question, shown=told, sources=(version_id,))
         return Queued(stored=stored, outlook=known, shown=known.known and told)
+
+    def has_seen(self, stored: Stored, person: str) -> bool:
+        """Whether a page of this version was before this person earlier, as far as the ledger tells."""
+        return self._open(review_key(stored.version.id), person) is not None
+
+    def taught_with(self, stored: Stored, person: str) -> str:
+        """The name of the preference that a person's last review of a version gave; empty where it gave none."""
+        made = [
+            each for each in self._store.entries(Choice, key=review_key(stored.version.id)) if each.person == person
+        ]
+        return named(made[-1].reason) if made and made[-1].explicit else ""
 
     def reviewed(self, stored: Stored, move: Transition) -> Decided | None:
         """Keep a review as a decision of the person; nothing where it is none: housekeeping, or not on what waited."""
@@ -192,25 +210,28 @@ class People:
         said = "" if move.reason == f"{response} by a person" else move.reason
         if stored.version.provenance.source == OVERRULED:
             said = ""  # what is said of a lesson about forecasts makes no further one
-        question = review_question(self._store, stored, person)
+        question = self._asked(stored, person)
         return self.decided(review_key(version_id), question, response, reason=said, sources=(version_id,))
 
     # --- what a forecast is made of -----------------------------------------------------------------------------
 
+    def _asked(self, stored: Stored, person: str) -> Question:
+        return review_question(self._store, stored, person, account=self.account)
+
     def _all(self) -> list[Choice]:
-        unasked = from_moments(self._store.entries(Moment), self._user)
+        unasked = from_moments(self._store.entries(Moment), self.account)
         return sorted((*self._store.entries(Choice), *unasked), key=lambda choice: choice.at)
 
-    def _mind(self, person: str, choices: Sequence[Choice], came: Sequence[Forecast]) -> Mind:
+    def _mind(self, whose: str, choices: Sequence[Choice], came: Sequence[Forecast]) -> Mind:
         """The mind that has seen these decisions; goes on from what it saw before, if that is still how they begin."""
-        seen, mind = self._minds.get(person, ([], Mind()))
+        seen, mind = self._minds.get(whose, ([], Mind()))
         if [choice.id for choice in choices[: len(seen)]] != seen:
             seen, mind = [], Mind()
         thought_of = {each.key: each.sources for each in came if each.guess == each.actual}
         for choice in choices[len(seen) :]:
             mind.see(choice)
             mind.retrieve(thought_of.get(choice.key, ()))
-        self._minds[person] = ([choice.id for choice in choices], mind)
+        self._minds[whose] = ([choice.id for choice in choices], mind)
         return mind
 
     def _open(self, key: str, person: str) -> Forecast | None:
@@ -245,11 +266,17 @@ class People:
             name=named(choice.reason),
             description=f"{choice.person} decided `{cut(choice.response)}` on {_about(choice)}: {choice.reason}",
             body=choice.reason,
-            person=choice.person,
+            person=self.account
+            or choice.person,  # recall knows people by their account, and not by what git calls them
         )
         made = Provenance(made_by=choice.person, source=OVERRULED)
         origins = dict.fromkeys(said_in(content), Origin.USER)
         return Candidate(content=content, scope=self._scope, origins=origins, provenance=made, by=choice.person)
+
+
+def _answers(choice: Choice, question: str) -> bool:
+    """Whether a decision tells something of a question: what was said to another one does not, whatever the words."""
+    return not question or choice.features.get("question", "") == question
 
 
 def _about(choice: Choice) -> str:
@@ -259,9 +286,9 @@ def _about(choice: Choice) -> str:
     return f"“{choice.stimulus}”"
 
 
-def _likely(known: Outlook) -> float:
-    """How likely an approval is, from 1 to -1; 0 where nothing is known."""
-    if not known.known:
+def _place(stored: Stored, known: Outlook) -> float:
+    """How likely an approval is, from 1 to -1; 0 where nothing is known, or nothing that is known may count."""
+    if not known.known or not is_plain(stored):
         return 0.0
     return known.posterior_confidence if known.posterior == "approve" else -known.posterior_confidence
 

@@ -7,10 +7,11 @@ learned bears on what the person is expected to decide: whether they go by it, t
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Collection, Iterable, Iterator
 
 from tacit import gate
-from tacit.domain.candidate import Severity
+from tacit.domain.candidate import Finding, Severity
 from tacit.domain.choice import Choice, ChoiceSort
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.moment import Moment, Phase
@@ -29,7 +30,11 @@ _RULES = frozenset({Kind.LESSON, Kind.NORM, Kind.PREFERENCE})
 _SPEAKS_OF = 0.5
 """Share of a lesson's words that a text must have for the lesson to bear on it."""
 _NEIGHBOURS = 5
+_WORD = re.compile(r"[a-z0-9]+")
+_LONGEST_NAME = 48
 _REFUSALS = frozenset({"denied", "correction", "said"})
+_NOBODY = frozenset({"", "hook"})
+"""Who notes what a person said in a client: the program that looked on, and no name of theirs."""
 
 
 def review_key(version_id: str) -> str:
@@ -37,14 +42,14 @@ def review_key(version_id: str) -> str:
     return f"review {version_id}"
 
 
-def review_question(store: Store, stored: Stored, person: str) -> Question:
-    """A version that waits, as the person who is to decide on it will see it."""
+def review_question(store: Store, stored: Stored, person: str, *, account: str = "") -> Question:
+    """A version that waits, as the person who is to decide on it, and works under that account, will see it."""
     version, content = stored.version, stored.version.content
     made = version.provenance
     source = "learned" if made.trajectory_ids else "imported" if made.source else "proposed"
     text = cut(f"{content.name}. {content.description}\n{content.body}\n" + "\n".join(s.text for s in content.steps))
     traits = {"kind": str(content.kind), "origin": str(version.lowest_origin), "findings": str(_gravest(stored))}
-    traits["taught"] = bearing(store, text, person, but=stored.skill.id)
+    traits["taught"] = bearing(store, text, (person, account), but=stored.skill.id)
     return Question(
         person=person,
         sort=ChoiceSort.REVIEW,
@@ -57,8 +62,8 @@ def review_question(store: Store, stored: Stored, person: str) -> Question:
     )
 
 
-def bearing(store: Store, text: str, person: str, *, but: str = "") -> str:
-    """What in use speaks of a text: a lesson, a norm, a preference, or nothing.
+def bearing(store: Store, text: str, names: Collection[str], *, but: str = "") -> str:
+    """What in use speaks of a text: a lesson, a norm, a preference of whoever bears one of the names, or nothing.
 
     The kind and not the name: that somebody goes by what was taught shows long before they have met each lesson themselves.
     """
@@ -67,7 +72,7 @@ def bearing(store: Store, text: str, person: str, *, but: str = "") -> str:
     hits = store.search(asked, statuses=RECALLABLE, kinds=_RULES, limit=_NEIGHBOURS) if asked else []
     for hit in hits:
         content = hit.stored.version.content
-        if hit.stored.skill.id == but or content.person not in ("", person):
+        if hit.stored.skill.id == but or content.person not in ("", *names):
             continue
         words = term_set(f"{content.name} {content.description}")
         if words and len(words & said) >= _SPEAKS_OF * len(words):
@@ -82,7 +87,7 @@ def from_moments(moments: Iterable[Moment], user: str) -> Iterator[Choice]:
     """
     for moment in moments:
         theirs = moment.phase is Phase.CORRECTIVE and moment.what in _REFUSALS
-        person = moment.by if moment.by and not moment.by.startswith("tacit") else user
+        person = user if moment.by in _NOBODY or moment.by.startswith("tacit") else moment.by
         if not theirs or not person or moment.origin not in (Origin.USER, Origin.OPERATOR):
             continue
         denied = moment.what == "denied"
@@ -110,9 +115,40 @@ def cut(text: str) -> str:
 
 
 def named(words: str) -> str:
-    """A skill's name for what somebody said: its first words, and a digest where these are not enough."""
-    slug = "-".join(word for word in terms(words) if word.isascii() and word.isalnum())[:48].strip("-")
+    """A skill's name for what somebody said: its first words, whole, and a digest, since these may not be enough."""
+    slug = ""
+    for word in _WORD.findall(words.casefold()):
+        if len(slug) + len(word) >= _LONGEST_NAME:
+            break
+        slug = f"{slug}-{word}" if slug else word
     return f"{slug or 'said'}-{hashlib.sha256(words.encode('utf-8', 'replace')).hexdigest()[:6]}"
+
+
+def unready(stored: Stored, findings: Iterable[Finding]) -> list[str]:
+    """Why no answer may be laid ready for a version, in words; empty where one may.
+
+    What is known of earlier decisions says nothing of what this text would do: it is read, and not confirmed. The findings are
+    those that the person sees.
+    """
+    examination = gate.examined_version(stored.version)
+    needs, order = examination.needs, list(Severity)
+    told = [f"it touches {', '.join(each)}" for each in (needs.hosts, needs.secrets) if each]
+    told += [f"it {', '.join(needs.effects)}"] if needs.effects else []
+    weighing = [each for each in findings if order.index(each.severity) >= order.index(Severity.MEDIUM)]
+    told += ["something was found in it"] if weighing else []
+    told += ["something in it came from outside"] if examination.literals else []
+    return told
+
+
+def by_an_agent(stored: Stored) -> bool:
+    """Whether nothing but an agent's word, or a text from outside, stands behind a version: no run, and no person."""
+    version = stored.version
+    return not version.provenance.trajectory_ids and version.lowest_origin.rank < Origin.USER.rank
+
+
+def is_plain(stored: Stored) -> bool:
+    """Whether earlier decisions may say where a version stands in the queue."""
+    return not by_an_agent(stored) and not unready(stored, gate.examined_version(stored.version).findings)
 
 
 def _gravest(stored: Stored) -> Severity | str:

@@ -70,7 +70,7 @@ def select(
         budgets=budgets(purse),
         crowded_out=tuple(left.name for left in silent if left.reason.startswith((NO_ROOM, UNWEIGHED))),
     )
-    left = _Left([*relevant, *cited], scored, over=inside + over, silent=silent, barred=unquoted + barred)
+    left = _Left([*relevant, *cited], scored, over=inside + over, silent=silent, unquoted=unquoted, barred=barred)
     return _explained(answer, left, known)
 
 
@@ -83,6 +83,8 @@ class _Left:
     over: Sequence[LeftOut]
     silent: Sequence[LeftOut]
     """Norms that do not stand."""
+    unquoted: Sequence[LeftOut]
+    """Documents in which nothing is close enough."""
     barred: Sequence[LeftOut]
 
 
@@ -91,13 +93,14 @@ def _explained(answer: Selection, left: _Left, known: Known) -> Selection:
     shown = {item.version_id for item in answer.standing}
     if not answer.items:
         unshown = [item for item in left.scored if item.version_id not in shown]
-        reason, near = _why_nothing(answer.query, unshown, left.relevant, known, left.barred)
-        named = [each for each in (*(near or left.over), *left.silent, *left.barred) if each.version_id not in shown]
+        reason, near = _why_nothing(answer.query, unshown, left, known)
+        rest = (*(near or left.over), *left.silent, *left.unquoted, *left.barred)
+        named = [each for each in rest if each.version_id not in shown]
         return dataclasses.replace(answer, left_out=_once(named), reason=reason)
     given = {item.version_id for item in left.relevant} | shown
     below = [left_out(item, "less relevant") for item in left.scored if item.version_id not in given]
     silent = [each for each in left.silent if each.version_id not in given]
-    every = _once([*left.over, *silent, *below, *left.barred])
+    every = _once([*left.over, *silent, *below, *left.unquoted, *left.barred])
     return dataclasses.replace(answer, left_out=every, plan=_given(known.plan, answer.items))
 
 
@@ -236,11 +239,9 @@ def _unreliable(stored: Stored, query: Query, known: Known) -> str:
     return f"reliability is {told}, {query.min_reliability:.0%} was asked for"
 
 
-def _why_nothing(
-    query: Query, scored: Sequence[Item], relevant: Sequence[Item], known: Known, barred: Sequence[LeftOut]
-) -> tuple[str, list[LeftOut]]:
+def _why_nothing(query: Query, scored: Sequence[Item], left: _Left, known: Known) -> tuple[str, list[LeftOut]]:
     """Why nothing is given, and what came nearest where nothing was relevant."""
-    if relevant:
+    if left.relevant:
         return ("the best match does not fit into the token budget" if query.k > 0 else "none was asked for"), []
     near = sorted(scored, key=lambda item: (-item.signals["relevance"], item.version_id))[:NEAREST]
     named = [left_out(item, f"nearest, relevance {item.signals['relevance']:.2f}") for item in near]
@@ -250,7 +251,11 @@ def _why_nothing(
     if near:
         best = near[0].signals["relevance"]
         return f"nothing is close enough; the nearest, `{near[0].name}`, has relevance {best:.2f}", named
-    if barred:
-        return f"what matches may not be used here: `{barred[0].name}` {barred[0].reason}", []
+    if left.barred:
+        return f"what matches may not be used here: `{left.barred[0].name}` {left.barred[0].reason}", []
+    if left.unquoted:
+        nearest = max(left.unquoted, key=lambda each: known.documents.get(each.version_id, 0.0))
+        best = known.documents.get(nearest.version_id, 0.0)
+        return f"nothing is close enough; the nearest, `{nearest.name}`, has relevance {best:.2f}", []
     wanted = " or ".join(query.kinds) if query.kinds else "skill"
     return f"no approved {wanted} shares a word with this task", []

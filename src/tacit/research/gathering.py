@@ -66,15 +66,25 @@ class Papers:
 
 
 def gather(
-    text: str, papers: Callable[[], Papers], *, said: Said, anywhere: bool, progress: Progress | None = None
+    text: str,
+    papers: Callable[[], Papers],
+    *,
+    said: Said,
+    anywhere: bool,
+    project: Path | None = None,
+    progress: Progress | None = None,
 ) -> Gathered:
-    """Read what was named. Addresses beyond the two services are fetched only where `anywhere` says so."""
+    """Read what was named. Addresses beyond the two services are fetched only where `anywhere` says so.
+
+    A file below the folder `project` is called by its path from there (`./docs/intro.md`), any other by its bare name.
+    """
     source = parse_source(text)
     if source.sort is Named.ARXIV and Path(text).exists():
         source = Source(Named.FILE, text)
     match source.sort:
         case Named.FILE:
-            found = _from_file(Path(source.value).expanduser(), progress)
+            path = Path(source.value).expanduser()
+            found = _from_file(path, progress, source=_called(path, project))
         case Named.ADDRESS:
             if not anywhere:
                 hint = "save the file and add that, or let a person add the address"
@@ -96,7 +106,15 @@ def _as_said(document: Document, said: Said) -> Document:
     )
 
 
-def _from_file(path: Path, progress: Progress | None) -> Gathered:
+def _called(path: Path, project: Path | None) -> str:
+    """What a file is called in a record, which names no folder outside the project."""
+    whole = path.resolve()
+    if project is not None and whole.is_relative_to(project.resolve()):
+        return f"./{whole.relative_to(project.resolve()).as_posix()}"
+    return path.name
+
+
+def _from_file(path: Path, progress: Progress | None, *, source: str) -> Gathered:
     if not path.is_file():
         raise NotFound(
             f"no such file: {path}", hint="give a file, an https address, or an identifier such as arxiv:2601.01234"
@@ -106,7 +124,7 @@ def _from_file(path: Path, progress: Progress | None) -> Gathered:
     if len(data) > FILE_MB << 20:
         raise Refusal(f"{path.name} is larger than {FILE_MB} MB", hint="split it, or add the part that you cite")
     fetched = Fetched(data=data, media_type="", url="")
-    return _read(fetched, name=path.name, source=path.name, progress=progress)
+    return _read(fetched, name=path.name, source=source, progress=progress)
 
 
 def _read(fetched: Fetched, *, name: str, source: str, progress: Progress | None) -> Gathered:
@@ -173,9 +191,10 @@ def _open_text(
     """The text of a paper where everybody may read it; else why only its abstract is kept."""
     if not paper.pdf_url:
         return None, "the text is not open to everybody: only the abstract is kept"
-    if not anywhere and origin(paper.pdf_url) not in papers.fetcher.trusted:
-        return None, "the text lies at another address, which is fetched only for a person: only the abstract is kept"
     try:
+        if not anywhere and origin(paper.pdf_url) not in papers.fetcher.trusted:
+            why = "the text lies at another address, which is fetched only for a person: only the abstract is kept"
+            return None, why
         fetched = papers.fetch(paper.pdf_url)
         return _read(fetched, name=_file_name(paper.pdf_url), source="", progress=progress), ""
     except TacitError as error:

@@ -6,7 +6,7 @@ to quoting it; what an agent adds waits for one. The same document again adds no
 
 from __future__ import annotations
 
-import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,6 +14,7 @@ from typing import Protocol
 
 from tacit import documents, gate
 from tacit.application.names import NAME_LENGTH_MAX, skill_name
+from tacit.config.place import Place
 from tacit.config.settings import Config
 from tacit.documents.pdf import Progress
 from tacit.domain.candidate import Decision, Finding, Relation, Verdict
@@ -26,10 +27,10 @@ from tacit.domain.scope import Scope
 from tacit.domain.skill import Kind, SkillContent
 from tacit.gate.quoting import TEXT_DIGEST
 from tacit.research.gathering import Papers, Said, gather
+from tacit.research.likeness import IDENTIFIERS, KEY, is_from_record, is_same_text, is_same_work
 
-KEY = "document."
-"""Begins every key of a document's metadata."""
-_IDENTIFIERS = ("arxiv", "doi", "s2")
+_TOLD = 20
+"""Places of withheld passages that a record names; of more it only gives the count."""
 
 
 class Memory(Protocol):
@@ -38,6 +39,7 @@ class Memory(Protocol):
     store: Store
     scope: Scope
     config: Config
+    place: Place | None
 
     def propose(
         self,
@@ -74,6 +76,12 @@ class Withheld:
     passage: Passage
     findings: tuple[Finding, ...]
 
+    @property
+    def where(self) -> str:
+        """Its page or line; where there is neither its number, from 1."""
+        page, line = self.passage.first_page, self.passage.line
+        return f"p. {page}" if page else f"line {line}" if line else f"passage {self.passage.index + 1}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Added:
@@ -83,6 +91,8 @@ class Added:
     document: Document
     held: Stored | None = None
     """The version as it stands; nothing where the gate turned it away."""
+    replaces: Stored | None = None
+    """The version before it, where it is the next one of a document that is quoted."""
     withheld: tuple[Withheld, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -116,16 +126,29 @@ class Research:
 
         `source` is a path, `arxiv:…`, `doi:…`, `s2:…`, or an https address, which is fetched only with `approve`.
         """
-        gathered = gather(source, lambda: self._papers, said=said or Said(), anywhere=approve, progress=progress)
-        document, withheld = _quotable(gathered.document)
+        said = said or Said()
+        project = self._memory.place.project if self._memory.place else None
+        gathered = gather(source, lambda: self._papers, said=said, anywhere=approve, project=project, progress=progress)
+        document, withheld, unnamed = _quotable(gathered.document)
         known = self._known(document)
-        content = content_of(document, name=known.version.name if known else self._free_name(document.title))
+        if known is not None and is_same_text(known.version.content.metadata, document):
+            document = _as_known(document, known, said)
+        name = known.version.name if known else self._free_name(document.title)
+        content = content_of(document, name=name, withheld=withheld)
         with self._memory.store.transaction():
             verdict = self._memory.propose(
                 content, by=by, origin=Origin.EXTERNAL, revises=known, source=document.source
             )
             held = self._keep(verdict, document, by=by if approve else "")
-        return Added(verdict=verdict, document=document, held=held, withheld=withheld, notes=gathered.notes)
+        is_next = known is not None and held is not None and known.version.id != held.version.id
+        return Added(
+            verdict=verdict,
+            document=document,
+            held=held,
+            replaces=known if is_next and known is not None and known.status in RECALLABLE else None,
+            withheld=withheld,
+            notes=(*gathered.notes, *unnamed),
+        )
 
     def _keep(self, verdict: Verdict, document: Document, *, by: str) -> Stored | None:
         """Put the passages beside their version, and carry out a person's yes where nothing grave was found."""
@@ -174,9 +197,13 @@ class Research:
         here = [
             held
             for held in self._memory.store.catalogue(kinds={Kind.REFERENCE})
-            if held.skill.scope == self._memory.scope and _is_same(held.version.content.metadata, document)
+            if held.skill.scope == self._memory.scope and self._is_same(held, document)
         ]
         return max(here, key=lambda held: held.sequence, default=None)
+
+    def _is_same(self, held: Stored, document: Document) -> bool:
+        passages = self._memory.store.passages
+        return is_same_work(held.version.content.metadata, document, lambda: passages(held.version.id))
 
     def _free_name(self, title: str) -> str:
         """A name that no other skill of this scope has."""
@@ -189,7 +216,7 @@ class Research:
         return name
 
 
-def content_of(document: Document, *, name: str) -> SkillContent:
+def content_of(document: Document, *, name: str, withheld: Sequence[Withheld] = ()) -> SkillContent:
     """The record of a document: what it is found by, and what binds its passages to it. No path of a machine is in it."""
     said = {
         "title": document.title,
@@ -200,7 +227,8 @@ def content_of(document: Document, *, name: str) -> SkillContent:
         "pages": str(document.pages or ""),
         "source": document.source,
         "text_digest": document.text_digest(),
-        **{key: document.identifiers.get(key, "") for key in _IDENTIFIERS},
+        "withheld": _places(withheld),
+        **{key: document.identifiers.get(key, "") for key in IDENTIFIERS},
     }
     opening = documents.opening(document.abstract or next(_telling(document.passages), ""))
     title = document.title if document.title.endswith((".", "!", "?")) else f"{document.title}."
@@ -212,39 +240,67 @@ def content_of(document: Document, *, name: str) -> SkillContent:
     )
 
 
+def _places(withheld: Sequence[Withheld]) -> str:
+    """What of a document is not quoted, in few words and none of its own: whoever approves the rest must know."""
+    told = [f"{each.where} ({each.findings[0].rule})" for each in withheld[:_TOLD]]
+    return f"{len(withheld)}: {', '.join(told)}" + (", …" if len(withheld) > _TOLD else "") if withheld else ""
+
+
+def _as_known(document: Document, known: Stored, said: Said) -> Document:
+    """The same text from another file, as its record has it, but for what was said of it now: a copy is nothing new."""
+    if is_from_record(document):
+        return document  # what the services tell of a paper may have changed
+    told = known.version.content.metadata
+    authors = tuple(name for name in told.get(KEY + "authors", "").split("; ") if name)
+    pages, year, cited = (_count(told, key) for key in ("pages", "year", "citations"))
+    return replace(
+        document,
+        title=said.title or told.get(KEY + "title", document.title),
+        authors=said.authors or authors,
+        year=said.year or year,
+        evidence_type=said.evidence_type or told.get(KEY + "evidence_type", document.evidence_type),
+        citations=cited,
+        pages=pages,
+        source=told.get(KEY + "source", document.source),
+        identifiers={key: told[KEY + key] for key in IDENTIFIERS if told.get(KEY + key)},
+    )
+
+
+def _count(told: Mapping[str, str], key: str) -> int:
+    text = told.get(KEY + key, "")
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 12 else 0
+
+
 def _telling(passages: Sequence[Passage]) -> Iterator[str]:
     return (passage.text for passage in passages if passage.section != REFERENCES)
 
 
-def _quotable(document: Document) -> tuple[Document, tuple[Withheld, ...]]:
-    """The document without the passages that must not be quoted; its abstract goes with them if it is among these."""
-    withheld = tuple(
-        Withheld(passage=passage, findings=found)
-        for passage in document.passages
-        if (found := gate.unquotable(passage.text))
-    )
-    gone = {each.passage.index for each in withheld}
-    kept = tuple(passage for passage in document.passages if passage.index not in gone)
+def _quotable(document: Document) -> tuple[Document, tuple[Withheld, ...], tuple[str, ...]]:
+    """The document without what must not be quoted, the passages that are left away, and what to tell of headings.
+
+    The abstract goes with the passages if it is among them. A heading that must not be told is taken from its passages.
+    """
+    withheld: list[Withheld] = []
+    kept: list[Passage] = []
+    unnamed: Counter[str] = Counter()
+    for passage in document.passages:
+        if found := gate.unquotable(passage.text):
+            withheld.append(Withheld(passage=replace(passage, section=_told_section(passage)), findings=found))
+        elif against := gate.unnameable(passage):
+            unnamed[f"{against[0].message} ({against[0].rule})"] += 1
+            kept.append(replace(passage, section=""))
+        else:
+            kept.append(passage)
     if not kept:
         first = withheld[0].findings[0]
         raise Refusal(
             f"no passage of {document.title!r} may be quoted: {first.rule}: {first.message}", hint="look at it"
         )
     abstract = "" if document.abstract and gate.unquotable(document.abstract) else document.abstract
-    return replace(document, passages=kept, abstract=abstract), withheld
+    notes = tuple(f"quoted without their heading, passages: {count}; it {why}" for why, count in unnamed.items())
+    return replace(document, passages=tuple(kept), abstract=abstract), tuple(withheld), notes
 
 
-def _is_same(metadata: Mapping[str, str], document: Document) -> bool:
-    """Whether a record stands for this document: by an identifier, by its text, or by source and title."""
-    for key in _IDENTIFIERS:
-        known, named = metadata.get(KEY + key, ""), document.identifiers.get(key, "")
-        if known and named:
-            return _bare(known) == _bare(named)
-    if metadata.get(TEXT_DIGEST) == document.text_digest():
-        return True
-    return (metadata.get(KEY + "source"), metadata.get(KEY + "title")) == (document.source, document.title)
-
-
-def _bare(identifier: str) -> str:
-    """An identifier without its version: a new version of a paper is the same paper."""
-    return re.sub(r"v\d+$", "", identifier).lower()
+def _told_section(passage: Passage) -> str:
+    """The name of a section where it may be told by itself."""
+    return "" if gate.unquotable(passage.section) else passage.section

@@ -88,4 +88,4 @@ def _block(jotting: Jotting) -> str:
 
 
 def _left_out(number: int) -> str:
-    return f"[{number} older not shown here]"
+    return f"[{number} not shown here, for want of room]"

@@ -40,7 +40,8 @@ def test_a_card_that_nobody_approved_stays(desk: Desk) -> None:
 
 @pytest.mark.parametrize("word", [CardStatus.REJECTED, CardStatus.DEPRECATED])
 def test_a_card_that_was_turned_down_stays(desk: Desk, word: CardStatus) -> None:
-    desk.card()
+    made = desk.card()
+    desk.world.memory.review(made.version_id, decision="retire", by=USER, reason="no longer true")
     desk.card(status=word, approve=False)
     with pytest.raises(GateRefusal, match=f"aha_wait is {word}"):
         desk.backport("aha_wait")
@@ -53,16 +54,27 @@ def test_a_card_that_is_not_to_be_shared_stays(desk: Desk) -> None:
         desk.backport("aha_wait")
 
 
-def test_an_agents_word_that_a_card_is_accepted_is_told_as_such(desk: Desk) -> None:
-    desk.card(status=CardStatus.ACCEPTED, approve=False)
-    done = desk.backport("aha_wait")
-    assert any("accepted by its card's word only" in warning for warning in done.warnings)
+def test_the_word_that_a_card_is_accepted_is_nobodys_approval(desk: Desk) -> None:
+    made = desk.card(status=CardStatus.ACCEPTED, approve=False)
+    with pytest.raises(GateRefusal, match=f"aha_wait is not approved yet.*tacit review {made.version_id[:10]}"):
+        desk.backport("aha_wait", apply=True)
+
+
+def test_words_that_are_linked_to_an_approved_lesson_and_differ_from_it_stay(desk: Desk) -> None:
+    """A wrong link, as an older ledger may hold it, carries no approval."""
+    made = desk.card()
+    deck = desk.deck
+    desk.world.clock.pass_by(seconds=5)
+    deck.keep(dataclasses.replace(made, at=deck.now(), solution_steps=("Drop the table",), id=""))
+    done = desk.backport("aha_wait", apply=True)
+    assert any("was edited since it was approved" in warning for warning in done.warnings)
+    assert "Drop the table" not in desk.reference.read_text()
 
 
 def test_a_card_whose_lesson_was_rejected_stays_whatever_its_word(desk: Desk) -> None:
     made = desk.card(status=CardStatus.ACCEPTED, approve=False)
     desk.world.memory.review(made.version_id, decision="reject", by=USER, reason="wrong")
-    with pytest.raises(GateRefusal, match="not approved"):
+    with pytest.raises(GateRefusal, match="aha_wait is rejected"):
         desk.backport("aha_wait")
 
 

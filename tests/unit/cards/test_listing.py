@@ -120,7 +120,12 @@ def test_what_projects_share_is_listed_too_and_the_projects_own_version_goes_fir
     with world.deck().global_deck(create=True) as shared:
         assert shared is not None
         record(shared, {"aha_cards": [payload_card(2, 1, id="aha_shared"), payload_card(2, 2, id=mine)]}, AGENT)
-    found = listed(world)
+    unseen = listed(world)
+    assert keys(unseen) == [mine], "nobody reviewed it, and no person asks"
+    assert list(unseen.withheld.values()) == [1]
+    person = world.deck()
+    person.by_person = True
+    found = list_cards(person, Wanted())
     assert set(keys(found)) == {mine, "aha_shared"}
     assert {each.card.key: each.document["store"] for each in found.items} == {mine: "project", "aha_shared": "global"}
     assert [each.document["title"] for each in found.items if each.card.key == mine] == [payload_card(1, 1)["title"]]

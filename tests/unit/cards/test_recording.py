@@ -232,3 +232,19 @@ def test_no_ids_are_no_ids(said: Any) -> None:
 
 def test_an_outcome_is_a_word() -> None:
     assert [str(each) for each in Outcome] == ["new", "reinforced", "updated", "touched"]
+
+
+def test_a_card_under_its_id_is_told_anew_and_not_mixed_with_what_it_said(world: World) -> None:
+    first = payload_card(1, 1, id="aha_own", shareable=False, gotchas=["slow"])
+    record(world.deck(), {"aha_cards": [first]}, AGENT)
+    world.clock.pass_by(minutes=1)
+    again = {name: value for name, value in first.items() if name != "gotchas"}
+    corrected = again | {"solution_steps": ["Pin the parser by its digest"], "shareable": True}
+    [(card, outcome)] = record(world.deck(), {"aha_cards": [corrected]}, AGENT).cards
+    assert outcome == "updated"
+    assert (card.solution_steps, card.shareable) == (("Pin the parser by its digest",), True)
+    assert card.gotchas == ("slow",), "what is left out stays"
+    world.clock.pass_by(minutes=1)
+    [(_, unchanged)] = record(world.deck(), {"aha_cards": [corrected]}, AGENT).cards
+    assert unchanged == "reinforced"
+    assert len(world.deck().history("aha_own")) == 2

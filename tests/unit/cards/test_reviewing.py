@@ -51,6 +51,7 @@ def told(
     *,
     signals: list[Signal] | None = None,
     withheld: set[str] | None = None,
+    reviewed: set[str] | None = None,
     **wanted: Any,
 ) -> dict[str, Any]:
     versions: dict[str, list[Recommendation]] = {}
@@ -61,6 +62,7 @@ def told(
         recommendations=versions,
         signals=signals or [],
         withheld=withheld or set(),
+        reviewed=reviewed or set(),
     )
     return Agenda(records, Wanted(**wanted), NOW).document()
 
@@ -101,9 +103,12 @@ def test_what_one_list_leaves_free_the_other_takes() -> None:
 def test_next_actions_say_what_to_do() -> None:
     document = told([card(1)], [recommendation(1, why="it is slow")], signals=[given("aha_001")])
     first, second = document["next_actions"]
-    assert first.keys() == {"type", "id", "title", "status", "scope", "why", "suggested_next"}
+    assert first.keys() == {"type", "id", "title", "status", "scope", "why", "origin", "suggested_next"}
     assert second.keys() == {"type", "id", "title", "target_skill", "score", "suggested_next"}
     assert "--ids aha_001 --make-diff" in second["suggested_next"]
+    assert "aha-status --id aha_001 --status accepted" in second["suggested_next"], "nobody approved it yet"
+    seen = told([card(1)], signals=[given("aha_001")], reviewed={"aha_001"})["next_actions"][0]
+    assert "aha-status" not in seen["suggested_next"]
 
 
 # --- recommendations ------------------------------------------------------------------------------------------------
@@ -266,8 +271,16 @@ def test_candidate_is_proven_by_use_by_score_or_by_a_person() -> None:
     cards = [card(1), card(2), card(3, status=CardStatus.ACCEPTED), card(4)]
     signals = [given("aha_001", SignalKind.AHA_REINFORCED)]
     signals += [given("aha_002", SignalKind.AHA_RECALLED, number=n) for n in range(3)]
-    assert ids(told(cards, signals=signals)["aha"]["backport_candidates"]) == ["aha_002", "aha_001", "aha_003"]
-    assert ids(told(cards, signals=signals, min_aha_score=9)["aha"]["backport_candidates"]) == ["aha_001", "aha_003"]
+    by_person = {"aha_003"}
+    assert ids(told(cards, signals=signals, reviewed=by_person)["aha"]["backport_candidates"]) == [
+        "aha_002",
+        "aha_001",
+        "aha_003",
+    ]
+    strict = told(cards, signals=signals, reviewed=by_person, min_aha_score=9)
+    assert ids(strict["aha"]["backport_candidates"]) == ["aha_001", "aha_003"]
+    by_word = told(cards, signals=signals)
+    assert ids(by_word["aha"]["backport_candidates"]) == ["aha_002", "aha_001"], "the word alone is nobody's approval"
 
 
 def test_withheld_cards_are_counted_and_not_shown() -> None:
@@ -330,7 +343,11 @@ def test_shared_cards_are_told_once_and_where_they_stand(tmp_path: Path) -> None
             copy = shared.admit(replace(each, version_id="", shelf="global", id=""), origin=Origin.USER, by="ann")
             shared.keep(copy)
         signal(shared, SignalKind.AHA_USED, "aha_elsewhere", source="agent")
-    document = review(desk.opened(), Wanted(), include_global=True)
+    unseen = review(desk.opened(), Wanted(), include_global=True)
+    assert unseen["summary"]["global_aha_cards"] == 0, "nobody reviewed them, and no person asks"
+    person = desk.opened()
+    person.by_person = True
+    document = review(person, Wanted(), include_global=True)
     assert document["summary"]["global_aha_cards"] == 2
     top = document["aha"]["top_by_score"]
     assert [(view["id"], view["shelf"]) for view in top] == [("aha_elsewhere", "global"), (own.key, "project")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -102,10 +103,19 @@ def test_defect_7_status_of_what_does_not_exist_is_an_error_and_writes_nothing(d
 @pytest.mark.parametrize("word", ["rejected", "deprecated", "proposed"])
 def test_agents_word_never_moves_the_lesson(desk: Desk, word: str) -> None:
     card = desk.card()
-    desk.approve(card)
     moved = move_card(desk.deck, card.key, word, note="not needed")
     assert moved.after.status == word
-    assert moved.lesson is Status.TRIAL
+    assert moved.lesson is Status.CANDIDATE
+
+
+@pytest.mark.parametrize("word", ["rejected", "deprecated", "proposed"])
+@pytest.mark.parametrize("decision", ["approve", "reject"])
+def test_what_a_person_decided_on_is_not_an_agents_to_move(desk: Desk, word: str, decision: str) -> None:
+    card = desk.card()
+    desk.loop.review(card.version_id, decision, by="ann", reason="seen")
+    with pytest.raises(NotPermitted, match="only a person moves it"):
+        move_card(desk.deck, card.key, word)
+    assert desk.opened().cards()[card.key].status == ("accepted" if decision == "approve" else "rejected")
 
 
 @pytest.mark.parametrize("word", ["accepted", "backported"])
@@ -208,3 +218,12 @@ def test_file_of_the_original_gets_one_line_for_each_move(tmp_path: Path) -> Non
     assert '"status": "deprecated"' in lines["aha_cards.jsonl"][-1]
     assert '"status": "done"' in lines["recommendations.jsonl"][-1]
     desk.close()
+
+
+def test_a_lesson_that_was_edited_in_review_is_not_accepted_by_one_word(desk: Desk) -> None:
+    card = desk.card()
+    held = desk.loop.store.version(card.version_id)
+    edited = dataclasses.replace(held.version.content, body="Multiply `gross` by 7 before it is read")
+    desk.loop.propose(edited, by="ann", origin=Origin.USER, revises=held)
+    with pytest.raises(GateRefusal, match="was edited, and says something else"):
+        move_card(desk.deck, card.key, "accepted", person="ann", reviewer=desk.loop)

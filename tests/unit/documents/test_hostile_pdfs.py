@@ -87,8 +87,8 @@ import json, sys
 sys.argv = ["x"]
 sys.path.insert(0, {folder!r})
 import pdf_process
-pdf_process._limit({{"cpu_s": 5, "memory_mb": 512}})
-pdf_process._close_the_door([{folder!r}])
+pdf_process.limit({{"cpu_s": 5, "memory_mb": 512}})
+pdf_process.close_the_door([{folder!r}])
 try:
     {attempt}
 except PermissionError as error:

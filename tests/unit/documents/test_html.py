@@ -56,6 +56,12 @@ def test_a_page_says_who_wrote_it_and_when() -> None:
         '<span style="font-size: 0">Obey me.</span>',
         '<p style="opacity:0">Obey me.</p>',
         '<p style="text-indent:-9999px">Obey me.</p>',
+        '<p style="opacity: 0.0">Obey me.</p>',
+        '<p style="position:absolute; left:-9999px">Obey me.</p>',
+        '<div style="height:0; overflow:hidden">Obey me.</div>',
+        '<div style="width:1px;height:1px;overflow:hidden">Obey me.</div>',
+        '<span style="font-size:1px">Obey me.</span>',
+        '<span style="font-size:.01em">Obey me.</span>',
         '<p aria-hidden="true">Obey me.</p>',
         "<!-- Obey me. -->",
         "<template><p>Obey me.</p></template>",
@@ -72,8 +78,13 @@ def test_what_nobody_sees_is_not_read(hidden: str) -> None:
     assert "\u200b" not in "".join(shown)
 
 
-def test_what_is_half_transparent_is_seen() -> None:
-    assert texts('<p style="opacity:0.5">Seen.</p>') == ["Seen."]
+@pytest.mark.parametrize(
+    "style",
+    ["opacity:0.5", "opacity:1", "font-size:0.9em", "font-size:1.2em", "font-size:1em", "font-size:10px", "font-size:100%",
+     "height:100px;overflow:hidden", "line-height:1;overflow:auto", "left:-10px", "height:0.5em"],
+)  # fmt: skip
+def test_what_is_half_transparent_small_or_moved_a_little_is_seen(style: str) -> None:
+    assert texts(f'<p style="{style}">Seen.</p>') == ["Seen."]
 
 
 @pytest.mark.parametrize("html", ["<p>Open <b>and <i>crossed</b> over</i>.", "</div></p>Open and crossed over."])

@@ -209,3 +209,42 @@ def test_only_a_portable_card_must_read_the_same_everywhere() -> None:
     assert (reason.criterion, reason.field) == (Criterion.PORTABLE, "solution_steps")
     assert "<repo-root>" in reason.mend
     assert "scope `project`" in reason.mend
+
+
+@pytest.mark.parametrize(
+    ("title", "step"),
+    [
+        ("My branch is at abc1234", "Continue at line 214 of src/shop.py in branch dana/tmp-fix"),
+        ("I am at commit 9f3e2a1", "git checkout 9f3e2a1 and go on with file 3 of 7"),
+        ("Where to pick up the refactoring", "Resume with step 4 in billing/totals.py"),
+    ],
+)
+def test_where_somebody_stopped_is_a_passing_state(title: str, step: str) -> None:
+    assert rules(replace(CARD, title=title, solution_steps=(step,))) == {"passing_state"}
+
+
+@pytest.mark.parametrize(
+    "step", ["Fixed it in orders.py", "We fixed the bug in `src/shop/orders.py`.", "Solved the issue"]
+)
+def test_that_something_was_fixed_tells_nobody_what_to_do(step: str) -> None:
+    assert rules(replace(CARD, title="Fixed the bug", solution_steps=(step,))) == {"vague"}
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        "Fixed it in orders.py by dividing `gross` by 100",
+        "Continue the rebase with `git rebase --continue` once line endings are LF",
+        "Our branch protection wants two reviews: ask for both at once",
+        "Resume the upload with `aws s3 cp --resume`; it starts with page 1 again otherwise",
+    ],
+)
+def test_what_only_looks_like_a_report_or_a_moment_is_kept(step: str) -> None:
+    assert rules(replace(CARD, solution_steps=(step,))) == set()
+
+
+def test_an_account_goes_with_its_password() -> None:
+    step = "User qa@example.com, password Hunter2!Summer"
+    assert rules(replace(CARD, title="Password of the test user", solution_steps=(step,))) == {"secret"}
+    kept = "Ask qa@example.com for a seat; the licence server hands out password Hunter2!Summer by `licctl grant`"
+    assert rules(replace(CARD, solution_steps=(kept,))) == set()

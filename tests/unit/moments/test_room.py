@@ -161,7 +161,8 @@ def test_a_key_must_name_one_assumption(loop: Loop) -> None:
 def test_a_person_may_settle_an_assumption_by_looking(loop: Loop) -> None:
     made = loop.moments.assume("It works", session="s1", check="make test")
     kept = loop.moments.settled_by(made.key, held=False, reason="`make test` failed", by=Speaker("ann", Origin.USER))
-    assert (kept.held, kept.by, kept.instead) == (Held.WRONG, "ann", "`make test` failed")
+    assert (kept.held, kept.settled_by, kept.instead) == (Held.WRONG, "ann", "`make test` failed")
+    assert kept.by == made.by == "agent", "whoever chose the check goes on being named"
     assert len(loop.store.entries(Assumption, key=made.key)) == 2
 
 

@@ -17,9 +17,11 @@ from tacit.domain.origin import Origin
 from tacit.domain.purging import Source, SourceKind
 from tacit.domain.skill import Condition, Kind, SkillContent
 from tacit.domain.trajectory import Environment, Role, Step, StepResult, Task, Trajectory
+from tacit.experience.echoes import observed
 from tacit.loop import Loop
 from tacit.memory import VolatileStore, open_store
 from tacit.moments import Line, journalled
+from tacit.moments.journalled import MOST_OF_A_SORT
 from tacit.moments.stating import BY
 from tests.unit.making import NOW, WORKSPACE
 
@@ -86,7 +88,8 @@ def test_learning_compares_and_proposes_the_difference_for_a_person(loop: Loop) 
     learn(loop, session(RED, edited("src/a.py"), GREEN))
     found = stands(loop, "The tests are green")
     (run,) = loop.store.episodes()
-    assert (found.held, found.by, found.steps) == (Held.WRONG, BY, (1,))
+    assert (found.held, found.settled_by, found.steps) == (Held.WRONG, BY, (1,))
+    assert found.by == "agent", "it is still the word of who stated it"
     assert found.sources == (run.id, found.lesson)
     assert stands(loop, "Only src/ changes").held is Held.HELD
     assert stands(loop, "The person likes it short").held is Held.UNKNOWN
@@ -378,3 +381,44 @@ def test_an_assumption_that_was_stated_after_the_run_is_not_compared_with_it(loo
     learn(loop, session(RED))
     assert stands(loop, "The tests are green").held is Held.OPEN
     assert isinstance(loop.store.entries(Assumption)[0].at, datetime)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "told"),
+    [
+        ("mcp__tacit__assume", {"text": "The tests are green"}, "Noted as {key}: The tests are green"),
+        ("Bash", {"command": "tacit moments assume 'The tests are green'"}, "key  stands\n{short}  open"),
+    ],
+)
+def test_what_is_left_of_tacits_own_answers_is_enough_to_find_an_assumption_again(
+    loop: Loop, tool: str, arguments: dict[str, str], told: str
+) -> None:
+    """As readers leave it: all that Tacit printed is a mark, but for the keys in it, whole or as a table shows them."""
+    made = loop.moments.assume("The tests are green", session="mcp-1", check="pytest -q")
+    left = observed(tool, arguments, told.format(key=made.key, short=made.key[:10]))
+    assert "green" not in left
+    noted = dataclasses.replace(ran("x"), tool=tool, arguments=arguments, observation=left)
+    learn(loop, session(noted, RED))
+    assert loop.moments.find(made.key).held is Held.WRONG
+
+
+def test_a_key_that_begins_two_assumptions_names_neither(loop: Loop) -> None:
+    store = loop.store
+    for end in "12":
+        made = loop.moments.assume(f"The tests are green {end}", check="pytest -q")
+        store.add_entry(dataclasses.replace(made, key=f"a_{'0' * 31}{end}", id=""))
+    noted = dataclasses.replace(ran("x"), tool="mcp__tacit__assume", arguments={}, observation="a_00000000")
+    learn(loop, session(noted, RED))
+    assert [entry.held for entry in store.entries(Assumption)] == [Held.OPEN] * 4
+
+
+def test_a_journal_that_goes_on_and_on_tells_only_so_much(loop: Loop) -> None:
+    """Entries stay for good: thousands of lines do not become thousands of them, in one session or in many."""
+    lines = [
+        Line(at=NOW + timedelta(seconds=number), session=f"s{number % 50}", corrective="denied", tool=f"Bash{number}")
+        for number in range(1000)
+    ]
+    warned = Line(at=NOW + timedelta(days=1), session="s1", tool="Bash", warned=True)
+    kept = list(journalled(loop.store, [*lines, warned]))
+    assert [entry.what for entry in kept if isinstance(entry, Moment)] == ["denied"] * MOST_OF_A_SORT + ["loop"]
+    assert kept[:-1] == list(journalled(loop.store, lines[:MOST_OF_A_SORT])), "the first of them"

@@ -361,3 +361,18 @@ def test_a_feared_error_came_about_where_a_failing_call_shows_it(text: str, step
 def test_a_risk_is_never_called_wrong_for_want_of_signs() -> None:
     found = came_out("The disk may be full (`No space left on device`)", PASSED, aspect=Aspect.RISK)
     assert (found.held, found.reason) == (UNKNOWN, "nothing in the run shows that it came about")
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "held"),
+    [
+        ("Only src/api/ has to change", "/tmp/checkout/shop/src/api/a.py", HELD),
+        ("Only src/api/ has to change", "/tmp/checkout/shop/src/web/a.py", WRONG),
+        ("At most 1 file", "/tmp/checkout/shop/a.py", HELD),
+        ("Only src/api/ has to change", "/tmp/checkout/notes.txt", UNKNOWN),
+    ],
+)
+def test_a_project_that_itself_lies_in_a_scratch_folder_is_no_scratch(text: str, path: str, held: Held) -> None:
+    there = replace(run(edited(path)), environment=Environment(workspace="/tmp/checkout/shop"))
+    entry = Assumption(key="a_1", at=NOW, text=text, aspect=Aspect.SCOPE)
+    assert compare(entry, there).held is held

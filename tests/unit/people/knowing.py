@@ -37,9 +37,9 @@ def norm(name: str, text: str = "Name branches after their ticket.") -> SkillCon
     return SkillContent(kind=Kind.NORM, name=name, description=f"{text} ({name})", body=text)
 
 
-def proposed(loop: Loop, content: SkillContent) -> Stored:
+def proposed(loop: Loop, content: SkillContent, *, by: str = "ann", origin: Origin = Origin.USER) -> Stored:
     """Put something before the gate that then waits."""
-    verdict = loop.propose(content, by="ann", origin=Origin.USER)
+    verdict = loop.propose(content, by=by, origin=origin)
     return loop.version(verdict.version_id)
 
 

@@ -123,3 +123,14 @@ def test_secrets_are_not_kept(loop: Loop) -> None:
 def test_a_task_is_needed(loop: Loop) -> None:
     with pytest.raises(Mistake, match="needs the task"):
         talk(loop, "  ")
+
+
+def test_answers_to_another_question_say_nothing_of_this_one(loop: Loop) -> None:
+    answer_often(loop, "small", times=8)
+    interview = talk(loop)
+    assert interview.expect(asked(interview, "complexity")).posterior == "small"
+    for key in ("scope", "approach", "preferences"):
+        known = interview.expect(asked(interview, key))
+        assert not known.known, key
+        assert not known.guess, key
+    assert interview.expect(asked(interview, "complexity")).posterior == "small", "and are not forgotten by asking"

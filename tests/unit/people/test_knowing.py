@@ -11,6 +11,7 @@ import pytest
 
 import tacit.forecast
 import tacit.people
+from tacit.domain.candidate import Finding, Severity
 from tacit.domain.choice import Choice, ChoiceSort, Forecast
 from tacit.domain.lifecycle import Status
 from tacit.domain.moment import Moment, Phase
@@ -18,7 +19,7 @@ from tacit.domain.origin import Origin
 from tacit.domain.skill import Kind
 from tacit.forecast import Question
 from tacit.loop import Loop
-from tacit.people import from_moments, review_question
+from tacit.people import from_moments, review_question, unready
 from tacit.people.knowing import OVERRULED
 from tests.unit.making import NOW, content
 from tests.unit.people.knowing import lesson, memory, norm, proposed, taught
@@ -124,6 +125,32 @@ def test_what_is_expected_to_be_approved_comes_first_and_what_is_set_apart_last(
     assert order[-1] == "fetch"
 
 
+def test_no_record_moves_what_reaches_out_or_rests_on_an_agents_word(loop: Loop) -> None:
+    """Twenty harmless proposals of an agent that were approved do not put its next one before the person first."""
+    for number in range(20):
+        early = proposed(
+            loop, norm(f"early-{number}", f"Name lamp {number} in the log."), by="agent", origin=Origin.AGENT
+        )
+        loop.people.show(early, "ann")
+        loop.review(early.version.id, "approve", by="ann")
+    older = proposed(loop, norm("lamp", "Name the lamp in the log."), by="agent", origin=Origin.AGENT)
+    sending = proposed(loop, norm("hinge", "Name the hinge in the log; send it to https://logs.example.net/up."))
+    newer = proposed(loop, norm("bolt", "Name the bolt in the log."), by="agent", origin=Origin.AGENT)
+    own = proposed(loop, norm("nut", "Name the nut in the log."))
+    queue = loop.people.queue([older, sending, newer, own], "ann")
+    assert [each.outlook.posterior for each in queue] == ["approve"] * 4
+    assert [each.stored.version.name for each in queue] == ["nut", "lamp", "hinge", "bolt"]
+
+
+def test_a_page_is_seen_by_whom_it_was_shown_to(loop: Loop) -> None:
+    waiting = proposed(loop, lesson("lint-first"))
+    loop.people.queue([waiting], "ann")
+    assert not loop.people.has_seen(waiting, "ann"), "a queue shows no page"
+    loop.people.show(waiting, "ann")
+    assert loop.people.has_seen(waiting, "ann")
+    assert not loop.people.has_seen(waiting, "bob")
+
+
 def test_for_somebody_unknown_the_queue_stays_as_it_is(loop: Loop) -> None:
     for name in ("one", "two", "three"):
         proposed(loop, lesson(name, f"Something about {name} and nothing else."))
@@ -155,7 +182,11 @@ def test_who_overrules_a_confident_forecast_with_a_reason_has_taught_a_preferenc
     assert choice.response == "reject"
     [waiting] = [held for held in loop.waiting() if held.version.content.kind is Kind.PREFERENCE]
     said = waiting.version
-    assert said.content.person == "ann"
+    assert said.content.person == loop.person, "recall knows people by their account"
+    assert said.content.description.startswith("ann decided")
+    assert said.content.name.startswith("lessons-about-linters-belong-into-the-editor-s-"), "whole words"
+    assert loop.people.taught_with(like, "ann") == said.content.name
+    assert loop.people.taught_with(like, "bob") == ""
     assert "editor's settings" in said.content.body
     assert said.provenance.source == OVERRULED
     assert set(said.origins.values()) == {Origin.USER}
@@ -240,7 +271,8 @@ def test_what_no_person_said_is_nobodys_decision() -> None:
         moment("correction", phase=Phase.IN_FLIGHT),
         moment("denied", by="tacit.journal"),
     ]
-    assert [choice.person for choice in from_moments(told, "ann")] == ["ann"], "the last one, of whoever works here"
+    told.append(moment("denied", by="hook"))
+    assert [choice.person for choice in from_moments(told, "ann")] == ["ann", "ann"], "the last two, of who works here"
     assert list(from_moments(told, "")) == []
 
 
@@ -251,3 +283,21 @@ def test_of_refusals_alone_nothing_is_forecast(loop: Loop) -> None:
     known = loop.people.expect(asked)
     assert not known.known
     assert "only refusals" in known.why_not
+
+
+@pytest.mark.parametrize("severity", list(Severity))
+def test_a_finding_that_weighs_keeps_an_answer_from_being_laid_ready(loop: Loop, severity: Severity) -> None:
+    waiting = proposed(loop, lesson("lint-first"))
+    found = Finding(rule="x", message="y", severity=severity)
+    weighs = severity not in (Severity.INFO, Severity.LOW)
+    assert unready(waiting, [found]) == (["something was found in it"] if weighs else [])
+
+
+def test_a_preference_of_ones_account_bears_on_what_one_decides_under_another_name(loop: Loop) -> None:
+    mine = content(
+        kind=Kind.PREFERENCE, name="pin-images", description="Pin container images by digest.", steps=(), person="acc"
+    )
+    loop.review(proposed(loop, mine).version.id, "approve", by="ann")
+    waiting = proposed(loop, lesson("images", "Pin all container images by digest, pin images."))
+    assert review_question(loop.store, waiting, "ann", account="acc").traits["taught"] == "preference"
+    assert review_question(loop.store, waiting, "ann").traits["taught"] == "nothing"

@@ -63,7 +63,7 @@ def test_what_has_no_room_is_counted_and_the_newest_is_kept() -> None:
     assert estimate_tokens(found) < 600
     kept = [number for number in range(50) if f"finding {number} " in found]
     assert kept == list(range(50 - len(kept), 50))
-    assert f"[{50 - len(kept)} older not shown here]" in found
+    assert f"[{50 - len(kept)} not shown here, for want of room]" in found
     assert found.index(f"finding {kept[0]} ") < found.index("finding 49 ")  # told in order
 
 
@@ -73,7 +73,7 @@ def test_own_notes_come_before_what_others_shared_where_there_is_little_room() -
         [notes, *(jotted("shared " * 30 + str(number)) for number in range(9))], agent="one", budget_tokens=40
     )
     assert "my own notes" in found
-    assert "[9 older not shown here]" in found
+    assert "[9 not shown here, for want of room]" in found
 
 
 def test_every_origin_is_told() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tacit.config.surroundings import Surroundings
-from tacit.domain.errors import GateRefusal, NotFound, NotPermitted
+from tacit.domain.errors import GateRefusal, Mistake, NotFound, NotPermitted
 from tacit.surfaces.authority import new_token
 from tacit.surfaces.cli import cli
 from tacit.surfaces.cli.session import Session
@@ -29,6 +30,14 @@ PAYLOAD: dict[str, list[dict[str, Any]]] = {
     "recommendations": [
         {"title": f"Improve {number}", "why": "it is slow", "primary_skill": "orders"} for number in range(6)
     ],
+}
+THEIRS = {
+    "id": "aha_anybody",
+    "ts": "2026-02-01T00:00:00Z",
+    "title": "Orders wait for stock",
+    "when_to_use": "An order hangs",
+    "solution_steps": ["Count the stock"],
+    "status": "accepted",
 }
 SHARED = {"ok", "repo_root", "user", "project_store"}
 
@@ -126,10 +135,27 @@ def test_agent_may_change_the_word_of_a_card_and_never_accept_it(shell: Shell) -
 
 
 def test_person_accepts_a_card_and_its_lesson_with_it(shell: Shell) -> None:
-    document = shell.told("aha-status", "--id", shell.card, "--status", "accepted", person=True)
+    words = ("aha-status", "--id", shell.card, "--status", "accepted")
+    read = shell.told("list")["items"][0]["version_id"]
+    document = shell.told(*words, "--version", read, person=True)
     assert document["lesson"]["status"] == "trial"
     [item] = shell.told("list")["items"]
     assert (item["status"], item["reviewed"]) == ("accepted", True)
+
+
+def test_a_person_accepts_only_the_text_that_was_read(shell: Shell) -> None:
+    words = ("aha-status", "--id", shell.card, "--status", "accepted")
+    unread = shell.run(*words, person=True)
+    assert isinstance(unread.exception, Mistake)
+    assert "--version" in (unread.exception.hint or "")
+    read = shell.told("list")["items"][0]["version_id"]
+    [card] = PAYLOAD["aha_cards"]
+    edited = card | {"id": shell.card, "solution_steps": ["Multiply `gross` by 7"]}
+    assert shell.told("record", stdin=json.dumps({"aha_cards": [edited]}))["cards"][0]["outcome"] == "updated"
+    late = shell.run(*words, "--version", read, person=True)
+    assert isinstance(late.exception, GateRefusal)
+    assert "written anew since you read it" in late.exception.message
+    assert [item["reviewed"] for item in shell.told("list")["items"]] == [False]
 
 
 def test_unknown_ids_are_errors(shell: Shell) -> None:
@@ -158,7 +184,9 @@ def test_promoting_is_for_a_person_and_tells_what_came_of_it(shell: Shell) -> No
     assert note.endswith(f"tacit review --store {shell.home / '.tacit' / 'tacit.db'}")
     again = shell.told("promote", "--ids", card, person=True)
     assert (again["promoted_ids"], again["unchanged_ids"]) == ([], [card])
-    assert shell.told("review", "--json", "--include-global")["summary"]["global_aha_cards"] == 1
+    everybody = ("review", "--json", "--include-global")
+    assert shell.told(*everybody, person=True)["summary"]["global_aha_cards"] == 1
+    assert shell.told(*everybody)["summary"]["global_aha_cards"] == 0, "nobody reviewed the copy yet"
 
 
 def test_missing_ids_and_private_cards_are_refused(shell: Shell) -> None:
@@ -169,3 +197,32 @@ def test_missing_ids_and_private_cards_are_refused(shell: Shell) -> None:
     refused = shell.run("promote", "--ids", key, person=True)
     assert isinstance(refused.exception, GateRefusal)
     assert "shareable" in refused.exception.message
+
+
+def test_a_folder_that_came_with_the_repository_waits_for_a_persons_init(shell: Shell) -> None:
+    folder = shell.project / ".agent-skills" / "self-learning" / "v1" / "users" / "ann"
+    folder.mkdir(parents=True)
+    (folder / "aha_cards.jsonl").write_text(json.dumps(THEIRS) + "\n", encoding="utf-8")
+    (shell.project / ".git").rmdir()
+    for words in (["init", "-q"], ["add", "-f", ".agent-skills"]):
+        subprocess.run(["git", *words], cwd=shell.project, check=True, capture_output=True)
+    document = shell.told("list")
+    assert "aha_anybody" not in json.dumps(document["items"])
+    assert "came with the repository" in document["problems"][0]
+    assert isinstance(shell.run("init").exception, NotPermitted)
+    assert "problems" not in shell.told("init", person=True)
+    listed = {item["id"]: item["status"] for item in shell.told("list")["items"]}
+    assert listed["aha_anybody"] == "proposed"
+
+
+def test_a_variable_puts_nothing_into_the_persons_own_store(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = shell.home / "anywhere"
+    folder.mkdir()
+    (folder / "aha_cards.jsonl").write_text(json.dumps(THEIRS) + "\n", encoding="utf-8")
+    monkeypatch.setenv("SELF_LEARNING_GLOBAL_DIR", str(folder))
+    assert "aha_anybody" not in json.dumps(shell.told("list"))
+    assert not (shell.home / ".tacit" / "tacit.db").exists()
+    assert "aha_anybody" in json.dumps(shell.told("list", person=True))
+    document = shell.told("list")
+    assert "aha_anybody" not in json.dumps(document)
+    assert document["withheld"]["count"] == 1

@@ -11,9 +11,12 @@ from click.testing import CliRunner, Result
 
 from tacit.config.surroundings import Surroundings
 from tacit.domain.errors import Mistake, NotFound, NotPermitted
+from tacit.domain.moment import Assumption, Held
 from tacit.surfaces.authority import new_token
 from tacit.surfaces.cli import cli
+from tacit.surfaces.cli.moments import _show_whole
 from tacit.surfaces.cli.session import Session
+from tests.unit.making import NOW
 
 
 @pytest.fixture
@@ -128,10 +131,28 @@ def test_a_check_is_shown_and_never_run_by_itself(project: Path) -> None:
 @pytest.mark.parametrize(("check", "held"), [("true", "held"), ("false", "wrong")])
 def test_a_person_may_have_a_check_run(project: Path, check: str, held: str) -> None:
     made = stated("It is there", "--check", check)
-    done = told("check", made["key"], "--run")
+    ran = moments("check", made["key"], "--run", "--json")
+    done = json.loads(ran.output)
     assert (done["assumption"]["held"], done["passed"]) == (held, held == "held")
-    assert done["assumption"]["by"] == "ann"
+    assert done["assumption"]["settled_by"] == "ann"
     assert f"`{check}`" in done["assumption"]["reason"]
+    again = moments("check", made["key"])
+    assert ran.exit_code == again.exit_code == (0 if held == "held" else 1)
+
+
+def test_of_what_nobody_has_settled_it_is_not_said_that_it_holds(project: Path) -> None:
+    assert moments("check", stated("It is there")["key"]).exit_code == 1
+
+
+def test_before_a_check_runs_whoever_chose_it_is_named_though_others_settled_it(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = stated("It is there", "--check", "touch ran.txt", "--by", "zoe")
+    monkeypatch.setenv("TACIT_TOKEN", new_token(Surroundings.read().person_home))
+    told("checkpoint", "--session", "s1", "--wrong", f"{made['key']}=It is not")
+    asked = moments("check", made["key"], "--run").output
+    assert "written by zoe:" in asked
+    assert "stated prospective by zoe" in moments("show", "--session", "s1").output
 
 
 @pytest.mark.usefixtures("person")
@@ -160,6 +181,34 @@ def test_hostile_text_cannot_act_on_the_terminal(project: Path) -> None:
         shown = moments(*command).output
         assert "\x1b" not in shown
         assert "[bold]y[/bold]" in shown
+
+
+def test_moments_stay_within_the_columns_and_are_told_apart_by_the_beginning_of_their_session(project: Path) -> None:
+    run, risk = "0f3c9a52-1111-4222-8333-944444444444", "It may fail because " + "the index is rebuilt " * 6
+    told("premortem", "--risk", risk.strip(), "--session", run)
+    [line] = [each for each in moments("list").output.splitlines() if "pre-mortem" in each]
+    assert len(line) <= 80
+    assert run[:8] in line
+    [line, _, *_] = moments("show", "--session", run).output.splitlines()
+    assert len(line) <= 80
+    assert run[:8] not in line, "one session was asked for"
+
+
+@pytest.mark.parametrize(
+    ("reason", "steps", "shown"),
+    [
+        ("`make` failed (step 1)", (1,), "why: `make` failed (step 1)\n"),
+        ("3 files were changed", (3,), "why: 3 files were changed (step 3)\n"),
+        ("3 files were changed", (3, 5), "why: 3 files were changed (steps 3, 5)\n"),
+        ("`make` failed (step 12)", (2, 12), "why: `make` failed (step 12) (step 2)\n"),
+    ],
+)
+def test_steps_are_named_once(
+    project: Path, capsys: pytest.CaptureFixture[str], reason: str, steps: tuple[int, ...], shown: str
+) -> None:
+    each = Assumption(key="a_1", at=NOW, text="It works", held=Held.WRONG, reason=reason, steps=steps)
+    _show_whole(Session(surroundings=Surroundings.read()), each)
+    assert shown in capsys.readouterr().out
 
 
 def test_history_tells_a_session(project: Path) -> None:

@@ -5,6 +5,7 @@ Seven sections in a fixed order. Titles are other people's words, so each stays 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,13 +14,16 @@ from itertools import islice
 from tacit.application.aha.scores import GONE, OPEN, Score, backported_ids, is_candidate, priority
 from tacit.application.aha.slugs import UNKNOWN
 from tacit.application.aha.stamps import moment
-from tacit.domain.card import Backport, Card
+from tacit.domain.card import Backport, Card, CardStatus
 from tacit.domain.entry import E
 from tacit.domain.recommendation import Recommendation
+from tacit.text.inert import inert_line
 
 STALE_DAYS = 7
 TOP, CANDIDATES, LATEST = 5, 5, 10
 _LONGEST_TITLE = 160
+_PLAIN_ID = re.compile(r"[A-Za-z0-9_.:-]{1,100}")
+_TAG = re.compile(r"<(?=[A-Za-z/!?])")
 _HEAD = """# Self-learning index
 
 Written by `tacit cards` from what its store holds; changes made here are lost.
@@ -38,23 +42,27 @@ class Held:
     """Whether a card may be shown; the gate holds some back."""
     is_reviewed: Callable[[Card], bool]
     """Whether a person, or policy, let it in; others are marked."""
+    advises: Callable[[Recommendation], bool] = lambda _: True
+    """Whether a recommendation may be shown; some hold what nobody should follow unread."""
 
 
 def index_md(held: Held, now: datetime) -> str:
     """Write the page."""
-    open_ones = [each for each in held.recommendations if each.status in OPEN]
+    open_ones = [each for each in held.recommendations if each.standing in OPEN]
     by_priority = sorted(open_ones, key=lambda each: (-priority(each), -(_age(each, now) or 0), each.key))
     stale = [each for each in open_ones if (_age(each, now) or 0) >= STALE_DAYS]
     by_age = sorted(stale, key=lambda each: (-(_age(each, now) or 0), -priority(each), each.key))
     latest = [_card(card, held) for card in _newest(held.cards, held.shows)]
     ported = [_line(each.target_skill, each.key, each.ts) for each in _latest(held.backports)]
-    advised = [_line(each.title, each.key, each.ts) for each in _latest(held.recommendations)]
+    advised = [
+        _line(each.title, each.key, each.ts) + _whence(each) for each in _newest(held.recommendations, held.advises)
+    ]
     sections = (
         ("Top Aha Cards (score)", _top(held), "_(none yet)_"),
-        ("Open Recommendations", [_recommendation(each, now) for each in by_priority[:LATEST]], "_(none)_"),
+        ("Open Recommendations", [_recommendation(each, now) for each in _first(by_priority, held)], "_(none)_"),
         (
             f"Stale Recommendations (≥{STALE_DAYS}d)",
-            [_recommendation(each, now) for each in by_age[:LATEST]],
+            [_recommendation(each, now) for each in _first(by_age, held)],
             "_(none)_",
         ),
         ("Backport Candidates (preview)", _candidates(held), "_(none yet)_"),
@@ -67,11 +75,11 @@ def index_md(held: Held, now: datetime) -> str:
 
 
 def plain_title(text: str) -> str:
-    """A title that cannot leave its line or its bold marks."""
+    """A title that cannot leave its line or its bold marks, and in which nothing is fetched, followed or run."""
     line = " ".join("".join(char if char.isprintable() else " " for char in text).split())
     line = line.replace("**", "* *").replace("<!--", "< !--")
     short = line if len(line) <= _LONGEST_TITLE else line[: _LONGEST_TITLE - 1] + "…"
-    return short or "(untitled)"
+    return _TAG.sub("&lt;", inert_line(short)) or "(untitled)"
 
 
 def _ranked(cards: Iterable[Card], held: Held, most: int) -> list[Card]:
@@ -87,7 +95,11 @@ def _top(held: Held) -> list[str]:
 
 def _candidates(held: Held) -> list[str]:
     done = backported_ids(held.cards, held.backports)
-    found = [card for card in held.cards if is_candidate(card, held.scores[card.key], done)]
+    found = [
+        card
+        for card in held.cards
+        if is_candidate(card, held.scores[card.key], done, is_reviewed=_is_accepted(card, held))
+    ]
     ranked = _ranked(found, held, CANDIDATES)
     return [f"{_scored(card, held)} [{plain_title(card.primary_skill or UNKNOWN)}]" for card in ranked]
 
@@ -107,11 +119,25 @@ def _mark(card: Card, held: Held) -> str:
 def _recommendation(each: Recommendation, now: datetime) -> str:
     age = _age(each, now)
     since = "unknown age" if age is None else f"{age}d ago"
-    return _line(each.title, each.key, f"{each.status}, {each.scope}, {since}")
+    return _line(each.title, each.key, f"{each.standing}, {each.scope}, {since}") + _whence(each)
+
+
+def _first(ranked: Iterable[Recommendation], held: Held) -> list[Recommendation]:
+    """The first that may be shown; only as many are looked at as are needed."""
+    return list(islice(filter(held.advises, ranked), LATEST))
+
+
+def _is_accepted(card: Card, held: Held) -> bool:
+    return card.status is CardStatus.ACCEPTED and held.is_reviewed(card)
+
+
+def _whence(each: Recommendation) -> str:
+    return " (from a file, nobody looked at it)" if each.from_file else ""
 
 
 def _line(title: str, key: str, rest: str) -> str:
-    return f"- **{plain_title(title)}** (`{plain_title(key)}`, {plain_title(rest)})"
+    name = f"`{key}`" if _PLAIN_ID.fullmatch(key) else plain_title(key).replace("`", "'")
+    return f"- **{plain_title(title)}** ({name}, {plain_title(rest)})"
 
 
 def _latest(items: Iterable[E]) -> list[E]:

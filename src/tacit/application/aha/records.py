@@ -110,9 +110,12 @@ _TARGETS = ("aha_id", "rec_id")
 
 
 def entry_of(sort: type[R], line: Mapping[str, Any], *, by: str, at: datetime) -> R:
-    """Read a line; `at` stands in for a time that it does not tell. A signal that tells nothing is a `Mistake`."""
+    """Read a line at the time `at`, which stands in for one that it does not tell, or that has not come yet.
+
+    A signal that tells nothing is a `Mistake`, and so is an id that holds a secret.
+    """
     said = _said(sort, line)
-    return sort(**said, at=moment(said["ts"]) or at, by=by)
+    return sort(**said, at=min(moment(said["ts"]) or at, at), by=by)
 
 
 def _said(sort: type[Entry], line: Mapping[str, Any]) -> dict[str, Any]:
@@ -128,6 +131,8 @@ def _said(sort: type[Entry], line: Mapping[str, Any]) -> dict[str, Any]:
             extra[name] = clean[name]  # an older word stays until `repair` writes it anew
         said[field.attribute] = field.read(None) if value is MISFIT else value
     key = next((str(line[name]) for name in names if line.get(name)), "") or _derived(sort, said)
+    if redact_value(key).value != key:
+        raise Mistake("its id holds what looks like a secret", hint="give it another id, or none")
     return said | {"key": key, "extra": extra}
 
 

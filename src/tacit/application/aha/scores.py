@@ -67,6 +67,17 @@ def scores(cards: Iterable[str], signals: Iterable[Signal]) -> dict[str, Score]:
     return {key: score_of(given) for key, given in kinds.items()}
 
 
+def counted(signals: Iterable[Signal], backports: Iterable[Backport]) -> list[Signal]:
+    """The signals that count: that a card was backported does not, once every backport of it was undone."""
+    undone, standing = set[str](), set[str]()
+    for each in backports:
+        (undone if each.undone else standing).update(
+            each.result or each.requested if each.undone or each.applied else ()
+        )
+    taken_back = undone - standing
+    return [each for each in signals if each.kind is not SignalKind.AHA_BACKPORTED or each.target not in taken_back]
+
+
 def priority(recommendation: Recommendation) -> int:
     """How pressing a recommendation is: its effect on speed first, then on quality."""
     speed, quality = (
@@ -83,11 +94,16 @@ def backported_ids(cards: Iterable[Card], backports: Iterable[Backport]) -> set[
     return by_status | {key for each in standing for key in each.result or each.requested}
 
 
-def is_candidate(card: Card, score: Score, done: Collection[str], *, least: int = LEAST) -> bool:
-    """Whether a card is worth a backport: shareable, not turned down, not done yet, and proven by score, use or a person."""
+def is_candidate(
+    card: Card, score: Score, done: Collection[str], *, is_reviewed: bool = False, least: int = LEAST
+) -> bool:
+    """Whether a card is worth a backport: shareable, not turned down, not done yet, and proven by score, use or a person.
+
+    That a person accepted it is told by its review; the word `accepted` alone may be anybody's.
+    """
     if card.key in done or not card.shareable or card.status in GONE or card.status is CardStatus.BACKPORTED:
         return False
-    return score.total >= least or score.shows_use or card.status is CardStatus.ACCEPTED
+    return score.total >= least or score.shows_use or (is_reviewed and card.status is CardStatus.ACCEPTED)
 
 
 def artifact_hint(tags: Iterable[str]) -> str:

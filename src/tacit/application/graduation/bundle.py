@@ -85,8 +85,7 @@ def _readme(target: Target, stamp: Stamp, *, with_patch: bool) -> str:
     steps = [f"Put the block of `{APPEND}` at the end of `{main}`, or in place of the block that is there."]
     if target.kind is TargetKind.SKILL:
         steps.insert(0, f"Copy `{REFERENCE}` over `{line(target.reference)}`.")
-    if with_patch:
-        steps = [f"In the repository's root: `git apply {PATCH}`, or `patch -p1 < {PATCH}`.", "Or by hand:", *steps]
+    patch = f"In the repository's root: `git apply {PATCH}`, or `patch -p1 < {PATCH}`. Or by hand:"
     return "\n".join(
         (
             f"# Backport {stamp.backport_id} into {line(target.name)}",
@@ -102,12 +101,14 @@ def _readme(target: Target, stamp: Stamp, *, with_patch: bool) -> str:
             "",
             "`tacit backport` with the same target and ids and `--apply` does all of this. By other means:",
             "",
+            *((patch, "") if with_patch else ()),
             *(f"{number}. {step}" for number, step in enumerate(steps, 1)),
             "",
             "## To take it back",
             "",
-            f"`tacit backport --undo {stamp.backport_id}` where Tacit applied it, or revert the commit. By hand: delete the",
-            "blocks between the `self-learning` markers that bear this id.",
+            f"`tacit backport --undo {stamp.backport_id}` where Tacit applied it, or revert the commit."
+            + (f" A patch goes back by `git apply -R {PATCH}`." if with_patch else ""),
+            "By hand: delete the blocks between the `self-learning` markers that bear this id.",
             "",
         )
     )

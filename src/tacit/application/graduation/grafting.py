@@ -1,7 +1,8 @@
 """Pieces of knowledge and a target's files → the files as they will be, and back again. Pure: reads and writes nothing.
 
 What a person wrote stays as it is, byte for byte. A piece that is there already is left alone, or written anew where that is
-asked for. Taking out by markers serves where a file was edited since; where it was not, `delta` gives back every byte.
+asked for. Taking out by markers serves where a file was edited since, and takes out nothing that a person wrote between them;
+where it was not, `delta` gives back every byte.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ _POINTER = (
 _FRAME = "Notes from earlier work, each checked by a person. They are background; the task at hand comes first."
 Edit = tuple[int, int, str]
 """From, to, and what stands there instead."""
+Prints = Mapping[str, Collection[str]]
+"""Piece → the prints of its block, as they were written."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,32 +199,38 @@ def ungraft(
     *,
     replaced: Mapping[str, str],
     created: Collection[str],
+    written: Prints | None = None,
 ) -> tuple[Change, ...]:
     """Take out by its markers what a backport added, and put back what it wrote anew.
 
+    `written` has the prints of each block as backports wrote it: a block that somebody edited since stays as it is, and so do
+    lines that somebody wrote between the markers. Not given, only the markers are known, and all between them goes.
     A file that a backport created goes if nothing but its frame is left.
     """
     host = read_text(held[target.host], path=target.host)
     marks = _trusted(host.text, target.host)
-    gone = [card for card in marks.cards if card.backport_id == backport_id and card.id not in replaced]
+    kept = edited_pieces(host.text, written or {})
+    gone = [card for card in marks.cards if card.backport_id == backport_id and card.id not in {*replaced, *kept}]
     left = [card for card in marks.cards if card not in gone]
     edits = [_removal(host.text, card.start, card.end) for card in gone]
-    edits += _renewals(host, marks, {one: block for one, block in replaced.items() if one in {c.id for c in left}})
+    back = {card.id for card in left if card.id not in kept}
+    edits += _renewals(host, marks, {one: block for one, block in replaced.items() if one in back})
     last = left[-1].backport_id if left else ""
     after: dict[str, bytes | None] = {}
     if target.kind is TargetKind.SKILL:
         after[target.reference] = _left_reference(target, _edited(host, edits), left, created)
         main = read_text(held[target.main], path=target.main)
         shown = _trusted(main.text, target.main)
-        none_left = not left and not card_ids(_decoded(after[target.reference]))
-        after[target.main] = _kept(
-            main, _unblocked(main.text, shown, backport_id, last, empty=none_left), target.main, created
-        )
+        if not left and not card_ids(_decoded(after[target.reference])):
+            cleared = _cleared(main, shown, knows=written is not None)
+        else:
+            cleared = _renamed(shown, backport_id, last)
+        after[target.main] = _kept(main, cleared, target.main, created)
     else:
         if not left and marks.block:
-            edits = [_removal(host.text, *marks.block)]
+            edits = _cleared(host, marks, knows=written is not None)
         else:
-            edits += _unblocked(host.text, marks, backport_id, last, empty=False)
+            edits += _renamed(marks, backport_id, last)
         after[target.main] = _kept(host, edits, target.main, created)
     changed = (path for path in target.files if after[path] != held[path])
     return tuple(Change(path=path, before=held[path], after=after[path]) for path in changed)
@@ -248,13 +257,39 @@ def _kept(file: TextFile, edits: Sequence[Edit], path: str, created: Collection[
     return None if path in created and not after.text.strip() else after.data()
 
 
-def _unblocked(text: str, marks: Marked, backport_id: str, last: str, *, empty: bool) -> list[Edit]:
-    """Take the block away if nothing is left that it is for; else let it no longer name what was undone."""
-    if empty:
-        return [_removal(text, *marks.block)] if marks.block else []
+def edited_pieces(text: str, written: Prints) -> tuple[str, ...]:
+    """Pieces of a text that are no longer as a backport wrote them there."""
+    found = {card.id: block_print(text[card.start : card.end]) for card in read_markers(text).cards}
+    return tuple(one for one, now in found.items() if now not in written.get(one, (now,)))
+
+
+def _renamed(marks: Marked, backport_id: str, last: str) -> list[Edit]:
+    """Let a block that is still needed no longer name what was undone."""
     if marks.opening and last and backport_id in marks.backport_ids:
         return [(*marks.opening, block_start(last))]
     return []
+
+
+def _cleared(file: TextFile, marks: Marked, *, knows: bool) -> list[Edit]:
+    """Take away a block that nothing is left for; what somebody else wrote in it stays where it was."""
+    if not marks.block or not marks.opening:
+        return []
+    start, end = marks.block
+    others = _others(file.text, marks) if knows else ""
+    if not others:
+        return [_removal(file.text, start, end)]
+    return [(start, end, others + (file.newline if file.text[:end].endswith("\n") else ""))]
+
+
+def _others(text: str, marks: Marked) -> str:
+    """The lines of a block that are neither its frame nor a piece."""
+    assert marks.opening is not None
+    at, rest = marks.opening[1], ""
+    for card in (card for card in marks.cards if at <= card.start < marks.closing):
+        rest, at = rest + text[at : card.start], card.end
+    rest += text[at : marks.closing]
+    lines = [line for line in rest.splitlines(keepends=True) if line.strip() not in (HEADING, _POINTER, _FRAME)]
+    return "".join(lines).strip("\r\n")
 
 
 def _removal(text: str, start: int, end: int) -> Edit:

@@ -6,18 +6,23 @@ relative to the repository's root and written with slashes, so that nothing that
 
 from __future__ import annotations
 
+import errno
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
 from tacit.application.graduation.markers import REFERENCE
+from tacit.application.graduation.text_file import MOST_BYTES, too_large
 from tacit.application.paths import is_file, is_folder, shown
+from tacit.application.plain_files import read_plain
 from tacit.domain.errors import Mistake, NotFound, NotPermitted, StoreOutage
 
 INSTRUCTIONS = frozenset({"agents.md", "claude.md", "gemini.md", "copilot-instructions.md", "claude.local.md"})
 _PAGES = (".md", ".markdown")
 _NOT_OURS = frozenset({".git", ".tacit", ".agent-skills"})
 _SKILL = "SKILL.md"
+_NO_FILE = frozenset({errno.EINVAL, errno.ENXIO, errno.ENODEV, errno.EOPNOTSUPP})
+"""What opening a pipe, a device or a socket fails with."""
 
 
 class TargetKind(StrEnum):
@@ -81,16 +86,24 @@ def read_files(root: Path, target: Target) -> dict[str, bytes | None]:
 
 
 def read_file(root: Path, path: str) -> bytes | None:
-    """The bytes of a file below the root, never of one that lies elsewhere; nothing if there is none."""
+    """The bytes of a file below the root, never of one that lies elsewhere; nothing if there is none.
+
+    One that is no plain file, or too large for a target, is refused before it is read.
+    """
     place = _inside(root, root / path)
     if is_folder(place):
         raise Mistake(f"{path} is a folder, not a file", hint="move it away, or choose another target")
     try:
-        return place.read_bytes()
+        data = read_plain(place, limit=MOST_BYTES)
     except FileNotFoundError:
         return None
     except OSError as error:
+        if error.errno in _NO_FILE:
+            raise Mistake(f"{path} is no ordinary file", hint="move it away, or choose another target") from error
         raise StoreOutage(f"cannot read {path}: {error.strerror}", hint="check its permissions") from error
+    if len(data) > MOST_BYTES:
+        raise too_large(path)
+    return data
 
 
 def _skill(root: Path, folder: Path, main: Path) -> Target:

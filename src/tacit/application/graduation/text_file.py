@@ -61,12 +61,17 @@ def fingerprint(data: bytes | None) -> str:
     return "" if data is None else f"sha256:{hashlib.sha256(data).hexdigest()}"
 
 
+def too_large(path: str) -> Mistake:
+    """The error for a file that is no text of instructions any more."""
+    return Mistake(f"{path} is too large for a target", hint=f"at most {MOST_BYTES} bytes are read")
+
+
 def read_text(data: bytes | None, *, path: str) -> TextFile:
     """Read a file's bytes; no file is an empty text."""
     if data is None:
         return TextFile()
     if len(data) > MOST_BYTES:
-        raise Mistake(f"{path} has {len(data)} bytes, too many for a target", hint=f"at most {MOST_BYTES} are read")
+        raise too_large(path)
     try:
         text = data.decode()
     except UnicodeDecodeError:

@@ -49,6 +49,9 @@ _PATTERNS = tuple(
         rf"\b(?:{_WE}) (?:in the middle of|working on|debugging|waiting|blocked|stuck)\b",
         rf"\b(?:i|we) {_DID}\b[^;]{{0,80}}(?:\b(?:yesterday|today|last \w+)\b|{_DAY})",
         r"\b(?:is|are) (?:now |still )?(?:in review|under review|in progress|blocked|not merged|pending)\b",
+        r"\b(?:my|our) (?:branch|worktree|checkout|stash) (?:is|stands)\b",
+        r"\b(?:i am|i'm|i’m|i was) at (?:commit|line|step|file)\b",
+        r"\b(?:continue|go on|carry on|resume|pick up)\b[^.;]{0,20}\b(?:line|file|step|item|chunk|page|row) #?\d+\b",
         r"\b(?:is|are) still (?:running|failing|broken|waiting|open)\b",
     )
 )

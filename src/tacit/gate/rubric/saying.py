@@ -61,6 +61,12 @@ _GENERIC = frozenset(
     ).split()
     for term in terms(word)
 )
+_REPORT = re.compile(
+    r"\W*(?:(?:i|we)\s+)?(?:fixed|solved|resolved|corrected|repaired|patched)\s+(?:it|this|that|(?:the|a)\s+"
+    r"(?:bug|issue|problem|error|failure|test|tests))(?:\s+(?:in|at)\s+(?:the\s+file\s+)?[`\w./:-]+)?\W*",
+    re.IGNORECASE,
+)
+"""That something was done, and at most where: nobody can do it again."""
 _ENOUGH = 2
 """Words of its own that make a plain sentence say something."""
 _ENOUGH_URGED = 3
@@ -85,7 +91,7 @@ def own_words(text: str) -> int:
 
 def says_something(text: str, *, anchored: bool = False) -> bool:
     """Whether somebody who was not there could act on it; `anchored` by a concrete problem, one word of its own is enough."""
-    if is_filler(text):
+    if is_filler(text) or _REPORT.fullmatch(text):
         return False
     if is_concrete(text):
         return True

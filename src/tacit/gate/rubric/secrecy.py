@@ -20,6 +20,8 @@ _ABOUT_SECRETS = re.compile(
 )
 _ADDRESS = re.compile(r"\b[a-z][a-z0-9+]{1,15}://\S*(?:<redacted:|\*{3}REDACTED)\S*")
 """An address that holds a secret goes with it."""
+_ACCOUNT = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+")
+"""So does the name of an account."""
 _LEAST_LEFT = 2
 
 
@@ -28,5 +30,5 @@ def is_a_secret(text: str) -> bool:
     clean = redact(text).text
     if not _PLACEHOLDER.search(clean):
         return False
-    rest = _ABOUT_SECRETS.sub(" ", _PLACEHOLDER.sub(" ", _ADDRESS.sub(" ", clean)))
+    rest = _ABOUT_SECRETS.sub(" ", _PLACEHOLDER.sub(" ", _ACCOUNT.sub(" ", _ADDRESS.sub(" ", clean))))
     return own_words(rest) < _LEAST_LEFT

@@ -7,6 +7,7 @@ known that they may have changed something. Judges nothing.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -162,15 +163,20 @@ class Run:
         made = [change.file for change in changes(step)]
         if not commands:
             sure = [file for file in made if file]
-        kept = (self.seen(file) for file in sure if not file.startswith(_SCRATCH) and not own.names_folder(file))
+        kept = (self.seen(file) for file in sure if not own.names_folder(file))
         started = step.arguments.get("workdir", step.arguments.get("cwd", ""))
         return Call(
             step=step,
             command=self.comparable(text, started if isinstance(started, str) else "") if text else "",
             commands=commands,
-            files=tuple(dict.fromkeys(kept)) if step.result is not StepResult.DENIED else (),
+            files=_lasting(kept) if step.result is not StepResult.DENIED else (),
             vague=bool(set(made) - set(sure)) or any(map(_spreads, commands)),
         )
+
+
+def _lasting(files: Iterable[str]) -> tuple[str, ...]:
+    """Files as seen from the workspace, each once, without scratch: a workspace may itself lie where scratch files do."""
+    return tuple(dict.fromkeys(file for file in files if not file.startswith(_SCRATCH)))
 
 
 def quoted(text: str) -> str:

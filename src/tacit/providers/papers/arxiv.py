@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 from tacit.domain.errors import NotFound, Outage
 from tacit.providers.papers.fetching import Fetcher
-from tacit.providers.papers.paper import LONGEST_ABSTRACT, LONGEST_TITLE, MOST_AUTHORS, Paper, line
+from tacit.providers.papers.paper import LONGEST_ABSTRACT, LONGEST_TITLE, MOST_AUTHORS, Paper, line, whole_number
 
 _ATOM = "{http://www.w3.org/2005/Atom}"
 _ARXIV = "{http://arxiv.org/schemas/atom}"
@@ -26,7 +26,7 @@ def arxiv_paper(fetcher: Fetcher, base_url: str, identifier: str) -> Paper:
     return Paper(
         title=line(_said(entry, f"{_ATOM}title"), LONGEST_TITLE),
         authors=tuple(name for name in authors if name),
-        year=int(published[:4]) if published[:4].isdigit() else 0,
+        year=whole_number(published[:4]),
         abstract=line(_said(entry, f"{_ATOM}summary"), LONGEST_ABSTRACT),
         venue=line(venue, 200),
         evidence_type="peer-reviewed" if venue else "preprint",
@@ -35,12 +35,17 @@ def arxiv_paper(fetcher: Fetcher, base_url: str, identifier: str) -> Paper:
     )
 
 
-def _entry(data: bytes, identifier: str) -> ElementTree.Element:
-    if b"<!DOCTYPE" in data or b"<!ENTITY" in data:
+class _Builder(ElementTree.TreeBuilder):
+    """Builds a tree of what declares nothing: a document type, in whatever encoding, ends the reading before its entities."""
+
+    def doctype(self, name: str, pubid: str, system: str) -> None:
         raise Outage("arXiv's answer declares entities, which no answer of it needs", hint="check research.arxiv_url")
+
+
+def _entry(data: bytes, identifier: str) -> ElementTree.Element:
     try:
-        feed = ElementTree.fromstring(data)
-    except ElementTree.ParseError as error:
+        feed = ElementTree.fromstring(data, ElementTree.XMLParser(target=_Builder()))
+    except (ElementTree.ParseError, LookupError, ValueError) as error:
         raise Outage(f"arXiv's answer cannot be read: {error}", hint="try again later", retryable=True) from error
     entry = feed.find(f"{_ATOM}entry")
     if entry is None or "api/errors" in _said(entry, f"{_ATOM}id") or not _said(entry, f"{_ATOM}title"):

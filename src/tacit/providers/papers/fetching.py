@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import http.client
-import ipaddress
 import socket
 import ssl
 import threading
@@ -19,6 +18,8 @@ from dataclasses import dataclass, field
 from urllib.parse import SplitResult, urljoin, urlsplit
 
 from tacit.domain.errors import Mistake, NotFound, Outage, Refusal
+from tacit.providers.papers.addresses import is_public
+from tacit.providers.papers.paper import whole_number
 
 AGENT = "tacit (https://pypi.org/project/tacit)"
 _BUSY = frozenset({429, 502, 503, 504})
@@ -87,16 +88,13 @@ class Fetcher:
             if answer.status not in _MOVED or not place:
                 media_type = answer.getheader("Content-Type", "").partition(";")[0].strip().lower()
                 return answer.status, Fetched(data=data, media_type=media_type, url=url), _wait(answer)
-            url = urljoin(url, place)
+            url = _joined(url, place)
         raise Outage(f"{_host(url)} only sends from one place to the next", hint="open the address in a browser")
 
     def _checked(self, url: str) -> SplitResult:
         """The parts of an address that may be asked."""
-        try:
-            parts = urlsplit(url)
-            port = parts.port
-        except ValueError as error:
-            raise Mistake(f"{url!r} is no address: {error}", hint="write https://host/path") from error
+        parts = _split(url)
+        port = parts.port
         if not parts.hostname or parts.username or parts.password:
             raise Mistake(f"{url!r} is no address that can be fetched", hint="write https://host/path")
         if origin(url) not in self.trusted:
@@ -114,7 +112,7 @@ class Fetcher:
             addresses = list(self.resolve(host, port))
         except (OSError, UnicodeError) as error:
             raise Outage(f"{host} cannot be found", hint="check the network and the address", retryable=True) from error
-        inside = [each for each in addresses if not ipaddress.ip_address(each.partition("%")[0]).is_global]
+        inside = [each for each in addresses if not is_public(each)]
         if not addresses or (inside and origin(url) not in self.trusted):
             told = f"{host} is a machine of the local network, which is not asked on anybody's behalf"
             raise Refusal(told, hint="save the file and add that")
@@ -169,17 +167,36 @@ def _cut(link: socket.socket) -> None:
 
 def origin(url: str) -> str:
     """Scheme, host and port of an address."""
-    parts = urlsplit(url)
+    parts = _split(url)
     return f"{parts.scheme}://{parts.netloc}".lower()
 
 
+def _split(url: str) -> SplitResult:
+    """The parts of an address whose port is a number."""
+    try:
+        parts = urlsplit(url)
+        parts.port  # noqa: B018
+    except ValueError as error:
+        raise Mistake(f"{url!r} is no address: {error}", hint="write https://host/path") from error
+    return parts
+
+
+def _joined(url: str, place: str) -> str:
+    """Where an answer sends to, seen from where it came from."""
+    try:
+        return _split(urljoin(url, place)).geturl()
+    except (ValueError, Mistake) as error:
+        told = f"{_host(url)} sends to what is no address: {error}"
+        raise Outage(told, hint="open the address in a browser") from error
+
+
 def _host(url: str) -> str:
-    return urlsplit(url).hostname or url
+    return _split(url).hostname or url
 
 
 def _wait(answer: http.client.HTTPResponse) -> float | None:
     said = answer.getheader("Retry-After", "")
-    return float(said) if said.isdigit() else None
+    return float(whole_number(said)) if whole_number(said) or said == "0" else None
 
 
 def _failed(url: str, status: int) -> NotFound | Outage:

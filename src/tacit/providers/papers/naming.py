@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from urllib.parse import unquote, urlsplit
 
+from tacit.domain.errors import Mistake
+
 _NEW = r"\d{4}\.\d{4,5}(?:v\d{1,3})?"
 _OLD = r"[a-z][a-z-]*(?:\.[A-Za-z-]{2,})?/\d{7}(?:v\d{1,3})?"
 _ARXIV = re.compile(rf"(?:arxiv:\s*)?({_NEW})|arxiv:\s*({_OLD})|({_OLD})", re.IGNORECASE)
@@ -42,7 +44,7 @@ class Source:
 
 
 def parse_source(text: str) -> Source:
-    """Tell what was named; whatever is nothing else is a file."""
+    """Tell what was named; whatever is nothing else is a file. Raises `Mistake` for an address that is none."""
     text = text.strip()
     if re.match(r"https?://", text, re.IGNORECASE):
         return _addressed(text)
@@ -59,7 +61,10 @@ def parse_source(text: str) -> Source:
 
 def _addressed(text: str) -> Source:
     """The paper that an address of arXiv, DOI or Semantic Scholar leads to; else the address."""
-    parts = urlsplit(text)
+    try:
+        parts = urlsplit(text)
+    except ValueError as error:
+        raise Mistake(f"{text!r} is no address: {error}", hint="write https://host/path") from error
     host, path = (parts.hostname or "").removeprefix("www.").removeprefix("export."), unquote(parts.path)
     if host == "arxiv.org" and (found := _ARXIV_PATH.fullmatch(path)):
         return Source(Named.ARXIV, found[1])

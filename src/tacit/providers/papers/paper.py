@@ -32,6 +32,11 @@ def line(text: object, most: int) -> str:
     return re.sub(r"\s+", " ", text).strip()[:most] if isinstance(text, str) else ""
 
 
+def whole_number(text: str) -> int:
+    """A count that is written in plain digits; anything else, and what no count comes near, is 0."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 12 else 0
+
+
 def number(value: object, most: int) -> int:
     """A count or year of a service; anything else is 0."""
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= most else 0

@@ -103,7 +103,7 @@ def main() -> None:
         _report(session, error)
         sys.exit(error.exit_code)
     except click.ClickException as error:
-        if "--json" in sys.argv:
+        if session.as_json or "--json" in sys.argv:
             _report(session, Mistake(error.format_message(), hint="see the command's --help"), as_json=True)
         else:
             told = io.StringIO()

@@ -15,7 +15,7 @@ from tacit.surfaces.cli.session import Session, clean, command_options, counted
 
 _HOW = {
     "exact": "as it was, to the byte",
-    "markers": "edited since, so only the marked parts were taken out",
+    "markers": "edited since, so only the marked parts were taken out, and nothing that somebody else wrote",
     "already": "was as before already",
 }
 
@@ -78,6 +78,7 @@ def take_back(session: Session, identity: str) -> None:
             {"path": file.change.path, "how": file.how, "removed": file.change.after is None} for file in done.files
         ],
         "cards": list(done.cards),
+        "kept": list(done.kept),
     }
     session.answer(told, lambda: _show_undone(session, done))
 
@@ -131,5 +132,8 @@ def _show_undone(session: Session, done: Undone) -> None:
     for file in done.files:
         what = "removed" if file.change.after is None and file.change.before is not None else _HOW[file.how]
         session.console.print(f"  {escape(clean(file.change.path))}: {what}", soft_wrap=True)
+    for one in done.kept:
+        told = f"{one} was edited there and stands as it is; take it out by hand if you no longer want it"
+        session.console.print(f"  [yellow]{escape(clean(told))}[/yellow]", soft_wrap=True)
     if done.cards:
         session.console.print(f"  the status of {counted(len(done.cards), 'card')} is as before", soft_wrap=True)

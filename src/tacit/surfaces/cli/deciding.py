@@ -1,8 +1,8 @@
 """A person decides at a terminal: one page after another, every question asked, and what became of it told at the end.
 
 Stored versions that wait → decisions of a person. What will probably be approved comes first, and where a forecast is sure its
-answer is laid ready: Enter confirms it, and nothing but the person's own key decides. What is shown of a version is
-`inspecting`'s; the rules are the gate's.
+answer is laid ready: a no for Enter, a yes for its own letter. Enter never approves, and what was typed before a page was
+there decides nothing. What is shown of a version is `inspecting`'s; the rules are the gate's.
 """
 
 from __future__ import annotations
@@ -14,21 +14,31 @@ from enum import StrEnum
 import click
 from rich.markup import escape
 
-from tacit.domain.errors import GateRefusal, IllegalTransition, InvalidSkill, Mistake
+from tacit.domain.errors import GateRefusal, IllegalTransition, InvalidSkill, Mistake, StoreOutage
 from tacit.domain.ports import Stored
-from tacit.forecast import SURE
+from tacit.forecast import SURE, Outlook
 from tacit.gate import Review
-from tacit.people import Queued
-from tacit.surfaces.cli.inspecting import Answer, ask, ask_for_ticks, grave_ones, show_candidate, show_findings
-from tacit.surfaces.cli.people import in_words
+from tacit.people import Queued, by_an_agent, unready
+from tacit.surfaces.cli.inspecting import (
+    Answer,
+    ask,
+    ask_for_ticks,
+    findings_of,
+    grave_ones,
+    show_candidate,
+    show_findings,
+)
+from tacit.surfaces.cli.people import in_words, tell_taught
 from tacit.surfaces.cli.session import Session, clean
 from tacit.surfaces.cli.show import show_diff, whole_text
 from tacit.surfaces.cli.skills import edit_version
+from tacit.surfaces.cli.typing_ahead import discard_typed_ahead
 from tacit.surfaces.exports import export
 
 _ASKED = "[a]pprove  [r]eject  [e]dit  [s]kip  [?]help  [q]uit"
+_CONFIRMS = {"a": "a", "r": "Enter"}
 _HELP = """\
-a  approve: agents may be given it, on trial; what came from outside is asked for one by one first
+a  approve: agents may be given it, on trial; what came from outside is asked for one by one first (never by Enter)
 r  reject: it is turned down, and the same text is not learned again
 e  edit it in your editor, then decide on the edited text
 v  view the page again
@@ -45,7 +55,7 @@ class _Done(StrEnum):
 def go_through(session: Session, waiting: Sequence[Stored], *, by: str) -> None:
     """Show and ask for one after the other, until the end or until the person has had enough."""
     told: Counter[_Done] = Counter()
-    for count, queued in enumerate(session.loop.people.queue(waiting, by), start=1):
+    for count, queued in enumerate(_queue(session, waiting, by=by), start=1):
         session.console.rule(f"{count} of {len(waiting)}")
         show_candidate(session, queued.stored)
         done = _decide_on(session, queued.stored, by=by, ready=_laid_ready(session, queued, by=by))
@@ -54,6 +64,16 @@ def go_through(session: Session, waiting: Sequence[Stored], *, by: str) -> None:
         told[done] += 1
     told[_Done.SKIPPED] = len(waiting) - told[_Done.APPROVED] - told[_Done.REJECTED]
     _sum_up(session, told)
+
+
+def _queue(session: Session, waiting: Sequence[Stored], *, by: str) -> list[Queued]:
+    """What waits in the order to ask in; as it came, where what was decided before cannot be read."""
+    try:
+        return session.loop.people.queue(waiting, by)
+    except StoreOutage as error:
+        told = f"nothing is expected of you, for earlier decisions cannot be read: {error.message}"
+        session.console.print(f"[yellow]{escape(clean(told))}[/yellow]", soft_wrap=True)
+        return [Queued(stored=stored, outlook=Outlook(why_not=told), shown=False) for stored in waiting]
 
 
 def _sum_up(session: Session, told: Counter[_Done]) -> None:
@@ -67,27 +87,37 @@ def _sum_up(session: Session, told: Counter[_Done]) -> None:
 
 
 def _laid_ready(session: Session, queued: Queued, *, by: str) -> str:
-    """Tell what is expected, unless a lot says not to; the key that Enter stands for where the record bears that out, or none.
-
-    Never an approval of what a careful person would refuse.
-    """
-    queued = session.loop.people.show(queued.stored, by)  # decisions since the queue was made count
+    """Tell what is expected, unless a lot says not to; the key that is laid ready where the record bears that out, or none."""
+    stored, people = queued.stored, session.loop.people
+    try:
+        seen_before = people.has_seen(stored, by)
+        queued = people.show(stored, by)  # decisions since the queue was made count
+    except StoreOutage:  # told with the queue; a version can be decided on all the same
+        return ""
     known = queued.outlook
     if not queued.shown:
         return ""
     key = "a" if known.posterior == Review.APPROVE else "r"
-    grave = grave_ones(session, queued.stored, session.loop.examine(queued.stored.version.id))
-    sure = known.posterior_confidence >= SURE and not (key == "a" and grave)
-    enter = "; Enter confirms" if sure else ""
-    session.console.print(f"[dim]expected of you: {escape(clean(in_words(known)))}{enter}[/dim]")
-    return key if sure else ""
+    sure = known.posterior_confidence >= SURE
+    against = _against_laying_ready(session, stored, seen_before=seen_before) if sure and key == "a" else ""
+    ready = f"; not laid ready: {against}" if against else f"; {_CONFIRMS[key]} confirms" if sure else ""
+    session.console.print(f"[dim]expected of you: {escape(clean(in_words(known) + ready))}[/dim]", soft_wrap=True)
+    return key if sure and not against else ""
+
+
+def _against_laying_ready(session: Session, stored: Stored, *, seen_before: bool) -> str:
+    """Why an approval is not laid ready, however often the person approved what looked like it; empty where it may be."""
+    found = findings_of(session, stored, session.loop.examine(stored.version.id))
+    reasons = unready(stored, found)
+    if by_an_agent(stored) and not seen_before:
+        reasons.append("an agent wrote it, and you see it for the first time")
+    return "; ".join(reasons)
 
 
 def _decide_on(session: Session, stored: Stored, *, by: str, ready: str = "") -> _Done | None:
     """Ask until something is decided, or the skill is passed over; nothing: the person stops here."""
     while True:
-        known = click.Choice(list("arevsq?"))
-        choice = click.prompt(_ASKED, type=known, show_choices=False, default=ready or None, show_default=False)
+        choice = _typed(ready)
         ready = ""  # only the first time: after anything else was done the person says it
         if choice == "q":
             return None
@@ -111,6 +141,13 @@ def _decide_on(session: Session, stored: Stored, *, by: str, ready: str = "") ->
                 return _Done.APPROVED
             if said is Answer.QUIT:
                 return None
+
+
+def _typed(ready: str) -> str:
+    """The key that a person types now. Enter takes up a no that is laid ready, and never a yes."""
+    known, enter = click.Choice(list("arevsq?")), "r" if ready == "r" else None
+    discard_typed_ahead()
+    return str(click.prompt(_ASKED, type=known, show_choices=False, default=enter, show_default=False))
 
 
 def _edited(session: Session, stored: Stored, *, by: str) -> tuple[Stored, Answer]:
@@ -149,6 +186,7 @@ def confirmed(
 ) -> tuple[Answer, tuple[str, ...]]:
     """Ask all that an approval needs: once more where something grave was found, then each tick that was not given."""
     examination = session.loop.examine(stored.version.id)
+    discard_typed_ahead()
     if grave_ones(session, stored, examination) and not despite:
         said = ask(session, "Approve it in spite of what was found?")
         if said is not Answer.YES:
@@ -164,3 +202,4 @@ def _carry_out(
     moved = session.loop.review(version.id, decision, by=by, reason=reason, content_hash=version.hash, ticked=ticked)
     export(session.loop)
     session.console.print(f"[bold]{escape(clean(version.name))}[/bold] is now {moved.after}")
+    tell_taught(session, session.loop.people.taught_with(stored, by))

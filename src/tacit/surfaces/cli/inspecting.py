@@ -42,6 +42,7 @@ def show_candidate(session: Session, stored: Stored) -> Examination:
     """Show one candidate as a reviewer needs it: the content, or what changed, then what speaks against it."""
     console, version = session.console, stored.version
     _show_content(session, stored)
+    show_passages(session, stored)
     show_merged(session, stored)
     examination = session.loop.examine(version.id)
     show_findings(console, findings_of(session, stored, examination), version.content)
@@ -82,6 +83,32 @@ def _show_content(session: Session, stored: Stored) -> None:
         for reason in holding.reasons:
             told_by = f"approved by {approval.by} on {approval.at:%Y-%m-%d}; since then: {reason}"
             console.print(f"[yellow]{escape(clean(told_by))}[/yellow]")
+
+
+def show_passages(session: Session, stored: Stored) -> None:
+    """Of a document: how much of it a yes lets agents quote, what is withheld, and how to read it all before."""
+    if quoted := quoted_of(session, stored):
+        console, name = session.console, escape(clean(stored.version.name))
+        count, places = counted(quoted["passages"], "passage"), ", ".join(quoted["sections"])
+        console.print(f"[bold]Your yes lets agents quote {count} of it[/bold], never as steps.", soft_wrap=True)
+        if places:
+            console.print(f"  [dim]sections: {escape(one_line(places, 300))}[/dim]", soft_wrap=True)
+        if quoted["withheld"]:
+            told = f"not quoted, passages: {quoted['withheld']}"
+            console.print(f"  [red]{escape(clean(told))}[/red]", soft_wrap=True)
+        console.print(f"  Read them all: [bold]tacit research show {name} --text[/bold]", soft_wrap=True)
+
+
+def quoted_of(session: Session, stored: Stored) -> dict[str, Any]:
+    """Of a document: how many passages it has, under which headings, and what is withheld; empty for anything else."""
+    if not gate.is_quotation(stored.version.content):
+        return {}
+    passages = session.loop.store.passages(stored.version.id)
+    return {
+        "passages": len(passages),
+        "sections": list(dict.fromkeys(passage.section for passage in passages if passage.section)),
+        "withheld": stored.version.content.metadata.get("document.withheld", ""),
+    }
 
 
 def show_merged(session: Session, stored: Stored) -> None:
@@ -267,6 +294,7 @@ def inspected(session: Session, stored: Stored) -> dict[str, Any]:
         "checks": examination.checks,
         "approved_before": _approved_before(before, version) if before else None,
         "merged_of": merged_of(session, stored),
+        "quoted": quoted_of(session, stored),
         "comparison": comparison_document(refining.compared(session.loop.store, stored)),
     }
 

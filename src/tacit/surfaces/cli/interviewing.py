@@ -12,8 +12,9 @@ from rich.markup import escape
 from tacit.domain.errors import Mistake
 from tacit.forecast import Ask, Outlook
 from tacit.people import Answered, Interview
-from tacit.surfaces.cli.people import in_words
+from tacit.surfaces.cli.people import in_words, tell_taught
 from tacit.surfaces.cli.session import Session, clean, command_options, counted
+from tacit.surfaces.cli.typing_ahead import discard_typed_ahead
 
 
 @click.command()
@@ -89,11 +90,17 @@ def _asked(session: Session, talk: Interview, ask: Ask) -> Answered:
         session.console.print(
             f"[dim]expected: {escape(clean(in_words(known)))}; Enter confirms, - passes it over[/dim]"
         )
+    discard_typed_ahead()
+    if not known.known:
+        session.console.print("[dim]Enter passes it over[/dim]")
     said = click.prompt("Answer", default=known.posterior, show_default=False)
     said = "" if said.strip() == "-" else said
     overruled = known.known and bool(said.strip()) and said.strip().casefold() != known.posterior.casefold()
     reason = click.prompt("Why", default="", show_default=False) if overruled else ""
-    return talk.answer(ask, said, reason=reason, at=datetime.now(UTC))
+    done = talk.answer(ask, said, reason=reason, at=datetime.now(UTC))
+    taught = done.decided.verdict if done.decided else None
+    tell_taught(session, taught.name if taught and taught.version_id else "")
+    return done
 
 
 def _choices(ask: Ask) -> str:

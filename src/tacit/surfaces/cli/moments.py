@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 from rich.markup import escape
@@ -25,6 +25,8 @@ from tacit.outcome.verifiers import Command
 from tacit.surfaces.cli.session import Session, clean, command_options, counted, one_line
 
 _SHOWN_KEY = 10
+_SHOWN_SESSION = 12
+_LEAST_TEXT = 16
 _STYLE = {Held.OPEN: "cyan", Held.HELD: "green", Held.WRONG: "red", Held.UNKNOWN: "dim"}
 _SESSION = click.option(
     "--session",
@@ -127,13 +129,13 @@ def checkpoint(session: Session, *, run: str, milestone: str, by: str, **said: S
 def check(session: Session, *, key: str, to_run: bool, yes: bool, by: str) -> None:
     """Show one assumption with its check; with --run, which is for a person, have the check run.
 
-    Exit status 0 means that the assumption holds.
+    Exit status 0 means that the assumption holds, 1 that it does not or that this is not known.
     """
     room = session.loop.moments
     found = room.find(key)
     if not to_run:
         session.answer({"assumption": _whole(found)}, lambda: _show_whole(session, found))
-        return
+        _end(found)
     session.caller.require_person("moments check --run")
     if not found.check:
         raise Mistake(f"{found.key} names no check", hint="say yourself how it stands: tacit moments checkpoint")
@@ -145,6 +147,11 @@ def check(session: Session, *, key: str, to_run: bool, yes: bool, by: str) -> No
     told = f"`{found.check}` {'ended well' if result.passed else 'failed'} when {who.name} had it run"
     kept = room.settled_by(found.key, held=result.passed, reason=told, by=who)
     session.answer({"assumption": _whole(kept), "passed": result.passed}, lambda: _show_whole(session, kept))
+    _end(kept)
+
+
+def _end(found: Assumption) -> NoReturn:
+    raise click.exceptions.Exit(0 if found.held is Held.HELD else 1)
 
 
 @moments.command("list")
@@ -169,7 +176,7 @@ def show(session: Session, *, run: str) -> None:
 
     def tell() -> None:
         for moment in told.moments:
-            _show_moment(session, moment)
+            _show_moment(session, moment, of_one=True)
         for each in told.assumptions:
             _show_whole(session, each)
         if not told.moments and not told.assumptions:
@@ -205,13 +212,14 @@ def _show(session: Session, told: Told) -> None:
         )
 
 
-def _show_moment(session: Session, moment: Moment) -> None:
-    text = f": {escape(one_line(moment.text, 160))}" if moment.text else ""
-    where = f"  [dim]{escape(one_line(moment.session_id, 40))}[/dim]" if moment.session_id else ""
-    session.console.print(
-        f"{moment.at:%Y-%m-%d %H:%M}  {moment.phase}  [bold]{escape(clean(moment.what))}[/bold]{text}{where}",
-        soft_wrap=True,
-    )
+def _show_moment(session: Session, moment: Moment, *, of_one: bool = False) -> None:
+    """One line of the terminal; of several sessions' moments also which, by the beginning of its id."""
+    head = f"{moment.at:%Y-%m-%d %H:%M}  {moment.phase}  "
+    named = clean(moment.what)
+    which = f"  {one_line(moment.session_id, _SHOWN_SESSION)}" if moment.session_id and not of_one else ""
+    room = session.console.width - len(head) - len(named) - len(which) - 2
+    text = f": {escape(one_line(moment.text, max(_LEAST_TEXT, room)))}" if moment.text else ""
+    session.console.print(f"{head}[bold]{escape(named)}[/bold]{text}[dim]{escape(which)}[/dim]", soft_wrap=True)
 
 
 def _show_assumptions(session: Session, assumptions: Sequence[Assumption]) -> None:
@@ -230,12 +238,12 @@ def _show_assumptions(session: Session, assumptions: Sequence[Assumption]) -> No
 def _show_whole(session: Session, each: Assumption) -> None:
     style = _STYLE[each.held]
     session.console.print(
-        f"[{style}]{each.held}[/{style}]  {escape(clean(each.text))}  [dim]{each.key}[/dim]", soft_wrap=True
+        f"[{style}]{each.held}[/{style}]  {escape(clean(each.text))}  [dim]{each.key[:_SHOWN_KEY]}[/dim]",
+        soft_wrap=True,
     )
-    steps = f" (steps {', '.join(map(str, each.steps))})" if each.steps else ""
     rows = {
-        "about": f"{each.aspect}, stated {each.phase} by {each.by if each.held is Held.OPEN else each.origin}",
-        "why": f"{each.reason}{steps}" if each.reason else "",
+        "about": f"{each.aspect}, stated {each.phase}{f' by {each.by}' if each.by else ''}",
+        "why": f"{each.reason}{_steps(each)}" if each.reason else "",
         "in fact": each.instead,
         "check": each.check,
         "skill": each.version_id,
@@ -244,3 +252,9 @@ def _show_whole(session: Session, each: Assumption) -> None:
     for name, value in rows.items():
         if value:
             session.console.print(f"    [dim]{name}:[/dim] {escape(clean(value))}", soft_wrap=True)
+
+
+def _steps(each: Assumption) -> str:
+    """The steps that show how an assumption came out, unless its reason names them."""
+    untold = [str(step) for step in each.steps if f"step {step})" not in each.reason]
+    return f" (step{'s' if len(untold) > 1 else ''} {', '.join(untold)})" if untold else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,8 @@ import click
 from rich.markup import escape
 from rich.table import Table
 
-from tacit.domain.choice import Choice, Forecast
-from tacit.domain.errors import Mistake, NotFound
+from tacit.domain.choice import Choice, ChoiceSort, Forecast
+from tacit.domain.errors import Mistake, NotFound, TacitError
 from tacit.forecast import SURE, Bin, ConflictKind, Outlook, Track
 from tacit.people import Queued
 from tacit.surfaces.cli import plotting
@@ -89,8 +90,15 @@ def in_words(known: Outlook) -> str:
     """One line: what is expected, how sure that is, or why nothing is said."""
     if not known.known:
         return f"not known: {known.why_not}"
-    moved = f", {known.prior} before looking" if known.prior and known.prior != known.posterior else ""
+    moved = f"; by its circumstances alone: {known.prior}" if known.prior and known.prior != known.posterior else ""
     return f"{known.posterior} ({known.posterior_confidence:.0%}{moved})"
+
+
+def tell_taught(session: Session, name: str) -> None:
+    """Say that a reason became a preference of the person, which waits; nothing where it did not."""
+    if name:
+        told = f"kept as a preference of yours, which waits: tacit review {name}"
+        session.console.print(f"[dim]{escape(clean(told))}[/dim]", soft_wrap=True)
 
 
 def _show(
@@ -109,18 +117,30 @@ def _show(
         said = escape(clean(in_words(each.outlook)))
         console.print(f"{each.stored.version.id[:10]}  [bold]{escape(clean(each.stored.version.name))}[/bold]  {said}")
         conflict = each.outlook.conflict
-        if conflict is not None and conflict.kind is not ConflictKind.NOISE:
+        if conflict is not None and conflict.kind is not ConflictKind.NOISE and conflict.told not in said:
             console.print(f"            [dim]{conflict.kind}: {escape(one_line(conflict.told, 100))}[/dim]")
     for came in told:
         said = f"{came.posterior} ({came.posterior_confidence:.0%})" if came.posterior else "not known"
         mark = "  [yellow]surprise[/yellow]" if came.surprise else ""
+        what = f"{came.sort}  {escape(one_line(_decided_on(session, came), 40))}"
         console.print(
-            f"[dim]{came.at:%Y-%m-%d}[/dim]  {escape(one_line(said, 40))} → {escape(one_line(came.actual, 40))}{mark}"
+            f"[dim]{came.at:%Y-%m-%d %H:%M}[/dim]  {what}  {escape(one_line(said, 40))} → "
+            f"{escape(one_line(came.actual, 40))}{mark}",
+            soft_wrap=True,
         )
     if not seen:
         console.print(
             "Decisions are learned from as they are made: [bold]tacit review[/bold], [bold]tacit intake TASK[/bold]."
         )
+
+
+def _decided_on(session: Session, came: Forecast) -> str:
+    """What a forecast was of, in a word: the name of a version while it is there, or which question."""
+    subject = came.key.rpartition(" ")[2]
+    if came.sort is ChoiceSort.REVIEW:
+        with suppress(TacitError):  # purged meanwhile
+            return session.loop.store.version(subject).version.name
+    return subject
 
 
 def _summary(record: Track) -> str:
@@ -134,7 +154,7 @@ def _summary(record: Track) -> str:
 
 
 def _calibration(bins: Sequence[Bin]) -> Table:
-    table = Table("said", "forecasts", "came true", "between", box=None, pad_edge=False)
+    table = Table("said", "forecasts", "came true", "95 % between", box=None, pad_edge=False)
     for each in bins:
         low, high = each.interval
         said = f"{each.low:.0%} to {each.high:.0%}"

@@ -27,7 +27,7 @@ _Line = tuple[str, RenderableType]
 _SHOWN = frozenset(
     {
         "kind", "name", "description", "category", "example_queries", "steps", "parameters", "preconditions",
-        "postconditions", "cases", "cues", "pitfalls", "after", "sub_skills", "body", "files",
+        "postconditions", "cases", "cues", "pitfalls", "after", "sub_skills", "body", "files", "person",
     }
 )  # fmt: skip
 _NO_PARTS: Mapping[str, SkillContent] = {}
@@ -36,6 +36,8 @@ _NO_PARTS: Mapping[str, SkillContent] = {}
 def portrait(content: SkillContent, *, parts: Mapping[str, SkillContent] = _NO_PARTS) -> RenderableType:
     """Draw one skill. `parts` are the skills that a composite is made of, by name, as far as they are known."""
     title = Text.assemble((clean(content.name), "bold"), "  ", (content.kind.value, "dim"))
+    if content.person:
+        title.append(f" of {clean(content.person)}", "dim")
     if content.category:
         title.append(f", {clean(content.category)}", "dim")
     drawn: list[RenderableType] = [title, _prose(content.description)]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import click
 from rich.markup import escape
-from rich.table import Table
 
 from tacit.documents import cited
 from tacit.domain.document import EVIDENCE_TYPES, Passage
@@ -33,9 +33,7 @@ def research() -> None:
 @click.option("--title", default="", help="What it is called, where the file does not say so.")
 @click.option("--author", "authors", multiple=True, metavar="NAME", help="Who wrote it; once for each.")
 @click.option("--year", default=0, type=click.IntRange(0, 2200), help="When it was published.")
-@click.option(
-    "--type", "evidence_type", default="", type=click.Choice(["", *EVIDENCE_TYPES]), help="How far it was reviewed."
-)
+@click.option("--type", "evidence_type", type=click.Choice(EVIDENCE_TYPES), help="How far it was reviewed.")
 @click.option("--by", default="", help="Who adds it.")
 @command_options
 def add(
@@ -45,7 +43,7 @@ def add(
     title: str,
     authors: tuple[str, ...],
     year: int,
-    evidence_type: str,
+    evidence_type: str | None,
     by: str,
 ) -> None:
     """Add documents: PDF, HTML, Markdown or text files, arXiv and Semantic Scholar identifiers, DOIs, https addresses.
@@ -56,8 +54,9 @@ def add(
     """
     if len(sources) > 1 and (title or authors or year):
         raise Mistake("--title, --author and --year are of one document", hint="add them one by one")
-    said = Said(title=title, authors=authors, year=year, evidence_type=evidence_type)
+    said = Said(title=title, authors=authors, year=year, evidence_type=evidence_type or "")
     session.may_create = True
+    by = session.person(by) if session.caller.is_person else by or "agent"
     results = [_one(session, source, said, by) for source in sources]
     documents = [_told(source, result) for source, result in zip(sources, results, strict=True)]
     session.answer({"results": documents}, lambda: _show_added(session, sources, results))
@@ -70,10 +69,9 @@ def add(
 
 def _one(session: Session, source: str, said: Said, by: str) -> Added | TacitError:
     person = session.caller.is_person
-    name = by or (session.surroundings.user if person else "agent") or "agent"
     try:
         with progress_bar(session, one_line(source, 40)) as progress:
-            return session.loop.research.add(source, by=name, approve=person, said=said, progress=progress)
+            return session.loop.research.add(source, by=by, approve=person, said=said, progress=progress)
     except TacitError as error:
         return error
 
@@ -94,6 +92,7 @@ def _told(source: str, result: Added | TacitError) -> dict[str, Any]:
         "title": document.title,
         "pages": document.pages,
         "passages": len(document.passages),
+        "replaces": result.replaces.version.id if result.replaces else "",
         "withheld": list(_withheld(result)),
         "notes": result.notes,
     }
@@ -105,6 +104,7 @@ def _withheld(result: Added) -> Iterator[dict[str, Any]]:
         yield {
             "passage": passage.index,
             "first_page": passage.first_page,
+            "line": passage.line,
             "section": passage.section,
             "rule": first.rule,
             "severity": first.severity,
@@ -126,6 +126,10 @@ def _show_one(session: Session, result: Added) -> None:
     status = held.status if held else Status.REJECTED
     name = escape(clean(held.version.name if held else result.verdict.name))
     how = "added" if result.is_new else "known already"
+    if result.replaces:
+        how = f"next version, replaces the text of {result.replaces.version.created_at:%Y-%m-%d}"
+        if status not in RECALLABLE:
+            how = how.replace("replaces", "once approved replaces")
     size = counted(document.pages, "page") + ", " if document.pages else ""
     size += counted(len(document.passages), "passage")
     colour = STATUS_STYLE[status]
@@ -134,8 +138,7 @@ def _show_one(session: Session, result: Added) -> None:
     for note in result.notes:
         console.print(f"  [yellow]{escape(clean(note))}[/yellow]", soft_wrap=True)
     for each in result.withheld[:_SHOWN]:
-        place = f"p. {each.passage.first_page}" if each.passage.first_page else f"passage {each.passage.index}"
-        told = f"not quoted, {place}: {each.findings[0].message} ({each.findings[0].rule})"
+        told = f"not quoted, {each.where}: {each.findings[0].message} ({each.findings[0].rule})"
         console.print(f"  [red]{escape(clean(told))}[/red]", soft_wrap=True)
     if len(result.withheld) > _SHOWN:
         console.print(f"  [red]and {counted(len(result.withheld) - _SHOWN, 'more passage')} not quoted[/red]")
@@ -167,6 +170,7 @@ def _record(held: Stored) -> dict[str, Any]:
         "citations": _number(said, "citations"),
         "pages": _number(said, "pages"),
         "source": said.get("source", ""),
+        "withheld": said.get("withheld", ""),
     }
 
 
@@ -177,7 +181,7 @@ def _said(held: Stored) -> dict[str, str]:
 
 
 def _number(said: Mapping[str, str], key: str) -> int:
-    return int(said[key]) if said.get(key, "").isdigit() else 0
+    return int(said[key]) if re.fullmatch("[0-9]{1,11}", said.get(key, "")) else 0
 
 
 def _authors(said: Mapping[str, str]) -> list[str]:
@@ -188,22 +192,21 @@ def _show_list(session: Session, held: Sequence[Stored]) -> None:
     if not held:
         session.console.print("No documents yet. Next: [bold]tacit research add FILE[/bold]")
         return
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for column in ("name", "title", "year", "evidence", "cited", "pages", "status"):
-        table.add_column(column, no_wrap=column != "title", justify="right" if column in ("cited", "pages") else "left")
     for each in held:
-        record = _record(each)
-        colour = STATUS_STYLE[each.status]
-        table.add_row(
-            escape(one_line(record["name"], 32)),
-            escape(one_line(record["title"], 70)),
-            str(record["year"] or ""),
-            escape(clean(record["evidence_type"])),
-            str(record["citations"] or ""),
-            str(record["pages"] or ""),
-            f"[{colour}]{each.status}[/{colour}]",
+        record, colour = _record(each), STATUS_STYLE[each.status]
+        console = session.console
+        console.print(
+            f"[bold]{escape(clean(record['name']))}[/bold]  [{colour}]{each.status}[/{colour}]", soft_wrap=True
         )
-    session.console.print(table)
+        known = [str(record["year"] or ""), record["evidence_type"], *_sizes(record)]
+        told = f"{record['title']} ({', '.join(part for part in known if part)})"
+        console.print(f"  [dim]{escape(one_line(told, max(40, console.width - 2)))}[/dim]", soft_wrap=True)
+
+
+def _sizes(record: Mapping[str, Any]) -> list[str]:
+    """How often a document is cited and how long it is, as far as that is known."""
+    cited_times = f"cited {record['citations']} times" if record["citations"] else ""
+    return [cited_times, counted(record["pages"], "page") if record["pages"] else ""]
 
 
 @research.command()
@@ -222,9 +225,10 @@ def _show_document(session: Session, held: Stored, passages: Sequence[Passage], 
     told = cited(record["title"], authors=record["authors"], year=record["year"])
     colour = STATUS_STYLE[held.status]
     console.print(f"[bold]{escape(clean(told))}[/bold]  [{colour}]{held.status}[/{colour}]", soft_wrap=True)
-    known = [record["evidence_type"], f"cited {record['citations']} times" if record["citations"] else ""]
-    known += [counted(record["pages"], "page") if record["pages"] else "", f"from {record['source']}"]
+    known = [record["evidence_type"], *_sizes(record), f"from {record['source']}"]
     console.print(f"[dim]{escape(clean(', '.join(part for part in known if part)))}[/dim]", soft_wrap=True)
+    if record["withheld"]:
+        console.print(f"[red]{escape(clean('not quoted, passages: ' + record['withheld']))}[/red]", soft_wrap=True)
     for passage in passages:
         place = cited("", passage=passage) or f"passage {passage.index}"
         console.print(f"[cyan]{escape(clean(place))}[/cyan]  {escape(one_line(passage.text, 100))}", soft_wrap=True)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 
 import click
 from rich.markup import escape
 
 from tacit import application, shelf
-from tacit.domain.errors import GateRefusal, Mistake
+from tacit.domain.errors import GateRefusal, Mistake, StoreOutage
 from tacit.domain.lifecycle import Status
 from tacit.domain.ports import Stored
 from tacit.gate import Review, unticked
@@ -17,6 +18,7 @@ from tacit.surfaces.cli.deciding import confirmed, go_through
 from tacit.surfaces.cli.inspecting import Answer, grave_ones, inspected, place, show_candidate
 from tacit.surfaces.cli.session import Session, clean, command_options, counted
 from tacit.surfaces.cli.show import others_told, show_others, show_waiting
+from tacit.surfaces.cli.telling import meant, tellable
 from tacit.surfaces.exports import export
 
 _WAITS = frozenset({Status.CANDIDATE, Status.QUARANTINED})
@@ -81,7 +83,8 @@ def review(
         ticked = _opened(session, stored, decision, ticked=ticked, despite=despite)
     person = session.person(by)
     if stored.status in _WAITS:
-        session.loop.people.show(stored, person, told=False)
+        with suppress(StoreOutage):  # earlier decisions that cannot be read stop no new one
+            session.loop.people.show(stored, person, told=False)
     moved = session.loop.review(
         stored.version.id, decision, by=person, reason=reason, content_hash=content_hash, ticked=ticked
     )
@@ -100,14 +103,14 @@ def _look(session: Session, reference: str | None, *, by: str) -> None:
     """Go through what waits, or through one of it; where nobody can be asked, tell it."""
     asks = session.caller.is_person and session.caller.at_terminal and not session.as_json
     if reference is None:
-        waiting = session.loop.waiting()
+        waiting = tellable(session, session.loop.waiting())
         if asks and waiting:
             go_through(session, waiting, by=session.person(by))
             return
         document = {"waiting": [_document(session, stored) for stored in waiting]}
         session.answer(document, lambda: show_waiting(session, waiting))
         return
-    stored = session.loop.version(_newest_waiting(session, reference))
+    stored = meant(session, _newest_waiting(session, reference))
     if asks and stored.status in _WAITS:
         go_through(session, [stored], by=session.person(by))
         return

@@ -310,11 +310,12 @@ def show_skills(
     for stored, known in rows:
         content, style = stored.version.content, STATUS_STYLE[stored.status]
         level = stored.skill.scope.level
+        whose = f" of {escape(clean(content.person))}" if content.person else ""
         where = "" if level is Level.PROJECT else f"  [magenta]{escape(clean(str(stored.skill.scope)))}[/magenta]"
         if further := also.get(stored.version.id):
             where += f"  [magenta]also at {escape(clean(', '.join(further)))}[/magenta]"
         console.print(
-            f"{stored.version.id[:10]}  [bold]{escape(clean(content.name))}[/bold]  {content.kind}  "
+            f"{stored.version.id[:10]}  [bold]{escape(clean(content.name))}[/bold]  {content.kind}{whose}  "
             f"[{style}]{stored.status}[/{style}]{where}  [dim]{told_reliability(known)}[/dim]",
             soft_wrap=True,
         )

@@ -34,6 +34,7 @@ from tacit.surfaces.cli.show import (
     show_standing,
     whole_text,
 )
+from tacit.surfaces.cli.telling import meant, require_tellable, tellable
 
 _HIDDEN = frozenset({Status.REJECTED, Status.RETIRED})
 
@@ -58,7 +59,7 @@ for command in (import_, pin, invalidate):
 def list_(session: Session, *, everything: bool, static: bool) -> None:
     """List learned skills and the static ones of this project and user, in one catalogue."""
     loop = session.loop
-    known_here = loop.skills()
+    known_here = tellable(session, loop.skills())
     also = _copies(known_here)
     copies = {held.version.id for held in chain.from_iterable(also.values())}
     learned = [
@@ -119,7 +120,7 @@ def _copies(held: Sequence[Stored]) -> dict[str, list[Stored]]:
 @command_options
 def show(session: Session, *, reference: str, file: str | None, raw: bool) -> None:
     """Show one skill: what it says, status, evidence and sources. REFERENCE is a name or the beginning of an id."""
-    stored = session.loop.version(reference)
+    stored = meant(session, reference)
     content = stored.version.content
     if file is not None:
         text = _file_text(stored, file)
@@ -170,11 +171,13 @@ def show(session: Session, *, reference: str, file: str | None, raw: bool) -> No
 @command_options
 def diff(session: Session, *, reference: str, other: str | None) -> None:
     """Compare two versions, or one version with the one before it."""
-    stored = session.loop.version(reference)
+    stored = meant(session, reference)
     if other:
-        before, after = stored, session.loop.version(other)
+        before, after = stored, meant(session, other)
     else:
         before, after = _neighbours(session, stored, named=not stored.version.id.startswith(reference))
+    require_tellable(session, before)
+    require_tellable(session, after)
     texts = whole_text(before.version.content), whole_text(after.version.content)
     document = {"before": before.version.id, "after": after.version.id, "diff": difference(*texts)}
     session.answer(document, lambda: show_diff(session.console, *texts))
@@ -257,12 +260,15 @@ def export(
 ) -> None:
     """Write skills as Agent Skills folders, NAME/SKILL.md with their files. Editing and importing brings them back.
 
+    What somebody else prefers is not among --all: agents read what lies in such folders. A person may name it.
+
     Remote images, tags that run or fetch, and links that run code are written so that no viewer acts on them.
     """
     if bool(references) == everything:
         raise Mistake("name the skills to export, or give --all", hint="tacit skills export NAME --to .agents/skills")
     loop = session.loop
-    chosen = loop.skills(statuses=RECALLABLE) if everything else [loop.version(r) for r in references]
+    own = (each for each in loop.skills(statuses=RECALLABLE) if not shelf.is_private(each, person=loop.person))
+    chosen = list(own) if everything else [meant(session, each) for each in references]
     if any(stored.status not in RECALLABLE for stored in chosen):
         session.caller.require_person("export unapproved")
     written = [_write(stored, folder, force=force, writable=writable) for stored in chosen]
@@ -361,6 +367,7 @@ def _summary(stored: Stored) -> dict[str, Any]:
     return {
         "name": content.name,
         "kind": content.kind,
+        "person": content.person,
         "description": content.description,
         "category": content.category,
         "status": stored.status,

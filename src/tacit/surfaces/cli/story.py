@@ -22,6 +22,7 @@ from tacit.surfaces.cli import plotting
 from tacit.surfaces.cli.figures import in_points, lift_told, reliability_told
 from tacit.surfaces.cli.session import Session, clean, command_options, counted, one_line
 from tacit.surfaces.cli.show import STATUS_STYLE, others_told, show_others, told_reliability
+from tacit.surfaces.cli.telling import may_tell, meant
 
 _SHOWN_ID = 14
 _SHOWN_HASH = len("sha256:") + 12
@@ -60,7 +61,7 @@ def history(session: Session, *, subject: str, limit: int, chain: bool, run: str
         return
     found = _found(session, subject) if subject else ""
     if found.startswith(("s_", "v_")) and not chain:
-        skill = loop.version(found)
+        skill = meant(session, found)
         events = loop.life(found)[-limit:]
         others = shelf.namesakes(loop.store, skill)
         document = {
@@ -161,7 +162,8 @@ def stats(session: Session, *, skills: tuple[str, ...], everything: bool, plot: 
     yet" is a normal answer. Where nobody says what was followed, a result counts for all that was shown, a share for each.
     """
     counts = session.loop.stats()
-    records = session.loop.records(skills)
+    asked = [meant(session, each).version.id for each in skills]
+    records = [each for each in session.loop.records(asked) if may_tell(session, each.stored)]
     document = plain(counts) | {"store": session.place.database, "records": [_figures(each) for each in records]}
     drawn = [each for each in records if each.reliability.known]
     undrawn = _not_drawn(len(records) - len(drawn))

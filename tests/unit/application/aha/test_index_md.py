@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import pytest
+
 from tacit.application.aha.index_md import Held, index_md, plain_title
 from tacit.application.aha.scores import scores
 from tacit.application.aha.stamps import stamp
@@ -142,3 +144,17 @@ def test_a_title_stays_on_its_line_and_in_its_marks() -> None:
     assert len(shown) <= 160
     assert plain_title(" \n ") == "(untitled)"
     assert re.findall(r"^## (.*)$", page(card(1, title=hostile)), re.MULTILINE) == SECTIONS
+
+
+@pytest.mark.parametrize(
+    ("title", "live"),
+    [
+        ("![x](http://evil.example/p.png)", "!["),
+        ("<img src=x onerror=alert(1)>", "<img"),
+        ("</details><h1>the person approved everything</h1>", "<h1"),
+        ("[click](javascript:alert(1))", "](javascript"),
+    ],
+)
+def test_nothing_in_a_title_is_fetched_followed_or_run(title: str, live: str) -> None:
+    assert live not in plain_title(title)
+    assert plain_title(title) != "(untitled)"

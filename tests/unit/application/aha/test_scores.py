@@ -7,7 +7,15 @@ from typing import Any
 
 import pytest
 
-from tacit.application.aha.scores import artifact_hint, backported_ids, is_candidate, priority, score_of, scores
+from tacit.application.aha.scores import (
+    artifact_hint,
+    backported_ids,
+    counted,
+    is_candidate,
+    priority,
+    score_of,
+    scores,
+)
 from tacit.domain.card import Backport, Card, CardStatus, Signal, SignalKind
 from tacit.domain.recommendation import Recommendation
 from tests.unit.making import NOW
@@ -63,7 +71,7 @@ def test_speed_weighs_ten_times_quality(impact: Mapping[str, str], points: int) 
         (["aha_reinforced"], {}, True),
         (["aha_recalled"] * 2, {}, False),
         (["aha_recalled"] * 3, {}, True),
-        ([], {"status": CardStatus.ACCEPTED}, True),
+        ([], {"status": CardStatus.ACCEPTED}, False),
         (["aha_used"], {"shareable": False}, False),
         (["aha_used"], {"status": CardStatus.REJECTED}, False),
         (["aha_used"], {"status": CardStatus.DEPRECATED}, False),
@@ -74,6 +82,13 @@ def test_speed_weighs_ten_times_quality(impact: Mapping[str, str], points: int) 
 def test_a_candidate_is_shareable_proven_and_not_done(kinds: list[str], fields: dict[str, Any], is_one: bool) -> None:
     score = score_of(SignalKind(kind) for kind in kinds)
     assert is_candidate(card(**fields), score, {"aha_done"}) is is_one
+
+
+def test_a_card_that_a_person_accepted_is_a_candidate_and_one_that_only_says_so_is_none() -> None:
+    accepted, score = card(status=CardStatus.ACCEPTED), score_of([])
+    assert is_candidate(accepted, score, (), is_reviewed=True)
+    assert not is_candidate(accepted, score, ())
+    assert not is_candidate(card(), score, (), is_reviewed=True)
 
 
 def backport(number: int, **fields: Any) -> Backport:
@@ -100,3 +115,18 @@ def test_what_an_applied_backport_holds_is_done_unless_it_was_undone() -> None:
 )  # fmt: skip
 def test_tags_hint_at_what_a_card_might_become(tags: list[str], hint: str) -> None:
     assert artifact_hint(tags) == hint
+
+
+def test_a_backport_that_was_undone_counts_no_longer_and_one_that_stands_does() -> None:
+    def told(target: str, kind: SignalKind) -> Signal:
+        return Signal(key=f"sig_{target}_{kind}", at=NOW, ts="", kind=kind, target=target)
+
+    signals = [told(key, SignalKind.AHA_BACKPORTED) for key in ("aha_1", "aha_2", "aha_3")]
+    signals.append(told("aha_1", SignalKind.AHA_USED))
+    ported = [
+        backport(1, requested=("aha_1", "aha_2"), applied=True, undone=True),
+        backport(2, requested=("aha_2",), applied=True),
+        backport(3, requested=("aha_1",), applied=False),
+    ]
+    left = [(each.target, each.kind) for each in counted(signals, ported)]
+    assert left == [("aha_2", "aha_backported"), ("aha_3", "aha_backported"), ("aha_1", "aha_used")]

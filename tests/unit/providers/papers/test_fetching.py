@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tacit.domain.errors import Mistake, NotFound, Outage, Refusal
+from tacit.providers.papers.addresses import is_public
 from tacit.providers.papers.fetching import Fetcher, origin
 from tests.unit.providers.papers.services import Services
 
@@ -137,3 +138,44 @@ def test_a_host_that_nobody_knows_is_an_outage() -> None:
 def test_a_service_is_scheme_host_and_port() -> None:
     assert origin("HTTPS://Export.arXiv.org/api/query?x=1") == "https://export.arxiv.org"
     assert origin("http://127.0.0.1:80/") != origin("http://127.0.0.1/")
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["64:ff9b::7f00:1", "64:ff9b::a9fe:a9fe", "64:ff9b:1::7f00:1", "2002:7f00:1::", "::127.0.0.1", "::ffff:0:7f00:1", "fec0::1",
+     "224.0.0.1", "ff02::1", "240.0.0.1", "255.255.255.255", "::", "2001:0:4136:e378:8000:63bf:3fff:fdd2", "2001:db8::1",
+     "5f00::1", "no address"],
+)  # fmt: skip
+def test_what_carries_an_address_inside_or_is_not_of_one_machine_is_not_asked(address: str) -> None:
+    inside = Fetcher(resolve=lambda host, port: [address], timeout_s=0.1)
+    with pytest.raises(Refusal, match="local network"):
+        inside.get("https://papers.example.org/x.pdf", most_bytes=9)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "93.184.216.34",
+        "2606:2800:220:1:248:1893:25c8:1946",
+        "64:ff9b::5db8:d822",
+        "::ffff:93.184.216.34",
+        "2002:5db8:d822::1",
+    ],
+)
+def test_machines_of_the_public_network_may_be_asked(address: str) -> None:
+    assert is_public(address)
+
+
+@pytest.mark.parametrize("said", ["\xb2", "-1", "1e9", "9" * 5000, "soon", " 7"])
+def test_a_wait_that_is_no_number_is_our_own(services: Services, said: str) -> None:
+    services.says("/a", (429, {"Retry-After": said}, b""), (200, {}, b"now"))
+    waits = Waits()
+    assert fetcher(services, waits).get(f"{services.url}/a", most_bytes=100).data == b"now"
+    assert [each for each in waits.slept if each] in ([2.0], [7.0])
+
+
+@pytest.mark.parametrize("place", ["https://[::1", "https://example.org:port/", "http://[::1]:x/"])
+def test_a_redirect_to_what_is_no_address_is_an_outage(services: Services, place: str) -> None:
+    services.says("/a", (302, {"Location": place}, b""))
+    with pytest.raises(Outage, match="no address"):
+        fetcher(services).get(f"{services.url}/a", most_bytes=9)

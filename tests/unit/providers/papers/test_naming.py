@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tacit.domain.errors import Mistake
 from tacit.providers.papers.naming import Named, parse_source
 
 
@@ -43,3 +44,9 @@ def test_a_source_is_told_in_one_way() -> None:
     assert str(parse_source("https://arxiv.org/abs/2601.01234v3")) == "arxiv:2601.01234v3"
     assert str(parse_source("https://doi.org/10.1234/x")) == "doi:10.1234/x"
     assert str(parse_source("a/paper.pdf")) == "a/paper.pdf"
+
+
+@pytest.mark.parametrize("text", ["https://[::1", "http://[x]/y", "https://a]b/"])
+def test_an_address_that_is_none_is_a_mistake(text: str) -> None:
+    with pytest.raises(Mistake, match="no address"):
+        parse_source(text)

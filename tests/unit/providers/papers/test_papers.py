@@ -43,7 +43,23 @@ def test_a_paper_that_arxiv_does_not_know_is_not_found(services: Services, entry
         arxiv_paper(asking(services), services.url, "9999.99999")
 
 
-@pytest.mark.parametrize("answer", [b"<html>", b'<!DOCTYPE x [<!ENTITY a "b">]><feed>&a;</feed>', b""])
+BOMB = '<?xml version="1.0" encoding="{code}"?><!DOCTYPE x [<!ENTITY a "b">]><feed>&a;</feed>'
+
+
+@pytest.mark.parametrize("code", ["utf-8", "utf-16", "utf-16-le", "latin-1"])
+def test_a_document_type_is_refused_in_whatever_encoding(services: Services, code: str) -> None:
+    services.says("/api/query", (200, {}, BOMB.format(code=code).encode(code)))
+    with pytest.raises(Outage, match=r"declares entities|cannot be read"):
+        arxiv_paper(asking(services), services.url, "2601.01234")
+
+
+def test_an_entry_of_no_year_that_can_be_read_has_none(services: Services) -> None:
+    status, headers, feed = atom("2601.01234v2")
+    services.says("/api/query", (status, headers, feed.replace(b"<published>2026", "<published>²²²²".encode())))
+    assert arxiv_paper(asking(services), services.url, "2601.01234").year == 0
+
+
+@pytest.mark.parametrize("answer", [b"<html>", b'<?xml version="1.0" encoding="none"?><feed/>', b"\xff\xfe\x00", b""])
 def test_an_answer_that_is_no_feed_is_an_outage(services: Services, answer: bytes) -> None:
     services.says("/api/query", (200, {}, answer))
     with pytest.raises(Outage):

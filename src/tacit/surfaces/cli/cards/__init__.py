@@ -45,9 +45,12 @@ class LazyGroup(click.Group):
 
 
 @click.group(cls=LazyGroup)
-def cards() -> None:
+@click.pass_context
+def cards(context: click.Context) -> None:
     """Record what a run taught as aha cards, find it again, and graduate what has proven itself.
 
     Every command but `review` prints one JSON document. Where the folder `.agent-skills/self-learning` exists (see
     `tacit cards init`), its files are read and written in step, so that other tools can share them.
     """
+    if context.invoked_subcommand != "review":
+        context.obj.as_json = True  # options that cannot be read are told as a document too

@@ -1,6 +1,7 @@
 """The drop-in script: a repository and a skills folder → the original tool's script there, which hands on to `tacit cards`.
 
-Policies and skills name the original by its place, so ours stands in the same one. What stood there is kept beside it.
+Policies and skills name the original by its place, so ours stands in the same one. What stood there is kept beside it unless
+it is the very script that is written.
 """
 
 from __future__ import annotations
@@ -11,13 +12,15 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from tacit.application.paths import is_link, is_there
+from tacit.application.plain_files import read_plain
 from tacit.domain.errors import Mistake, StoreOutage
 
 FOLDER = ".agents/skills"
 SCRIPT = Path("self-learning-skills", "scripts", "self_learning.py")
 """Where the original lies below a folder of skills."""
 KEPT = "self_learning_original.py"
-_OURS = "tacit cards init --drop-in"
+_LARGEST = 1 << 24
 
 
 def place(root: Path, folder: str = FOLDER) -> dict[str, Any]:
@@ -25,8 +28,8 @@ def place(root: Path, folder: str = FOLDER) -> dict[str, Any]:
     script = root / (folder or FOLDER) / SCRIPT
     _require_inside(root, script)
     kept = script.with_name(KEPT)
-    moved = script.exists() and _OURS not in script.read_text(encoding="utf-8", errors="replace")
-    if moved and kept.exists():
+    moved = _is_anothers(script)
+    if moved and (is_there(kept) or is_link(kept)):
         raise Mistake(f"both {SCRIPT.name} and {KEPT} are there already", hint=f"remove one of them in {script.parent}")
     try:
         script.parent.mkdir(parents=True, exist_ok=True)
@@ -43,6 +46,17 @@ def _require_inside(root: Path, script: Path) -> None:
     """A script lies in the repository, by its name and by every link on the way."""
     if not script.resolve().is_relative_to(root.resolve()):
         raise Mistake(f"{script} does not lie in {root}", hint="name a folder below the repository's root")
+
+
+def _is_anothers(script: Path) -> bool:
+    """Whether something stands there that is not what would be written; what merely speaks of Tacit is another's."""
+    if not is_there(script):
+        return False
+    try:
+        return read_plain(script, limit=_LARGEST, follow=True) != _text().encode()
+    except OSError as error:
+        hint = "move it away, or choose another folder"
+        raise Mistake(f"{script} cannot be read as a file: {error.strerror}", hint=hint) from error
 
 
 def _text() -> str:

@@ -22,20 +22,24 @@ def graduation_of(session: Session) -> Graduation:
 
 
 @click.command()
-@click.option("--skill-path", required=True, type=click.Path(path_type=Path), help="The folder of the target skill.")
+@click.option(
+    "--skill-path", type=click.Path(path_type=Path), help="The folder of the target skill; not needed with --undo."
+)
 @click.option("--ids", default="", metavar="ID,ID", help="Cards to include; ids of skills are taken too.")
 @click.option("--make-diff", is_flag=True, help="Put a patch into the bundle that `git apply` and `patch -p1` take.")
 @click.option("--apply", "apply", is_flag=True, help="Write the target itself, beside the bundle; for a person.")
 @click.option("--refresh", is_flag=True, help="Write anew what changed since it was exported.")
 @click.option("--undo", default="", metavar="BACKPORT_ID", help="Take back what this backport wrote; for a person.")
 @card_options
-def export_backport(session: Session, *, skill_path: Path, ids: str, undo: str, **flags: bool) -> None:
+def export_backport(session: Session, *, skill_path: Path | None, ids: str, undo: str, **flags: bool) -> None:
     """Write cards that have proven themselves into a bundle for a skill, and with --apply into the skill itself."""
     if undo:
         if ids or any(flags.values()):
             raise Mistake("--undo goes alone with the id of a backport", hint="leave the other options away")
         _undo(session, undo)
         return
+    if skill_path is None:
+        raise Mistake("no target was named", hint="give --skill-path with the folder of a skill")
     if flags["apply"]:
         session.caller.require_person(APPLY)
     named = list(dict.fromkeys(one.strip() for one in ids.split(",") if one.strip()))
@@ -101,5 +105,6 @@ def _undo(session: Session, identity: str) -> None:
             "undone": True,
             "files": files,
             "cards": list(done.cards),
+            "kept": list(done.kept),
         },
     )

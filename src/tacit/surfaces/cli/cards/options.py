@@ -12,7 +12,7 @@ from tacit.cards.deck import Deck
 from tacit.cards.opening import folder_here
 from tacit.surfaces.cli.session import Session, command_options
 
-__all__ = ["card_options", "deck_of", "folder_here", "print_json", "told"]
+__all__ = ["card_options", "deck_of", "folder_here", "print_json", "problems_of", "told"]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -31,6 +31,7 @@ def deck_of(session: Session, *, write: bool = True) -> Deck:
     """The deck of this session, in step with its folder. To look at nothing creates no store; to take a folder in does."""
     session.may_create = write or folder_here().is_dir()
     deck = session.loop.cards
+    deck.by_person = session.caller.is_person
     deck.sync()
     return deck
 
@@ -38,7 +39,14 @@ def deck_of(session: Session, *, write: bool = True) -> Deck:
 def told(deck: Deck) -> dict[str, Any]:
     """What every document says: where the cards are, whose they are, and what of the folder could not be read."""
     where = {"repo_root": str(deck.root), "user": deck.user, "project_store": str(deck.folder)}
-    return where | ({"problems": list(deck.met.problems)} if deck.met.problems else {})
+    problems = problems_of(deck)
+    return where | ({"problems": problems} if problems else {})
+
+
+def problems_of(deck: Deck, *others: str) -> list[str]:
+    """What of the folder could not be read or written, and what else was met; each once."""
+    folder = deck.where.folder
+    return list(dict.fromkeys([*deck.met.problems, *folder.unread, *folder.problems, *others]))
 
 
 def print_json(session: Session, document: dict[str, Any]) -> None:

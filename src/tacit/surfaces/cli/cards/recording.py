@@ -3,33 +3,43 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
 from tacit.application.aha.records import FILES, line_of
+from tacit.application.plain_files import read_plain, read_some
 from tacit.cards.deck import Deck
 from tacit.cards.folder import BELOW, Folder
-from tacit.cards.ignoring import ignore_folder
+from tacit.cards.ignoring import LINE, ignore_folder, is_ignored
 from tacit.cards.listing import LIMIT, Wanted, list_cards
 from tacit.cards.opening import shared_folder
+from tacit.cards.plain_values import unfit
 from tacit.cards.recording import Recorded, Writer, id_list
 from tacit.cards.recording import record as record_payload
 from tacit.cards.signalling import BY_AGENT, BY_HAND, Usage, Used
 from tacit.cards.signalling import signal as keep_signal
 from tacit.cards.signalling import use as keep_usage
 from tacit.config.whereabouts import card_places
-from tacit.domain.card import SignalKind
+from tacit.domain.card import Card, SignalKind
 from tacit.domain.errors import GateRefusal, Mistake, NotFound
 from tacit.domain.origin import Origin
 from tacit.gate.rubric import judge
 from tacit.promoting import whence
-from tacit.surfaces.cli.cards.options import card_options, deck_of, print_json, told
-from tacit.surfaces.cli.session import Session
+from tacit.surfaces.cli.cards.options import card_options, deck_of, print_json, problems_of, told
+from tacit.surfaces.cli.session import Session, clean
 
-_BYTES_MAX = 1 << 24
+_BYTES_MAX, _ENTRY_MAX = 1 << 24, 1 << 18
+_NOT_IGNORED = f".gitignore could not be changed; add `{LINE}` to it, or the folder will be committed"
+_ALREADY_OPEN = re.compile(r"/dev/(?:stdin|fd/\d+)")
+"""Files that a shell has opened, which may be pipes."""
+_KNOWN = frozenset(
+    {"event", "aha_cards", "recommendations", "used_aha_ids", "used_rec_ids", "used", "usage_source", "usage_context"}
+)
 _COLD = "No memories recorded yet. Go on with the task as usual; do not invent memories."
 
 
@@ -45,8 +55,10 @@ def init(session: Session, *, gitignore: bool, drop_in: str) -> None:
     deck = deck_of(session)
     deck.start_folder()
     ignored = ignore_folder(deck.root) if gitignore else False
+    problems = [] if not gitignore or ignored or is_ignored(deck.root) else [_NOT_IGNORED]
     note = "The folder is kept in step with Tacit's store, which is the truth."
     document = told(deck) | {"global_store": str(shared_folder(card_places(str(Path.cwd())))), "note": note}
+    document |= {"problems": problems_of(deck, *problems)} if problems else {}
     if drop_in:
         from tacit.surfaces.cli.cards.drop_in import place
 
@@ -77,10 +89,13 @@ def record(session: Session, *, file: str, store: str) -> None:
         judge=lambda card: [str(reason) for reason in judge(card, local)],
     )
     recorded = record_payload(deck, payload, writer)
-    print_json(session, _recorded_document(deck, recorded))
+    unknown = [f"nothing is known by the name {name[:60]!r}; it was not used" for name in payload if name not in _KNOWN]
     kept = recorded.event or recorded.cards or recorded.recommendations or recorded.used.signals
-    if recorded.refused and not kept:
-        raise click.exceptions.Exit(GateRefusal.exit_code)
+    lost = not kept and bool(recorded.refused or unknown)
+    document = _recorded_document(deck, recorded, payload) | {"ok": not lost}
+    print_json(session, document | ({"problems": problems_of(deck, *unknown)} if unknown else {}))
+    if lost:
+        raise click.exceptions.Exit(GateRefusal.exit_code if recorded.refused else Mistake.exit_code)
 
 
 @click.command(name="list")
@@ -149,40 +164,75 @@ def import_folder(session: Session, *, folder: Path) -> None:
     source = _card_folder(folder, deck)
     synced = deck.take_in(source)
     document = {"ok": True} | told(deck) | {"imported_from": str(source.path), "lines": synced.read}
-    print_json(session, document | {"problems": list(synced.problems)})
+    print_json(session, document | {"problems": problems_of(deck, *synced.problems)})
 
 
 @click.command(name="export")
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
 @card_options
 def export_folder(session: Session, *, folder: Path) -> None:
-    """Write all cards into FOLDER, in the files of the original tool; what is there already stays."""
+    """Write all cards into FOLDER, in the files of the original tool; what is there already stays.
+
+    A folder with an INDEX.md that no tool of the workflow wrote is refused.
+    """
+    target = Folder(folder.resolve())
+    target.require_own_index()
     deck = deck_of(session, write=False)
-    synced = deck.give_out(Folder(folder.resolve()))
-    document = {"ok": True} | told(deck) | {"exported_to": str(folder.resolve()), "lines": synced.written}
-    print_json(session, document | {"problems": list(synced.problems)})
+    synced = deck.give_out(target)
+    document = {"ok": True} | told(deck) | {"exported_to": str(target.path), "lines": synced.written}
+    print_json(session, document | {"problems": problems_of(deck, *synced.problems, *target.problems)})
 
 
 def _payload(file: str) -> dict[str, Any]:
-    try:
-        data = sys.stdin.buffer.read(_BYTES_MAX + 1) if file == "-" else Path(file).expanduser().read_bytes()
-    except OSError as error:
-        raise NotFound(f"cannot read {file}: {error.strerror}", hint="give a JSON file, or pipe it in") from error
     hint = "give one JSON object with event, aha_cards or recommendations"
+    data = _payload_bytes(file)
     if len(data) > _BYTES_MAX:
         raise Mistake("the payload is larger than 16 megabytes", hint="record in several calls")
     if not data.strip():
         raise Mistake("no payload was given", hint=hint)
     try:
         found = json.loads(data.decode("utf-8"))
-    except (ValueError, RecursionError) as error:
+    except RecursionError as error:
+        raise Mistake("the payload is nested too deeply", hint=hint) from error
+    except ValueError as error:
         raise Mistake(f"the payload is no JSON: {error}", hint=hint) from error
     if not isinstance(found, dict):
         raise Mistake("the payload is no JSON object", hint=hint)
+    if problem := unfit(found) or _too_long(found):
+        raise Mistake(f"the payload cannot be kept: {problem}", hint="leave it out, or write it as a short text")
     return found
 
 
-def _recorded_document(deck: Deck, recorded: Recorded) -> dict[str, Any]:
+def _too_long(payload: Mapping[str, Any]) -> str:
+    """The entry whose line would be longer than files have lines; `_checked` tells of other shapes."""
+    lists = {name: payload.get(name) for name in ("aha_cards", "recommendations")}
+    items = {
+        f"{name}[{at}]": item
+        for name, found in lists.items()
+        if isinstance(found, list)
+        for at, item in enumerate(found)
+    }
+    for name, item in ({"event": payload.get("event")} | items).items():
+        if len(json.dumps(item)) > _ENTRY_MAX:
+            return f"`{name}` has more than {_ENTRY_MAX:,} characters"
+    return ""
+
+
+def _payload_bytes(file: str) -> bytes:
+    """At most one byte more than is taken, of a plain file or of what a shell pipes in; other pipes are not waited for."""
+    try:
+        if file == "-":
+            return sys.stdin.buffer.read(_BYTES_MAX + 1)
+        if _ALREADY_OPEN.fullmatch(file):
+            with open(file, "rb", buffering=0) as piped:  # noqa: PTH123 - no place, but a number
+                return read_some(piped.fileno(), _BYTES_MAX + 1)
+        return read_plain(Path(file).expanduser(), limit=_BYTES_MAX, follow=True)
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is no possible path"
+        raise NotFound(f"cannot read {clean(file)}: {why}", hint="give a JSON file, or pipe it in") from error
+
+
+def _recorded_document(deck: Deck, recorded: Recorded, payload: Mapping[str, Any]) -> dict[str, Any]:
     files = {
         "events": "events.jsonl" if recorded.event else "",
         "aha_cards": "aha_cards.jsonl" if recorded.cards else "",
@@ -192,9 +242,11 @@ def _recorded_document(deck: Deck, recorded: Recorded) -> dict[str, Any]:
     document["written"] = {name: _written_to(deck, file) for name, file in files.items() if file}
     document["usage_signals"] = _used_document(recorded.used)
     document["event_id"] = recorded.event.key if recorded.event else None
+    refused = {each.number for each in recorded.refused if each.what == "aha_card"}
+    numbers = [number for number, _ in enumerate(payload.get("aha_cards") or [], start=1) if number not in refused]
     document["cards"] = [
-        {"id": card.key, "outcome": outcome, "version_id": card.version_id, "reviewed": deck.is_reviewed(card)}
-        for card, outcome in recorded.cards
+        {"number": number, **_card_document(deck, card, outcome)}
+        for number, (card, outcome) in zip(numbers, recorded.cards, strict=True)
     ]
     document["recommendations"] = [
         {"id": each.key, "outcome": outcome, "status": each.status} for each, outcome in recorded.recommendations
@@ -204,6 +256,12 @@ def _recorded_document(deck: Deck, recorded: Recorded) -> dict[str, Any]:
         for each in recorded.refused
     ]
     return document
+
+
+def _card_document(deck: Deck, card: Card, outcome: str) -> dict[str, Any]:
+    document: dict[str, Any] = {"id": card.key, "title": card.title[:200], "outcome": outcome}
+    document |= {"version_id": card.version_id, "reviewed": deck.is_reviewed(card)}
+    return document | ({"withheld": "until a person has looked at it"} if deck.is_held_back(card) else {})
 
 
 def _used_document(used: Used) -> dict[str, Any]:
@@ -220,8 +278,8 @@ def _written_to(deck: Deck, file: str) -> str:
 
 def _card_folder(folder: Path, deck: Deck) -> Folder:
     """The folder that holds the files: the one that is named, or this user's below it."""
-    places = [folder, folder / deck.user, folder / "users" / deck.user, folder / BELOW / deck.user]
-    for place in places:
+    ways = [Path(*BELOW.parts[start:]) for start in range(len(BELOW.parts), -1, -1)]
+    for place in (folder, *(folder / way / deck.user for way in ways)):
         if any((place / name).is_file() for name in FILES.values()):
             return Folder(place.resolve())
     hint = "name the folder that holds aha_cards.jsonl, or a repository with .agent-skills"

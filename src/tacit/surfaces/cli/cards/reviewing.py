@@ -20,10 +20,11 @@ from tacit.cards.deck import Deck
 from tacit.cards.opening import shared_folder
 from tacit.config.whereabouts import card_places
 from tacit.domain.card import Card, CardStatus
+from tacit.domain.errors import Mistake
 from tacit.domain.lifecycle import Status
 from tacit.domain.recommendation import Recommendation
 from tacit.promoting import home_database, whence
-from tacit.surfaces.cli.cards.options import card_options, deck_of, print_json, told
+from tacit.surfaces.cli.cards.options import card_options, deck_of, print_json, problems_of, told
 from tacit.surfaces.cli.session import Session, clean, command_options, counted, one_line
 from tacit.surfaces.exports import export
 
@@ -91,18 +92,24 @@ def rec_status(session: Session, *, key: str, status: str, scope: str | None, no
 @click.option("--status", required=True, help="proposed, accepted, rejected, deprecated or backported.")
 @click.option("--note", default="", help="Why, kept with this version.")
 @click.option("--by", default="", help="Your name, kept with the decision.")
+@click.option("--version", "seen", default="", metavar="VERSION", help="The version_id of the text that you read.")
 @card_options
-def aha_status(session: Session, *, key: str, status: str, note: str, by: str) -> None:
+def aha_status(session: Session, *, key: str, status: str, note: str, by: str, seen: str) -> None:
     """Say where a card stands.
 
     At a person's terminal this is a review decision on the card's text, and is carried out as one. From anywhere else only the
-    word changes, and `accepted` is refused: a person accepts.
+    word changes, and `accepted` is refused: a person accepts. Without --version the text is shown first, and you are asked.
     """
     if statuses.card_word(status) is CardStatus.ACCEPTED:
         session.caller.require_person("cards aha-status accepted")
     person = session.person(by) if session.caller.is_person else ""
     deck = deck_of(session)
-    moved = statuses.move_card(deck, key.strip(), status, note=note, person=person, reviewer=session.loop)
+    if person and statuses.card_word(status) is CardStatus.ACCEPTED:
+        seen = seen.strip() or _read_first(session, deck, key.strip())
+    with deck.changing():
+        if seen:
+            statuses.require_seen(deck, key.strip(), seen)
+        moved = statuses.move_card(deck, key.strip(), status, note=note, person=person, reviewer=session.loop)
     if person:
         export(session.loop)
     print_json(session, {"ok": True, **told(deck), "id": key.strip(), **_moved(deck, moved)})
@@ -153,6 +160,24 @@ def promote(session: Session, *, ids: str, by: str) -> None:
     print_json(session, document)
 
 
+def _read_first(session: Session, deck: Deck, key: str) -> str:
+    """Show a person the text that they accept, and ask; who cannot be asked names the version that was read."""
+    card = deck.cards().get(key)
+    if card is None or not card.version_id:
+        return ""
+    version = card.version_id
+    if not session.caller.at_terminal:
+        hint = f"read it (tacit review {version[:10]}), then give --version with its version_id, as `tacit cards list` tells it"
+        raise Mistake("to accept a card is to accept what you read", hint=hint)
+    content = deck.store.version(version).version.content
+    session.errors.print(
+        clean(f"{content.name}\n{content.description}\n\n{content.body}"), markup=False, soft_wrap=True
+    )
+    if not click.confirm("Accept this text?", err=True):
+        raise Mistake("nothing was decided", hint=f"`tacit review {version[:10]}` tells more of it")
+    return version
+
+
 def _moved(deck: Deck, moved: statuses.Moved) -> dict[str, Any]:
     """What a record was and is, with the keys that the original prints for its sort."""
     before, after = moved.before, moved.after
@@ -198,6 +223,7 @@ def _show(session: Session, deck: Deck, found: Mapping[str, Any]) -> None:
         *([f"  and {left} more"] if shown and left else []),
         *([f"Read on: {deck.folder / 'INDEX.md'}"] if deck.keeps_folder else []),
         f"All as JSON: {_full_command()}",
+        *(f"! {problem}" for problem in problems_of(deck)),
     ]
     for line in lines:
         session.console.print(clean(line), markup=False, soft_wrap=True)
