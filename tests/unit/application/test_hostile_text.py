@@ -64,6 +64,12 @@ def test_deep_json_in_metadata_is_a_problem_and_no_crash(key: str, deep: str) ->
     assert problems
 
 
+def _seconds(document: str) -> float:
+    began = time.process_time()
+    examine(document)
+    return time.process_time() - began
+
+
 @pytest.mark.parametrize("piece", PIECES)
 @pytest.mark.parametrize("place", ["body", "Steps", "When", "Parameters"])
 def test_time_is_linear_in_hostile_text(piece: str, place: str) -> None:
@@ -71,7 +77,7 @@ def test_time_is_linear_in_hostile_text(piece: str, place: str) -> None:
     for size in (15_000, 60_000):
         text = (piece * size)[:size]
         document = HEAD + (text if place == "body" else f"{MARKER}\n\n## {place}\n1. x\n   - tool: {text}\n")
-        began = time.process_time()
-        examine(document)
-        spent.append(time.process_time() - began)
+        spent.append(
+            min(_seconds(document) for _ in range(2))
+        )  # the better of two: other work on the machine counts too
     assert spent[1] < 8 * spent[0] + 0.5, "four times the text, not sixteen times the time"

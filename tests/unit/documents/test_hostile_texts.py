@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from contextlib import suppress
 from itertools import pairwise
+from resource import RUSAGE_CHILDREN, getrusage
 
 import pytest
 
@@ -49,10 +51,12 @@ def test_a_text_that_is_made_to_take_long_is_read_in_one_go(name: str) -> None:
 
 
 @pytest.mark.parametrize("data", [b"<html>" + b"<!--" * 400_000, b"<html><p>x" + b"<a " * 400_000])
-def test_what_keeps_the_parser_of_pages_busy_is_given_up(data: bytes) -> None:
-    """It is not ours to mend: the process that reads has its limit."""
-    with pytest.raises(Refusal, match="given up"):
+def test_what_keeps_the_parser_of_pages_busy_ends_within_the_limit(data: bytes) -> None:
+    """How long it is busy depends on the version of the parser; the process that reads has its limit."""
+    before = getrusage(RUSAGE_CHILDREN).ru_utime
+    with suppress(Refusal):
         read(data, name="x.html", limits=Limits(cpu_s=1, wall_s=60))
+    assert getrusage(RUSAGE_CHILDREN).ru_utime - before < 5  # processor time that the limit allows, and a start
 
 
 def test_a_pdf_with_one_endless_word_is_read() -> None:

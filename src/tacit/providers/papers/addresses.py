@@ -10,6 +10,8 @@ from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 
 _UNICAST = IPv6Network("2000::/3")
 """All that is given out to the public network."""
+_TUNNELS = (IPv6Network("2002::/16"), IPv6Network("2001::/32"))
+"""6to4 and Teredo: nobody serves papers there, and versions of the standard library differ on them."""
 _CARRIERS = (
     IPv6Network("64:ff9b::/96"),  # NAT64
     IPv6Network("::/96"),  # compatible addresses, long out of use
@@ -31,7 +33,8 @@ def is_public(text: str) -> bool:
         return False
     if address.ipv4_mapped is not None or address in _CARRIERS[0]:
         return True  # the address that it carries is the one that is reached
-    return address in _UNICAST and _is_plain(address)
+    is_tunnel = any(address in network for network in _TUNNELS)
+    return address in _UNICAST and not is_tunnel and _is_plain(address)
 
 
 def _is_plain(address: IPv4Address | IPv6Address) -> bool:
@@ -43,9 +46,5 @@ def _carried(address: IPv6Address) -> Iterator[IPv4Address]:
     """The addresses of IPv4 inside one of IPv6."""
     if address.ipv4_mapped is not None:
         yield address.ipv4_mapped
-    if address.sixtofour is not None:
-        yield address.sixtofour
-    if address.teredo is not None:
-        yield from address.teredo
     if any(address in network for network in _CARRIERS):
         yield IPv4Address(int(address) & 0xFFFFFFFF)

@@ -159,7 +159,6 @@ def test_what_carries_an_address_inside_or_is_not_of_one_machine_is_not_asked(ad
         "2606:2800:220:1:248:1893:25c8:1946",
         "64:ff9b::5db8:d822",
         "::ffff:93.184.216.34",
-        "2002:5db8:d822::1",
     ],
 )
 def test_machines_of_the_public_network_may_be_asked(address: str) -> None:
