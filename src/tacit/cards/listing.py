@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -84,7 +84,7 @@ def list_cards(deck: Deck, wanted: Wanted) -> Listed:
     """Find cards of the project and of the person's own store; the project's version of a shared card goes first."""
     with deck.global_deck() as shared:
         found, withheld = _found(deck, wanted)
-        more, also = _found(shared, wanted, leave_out=deck.cards()) if shared else ([], Counter())
+        more, also = _found(shared, wanted, beside=deck) if shared else ([], Counter())
         is_empty = not deck.cards() and not (shared and shared.cards())
     ranked = sorted([*found, *more], key=_order)
     cut = ranked[: wanted.limit] if wanted.limit > 0 else ranked
@@ -95,9 +95,10 @@ def _order(found: Found) -> tuple[float, int, float, str]:
     return (-found.relevance, -found.score.total, -found.card.at.timestamp(), found.card.key)
 
 
-def _found(deck: Deck, wanted: Wanted, *, leave_out: Iterable[str] = ()) -> tuple[list[Found], Counter[str]]:
+def _found(deck: Deck, wanted: Wanted, *, beside: Deck | None = None) -> tuple[list[Found], Counter[str]]:
+    """What fits; of a deck that projects share, without what the project has itself, and with what it noted of the rest."""
     withheld: Counter[str] = Counter()
-    scores, known = deck.scores(), set(leave_out)
+    scores, known = deck.scores(beside=beside.signals() if beside else ()), beside.cards() if beside else {}
     found: list[Found] = []
     for card in deck.cards().values():
         if card.key in known or card.status in GONE or not _fits(card, wanted):

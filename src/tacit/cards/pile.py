@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -114,9 +114,9 @@ class Ledger(Desk):
         """The latest version of each backport."""
         return latest(self._all(Backport))
 
-    def scores(self) -> dict[str, Score]:
-        """What each card has shown itself worth."""
-        return scores(self.cards(), counted(self.signals(), self.backports().values()))
+    def scores(self, *, beside: Sequence[Signal] = ()) -> dict[str, Score]:
+        """What each card has shown itself worth, here and by what was noted elsewhere."""
+        return scores(self.cards(), counted([*self.signals(), *beside], self.backports().values()))
 
     def _all(self, sort: type[E]) -> list[E]:
         if sort not in self._seen:

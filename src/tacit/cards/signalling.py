@@ -1,6 +1,7 @@
 """Signals: somebody says what happened to a card or a recommendation → one more line, if there is such a thing.
 
-A signal counts towards a score and moves nothing else. Two that say the same in the same second are two signals.
+A signal counts towards a score and moves nothing else. Two that say the same in the same second are two signals. What is
+said of a card that projects share is kept with the project that says it.
 """
 
 from __future__ import annotations
@@ -53,8 +54,9 @@ def signal(deck: Deck, kind: SignalKind | str, target: str, *, source: str = BY_
     if kind not in set(SignalKind):
         raise Mistake(f"unknown kind of signal {kind!r}", hint=f"the kinds are {', '.join(SignalKind)}")
     chosen = SignalKind(kind)
+    shared = _shared(deck, [target])
     with deck.changing():
-        known = _targets(deck, chosen)
+        known = _targets(deck, chosen, shared)
         if target not in known:
             what = "card" if chosen.startswith(OF_CARDS) else "recommendation"
             raise NotFound(f"no {what} {target!r}", hint=f"{chosen} needs the id of a {what}; see `tacit cards list`")
@@ -65,13 +67,13 @@ def signal(deck: Deck, kind: SignalKind | str, target: str, *, source: str = BY_
 
 def use(deck: Deck, usage: Usage) -> Used:
     """Keep a signal for each thing that was used; ids that nothing has are told and count for nothing."""
-    sorting = _Sorting()
+    sorting, shared = _Sorting(), _shared(deck, usage.cards)
     with deck.changing():
         for kind, wanted in (
             (SignalKind.AHA_USED, usage.cards),
             (SignalKind.REC_USED, usage.recommendations),
         ):
-            prefix, known = kind.partition("_")[0] + "_", _targets(deck, kind)
+            prefix, known = kind.partition("_")[0] + "_", _targets(deck, kind, shared)
             for target in dict.fromkeys(wanted):
                 if not target.startswith(prefix):
                     sorting.invalid.append((target, prefix))
@@ -93,5 +95,15 @@ def made_signal(deck: Deck, kind: SignalKind, target: str, *, source: str, conte
     return Signal(key=key, at=deck.now(), by=deck.user, ts=ts, kind=kind, target=target, source=whose, context=said)
 
 
-def _targets(deck: Deck, kind: SignalKind) -> Collection[str]:
-    return deck.cards() if kind.startswith(OF_CARDS) else deck.recommendations()
+def _targets(deck: Deck, kind: SignalKind, shared: Collection[str]) -> Collection[str]:
+    return {*deck.cards(), *shared} if kind.startswith(OF_CARDS) else deck.recommendations()
+
+
+def _shared(deck: Deck, wanted: Sequence[str]) -> Collection[str]:
+    """Which of these cards are known only to the deck that projects share, and may be seen here."""
+    missing = [each for each in wanted if each.startswith(OF_CARDS) and each not in deck.cards()]
+    if not missing:
+        return ()
+    with deck.global_deck() as beside:
+        known = beside.cards() if beside else {}
+        return {key for key in missing if key in known and beside and not beside.is_for_people(known[key])}

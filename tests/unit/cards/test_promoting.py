@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from tacit.application.aha.records import renewed
+from tacit.cards.listing import Wanted, list_cards
 from tacit.cards.promoting import Promotion, promote, wanted_ids
+from tacit.cards.signalling import Usage, signal, use
 from tacit.cards.statuses import move_card
 from tacit.domain.card import Card, SignalKind
 from tacit.domain.errors import GateRefusal, Mistake, NotFound
@@ -151,3 +153,30 @@ def test_memory_without_a_home_says_so(tmp_path: Path) -> None:
     with pytest.raises(Mistake, match="no home"):
         moved(desk, card.key)
     desk.close()
+
+
+def test_a_shared_card_can_be_used_from_another_project_and_counts_there(desk: Desk, tmp_path: Path) -> None:
+    card = desk.card()
+    moved(desk, card.key)
+    other = Desk(tmp_path / "second", home=desk.home)
+    deck = other.opened()
+    deck.by_person = True
+    used = use(deck, Usage(cards=[card.key, "aha_nobody"]))
+    signal(deck, SignalKind.AHA_RECALLED, card.key)
+    assert ([each.target for each in used.signals], used.unknown) == ([card.key], ("aha_nobody",))
+    [found] = list_cards(deck, Wanted()).items
+    assert (found.card.key, found.score.total) == (card.key, 4)
+    assert len(shared(desk)) == 1
+    with desk.deck.global_deck() as home:
+        assert home is not None
+        assert home.signals() == []  # what a project says of it stays with the project
+    other.close()
+
+
+def test_a_shared_card_that_nobody_reviewed_cannot_be_signalled_by_an_agent(desk: Desk, tmp_path: Path) -> None:
+    card = desk.card()
+    moved(desk, card.key)
+    other = Desk(tmp_path / "second", home=desk.home)
+    with pytest.raises(NotFound):
+        signal(other.opened(), SignalKind.AHA_USED, card.key)
+    other.close()

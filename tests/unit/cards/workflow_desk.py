@@ -41,8 +41,10 @@ RECOMMENDATION: dict[str, Any] = {
 class Desk:
     """One project with a deck; the folder of the original tool is there if asked for."""
 
-    def __init__(self, folder: Path, *, kind: str = "sqlite", with_folder: bool = False) -> None:
-        self.root, self.home = folder / "invoices", folder / "home"
+    def __init__(
+        self, folder: Path, *, kind: str = "sqlite", with_folder: bool = False, home: Path | None = None
+    ) -> None:
+        self.root, self.home = folder / "invoices", home or folder / "home"
         (self.root / ".tacit").mkdir(parents=True)
         self.hours = 0.0
         database = str(self.root / ".tacit" / "tacit.db")
