@@ -25,7 +25,7 @@ demo: $(BASE) ## learn from recorded sessions and recall a skill, offline
 	@$(BIN)/tacit demo
 
 test: $(DEV) ## run the whole test suite
-	@$(RUN) -m pytest -n auto
+	@$(RUN) -m pytest -n auto --dist worksteal
 
 clients: .clients/claude-code.stamp .clients/codex.stamp ## fetch Claude Code and Codex into .clients, for the loops
 
@@ -45,7 +45,7 @@ sandbox: $(DEV) ## the sandbox against everything that tries to get out; install
 		else \
 			echo "Bubblewrap is not installed. Try: sudo apt-get install bubblewrap (or dnf, pacman)." >&2; exit 1; \
 		fi; }
-	@TACIT_SANDBOX=required $(RUN) -m pytest -n auto -q tests/e2e/sandbox tests/unit/providers/sandbox tests/unit/gate/detonation
+	@TACIT_SANDBOX=required $(RUN) -m pytest -n auto --dist worksteal -q tests/e2e/sandbox tests/unit/providers/sandbox tests/unit/gate/detonation
 
 check: $(DEV) ## formatting, lint, types, import layers, house conventions, docs parity
 	$(BIN)/ruff format --check
