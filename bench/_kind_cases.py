@@ -124,7 +124,7 @@ RUNS: tuple[dict[str, Any], ...] = (
     {"kind": "preference", "entry": LOGS, "task": "add logging to the importer", "used": False,
      "run": [("does", "python importer.py --tenant acme", "ok"), ("says", "The importer runs for the tenant acme.")]},
     {"kind": "lesson", "entry": PROXY, "task": "install the dependencies", "used": True,
-     "run": [("does", "export UV_INDEX_URL=https://pypi.internal/simple && uv sync", "ok"), ("says", "The mirror answers.")]},
+     "run": [("does", "export UV_INDEX_URL=https://mirror.internal/wheels && uv sync", "ok"), ("says", "The mirror answers.")]},
     {"kind": "lesson", "entry": PROXY, "task": "install the dependencies", "used": False,
      "run": [("does", "uv lock", "ok"), ("says", "The resolver found all versions.")]},
     {"kind": "norm", "entry": "Keep it short.", "task": "write the summary", "used": False, "run": [("says", "Done.")]},

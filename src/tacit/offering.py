@@ -5,6 +5,7 @@ A room is loaded when it is first entered: most commands enter none, and all of 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, cast
@@ -25,12 +26,12 @@ if TYPE_CHECKING:
     from tacit.sessions import WorkingMemory
 
 
-class Offering(Deciding):
+class Offering(Deciding, ABC):
     """A memory with its rooms."""
 
+    @abstractmethod
     def admit(self, candidate: Candidate) -> Verdict:
         """Put a candidate before the gate: the one door, which the loop opens."""
-        raise NotImplementedError
 
     def session(self, session_id: str) -> WorkingMemory:
         """What the agents of a running session share while it lasts."""

@@ -28,17 +28,22 @@ def place(root: Path, relative: Path, data: bytes, *, mode: int) -> Path:
         _check_way(root, relative)
         target.parent.mkdir(parents=True, exist_ok=True)
         _check_way(root, relative)
-        handle, draft = tempfile.mkstemp(prefix=".", suffix=".draft", dir=target.parent)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-                os.fchmod(file.fileno(), mode)
-            Path(draft).replace(target)
-        except BaseException:
-            with suppress(OSError):
-                Path(draft).unlink()
-            raise
+        swap_in(target, data, mode=mode)
     return target
+
+
+def swap_in(target: Path, data: bytes, *, mode: int) -> None:
+    """Put a file in place in one step; what stands there is replaced itself, never followed. Raises what the system says."""
+    handle, draft = tempfile.mkstemp(prefix=".", suffix=".draft", dir=target.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            os.fchmod(file.fileno(), mode)
+        Path(draft).replace(target)
+    except BaseException:
+        with suppress(OSError):
+            Path(draft).unlink()
+        raise
 
 
 def _check_way(root: Path, relative: Path) -> None:

@@ -135,7 +135,8 @@ class Deck(Pile):
             return
         folder = self.where.folder if self.keeps_folder else None
         with folder.lock() if folder else nullcontext():
-            pending = self._pending = []
+            pending: list[Record] = []
+            self._pending, is_done = pending, False
             try:
                 with self.store.transaction():
                     self._forget()
@@ -145,11 +146,11 @@ class Deck(Pile):
                         self.store.keep_bookmark(folder.bookmark(in_step=False))
                 if folder and (pending or not was_in_step):
                     self._write(folder, pending)
-            except BaseException:
-                self._forget()
-                raise
+                is_done = True
             finally:
                 self._pending = None
+                if not is_done:  # what was read inside counts on what did not happen
+                    self._forget()
 
     def keep(self, *entries: Record) -> None:
         """Append to the ledger, and to the folder where there is one."""

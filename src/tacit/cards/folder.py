@@ -11,7 +11,6 @@ import json
 import os
 import re
 import stat
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from tacit.application.aha.records import FILES, Record, entry_of
+from tacit.application.placing import swap_in
 from tacit.application.plain_files import locked, open_plain, read_plain, require_no_links
 from tacit.cards.plain_values import unfit
 from tacit.domain.bookmark import Bookmark, Mark
@@ -168,7 +168,7 @@ class Folder:
             if self.foreign_index:
                 self._tell(f"{INDEX} was not written by a tool; it is left as it is")
                 return False
-            _replace(path, data)
+            swap_in(path, data, mode=0o644)
         except OSError as error:
             self._tell(f"{INDEX} cannot be written ({error.strerror}); it is not up to date")
             return False
@@ -203,20 +203,6 @@ class Folder:
     def _tell(self, problem: str) -> None:
         if problem not in self.problems:
             self.problems.append(problem)
-
-
-def _replace(path: Path, data: bytes) -> None:
-    """Put a file in place in one step; what stands there is replaced itself, never followed."""
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        Path(name).chmod(0o644)
-        Path(name).replace(path)
-    except BaseException:
-        with suppress(OSError):
-            Path(name).unlink()
-        raise
 
 
 def _state(path: Path) -> os.stat_result | None:

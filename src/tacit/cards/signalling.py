@@ -15,7 +15,7 @@ from tacit.domain.card import Signal, SignalKind
 from tacit.domain.errors import Mistake, NotFound
 from tacit.text.redaction import redact
 
-OF_CARDS, OF_RECOMMENDATIONS = "aha_", "rec_"
+OF_CARDS = "aha_"
 BY_HAND, BY_AGENT = "manual", "agent"
 LONGEST = 500
 """Characters of a source or a context."""

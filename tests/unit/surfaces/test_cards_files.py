@@ -28,7 +28,7 @@ def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
     return shell
 
 
-def refused(done: Result, code: int, *words: str) -> None:
+def assert_refused(done: Result, code: int, *words: str) -> None:
     """It ended with an error of its own, or with that code."""
     error = done.exception if isinstance(done.exception, TacitError) else None
     assert (error.exit_code if error else done.exit_code) == code, repr(done.exception)
@@ -41,7 +41,7 @@ def test_exporting_never_takes_the_place_of_a_page_that_a_person_wrote(shell: Sh
     docs = shell.project / "docs"
     docs.mkdir()
     (docs / "INDEX.md").write_text("# Our pages\n", encoding="utf-8")
-    refused(shell.run("export", "docs"), Mistake.exit_code, "somebody's own page")
+    assert_refused(shell.run("export", "docs"), Mistake.exit_code, "somebody's own page")
     assert [path.name for path in docs.iterdir()] == ["INDEX.md"]
     assert not (shell.project / ".docs.lock").exists()
     assert (docs / "INDEX.md").read_text(encoding="utf-8") == "# Our pages\n"
@@ -61,13 +61,15 @@ def test_exporting_never_takes_the_place_of_a_page_that_a_person_wrote(shell: Sh
 )
 def test_a_value_that_cannot_be_kept_is_named(shell: Shell, field: str, told: str) -> None:
     payload = json.dumps({"aha_cards": [CARD]})[:-3] + f", {field}" + "}]}"
-    refused(shell.run("record", stdin=payload), Mistake.exit_code, f"aha_cards[0].{told}" if "x`" in told else told)
+    assert_refused(
+        shell.run("record", stdin=payload), Mistake.exit_code, f"aha_cards[0].{told}" if "x`" in told else told
+    )
 
 
 def test_pipes_and_devices_as_a_payload_are_not_waited_for(shell: Shell) -> None:
     os.mkfifo("pipe")
     for file in ("pipe", "/dev/zero", "."):
-        refused(shell.run("record", "--json", file), 2, "cannot read")
+        assert_refused(shell.run("record", "--json", file), 2, "cannot read")
 
 
 def test_what_a_shell_pipes_in_by_a_number_is_read(shell: Shell) -> None:
@@ -83,23 +85,23 @@ def test_what_a_shell_pipes_in_by_a_number_is_read(shell: Shell) -> None:
 def test_a_payload_is_read_up_to_its_limit_only(shell: Shell) -> None:
     with Path("large.json").open("wb") as file:
         file.truncate(1 << 36)
-    refused(shell.run("record", "--json", "large.json"), Mistake.exit_code, "larger than 16 megabytes")
+    assert_refused(shell.run("record", "--json", "large.json"), Mistake.exit_code, "larger than 16 megabytes")
 
 
 def test_an_entry_that_is_longer_than_a_line_is_named(shell: Shell) -> None:
     payload = {"aha_cards": [CARD, {**CARD, "more": "x" * (1 << 19)}]}
-    refused(shell.run("record", stdin=json.dumps(payload)), Mistake.exit_code, "`aha_cards[1]` has more than")
+    assert_refused(shell.run("record", stdin=json.dumps(payload)), Mistake.exit_code, "`aha_cards[1]` has more than")
 
 
 def test_a_misspelt_name_is_told_and_nothing_kept_is_no_success(shell: Shell) -> None:
     done = shell.run("record", stdin=json.dumps({"aha_crads": [CARD]}))
-    refused(done, Mistake.exit_code, "aha_crads")
+    assert_refused(done, Mistake.exit_code, "aha_crads")
     assert json.loads(done.output)["ok"] is False
     beside = shell.told("record", stdin=json.dumps({**PAYLOAD, "notes": "x"}))
     assert beside["ok"]
     assert beside["problems"] == ["nothing is known by the name 'notes'; it was not used"]
     vague = shell.run("record", stdin=json.dumps({"aha_cards": [{"title": "Be careful"}]}))
-    refused(vague, GateRefusal.exit_code)
+    assert_refused(vague, GateRefusal.exit_code)
     assert json.loads(vague.output)["ok"] is False
 
 
@@ -148,8 +150,8 @@ def test_what_is_wrong_with_the_folder_is_told_to_people_too(shell: Shell) -> No
 
 
 def test_undo_by_the_names_of_the_workflow_needs_no_target(shell: Shell) -> None:
-    refused(shell.run("export-backport", "--undo", "slbp_nobody", person=True), 2, "there is no backport")
-    refused(shell.run("export-backport", "--ids", "aha_1"), Mistake.exit_code, "no target was named")
+    assert_refused(shell.run("export-backport", "--undo", "slbp_nobody", person=True), 2, "there is no backport")
+    assert_refused(shell.run("export-backport", "--ids", "aha_1"), Mistake.exit_code, "no target was named")
 
 
 def test_a_script_that_only_speaks_of_tacit_is_kept(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from tacit.domain.errors import Mistake, NotFound, Outage, Refusal
 from tacit.providers.papers.addresses import is_public
 from tacit.providers.papers.paper import whole_number
 
-AGENT = "tacit (https://pypi.org/project/tacit)"
+AGENT = "tacit"
 _BUSY = frozenset({429, 502, 503, 504})
 _MOVED = frozenset({301, 302, 303, 307, 308})
 _REDIRECTS = 5
