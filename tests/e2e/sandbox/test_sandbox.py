@@ -128,13 +128,19 @@ def test_files_that_cannot_be_copied_are_an_outage_and_nothing_runs(sandbox: Bub
         sandbox.run(Errand(command=("true",), files=(BoxFile(path="\ud800"),)))
 
 
-def test_nothing_is_left_on_the_host(sandbox: Bubblewrap) -> None:
-    def there() -> set[str]:
-        return {path.name for path in Path("/tmp").glob("tacit-sandbox-*")}
+def test_nothing_is_left_on_the_host(sandbox: Bubblewrap, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only folders that this run made are looked at: others use the sandbox at the same time."""
+    made: list[Path] = []
 
-    before = there()
+    def noting(*arguments: str | None) -> str:
+        made.append(Path(make(*arguments)))
+        return str(made[-1])
+
+    make = tempfile.mkdtemp
+    monkeypatch.setattr(tempfile, "mkdtemp", noting)
     sandbox.run(Errand(command=("sleep", "9"), files=(BoxFile(path="a", content=b""),), confines=Confines(wall_s=0.2)))
-    assert there() - before == set()
+    assert [folder.name.startswith("tacit-sandbox-") for folder in made] == [True]
+    assert not made[0].exists()
 
 
 def test_several_run_at_the_same_time(sandbox: Bubblewrap) -> None:
