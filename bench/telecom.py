@@ -30,8 +30,8 @@ from types import ModuleType
 from typing import Any
 
 import tacit
+from tacit.domain.tool import Tool
 from tacit.evaluation.agent import MAX_CALLS, Agent, Report
-from tacit.evaluation.environment import Tool
 
 SIZES = (5, 10, 20, 40, 63)
 BASELINES = ("nothing", "random", "nn", "nn-full", "rule", "rule-full")

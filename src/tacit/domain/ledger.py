@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tacit.domain.adapter import Activation, Adapter, Judgement
 from tacit.domain.card import Backport, Card, CardEvent, Signal
 from tacit.domain.choice import Choice, Forecast
 from tacit.domain.entry import Entry
@@ -11,5 +12,19 @@ from tacit.domain.recommendation import Recommendation
 
 SORTS: dict[str, type[Entry]] = {
     sort.SORT: sort
-    for sort in (Assumption, Backport, Card, CardEvent, Choice, Forecast, Heed, Moment, Recommendation, Signal)
+    for sort in (
+        Activation,
+        Adapter,
+        Assumption,
+        Backport,
+        Card,
+        CardEvent,
+        Choice,
+        Forecast,
+        Heed,
+        Judgement,
+        Moment,
+        Recommendation,
+        Signal,
+    )
 }

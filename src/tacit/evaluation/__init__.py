@@ -3,7 +3,8 @@
 `environment` says what a world must offer, `agent` acts in it, `notebook` keeps what one attempt has seen.
 """
 
+from tacit.domain.tool import Tool
 from tacit.evaluation.agent import Agent, Report
-from tacit.evaluation.environment import Environment, Tool
+from tacit.evaluation.environment import Environment
 
 __all__ = ["Agent", "Environment", "Report", "Tool"]

@@ -3,19 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tool:
-    """A tool as its documentation describes it."""
-
-    name: str
-    description: str = ""
-    required: tuple[str, ...] = ()
-    """Arguments it cannot be called without."""
-    read_only: bool = False
+from tacit.domain.tool import Tool
 
 
 class Environment(Protocol):

@@ -1,0 +1,115 @@
+"""The one way in which a small model is asked for its next call: task, tools, aid and turns in, chat messages out; and back.
+
+Training text and what an agent sends while it works both come from here, so that they cannot differ: a model that was
+trained on another form than it is asked in learns nothing that it can use. The model's own chat template is laid over these
+messages by whoever holds the model. Nothing here knows a model.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tacit.domain.tool import Call, Tool, Turn
+
+SYSTEM, USER, AGENT = "system", "user", "assistant"
+"""The roles that every chat template knows."""
+OBSERVATION_CHARACTERS = 400
+"""What of an answer is shown; the rest is cut, in training as at work."""
+DONE = "<done/>"
+"""What an agent says when nothing is left to do."""
+_INSTRUCTIONS = f"""\
+You carry out a task by calling tools, one at a time. Answer with exactly one line:
+<tool_call>{{"name": "…", "arguments": {{…}}}}</tool_call>
+or, when nothing is left to do:
+{DONE}
+
+Tools:"""
+_MARKED = re.compile(r"<tool_call>\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a chat."""
+
+    role: str
+    content: str
+
+
+def asked(task: str, tools: Sequence[Tool], *, aid: str = "", turns: Sequence[Turn] = ()) -> list[Message]:
+    """The messages that ask for the next call, after the turns that were taken."""
+    listed = "\n".join(_described(tool) for tool in tools)
+    question = f"Task:\n{task.strip()}"
+    messages = [
+        Message(SYSTEM, f"{_INSTRUCTIONS}\n{listed}"),
+        Message(USER, f"{aid.strip()}\n\n{question}" if aid.strip() else question),
+    ]
+    for turn in turns:
+        messages += [Message(AGENT, spelled(turn.call)), Message(USER, _answered(turn))]
+    return messages
+
+
+def told(
+    task: str, tools: Sequence[Tool], turns: Sequence[Turn], *, aid: str = "", ended: bool = True
+) -> list[Message]:
+    """A whole attempt as messages: every agent's message is what should be said where `asked` ends."""
+    if not turns:
+        raise ValueError("an attempt without calls teaches no call")
+    last = turns[-1]
+    messages = [*asked(task, tools, aid=aid, turns=turns[:-1]), Message(AGENT, spelled(last.call))]
+    return [*messages, Message(USER, _answered(last)), Message(AGENT, DONE)] if ended else messages
+
+
+def spelled(call: Call) -> str:
+    """A call as the agent writes it. Arguments keep their order: they were written in it."""
+    said = {"name": call.tool, "arguments": dict(call.arguments)}
+    return f"<tool_call>{json.dumps(said, ensure_ascii=False, default=str)}</tool_call>"
+
+
+def understood(text: str) -> Call | None:
+    """The first call in what an agent said; nothing where it says none, or one that cannot be read."""
+    marked = _MARKED.search(text)
+    start = text.find("{", marked.end() if marked else 0)
+    if start < 0:
+        return None
+    try:
+        said, _ = json.JSONDecoder().raw_decode(text, start)
+    except (ValueError, RecursionError):
+        return None
+    name, arguments = said.get("name"), said.get("arguments", {})
+    if not isinstance(name, str) or not name or not isinstance(arguments, dict):
+        return None
+    return Call(tool=name, arguments=arguments)
+
+
+def is_done(text: str) -> bool:
+    """Whether the agent says that nothing is left to do."""
+    return text.strip().startswith(DONE)
+
+
+def form_hash() -> str:
+    """What identifies this form: an adapter that was trained in another one is not used."""
+    tool = Tool(name="look", description="Looks. At what?", required=("at",), optional=("for",))
+    call = Call(tool="look", arguments={"at": "é", "for": ["x"]})
+    turns = [
+        Turn(call=call, observation="seen " * OBSERVATION_CHARACTERS),
+        Turn(call=call, observation="no", failed=True),
+    ]
+    said = [(message.role, message.content) for message in told("look", [tool], turns, aid="Look first.")]
+    return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:16]
+
+
+def _described(tool: Tool) -> str:
+    arguments = ", ".join([*tool.required, *(f"{name}?" for name in tool.optional)])
+    said = " ".join(tool.description.split())
+    first = re.split(r"(?<=[.!?])\s", said, maxsplit=1)[0]
+    return f"- {tool.name}({arguments}): {first}" if first else f"- {tool.name}({arguments})"
+
+
+def _answered(turn: Turn) -> str:
+    shown = " ".join(turn.observation.split())
+    cut = shown if len(shown) <= OBSERVATION_CHARACTERS else f"{shown[:OBSERVATION_CHARACTERS]} …"
+    return f"<tool_error>{cut}</tool_error>" if turn.failed else f"<tool_result>{cut}</tool_result>"
