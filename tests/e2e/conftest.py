@@ -10,13 +10,18 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
+
+from tests.e2e.nursery import Nursery, Start, is_possible
+
+OF_THE_INTERPRETER = ("PYTHON", "LANG", "LC_")
+"""Variables that begin so are read when an interpreter starts, and at no other time."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +44,7 @@ class Terminal:
     project: Path
     home: Path
     variables: dict[str, str] = field(default_factory=dict)
+    nursery: ClassVar[Nursery | None] = None
 
     @property
     def environment(self) -> dict[str, str]:
@@ -47,6 +53,13 @@ class Terminal:
         return kept | own | self.variables
 
     def run(self, *arguments: str, stdin: str = "", timeout_s: float = 120) -> Ran:
+        """Run it, without a terminal, to its end."""
+        if here := self._begins_at:
+            return Ran(*here.run(self._start(arguments), stdin=stdin, timeout_s=timeout_s))
+        return self.run_cold(*arguments, stdin=stdin, timeout_s=timeout_s)
+
+    def run_cold(self, *arguments: str, stdin: str = "", timeout_s: float = 120) -> Ran:
+        """The same in an interpreter of its own, which imports all that it needs."""
         done = subprocess.run(
             [sys.executable, "-m", "tacit", *arguments],
             cwd=self.project,
@@ -61,10 +74,7 @@ class Terminal:
 
     def type(self, *arguments: str, answers: Mapping[str, str | list[str]] | None = None, timeout_s: float = 60) -> Ran:
         """Run in a pseudo-terminal; whenever a waited-for text appears, type its answer, or the next of its answers."""
-        child, master = pty.fork()
-        if child == 0:
-            os.chdir(self.project)
-            os.execve(sys.executable, [sys.executable, "-m", "tacit", *arguments], self.environment)
+        master, number, wait = self._typed(arguments)
         waiting = {text: [said] if isinstance(said, str) else list(said) for text, said in (answers or {}).items()}
         seen, read_to = "", 0
         deadline = time.monotonic() + timeout_s
@@ -86,10 +96,43 @@ class Terminal:
                     os.write(master, (answer.pop(0) if len(answer) > 1 else answer[0]).encode())
                     break
         else:
-            os.kill(child, signal.SIGKILL)  # it asks what nobody answers
-        _, status = os.waitpid(child, 0)
+            os.kill(number, signal.SIGKILL)  # it asks what nobody answers
+        code = wait()
         os.close(master)
-        return Ran(os.waitstatus_to_exitcode(status), seen, "")
+        return Ran(code, seen, "")
+
+    def _typed(self, arguments: Sequence[str]) -> tuple[int, int, Callable[[], int]]:
+        """Start it at a terminal: the terminal's other end, the number of the process, and how to wait for its exit code."""
+        if here := self._begins_at:
+            master, slave = pty.openpty()
+            begun = here.begin(self._start(arguments), [slave])
+            return master, begun.number, begun.wait
+        child, master = pty.fork()
+        if child == 0:
+            os.chdir(self.project)
+            os.execve(sys.executable, [sys.executable, "-m", "tacit", *arguments], self.environment)
+        return master, child, lambda: os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+    @property
+    def _begins_at(self) -> Nursery | None:
+        """Where processes begin with their imports done; nothing where a variable says how the interpreter shall start."""
+        is_usual = not any(name.startswith(OF_THE_INTERPRETER) for name in self.variables)
+        return self.nursery if is_usual else None
+
+    def _start(self, arguments: Sequence[str]) -> Start:
+        return Start(arguments, str(self.project), self.environment)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def a_nursery() -> Iterator[None]:
+    """One per worker, where the system has what it needs."""
+    if not is_possible():
+        yield
+        return
+    Terminal.nursery = Nursery(Terminal(project=Path("/"), home=Path("/")).environment)
+    yield
+    Terminal.nursery.close()
+    Terminal.nursery = None
 
 
 @pytest.fixture

@@ -102,6 +102,23 @@ class ResearchSettings:
     scholar_url: str = "https://api.semanticscholar.org"
 
 
+class Size(StrEnum):
+    """The one dial of training: how much an adapter can take up, and what it costs to make."""
+
+    SMALL = "small"
+    MEDIUM = "medium"
+    LARGE = "large"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsolidationSettings:
+    """Which base model is trained on verified experience, and how large. How much experience that takes is no setting."""
+
+    base: str = ""
+    """A folder with a model, a GGUF file, or the hub's id of one; empty: name it with --base."""
+    size: Size = Size.MEDIUM
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
     """All settings."""
@@ -111,6 +128,7 @@ class Config:
     policy: Policy = Policy()
     model: ModelSettings = ModelSettings()
     research: ResearchSettings = ResearchSettings()
+    consolidation: ConsolidationSettings = ConsolidationSettings()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,6 +191,8 @@ _TIGHTENS: dict[str, Callable[[Any, Any], bool]] = {
     "model.price_out": lambda new, old: new == old,
     "research.arxiv_url": lambda new, old: new == old,  # what is asked of whom, a stranger's file does not say
     "research.scholar_url": lambda new, old: new == old,
+    "consolidation.base": lambda new, old: new == old,  # a stranger's weights are not loaded
+    "consolidation.size": lambda new, old: list(Size).index(new) <= list(Size).index(old),
 }
 """Settings that a project's file may only move one way, with the test for it."""
 _MOST = {"policy.hold_out": CHANCE_MOST}

@@ -39,6 +39,8 @@ class Adapter(Entry):
     tasks: int
     recipe: Mapping[str, str] = field(default_factory=dict)
     metrics: Mapping[str, float] = field(default_factory=dict)
+    removed: str = ""
+    """Why its files were taken away; empty while it stands."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,4 +68,6 @@ class Activation(Entry):
 
     adapter: str = ""
     """Key of the adapter that serves from now on; empty: none."""
+    undone: str = ""
+    """Key of the adapter that this takes back; empty: it takes nothing back."""
     reason: str = ""

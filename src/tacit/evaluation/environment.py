@@ -19,7 +19,7 @@ class Environment(Protocol):
     def tools(self) -> Sequence[Tool]:
         """What may be called."""
 
-    def call(self, tool: str, **arguments: Any) -> tuple[str, bool]:
+    def call(self, tool: str, /, **arguments: Any) -> tuple[str, bool]:
         """Call a tool: its answer, and whether that is an error."""
 
     def abstain(self, reason: str) -> None:

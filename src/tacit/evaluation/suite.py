@@ -37,6 +37,10 @@ class Arm:
     name: str
     aid: AidKind = AidKind.NONE
     adapter: bool = False
+    k: int = 0
+    """How many skills are recalled at most; 0: as many as usual."""
+    budget_tokens: int = 0
+    """What an aid from memory may take; 0: as much as usual."""
 
 
 ARMS: dict[str, Arm] = {
@@ -119,15 +123,22 @@ class Suite(Protocol):
 class Aid:
     """What stands before the task, and what it was made of."""
 
+    kind: AidKind = AidKind.NONE
     text: str = ""
     sources: tuple[str, ...] = ()
     """Ids of versions, trajectories or documents."""
+    calls: tuple[Call, ...] = ()
+    """What it shows being done, for agents that act on calls and read no text."""
 
 
 class Actor(Protocol):
     """An agent under test. It acts in many worlds at once if it can; the worlds keep what came of it."""
 
     name: str
+    """What identifies it in a record: which agent, with which weights and limits."""
+
+    def objection(self, arm: Arm) -> str:
+        """Why it cannot act under this arm; empty where it can."""
 
     def act(self, worlds: Sequence[World], aids: Sequence[Aid], *, adapter: bool = False, seed: int = 0) -> Spent:
         """Attempt each world with its aid until it is over."""
@@ -141,6 +152,7 @@ class Spent:
     output_tokens: tuple[int, ...] = ()
     seconds: float = 0.0
     notes: tuple[str, ...] = ()
+    """Why an attempt was broken off from outside; empty where the agent ended it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,8 +167,11 @@ class Row:
     score: Score
     context_tokens: int = 0
     output_tokens: int = 0
+    seconds: float = 0.0
+    """Its share of the time that all attempts took that were made together."""
     aid_sources: tuple[str, ...] = ()
     note: str = ""
+    """Why it was broken off from outside; empty where the agent ended it."""
 
     def figure(self, name: str) -> float | None:
         """One metric of the row as a number: `success`, `steps`, `retries`, `first_right` or `context_tokens`."""

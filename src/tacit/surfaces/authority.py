@@ -1,11 +1,11 @@
 """Who may do what: one table of verbs, and the test for "a person is typing".
 
 An agent may recall, apply, record, capture, learn and propose. Reviewing (which includes retiring and reopening), rolling
-back, editing, exporting what nobody approved, vouching for an import, purging, restoring a backup, applying what a check
-or the care of the library found, and making tokens belong to a person: at a terminal that no agent has marked as its own and
-where somebody can be typing, or with a person's token. Connecting and disconnecting clients, and asking a language model
-that costs money, may also be scripted, though not from an agent's shell. The honest limit: an agent that acts as the same
-user can write that user's files, and with enough care can imitate a person.
+back, editing, exporting what nobody approved, vouching for an import, purging, restoring a backup, applying what a check or
+the care of the library found, letting an adapter serve or taking it back, and making tokens belong to a person: at a terminal
+that no agent has marked as its own and where somebody can be typing, or with a person's token. Connecting and disconnecting
+clients, and asking a language model that costs money, may also be scripted, though not from an agent's shell. The honest
+limit: an agent that acts as the same user can write that user's files, and with enough care can imitate a person.
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ PERSON_ONLY = frozenset(
         "review", "rollback", "edit", "export unapproved", "import --own", "token", "purge", "restore", "check --apply",
         "tend --apply", "promote", "undo", "invalidate", "pin", "cards promote", "cards aha-status accepted",
         "forecast", "intake", "backport --apply", "backport --undo", "research remove", "moments check --run",
+        "adapters activate", "adapters rollback", "adapters remove", "adapters export unproven",
     }
 )  # fmt: skip
-NOT_FOR_AGENTS = frozenset({"index", "init", "uninstall", "learn --model", "recall --person"})
-"""What a person's script may do without a terminal, and an agent may not: it decides what watches the agent, it spends, or it
-shows what somebody else prefers."""
+NOT_FOR_AGENTS = frozenset({"index", "init", "uninstall", "learn --model", "recall --person", "train", "consolidate"})
+"""What a person's script may do without a terminal, and an agent may not: it decides what watches the agent, it spends, it
+trains the model that the agent may be, or it shows what somebody else prefers."""
 TOKEN_FILE = "token.sha256"
 
 

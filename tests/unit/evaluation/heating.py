@@ -49,7 +49,7 @@ class Heating:
         """Take note of it."""
         self.abstained = reason
 
-    def call(self, tool: str, **arguments: Any) -> tuple[str, bool]:
+    def call(self, tool: str, /, **arguments: Any) -> tuple[str, bool]:
         """Answer as the real thing would."""
         self.calls.append((tool, arguments))
         try:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cached_property
 
 _MOST = 250
 """Literals; a pattern with more of them is no rule but a dictionary."""
@@ -22,11 +23,20 @@ def needles(pattern: str) -> Needles:
 
 
 class Guarded:
-    """A pattern behind its needles."""
+    """A pattern behind its needles. Read and compiled when it is needed: there are hundreds, and most texts need few."""
 
     def __init__(self, pattern: str, flags: int = re.IGNORECASE) -> None:
-        self.needles = needles(pattern)
-        self.pattern = re.compile(pattern, flags)
+        self._source, self._flags = pattern, flags
+
+    @cached_property
+    def needles(self) -> Needles:
+        """Literals of which one stands wherever the pattern matches; empty where none is known."""
+        return needles(self._source)
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """The pattern itself."""
+        return re.compile(self._source, self._flags)
 
     def finditer(self, text: str, lowered: str) -> Iterator[re.Match[str]]:
         """Every match in a text, of which the lower-case form is given along."""

@@ -1,8 +1,12 @@
-"""`tacit eval recall`: a person's questions with labels in, how well their own library answers them out. Writes nothing."""
+"""`tacit eval`, and `tacit eval recall`: a person's questions with labels in, how well their own library answers them out.
+
+Writes nothing. The other commands of the group are imported when they are called.
+"""
 
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +25,34 @@ _CAME = 3
 """How many of the skills that came are named."""
 
 
-@click.group("eval")
+_ELSEWHERE = {
+    "run": "evaluating_run",
+    "report": "evaluating_report",
+    "past": "evaluating_past",
+    "arms": "evaluating_run",
+    "suites": "evaluating_run",
+}
+"""Command of the group → the module that holds it."""
+
+
+class EvalGroup(click.Group):
+    """The group; what does not live here is imported when it is needed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names of the commands."""
+        return [*super().list_commands(ctx), *_ELSEWHERE]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return one command."""
+        if cmd_name not in _ELSEWHERE:
+            return super().get_command(ctx, cmd_name)
+        command: click.Command = getattr(import_module(f"tacit.surfaces.cli.{_ELSEWHERE[cmd_name]}"), cmd_name)
+        return command
+
+
+@click.group("eval", cls=EvalGroup)
 def eval() -> None:  # noqa: A001 - the command's own name
-    """Measure how well this library serves, with questions and labels of your own."""
+    """Measure whether it helps: agents under several arms, and how well this library answers questions of your own."""
 
 
 @eval.command("recall")

@@ -70,6 +70,7 @@ def _carry_out(session: Session, plan: custody.Plan, *, by: str, reason: str, ba
         "folders": [{"path": str(kept.path), "what": kept.what} for kept in folders],
         "journals": journals,
         "at_home": [held.version.hash for held in at_home],
+        "adapters": session.loop.adapters.told,
     }
 
     def show() -> None:
@@ -83,6 +84,8 @@ def _carry_out(session: Session, plan: custody.Plan, *, by: str, reason: str, ba
             session.console.print(f"folder {escape(clean(str(kept.path)))}: {left}", soft_wrap=True)
         _show_copies(session, copies, done=backups)
         show_relearned(session, plan.descent)
+        for each in session.loop.adapters.told:
+            session.console.print(f"[yellow]{escape(clean(each))}[/yellow]", soft_wrap=True)
         for held in at_home:
             where = f"tacit purge --source {held.version.hash} --store {promoting.home_database(session.loop.place)}"
             told_of = f"your own store still has a copy of {held.version.name}:"

@@ -1,0 +1,281 @@
+"""Arms on one suite in one table: what an agent makes of nothing, a raw episode, skills, a placebo and the right answer.
+
+    PYTHONPATH=src python bench/arms.py telecom DATA --checkout CHECKOUT [--driver telecom_env.py] [--work FOLDER]
+    PYTHONPATH=src python bench/arms.py telecom DATA --checkout CHECKOUT --base MODEL [--adapter FOLDER]
+    PYTHONPATH=src python bench/arms.py retail|bfcl DATA --base MODEL [--adapter FOLDER]
+
+A fresh memory learns from what the suite lets be learned from, less the tasks that have the words and the solution of an
+asked one, though another cause (6 of the 120 telecom tasks); what it holds for review is approved, since no person sits in
+a benchmark. Then the reference agent acts (no language model), or with `--base` a local model does, with an adapter in arms of
+their own. Every attempt has a world of its own; attempts are kept in `--work`, so that a run that is killed goes on.
+
+- **none**: the reference agent knows nothing and says so.
+- **trajectory**: the most similar success, found by the words of the task. The reference agent makes its calls again.
+- **trajectory by readings** (telecom, reference agent): looks at the phone first, and repeats the changes of the success whose
+  phone looked most alike. In telecom different tasks have the same words, so this is what a raw episode can do at best.
+- **skills**, **placebo** (the least fitting skills), **oracle** (the right calls).
+
+Printed and kept are means with 95 % intervals (over tasks), the paired difference to `none` with its corrected p, the
+smallest difference that would have been found, and every task that an arm lost against the skills.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import subprocess
+import tempfile
+import time
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Any
+
+from tacit.domain.trajectory import Trajectory
+from tacit.evaluation.actors.model import ModelActor
+from tacit.evaluation.actors.reference import ReferenceActor
+from tacit.evaluation.aids import Aids
+from tacit.evaluation.arms import named_arms
+from tacit.evaluation.comparing import METRICS, Comparison, compare
+from tacit.evaluation.leaks import Past, known_tasks
+from tacit.evaluation.running import run
+from tacit.evaluation.suite import Actor, Aid, Arm, Exercise, Row, Spent, Suite, World
+from tacit.evaluation.suites import Taught, open_suite
+from tacit.evaluation.suites.next_call import turns_of
+from tacit.evaluation.suites.rehearsal import rehearsed
+from tacit.evaluation.suites.telecom import TelecomSuite
+from tacit.loop import Loop
+from tacit.text.words import estimate_tokens
+
+BY_READINGS = Arm(name="trajectory by readings")
+REFERENCE_ARMS = "none,trajectory,skills,placebo,oracle"
+MODEL_ARMS = "none,trajectory,skills,placebo,oracle"
+ADAPTED_ARMS = "adapter,skills+adapter"
+MAX_CALLS = 80
+"""The driver's own limit, so that a raw episode can be repeated to its end."""
+
+
+class Limited:
+    """The first exercises of a suite."""
+
+    def __init__(self, suite: Suite, count: int) -> None:
+        self.name = suite.name
+        self._suite = suite
+        self._count = count
+
+    def exercises(self) -> Sequence[Exercise]:
+        """So many from the beginning."""
+        return self._suite.exercises()[: self._count]
+
+    def begin(self, exercise: Exercise) -> World:
+        """A fresh world."""
+        return self._suite.begin(exercise)
+
+
+class ByReadings:
+    """Looks at everything on the phone, then repeats the changes of the success that looked most alike."""
+
+    name = "nearest success by readings"
+
+    def __init__(self, suite: TelecomSuite, data: Path, sessions: Collection[str]) -> None:
+        """`sessions` are the episodes that may be learned from."""
+        driver = suite.driver
+        reads = {tool.name for tool in suite.tools if tool.read_only}
+        episodes = [each for each in driver.load_episodes(data / "episodes.jsonl") if each["trajectory_id"] in sessions]
+        self._act = driver.make_baseline("nn", reads)(episodes)
+
+    def objection(self, arm: Arm) -> str:
+        """It acts under its own arm alone."""
+        return "" if arm == BY_READINGS else "it brings its own episode"
+
+    def act(self, worlds: Sequence[World], aids: Sequence[Aid], *, adapter: bool = False, seed: int = 0) -> Spent:
+        """Attempt one world after the other."""
+        del aids, adapter, seed
+        started = time.perf_counter()
+        for world in worlds:
+            self._act(world)
+            world.finish()
+        tokens = [
+            estimate_tokens(world.task) + sum(estimate_tokens(turn.observation) for turn in world.turns)
+            for world in worlds
+        ]
+        return Spent(
+            context_tokens=tuple(tokens),
+            output_tokens=(0,) * len(tokens),
+            seconds=time.perf_counter() - started,
+            notes=("",) * len(tokens),
+        )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="arms on one suite")
+    parser.add_argument("suite", choices=("telecom", "retail", "bfcl"))
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--driver", help="telecom_env.py")
+    parser.add_argument("--checkout", help="a checkout of tau2-bench")
+    parser.add_argument("--base", default="", help="a local language model instead of the reference agent")
+    parser.add_argument("--adapter", type=Path, help="folder of its adapter")
+    parser.add_argument("--arms", default="", help="only these, parted by commas")
+    parser.add_argument("--limit", type=int, default=0, help="only so many exercises")
+    parser.add_argument("--work", type=Path, help="where attempts are kept")
+    parser.add_argument("--out", type=Path, help="bench/results/arms_SUITE.json unless limited")
+    options = parser.parse_args()
+    if not options.base and options.suite != "telecom":
+        parser.error("the reference agent acts in telecom alone; give a model by --base")
+    result = measured(options)
+    out = options.out or Path(f"bench/results/arms_{options.suite}{'_model' if options.base else ''}.json")
+    if options.out or not options.limit:
+        out.write_text(json.dumps(result, indent=1) + "\n", "utf-8")
+    return 0
+
+
+def measured(options: argparse.Namespace) -> dict[str, Any]:
+    """Run every arm, and tell what came of it."""
+    chosen = {name: getattr(options, name) for name in ("driver", "checkout") if getattr(options, name)}
+    suite = open_suite(options.suite, data=options.data, options=chosen)
+    assert isinstance(suite, Taught)
+    started = time.perf_counter()
+    training, dropped = unasked(suite.training_trajectories(), suite.exercises())
+    memory = rehearsed(training)
+    learned_s = time.perf_counter() - started
+    asked: Suite = Limited(suite, options.limit) if options.limit else suite
+    with tempfile.TemporaryDirectory() as scratch:
+        work = options.work or Path(scratch)
+        rows = attempted(asked, memory, options, work)
+        if not options.base and not options.arms and isinstance(suite, TelecomSuite):
+            nearest = ByReadings(suite, options.data, {each.session_id for each in training})
+            own = run(asked, [BY_READINGS], nearest, Aids(), folder=work / "by_readings")
+            rows += own.rows
+    comparison = compare(rows, reference=rows[0].arm)
+    result = {
+        "about": about(options),
+        "learned": {
+            "trajectories": len(training),
+            "too_near_to_what_is_asked": dropped,
+            "seconds": round(learned_s, 1),
+        },
+        **told(comparison, rows),
+    }
+    print(table(comparison))
+    memory.close()
+    return result
+
+
+def unasked(training: Sequence[Trajectory], exercises: Sequence[Exercise]) -> tuple[list[Trajectory], int]:
+    """What may be learned from: no task with the words and the solution of one that is asked; and how many were such."""
+    kept = {each.id: each for each in training}
+    while found := known_tasks(exercises, [_past(each) for each in kept.values()]):
+        kept = {key: each for key, each in kept.items() if key not in {one.trajectory_id for one in found}}
+    return list(kept.values()), len(training) - len(kept)
+
+
+def _past(trajectory: Trajectory) -> Past:
+    turns = tuple(turns_of(trajectory))
+    return Past(id=trajectory.id, session_id=trajectory.session_id, task=trajectory.task.text, turns=turns)
+
+
+def attempted(suite: Suite, memory: Loop, options: argparse.Namespace, work: Path) -> list[Row]:
+    """All attempts of the chosen agent."""
+    actor: Actor
+    if options.base:
+        names = options.arms or ",".join([MODEL_ARMS, *([ADAPTED_ARMS] if options.adapter else [])])
+        actor = model_actor(options.base, options.adapter)
+    else:
+        names = options.arms or REFERENCE_ARMS
+        actor = ReferenceActor(memory, max_calls=MAX_CALLS)
+    made = run(suite, named_arms(names), actor, Aids(memory), folder=work / "arms", progress=say)
+    for key, why in made.header.set_aside.items():
+        print(f"set aside {key}: {why}", flush=True)
+    return list(made.rows)
+
+
+def model_actor(base: str, adapter: Path | None) -> ModelActor:
+    """A local model, with its adapter where one is given."""
+    from tacit.consolidation.foundation import load_foundation
+    from tacit.consolidation.generating import LocalModel
+
+    model = LocalModel(load_foundation(base), {"own": adapter} if adapter else {})
+    return ModelActor(model, name=Path(base).name, adapter="own" if adapter else "")
+
+
+def told(comparison: Comparison, rows: Sequence[Row]) -> dict[str, Any]:
+    """The comparison as a document."""
+    return {
+        "suite": comparison.suite,
+        "reference": comparison.reference,
+        "exercises": comparison.exercises,
+        "groups": comparison.groups,
+        "arms": {figures.arm: _arm(figures, rows) for figures in comparison.arms},
+        "lost_against_skills": lost(rows),
+    }
+
+
+def _arm(figures: Any, rows: Sequence[Row]) -> dict[str, Any]:
+    own = [row for row in rows if row.arm == figures.arm]
+    return {
+        "attempts": figures.attempts,
+        "abstained": sum(row.score.abstained for row in own),
+        "broken_off": sum(bool(row.note) for row in own),
+        "seconds": round(sum(row.seconds for row in own), 1),
+        "means": {
+            name: {"value": round(mean.value, 4), "low": round(mean.low, 4), "high": round(mean.high, 4), "n": mean.n}
+            for name, mean in figures.means.items()
+        },
+        "differences": {
+            name: {
+                "value": round(each.value, 4),
+                "low": round(each.low, 4),
+                "high": round(each.high, 4),
+                "p_holm": round(each.p_holm, 5),
+                "detectable": round(each.detectable, 4),
+            }
+            for name, each in figures.differences.items()
+        },
+        "regressions": [change.exercise for change in figures.regressions],
+    }
+
+
+def lost(rows: Sequence[Row]) -> dict[str, list[str]]:
+    """By arm: the tasks that skills solve and it does not, and for skills those that any other arm but the oracle solves."""
+    solved: dict[str, set[str]] = {}
+    for row in rows:
+        solved.setdefault(row.arm, set()).update([row.exercise] if row.score.success else [])
+    if "skills" not in solved:
+        return {}
+    others: set[str] = set().union(*(keys for arm, keys in solved.items() if arm not in ("skills", "oracle")))
+    found = {arm: sorted(solved["skills"] - keys) for arm, keys in solved.items() if arm != "skills"}
+    return {**found, "skills": sorted(others - solved["skills"])}
+
+
+def table(comparison: Comparison) -> str:
+    """The same as Markdown."""
+    shown = [METRICS[name] for name in comparison.metrics]
+    lines = [
+        "| arm | " + " | ".join(metric.label for metric in shown) + f" | success less {comparison.reference} |",
+        "| --- |" + " --- |" * (len(shown) + 1),
+    ]
+    for figures in comparison.arms:
+        cells = [
+            f"{mean.value:.3g} [{mean.low:.3g}, {mean.high:.3g}]" if (mean := figures.means.get(metric.name)) else "–"
+            for metric in shown
+        ]
+        gap = figures.differences.get("success")
+        said = f"{gap.value:+.3f} [{gap.low:+.3f}, {gap.high:+.3f}], p {gap.p_holm:.2g}" if gap else "–"
+        lines.append(f"| {figures.arm} | " + " | ".join(cells) + f" | {said} |")
+    return "\n".join(lines)
+
+
+def about(options: argparse.Namespace) -> dict[str, Any]:
+    """What was measured, where."""
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
+    agent = Path(options.base).name if options.base else f"reference agent, {MAX_CALLS} calls"
+    return {"commit": commit.stdout.strip(), "python": platform.python_version(), "agent": agent}
+
+
+def say(done: int, total: int) -> None:
+    """One line for each batch."""
+    print(f"{done} of {total}", flush=True)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

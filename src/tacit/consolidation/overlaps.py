@@ -1,0 +1,229 @@
+"""Which tasks are one task in other clothes: what was asked, seen and done → near-duplicates, and leaks between two sets.
+
+Words alone do not tell: one complaint may have ten causes, and one piece of work can be asked for in many ways. Two tasks
+are nearly the same where their words and the calls that solved them are, or where they have a solution in common that
+hardly any other task has; and never where attempts at them began from different states. Words that many tasks share are a
+template's and tell nothing. All comparisons are exact: nothing is sampled. Pure.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import ceil
+
+from tacit.domain.tool import Call, Turn
+from tacit.text.acts import Effect, acts_of
+from tacit.text.similarity import jaccard
+from tacit.text.words import terms
+
+ALIKE = 0.8
+"""From this shared share on, words, and calls, are nearly the same."""
+SHINGLE = 3
+RUN = 8
+"""Words on end that people hardly write twice by chance; shorter texts are compared whole."""
+HELD, HELD_ALONE = 0.5, 0.8
+"""A test is leaked where a training task holds this share of its own runs of words; the larger one, where its solution is not
+known and words alone must tell."""
+SHARED_BY, SHARED_SHARE = 3, 0.02
+"""What stands in more tasks than this, and in more than this share of them, is everybody's: it tells no task from another."""
+_FLEETING = re.compile(
+    r"(?:\d{4}-\d\d-\d\d[T ])?\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?|\b\d+(?:\.\d+)? ?(?:ms|s|sec|seconds)\b"
+    r"|\b(?=[0-9a-f]*\d)[0-9a-f]{7,}\b"
+)
+"""Clocks, durations and hashes: they differ from run to run and tell nothing of the state."""
+
+_Run = tuple[str, ...]
+_Sets = Sequence[AbstractSet[Hashable]]
+
+
+@dataclass(frozen=True)
+class Matter:
+    """What a task is about: which one it is, what was asked, and what solved it, where that is known."""
+
+    key: str
+    text: str
+    calls: tuple[Call, ...] = ()
+    seen: Mapping[str, str] = field(default_factory=dict)
+    """What an attempt found before it changed anything: call → answer."""
+
+    @classmethod
+    def of(cls, key: str, text: str, turns: Sequence[Turn]) -> Matter:
+        """A task as an attempt shows it."""
+        return cls(key, text, tuple(turn.call for turn in turns if not turn.failed), opening(turns))
+
+    @cached_property
+    def words(self) -> _Run:
+        """What was asked, word by word."""
+        return tuple(terms(self.text, keep_stop_words=True))
+
+    @cached_property
+    def shingles(self) -> frozenset[_Run]:
+        """Short runs of words: how alike two texts are, is measured by these."""
+        return _runs(self.words, SHINGLE)
+
+    @cached_property
+    def runs(self) -> frozenset[_Run]:
+        """Long runs of words: whether one text was taken from another, is measured by these."""
+        return _runs(self.words, RUN)
+
+    @cached_property
+    def solution(self) -> frozenset[str]:
+        """The calls that changed something, or all of them where none did."""
+        changing = [call for call in self.calls if changes(call)]
+        return frozenset(written(call) for call in changing or self.calls)
+
+
+@dataclass(frozen=True, slots=True)
+class Leak:
+    """A test that a training task gives away."""
+
+    test: str
+    task: str
+    share: float
+    """How much of the test's own runs of words stands in the training task; all of it, where the solution itself does."""
+
+
+def changes(call: Call) -> bool:
+    """Whether a call changes something, going by its name or its command."""
+    return any(act.effect is Effect.CHANGE for act in acts_of(call.tool, call.arguments))
+
+
+def written(call: Call) -> str:
+    """A call as text to compare by: the order of its arguments does not matter."""
+    return f"{call.tool} {json.dumps(dict(call.arguments), sort_keys=True, ensure_ascii=False, default=str)}"
+
+
+def opening(turns: Sequence[Turn]) -> dict[str, str]:
+    """What was seen before anything was changed: call → its first answer, without what differs from run to run."""
+    seen: dict[str, str] = {}
+    for turn in turns:
+        if changes(turn.call):
+            break
+        seen.setdefault(written(turn.call), _FLEETING.sub("~", turn.observation))
+    return seen
+
+
+def same_start(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
+    """Whether two attempts may have begun from one state: no call that both opened with was answered otherwise."""
+    return all(other.get(call, answer) == answer for call, answer in one.items())
+
+
+def near_duplicates(matters: Sequence[Matter]) -> list[list[int]]:
+    """Groups of places whose tasks are nearly the same; places that stand alone are in no group."""
+    by_words = (
+        (left, right)
+        for left, right in _alike([matter.shingles for matter in matters], ALIKE)
+        if jaccard(matters[left].solution, matters[right].solution) >= ALIKE
+        or not (matters[left].solution | matters[right].solution)
+    )
+    by_solution = ((left, right) for group in _own_solutions(matters).values() for left, right in _pairs(group))
+    alike = (
+        (left, right)
+        for left, right in (*by_words, *by_solution)
+        if same_start(matters[left].seen, matters[right].seen)
+    )
+    return _joined(alike, len(matters))
+
+
+def leaks(train: Sequence[Matter], tests: Sequence[Matter]) -> list[Leak]:
+    """The tests that a training task gives away, each with the task that holds most of it."""
+    everything = [*train, *tests]
+    is_own = _telling(everything)
+    solved = _own_solutions(everything)
+    holders: dict[_Run, list[int]] = {}
+    for place, matter in enumerate(train):
+        for run in filter(is_own, matter.runs):
+            holders.setdefault(run, []).append(place)
+    found = []
+    for test in tests:
+        runs = list(filter(is_own, test.runs))
+        shared = Counter(place for run in runs for place in holders.get(run, ()))
+        shares = {place: count / len(runs) for place, count in shared.items()}
+        shares |= {place: 1.0 for place in solved.get(test.solution, ()) if place < len(train)}
+        given_away = (
+            Leak(test.key, train[place].key, share)
+            for place, share in sorted(shares.items(), key=lambda item: (-item[1], item[0]))
+            if _gives_away(train[place], test, share)
+        )
+        found += [leak for leak in [next(given_away, None)] if leak]
+    return found
+
+
+def _gives_away(known: Matter, test: Matter, share: float) -> bool:
+    if not same_start(known.seen, test.seen):
+        return False
+    if not test.solution:
+        return share >= HELD_ALONE
+    return share >= HELD and len(test.solution & known.solution) >= HELD * len(test.solution)
+
+
+def _telling(matters: Sequence[Matter]) -> Callable[[_Run], bool]:
+    """Tells runs of words that are a task's own from those that many tasks share."""
+    common = Counter(run for matter in {matter.key: matter for matter in matters}.values() for run in matter.runs)
+    most = _few(matters)
+    return lambda run: common[run] <= most
+
+
+def _own_solutions(matters: Sequence[Matter]) -> dict[frozenset[str], list[int]]:
+    """Solutions that only a few tasks have in common → the places of these."""
+    holders: dict[frozenset[str], list[int]] = {}
+    for place, matter in enumerate(matters):
+        if matter.solution:
+            holders.setdefault(matter.solution, []).append(place)
+    most = _few(matters)
+    return {solution: places for solution, places in holders.items() if 1 < len(places) <= most}
+
+
+def _few(matters: Sequence[Matter]) -> float:
+    return max(SHARED_BY, SHARED_SHARE * len({matter.key for matter in matters}))
+
+
+def _pairs(group: Sequence[int]) -> Iterator[tuple[int, int]]:
+    return ((left, right) for place, right in enumerate(group) for left in group[:place])
+
+
+def _runs(words: Sequence[str], length: int) -> frozenset[_Run]:
+    if len(words) <= length:
+        return frozenset([tuple(words)] if words else [])
+    return frozenset(tuple(words[start : start + length]) for start in range(len(words) - length + 1))
+
+
+def _alike(sets: _Sets, least: float) -> Iterator[tuple[int, int]]:
+    """Every pair of sets that share at least this much (Jaccard), compared only where they can.
+
+    Two sets that are so alike share one of their rarest members: of each, as many are looked at as could all be missing.
+    """
+    rarity = Counter(member for each in sets for member in each)
+    holders: dict[Hashable, list[int]] = {}
+    for place, each in enumerate(sets):
+        ranked = sorted(each, key=lambda member: (rarity[member], repr(member)))
+        telling = ranked[: len(ranked) - ceil(least * len(ranked)) + 1]
+        candidates = {other for member in telling for other in holders.get(member, ())}
+        yield from ((other, place) for other in sorted(candidates) if jaccard(sets[other], each) >= least)
+        for member in telling:
+            holders.setdefault(member, []).append(place)
+
+
+def _joined(pairs: Iterable[tuple[int, int]], count: int) -> list[list[int]]:
+    """Places that hang together by pairs, as groups."""
+    leader = list(range(count))
+
+    def lead(place: int) -> int:
+        while leader[place] != place:
+            leader[place] = leader[leader[place]]
+            place = leader[place]
+        return place
+
+    for left, right in pairs:
+        first, second = sorted((lead(left), lead(right)))
+        leader[second] = first
+    groups: dict[int, list[int]] = {}
+    for place in range(count):
+        groups.setdefault(lead(place), []).append(place)
+    return [group for group in groups.values() if len(group) > 1]

@@ -1,0 +1,149 @@
+"""Any program as an agent: one process per attempt, one line of JSON in for each question, one line out for each decision.
+
+A process of its own for every attempt, so that nothing is carried from one arm into another. It is given time for every
+answer; one that takes longer, writes too much or dies loses that attempt, and is ended with all that it started.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as OutOfTime
+from contextlib import suppress
+from types import TracebackType
+from typing import IO
+
+from tacit.domain.errors import Mistake, NotFound
+from tacit.evaluation.actors.exchange import ANSWER_BYTES_MAX, Circumstances, Patience, read, worded, written
+from tacit.evaluation.actors.lockstep import MAX_CALLS, Decision, Question, attempt, joined
+from tacit.evaluation.suite import Aid, Arm, Spent, World
+
+TIMEOUT_S = 60.0
+"""Time for one answer."""
+_LAST_WORDS = 200
+_GRACE_S = 5.0
+
+
+class CommandActor:
+    """Acts by what a program says."""
+
+    def __init__(
+        self, command: str, *, adapter: bool = False, timeout_s: float = TIMEOUT_S, max_calls: int = MAX_CALLS
+    ) -> None:
+        """`adapter` says that the program heeds the question's `adapter`, so that arms with one mean something."""
+        try:
+            self._words = shlex.split(command)
+        except ValueError as error:
+            raise Mistake(f"the agent's command cannot be read: {error}", hint="quote it as for a shell") from error
+        if not self._words:
+            raise Mistake("the agent's command is empty", hint="command:python my_agent.py")
+        self.name = f"command:{command}"
+        self._adapter = adapter
+        self._timeout_s = timeout_s
+        self._max_calls = max_calls
+        self._patience = Patience(self.name)
+
+    def objection(self, arm: Arm) -> str:
+        """An adapter is the program's own affair; it has to say that it has one."""
+        return "this agent has no adapter" if arm.adapter and not self._adapter else ""
+
+    def act(self, worlds: Sequence[World], aids: Sequence[Aid], *, adapter: bool = False, seed: int = 0) -> Spent:
+        """Attempt one world after the other."""
+        around = Circumstances(adapter=adapter, seed=seed)
+        return joined([self._attempted(world, aid, around) for world, aid in zip(worlds, aids, strict=True)])
+
+    def _attempted(self, world: World, aid: Aid, around: Circumstances) -> Spent:
+        with _Process(self._words, timeout_s=self._timeout_s) as process:
+
+            def decide(questions: Sequence[Question]) -> list[Decision]:
+                return [self._patience.seen(process.ask(question, around)) for question in questions]
+
+            return attempt([world], [aid], decide, max_calls=self._max_calls)
+
+
+class _Process:
+    """A running agent; use it as a context: it is ended with all that it started."""
+
+    def __init__(self, words: Sequence[str], *, timeout_s: float) -> None:
+        self._timeout_s = timeout_s
+        self._complaints = tempfile.TemporaryFile()  # noqa: SIM115 - closed when the process is
+        try:
+            self._process = subprocess.Popen(
+                words,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._complaints,
+                start_new_session=True,
+            )
+        except OSError as error:
+            self._complaints.close()
+            raise NotFound(
+                f"the agent cannot be started: {words[0]}: {error.strerror}", hint="check the command after command:"
+            ) from error
+        self._talking = ThreadPoolExecutor(1)
+
+    def __enter__(self) -> _Process:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._end()
+        self._talking.shutdown()
+        for pipe in (self._process.stdin, self._process.stdout, self._complaints):
+            with suppress(OSError):  # what was not read any more cannot be flushed
+                if pipe:
+                    pipe.close()
+
+    def ask(self, question: Question, around: Circumstances) -> Decision:
+        """Its decision; broken where it took too long, wrote too much, or died."""
+        asked = worded(question, around)
+        answer: Future[bytes] = self._talking.submit(self._exchange, written(asked))
+        try:
+            line = answer.result(timeout=self._timeout_s)
+        except OutOfTime:
+            self._end()
+            return Decision(broken=f"the agent gave no answer within {self._timeout_s:g} seconds")
+        return read(line, asked) if line.strip() else self._died()
+
+    def _exchange(self, line: bytes) -> bytes:
+        sent, said = self._process.stdin, self._process.stdout
+        assert sent is not None
+        assert said is not None
+        with suppress(OSError):  # it may have ended already; then what it said before counts
+            sent.write(line)
+            sent.flush()
+        return said.readline(ANSWER_BYTES_MAX + 1)
+
+    def _died(self) -> Decision:
+        self._end()
+        said = _tail(self._complaints)
+        return Decision(broken=f"the agent ended with code {self._process.returncode}{': ' + said if said else ''}")
+
+    def _end(self) -> None:
+        """End the process and all that it started, at once where it does not go by itself."""
+        with suppress(subprocess.TimeoutExpired):
+            if self._process.stdout and self._process.poll() is None and self._closed():
+                self._process.wait(timeout=0.2)
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait(timeout=_GRACE_S)
+
+    def _closed(self) -> bool:
+        """Tell it that no more questions come."""
+        with suppress(OSError, ValueError):
+            if self._process.stdin:
+                self._process.stdin.close()
+        return True
+
+
+def _tail(file: IO[bytes]) -> str:
+    """The last of what a process complained about, as one line."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(0, size - 4 * _LAST_WORDS))
+    return " ".join(file.read().decode("utf-8", "replace").split())[-_LAST_WORDS:]

@@ -1,0 +1,106 @@
+"""A report → Markdown, for a pull request or a lab book. Regressions are listed whole, never hidden in a mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tacit.evaluation.comparing import METRICS, ArmFigures, Change, Difference
+from tacit.evaluation.report import Report, difference, figure, share, standing
+
+
+def markdown(told: Report) -> str:
+    """The whole report."""
+    return "\n".join(_lines(told)) + "\n"
+
+
+def _lines(told: Report) -> Iterator[str]:
+    comparison = told.comparison
+    by = f", attempted by {_cell(told.agent)}" if told.agent else ""
+    yield f"# {_cell(comparison.suite)}: {len(comparison.arms)} arms{by}"
+    yield f"\n**{_cell(told.verdict)}**"
+    yield f"\n{comparison.exercises:,} exercises of {comparison.groups:,} tasks. Intervals are at 95 %, drawn by whole tasks."
+    yield "\n## Success\n"
+    yield from _table(
+        (
+            "arm",
+            "success",
+            f"less {comparison.reference}",
+            "p (Holm)",
+            "",
+            "detectable",
+            "by seed",
+            "regressions",
+            "gains",
+        ),
+        [_success(figures) for figures in comparison.arms],
+    )
+    for metric in comparison.metrics:
+        if metric != "success":
+            yield f"\n## {METRICS[metric].label.capitalize()}\n"
+            header = ("arm", "mean", f"less {comparison.reference}", "p (Holm)", "")
+            yield from _table(header, [_row(figures, metric) for figures in comparison.arms])
+    if told.curve:
+        yield "\n## Learning curve\n"
+        yield from _table(
+            ("arm", "training tasks", "success"),
+            [
+                (p.arm, f"{p.tasks:,}", _within("success", p.success.value, p.success.low, p.success.high))
+                for p in told.curve
+            ],
+        )
+    for figures in comparison.others:
+        if figures.regressions:
+            yield f"\n## Regressions of {_cell(figures.arm)} ({len(figures.regressions)})\n"
+            columns = ("exercise", comparison.reference, figures.arm, "what it did")
+            yield from _table(columns, [_changed(change) for change in figures.regressions])
+    yield "\n## What was not measured\n"
+    yield from (f"- {_cell(line)}" for line in told.not_measured)
+
+
+def _success(figures: ArmFigures) -> tuple[str, ...]:
+    found = figures.differences.get("success")
+    seeds = " ".join(difference("success", value) for value in found.by_seed.values()) if found else ""
+    least = f"{100 * found.detectable:.1f}" if found else ""
+    counts = (str(len(figures.regressions)), str(len(figures.gains))) if found else ("", "")
+    return (*_row(figures, "success"), least, seeds, *counts)
+
+
+def _row(figures: ArmFigures, metric: str) -> tuple[str, ...]:
+    mean, found = figures.means.get(metric), figures.differences.get(metric)
+    own = _within(metric, mean.value, mean.low, mean.high) if mean else "–"
+    return (figures.arm, own, *_told(metric, found))
+
+
+def _told(metric: str, found: Difference | None) -> tuple[str, str, str]:
+    if found is None:
+        return "", "", ""
+    apart = f"{difference(metric, found.value)} ({difference(metric, found.low)} to {difference(metric, found.high)})"
+    return apart, chance(found.p_holm), standing(found)
+
+
+def chance(p: float) -> str:
+    """A p-value in words."""
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def _within(metric: str, value: float, low: float, high: float) -> str:
+    return f"{figure(metric, value)} ({figure(metric, low)} to {figure(metric, high)})"
+
+
+def _changed(change: Change) -> tuple[str, ...]:
+    return change.exercise, share(change.reference), share(change.arm), change.detail
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    yield f"| {' | '.join(_cell(name) for name in header)} |"
+    yield f"|{' --- |' * len(header)}"
+    for row in rows:
+        yield f"| {' | '.join(_cell(cell) for cell in row)} |"
+
+
+def _cell(text: str) -> str:
+    """Text of suites and agents is not ours: nothing in it may make a row, a tag or a link."""
+    flat = " ".join(text.split())
+    for sign in "\\|<>[]`*":
+        flat = flat.replace(sign, f"\\{sign}")
+    return flat

@@ -1,0 +1,215 @@
+"""A comparison → what is said of it: a verdict in one sentence, a learning curve, what was not measured; as one document.
+
+Words and plain data only: `markdown` and `page` set them out. Nothing is computed anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tacit.evaluation.comparing import GROUPS_MIN, METRICS, NOTABLE, Change, Comparison, Difference, compare, points
+from tacit.evaluation.suite import Row
+from tacit.statistics import Estimate
+
+FORMAT = 1
+_IN_FULL = 3
+"""So many arms are told with their intervals in the verdict."""
+_WHAT_FOR = {
+    "placebo": "whether any text in the context would have done as much",
+    "oracle": "how much an aid could do at most",
+    "none": "what the agent does by itself",
+    "trajectory": "whether the nearest recorded attempt does as well as a skill",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CurvePoint:
+    """Success of an arm that was trained on so many tasks; arms of a curve are called `name@tasks`."""
+
+    arm: str
+    tasks: int
+    success: Estimate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """All that is said of one run."""
+
+    comparison: Comparison
+    verdict: str
+    not_measured: tuple[str, ...]
+    curve: tuple[CurvePoint, ...] = ()
+    agent: str = ""
+
+
+def report(rows: Sequence[Row], *, reference: str = "none", agent: str = "", wanted: int = 0) -> Report:
+    """Compare the arms of a run and say what came of it. `wanted`: attempts that the whole run would have."""
+    comparison = compare(rows, reference=reference)
+    return Report(
+        comparison=comparison,
+        verdict=verdict(comparison),
+        not_measured=tuple(_not_measured(comparison, rows, wanted)),
+        curve=curve(comparison),
+        agent=agent,
+    )
+
+
+def verdict(comparison: Comparison) -> str:
+    """Which arms succeed more often than the reference, which less often, and of which nothing can be said."""
+    told = [
+        (figures.arm, figures.differences["success"])
+        for figures in comparison.others
+        if "success" in figures.differences
+    ]
+    own = comparison.arm(comparison.reference).means["success"]
+    start = f"Against {comparison.reference} ({share(own.value)} success, {own.n} tasks)"
+    if not told:
+        return f"{start} no other arm was measured."
+    told.sort(key=lambda one: -one[1].value)
+    better = _listed([(name, found) for name, found in told if found.is_better])
+    worse = _listed([(name, found) for name, found in reversed(told) if found.is_worse])
+    unclear = [(name, found) for name, found in told if not found.is_shown]
+    parts = [f"better: {better}"] if better else ["no arm is shown to be better"]
+    if worse:
+        parts.append(f"worse: {worse}")
+    if unclear:
+        least = max(found.detectable for _, found in unclear)
+        names = ", ".join(name for name, _ in unclear)
+        parts.append(f"not told apart: {names} (a difference below {100 * least:.1f} points may be missed)")
+    return f"{start}: {'; '.join(parts)}."
+
+
+def curve(comparison: Comparison) -> tuple[CurvePoint, ...]:
+    """Success by the number of training tasks, of arms called `name@tasks`."""
+    found = []
+    for figures in comparison.arms:
+        name, at, tasks = figures.arm.rpartition("@")
+        if at and tasks.isdecimal() and "success" in figures.means:
+            found.append(CurvePoint(arm=name, tasks=int(tasks), success=figures.means["success"]))
+    return tuple(sorted(found, key=lambda point: (point.arm, point.tasks)))
+
+
+def share(value: float) -> str:
+    """A share in words."""
+    return f"{100 * value:.1f} %"
+
+
+def figure(metric: str, value: float) -> str:
+    """A value of a metric in words."""
+    return share(value) if METRICS[metric].share else f"{value:,.1f}"
+
+
+def difference(metric: str, value: float) -> str:
+    """A difference of a metric in words, with its sign."""
+    return points(value).removesuffix(" points") if METRICS[metric].share else f"{value:+,.1f}"
+
+
+def standing(found: Difference) -> str:
+    """What is said of a difference in one word."""
+    return "better" if found.is_better else "worse" if found.is_worse else "not shown"
+
+
+def document(told: Report) -> dict[str, Any]:
+    """The whole report as plain data."""
+    comparison = told.comparison
+    return {
+        "format": FORMAT,
+        "suite": comparison.suite,
+        "agent": told.agent,
+        "reference": comparison.reference,
+        "tasks": comparison.groups,
+        "exercises": comparison.exercises,
+        "verdict": told.verdict,
+        "not_measured": list(told.not_measured),
+        "arms": [
+            {
+                "arm": figures.arm,
+                "attempts": figures.attempts,
+                "seeds": list(figures.seeds),
+                "means": {name: _estimate(mean) for name, mean in figures.means.items()},
+                "differences": {name: _difference(found) for name, found in figures.differences.items()},
+                "regressions": [_change(change) for change in figures.regressions],
+                "gains": [_change(change) for change in figures.gains],
+                "unpaired": figures.unpaired,
+            }
+            for figures in comparison.arms
+        ],
+        "curve": [{"arm": p.arm, "training_tasks": p.tasks, "success": _estimate(p.success)} for p in told.curve],
+    }
+
+
+# --- inside ---------------------------------------------------------------------------------------------------------
+
+
+def _listed(told: Sequence[tuple[str, Difference]]) -> str:
+    """The largest with their intervals, the others by name."""
+    named = [f"{name} {_by(found)}" for name, found in told[:_IN_FULL]]
+    return ", ".join([*named, *(f"{name} {points(found.value)}" for name, found in told[_IN_FULL:])])
+
+
+def _by(found: Difference) -> str:
+    return f"{points(found.value)} ({difference('success', found.low)} to {difference('success', found.high)})"
+
+
+def _not_measured(comparison: Comparison, rows: Sequence[Row], wanted: int) -> list[str]:
+    said = []
+    if wanted > len(rows):
+        said.append(f"The run is not complete: {len(rows):,} of {wanted:,} attempts were made.")
+    if comparison.groups < GROUPS_MIN:
+        said.append(f"{comparison.groups} tasks are few: the intervals were simulated from {GROUPS_MIN} tasks upwards.")
+    said += [f"No arm {name}: {why} is not known." for name, why in _WHAT_FOR.items() if name not in comparison.names]
+    if len({row.seed for row in rows}) < 2:
+        said.append("One seed: how far results differ between seeds was not measured.")
+    silent = [METRICS[name].label for name in METRICS if all(row.figure(name) is None for row in rows)]
+    if silent:
+        said.append(f"Nobody could tell of this suite: {', '.join(silent)}.")
+    unpaired = {figures.arm: figures.unpaired for figures in comparison.others if figures.unpaired}
+    if unpaired:
+        told = ", ".join(f"{name} {count}" for name, count in unpaired.items())
+        said.append(f"Exercises that only one side attempted are left out of differences: {told}.")
+    broken = sum(bool(row.note) for row in rows)
+    if broken:
+        said.append(f"{broken:,} attempts were broken off from outside and count as they stood.")
+    least = [found.detectable for each in comparison.others if (found := each.differences.get("success"))]
+    if least and max(least) > NOTABLE:
+        said.append(f"Differences in success below {100 * max(least):.1f} points could be missed at this size.")
+    said.append(
+        "Intervals are over tasks like these with this agent; other agents, suites and training runs may differ."
+    )
+    return said
+
+
+def _estimate(mean: Estimate) -> dict[str, Any]:
+    return {"value": round(mean.value, 6), "low": _finite(mean.low), "high": _finite(mean.high), "tasks": mean.n}
+
+
+def _difference(found: Difference) -> dict[str, Any]:
+    return {
+        "value": round(found.value, 6),
+        "low": _finite(found.low),
+        "high": _finite(found.high),
+        "p": found.p,
+        "p_holm": found.p_holm,
+        "standing": standing(found),
+        "detectable": _finite(found.detectable),
+        "tasks": found.groups,
+        "exercises": found.exercises,
+        "by_seed": {str(seed): round(value, 6) for seed, value in found.by_seed.items()},
+    }
+
+
+def _finite(value: float) -> float | None:
+    """JSON has no infinity: nothing stands for "not bounded"."""
+    return round(value, 6) if abs(value) < float("inf") else None
+
+
+def _change(change: Change) -> Mapping[str, Any]:
+    return {
+        "exercise": change.exercise,
+        "task": change.group,
+        "reference": round(change.reference, 4),
+        "arm": round(change.arm, 4),
+        "detail": change.detail,
+    }

@@ -1,0 +1,77 @@
+"""A world under watch: what goes wrong inside it is told with its name. Changes nothing, hides nothing.
+
+A world that breaks is a fault of the suite: the run ends there, what was recorded stands, and the error says where it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from tacit.domain.tool import Tool, Turn
+from tacit.evaluation.suite import Score, World
+
+
+class Watched:
+    """A world that says which one it is when something in it raises."""
+
+    def __init__(self, world: World, name: str) -> None:
+        """`name` is what an error is told to be of."""
+        self._world = world
+        self._name = name
+
+    @staticmethod
+    @contextmanager
+    def told(where: str) -> Iterator[None]:
+        """Let an error pass, and note where it was."""
+        try:
+            yield
+        except Exception as error:
+            error.add_note(f"(in {where})")
+            raise
+
+    @property
+    def task(self) -> str:
+        """What is asked."""
+        return self._world.task
+
+    @property
+    def tools(self) -> Sequence[Tool]:
+        """What may be called."""
+        return self._world.tools
+
+    @property
+    def turns(self) -> Sequence[Turn]:
+        """What was done so far."""
+        return self._world.turns
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing can be done any more."""
+        return self._world.over
+
+    def call(self, tool: str, /, **arguments: Any) -> tuple[str, bool]:
+        """Call a tool."""
+        with self.told(self._name):
+            return self._world.call(tool, **arguments)
+
+    def abstain(self, reason: str) -> None:
+        """End the attempt without a procedure."""
+        with self.told(self._name):
+            self._world.abstain(reason)
+
+    def finish(self) -> None:
+        """End the attempt."""
+        with self.told(self._name):
+            self._world.finish()
+
+    def score(self) -> Score:
+        """What the attempt came to."""
+        with self.told(self._name):
+            return self._world.score()
+
+    def state(self) -> str:
+        """A fingerprint of what an attempt can change."""
+        with self.told(self._name):
+            return self._world.state()

@@ -1,0 +1,179 @@
+"""`tacit adapters …`: look at adapters, let one serve, take it back, hand it on, remove it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.markup import escape
+from rich.table import Table
+
+from tacit.adapters import Standing
+from tacit.adapters.exporting import FORMS
+from tacit.domain.adapter import Activation, Ruling
+from tacit.surfaces.cli.consolidation import show_told
+from tacit.surfaces.cli.session import Session, clean, command_options, counted, one_line
+
+_SHORT = 12
+
+
+@click.group(invoke_without_command=True)
+@command_options
+def adapters(session: Session) -> None:
+    """Adapters: weights that base models were given from verified experience. Without a command: list them."""
+    if click.get_current_context().invoked_subcommand is None:
+        _list(session)
+
+
+@adapters.command("list")
+@command_options
+def list_(session: Session) -> None:
+    """List the adapters, what the last test said of each, and which one serves."""
+    _list(session)
+
+
+def _list(session: Session) -> None:
+    show_told(session)
+    found = session.loop.adapters.all()
+    session.answer({"adapters": [_document(each) for each in found]}, lambda: _show_list(session, found))
+
+
+def _document(standing: Standing) -> dict[str, Any]:
+    adapter, judgement = standing.adapter, standing.judgement
+    return {
+        "key": adapter.key,
+        "model": adapter.base,
+        "model_hash": adapter.base_hash,
+        "dataset_hash": adapter.dataset_hash,
+        "form_hash": adapter.form_hash,
+        "tasks": adapter.tasks,
+        "trajectories": len(adapter.sources),
+        "made_at": adapter.at,
+        "made_by": adapter.by,
+        "recipe": adapter.recipe,
+        "metrics": adapter.metrics,
+        "ruling": judgement.ruling if judgement else "",
+        "reason": judgement.reason if judgement else "",
+        "serves": standing.serves,
+        "problems": standing.problems,
+        "folder": str(standing.folder),
+    }
+
+
+def _show_list(session: Session, found: Sequence[Standing]) -> None:
+    if not found:
+        session.console.print("No adapters yet. Next: [bold]tacit train --dry-run[/bold]")
+        return
+    table = Table(box=None, pad_edge=False)
+    for column in ("adapter", "base model", "tasks", "made", "last test", ""):
+        table.add_column(column, justify="right" if column == "tasks" else "left", overflow="fold")
+    for each in found:
+        adapter = each.adapter
+        ruling = str(each.judgement.ruling) if each.judgement else "none yet"
+        state = "[green]serves[/green]" if each.serves else ""
+        if each.problems and each.judgement and each.judgement.ruling is Ruling.BETTER:
+            state += " [red]may not serve[/red]"
+        model = escape(one_line(Path(adapter.base).name or adapter.base, 40))
+        table.add_row(adapter.key[:_SHORT], model, str(adapter.tasks), f"{adapter.at:%Y-%m-%d}", ruling, state.strip())
+    session.console.print(table)
+
+
+@adapters.command()
+@click.argument("key")
+@command_options
+def show(session: Session, *, key: str) -> None:
+    """Show one adapter: what it was trained on, what the test said, whether it may serve."""
+    standing = session.loop.adapters.find(key)
+    session.answer(_document(standing), lambda: _show_one(session, standing))
+
+
+def _show_one(session: Session, standing: Standing) -> None:
+    adapter, judgement, console = standing.adapter, standing.judgement, session.console
+    state = "[green]serves[/green]" if standing.serves else "[dim]does not serve[/dim]"
+    console.print(f"[bold]{adapter.key}[/bold]  {state}")
+    made = f"made {adapter.at:%Y-%m-%d %H:%M}" + (f" by {adapter.by}" if adapter.by else "")
+    trained = f"{counted(adapter.tasks, 'task')}, {counted(len(adapter.sources), 'attempt')}"
+    lines = [
+        ("base model", f"{adapter.base} ({adapter.base_hash[:_SHORT]})"),
+        ("trained on", f"{trained}; dataset {adapter.dataset_hash[:_SHORT]}"),
+        ("how", ", ".join(f"{name} {value}" for name, value in adapter.recipe.items())),
+        ("figures", ", ".join(f"{name} {value:g}" for name, value in adapter.metrics.items())),
+        ("", made),
+        ("last test", f"{judgement.ruling}: {judgement.reason}" if judgement else "none yet: tacit consolidate"),
+        ("may not serve", "; ".join(standing.problems)),
+        ("files", str(standing.folder)),
+    ]
+    for name, text in lines:
+        if text:
+            console.print(f"[dim]{name:<13}[/dim] {escape(clean(text))}", soft_wrap=True)
+
+
+@adapters.command()
+@click.argument("key")
+@click.option("--by", default="", help="Who decides.")
+@click.option("--reason", default="", help="Why, kept with the decision.")
+@command_options
+def activate(session: Session, *, key: str, by: str, reason: str) -> None:
+    """Let an adapter serve its base model, if the last paired test said better. Belongs to a person."""
+    session.caller.require_person("adapters activate")
+    done = session.loop.adapters.activate(key, by=session.person(by), reason=reason)
+    session.answer(_told(done), lambda: session.console.print(f"[green]serves[/green] {done.adapter}"))
+
+
+@adapters.command()
+@click.option("--base", default="", metavar="NAME", help="Of which base model, where adapters serve several.")
+@click.option("--by", default="", help="Who decides.")
+@click.option("--reason", default="", help="Why, kept with the decision.")
+@command_options
+def rollback(session: Session, *, base: str, by: str, reason: str) -> None:
+    """Take back the adapter that serves: the one before it serves again, or the base model alone."""
+    session.caller.require_person("adapters rollback")
+    done = session.loop.adapters.roll_back(base, by=session.person(by), reason=reason)
+    then = f"{done.adapter} serves again" if done.adapter else "the base model serves alone"
+    session.answer(_told(done), lambda: session.console.print(f"taken back {done.undone}; {then}"))
+
+
+def _told(done: Activation) -> dict[str, Any]:
+    return {"serves": done.adapter, "taken_back": done.undone, "by": done.by, "reason": done.reason}
+
+
+@adapters.command()
+@click.argument("key")
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option(
+    "--format", "form", type=click.Choice(FORMS), default="peft", show_default=True, help="For which program."
+)
+@command_options
+def export(session: Session, *, key: str, folder: Path, form: str) -> None:
+    """Write an adapter into a new FOLDER: for PEFT and vLLM (peft), or for llama.cpp (gguf).
+
+    One that no test calls better leaves only on a person's word.
+    """
+    room = session.loop.adapters
+    standing = room.find(key)
+    if standing.judgement is None or standing.judgement.ruling is not Ruling.BETTER:
+        session.caller.require_person("adapters export unproven")
+    written = room.export(key, folder, form=form)
+    document = {"adapter": standing.adapter.key, "format": form, "files": [str(path) for path in written]}
+
+    def tell() -> None:
+        for path in written:
+            session.console.print(f"written {escape(clean(str(path)))}", soft_wrap=True)
+        if standing.problems:
+            session.console.print(f"[yellow]{escape(clean('; '.join(standing.problems)))}[/yellow]", soft_wrap=True)
+
+    session.answer(document, tell)
+
+
+@adapters.command()
+@click.argument("key")
+@click.option("--by", default="", help="Who decides.")
+@click.option("--reason", default="", help="Why, kept with the decision.")
+@command_options
+def remove(session: Session, *, key: str, by: str, reason: str) -> None:
+    """Take an adapter's files away. That it was there stays in the ledger; one that serves is rolled back first."""
+    session.caller.require_person("adapters remove")
+    gone = session.loop.adapters.remove(key, by=session.person(by), reason=reason)
+    session.answer({"removed": gone.key, "reason": gone.removed}, lambda: session.console.print(f"removed {gone.key}"))

@@ -1,0 +1,161 @@
+"""`tacit consolidate`: the whole cycle, from verified experience to a judgement, and to service on a person's word."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.markup import escape
+
+from tacit.config.settings import Size
+from tacit.domain.adapter import Ruling
+from tacit.domain.errors import Mistake
+from tacit.evaluation.comparing import points
+from tacit.evaluation.consolidating import WITH, Cycle, Finding
+from tacit.evaluation.suite import Suite
+from tacit.surfaces.cli.consolidation import bars, foretell, require_packages, show_told, workshop
+from tacit.surfaces.cli.session import Session, clean, command_options, counted
+
+_EVERY = re.compile(r"([1-9][0-9]{0,3})([hdw])")
+_HOURS = {"h": 1, "d": 24, "w": 168}
+_SHOWN = 5
+_COLOURS = {Ruling.BETTER: "green", Ruling.WORSE: "red", Ruling.WORSE_ELSEWHERE: "red"}
+
+
+@click.command()
+@click.option("--base", default="", metavar="NAME", help="The base model: a folder, a *.gguf file or a hub id.")
+@click.option("--size", type=click.Choice(list(Size)), help="How much the adapter can hold; the one dial.")
+@click.option("--seed", default=0, type=click.IntRange(0), help="Which dice are thrown.")
+@click.option("--every", default="", metavar="TIME", help="Do nothing sooner than this after the last: 12h, 7d, 2w.")
+@click.option("--elsewhere", default="", metavar="SUITE", help="A suite that must not get worse (tacit eval suites).")
+@click.option("--data", type=click.Path(path_type=Path), help="The folder with that suite's files.")
+@click.option("--dry-run", is_flag=True, help="Only say what it would use and cost.")
+@click.option("--anew", is_flag=True, help="Drop what an earlier run left unfinished.")
+@click.option("--activate", is_flag=True, help="Let it serve without being asked, if the test says better.")
+@click.option("--by", default="", help="Who decides.")
+@command_options
+def consolidate(
+    session: Session,
+    *,
+    base: str,
+    size: str | None,
+    seed: int,
+    every: str,
+    elsewhere: str,
+    data: Path | None,
+    dry_run: bool,
+    anew: bool,
+    activate: bool,
+    by: str,
+) -> None:
+    """Train an adapter on verified experience, and test it: better than skills alone on unseen tasks, no worse elsewhere?
+
+    Elsewhere is a suite of everyday requests, or the one you name. Fit for a timer: with --every it ends at once while nothing
+    is due, and a run that was cut off goes on. Only a person lets an adapter serve; else the judgement waits for one.
+    """
+    wait = _parsed(every)
+    cycle = Cycle(session.loop, seed=seed)
+    if dry_run:
+        foretell(session, cycle.outlook(every=wait), base=base, size=size or "")
+        return
+    session.caller.require_person("consolidate")
+    if activate:
+        session.caller.require_person("adapters activate")  # told now, and not after hours of training
+    place, guard = workshop(session, base=base, size=size or ""), _guard(session, elsewhere, data)
+    due = cycle.due_at(wait)
+    if due and not anew:
+        document = {"ran": False, "due_at": due}
+        session.answer(document, lambda: session.console.print(f"not due before {due:%Y-%m-%d %H:%M} UTC"))
+        return
+    require_packages()
+    show_told(session)
+    with bars(session) as progress:
+        finding = Cycle(session.loop, seed=seed, progress=progress).consolidate(
+            place, elsewhere=guard, anew=anew, by=by
+        )
+    _end(session, finding, activate=activate, by=by)
+
+
+def _parsed(every: str) -> timedelta:
+    if not every:
+        return timedelta()
+    found = _EVERY.fullmatch(every.strip())
+    if found is None:
+        raise Mistake(f"--every {every!r} is no stretch of time", hint="say 12h, 7d or 2w")
+    return timedelta(hours=int(found[1]) * _HOURS[found[2]])
+
+
+def _guard(session: Session, name: str, data: Path | None) -> Suite:
+    from tacit.evaluation.suites import open_suite
+    from tacit.evaluation.suites.everyday import EverydaySuite
+
+    return open_suite(name, data=data, store=session.loop.store) if name else EverydaySuite()
+
+
+def _end(session: Session, finding: Finding, *, activate: bool, by: str) -> None:
+    """Tell what the test found, and let the adapter serve if it may and a person says so."""
+    better = finding.judgement.ruling is Ruling.BETTER
+    if not session.as_json:
+        _show(session, finding)
+    asked = better and not activate and session.caller.is_person and session.caller.at_terminal and not session.as_json
+    serves = better and (activate or (asked and click.confirm("Let it serve from now on?")))
+    if serves:
+        session.loop.adapters.activate(finding.adapter.key, by=session.person(by), reason=finding.judgement.reason)
+    if session.as_json:
+        session.answer(_document(finding, serves=serves), lambda: None)
+    elif serves:
+        session.console.print("It serves from now on. [bold]tacit adapters rollback[/bold] takes it back")
+    elif better:
+        session.console.print(f"Next: [bold]tacit adapters activate {finding.adapter.key[:12]}[/bold]")
+
+
+def _document(finding: Finding, *, serves: bool) -> dict[str, Any]:
+    judgement, figures = finding.judgement, finding.comparison.arm(WITH)
+    return {
+        "ran": True,
+        "adapter": finding.adapter.key,
+        "ruling": judgement.ruling,
+        "reason": judgement.reason,
+        "tasks": judgement.tasks,
+        "difference": judgement.difference,
+        "low": judgement.low,
+        "high": judgement.high,
+        "regressions": [change.exercise for change in figures.regressions],
+        "gains": [change.exercise for change in figures.gains],
+        "elsewhere": finding.elsewhere.suite if finding.elsewhere else "",
+        "tested_before": finding.tested_before,
+        "serves": serves,
+    }
+
+
+def _show(session: Session, finding: Finding) -> None:
+    console, judgement = session.console, finding.judgement
+    colour = _COLOURS.get(judgement.ruling, "yellow")
+    console.print(f"[bold]{finding.adapter.key}[/bold]  [{colour}]{judgement.ruling}[/{colour}]")
+    console.print(escape(clean(judgement.reason)), soft_wrap=True)
+    for comparison in (finding.comparison, finding.elsewhere):
+        if comparison is None:
+            continue
+        for figures in comparison.arms:
+            mean, found = figures.means.get("success"), figures.differences.get("success")
+            told = f"{100 * mean.value:.1f} %" if mean else "nothing"
+            beside = f", {points(found.value)} ({points(found.low)} to {points(found.high)})" if found else ""
+            console.print(f"  [dim]{comparison.suite}, {figures.arm}: {told}{beside}[/dim]", soft_wrap=True)
+    _show_changes(session, finding)
+    if finding.tested_before:
+        others = counted(finding.tested_before, "other adapter")
+        console.print(f"[dim]{others} was tested on such tasks before: one in twenty looks better by luck.[/dim]")
+
+
+def _show_changes(session: Session, finding: Finding) -> None:
+    figures = finding.comparison.arm(WITH)
+    lost = len(figures.regressions)
+    session.console.print(f"gained {counted(len(figures.gains), 'exercise')}, lost {lost}")
+    for change in figures.regressions[:_SHOWN]:
+        told = f"lost: {change.exercise} {change.detail}"
+        session.console.print(f"  [dim]{escape(clean(told))}[/dim]", soft_wrap=True)
+    if lost > _SHOWN:
+        session.console.print(f"  [dim]and {lost - _SHOWN} more; --json names all of them[/dim]")

@@ -1,0 +1,73 @@
+"""`tacit eval report`: the record of a run in, what its arms came to out; as text, JSON, Markdown or a page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+from rich.markup import escape
+from rich.table import Table
+
+from tacit.application.placing import swap_in
+from tacit.domain.errors import Mistake
+from tacit.evaluation.markdown import chance, markdown
+from tacit.evaluation.page import page
+from tacit.evaluation.record import read_run
+from tacit.evaluation.report import Report, difference, document, figure, standing
+from tacit.evaluation.report import report as told_of
+from tacit.surfaces.cli.session import Session, clean, command_options, counted
+
+
+@click.command("report")
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option(
+    "--reference", default="none", show_default=True, metavar="ARM", help="The arm that others are compared with."
+)
+@click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown.")
+@click.option("--page", "page_file", type=click.Path(path_type=Path), help="Write one self-contained HTML file.")
+@command_options
+def report(session: Session, *, folder: Path, reference: str, as_markdown: bool, page_file: Path | None) -> None:
+    """Tell what the arms of the run in FOLDER came to: differences with intervals, regressions, what was not measured."""
+    run = read_run(folder)
+    told = told_of(run.rows, reference=reference, agent=run.header.agent, wanted=run.wanted)
+    if page_file:
+        _write(page_file, page(told))
+    if as_markdown and not session.as_json:
+        click.echo(markdown(told), nl=False)
+        return
+    session.answer(document(told), lambda: _show(session, told, page_file))
+
+
+def _write(target: Path, text: str) -> None:
+    try:
+        swap_in(target, text.encode(), mode=0o644)
+    except OSError as error:
+        raise Mistake(f"cannot write {target}: {error.strerror}", hint="give a file in a folder that exists") from error
+
+
+def _show(session: Session, told: Report, page_file: Path | None) -> None:
+    console, comparison = session.console, told.comparison
+    console.print(f"[bold]{escape(clean(told.verdict))}[/bold]\n")
+    table = Table(box=None, pad_edge=False)
+    for column in ("arm", "success", f"less {comparison.reference}", "p (Holm)", "", "steps", "tokens", "lost", "won"):
+        table.add_column(escape(clean(column)), justify="left" if column in ("arm", "") else "right")
+    for figures in comparison.arms:
+        found = figures.differences.get("success")
+        means = [figure(name, figures.means[name].value) if name in figures.means else "–" for name in _SHOWN]
+        apart = ["", "", ""]
+        if found:
+            low, high = difference("success", found.low), difference("success", found.high)
+            apart = [f"{difference('success', found.value)} ({low} to {high})", chance(found.p_holm), standing(found)]
+        counts = [str(len(figures.regressions)), str(len(figures.gains))] if found else ["", ""]
+        table.add_row(escape(clean(figures.arm)), means[0], *apart, *means[1:], *counts)
+    console.print(table)
+    console.print(
+        f"\n{counted(comparison.exercises, 'exercise')} of {counted(comparison.groups, 'task')}. Not measured:"
+    )
+    for line in told.not_measured:
+        console.print(f"  [dim]{escape(clean(line))}[/dim]")
+    if page_file:
+        console.print(f"\nWritten: {escape(clean(str(page_file)))}")
+
+
+_SHOWN = ("success", "steps", "context_tokens")

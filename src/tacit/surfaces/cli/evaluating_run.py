@@ -1,0 +1,219 @@
+"""`tacit eval run`, `arms` and `suites`: exercises under several arms, and what there is to choose from.
+
+A run is written into a folder and says how it went; what it means is told by `tacit eval report`. The store is read only.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.markup import escape
+from rich.table import Table
+
+from tacit.domain.errors import Mistake, Refusal
+from tacit.evaluation.actors.opening import AGENTS, Terms, open_actor
+from tacit.evaluation.aids import FROM_MEMORY, Aids
+from tacit.evaluation.arms import Plan, described, named_arms, read_plan, with_usual
+from tacit.evaluation.record import Run
+from tacit.evaluation.running import run as run_arms
+from tacit.evaluation.suite import Arm, Exercise, Suite, World
+from tacit.evaluation.suites import SUITES, Taught, open_suite
+from tacit.loop import Loop
+from tacit.surfaces.cli.progress import progress_bar
+from tacit.surfaces.cli.session import Session, clean, command_options, counted, one_line
+
+_NOTES = 3
+_HOW = {"fresh": "learned from the suite's own training tasks alone", "store": "this store"}
+
+
+@click.command("run")
+@click.argument("suite", metavar="SUITE|FILE.toml")
+@click.option("--arms", default="", metavar="A,B", help="Arms by name; the first is what others are compared with.")
+@click.option("--agent", default="reference", show_default=True, help="Who acts; `tacit eval arms` lists the forms.")
+@click.option("--adapter", default="", metavar="WHICH", help="Adapter of the arms with one: a folder, number or name.")
+@click.option(
+    "--memory", type=click.Choice(list(_HOW)), default="fresh", show_default=True, help="Where aids come from."
+)
+@click.option("--data", type=click.Path(path_type=Path), default=None, help="Folder of the suite's files.")
+@click.option("--option", "options", multiple=True, metavar="NAME=VALUE", help="Option of the suite.")
+@click.option("--out", type=click.Path(path_type=Path), default=None, help="Folder of the record [eval/SUITE].")
+@click.option("--seeds", type=click.IntRange(1, 100), default=1, show_default=True, help="Attempts at each exercise.")
+@click.option("--limit", type=click.IntRange(0), default=0, help="Only the first so many tasks.")
+@click.option("--calls", type=click.IntRange(1, 1000), default=30, show_default=True, help="Calls of one attempt.")
+@click.option(
+    "--timeout", type=click.FloatRange(0.1, 3600), default=60.0, show_default=True, help="Seconds per answer."
+)
+@command_options
+def run(session: Session, *, suite: str, arms: str, agent: str, adapter: str, memory: str, **given: Any) -> None:
+    """Attempt every exercise of SUITE under every arm, and keep what came of it in a folder.
+
+    A run that was stopped goes on with the same command. It is refused where its figures would mean nothing: the memory
+    holds attempts at the very tasks, a world does not begin as it did under another arm, or the folder holds another run.
+    """
+    plan = read_plan(Path(suite)) if suite.endswith(".toml") else Plan(suite=suite)
+    if not plan.suite:
+        raise Mistake(f"{suite} names no suite", hint='add [suite] with name = "…"')
+    chosen = named_arms(arms or _usual(plan), with_usual(plan))
+    options = dict(plan.options) | _options(given["options"])
+    data = given["data"] or (Path(options["data"]) if "data" in options else None)
+    options.pop("data", None)
+    opened = open_suite(plan.suite, data=data, store=_store(session, plan.suite, memory), options=options)
+    cut = _First(opened, given["limit"]) if given["limit"] else opened
+    loop = _memory(session, opened, memory, chosen)
+    key = session.surroundings.model_key
+    terms = Terms(adapter=adapter, max_calls=given["calls"], timeout_s=given["timeout"], key=key)
+    actor = open_actor(agent, memory=loop, terms=terms)
+    folder = given["out"] or Path("eval") / plan.suite
+    with progress_bar(session, "attempting") as advance:
+        done = run_arms(cut, chosen, actor, Aids(loop), folder=folder, seeds=given["seeds"], progress=advance)
+    session.answer(_document(done), lambda: _show(session, done))
+
+
+@click.command("arms")
+@click.argument("file", required=False, type=click.Path(path_type=Path))
+@command_options
+def arms(session: Session, *, file: Path | None) -> None:
+    """List the arms and the forms of agents; with FILE the arms too that it defines."""
+    plan = read_plan(file) if file else Plan()
+    known = with_usual(plan)
+    document = {
+        "arms": [{**dataclasses.asdict(arm), "gives": described(arm)} for arm in known.values()],
+        "agents": AGENTS,
+    }
+    rows = [(arm.name, described(arm)) for arm in known.values()]
+    session.answer(document, lambda: _list(session, ("arm", rows), ("agent", list(AGENTS.items()))))
+
+
+@click.command("suites")
+@command_options
+def suites(session: Session) -> None:
+    """List the suites and their options."""
+    document = [{"name": each.name, "about": each.summary, "options": dict(each.options)} for each in SUITES.values()]
+    rows = [
+        (each.name, "\n".join([each.summary, *(f"  {name}: {says}" for name, says in each.options.items())]))
+        for each in SUITES.values()
+    ]
+    session.answer({"suites": document}, lambda: _list(session, ("suite", rows)))
+
+
+class _First:
+    """The exercises of a suite's first tasks."""
+
+    def __init__(self, suite: Suite, groups: int) -> None:
+        self.name = suite.name
+        self._suite = suite
+        kept = set(list(dict.fromkeys(exercise.group for exercise in suite.exercises()))[:groups])
+        self._exercises = [exercise for exercise in suite.exercises() if exercise.group in kept]
+
+    def exercises(self) -> Sequence[Exercise]:
+        return self._exercises
+
+    def begin(self, exercise: Exercise) -> World:
+        return self._suite.begin(exercise)
+
+
+def _usual(plan: Plan) -> list[str]:
+    return ["none", *(arm.name for arm in plan.arms)] if plan.arms else ["none", "skills", "trajectory", "oracle"]
+
+
+def _options(given: Sequence[str]) -> dict[str, str]:
+    pairs = [each.partition("=") for each in given]
+    if wrong := [name for name, sign, _ in pairs if not sign or not name]:
+        raise Mistake(f"no option of a suite: {', '.join(wrong)}", hint="--option NAME=VALUE")
+    return {name: value for name, _, value in pairs}
+
+
+def _store(session: Session, suite: str, memory: str) -> Any:
+    return session.loop.store if suite == "own" or memory == "store" else None
+
+
+def _memory(session: Session, suite: Suite, memory: str, chosen: Sequence[Arm]) -> Loop | None:
+    """The memory that aids come from; none where no arm asks for one."""
+    if not any(arm.aid in FROM_MEMORY for arm in chosen):
+        return None
+    if memory == "store":
+        if session.loop.paused:
+            raise Refusal("Tacit is paused here, so recall is silent", hint="tacit pause --resume")
+        return session.loop
+    if not isinstance(suite, Taught):
+        raise Mistake(
+            f"suite {suite.name} brings nothing to learn from", hint="--memory store takes this store's skills"
+        )
+    from tacit.evaluation.suites.rehearsal import rehearsed
+
+    with progress_bar(session, "learning") as advance:
+        return rehearsed(suite.training_trajectories(), config=session.settings[0], progress=advance)
+
+
+# --- telling --------------------------------------------------------------------------------------------------------
+
+
+def _document(done: Run) -> dict[str, Any]:
+    return {
+        "folder": str(done.folder),
+        "complete": done.complete,
+        "attempts": len(done.rows),
+        "suite": done.header.suite,
+        "agent": done.header.agent,
+        "seeds": done.header.seeds,
+        "arms": {arm.name: _figures(done, arm) for arm in done.header.arms},
+        "set_aside": dict(done.header.set_aside),
+    }
+
+
+def _figures(done: Run, arm: Arm) -> dict[str, Any]:
+    rows = [row for row in done.rows if row.arm == arm.name]
+    notes = [row.note for row in rows if row.note]
+    names = ("success", "first_right", "steps", "retries", "context_tokens")
+    mean = {name: _averaged([row.figure(name) for row in rows]) for name in names}
+    return {"attempts": len(rows), **mean, "broken_off": len(notes), "notes": list(dict.fromkeys(notes))[:_NOTES]}
+
+
+def _averaged(figures: Sequence[float | None]) -> float | None:
+    known = [figure for figure in figures if figure is not None]
+    return round(sum(known) / len(known), 4) if known else None
+
+
+def _show(session: Session, done: Run) -> None:
+    table = Table(box=None, pad_edge=False)
+    for column in ("arm", "attempts", "success", "first call right", "steps", "retries", "tokens read", "broken off"):
+        table.add_column(column, justify="left" if column == "arm" else "right")
+    told = {arm.name: _figures(done, arm) for arm in done.header.arms}
+    for name, figures in told.items():
+        shares = [_share(figures["success"]), _share(figures["first_right"])]
+        means = [_mean(figures[each]) for each in ("steps", "retries", "context_tokens")]
+        table.add_row(escape(name), str(figures["attempts"]), *shares, *means, str(figures["broken_off"]))
+    console = session.console
+    console.print(table)
+    for name, figures in told.items():
+        for note in figures["notes"]:
+            console.print(f"[dim]{escape(name)}: {escape(one_line(clean(note), 110))}[/dim]")
+    if done.header.set_aside:
+        aside = counted(len(done.header.set_aside), "exercise")
+        console.print(f"\n{aside} set aside, since an aid gives the answer away (see run.json).")
+    console.print(f"\n[dim]Recorded in {escape(str(done.folder))}. Differences, intervals and what got worse:[/dim]")
+    console.print(f"[dim]  tacit eval report {escape(str(done.folder))}[/dim]")
+
+
+def _share(value: float | None) -> str:
+    return "" if value is None else f"{value:.1%}"
+
+
+def _mean(value: float | None) -> str:
+    return "" if value is None else f"{value:,.1f}"
+
+
+def _list(session: Session, *lists: tuple[str, Sequence[tuple[str, str]]]) -> None:
+    for number, (what, rows) in enumerate(lists):
+        table = Table(box=None, pad_edge=False)
+        table.add_column(what, no_wrap=True)
+        table.add_column("what it is")
+        for name, says in rows:
+            table.add_row(escape(name), escape(says))
+        if number:
+            session.console.print()
+        session.console.print(table)

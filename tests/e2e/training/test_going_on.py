@@ -1,0 +1,97 @@
+"""A training that is cut off goes on to the very same weights, and leaves the base model as it was."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tacit.consolidation.foundation import load_foundation
+from tacit.consolidation.recipe import Recipe
+from tacit.consolidation.training import CHECKPOINT, Progress, train
+from tacit.domain.errors import Refusal
+from tests.e2e.training.conftest import dataset
+
+LONG = Recipe(rate=1e-2, fewest_steps=30, passes=1, checks=6, examples_a_step=4, patience=9, checkpoint_s=0.0)
+ROOT = Path(__file__).parents[3]
+SLOWLY = """
+import sys, time
+from pathlib import Path
+from tacit.consolidation.training import train
+from tests.e2e.training.conftest import dataset
+from tests.e2e.training.test_going_on import LONG
+train(dataset(), sys.argv[1], recipe=LONG, folder=Path(sys.argv[2]), progress=lambda _: time.sleep(0.2))
+"""
+
+
+def test_a_killed_training_ends_with_the_same_weights_as_one_that_was_left_alone(tiny: Path, tmp_path: Path):
+    alone = train(dataset(), str(tiny), recipe=LONG, folder=tmp_path / "alone")
+    cut = tmp_path / "cut"
+    path = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
+    killed = subprocess.Popen(
+        [sys.executable, "-c", SLOWLY, str(tiny), str(cut)], cwd=ROOT, env=os.environ | {"PYTHONPATH": path}
+    )
+    try:
+        while not (cut / CHECKPOINT).exists():
+            assert killed.poll() is None, "it ended before it saved itself"
+            time.sleep(0.05)
+    finally:
+        killed.send_signal(signal.SIGKILL)
+        killed.wait()
+    assert not (cut / "trained.json").exists()
+    first: list[Progress] = []
+    again = train(dataset(), str(tiny), recipe=LONG, folder=cut, progress=first.append)
+    assert first[0].step > 1
+    assert again.weights_hash == alone.weights_hash
+    assert again.curve == alone.curve
+    assert not (cut / CHECKPOINT).exists()
+
+
+def test_a_finished_training_is_not_done_again_and_another_one_is_not_mixed_with_it(tiny: Path, tmp_path: Path):
+    base = load_foundation(str(tiny))
+    done = train(dataset(), base, recipe=LONG, folder=tmp_path)
+    told: list[Progress] = []
+    assert train(dataset(), base, recipe=LONG, folder=tmp_path, progress=told.append) == done
+    assert not told
+    with pytest.raises(Refusal, match="differs in seed"):
+        train(dataset(), base, recipe=LONG, folder=tmp_path, seed=1)
+    with pytest.raises(Refusal, match="differs in dataset, rank"):
+        train(dataset(train=9), base, recipe=replace(LONG, rank=2), folder=tmp_path)
+    (tmp_path / "adapter_model.safetensors").write_bytes(b"x")
+    with pytest.raises(Refusal, match="not those that were trained"):
+        train(dataset(), base, recipe=LONG, folder=tmp_path)
+
+
+def test_training_leaves_the_base_model_as_it_was(tiny: Path, tmp_path: Path):
+    base = load_foundation(str(tiny))
+    before = {name: weight.clone() for name, weight in base.model.state_dict().items()}
+    first = train(dataset(), base, recipe=LONG, folder=tmp_path / "first")
+    assert list(base.model.state_dict()) == list(before)
+    assert all((weight == before[name]).all() for name, weight in base.model.state_dict().items())
+    assert not any(weight.requires_grad for weight in base.model.parameters())
+    assert train(dataset(), base, recipe=LONG, folder=tmp_path / "second").weights_hash == first.weights_hash
+    assert train(dataset(), base, recipe=LONG, folder=tmp_path / "other", seed=5).weights_hash != first.weights_hash
+
+
+def test_training_stops_when_the_held_out_tasks_gain_nothing_more_and_keeps_the_best(tiny: Path, tmp_path: Path):
+    harsh = replace(LONG, rate=0.5, patience=2, fewest_steps=60, checks=20)
+    done = train(dataset(train=4), str(tiny), recipe=harsh, folder=tmp_path)
+    assert done.stopped_early
+    looks = [point.held_out for point in done.curve if point.held_out is not None]
+    assert done.best_held_out is not None
+    assert done.best_held_out <= min(looks) * 1.01
+    assert done.best_step < done.steps
+
+
+def test_an_empty_dataset_and_examples_that_do_not_fit_are_refused(tiny: Path, tmp_path: Path):
+    base = load_foundation(str(tiny))
+    with pytest.raises(Refusal, match="nothing to train on"):
+        train(dataset(train=0), base, recipe=LONG, folder=tmp_path)
+    with pytest.raises(Refusal, match="No example fits into 20 tokens"):
+        train(dataset(), base, recipe=replace(LONG, longest_tokens=20), folder=tmp_path)

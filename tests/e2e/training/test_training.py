@@ -1,0 +1,120 @@
+"""A tiny real adapter: it changes what the model says, it can be taken off again, and other programs read it alike."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from tacit.consolidation.conversation import understood
+from tacit.consolidation.foundation import Foundation
+from tacit.consolidation.generating import LocalModel
+from tacit.consolidation.lora_gguf import export_gguf
+from tacit.consolidation.tokens import IGNORED, encode, prompts
+from tacit.consolidation.training import Trained
+from tacit.domain.errors import NotFound, Refusal
+from tests.e2e.training.conftest import MODELS, asked, example, wanted
+
+COUNT = 6
+
+
+def first_tool(text: str) -> str:
+    call = understood(text)
+    return call.tool if call else ""
+
+
+def test_what_is_trained_is_token_for_token_what_is_asked_and_what_should_be_said(smollm: Foundation):
+    messages = example(1).messages
+    encoded = encode(messages, smollm.tokenizer)
+    for place in (2, 4):
+        (question,) = prompts([messages[:place]], smollm.tokenizer)
+        assert list(encoded.ids[: len(question)]) == question
+        assert encoded.labels[len(question) - 1] == IGNORED
+        assert encoded.labels[len(question)] == encoded.ids[len(question)]
+    said = [token for token in encoded.labels if token != IGNORED]
+    spoken = "".join(f"{messages[place].content}<|im_end|>" for place in (2, 4))
+    assert smollm.tokenizer.decode(said) == spoken
+
+
+def test_an_adapter_changes_what_the_model_says_and_taking_it_off_gives_the_model_back(
+    smollm: Foundation, adapter: Trained
+):
+    model = LocalModel(smollm, {"carts": adapter.folder})
+    before = LocalModel(smollm).complete(asked(COUNT), max_tokens=32)
+    with_it = model.complete(asked(COUNT), adapter="carts", max_tokens=32)
+    after = model.complete(asked(COUNT), max_tokens=32)
+    right = sum(first_tool(done.text) == first_tool(text) for done, text in zip(with_it, wanted(COUNT), strict=True))
+    assert right > sum(
+        first_tool(done.text) == first_tool(text) for done, text in zip(before, wanted(COUNT), strict=True)
+    )
+    assert all(first_tool(done.text) for done in with_it)
+    assert after == before
+    assert adapter.best_held_out is not None
+    assert adapter.best_held_out < (adapter.curve[0].held_out or 0) / 2
+
+
+def test_peft_and_llama_cpp_say_the_same_as_we_do_with_the_adapter(
+    smollm: Foundation, weights: Path, adapter: Trained, tmp_path: Path
+):
+    ours = [
+        done.text
+        for done in LocalModel(smollm, {"a": adapter.folder}).complete(asked(COUNT), adapter="a", max_tokens=32)
+    ]
+    assert said_by_peft(smollm, adapter.folder) == ours
+    written = export_gguf(adapter.folder, str(weights), tmp_path / "adapter.gguf")
+    theirs = said_by_llama(weights, written)
+    assert [first_tool(text) for text in theirs] == [first_tool(text) for text in ours]
+    assert [first_tool(text) for text in said_by_llama(weights, None)] != [first_tool(text) for text in ours]
+
+
+def said_by_peft(base: Foundation, folder: Path) -> list[str]:
+    from peft import PeftModel
+
+    model = PeftModel.from_pretrained(base.model, folder)
+    try:
+        said = []
+        for question in prompts(asked(COUNT), base.tokenizer):
+            import torch
+
+            ids = model.generate(input_ids=torch.tensor([question]), max_new_tokens=32, do_sample=False)[0]
+            said.append(base.tokenizer.decode(ids[len(question) :], skip_special_tokens=True))
+        return said
+    finally:
+        model.unload()
+
+
+def said_by_llama(weights: Path, adapter: Path | None) -> list[str]:
+    sys.path.insert(0, str(MODELS))
+    try:
+        import xllamacpp
+    finally:
+        sys.path.pop(0)
+    params = xllamacpp.CommonParams()
+    params.model.path = str(weights)
+    params.n_ctx, params.n_parallel = 2048, 1
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1
+    if adapter:
+        own = xllamacpp.CommonAdapterLoraInfo()
+        own.path, own.scale = str(adapter), 1.0
+        params.lora_adapters = [own]
+    server = xllamacpp.Server(params)
+    return [answered(server, [{"role": each.role, "content": each.content} for each in one]) for one in asked(COUNT)]
+
+
+def answered(server, messages: list[dict[str, str]]) -> str:
+    question = {"messages": messages, "temperature": 0, "max_tokens": 32}
+    return str(server.handle_chat_completions(question)["choices"][0]["message"]["content"])
+
+
+def test_adapters_that_are_not_there_or_fit_no_more_are_refused(smollm: Foundation, adapter: Trained, tmp_path: Path):
+    with pytest.raises(NotFound, match="no adapter 'b'"):
+        LocalModel(smollm, {"a": adapter.folder}).complete(asked(1), adapter="b")
+    with pytest.raises(NotFound, match="no adapter in"):
+        LocalModel(smollm, {"a": tmp_path})
+    for file in adapter.folder.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    (tmp_path / "trained.json").write_text(json.dumps({"base_hash": "another"}), encoding="utf-8")
+    with pytest.raises(Refusal, match="another base model"):
+        LocalModel(smollm, {"a": tmp_path})

@@ -1,0 +1,97 @@
+"""Overlaps: one task in other clothes is found, and honest tasks that look alike are let be."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tacit.consolidation.overlaps import ALIKE, Leak, Matter, _alike, leaks, near_duplicates, opening, same_start
+from tacit.domain.tool import Call, Turn
+from tacit.text.similarity import jaccard
+
+
+def call(tool: str, **arguments: object) -> Call:
+    return Call(tool=tool, arguments=arguments)
+
+
+def matter(key: str, text: str, *calls: Call, **seen: str) -> Matter:
+    return Matter(key, text, calls, seen)
+
+
+ASKED = "Please find out why the nightly export of invoices stops after the third customer and mend it"
+
+
+@given(st.lists(st.frozensets(st.integers(0, 12), max_size=9), max_size=12))
+def test_exactly_the_pairs_that_are_alike_are_found(sets: list[frozenset[int]]) -> None:
+    every = {(a, b) for b in range(len(sets)) for a in range(b) if jaccard(sets[a], sets[b]) >= ALIKE}
+    assert set(_alike(sets, ALIKE)) == every
+
+
+def test_the_same_words_with_another_solution_are_another_task() -> None:
+    both = [matter("a", ASKED, call("edit", file="x.py")), matter("b", ASKED, call("edit", file="y.py"))]
+    assert near_duplicates(both) == []
+
+
+def test_nearly_the_same_words_with_the_same_solution_are_one_task() -> None:
+    other = f"{ASKED} today"
+    both = [matter("a", ASKED, call("edit", file="x.py")), matter("b", other, call("edit", file="x.py"))]
+    assert near_duplicates(both) == [[0, 1]]
+
+
+def test_one_piece_of_work_asked_for_in_other_words_is_one_task() -> None:
+    one = matter("a", "I am Ann, shy and rigid. Cancel order 77.", call("cancel_order", id="77"))
+    other = matter("b", "Bob here for Ann: her order 77 is no longer wanted.", call("cancel_order", id="77"))
+    rest = [matter(f"c{n}", f"Cancel order {n}", call("cancel_order", id=str(n))) for n in range(20)]
+    assert near_duplicates([one, *rest, other]) == [[0, 21]]
+
+
+def test_a_solution_that_many_tasks_share_does_not_make_them_one() -> None:
+    causes = "the router hums|nobody can log in|mail bounces since noon|the fan is loud|a page stays white".split("|")
+    assert near_duplicates([matter(cause, cause, call("restart_server")) for cause in causes]) == []
+
+
+def test_the_same_words_and_solution_from_another_state_are_another_task() -> None:
+    both = [matter(key, ASKED, call("reset_network"), look=seen) for key, seen in (("a", "no SIM"), ("b", "no signal"))]
+    assert near_duplicates(both) == []
+
+
+def test_clocks_durations_and_hashes_do_not_make_another_state() -> None:
+    def seen(answer: str) -> dict[str, str]:
+        return opening([Turn(call=call("get_log"), observation=answer)])
+
+    one = seen("2026-01-02T10:11:12Z job a1b2c3d4e5 took 12.5 s: stopped on 2026-05-01")
+    assert same_start(one, seen("2026-02-03T01:02:03Z job 99ffee0011 took 3 s: stopped on 2026-05-01"))
+    assert not same_start(one, seen("2026-01-02T10:11:12Z job a1b2c3d4e5 took 12.5 s: stopped on 2027-05-01"))
+
+
+def test_only_what_was_seen_before_the_first_change_tells_the_state() -> None:
+    turns = [Turn(call=call("get_order"), observation="open"), Turn(call=call("cancel_order"), observation="ok")]
+    assert len(opening([*turns, Turn(call=call("list_orders"), observation="none")])) == 1
+
+
+def test_a_test_whose_words_and_solution_are_trained_on_is_leaked() -> None:
+    train = [matter("a", f"Hello. {ASKED}, thank you very much", call("edit", file="x.py"))]
+    assert leaks(train, [matter("t", ASKED, call("edit", file="x.py"))]) == [Leak("t", "a", 1.0)]
+
+
+def test_a_test_is_leaked_by_its_own_solution_under_other_words() -> None:
+    train = [matter("a", "Ann sends the kettle back", call("return_items", id="9"))]
+    assert leaks(train, [matter("t", "A return for order nine", call("return_items", id="9"))])
+
+
+def test_a_test_with_the_words_of_a_training_task_and_another_solution_is_not_leaked() -> None:
+    train = [matter("a", ASKED, call("edit", file="x.py"))]
+    assert not leaks(train, [matter("t", ASKED, call("edit", file="y.py"))])
+
+
+@pytest.mark.parametrize(("text", "is_leaked"), [(ASKED, True), ("Why does the import of customers stop", False)])
+def test_where_no_solution_is_known_words_alone_tell(text: str, is_leaked: bool) -> None:
+    assert bool(leaks([matter("a", ASKED, call("edit"))], [matter("t", text)])) is is_leaked
+
+
+def test_a_template_that_many_tasks_share_is_no_leak() -> None:
+    frame = "You are a patient customer of the shop and would like to have your order cancelled, number {}"
+    train = [matter(f"a{n}", frame.format(n), call("cancel_order", id=str(n))) for n in range(50)]
+    tests = [matter(f"t{n}", frame.format(n)) for n in range(100, 110)]
+    assert leaks(train, tests) == []

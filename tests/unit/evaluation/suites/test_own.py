@@ -1,0 +1,85 @@
+"""The user's own work as a suite: parted by task as datasets part it, and measured with a memory that knows only the rest."""
+
+from __future__ import annotations
+
+import pytest
+
+from tacit.consolidation.dataset import build
+from tacit.consolidation.examples import Attempt
+from tacit.consolidation.objections import DataPolicy
+from tacit.domain.errors import Mistake
+from tacit.domain.evidence import Assessment, Grade, Outcome
+from tacit.domain.lifecycle import RECALLABLE
+from tacit.domain.tool import Call, Tool
+from tacit.evaluation.suites.own import OwnSuite, held_out_tasks, own_suite, vouched
+from tacit.evaluation.suites.reference import solved
+from tacit.evaluation.suites.rehearsal import rehearsed
+from tests.unit.making import VERIFIED
+
+PLACES = "cellar attic garden kitchen garage pantry balcony hallway study porch".split()
+
+
+def attempt(place: str, *, assessment: Assessment = VERIFIED, again: str = "") -> Attempt:
+    calls = [Call(tool="open_door", arguments={"room": place}), Call(tool="switch_light", arguments={"room": place})]
+    trajectory = solved(f"{place}{again}", f"light up the {place} for the evening {again}", calls)
+    tools = (Tool(name="open_door", required=("room",)), Tool(name="switch_light", required=("room",)))
+    return Attempt(trajectory=trajectory, task_key=place, tools=tools, assessment=assessment)
+
+
+WORK = [attempt(place) for place in PLACES]
+
+
+def test_held_out_tasks_are_asked_and_the_others_may_be_learned_from() -> None:
+    made = OwnSuite([*WORK, attempt("attic", again="again")], held_out={"attic", "study"})
+    assert {each.group for each in made.exercises()} == {"attic", "study"}
+    assert (
+        len({each.key for each in made.exercises()}) == len(made.exercises()) == 9
+    )  # three attempts, three questions each
+    assert made.exercises()[0].tools == WORK[0].tools
+    learned = made.training_trajectories()
+    assert {each.session_id for each in learned} == set(PLACES) - {"attic", "study"}
+
+
+def test_what_nobody_vouches_for_is_neither_asked_nor_learned_from() -> None:
+    claimed = Assessment(outcome=Outcome.SUCCESS, grade=Grade.SELF)
+    failed = Assessment(outcome=Outcome.FAILURE, grade=Grade.MACHINE)
+    work = [attempt("attic"), attempt("attic", assessment=claimed, again="x"), attempt("porch", assessment=failed)]
+    made = OwnSuite(work, held_out={"attic"})
+    assert {each.key.split("/")[0] for each in made.exercises()} == {work[0].trajectory.id}
+    assert made.training_trajectories() == []
+
+
+def test_nothing_held_out_is_told() -> None:
+    with pytest.raises(Mistake, match="none of 10 verified attempts"):
+        OwnSuite(WORK, held_out={"moon"})
+
+
+@pytest.mark.parametrize("seed", [0, 1, 7])
+@pytest.mark.parametrize("share", [0.01, 0.2, 0.5])
+def test_tasks_are_held_out_as_a_dataset_of_the_same_seed_does(share: float, seed: int) -> None:
+    open_gate = DataPolicy(least_tasks=1, least_strategies=1.0, most_duplicates=0.99)
+    dataset = build(WORK, policy=open_gate, held_out=share, seed=seed)
+    kept = {example.task for example in (*dataset.train, *dataset.held_out)}
+    assert set(dataset.manifest.held_out_tasks) == held_out_tasks(PLACES, share=share, seed=seed) & kept
+    assert kept - held_out_tasks(PLACES, share=share, seed=seed) == {example.task for example in dataset.train}
+
+
+def test_the_suite_of_a_share_holds_out_those_tasks() -> None:
+    made = own_suite(WORK, share=0.5, seed=3)
+    assert {each.group for each in made.exercises()} == held_out_tasks(PLACES, share=0.5, seed=3)
+
+
+def test_a_vouched_attempt_says_what_was_found_of_it() -> None:
+    said = vouched(WORK[0])
+    assert said.claim is not None
+    assert (said.claim.result, said.claim.verified_by) == ("success", "pytest -q")
+    assert said.id == said.content_id()
+
+
+def test_a_rehearsed_memory_knows_what_it_was_given_and_its_skills_may_be_recalled() -> None:
+    made = OwnSuite(WORK, held_out={"attic"})
+    with rehearsed(made.training_trajectories()) as memory:
+        assert {each.session_id for each in memory.store.episodes()} == set(PLACES) - {"attic"}
+        assert all(each.assessment.verified_success for each in memory.store.episodes())
+        assert memory.waiting() == []
+        assert memory.skills(statuses=RECALLABLE)

@@ -1,0 +1,49 @@
+"""Suites by name: each can be opened, and what is wrong with a name, an option or a folder is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tacit.domain.errors import Mistake, NotFound
+from tacit.evaluation.suites import SUITES, Given, open_suite
+from tacit.memory import VolatileStore
+
+
+def test_a_name_that_no_suite_has_is_told_with_the_nearest() -> None:
+    with pytest.raises(NotFound, match="no suite 'retial'") as caught:
+        open_suite("retial")
+    assert "did you mean retail?" in caught.value.hint
+    assert all(name in caught.value.hint for name in SUITES)
+
+
+def test_all_unknown_options_are_told_with_those_that_there_are(tmp_path: Path) -> None:
+    with pytest.raises(Mistake, match="has no option colour, size") as caught:
+        open_suite("telecom", data=tmp_path, options={"size": "1", "colour": "red", "calls": "3"})
+    assert "checkout" in caught.value.hint
+
+
+@pytest.mark.parametrize("name", ["retail", "bfcl", "telecom"])
+def test_a_suite_of_files_asks_for_its_folder(name: str, tmp_path: Path) -> None:
+    with pytest.raises(Mistake, match="needs its files"):
+        open_suite(name)
+    with pytest.raises(NotFound, match="no such folder"):
+        open_suite(name, data=tmp_path / "nowhere")
+
+
+def test_the_own_suite_asks_for_a_store_and_for_work_in_it() -> None:
+    with pytest.raises(Mistake, match="made of a store"):
+        open_suite("own")
+    with pytest.raises(Mistake, match="none of 0 verified attempts"):
+        open_suite("own", store=VolatileStore())
+
+
+def test_an_option_that_is_no_number_is_told() -> None:
+    assert Given(options={"calls": "30"}).number("calls", 0) == 30
+    with pytest.raises(Mistake, match="calls is a number, not 'many'"):
+        Given(options={"calls": "many"}).number("calls", 0)
+
+
+def test_every_suite_says_what_it_is() -> None:
+    assert all(known.summary and known.name == name for name, known in SUITES.items())

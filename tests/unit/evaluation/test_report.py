@@ -1,0 +1,121 @@
+"""What is said of a run: a verdict, what was not measured, and the same as JSON, Markdown and one page."""
+
+from __future__ import annotations
+
+import json
+from html.parser import HTMLParser
+
+from tacit.evaluation.markdown import markdown
+from tacit.evaluation.page import page
+from tacit.evaluation.report import document, report
+from tests.unit.evaluation.measured import row, run
+
+SHARES = {"none": 0.4, "skills": 0.8, "placebo": 0.1, "adapter": 0.42}
+
+
+def test_the_verdict_names_better_worse_and_what_cannot_be_told_apart():
+    said = report(run(SHARES)).verdict
+    better, worse, unclear = (
+        said.index("better: skills"),
+        said.index("worse: placebo"),
+        said.index("not told apart: adapter"),
+    )
+    assert said.startswith("Against none (")
+    assert better < worse < unclear
+
+
+def test_without_a_shown_gain_the_verdict_says_so():
+    assert "no arm is shown to be better" in report(run({"none": 0.5, "skills": 0.5})).verdict
+
+
+def test_a_run_of_the_reference_alone_has_a_verdict_too():
+    assert "no other arm" in report(run({"none": 0.5})).verdict
+
+
+def test_what_was_not_measured_is_said():
+    said = " ".join(report(run({"none": 0.5, "skills": 0.6}, tasks=12), wanted=100).not_measured)
+    for part in ("24 of 100", "12 tasks are few", "No arm placebo", "No arm oracle", "One seed", "could be missed"):
+        assert part in said
+
+
+def test_attempts_that_were_broken_off_are_counted():
+    assert "1 attempts were broken off" in " ".join(
+        report([*run({"none": 0.5}), row("none", "x#1", note="time")]).not_measured
+    )
+
+
+def test_arms_with_a_number_of_tasks_make_a_learning_curve():
+    told = report(run({"none": 0.3, "adapter@120": 0.6, "adapter@31": 0.4}))
+    assert [(point.arm, point.tasks) for point in told.curve] == [("adapter", 31), ("adapter", 120)]
+    assert "Learning curve" in page(told)
+    assert "Learning curve" in markdown(told)
+
+
+def test_the_document_is_json_and_holds_every_regression():
+    told = report(run(SHARES), agent="ann's agent")
+    found = json.loads(json.dumps(document(told), allow_nan=False))
+    placebo = next(arm for arm in found["arms"] if arm["arm"] == "placebo")
+    assert len(placebo["regressions"]) == len(told.comparison.arm("placebo").regressions) > 5
+    assert placebo["differences"]["success"]["standing"] == "worse"
+    assert found["agent"] == "ann's agent"
+
+
+def test_one_task_gives_a_document_without_infinity():
+    json.dumps(document(report([row("none"), row("skills")])), allow_nan=False)
+
+
+def test_markdown_lists_every_regression_and_cannot_be_broken_by_names():
+    rows = [row("none", "a|b<i>#1"), row("skills", "a|b<i>#1", success=False)]
+    text = markdown(report(rows))
+    assert "a\\|b\\<i\\>#1" in text
+    assert "## Regressions of skills (1)" in text
+    assert text.startswith("# shop: 2 arms")
+
+
+class _Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[str] = []
+        self.open: list[str] = []
+        self.links: list[str] = []
+
+    def handle_starttag(self, tag, attrs):
+        self.seen.append(tag)
+        self.links += [value for name, value in attrs if name in ("src", "href") and value]
+        if tag not in ("meta", "circle", "line", "polyline"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def parsed(text: str) -> _Tags:
+    tags = _Tags()
+    tags.feed(text.replace("/>", ">"))
+    return tags
+
+
+def test_the_page_needs_nothing_else_and_every_tag_is_closed():
+    tags = parsed(page(report(run(SHARES), agent="ann")))
+    assert tags.open == []
+    assert tags.links == []
+    assert "script" not in tags.seen
+    assert "svg" in tags.seen
+
+
+def test_the_page_shows_every_arm_and_every_regression():
+    told = report(run(SHARES))
+    text = page(told)
+    for figures in told.comparison.others:
+        assert f"<summary>{figures.arm}: {len(figures.regressions)}</summary>" in text
+        assert all(change.exercise in text for change in figures.regressions)
+
+
+def test_names_from_outside_cannot_act_on_the_page():
+    bad = "<script>alert(1)</script>"
+    rows = [row("none", f"{bad}#1", suite=bad), row(bad, f"{bad}#1", suite=bad, success=False)]
+    assert "script" not in parsed(page(report(rows, agent=bad))).seen
+
+
+def test_a_run_of_the_reference_alone_makes_a_page_without_a_plot():
+    assert "svg" not in parsed(page(report(run({"none": 0.5})))).seen

@@ -1,0 +1,115 @@
+"""A model behind a server: what is sent, with an adapter and without, and what becomes of servers that fail."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from tacit.consolidation.conversation import Message
+from tacit.domain.errors import Mistake, ModelOutage
+from tacit.providers.chat_server import ChatServer
+
+HELLO = [[Message("user", "hello")]]
+
+
+def said(text: Any, **usage: int) -> bytes:
+    return json.dumps({"choices": [{"message": {"content": text}}], "usage": usage}).encode()
+
+
+@contextmanager
+def served(answer: Callable[[int], tuple[int, bytes]]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """A server that gives its n-th answer to the n-th question."""
+    asked: list[dict[str, Any]] = []
+
+    class Posted(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            asked.append({**body, "path": self.path, "key": self.headers["Authorization"]})
+            status, data = answer(len(asked))
+            self.send_response(status)
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Posted)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/v1/", asked
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def test_conversations_are_gone_on_with_in_their_order() -> None:
+    with served(lambda number: (200, said("hi", prompt_tokens=12, completion_tokens=3))) as (url, asked):
+        answers = ChatServer(url, key="k").complete([*HELLO, *HELLO], max_tokens=5)
+    assert [(each.text, each.context_tokens, each.output_tokens) for each in answers] == [("hi", 12, 3)] * 2
+    assert asked[0] == {
+        "path": "/v1/chat/completions",
+        "key": "Bearer k",
+        "messages": [{"role": "user", "content": "hello"}],
+        "max_tokens": 5,
+        "temperature": 0,
+        "seed": 0,
+        "lora": [],
+    }
+
+
+@pytest.mark.parametrize(
+    ("adapter", "sent"),
+    [
+        ("", {"model": "small"}),
+        ("mine", {"model": "mine"}),
+        ("0", {"model": "small", "lora": [{"id": 0, "scale": 1.0}]}),
+    ],
+)
+def test_an_adapter_is_another_model_or_a_number(adapter: str, sent: dict[str, Any]) -> None:
+    with served(lambda number: (200, said("hi"))) as (url, asked):
+        ChatServer(url, model="small").complete(HELLO, adapter=adapter)
+    assert {name: asked[0][name] for name in ("model", "lora") if name in asked[0]} == sent
+
+
+def test_tokens_are_estimated_where_the_server_does_not_tell_them() -> None:
+    with served(lambda number: (200, said(None))) as (url, _):
+        (answer,) = ChatServer(url).complete(HELLO)
+    assert (answer.text, answer.context_tokens > 0, answer.output_tokens) == ("", True, 0)
+
+
+def test_a_server_that_is_busy_is_asked_again() -> None:
+    with served(lambda number: (503, b"") if number == 1 else (200, said("hi"))) as (url, asked):
+        (answer,) = ChatServer(url).complete(HELLO)
+    assert answer.text == "hi"
+    assert len(asked) == 2
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "told"),
+    [
+        (401, b"no key", "401 Unauthorized: no key"),
+        (200, b"<html>", "another form"),
+        (200, b"[]", "another form"),
+        (200, b'{"choices": []}', "another form"),
+        (200, said(7), "another form"),
+        (200, b"x" * (17 << 20), "more than 16 megabytes"),
+    ],
+)
+def test_a_server_that_says_something_else_is_an_outage(status: int, body: bytes, told: str) -> None:
+    with served(lambda number: (status, body)) as (url, asked), pytest.raises(ModelOutage, match=told):
+        ChatServer(url).complete(HELLO)
+    assert len(asked) == 1
+
+
+@pytest.mark.parametrize("url", ["", "localhost:8080", "file:///etc/passwd", "http://ann:secret@localhost/v1"])
+def test_what_is_no_address_is_a_mistake(url: str) -> None:
+    with pytest.raises(Mistake):
+        ChatServer(url)

@@ -1,0 +1,78 @@
+"""`tacit train`, `tacit consolidate` and `tacit adapters` as a person types them, where training is not installed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tacit.config.surroundings import Surroundings
+from tacit.domain.adapter import Ruling
+from tacit.domain.errors import Mistake, NotFound, NotPermitted, TacitError
+from tacit.surfaces.cli import cli
+from tacit.surfaces.cli.session import Session
+from tests.unit.adapters.rooms import judged, memory_at, registered
+from tests.unit.evaluation.learners import attempts
+
+
+def typed(folder: Path, *words: str) -> Result:
+    session = Session(surroundings=Surroundings(home=folder / "home", user="ann"))
+    result = CliRunner().invoke(cli, ["--store", str(folder / "tacit.db"), *words], obj=session)
+    session.close()
+    return result
+
+
+def refused(folder: Path, *words: str) -> TacitError:
+    error = typed(folder, *words).exception
+    assert isinstance(error, TacitError)
+    return error
+
+
+def test_a_dry_run_tells_what_would_be_used_and_everything_that_speaks_against_it(tmp_path: Path) -> None:
+    with memory_at(tmp_path) as memory:
+        memory.capture(attempts(12), trust_outcomes=True)
+    shown = typed(tmp_path, "train", "--dry-run").output
+    assert "12 machine-verified successes at 12 tasks" in shown
+    assert "refused, too_few_tasks" in shown
+    assert "Nothing was done" in shown
+    told = json.loads(typed(tmp_path, "consolidate", "--dry-run", "--json").output)
+    assert "too_few_tasks" in [each["rule"] for each in told["refused"]]
+    assert not (tmp_path / "adapters").exists()
+
+
+def test_training_needs_a_model_before_it_does_anything(tmp_path: Path) -> None:
+    memory_at(tmp_path).close()
+    error = refused(tmp_path, "train")
+    assert isinstance(error, Mistake)
+    assert "--base" in error.hint
+    assert isinstance(refused(tmp_path, "consolidate", "--every", "often"), Mistake)
+
+
+def test_an_empty_registry_says_what_comes_next(tmp_path: Path) -> None:
+    memory_at(tmp_path).close()
+    assert "tacit train --dry-run" in typed(tmp_path, "adapters").output
+    assert json.loads(typed(tmp_path, "adapters", "list", "--json").output) == {"adapters": []}
+    assert isinstance(refused(tmp_path, "adapters", "show", "abcd"), NotFound)
+
+
+@pytest.mark.parametrize("words", [("activate",), ("rollback",), ("remove",)])
+def test_what_serves_is_decided_by_a_person(tmp_path: Path, words: tuple[str, ...]) -> None:
+    with memory_at(tmp_path) as memory:
+        key = registered(memory.adapters, tmp_path / "made").key
+    named = () if words == ("rollback",) else (key,)
+    assert isinstance(refused(tmp_path, "adapters", *words, *named), NotPermitted)
+
+
+def test_an_adapter_is_shown_with_its_test_and_leaves_unproven_only_by_a_person(tmp_path: Path) -> None:
+    with memory_at(tmp_path) as memory:
+        adapter = registered(memory.adapters, tmp_path / "made")
+        judged(memory.adapters, adapter, Ruling.NO_BETTER, reason="chance explains it")
+    assert "chance explains it" in typed(tmp_path, "adapters", "show", adapter.key[:8]).output
+    assert "no better" in typed(tmp_path, "adapters").output
+    assert isinstance(refused(tmp_path, "adapters", "export", adapter.key, str(tmp_path / "out")), NotPermitted)
+    with memory_at(tmp_path) as memory:
+        judged(memory.adapters, adapter)
+    assert typed(tmp_path, "adapters", "export", adapter.key, str(tmp_path / "out")).exit_code == 0
+    assert (tmp_path / "out" / "adapter_model.safetensors").read_bytes() == b"weights"
