@@ -11,7 +11,7 @@ import json
 import platform
 import time
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +65,11 @@ class Runner:
         start = self._adapters / job["from"] if job.get("from") else None
         dataset = Dataset.read(self._work / "datasets" / job["dataset"])
         done = train(
-            dataset, self._base, folder=self._adapters / name, recipe=self._recipe, seed=job["seed"], start=start
+            dataset,
+            self._base,
+            folder=self._adapters / name,
+            recipe=replace(self._recipe, seed=job["seed"]),
+            start=start,
         )
         self._append(TRAININGS, [_told(name, done)])
 

@@ -1,7 +1,7 @@
 """Does an adapter answer alike in PEFT and in llama.cpp? One adapter, 200 first questions, both at temperature 0.
 
 Trains a small adapter on made tasks unless one is named, writes it for llama.cpp, and asks both programs the same questions:
-tasks that nothing was trained on. Told are the shares of questions with the same first tool and with the same words. Needs
+different tasks, none of them trained on, in the two frames of sentence that the training uses too. Told are the shares of questions with the same first tool and with the same words. Needs
 the environment of `make training`.
 
     .training/bin/python bench/adapter_parity.py [--adapter FOLDER] [--prompts 200] [--out bench/results/adapter_parity.json]
@@ -58,6 +58,7 @@ def main() -> None:
         "python": platform.python_version(),
         "base": weights.name,
         "prompts": options.prompts,
+        "different_prompts": len({messages[1].content for messages in asked(options.prompts)}),
         "same_first_tool": round(sum(same) / len(same), 4),
         "same_words": round(sum(one == other for one, other in zip(ours, theirs, strict=True)) / len(same), 4),
         "differing": [

@@ -261,10 +261,25 @@ def clustered_share(totals: Sequence[Total]) -> Estimate:
 def detectable(
     totals: Sequence[Total], *, widest: float = 0.0, comparisons: int = 1, alpha: float = 0.05, power: float = 0.8
 ) -> float:
-    """The smallest true difference that is found with this power, at this size and after so many comparisons."""
-    error = _ratio(_with_imagined(totals, widest))[1]
-    free = len(totals) - 1
-    return (student(1 - alpha / 2 / max(1, comparisons), free) + student(power, free)) * error
+    """The smallest true difference that is found with this power, at this size and after so many comparisons.
+
+    So many standard errors as the stricter of test and interval asks for and luck may cost; and two things that the
+    textbook leaves out. Sums of yes and no come in steps, and a test that may err in at most `alpha` of all cases waits for
+    the next step: on average half of one (which is `2 * part`). And a difference brings spread of its own: whatever of it
+    is not yet in the data moves some groups and not others, each by something between what groups differ by here and
+    `widest` (their geometric mean). With that, the answer solves a quadratic equation.
+    """
+    more = _with_imagined(totals, widest)
+    groups, whole = len(totals), math.fsum(count for _, count in totals)
+    value, error = abs(_ratio(totals)[0]), _ratio(more)[1]
+    errors = student(1 - alpha / 2 / max(1, comparisons), groups - 1) + student(power, groups - 1)
+    wait = _in_parts([abs(total) for total, _ in totals if abs(total) > 1e-9])[1] / whole
+    plain = errors * error
+    if plain + wait <= value:
+        return plain + wait
+    differing = more[-2][0] / more[-2][1]
+    own = errors**2 * (math.sqrt(differing * widest) if widest else differing) / groups
+    return wait + own / 2 + math.sqrt(own**2 / 4 + plain**2 - own * (value - wait))
 
 
 def sign_flip(totals: Sequence[float], *, rounds: int = 10_000, seed: int = 0) -> float:
@@ -274,13 +289,11 @@ def sign_flip(totals: Sequence[float], *, rounds: int = 10_000, seed: int = 0) -
     """
     sizes = [abs(total) for total in totals if abs(total) > 1e-9]
     seen = abs(math.fsum(totals))
-    whole = [round(size * PARTS) for size in sizes]
-    unit = math.gcd(*whole)
-    is_exact = all(abs(size * PARTS - near) < 1e-4 for size, near in zip(sizes, whole, strict=True))
     if not sizes or seen < 1e-9:
         return 1.0
-    if is_exact and sum(whole) // unit * (len(whole) + 1) <= EXACT_BITS:
-        return _sign_flip_counted([each // unit for each in whole], round(seen * PARTS) // unit)
+    whole, part = _in_parts(sizes)
+    if part and sum(whole) * (len(whole) + 1) <= EXACT_BITS:
+        return _sign_flip_counted(whole, round(seen / part))
     return _sign_flip_drawn(sizes, seen - 1e-6, rounds=rounds, dice=random.Random(seed))
 
 
@@ -321,6 +334,15 @@ def _with_imagined(totals: Sequence[Total], widest: float) -> list[Total]:
     squares = [total**2 for total, _ in totals if abs(total) > 1e-9]
     size = math.sqrt(math.fsum(squares) / len(squares)) if squares else widest * count
     return [*totals, (size, count), (-size, count)]
+
+
+def _in_parts(sizes: Sequence[float]) -> tuple[list[int], float]:
+    """How many of the largest part that they share each size has, and that part; 0 where they share none."""
+    near = [round(size * PARTS) for size in sizes]
+    unit = math.gcd(*near)
+    if not unit or any(abs(size * PARTS - whole) >= 1e-4 for size, whole in zip(sizes, near, strict=True)):
+        return [], 0.0
+    return [whole // unit for whole in near], unit / PARTS
 
 
 def _sign_flip_counted(sizes: Sequence[int], seen: int) -> float:

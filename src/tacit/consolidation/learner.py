@@ -25,14 +25,14 @@ WEIGHTS = "adapter_model.safetensors"
 
 
 @contextmanager
-def adapted(base: Foundation, recipe: Recipe, *, seed: int) -> Iterator[Learner]:
+def adapted(base: Foundation, recipe: Recipe) -> Iterator[Learner]:
     """The base model with a fresh adapter over it; without one again afterwards, whatever happens."""
     import torch
     from peft import LoraConfig, get_peft_model
     from peft.helpers import disable_input_dtype_casting
 
     with torch.random.fork_rng(devices=[base.device] if base.device.startswith("cuda") else []):
-        torch.manual_seed(seed)
+        torch.manual_seed(recipe.seed)
         config = LoraConfig(
             r=recipe.rank,
             lora_alpha=recipe.alpha,

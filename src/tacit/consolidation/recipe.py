@@ -58,6 +58,8 @@ class Recipe:
     """Most held-out examples that a look takes."""
     longest_tokens: int = 2_048
     """What of an example is longer loses its last turns."""
+    seed: int = 0
+    """Which dice are thrown: the first weights, the order of the examples, what is dropped."""
     checkpoint_s: float = 30.0
     """How much work a cut may cost. Does not change the result."""
 

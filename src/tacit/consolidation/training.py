@@ -97,7 +97,6 @@ def train(
     *,
     folder: Path,
     recipe: Recipe = Recipe(),  # noqa: B008 (frozen)
-    seed: int = 0,
     start: Path | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Trained:
@@ -113,7 +112,6 @@ def train(
         "base": base_hash,
         "dataset": dataset.manifest.hash,
         "form": form_hash(),
-        "seed": str(seed),
         **({"start": _hash_of(start / WEIGHTS)} if start else {}),
         **recipe.told(),
     }
@@ -121,10 +119,10 @@ def train(
         return finished
     folder.mkdir(parents=True, exist_ok=True)
     foundation = base if isinstance(base, Foundation) else load_foundation(base)
-    with adapted(foundation, recipe, seed=seed) as learner:
+    with adapted(foundation, recipe) as learner:
         if start:
             learner.load(start)
-        training = _Training(learner, dataset, folder=folder, marks=marks, seed=seed)
+        training = _Training(learner, dataset, folder=folder, marks=marks)
         training.run(progress or (lambda _: None))
         return training.keep()
 
@@ -132,9 +130,9 @@ def train(
 class _Training:
     """One training under way."""
 
-    def __init__(self, learner: Learner, dataset: Dataset, *, folder: Path, marks: dict[str, str], seed: int) -> None:
+    def __init__(self, learner: Learner, dataset: Dataset, *, folder: Path, marks: dict[str, str]) -> None:
         tokenizer, recipe = learner.base.tokenizer, learner.recipe
-        self.learner, self.recipe, self.folder, self.marks, self.seed = learner, recipe, folder, marks, seed
+        self.learner, self.recipe, self.folder, self.marks = learner, recipe, folder, marks
         self.examples = encode_all(dataset.train, tokenizer, longest=recipe.longest_tokens)
         if not self.examples:
             raise Refusal(f"No example fits into {recipe.longest_tokens} tokens.", hint="Allow longer ones.")
@@ -207,10 +205,12 @@ class _Training:
 
     def _step(self) -> None:
         course = self.course
-        chosen = step_at(self.lengths, course.step, examples=self.recipe.examples_a_step, seed=self.seed)
+        chosen = step_at(self.lengths, course.step, examples=self.recipe.examples_a_step, seed=self.recipe.seed)
         examples = [self.examples[one] for one in chosen]
         rate = rate_at(course.step, self.steps, self.recipe)
-        course.loss = course.loss + self.learner.step(examples, rate=rate, dice=self.seed * 1_000_003 + course.step)
+        course.loss = course.loss + self.learner.step(
+            examples, rate=rate, dice=self.recipe.seed * 1_000_003 + course.step
+        )
         course.learned += sum(example.learned for example in examples)
         course.tokens += sum(len(example.ids) for example in examples)
         course.step += 1

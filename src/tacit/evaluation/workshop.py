@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import isfinite
 from pathlib import Path
@@ -86,8 +86,7 @@ class LocalWorkshop:
             dataset,
             self._foundation,
             folder=folder,
-            recipe=self._recipe,
-            seed=seed,
+            recipe=replace(self._recipe, seed=seed),
             progress=lambda now: advance(now.step, now.steps),
         )
         figures = {

@@ -22,15 +22,18 @@ from tacit.domain.tool import Call, Tool, Turn
 
 MODELS = Path(os.environ.get("TACIT_MODELS", Path(__file__).parents[3] / ".models"))
 TOOLS = (Tool(name="raise_bar", required=("side",)), Tool(name="drop_bar", required=("side",)))
-SIDES = "north south east west upper lower inner outer".split()
+SIDES = "north south east west upper lower".split()
+UNSEEN = "inner outer left right".split()
+"""Sides that no training names: what is held out or asked shares the frame of the sentences with it, and no task."""
+HELD_OUT_FROM, ASKED_FROM = 10_000, 20_000
 QUICK = Recipe(rate=2e-3, rank=8, passes=1, fewest_steps=6, examples_a_step=6, checks=2, checkpoint_s=1e9)
 
 
 def example(number: int) -> Example:
     """A cart comes or goes by one side: the words of the task are none of the words of the tools."""
     dice = random.Random(number)
-    side, comes = dice.choice(SIDES), dice.random() < 0.5
-    task = f"Let the cart in by the {side} way." if comes else f"Nobody may pass the {side} way now."
+    side, comes = dice.choice(SIDES if number < HELD_OUT_FROM else UNSEEN), dice.random() < 0.5
+    task = f"Let cart {number} in by the {side} way." if comes else f"Cart {number} may not pass the {side} way now."
     call = Call(tool="raise_bar" if comes else "drop_bar", arguments={"side": side})
     messages = told(task, TOOLS, [Turn(call=call, observation="ok")])
     return Example(task=f"task-{number}", trajectory_id=f"traj_{number}", messages=tuple(messages))
@@ -38,7 +41,7 @@ def example(number: int) -> Example:
 
 def dataset(*, train: int = 36, held_out: int = 6) -> Dataset:
     learned = tuple(example(number) for number in range(train))
-    kept = tuple(example(number) for number in range(10_000, 10_000 + held_out))
+    kept = tuple(example(number) for number in range(HELD_OUT_FROM, HELD_OUT_FROM + held_out))
     return Dataset(
         train=learned,
         held_out=kept,
@@ -48,11 +51,11 @@ def dataset(*, train: int = 36, held_out: int = 6) -> Dataset:
 
 def asked(count: int) -> list[list[Message]]:
     """First questions of tasks that nothing was trained on."""
-    return [list(example(number).messages[:2]) for number in range(20_000, 20_000 + count)]
+    return [list(example(number).messages[:2]) for number in range(ASKED_FROM, ASKED_FROM + count)]
 
 
 def wanted(count: int) -> list[str]:
-    return [example(number).messages[2].content for number in range(20_000, 20_000 + count)]
+    return [example(number).messages[2].content for number in range(ASKED_FROM, ASKED_FROM + count)]
 
 
 @pytest.fixture(scope="session")

@@ -60,7 +60,7 @@ def test_a_finished_training_is_not_done_again_and_another_one_is_not_mixed_with
     assert train(dataset(), base, recipe=LONG, folder=tmp_path, progress=told.append) == done
     assert not told
     with pytest.raises(Refusal, match="differs in seed"):
-        train(dataset(), base, recipe=LONG, folder=tmp_path, seed=1)
+        train(dataset(), base, recipe=replace(LONG, seed=1), folder=tmp_path)
     with pytest.raises(Refusal, match="differs in dataset, rank"):
         train(dataset(train=9), base, recipe=replace(LONG, rank=2), folder=tmp_path)
     (tmp_path / "adapter_model.safetensors").write_bytes(b"x")
@@ -76,7 +76,10 @@ def test_training_leaves_the_base_model_as_it_was(tiny: Path, tmp_path: Path):
     assert all((weight == before[name]).all() for name, weight in base.model.state_dict().items())
     assert not any(weight.requires_grad for weight in base.model.parameters())
     assert train(dataset(), base, recipe=LONG, folder=tmp_path / "second").weights_hash == first.weights_hash
-    assert train(dataset(), base, recipe=LONG, folder=tmp_path / "other", seed=5).weights_hash != first.weights_hash
+    assert (
+        train(dataset(), base, recipe=replace(LONG, seed=5), folder=tmp_path / "other").weights_hash
+        != first.weights_hash
+    )
 
 
 def test_training_stops_when_the_held_out_tasks_gain_nothing_more_and_keeps_the_best(tiny: Path, tmp_path: Path):
@@ -95,3 +98,15 @@ def test_an_empty_dataset_and_examples_that_do_not_fit_are_refused(tiny: Path, t
         train(dataset(train=0), base, recipe=LONG, folder=tmp_path)
     with pytest.raises(Refusal, match="No example fits into 20 tokens"):
         train(dataset(), base, recipe=replace(LONG, longest_tokens=20), folder=tmp_path)
+
+
+def test_training_goes_on_from_the_weights_of_another_adapter(tiny: Path, tmp_path: Path) -> None:
+    base = load_foundation(str(tiny))
+    first = train(dataset(), base, recipe=LONG, folder=tmp_path / "first")
+    after = train(dataset(), base, recipe=LONG, folder=tmp_path / "after", start=first.folder)
+    assert after.curve[0].held_out == pytest.approx(first.best_held_out, rel=1e-4)
+    assert first.curve[0].held_out != pytest.approx(first.best_held_out, rel=1e-2)
+    with pytest.raises(Refusal, match="differs in start"):
+        train(dataset(), base, recipe=LONG, folder=tmp_path / "after", start=after.folder)
+    with pytest.raises(Refusal, match="cannot be gone on with"):
+        train(dataset(), base, recipe=replace(LONG, rank=4), folder=tmp_path / "other", start=first.folder)

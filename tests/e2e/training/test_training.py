@@ -15,7 +15,7 @@ from tacit.consolidation.lora_gguf import export_gguf
 from tacit.consolidation.tokens import IGNORED, encode, prompts
 from tacit.consolidation.training import Trained
 from tacit.domain.errors import NotFound, Refusal
-from tests.e2e.training.conftest import MODELS, asked, example, wanted
+from tests.e2e.training.conftest import MODELS, asked, dataset, example, wanted
 
 COUNT = 6
 
@@ -23,6 +23,15 @@ COUNT = 6
 def first_tool(text: str) -> str:
     call = understood(text)
     return call.tool if call else ""
+
+
+def test_no_question_and_no_held_out_task_is_one_that_was_trained_on():
+    data = dataset()
+    learned, held_out = ({each.messages[1].content for each in part} for part in (data.train, data.held_out))
+    questions = [messages[1].content for messages in asked(200)]
+    assert len(set(questions)) == 200
+    assert not learned & held_out
+    assert not set(questions) & (learned | held_out)
 
 
 def test_what_is_trained_is_token_for_token_what_is_asked_and_what_should_be_said(smollm: Foundation):
