@@ -263,11 +263,11 @@ def detectable(
 ) -> float:
     """The smallest true difference that is found with this power, at this size and after so many comparisons.
 
-    So many standard errors as the stricter of test and interval asks for and luck may cost; and two things that the
-    textbook leaves out. Sums of yes and no come in steps, and a test that may err in at most `alpha` of all cases waits for
-    the next step: on average half of one (which is `2 * part`). And a difference brings spread of its own: whatever of it
-    is not yet in the data moves some groups and not others, each by something between what groups differ by here and
-    `widest` (their geometric mean). With that, the answer solves a quadratic equation.
+    The textbook's standard errors (those of the level, and those that luck may cost) leave two things out. Sums of yes and no
+    come in steps, and a test that may err no more often than `alpha` waits for the next step: on average for half of one,
+    which is the largest part that all groups share. And a difference brings spread of its own: whatever of it is not yet in
+    the data moves some groups and not others, each by something between what groups differ by here and `widest` (their
+    geometric mean). With both, the answer solves a quadratic equation.
     """
     more = _with_imagined(totals, widest)
     groups, whole = len(totals), math.fsum(count for _, count in totals)
@@ -294,7 +294,7 @@ def sign_flip(totals: Sequence[float], *, rounds: int = 10_000, seed: int = 0) -
     whole, part = _in_parts(sizes)
     if part and sum(whole) * (len(whole) + 1) <= EXACT_BITS:
         return _sign_flip_counted(whole, round(seen / part))
-    return _sign_flip_drawn(sizes, seen - 1e-6, rounds=rounds, dice=random.Random(seed))
+    return _sign_flip_drawn(sizes, seen - 1e-9 * math.fsum(sizes), rounds=rounds, dice=random.Random(seed))
 
 
 def holm(chances: Mapping[T, float]) -> dict[T, float]:

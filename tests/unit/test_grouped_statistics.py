@@ -103,6 +103,10 @@ def test_a_drawn_chance_is_never_nothing():
     assert sign_flip([math.pi + at / 97 for at in range(60)], rounds=500) == pytest.approx(1 / 501)
 
 
+def test_differences_too_small_to_have_parts_are_drawn():
+    assert sign_flip([1e-7] * 12, rounds=500) < 0.05
+
+
 def test_nothing_that_differs_shows_nothing():
     assert sign_flip([0.0, 0.0]) == sign_flip([]) == 1.0
 
@@ -115,9 +119,66 @@ def test_a_corrected_chance_is_at_most_certain():
     assert holm({"a": 0.6, "b": 0.9}) == {"a": 1.0, "b": 1.0}
 
 
-def test_four_times_the_groups_detect_half_the_difference():
-    few, many = detectable(drawn(50)), detectable(drawn(50) * 4)
-    assert many == pytest.approx(few / 2, rel=0.05)
+def yes_and_no(up: int, down: int, groups: int, *, each: float = 1.0) -> list[tuple[float, float]]:
+    """So many groups of one exercise in which an arm solves more, so many in which it solves less, and others alike."""
+    return [(each, each)] * up + [(-each, each)] * down + [(0.0, each)] * (groups - up - down)
+
+
+def chance_to_find(up: float, down: float, groups: int, *, level: float = 0.05) -> float:
+    """Exactly: of groups that go up or down with these chances, how often the counted signs stay below the level."""
+    found = 0.0
+    for differing in range(groups + 1):
+        here = math.comb(groups, differing) * (up + down) ** differing * (1 - up - down) ** (groups - differing)
+        if here < 1e-9:
+            continue
+        chances = [math.comb(differing, won) for won in range(differing + 1)]
+        for won in range(differing // 2 + 1, differing + 1):
+            if 2 * sum(chances[won:]) <= level * 2**differing:
+                share = up / (up + down)
+                found += here * chances[won] * share**won * (1 - share) ** (differing - won)
+    return found
+
+
+def test_the_stated_difference_is_found_with_the_stated_power():
+    # 240 tasks, a quarter of which differ by chance alone; the difference turns some that were alike.
+    stated = detectable(yes_and_no(30, 30, 240), widest=1.0)
+    assert 0.8 <= chance_to_find(0.125 + stated, 0.125, 240) < 0.9
+    seven = detectable(yes_and_no(30, 30, 240), widest=1.0, comparisons=7)
+    assert 0.8 <= chance_to_find(0.125 + seven, 0.125, 240, level=0.05 / 7) < 0.9
+
+
+def test_data_in_which_hardly_anything_differs_promise_no_more_than_those_that_hold_the_difference():
+    alike, holding = yes_and_no(2, 2, 120), yes_and_no(14, 2, 120)
+    stated = detectable(alike, widest=1.0)
+    assert chance_to_find(1 / 60 + stated, 1 / 60, 120) >= 0.8
+    assert stated == pytest.approx(detectable(holding, widest=1.0), rel=0.1)
+
+
+def test_a_difference_that_the_data_hold_already_brings_no_further_spread():
+    totals = yes_and_no(80, 10, 120)  # 58 points, far more than can be missed
+    textbook = (
+        (student(0.975, 119) + student(0.8, 119))
+        * (clustered(totals).high - clustered(totals).value)
+        / student(0.975, 119)
+    )
+    assert detectable(totals, widest=1.0) == pytest.approx(textbook + 1 / 120, rel=0.03)
+
+
+def test_a_test_of_yes_and_no_waits_for_its_next_step_and_one_of_other_numbers_does_not():
+    whole = yes_and_no(80, 10, 120)
+    other = [(total * math.pi, count) for total, count in whole]
+    assert detectable(whole) - detectable(other) / math.pi == pytest.approx(1 / 120)
+
+
+def test_counts_have_no_widest_and_are_stated_on_their_own_scale():
+    totals = drawn(60)
+    assert detectable([(100 * total, count) for total, count in totals]) == pytest.approx(100 * detectable(totals))
+
+
+def test_more_groups_detect_a_smaller_difference():
+    few, more, many = (detectable(drawn(50) * times) for times in (1, 4, 16))
+    assert 0.4 < more / few < 0.5
+    assert 0.4 < many / more < 0.5
 
 
 def test_more_comparisons_need_a_larger_difference():

@@ -109,7 +109,7 @@ class Folders:
         """Ids of the trajectories whose text lies in the work; empty where there is none."""
         try:
             found = json.loads((self.work / SOURCES).read_bytes())
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             return []
         return [str(each) for each in found] if isinstance(found, list) else []
 
@@ -171,7 +171,7 @@ def fingerprint(folder: Path) -> str:
         with (folder / WEIGHTS).open("rb") as file:
             while chunk := file.read(_CHUNK):
                 made.update(chunk)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise Mistake(f"{folder} holds no PEFT adapter: {error}", hint=f"it needs {SETTINGS} and {WEIGHTS}") from error
     return made.hexdigest()[:_KEY_LENGTH]
 

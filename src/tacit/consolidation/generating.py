@@ -194,9 +194,11 @@ def read_config(folder: Path) -> dict[str, Any]:
     if not path.is_file() or not (folder / WEIGHTS).is_file():
         raise NotFound(f"There is no adapter in {folder}.", hint=f"It would hold {path.name} and {WEIGHTS}.")
     try:
-        config: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as fault:
-        raise Mistake(f"{path} cannot be read: {fault}.") from fault
+        config: Any = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as fault:
+        raise Mistake(f"{path} cannot be read: {fault}.", hint="Export or train the adapter anew.") from fault
+    if not isinstance(config, dict):
+        raise Mistake(f"{path} holds no settings.", hint="Export or train the adapter anew.")
     other = [name for name, plain in PLAIN.items() if config.get(name, plain) not in (plain, [], {})]
     if config.get("peft_type") != "LORA" or other or config.get("rank_pattern") or config.get("alpha_pattern"):
         raise Refusal(f"The adapter in {folder.name} is no plain LoRA.", hint="Only plain LoRA adapters are read here.")

@@ -20,6 +20,8 @@ NOTABLE = 0.10
 """A difference in the share of successes that matters: one that must be ruled out before "no better" or "no loss" is said."""
 GROUPS_MIN = 30
 """Intervals were simulated down to so many groups; with fewer, nothing is judged."""
+_NAMED = 3
+_ONE_GROUP = "an exercise belongs to one task under every arm: these are rows of different suites"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,6 +170,8 @@ def paired(
     both = [exercise for exercise in ours if exercise in theirs]
     if not both:
         return None
+    if split := _in_several_groups([*first, *second]):
+        raise Mistake(split, hint=_ONE_GROUP)
     groups = {row.exercise: row.group for row in first}
     totals: dict[str, tuple[float, float]] = {}
     for exercise in both:
@@ -237,10 +241,13 @@ def points(value: float) -> str:
 
 def _judged_elsewhere(elsewhere: Comparison, said: str) -> tuple[Ruling, str]:
     """Better at home; elsewhere no arm may lose, and a notable loss must be ruled out."""
-    for figures in elsewhere.others:
-        lost = figures.differences.get("success")
+    found = [figures.differences.get("success") for figures in elsewhere.others]
+    for lost in found or [None]:
         if lost is None:
-            continue
+            return Ruling.TOO_LITTLE, (
+                f"success changes by {said}, but no exercise of {elsewhere.suite} was attempted under both: "
+                "whether something is lost there was not measured"
+            )
         there = f"{points(lost.value)} ({points(lost.low)} to {points(lost.high)}, {lost.groups} tasks)"
         if lost.is_worse:
             return Ruling.WORSE_ELSEWHERE, f"success changes by {said}, but in {elsewhere.suite} by {there}"
@@ -267,6 +274,8 @@ def _checked(rows: list[Row], *, reference: str, metrics: Sequence[str], arms: S
     suites = sorted({row.suite for row in rows})
     if len(suites) > 1:
         problems.append(f"rows of several suites: {', '.join(suites)}")
+    elif split := _in_several_groups(rows):
+        problems.append(split)
     if not rows:
         problems = ["there are no rows to compare"]
     if problems:
@@ -274,6 +283,16 @@ def _checked(rows: list[Row], *, reference: str, metrics: Sequence[str], arms: S
         raise Mistake("; ".join(problems), hint=hint)
     wanted = {reference, *arms} if arms else known
     return [row for row in rows if row.arm in wanted]
+
+
+def _in_several_groups(rows: Iterable[Row]) -> str:
+    """Which exercises belong to one task here and to another there, in words; empty where none does."""
+    groups: dict[str, set[str]] = {}
+    for row in rows:
+        groups.setdefault(row.exercise, set()).add(row.group)
+    told = [f"{exercise} ({', '.join(sorted(names))})" for exercise, names in groups.items() if len(names) > 1]
+    more = f" and {len(told) - _NAMED} more" if len(told) > _NAMED else ""
+    return f"exercises in several groups: {', '.join(told[:_NAMED])}{more}" if told else ""
 
 
 def _ordered(names: set[str], reference: str) -> list[str]:

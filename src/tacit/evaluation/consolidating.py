@@ -318,6 +318,6 @@ def _write(path: Path, value: Any) -> None:
 def _read(path: Path) -> Mapping[str, Any]:
     try:
         found = json.loads(path.read_bytes())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}

@@ -36,6 +36,8 @@ _TOLD = {
     "set_aside": "exercises that are set aside",
 }
 _SHOWN = 60
+_COUNT_MAX = 1 << 53
+"""Greater numbers are not the same any more once they are computed with."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,6 +118,8 @@ class Record:
 
     def append(self, rows: Sequence[Row]) -> None:
         """Keep rows; they are on disk when this returns."""
+        if odd := [row.exercise for row in rows if not _is_possible(row)]:
+            raise Mistake(f"the agent tells impossible numbers of {odd[0]}", hint="tokens and steps are counts")
         self._file.write(b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
         self._file.flush()
         os.fsync(self._file.fileno())
@@ -158,7 +162,7 @@ def read_run(folder: Path) -> Run:
 def _header(path: Path) -> Header:
     try:
         header = msgspec.json.decode(path.read_bytes(), type=Header)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise Mistake(f"{path} cannot be read: {error}", hint="give the folder of a run, or another one") from error
     if header.format != FORMAT:
         raise Mistake(f"{path} has format {header.format}, not {FORMAT}", hint="read it with the version that wrote it")
@@ -173,14 +177,24 @@ def _rows(path: Path) -> tuple[list[Row], int]:
     for number, line in enumerate(whole.splitlines(), start=1):
         try:
             row = msgspec.json.decode(line, type=Row)
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise Mistake(
                 f"{path} line {number} is no row: {error}", hint="remove that line: it is attempted again"
             ) from error
+        if not _is_possible(row):
+            raise Mistake(
+                f"{path} line {number} tells impossible numbers", hint="remove that line: it is attempted again"
+            )
         if key_of(row) in rows:
             raise Mistake(f"{path} line {number} repeats an earlier attempt", hint="remove one of both lines")
         rows[key_of(row)] = row
     return list(rows.values()), len(whole)
+
+
+def _is_possible(row: Row) -> bool:
+    """Whether its counts are counts that can be computed with."""
+    counts = (row.context_tokens, row.output_tokens, row.score.steps, row.score.retries)
+    return all(0 <= count < _COUNT_MAX for count in counts)
 
 
 def _mended(path: Path) -> list[Row]:

@@ -6,25 +6,23 @@ others serve an adapter as a model of its own name. Nothing is drawn by lot: the
 
 from __future__ import annotations
 
-import http.client
 import json
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Protocol
-from urllib.parse import urlsplit
 
-from tacit.domain.errors import Mistake, ModelOutage
-from tacit.text.words import estimate_tokens
+from tacit.domain.errors import Mistake, ModelOutage, Outage
+from tacit.providers.posting import Answer, Endless, Late, checked, post
+from tacit.text.words import credible_tokens, estimate_tokens
 
 TIMEOUT_S = 120.0
 AT_ONCE = 8
 _BYTES_MAX = 16 << 20
-_TRIES = 3
-_PAUSE_S = 1.0
+_PAUSES_S = (0.0, 1.0, 2.0)
+"""Before each try."""
+_SHOWN = 200
 _PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 """HTTP statuses that another try may change."""
 
@@ -55,11 +53,9 @@ class ChatServer:
 
     def __init__(self, url: str, *, model: str = "", key: str = "", timeout_s: float = TIMEOUT_S) -> None:
         """`url` is the address before `/chat/completions`; `model` is the server's name of the model without an adapter."""
-        address = urlsplit(url)
-        if address.scheme not in ("http", "https") or not address.hostname:
-            raise Mistake(f"{url!r} is no web address", hint="http://127.0.0.1:8080/v1")
-        if address.username or address.password:
-            raise Mistake("the address of the server holds a login", hint="put the key into TACIT_MODEL_KEY")
+        checked(url, example="http://127.0.0.1:8080/v1, and the key in TACIT_MODEL_KEY")
+        if not key.isascii() or not key.isprintable():
+            raise Mistake("the key holds letters that no request can carry", hint="copy TACIT_MODEL_KEY anew")
         self.url = f"{url.rstrip('/')}/chat/completions"
         self._model = model
         self._headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
@@ -92,26 +88,45 @@ class ChatServer:
             raise ModelOutage(f"{self.url} answered in another form: {answer[:120]!r}") from error
         if not isinstance(text, str) or not isinstance(usage, dict):
             raise ModelOutage(f"{self.url} answered in another form: {answer[:120]!r}")
-        read = usage.get("prompt_tokens") or sum(estimate_tokens(each["content"]) for each in asked["messages"])
-        return Completion(text, int(read), int(usage.get("completion_tokens") or estimate_tokens(text)))
+        read = sum(estimate_tokens(each["content"]) for each in asked["messages"])
+        return Completion(
+            text,
+            context_tokens=credible_tokens(usage.get("prompt_tokens") or None, otherwise=read),
+            output_tokens=credible_tokens(usage.get("completion_tokens") or None, otherwise=estimate_tokens(text)),
+        )
 
     def _posted(self, body: bytes) -> bytes:
-        problem = ""
-        for turn in range(_TRIES):
-            if turn:
-                time.sleep(_PAUSE_S * turn)
-            request = urllib.request.Request(self.url, data=body, headers=self._headers, method="POST")
+        """What the server says; a few tries may be needed for it, and all of them together have the time of one answer."""
+        until = time.monotonic() + self._timeout_s
+        problem, hint = "", "is the server running?"
+        for pause_s in _PAUSES_S:
+            if until - time.monotonic() <= pause_s:
+                problem = problem or f"{self._timeout_s:g} seconds were too short"
+                break
+            time.sleep(pause_s)
+            left_s = until - time.monotonic()
             try:
-                with urllib.request.urlopen(request, timeout=self._timeout_s) as response:
-                    data: bytes = response.read(_BYTES_MAX + 1)
-                if len(data) > _BYTES_MAX:
-                    raise ModelOutage(f"{self.url} answered more than {_BYTES_MAX >> 20} megabytes")
-                return data
-            except urllib.error.HTTPError as error:
-                with error:
-                    problem = f"{error.code} {error.reason}: {error.read(200).decode('utf-8', 'replace')}"
-                if error.code not in _PASSING:
-                    break
-            except (OSError, http.client.HTTPException) as error:
-                problem = str(getattr(error, "reason", "")) or str(error) or type(error).__name__
-        raise ModelOutage(f"{self.url} gave no answer: {problem}", hint="is the server running?", retryable=True)
+                answer = post(self.url, body, headers=self._headers, timeout_s=left_s, most_bytes=_BYTES_MAX)
+            except Late:
+                problem = f"not within {self._timeout_s:g} seconds"
+                break
+            except Endless as error:
+                problem, hint = error.message, "ask for fewer tokens, or ask another server"
+                break
+            except Outage as error:
+                problem = error.message
+                continue
+            if answer.is_success:
+                return answer.data
+            problem, hint = _refused(answer)
+            if answer.status not in _PASSING:
+                break
+        raise ModelOutage(f"{self.url} gave no answer: {problem}", hint=hint, retryable=True)
+
+
+def _refused(answer: Answer) -> tuple[str, str]:
+    """What a server said instead of an answer, and what to do."""
+    said = f"{answer.status} {answer.reason}: {answer.data[:_SHOWN].decode('utf-8', 'replace')}"
+    if answer.is_redirect:
+        return said, "it sends elsewhere, and a key goes to no other host than the one named: name the one that answers"
+    return said, "is the server running?"

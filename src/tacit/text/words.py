@@ -33,6 +33,8 @@ _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _UNSPACED = r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\U00020000-\U0002fa1f]+"
 _MAX_TERM = 64
 BYTES_PER_TOKEN = 4
+TOKENS_MAX = 10**9
+"""Nothing that is read or written at once takes so many."""
 
 
 def terms(text: str, *, keep_stop_words: bool = False) -> list[str]:
@@ -60,6 +62,12 @@ def estimate_tokens(text: str) -> int:
         return -(-len(text) // BYTES_PER_TOKEN)
     rest, unspaced = re.sub(_UNSPACED, "", text), sum(len(run) for run in re.findall(_UNSPACED, text))
     return unspaced + -(-len(rest.encode("utf-8", "replace")) // BYTES_PER_TOKEN)
+
+
+def credible_tokens(told: object, *, otherwise: int) -> int:
+    """How many tokens somebody says that something took; another number where what is said cannot be true."""
+    is_count = isinstance(told, int) and not isinstance(told, bool) and 0 <= told < TOKENS_MAX
+    return told if is_count else otherwise
 
 
 def stem(word: str) -> str:

@@ -154,7 +154,8 @@ def test_too_few_tasks_are_never_judged():
 
 
 def test_no_better_is_said_only_where_a_notable_difference_would_have_been_seen():
-    assert judged(against_skills(0.32, tasks=60))[0] is Ruling.NO_BETTER
+    assert judged(against_skills(0.32, tasks=60))[0] is Ruling.TOO_LITTLE
+    assert judged(against_skills(0.32, tasks=200))[0] is Ruling.NO_BETTER
     few = run({"skills": 0.3}, tasks=40) + run({"skills+adapter": 0.32}, tasks=40, dice=2)
     ruling, reason = judged(compare(few, reference="skills"))
     assert ruling is Ruling.TOO_LITTLE

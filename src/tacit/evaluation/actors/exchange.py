@@ -15,7 +15,7 @@ from typing import Any
 from tacit.domain.errors import Outage
 from tacit.domain.tool import Call
 from tacit.evaluation.actors.lockstep import Decision, Question
-from tacit.text.words import estimate_tokens
+from tacit.text.words import credible_tokens, estimate_tokens
 
 ANSWER_BYTES_MAX = 1 << 20
 """A call is short: what is longer is no answer."""
@@ -90,8 +90,8 @@ def decided(answer: object, asked: Mapping[str, Any]) -> Decision:
     tokens = answer.get("tokens")
     counts = tokens if isinstance(tokens, Mapping) else {}
     decision = Decision(
-        context_tokens=_count(counts.get("context"), _read_by(asked)),
-        output_tokens=_count(counts.get("output"), estimate_tokens(json.dumps(answer, default=str))),
+        context_tokens=credible_tokens(counts.get("context"), otherwise=_read_by(asked)),
+        output_tokens=credible_tokens(counts.get("output"), otherwise=estimate_tokens(json.dumps(answer, default=str))),
     )
     if meant == ["abstain"]:
         return replace(decision, abstained=str(answer["abstain"])[:_SHOWN])
@@ -127,7 +127,3 @@ class Patience:
 def _read_by(asked: Mapping[str, Any]) -> int:
     """What an agent had to read, where it does not say so itself."""
     return estimate_tokens(json.dumps(asked, ensure_ascii=False, default=str))
-
-
-def _count(value: object, otherwise: int) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else otherwise

@@ -1,22 +1,20 @@
 """A web address as an agent: each question is posted as JSON, the decision comes back as JSON. Nothing is remembered.
 
 Questions of one round are posted at the same time. A server that is not there ends the run, which can go on later; one that
-answers too late, too much or nonsense loses that attempt.
+answers too late, too much or nonsense loses that attempt, and so does one that sends elsewhere.
 """
 
 from __future__ import annotations
 
-import http.client
-import urllib.error
-import urllib.request
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from tacit.domain.errors import Mistake, Outage
+from tacit.domain.errors import Outage
 from tacit.evaluation.actors.exchange import ANSWER_BYTES_MAX, Circumstances, Patience, read, worded, written
 from tacit.evaluation.actors.lockstep import MAX_CALLS, Decision, Question, attempt
 from tacit.evaluation.suite import Aid, Arm, Spent, World
+from tacit.providers.posting import Endless, Garbled, Late, Unreachable, checked, post
 
 TIMEOUT_S = 60.0
 AT_ONCE = 8
@@ -29,8 +27,7 @@ class HttpActor:
         self, url: str, *, adapter: bool = False, timeout_s: float = TIMEOUT_S, max_calls: int = MAX_CALLS
     ) -> None:
         """`adapter` says that the server heeds the question's `adapter`."""
-        if not url.startswith(("http://", "https://")):
-            raise Mistake(f"{url!r} is no address of an agent", hint="http://localhost:8000/act")
+        checked(url, example="http://localhost:8000/act")
         self.name = url
         self._adapter = adapter
         self._timeout_s = timeout_s
@@ -53,23 +50,24 @@ class HttpActor:
             return attempt(worlds, aids, decide, max_calls=self._max_calls)
 
     def _posted(self, asked: Mapping[str, Any]) -> Decision:
-        headers = {"Content-Type": "application/json"}
-        request = urllib.request.Request(self.name, data=written(asked), headers=headers, method="POST")
         try:
-            with urllib.request.urlopen(request, timeout=self._timeout_s) as response:
-                return read(response.read(ANSWER_BYTES_MAX + 1), asked)
-        except urllib.error.HTTPError as error:
-            with error:
-                return Decision(broken=f"the agent's server answered {error.code} {error.reason}")
-        except TimeoutError:
+            answer = post(
+                self.name,
+                written(asked),
+                headers={"Content-Type": "application/json"},
+                timeout_s=self._timeout_s,
+                most_bytes=ANSWER_BYTES_MAX,
+            )
+        except Late:
             return Decision(broken=f"the agent gave no answer within {self._timeout_s:g} seconds")
-        except urllib.error.URLError as error:
-            if isinstance(error.reason, TimeoutError):
-                return Decision(broken=f"the agent gave no answer within {self._timeout_s:g} seconds")
+        except (Endless, Garbled) as error:
+            return Decision(broken=f"the agent's server: {error}")
+        except Unreachable as error:
             raise Outage(
-                f"the agent at {self.name} is not there: {error.reason}",
+                f"the agent at {self.name} is not there: {error}",
                 hint="start it; the same command goes on where it was",
                 retryable=True,
             ) from error
-        except (http.client.HTTPException, OSError) as error:
-            return Decision(broken=f"the agent's server broke off: {type(error).__name__}")
+        if not answer.is_success:
+            return Decision(broken=f"the agent's server answered {answer.status} {answer.reason}")
+        return read(answer.data, asked)
