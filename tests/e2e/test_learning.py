@@ -161,6 +161,8 @@ def test_a_forgotten_option_is_mended_by_the_same_command_with_it(terminal: Term
     runs.write_text("".join(f"{json.dumps(each)}\n" for each in episodes([("power",), ("valve",)] * 4)))
     forgotten = terminal.run("learn", str(runs))
     assert "did not vouch for it (`tacit learn --trust-outcomes` does)" in " ".join(forgotten.out.split())
+    agent = Terminal(terminal.project, terminal.home, {"CLAUDECODE": "1"}).run("learn", "--trust-outcomes", str(runs))
+    assert (agent.code, "learn --trust-outcomes" in agent.err) == (3, True), "an agent does not vouch for what it did"
     mended = terminal.run("learn", "--trust-outcomes", str(runs))
     assert "16 already known (16 vouched for only now, and learned from again)" in mended.out
     assert "waits for review" in mended.out

@@ -338,7 +338,7 @@ def _read_manifest(path: Path) -> Manifest:
         return Manifest(**{**said, "policy": DataPolicy(**said["policy"])})
     except FileNotFoundError:
         raise Mistake(f"{path.parent} holds no dataset", hint="`tacit train` writes one") from None
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise Mistake(f"{path} is no manifest: {error}", hint="build the dataset again") from None
 
 

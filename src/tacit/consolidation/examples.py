@@ -214,5 +214,5 @@ def from_lines(text: str, *, source: str) -> Iterator[Example]:
                 silent=tuple(int(place) for place in said.get("silent", ())),
                 replay=bool(said.get("replay", False)),
             )
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise Mistake(f"{source}, line {number} is no example: {error!r}", hint="build the dataset again") from None

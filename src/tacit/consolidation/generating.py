@@ -166,7 +166,7 @@ def _read(folder: Path, base: Foundation) -> list[_Pair]:
     from safetensors.torch import load_file
 
     trained = folder / "trained.json"
-    if trained.is_file() and json.loads(trained.read_text(encoding="utf-8"))["base_hash"] != base.hash:
+    if trained.is_file() and _trained_on(trained) != base.hash:
         raise Refusal(f"The adapter in {folder.name} was trained on another base model than {base.name}.")
     held = load_file(folder / WEIGHTS, device=base.device)
     scale = config["lora_alpha"] / config["r"]
@@ -197,9 +197,23 @@ def read_config(folder: Path) -> dict[str, Any]:
         config: Any = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as fault:
         raise Mistake(f"{path} cannot be read: {fault}.", hint="Export or train the adapter anew.") from fault
-    if not isinstance(config, dict):
-        raise Mistake(f"{path} holds no settings.", hint="Export or train the adapter anew.")
+    if not isinstance(config, dict) or not _has_scale(config):
+        raise Mistake(f"{path} holds no settings of an adapter.", hint="Export or train the adapter anew.")
     other = [name for name, plain in PLAIN.items() if config.get(name, plain) not in (plain, [], {})]
     if config.get("peft_type") != "LORA" or other or config.get("rank_pattern") or config.get("alpha_pattern"):
         raise Refusal(f"The adapter in {folder.name} is no plain LoRA.", hint="Only plain LoRA adapters are read here.")
     return config
+
+
+def _trained_on(path: Path) -> str:
+    """The hash of the model that an adapter was trained on."""
+    try:
+        return str(json.loads(path.read_text(encoding="utf-8"))["base_hash"])
+    except (ValueError, LookupError, TypeError, RecursionError) as fault:
+        raise Mistake(f"{path} cannot be read: {fault}.", hint="Export or train the adapter anew.") from fault
+
+
+def _has_scale(config: dict[str, Any]) -> bool:
+    """Whether it says how strong the adapter is: by its rank and by its alpha."""
+    rank, alpha = config.get("r"), config.get("lora_alpha")
+    return isinstance(rank, int) and rank > 0 and isinstance(alpha, int | float)

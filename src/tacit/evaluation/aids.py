@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from tacit import application
 from tacit.consolidation.conversation import told
 from tacit.domain.evidence import Reliability
+from tacit.domain.identity import digest
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.ports import Stored
 from tacit.domain.skill import Kind
@@ -79,6 +80,14 @@ class Aids:
         if key not in self._made:
             self._made[key] = self._make(kind)(self.memory, exercise.task, tools)
         return self._made[key]
+
+    def contents(self) -> str:
+        """A fingerprint of what the memory holds: one that learned the same anew has the same, whenever that was."""
+        if self.memory is None:
+            return ""
+        store = self.memory.store
+        known = sorted((stored.version.hash, str(stored.status)) for stored in store.catalogue())
+        return digest([known, sorted(episode.id for episode in store.episodes())])
 
     def head(self) -> str:
         """The last link of the memory's audit chain: it moves when anything is written."""

@@ -20,8 +20,6 @@ NOTABLE = 0.10
 """A difference in the share of successes that matters: one that must be ruled out before "no better" or "no loss" is said."""
 GROUPS_MIN = 30
 """Intervals were simulated down to so many groups; with fewer, nothing is judged."""
-_NAMED = 3
-_ONE_GROUP = "an exercise belongs to one task under every arm: these are rows of different suites"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,7 +169,7 @@ def paired(
     if not both:
         return None
     if split := _in_several_groups([*first, *second]):
-        raise Mistake(split, hint=_ONE_GROUP)
+        raise Mistake(split, hint="compare rows of one suite, measured in one version of it")
     groups = {row.exercise: row.group for row in first}
     totals: dict[str, tuple[float, float]] = {}
     for exercise in both:
@@ -244,10 +242,8 @@ def _judged_elsewhere(elsewhere: Comparison, said: str) -> tuple[Ruling, str]:
     found = [figures.differences.get("success") for figures in elsewhere.others]
     for lost in found or [None]:
         if lost is None:
-            return Ruling.TOO_LITTLE, (
-                f"success changes by {said}, but no exercise of {elsewhere.suite} was attempted under both: "
-                "whether something is lost there was not measured"
-            )
+            told = f"no exercise of {elsewhere.suite} was attempted under both"
+            return Ruling.TOO_LITTLE, f"success changes by {said}, but what is lost elsewhere is unknown: {told}"
         there = f"{points(lost.value)} ({points(lost.low)} to {points(lost.high)}, {lost.groups} tasks)"
         if lost.is_worse:
             return Ruling.WORSE_ELSEWHERE, f"success changes by {said}, but in {elsewhere.suite} by {there}"
@@ -291,8 +287,7 @@ def _in_several_groups(rows: Iterable[Row]) -> str:
     for row in rows:
         groups.setdefault(row.exercise, set()).add(row.group)
     told = [f"{exercise} ({', '.join(sorted(names))})" for exercise, names in groups.items() if len(names) > 1]
-    more = f" and {len(told) - _NAMED} more" if len(told) > _NAMED else ""
-    return f"exercises in several groups: {', '.join(told[:_NAMED])}{more}" if told else ""
+    return f"{len(told)} exercises are in several groups, such as {told[0]}" if told else ""
 
 
 def _ordered(names: set[str], reference: str) -> list[str]:

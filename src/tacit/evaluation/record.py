@@ -30,7 +30,7 @@ _TOLD = {
     "suite_hash": "exercises of the suite",
     "arms": "arms",
     "agent": "agent",
-    "memory_head": "state of the memory",
+    "memory": "memory",
     "form_hash": "form of conversation",
     "states": "states that exercises begin in",
     "set_aside": "exercises that are set aside",
@@ -48,8 +48,8 @@ class Header:
     suite_hash: str
     arms: tuple[Arm, ...]
     agent: str
-    memory_head: str = ""
-    """The last link of the memory's audit chain; empty where no arm uses a memory."""
+    memory: str = ""
+    """A fingerprint of what the memory holds; empty where no arm uses a memory."""
     form_hash: str = ""
     seeds: int = 1
     states: Mapping[str, str] = field(default_factory=dict)

@@ -65,7 +65,7 @@ def run(
         suite_hash=digest([suite.name, exercises]),
         arms=tuple(arms),
         agent=actor.name,
-        memory_head=aids.head() if _uses_memory(arms) else "",
+        memory=aids.contents() if _uses_memory(arms) else "",
         form_hash=form_hash(),
         seeds=seeds,
         states={exercise.key: _state(_begun(suite, exercise)) for exercise in exercises},
@@ -86,6 +86,7 @@ class _Attempts:
         self._aids = aids
         self._given = given
         self._record = record
+        self._head = aids.head()
 
     def make(self, exercises: Sequence[Exercise], *, batch: int, progress: Progress | None) -> None:
         header, done = self._record.header, self._record.done
@@ -123,7 +124,7 @@ class _Attempts:
 
     def _check_head(self) -> None:
         header = self._record.header
-        if _uses_memory(header.arms) and self._aids.head() != header.memory_head:
+        if _uses_memory(header.arms) and self._aids.head() != self._head:
             raise Refusal(
                 "the memory changed while it was measured: later arms would have known more than earlier ones",
                 hint="repeat it in another folder while nothing else uses this store, or on a copy (`tacit backup`)",

@@ -79,15 +79,17 @@ def post(url: str, body: bytes, *, headers: Mapping[str, str], timeout_s: float,
     host, until = parts.hostname or "", time.monotonic() + timeout_s
     connection = http.client.HTTPConnection(host, parts.port or _port(parts))
     try:
-        connection.sock = _linked(host, parts.port or _port(parts), until)
-        with _cut_at(connection, until):
-            if parts.scheme == _TLS:
-                connection.sock = ssl.create_default_context().wrap_socket(
-                    connection.sock, server_hostname=host, do_handshake_on_connect=False
-                )
-                connection.sock.do_handshake()
+        connection.sock = link = _linked(host, parts.port or _port(parts), until)
+        if parts.scheme == _TLS:
+            connection.sock = link = ssl.create_default_context().wrap_socket(
+                link, server_hostname=host, do_handshake_on_connect=False
+            )
+        with _cut_at(link, until):
+            if isinstance(link, ssl.SSLSocket):
+                link.do_handshake()
             connection.request("POST", _path(parts), body=body, headers={**_ALWAYS, **headers})
-            return _read(connection.getresponse(), most_bytes)
+            with connection.getresponse() as answer:
+                return _read(answer, most_bytes)
     except TimeoutError as error:
         raise Late(f"no whole answer came within {timeout_s:g} seconds", retryable=True) from error
     except (OSError, http.client.HTTPException) as error:
@@ -123,14 +125,14 @@ def _linked(host: str, port: int, until: float) -> socket.socket:
 
 
 @contextlib.contextmanager
-def _cut_at(connection: http.client.HTTPConnection, until: float) -> Iterator[None]:
+def _cut_at(link: socket.socket, until: float) -> Iterator[None]:
     """End the connection when the time is up, whatever it is doing: a limit for each read would begin anew with every byte."""
     up = threading.Event()
 
     def cut() -> None:
         up.set()
         with contextlib.suppress(OSError):
-            socket.socket.shutdown(connection.sock, socket.SHUT_RDWR)
+            socket.socket.shutdown(link, socket.SHUT_RDWR)  # TLS's own would change what is being read
 
     clock = threading.Timer(_left(until), cut)
     clock.daemon = True
@@ -158,7 +160,7 @@ def _left(until: float) -> float:
 def _read(answer: http.client.HTTPResponse, most_bytes: int) -> Answer:
     data = answer.read(most_bytes + 1)
     if len(data) > most_bytes:
-        raise Endless(f"the answer is longer than {most_bytes >> 20} megabytes")
+        raise Endless(f"the answer is longer than {most_bytes / (1 << 20):g} MB")
     if answer.length:
         raise http.client.IncompleteRead(data, answer.length)
     return Answer(answer.status, answer.reason, data)

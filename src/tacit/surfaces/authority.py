@@ -27,9 +27,13 @@ PERSON_ONLY = frozenset(
         "adapters activate", "adapters rollback", "adapters remove", "adapters export unproven",
     }
 )  # fmt: skip
-NOT_FOR_AGENTS = frozenset({"index", "init", "uninstall", "learn --model", "recall --person", "train", "consolidate"})
-"""What a person's script may do without a terminal, and an agent may not: it decides what watches the agent, it spends, it
-trains the model that the agent may be, or it shows what somebody else prefers."""
+NOT_FOR_AGENTS = frozenset(
+    {
+        "index", "init", "uninstall", "learn --model", "learn --trust-outcomes", "recall --person", "train", "consolidate",
+    }
+)  # fmt: skip
+"""What a person's script may do without a terminal, and an agent may not: it decides what watches the agent, it vouches for
+outcomes, it spends, it trains the model that the agent may be, or it shows what somebody else prefers."""
 TOKEN_FILE = "token.sha256"
 
 

@@ -66,8 +66,9 @@ def estimate_tokens(text: str) -> int:
 
 def credible_tokens(told: object, *, otherwise: int) -> int:
     """How many tokens somebody says that something took; another number where what is said cannot be true."""
-    is_count = isinstance(told, int) and not isinstance(told, bool) and 0 <= told < TOKENS_MAX
-    return told if is_count else otherwise
+    if isinstance(told, int) and not isinstance(told, bool) and 0 <= told < TOKENS_MAX:
+        return told
+    return otherwise
 
 
 def stem(word: str) -> str:

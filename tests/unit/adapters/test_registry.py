@@ -163,6 +163,19 @@ def test_files_that_changed_on_disk_are_neither_activated_nor_handed_out(
         room.activate(adapter.key, by="ann")
 
 
+def test_settings_of_brackets_alone_are_files_that_changed(room: Adapters, tmp_path: Path) -> None:
+    adapter = serving(room, tmp_path)
+    (room.files.path(adapter.key) / "adapter_config.json").write_text("[" * 100_000)
+    assert not room.files.is_whole(adapter.key)
+    with pytest.raises(Refusal, match="not those that were registered"):
+        room.active(MODEL_HASH)
+    with pytest.raises(Mistake, match="holds no PEFT adapter"):
+        room.register(birth(room.files.path(adapter.key)), by="ann")
+    room.files.work.mkdir()
+    (room.files.work / "sources.json").write_text("[" * 100_000)
+    assert room.files.work_of() == []
+
+
 def test_registering_it_anew_mends_files_that_changed(room: Adapters, tmp_path: Path) -> None:
     adapter = serving(room, tmp_path)
     (room.files.path(adapter.key) / "adapter_model.safetensors").write_bytes(b"other")

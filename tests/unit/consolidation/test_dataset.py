@@ -344,9 +344,10 @@ def test_a_file_that_was_changed_is_not_read(tmp_path: Path, name: str) -> None:
 def test_a_folder_without_a_dataset_says_so(tmp_path: Path) -> None:
     with pytest.raises(Mistake, match="holds no dataset"):
         Dataset.read(tmp_path)
-    (tmp_path / MANIFEST).write_text("[]")
-    with pytest.raises(Mistake, match="is no manifest"):
-        Dataset.read(tmp_path)
+    for text in ("[]", "[" * 100_000):
+        (tmp_path / MANIFEST).write_text(text)
+        with pytest.raises(Mistake, match="is no manifest"):
+            Dataset.read(tmp_path)
 
 
 def test_a_share_or_policy_that_makes_no_sense_is_named() -> None:

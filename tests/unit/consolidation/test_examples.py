@@ -127,9 +127,10 @@ def test_an_example_comes_back_from_its_line() -> None:
     assert list(from_lines(f"{to_line(example)}\n", source="x")) == [example]
 
 
-def test_a_line_that_is_no_example_is_named() -> None:
+@pytest.mark.parametrize("line", ['{"task": "x"}', "[" * 100_000])
+def test_a_line_that_is_no_example_is_named(line: str) -> None:
     with pytest.raises(Mistake, match=r"train\.jsonl, line 2 is no example"):
-        list(from_lines(to_line(example_of(errand(1))) + '\n{"task": "x"}\n', source="train.jsonl"))
+        list(from_lines(f"{to_line(example_of(errand(1)))}\n{line}\n", source="train.jsonl"))
 
 
 def test_calls_on_end_of_one_tool_are_one_part_of_a_strategy() -> None:

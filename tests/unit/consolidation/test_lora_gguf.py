@@ -99,6 +99,16 @@ def test_a_model_is_another_when_its_weights_are_and_the_same_when_something_lie
     assert foundation_hash(str(one)) != foundation_hash(str(other))
 
 
+@pytest.mark.parametrize(
+    "text", ["[" * 100_000, "[]", "{}", "nonsense", '{"peft_type": "LORA", "r": 0, "lora_alpha": 4}', "\xff"]
+)
+def test_settings_that_cannot_be_read_are_told(tmp_path: Path, text: str):
+    (adapter(tmp_path / "a") / "adapter_config.json").write_text(text, encoding="latin-1")
+    with pytest.raises(Mistake, match=r"adapter_config\.json (cannot be read|holds no settings)") as mistake:
+        export_gguf(tmp_path / "a", str(folder(tmp_path / "m")), tmp_path / "out.gguf")
+    assert mistake.value.hint
+
+
 def test_adapters_of_other_families_and_folders_without_an_adapter_are_refused(tmp_path: Path):
     with pytest.raises(Refusal, match="family 'gemma3'"):
         export_gguf(adapter(tmp_path / "a"), str(folder(tmp_path / "g", family="gemma3")), tmp_path / "out.gguf")

@@ -155,3 +155,9 @@ def test_an_aid_gives_an_answer_away_by_its_particulars(aid: Aid, given_away: bo
 
 def test_a_call_without_particulars_is_what_skills_are_for() -> None:
     assert answer_in(Aid(kind=AidKind.SKILLS, text="switch_power", calls=COLD.answer), COLD) is None
+
+
+def test_a_memory_that_learned_the_same_anew_holds_the_same(memory: tacit.Loop) -> None:
+    with learned([("power",), ("valve",), ("water",)] * 4) as again, learned([("power",), ("valve",)] * 4) as other:
+        assert Aids(memory).contents() == Aids(again).contents() != Aids(other).contents()
+    assert Aids().contents() == ""

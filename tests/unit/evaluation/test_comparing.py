@@ -117,6 +117,16 @@ def test_sides_without_a_shared_exercise_have_no_difference():
     assert paired([row("a", "x#1")], [row("b", "y#1")]) is None
 
 
+def test_arms_that_disagree_on_the_task_of_an_exercise_are_not_compared():
+    rows = [row(arm, f"t{at}#1", group=f"{arm if at < 4 else ''}{at}") for at in range(9) for arm in ("none", "skills")]
+    with pytest.raises(Mistake, match=r"4 exercises are in several groups, such as t0#1 \(none0, skills0\)"):
+        compare(rows)
+    ours = [each for each in rows if each.arm == "skills"]
+    with pytest.raises(Mistake, match="several groups"):
+        paired(ours, [each for each in rows if each.arm == "none"])
+    assert compare(ours, reference="skills").groups == 9
+
+
 def test_forward_transfer_is_the_adapter_less_nothing():
     found = forward_transfer(run({"none": 0.2, "adapter": 0.6, "skills": 0.9}))
     assert found is not None
@@ -174,6 +184,14 @@ def test_a_loss_elsewhere_that_is_not_ruled_out_leaves_it_open():
     ruling, reason = judged(against_skills(0.7), compare(unlike, reference="skills"))
     assert ruling is Ruling.TOO_LITTLE
     assert "not ruled out" in reason
+
+
+def test_a_guard_that_measured_nothing_rules_no_loss_out():
+    apart = [row("skills", f"a{at}#1") for at in range(40)] + [row("skills+adapter", f"b{at}#1") for at in range(40)]
+    for unmeasured in (apart, run({"skills": 0.5}, tasks=40)):
+        ruling, reason = judged(against_skills(0.7), compare(unmeasured, reference="skills"))
+        assert ruling is Ruling.TOO_LITTLE
+        assert "no exercise of shop was attempted under both" in reason
 
 
 def test_better_without_a_loss_elsewhere_is_better():

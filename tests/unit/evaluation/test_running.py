@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,7 @@ from tacit.evaluation.actors.reference import ReferenceActor
 from tacit.evaluation.aids import Aids
 from tacit.evaluation.record import read_run
 from tacit.evaluation.running import run
-from tacit.evaluation.suite import ARMS, Arm, Exercise, Score
+from tacit.evaluation.suite import ARMS, Arm, Exercise, Score, Spent
 from tests.unit.evaluation.flats import Flat, Flats
 from tests.unit.evaluation.test_learning_to_act import learned
 
@@ -175,6 +177,8 @@ def test_a_folder_with_rows_of_nobody_is_refused(tmp_path: Path) -> None:
         ("run.json", "nonsense", "cannot be read"),
         ("rows.jsonl", '{"suite": 3}\n{"suite": 3}\n', "line 1 is no row"),
         ("rows.jsonl", "\xff\n", "line 1 is no row"),
+        ("rows.jsonl", "[" * 100_000 + "\n", "line 1 is no row"),
+        ("run.json", "[" * 100_000, "cannot be read"),
     ],
 )
 def test_a_damaged_record_says_where(tmp_path: Path, file: str, text: str, told: str) -> None:
@@ -182,6 +186,34 @@ def test_a_damaged_record_says_where(tmp_path: Path, file: str, text: str, told:
     (tmp_path / file).write_bytes(text.encode("latin-1"))
     with pytest.raises(Mistake, match=told):
         read_run(tmp_path)
+
+
+@pytest.mark.parametrize("count", ["9" * 400, "-1", str(1 << 53)])
+def test_numbers_that_cannot_be_computed_with_are_told_with_their_line(tmp_path: Path, count: str) -> None:
+    run(Flats(), BOTH, actor(), Aids(), folder=tmp_path)
+    rows = (tmp_path / "rows.jsonl").read_text().splitlines()
+    rows[1] = re.sub(r'"context_tokens":\d+', f'"context_tokens":{count}', rows[1])
+    (tmp_path / "rows.jsonl").write_text("\n".join(rows) + "\n")
+    with pytest.raises(Mistake, match="line 2 ") as mistake:
+        read_run(tmp_path)
+    assert "remove that line" in mistake.value.hint
+
+
+def test_an_agent_that_boasts_of_tokens_spoils_no_record(tmp_path: Path) -> None:
+    boasting = PythonActor(lambda asked: {"done": True, "tokens": {"context": 10**400, "output": 10**400}})
+    told = run(Flats(), BOTH, boasting, Aids(), folder=tmp_path)
+    assert all(0 < row.context_tokens < 10**6 for row in told.rows)
+    assert read_run(tmp_path).rows == told.rows
+
+
+def test_an_actor_that_counts_wrongly_is_told_before_anything_is_written(tmp_path: Path) -> None:
+    class Boasting(PythonActor):
+        def act(self, worlds: Any, aids: Any, **more: Any) -> Spent:
+            return replace(super().act(worlds, aids, **more), context_tokens=tuple(10**400 for _ in worlds))
+
+    with pytest.raises(Mistake, match="impossible numbers"):
+        run(Flats(), BOTH, Boasting(lambda asked: {"done": True}), Aids(), folder=tmp_path)
+    assert read_run(tmp_path).rows == ()
 
 
 def test_a_row_that_is_there_twice_is_told(tmp_path: Path) -> None:

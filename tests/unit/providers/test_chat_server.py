@@ -14,11 +14,12 @@ import pytest
 from tacit.consolidation.conversation import Message
 from tacit.domain.errors import Mistake, ModelOutage
 from tacit.providers.chat_server import ChatServer
+from tests.unit.providers.loopback import dripping, redirecting, saying, scripted
 
 HELLO = [[Message("user", "hello")]]
 
 
-def said(text: Any, **usage: int) -> bytes:
+def said(text: Any, **usage: Any) -> bytes:
     return json.dumps({"choices": [{"message": {"content": text}}], "usage": usage}).encode()
 
 
@@ -100,7 +101,7 @@ def test_a_server_that_is_busy_is_asked_again() -> None:
         (200, b"[]", "another form"),
         (200, b'{"choices": []}', "another form"),
         (200, said(7), "another form"),
-        (200, b"x" * (17 << 20), "more than 16 megabytes"),
+        (200, b"x" * (17 << 20), "longer than 16 MB"),
     ],
 )
 def test_a_server_that_says_something_else_is_an_outage(status: int, body: bytes, told: str) -> None:
@@ -109,7 +110,57 @@ def test_a_server_that_says_something_else_is_an_outage(status: int, body: bytes
     assert len(asked) == 1
 
 
-@pytest.mark.parametrize("url", ["", "localhost:8080", "file:///etc/passwd", "http://ann:secret@localhost/v1"])
+@pytest.mark.parametrize("place", ["http://{other}/v1", "http://[::1", "http://a..b/"])
+def test_the_key_goes_to_no_other_host(place: str) -> None:
+    with (
+        scripted(saying(b"")) as (other, elsewhere),
+        scripted(redirecting(place.format(other=other))) as (here, heard),
+        pytest.raises(ModelOutage, match="307 Moved") as outage,
+    ):
+        ChatServer(f"http://{here}/v1", key="k").complete(HELLO)
+    assert "no other host" in outage.value.hint
+    assert (len(heard), elsewhere) == (1, [])
+
+
+def test_the_time_is_for_the_answer_and_not_for_every_byte_of_it() -> None:
+    with scripted(dripping(b"HTTP/1.1 200 OK\r\n\r\n", then=said("hi"))) as (place, heard):
+        with pytest.raises(ModelOutage, match=r"not within 0.3 seconds"):
+            ChatServer(f"http://{place}", timeout_s=0.3).complete(HELLO)
+        assert len(heard) == 1
+
+
+def test_the_time_is_for_all_tries_together() -> None:
+    with served(lambda number: (503, b"busy")) as (url, asked):
+        with pytest.raises(ModelOutage, match="503 Service Unavailable: busy"):
+            ChatServer(url, timeout_s=0.5).complete(HELLO)
+        assert len(asked) == 1
+
+
+@pytest.mark.parametrize("count", ["abc", float("inf"), float("nan"), -1, True, 10**9, 10**400, [1], {"a": 1}, 1.5])
+def test_tokens_that_cannot_be_true_are_estimated(count: Any) -> None:
+    with served(lambda number: (200, said("hi", prompt_tokens=count, completion_tokens=count))) as (url, _):
+        (answer,) = ChatServer(url).complete(HELLO)
+    assert (answer.context_tokens, answer.output_tokens) == (2, 1)
+
+
+@pytest.mark.parametrize("key", ["one\ntwo", "k\u00e4y"])
+def test_a_key_that_no_request_can_carry_is_a_mistake_that_does_not_show_it(key: str) -> None:
+    with pytest.raises(Mistake, match="the key holds letters") as mistake:
+        ChatServer("http://localhost/v1", key=key)
+    assert key not in str(mistake.value)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "localhost:8080",
+        "file:///etc/passwd",
+        "http://ann:secret@localhost/v1",
+        "http://[::1",
+        "http://localhost:port/v1",
+    ],
+)
 def test_what_is_no_address_is_a_mistake(url: str) -> None:
     with pytest.raises(Mistake):
         ChatServer(url)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tacit.text.words import STOP_WORDS, estimate_tokens, stem, term_set, terms
+from tacit.text.words import STOP_WORDS, credible_tokens, estimate_tokens, stem, term_set, terms
 
 
 def test_words_are_split_lowered_and_stemmed():
@@ -146,6 +146,14 @@ def test_tokens_are_estimated_by_size_and_scripts_without_blanks_by_character():
     assert estimate_tokens("漢字 and") == 3
     assert estimate_tokens("Привет") == 3
     assert estimate_tokens("\ud800") == 1
+
+
+@pytest.mark.parametrize(
+    ("told", "taken"),
+    [(0, 0), (10**9 - 1, 10**9 - 1), (10**9, 7), (10**400, 7), (-1, 7), (True, 7), (1.0, 7), ("5", 7), (None, 7)],
+)
+def test_tokens_are_believed_where_they_are_a_count(told, taken):
+    assert credible_tokens(told, otherwise=7) == taken
 
 
 @given(st.text(), st.text())

@@ -1,19 +1,20 @@
 """Any program as an agent: one process per attempt, one line of JSON in for each question, one line out for each decision.
 
 A process of its own for every attempt, so that nothing is carried from one arm into another. It is given time for every
-answer; one that takes longer, writes too much or dies loses that attempt, and is ended with all that it started.
+answer; one that takes longer, writes too much or dies loses that attempt, and is ended with all that it started. What it put
+into a session of its own cannot be found again and may go on; but nobody waits for it, whatever it keeps open.
 """
 
 from __future__ import annotations
 
 import os
+import selectors
 import shlex
 import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from concurrent.futures import TimeoutError as OutOfTime
 from contextlib import suppress
 from types import TracebackType
 from typing import IO
@@ -27,6 +28,7 @@ TIMEOUT_S = 60.0
 """Time for one answer."""
 _LAST_WORDS = 200
 _GRACE_S = 5.0
+_CHUNK = 1 << 16
 
 
 class CommandActor:
@@ -71,10 +73,13 @@ class _Process:
 
     def __init__(self, words: Sequence[str], *, timeout_s: float) -> None:
         self._timeout_s = timeout_s
+        self._heard = bytearray()  # and not yet taken as an answer
+        self._ended = False
         self._complaints = tempfile.TemporaryFile()  # noqa: SIM115 - closed when the process is
         try:
             self._process = subprocess.Popen(
                 words,
+                bufsize=0,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._complaints,
@@ -85,7 +90,11 @@ class _Process:
             raise NotFound(
                 f"the agent cannot be started: {words[0]}: {error.strerror}", hint="check the command after command:"
             ) from error
-        self._talking = ThreadPoolExecutor(1)
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._input, self._output = self._process.stdin, self._process.stdout
+        for pipe in (self._input, self._output):
+            os.set_blocking(pipe.fileno(), False)
 
     def __enter__(self) -> _Process:
         return self
@@ -94,31 +103,65 @@ class _Process:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._end()
-        self._talking.shutdown()
-        for pipe in (self._process.stdin, self._process.stdout, self._complaints):
-            with suppress(OSError):  # what was not read any more cannot be flushed
-                if pipe:
-                    pipe.close()
+        for file in (self._output, self._complaints):
+            file.close()
 
     def ask(self, question: Question, around: Circumstances) -> Decision:
         """Its decision; broken where it took too long, wrote too much, or died."""
         asked = worded(question, around)
-        answer: Future[bytes] = self._talking.submit(self._exchange, written(asked))
         try:
-            line = answer.result(timeout=self._timeout_s)
-        except OutOfTime:
+            line = self._exchange(written(asked))
+        except TimeoutError:
             self._end()
             return Decision(broken=f"the agent gave no answer within {self._timeout_s:g} seconds")
         return read(line, asked) if line.strip() else self._died()
 
-    def _exchange(self, line: bytes) -> bytes:
-        sent, said = self._process.stdin, self._process.stdout
-        assert sent is not None
-        assert said is not None
-        with suppress(OSError):  # it may have ended already; then what it said before counts
-            sent.write(line)
-            sent.flush()
-        return said.readline(ANSWER_BYTES_MAX + 1)
+    def _exchange(self, unsent: bytes) -> bytes:
+        """Its next line, or what it said before it ended. Written to and listened to at once: neither waits for the other."""
+        until = time.monotonic() + self._timeout_s
+        while len(self._heard) <= ANSWER_BYTES_MAX:
+            answered = b"\n" in self._heard
+            if answered and not unsent:
+                break
+            ready = self._ready(reading=not answered, writing=bool(unsent), until=until)
+            if self._input in ready:
+                unsent = self._told(unsent)
+            if self._output in ready and not self._listened():
+                break
+        line, newline, rest = bytes(self._heard).partition(b"\n")
+        self._heard = bytearray(rest)
+        return line + newline
+
+    def _ready(self, *, reading: bool, writing: bool, until: float) -> Sequence[object]:
+        """Those pipes of the wanted ones that something can be done with; raises `TimeoutError` when the time is up."""
+        left_s = until - time.monotonic()
+        with selectors.DefaultSelector() as selector:
+            if reading:
+                selector.register(self._output, selectors.EVENT_READ)
+            if writing:
+                selector.register(self._input, selectors.EVENT_WRITE)
+            ready = [key.fileobj for key, _ in selector.select(left_s)] if left_s > 0 else []
+        if not ready:
+            raise TimeoutError
+        return ready
+
+    def _told(self, line: bytes) -> bytes:
+        """What is still to be sent; nothing once it does not listen any more: then what it said before counts."""
+        try:
+            return line[os.write(self._input.fileno(), line[:_CHUNK]) :]
+        except BlockingIOError:
+            return line
+        except OSError:
+            return b""
+
+    def _listened(self) -> bool:
+        """Take in what it said; whether it may say more."""
+        try:
+            said = os.read(self._output.fileno(), _CHUNK)
+        except BlockingIOError:
+            return True
+        self._heard += said
+        return bool(said)
 
     def _died(self) -> Decision:
         self._end()
@@ -127,19 +170,16 @@ class _Process:
 
     def _end(self) -> None:
         """End the process and all that it started, at once where it does not go by itself."""
+        if self._ended:
+            return
+        self._ended = True
+        self._input.close()  # it is told that no more questions come
         with suppress(subprocess.TimeoutExpired):
-            if self._process.stdout and self._process.poll() is None and self._closed():
-                self._process.wait(timeout=0.2)
+            self._process.wait(timeout=0.2)
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait(timeout=_GRACE_S)
-
-    def _closed(self) -> bool:
-        """Tell it that no more questions come."""
-        with suppress(OSError, ValueError):
-            if self._process.stdin:
-                self._process.stdin.close()
-        return True
+        with suppress(subprocess.TimeoutExpired):  # one that the system itself holds up dies when it is let go
+            self._process.wait(timeout=_GRACE_S)
 
 
 def _tail(file: IO[bytes]) -> str:

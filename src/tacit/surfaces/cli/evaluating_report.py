@@ -21,7 +21,10 @@ from tacit.surfaces.cli.session import Session, clean, command_options, counted
 @click.command("report")
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option(
-    "--reference", default="none", show_default=True, metavar="ARM", help="The arm that others are compared with."
+    "--reference",
+    default="",
+    metavar="ARM",
+    help="The arm that others are compared with; the run's first if not given.",
 )
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown.")
 @click.option("--page", "page_file", type=click.Path(path_type=Path), help="Write one self-contained HTML file.")
@@ -29,7 +32,7 @@ from tacit.surfaces.cli.session import Session, clean, command_options, counted
 def report(session: Session, *, folder: Path, reference: str, as_markdown: bool, page_file: Path | None) -> None:
     """Tell what the arms of the run in FOLDER came to: differences with intervals, regressions, what was not measured."""
     run = read_run(folder)
-    told = told_of(run.rows, reference=reference, agent=run.header.agent, wanted=run.wanted)
+    told = told_of(run.rows, reference=reference or run.header.arms[0].name, agent=run.header.agent, wanted=run.wanted)
     if page_file:
         _write(page_file, page(told))
     if as_markdown and not session.as_json:

@@ -90,6 +90,8 @@ def learn(
     missing = next((path for path in paths if not path.exists()), None)
     if missing:
         raise NotFound(f"no such file or folder: {missing}", hint="check the path")
+    if trust_outcomes:
+        session.caller.require_person("learn --trust-outcomes")
     since_when = moment(since) if since else None
     with _model(session, everywhere=all_projects) as model:
         if paths:

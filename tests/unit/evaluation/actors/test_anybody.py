@@ -22,6 +22,7 @@ from tacit.evaluation.actors.http import HttpActor
 from tacit.evaluation.actors.opening import Terms, open_actor
 from tacit.evaluation.suite import ARMS, Actor, Aid, Spent
 from tests.unit.evaluation.flats import Flat
+from tests.unit.providers.loopback import dripping, redirecting, saying, scripted
 
 FIX = {"tool": "switch_power", "arguments": {}}
 OBEDIENT = """
@@ -88,6 +89,73 @@ def test_a_program_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
             return  # dead, and nobody has asked for its end yet
         time.sleep(0.02)
     pytest.fail("what the agent started goes on")
+
+
+LEAVING = """
+import os, sys, time
+sys.stdin.readline()
+{before}
+if os.fork() == 0:
+    os.setsid()
+    open({left!r}, "w").write(str(os.getpid()))
+    time.sleep(60)
+    os._exit(0)
+{after}
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "note"),
+    [
+        ("", "", "no answer within 1 seconds"),
+        ("", "time.sleep(60)", "no answer within 1 seconds"),
+        ("print('{\"done\": true}', flush=True)", "sys.stdin.readline()", ""),
+    ],
+    ids=["it ends", "it hangs", "it answers"],
+)
+def test_nobody_waits_for_what_a_program_left_in_a_session_of_its_own(
+    tmp_path: Path, before: str, after: str, note: str
+) -> None:
+    left = tmp_path / "left"
+    threads = threading.active_count()
+    command = program(tmp_path, LEAVING.format(before=before, after=after, left=str(left)))
+    try:
+        _, spent = attempt(CommandActor(command, timeout_s=1 if note else 20), "")
+        assert note in spent.notes[0]
+        assert bool(spent.notes[0]) == bool(note)
+        assert threading.active_count() <= threads
+    finally:
+        for _ in range(100):
+            if left.exists() and left.read_text():
+                os.kill(int(left.read_text()), 9)
+                break
+            time.sleep(0.02)
+
+
+@pytest.mark.parametrize("drips", ["sys.stdout.write('x')", "sys.stdout.write(' ')"])
+def test_the_time_is_for_the_whole_line_however_slowly_it_comes(tmp_path: Path, drips: str) -> None:
+    text = f"import sys, time\nfor _ in range(400):\n    {drips}; sys.stdout.flush(); time.sleep(0.05)\n"
+    _, spent = attempt(CommandActor(program(tmp_path, text), timeout_s=1), "")
+    assert "no answer within 1 seconds" in spent.notes[0]
+
+
+def test_a_long_question_reaches_a_program_that_talks_before_it_listens(tmp_path: Path) -> None:
+    aid = "x" * 1_000_000
+    text = (
+        "import json, sys\n"
+        "print(' ' * 300_000, end='', flush=True)\n"
+        "asked = json.loads(sys.stdin.readline())\n"
+        "print(json.dumps({'abstain': str(len(asked['aid']))}), flush=True)\n"
+    )
+    (world,), spent = attempt(CommandActor(program(tmp_path, text), timeout_s=20), aid)
+    assert spent.notes == ("",)
+    assert world.abstained == "1000000"
+
+
+def test_a_program_that_never_listens_is_not_waited_for(tmp_path: Path) -> None:
+    text = "import time\nprint('{}', flush=True)\ntime.sleep(60)\n"
+    _, spent = attempt(CommandActor(program(tmp_path, text), timeout_s=1), "x" * 1_000_000)
+    assert "no answer within 1 seconds" in spent.notes[0]
 
 
 def test_a_program_that_never_answers_ends_the_run(tmp_path: Path) -> None:
@@ -160,7 +228,8 @@ def test_a_server_acts_question_by_question() -> None:
         (500, b"", "answered 500"),
         (404, b"", "answered 404"),
         (200, b"<html>", "is no JSON"),
-        (200, b'{"tool": "' + b"x" * 10_000_000 + b'"}', "longer than 1 megabyte"),
+        (200, b'{"tool": "' + b"x" * 10_000_000 + b'"}', "longer than 1 MB"),
+        (307, b"", "answered 307"),
     ],
 )
 def test_a_server_that_gives_no_decision_loses_that_attempt(status: int, body: bytes, note: str) -> None:
@@ -175,6 +244,29 @@ def test_a_server_that_hangs_loses_that_attempt() -> None:
         _, spent = attempt(HttpActor(url, timeout_s=0.3), "")
         waiting.set()
     assert spent.notes == ("stopped: the agent gave no answer within 0.3 seconds",)
+
+
+def test_a_server_has_its_time_for_the_whole_answer() -> None:
+    with scripted(dripping(b"HTTP/1.1 200 OK\r\n\r\n", then=b'{"done": true}')) as (place, _):
+        _, spent = attempt(HttpActor(f"http://{place}", timeout_s=0.3), "")
+    assert spent.notes == ("stopped: the agent gave no answer within 0.3 seconds",)
+
+
+@pytest.mark.parametrize("place", ["http://{other}/act", "http://[::1", "http://a..b/"])
+def test_a_server_that_sends_elsewhere_loses_that_attempt(place: str) -> None:
+    with (
+        scripted(saying(b"")) as (other, elsewhere),
+        scripted(redirecting(place.format(other=other))) as (here, _),
+    ):
+        _, spent = attempt(HttpActor(f"http://{here}/act"), "")
+    assert spent.notes == ("stopped: the agent's server answered 307 Moved",)
+    assert elsewhere == []
+
+
+def test_a_server_that_breaks_off_loses_that_attempt() -> None:
+    with scripted(saying(b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n{")) as (place, _):
+        _, spent = attempt(HttpActor(f"http://{place}/act"), "")
+    assert "broke off" in spent.notes[0]
 
 
 def test_a_server_that_is_not_there_ends_the_run() -> None:
@@ -212,6 +304,15 @@ def test_tokens_are_estimated_where_the_agent_does_not_tell_them() -> None:
     assert decided({"done": True}, asked).context_tokens > 90
     assert decided({"done": True, "tokens": {"context": -5, "output": True}}, asked).context_tokens > 90
     assert decided({"done": True, "tokens": {"context": 5}}, asked).context_tokens == 5
+    assert decided({"done": True, "tokens": {"context": 10**9 - 1}}, asked).context_tokens == 10**9 - 1
+
+
+@pytest.mark.parametrize("count", [10**9, 10**400, -(10**400), float("inf"), "5", [5], None])
+def test_tokens_that_cannot_be_true_are_estimated(count: object) -> None:
+    decision = read(json.dumps({"done": True, "tokens": {"context": count, "output": count}}).encode(), {"task": "x"})
+    assert not decision.broken
+    assert 0 < decision.context_tokens < 10
+    assert 0 < decision.output_tokens < 1000
 
 
 # --- by name --------------------------------------------------------------------------------------------------------
@@ -236,6 +337,8 @@ def test_agents_are_opened_by_name(tmp_path: Path) -> None:
         ("chat:", Mistake),
         ("chat:localhost", Mistake),
         ("chat:http://ann:secret@localhost/v1", Mistake),
+        ("http://[::1", Mistake),
+        ("http:///act", Mistake),
         ("python:nowhere", Mistake),
         ("python:no_such_module_7:answer", NotFound),
         ("python:/no/such/file.py:answer", NotFound),
