@@ -12,7 +12,8 @@ _PIECE = re.compile(r"<\|im_start\|>|<\|im_end\|>|\w+|.", re.DOTALL)
 class ChatML:
     """Speaks the part of a tokenizer's interface that is used here."""
 
-    all_special_ids = (0, 1)
+    all_special_ids = (0,)
+    """Not all marks: which of them are called special differs between versions of the library."""
 
     def __init__(self, *, joins: bool = False, forgets: bool = False, end: str = MARKS[1]) -> None:
         self.known = list(MARKS)
@@ -34,6 +35,9 @@ class ChatML:
     def __call__(self, texts: Sequence[str], *, add_special_tokens: bool) -> dict[str, list[list[int]]]:
         assert not add_special_tokens
         return {"input_ids": [self.cut(text) for text in texts]}
+
+    def get_added_vocab(self) -> dict[str, int]:
+        return {mark: place for place, mark in enumerate(MARKS)}
 
     def decode(self, ids: Sequence[int]) -> str:
         return "".join(self.known[one] for one in ids)
