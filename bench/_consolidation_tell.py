@@ -18,7 +18,8 @@ from _consolidation_data import SEEDS, SIZES, bfcl_questions
 from _consolidation_run import ANSWERS, MACHINE, TRAININGS
 
 from tacit.consolidation.conversation import is_done, understood
-from tacit.evaluation.comparing import Comparison, Difference, compare, forgetting, forward_transfer, judged, paired
+from tacit.evaluation.comparing import Comparison, Difference, compare, forgetting, forward_transfer, paired
+from tacit.evaluation.judging import judged
 from tacit.evaluation.suite import Exercise, Row
 from tacit.evaluation.suites.bfcl import BfclSuite
 from tacit.evaluation.suites.next_call import NextCallSuite

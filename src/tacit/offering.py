@@ -100,5 +100,5 @@ class Offering(Deciding, ABC):
     def purge(self, plan: Plan, *, by: str, reason: str = "", backups: bool = False) -> tuple[bool, tuple[Copy, ...]]:
         """Remove for good what a plan names, and the files of adapters that were trained on it."""
         done = super().purge(plan, by=by, reason=reason, backups=backups)
-        self.adapters.tidy()
+        self.adapters.tidy(purged=True)
         return done

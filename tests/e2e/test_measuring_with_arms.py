@@ -26,7 +26,7 @@ def test_an_agent_is_measured_under_arms_and_a_run_goes_on(terminal: Terminal) -
 
 
 def test_what_cannot_be_run_is_told_at_once(terminal: Terminal) -> None:
-    done = terminal.run("eval", "run", "everyday", "--arms", "adapter,skills")
+    done = terminal.run("eval", "run", "everyday", "--agent", "reference", "--arms", "adapter,skills")
     assert done.code == 2
     assert "brings nothing to learn from" in done.err
     assert not (terminal.project / "eval").exists()

@@ -9,7 +9,7 @@ import os
 import shutil
 from pathlib import Path
 
-from tacit.adapters.folders import SETTINGS, WEIGHTS
+from tacit.consolidation.adapter_files import SETTINGS, WEIGHTS
 from tacit.domain.errors import Mistake, StoreOutage
 
 FORMS = ("peft", "gguf")

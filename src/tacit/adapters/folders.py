@@ -7,7 +7,6 @@ store in a file: what lives in memory or on a server has no place beside it.
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import json
 import os
 import re
@@ -15,22 +14,18 @@ import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from tacit.config.place import Place
 from tacit.config.whereabouts import DATABASE, MEMORY
+from tacit.consolidation.adapter_files import SETTINGS, WEIGHTS, fingerprint
 from tacit.domain.errors import Mistake, Refusal, StoreOutage
 
-SETTINGS, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
-"""The two files that make a PEFT adapter; everything else beside them is a record."""
 WORK = ".work"
 SOURCES = "sources.json"
 """Which trajectories the text in the work comes from; written before any of it."""
 _DRAFT = ".draft-"
 _LOCK = ".lock"
 _KEY = re.compile(r"[0-9a-f]{32}")
-_KEY_LENGTH = 32
-_CHUNK = 1 << 20
 
 
 class Folders:
@@ -105,13 +100,17 @@ class Folders:
         """Where a consolidation that is under way keeps what it needs to go on after an interruption."""
         return self.root / WORK
 
-    def work_of(self) -> list[str]:
-        """Ids of the trajectories whose text lies in the work; empty where there is none."""
-        try:
-            found = json.loads((self.work / SOURCES).read_bytes())
-        except (OSError, ValueError, RecursionError):
+    def work_of(self) -> list[str] | None:
+        """Ids of the trajectories whose text lies in the work; empty where there is none, nothing where nobody can tell."""
+        texts = [path for path in self._inside(self.work) if path.is_dir()]
+        path = self.work / SOURCES
+        if not texts and not path.exists():
             return []
-        return [str(each) for each in found] if isinstance(found, list) else []
+        try:
+            found = json.loads(path.read_bytes()) if path.is_file() else None
+        except (OSError, ValueError, RecursionError):
+            return None
+        return [str(each) for each in found] if isinstance(found, list) else None
 
     def drop_work(self) -> None:
         """Take the work away, finished or not."""
@@ -141,9 +140,10 @@ class Folders:
             os.close(file)  # one that ends, however it ends, lets go
 
     def _children(self) -> list[Path]:
-        if self.root.is_symlink() or not self.root.is_dir():
-            return []
-        return sorted(path for path in self.root.iterdir() if path.is_dir() and not path.is_symlink())
+        return sorted(path for path in self._inside(self.root) if path.is_dir() and not path.is_symlink())
+
+    def _inside(self, folder: Path) -> list[Path]:
+        return [] if folder.is_symlink() or not folder.is_dir() else list(folder.iterdir())
 
     def _remove(self, path: Path) -> None:
         with _told(path):
@@ -161,28 +161,6 @@ def folders_of(place: Place | None) -> Folders | None:
         return None
     file = Path(place.database)
     return Folders(file.parent / ("adapters" if file.name == DATABASE else f"{file.name}.adapters"))
-
-
-def fingerprint(folder: Path) -> str:
-    """The hash of an adapter's weights and of the settings that say how they act; both files must be there."""
-    try:
-        settings: Any = json.loads((folder / SETTINGS).read_bytes())
-        made = hashlib.sha256(json.dumps(_ordered(settings), sort_keys=True).encode() + b"\0")
-        with (folder / WEIGHTS).open("rb") as file:
-            while chunk := file.read(_CHUNK):
-                made.update(chunk)
-    except (OSError, ValueError, RecursionError) as error:
-        raise Mistake(f"{folder} holds no PEFT adapter: {error}", hint=f"it needs {SETTINGS} and {WEIGHTS}") from error
-    return made.hexdigest()[:_KEY_LENGTH]
-
-
-def _ordered(value: Any) -> Any:
-    """Settings without the order of their lists: PEFT writes sets of names in any order."""
-    if isinstance(value, dict):
-        return {key: _ordered(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return sorted(map(_ordered, value), key=lambda item: json.dumps(item, sort_keys=True))
-    return value
 
 
 def _flush(path: Path) -> None:

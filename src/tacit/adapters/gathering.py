@@ -29,8 +29,10 @@ from tacit.text.borrowing import Heard, texts_in
 from tacit.text.directives import directive_in
 from tacit.text.tools import plain_name, reads_by_name
 
-_READ = 4000
-"""Characters of an outside text that are looked into."""
+_WINDOW, _LAP = 4000, 500
+"""Characters of an outside text that are looked into at once, and how many of them once more with what follows."""
+_HEAD, _TAIL = 160_000, 40_000
+"""Of a longer text, what is looked into: an answer of that size is a log or a dump."""
 _AT_MOST = timedelta(days=1)
 """No attempt is looked for that began longer before another one, and might still have been under way."""
 
@@ -98,7 +100,8 @@ def _keyed(attempts: Sequence[Attempt]) -> Iterator[Attempt]:
 def _obeyed(trajectory: Trajectory) -> str:
     """What the checks find grave in an outside text that a later call was taken from; empty: nothing.
 
-    Agents take names and values from what they read all the time. Only a text that the gate would not quote is looked into.
+    Agents take names and values from what they read all the time. Only a passage that the gate would not quote counts:
+    an order that no check finds grave is followed, and learned, like any other advice.
     """
     heard: Heard[str] = Heard()
     heard.add(trajectory.task.text, "", vouched=True)
@@ -108,10 +111,18 @@ def _obeyed(trajectory: Trajectory) -> str:
         if step.text and step.origin_of("text") is not Origin.EXTERNAL and step.role is not Role.AGENT:
             heard.add(step.text, "", vouched=True)
         for text in (step.observation, step.text if step.role is Role.CONTEXT else ""):
-            shown = text[:_READ]
-            if directive_in(shown) and (found := unquotable(shown)):
-                heard.add(shown, found[0].message, vouched=False)
+            for shown in _windows(text):
+                if directive_in(shown) and (found := unquotable(shown)):
+                    heard.add(shown, found[0].message, vouched=False)
     return ""
+
+
+def _windows(text: str) -> Iterator[str]:
+    """A text in passages that overlap, so that none hides behind what stands before it or across a border."""
+    parts = [text] if len(text) <= _HEAD + _TAIL else [text[:_HEAD], text[-_TAIL:]]
+    for part in parts:
+        for start in range(0, max(len(part) - _LAP, 1), _WINDOW - _LAP):
+            yield part[start : start + _WINDOW]
 
 
 class _Described:

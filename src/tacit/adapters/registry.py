@@ -116,10 +116,6 @@ class Adapters:
             )
         return adapter, self.files.path(adapter.key)
 
-    def tested_beside(self, key: str, suite: str) -> int:
-        """How many other adapters were judged on this suite: who tests often enough finds one by luck."""
-        return len({each.key for each in self._store.entries(Judgement) if each.suite == suite} - {key})
-
     @property
     def files(self) -> Folders:
         """The folders; a store without a file has none."""
@@ -163,8 +159,12 @@ class Adapters:
         return adapter
 
     def judge(self, judgement: Judgement, *, report: Mapping[str, bytes] | None = None) -> Judgement:
-        """Keep what a paired test found. One that serves and loses is taken back at once: that needs nobody's word."""
+        """Keep what a paired test found; refused where the files are not those that were registered.
+
+        One that serves and loses is taken back at once: that needs nobody's word.
+        """
         adapter = self.find(judgement.key).adapter
+        self.require_whole(adapter.key)
         kept = replace(judgement, key=adapter.key, sources=adapter.sources, id="")  # it goes when its adapter does
         for name, data in (report or {}).items():
             self.files.add_record(adapter.key, name, data=data)
@@ -174,6 +174,14 @@ class Adapters:
                 self._take_back(adapter, by=_TEST, reason=kept.reason)
                 self.told.append(f"the adapter {adapter.key} served and is taken back: {kept.reason}")
         return kept
+
+    def require_whole(self, key: str) -> None:
+        """Refuse an adapter whose files are not those that were registered: what is found of them holds for nothing else."""
+        if not self.files.is_whole(key):
+            raise Refusal(
+                f"the files of the adapter {key} are not those that were registered",
+                hint="`tacit adapters remove` takes it away; `tacit train` makes one anew",
+            )
 
     def activate(self, reference: str, *, by: str, reason: str = "") -> Activation:
         """Let an adapter serve its base model from now on, on a person's word; refused unless the last test says better."""
@@ -199,11 +207,7 @@ class Adapters:
     def export(self, reference: str, folder: Path, *, form: str = "peft") -> list[Path]:
         """Write an adapter into a folder of its own, for another program: `peft`, or `gguf` for llama.cpp."""
         standing = self.find(reference)
-        if not self.files.is_whole(standing.adapter.key):
-            raise Refusal(
-                f"the files of the adapter {standing.adapter.key} are not those that were registered",
-                hint="`tacit adapters remove` takes it away; `tacit train` makes one anew",
-            )
+        self.require_whole(standing.adapter.key)
         return exporting.export(standing.folder, folder, form=form, model=standing.adapter.base)
 
     def remove(self, reference: str, *, by: str, reason: str = "") -> Adapter:
@@ -217,15 +221,18 @@ class Adapters:
             self.files.remove(gone.key)
         return gone
 
-    def tidy(self) -> list[str]:
-        """Remove the files of adapters that have no entry any more, and unfinished drafts; tells what went."""
+    def tidy(self, *, purged: bool = False) -> list[str]:
+        """Remove the files of adapters that have no entry any more, and unfinished drafts; tells what went.
+
+        After a purge it also tells what could not be removed, for nobody may believe that it is gone.
+        """
         if self._folders is None or not self._folders.root.is_dir():
             return []
         with self._folders.locked(wait=False) as free:
             if not free:  # somebody registers or tidies just now
-                return []
+                return self._left_behind() if purged else []
             gone = self._folders.leftovers(set(self._known()))
-            unclean = [identity for identity in self._folders.work_of() if self._store.is_purged(identity)]
+            unclean = self._unclean()
             if unclean:  # a consolidation that runs just now fails, and starts anew without it
                 self._folders.drop_work()
         served = {each.adapter for each in latest(self._store.entries(Activation)).values()}
@@ -235,7 +242,34 @@ class Adapters:
             for key in gone
         ]
         if unclean:
-            news.append(f"the unfinished consolidation is dropped: {unclean[0]}, which it learned from, was purged")
+            news.append(f"the unfinished consolidation is dropped: {unclean}")
+        if gone and purged:
+            news.append(
+                "copies outside are not reached: delete folders that `tacit adapters export` or `tacit train --out` wrote, "
+                "and what a server loaded from them"
+            )
+        self.told += news
+        return news
+
+    def _unclean(self) -> str:
+        """Why the work of a consolidation may not stay, in words; empty where it may."""
+        sources = self.files.work_of()
+        if sources is None:
+            return "which experience its text comes from cannot be read any more"
+        gone = [identity for identity in sources if self._store.is_purged(identity)]
+        return f"{gone[0]}, which it learned from, was purged" if gone else ""
+
+    def _left_behind(self) -> list[str]:
+        """What a purge should have removed and could not, since another process works on the adapters."""
+        news: list[str] = []
+        left = [f"of the adapter {key}" for key in sorted(set(self.files.keys()) - set(self._known()))]
+        if self._unclean():
+            left.append("of the unfinished consolidation")
+        if left:
+            news.append(
+                f"the files {' and '.join(left)} are still there: another process holds {self.files.root}; "
+                "`tacit adapters list` removes them as soon as it has ended"
+            )
         self.told += news
         return news
 

@@ -75,6 +75,8 @@ class Dataset:
     def read(cls, folder: Path) -> Dataset:
         """Read a dataset back; refused where a file is not what the manifest says."""
         manifest = _read_manifest(folder / MANIFEST)
+        if manifest.hash != _digest(json.dumps(manifest.files, sort_keys=True).encode()):
+            raise Mistake(f"{folder / MANIFEST} names other files than it was made of", hint="build the dataset again")
         examples = {name: _read_examples(folder / name, manifest) for name in (TRAIN, HELD_OUT)}
         return cls(train=examples[TRAIN], held_out=examples[HELD_OUT], manifest=manifest)
 
@@ -243,11 +245,12 @@ class _Draft:
         return [example for place, example in enumerate(examples) if place in kept]
 
     def replay(self, earlier: Sequence[Example]) -> None:
-        """Mix in examples of earlier datasets, but none that is held out now, or there already."""
+        """Mix in examples of earlier datasets, but none that is held out now, or there already, or holds a forged turn."""
         kept = [matter_of(example) for example in self.held_out]
         known = {example.trajectory_id for example in (*self.train, *self.held_out)}
         tasks = {example.task for example in self.held_out}
-        fit = [each for each in earlier if each.task not in tasks and each.trajectory_id not in known]
+        fresh = (each for each in earlier if each.task not in tasks and each.trajectory_id not in known)
+        fit = [each for each in fresh if not objections.mark_in(each)]
         given_away = {leak.task for leak in leaks([matter_of(example) for example in fit], kept)}
         lots = sorted(
             (_lot(each.trajectory_id, self.seed), place)

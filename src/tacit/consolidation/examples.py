@@ -110,6 +110,19 @@ def _is_cut(call: Call) -> bool:
     return _PLACEHOLDER in spelled(call)
 
 
+def texts_within(example: Example) -> Iterator[str]:
+    """What others wrote into an example: its texts without the marks that the form itself puts around them."""
+    frame, call = asked("", ())[0].content, ("<tool_call>", "</tool_call>")
+    for message in example.messages:
+        said = message.content
+        if message.role == SYSTEM:
+            yield said.removeprefix(frame)
+        elif message.role == USER:
+            yield _bare(said)
+        elif said != DONE:
+            yield said.removeprefix(call[0]).removesuffix(call[1])
+
+
 def lost_on_the_way(attempt: Attempt, example: Example, *, aid: str = "") -> str:
     """What of an attempt does not come back from its example as an agent would be asked and read; empty: all does."""
     task, turns = attempt.trajectory.task.text, attempt.turns

@@ -22,8 +22,12 @@ from tacit.domain.errors import Mistake, NotFound
 
 HASHED = ("config.json", "tokenizer.json", "tokenizer_config.json", "chat_template.jinja", "*.safetensors", "*.bin")
 """Which files of a folder make the model what it is."""
-INSTALL = "pip install 'tacit[train]'"
+INSTALL = "pip install 'tacit[train]', or in a checkout: pip install '.[train]'"
 _CONFIG = "config.json"
+_CONFIG_MAX, _HEADER_MAX = 16 << 20, 100 << 20
+"""Bytes of a configuration and of a header of weights; the format of the latter allows no more itself."""
+_DIMENSIONS = 64
+"""What no tensor has more of; that many sizes are multiplied in no time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +70,14 @@ def foundation_facts(name: str) -> Facts:
         heads = header.number("attention.head_count")
         key_heads = header.number("attention.head_count_kv") or heads
         return Facts(header.architecture, header.parameters, heads, key_heads, header.number("block_count"))
-    config = json.loads((place / _CONFIG).read_text(encoding="utf-8"))
-    heads = int(config.get("num_attention_heads") or 0)
+    config = _config_of(place / _CONFIG)
+    heads = _number(config, "num_attention_heads")
     return Facts(
         architecture=str(config.get("model_type", "")),
         parameters=sum(_weights_of(file) for file in place.glob("*.safetensors")),
         heads=heads,
-        key_heads=int(config.get("num_key_value_heads") or heads),
-        layers=int(config.get("num_hidden_layers") or 0),
+        key_heads=_number(config, "num_key_value_heads") or heads,
+        layers=_number(config, "num_hidden_layers"),
     )
 
 
@@ -159,7 +163,11 @@ def _from_hub(name: str, *, fetch: bool) -> Path:
     try:
         return Path(snapshot_download(name, local_files_only=not fetch, ignore_patterns=["*.gguf", "*.onnx", "*.pth"]))
     except LocalEntryNotFoundError as fault:
-        hint = "Check the connection." if fetch else "Load it once, or name a folder or a *.gguf file."
+        hint = (
+            "Check the connection."
+            if fetch
+            else f"Fetch it once: hf download {name}; or name a folder or a *.gguf file."
+        )
         raise NotFound(f"The model {name!r} is not on this machine.", hint=hint) from fault
     except (HfHubHTTPError, HFValidationError, OSError) as fault:
         raise NotFound(f"The model {name!r} cannot be fetched: {_first_line(fault)}") from fault
@@ -167,14 +175,54 @@ def _from_hub(name: str, *, fetch: bool) -> Path:
 
 def _weights_of(file: Path) -> int:
     """How many numbers a safetensors file holds; its header says it."""
-    with file.open("rb") as opened:
-        (length,) = struct.unpack("<Q", opened.read(8))
-        header = json.loads(opened.read(length))
-    return sum(prod(entry["shape"]) for name, entry in header.items() if name != "__metadata__")
+    try:
+        with _plain_file(file).open("rb") as opened:
+            (length,) = struct.unpack("<Q", opened.read(8))
+            if length > min(_HEADER_MAX, file.stat().st_size):
+                raise ValueError(f"a header of {length} bytes")
+            header = json.loads(opened.read(length))
+        return sum(_size(entry["shape"]) for name, entry in header.items() if name != "__metadata__")
+    except (struct.error, ValueError, LookupError, TypeError, AttributeError, RecursionError) as fault:
+        raise Mistake(
+            f"{file.name} is damaged: its header cannot be read ({_first_line(fault)}).", hint="Fetch the file again."
+        ) from fault
+
+
+def _size(shape: Any) -> int:
+    """How many numbers a tensor of this shape has."""
+    if not isinstance(shape, list) or len(shape) > _DIMENSIONS or not all(isinstance(each, int) for each in shape):
+        raise ValueError("a tensor without a shape")
+    return prod(shape)
+
+
+def _config_of(path: Path) -> dict[str, Any]:
+    try:
+        if path.stat().st_size > _CONFIG_MAX:
+            raise ValueError(f"{path.stat().st_size} bytes")
+        config: Any = json.loads(path.read_bytes())
+    except (ValueError, RecursionError) as fault:
+        raise Mistake(f"{path} cannot be read: {_first_line(fault)}.", hint="Fetch the model again.") from fault
+    if not isinstance(config, dict):
+        raise Mistake(f"{path} holds no configuration of a model.", hint="Fetch the model again.")
+    return config
+
+
+def _number(config: dict[str, Any], name: str) -> int:
+    found = config.get(name) or 0
+    if not isinstance(found, int) or found < 0:
+        raise Mistake(f"{_CONFIG} says {name} = {str(found)[:40]!r}, not a count.", hint="Fetch the model again.")
+    return found
+
+
+def _plain_file(path: Path) -> Path:
+    """The path of a file; a pipe or a device would be waited for without end."""
+    if not path.is_file():
+        raise Mistake(f"{path.name} is no plain file.", hint="Fetch the model again.")
+    return path
 
 
 def _file_hash(path: Path) -> str:
-    with path.open("rb") as file:
+    with _plain_file(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

@@ -14,10 +14,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from tacit.consolidation.adapter_files import SETTINGS, WEIGHTS, read_adapter
 from tacit.consolidation.batching import cut
 from tacit.consolidation.conversation import Message
 from tacit.consolidation.foundation import Foundation, load_foundation, need_extra
-from tacit.consolidation.learner import WEIGHTS
 from tacit.consolidation.tokens import end_of_turn, prompts
 from tacit.domain.errors import Mistake, NotFound, Refusal
 
@@ -61,9 +61,9 @@ class LocalModel:
         for name, folder in adapters.items():
             self.add(name, folder)
 
-    def add(self, name: str, folder: Path) -> None:
-        """One more adapter to ask with."""
-        self._adapters[name] = _read(folder, self.base)
+    def add(self, name: str, folder: Path, *, key: str = "") -> None:
+        """One more adapter to ask with; refused where its files are not those of the key, if one is given."""
+        self._adapters[name] = _read(folder, self.base, key)
 
     def complete(
         self, conversations: Sequence[Sequence[Message]], *, adapter: str = "", max_tokens: int = 96
@@ -160,15 +160,18 @@ def _until(tokens: list[int], end: int) -> list[int]:
     return tokens[: tokens.index(end)] if end in tokens else tokens
 
 
-def _read(folder: Path, base: Foundation) -> list[_Pair]:
+def _read(folder: Path, base: Foundation, key: str = "") -> list[_Pair]:
     """The matrices of an adapter as PEFT wrote them."""
-    config = read_config(folder)
-    from safetensors.torch import load_file
+    read_config(folder)
+    from safetensors.torch import load
+
+    files = read_adapter(folder, key=key)
+    config = _config_of(files.settings, folder)  # of the bytes that the key was asked of, whatever lies there by now
 
     trained = folder / "trained.json"
     if trained.is_file() and _trained_on(trained) != base.hash:
         raise Refusal(f"The adapter in {folder.name} was trained on another base model than {base.name}.")
-    held = load_file(folder / WEIGHTS, device=base.device)
+    held = {name: tensor.to(base.device) for name, tensor in load(files.weights).items()}
     scale = config["lora_alpha"] / config["r"]
     pairs = []
     for name in sorted(held):
@@ -190,11 +193,16 @@ def _read(folder: Path, base: Foundation) -> list[_Pair]:
 
 def read_config(folder: Path) -> dict[str, Any]:
     """How an adapter is to be read; refused where it is more than a product of two matrices per weight."""
-    path = folder / "adapter_config.json"
+    path = folder / SETTINGS
     if not path.is_file() or not (folder / WEIGHTS).is_file():
         raise NotFound(f"There is no adapter in {folder}.", hint=f"It would hold {path.name} and {WEIGHTS}.")
+    return _config_of(path.read_bytes(), folder)
+
+
+def _config_of(settings: bytes, folder: Path) -> dict[str, Any]:
+    path = folder / SETTINGS
     try:
-        config: Any = json.loads(path.read_text(encoding="utf-8"))
+        config: Any = json.loads(settings)
     except (ValueError, RecursionError) as fault:
         raise Mistake(f"{path} cannot be read: {fault}.", hint="Export or train the adapter anew.") from fault
     if not isinstance(config, dict) or not _has_scale(config):

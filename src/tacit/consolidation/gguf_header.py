@@ -21,6 +21,8 @@ SCALARS = {0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i", 6: "<f", 7: "<?
 _LONGEST = 1 << 20
 _MOST = 1 << 24
 """Longer texts and longer lists than these mean a damaged file, not a large model."""
+_DEEPEST, _DIMENSIONS = 8, 8
+"""So deep lists lie in lists, and so many dimensions a tensor has, at most; the format itself knows of four."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,24 +70,27 @@ def _read(file: BinaryIO) -> Header:
 
 def _weights(file: BinaryIO) -> int:
     _text(file)
-    sizes = [_unpacked(file, "<Q") for _ in range(_unpacked(file, "<I"))]
+    dimensions = _unpacked(file, "<I")
+    if dimensions > _DIMENSIONS:
+        raise ValueError(f"a tensor of {dimensions} dimensions")
+    sizes = [_unpacked(file, "<Q") for _ in range(dimensions)]
     _unpacked(file, "<I"), _unpacked(file, "<Q")
     return prod(sizes)
 
 
-def _value(file: BinaryIO, kind: int) -> Any:
+def _value(file: BinaryIO, kind: int, depth: int = 0) -> Any:
     if kind == STRING:
         return _text(file)
     if kind != ARRAY:
         return _unpacked(file, SCALARS[kind])
     of, length = _unpacked(file, "<I"), _unpacked(file, "<Q")
-    if length > _MOST:
-        raise ValueError(f"a list of {length} items")
+    if length > _MOST or depth > _DEEPEST:
+        raise ValueError(f"a list of {length} items, {depth} deep")
     if of in SCALARS:
         file.seek(length * struct.calcsize(SCALARS[of]), 1)
     else:
         for _ in range(length):
-            _value(file, of)
+            _value(file, of, depth + 1)
     return None
 
 

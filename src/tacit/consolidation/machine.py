@@ -10,9 +10,10 @@ __all__ = ["INSTALL", "device", "missing"]
 PACKAGES = ("torch", "transformers", "peft")
 
 
-def missing() -> list[str]:
-    """The packages that training needs and that are not installed."""
-    return [package for package in PACKAGES if not find_spec(package)]
+def missing(base: str = "") -> list[str]:
+    """The packages that training needs and that are not installed; a *.gguf file as the base needs one more."""
+    needed = (*PACKAGES, "gguf") if base.endswith(".gguf") else PACKAGES
+    return [package for package in needed if not find_spec(package)]
 
 
 def device() -> str:

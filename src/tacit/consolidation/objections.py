@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tacit.consolidation.examples import Attempt, Example, lost_on_the_way, out_of_form
+from tacit.consolidation.examples import Attempt, Example, lost_on_the_way, out_of_form, texts_within
 from tacit.consolidation.overlaps import Leak
 from tacit.domain.errors import Mistake
 from tacit.domain.evidence import Grade
@@ -22,8 +22,12 @@ from tacit.domain.trajectory import Role
 from tacit.text.redaction import redact
 from tacit.text.words import estimate_tokens
 
-_CONTROL = re.compile(r"<\|[^|<>\s]{1,40}\|>|<(?:start|end)_of_turn>|\[/?INST\]|<</?SYS>>")
-"""Marks of chat templates: in a text they would forge a turn."""
+_CONTROL = re.compile(
+    r"<\|[^|<>\s]{1,40}\|>|<\|\w{1,40}>|<\w{1,40}\|>|<｜[^｜<>\s]{1,40}｜>|<(?:start|end)_of_\w{1,20}>|</?s>|<[be]os>|<sop>"
+    r"|</?think>|\[/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|THINK|gMASK)\]|<</?SYS>>"
+    r"|</?tool_(?:calls?|results?|errors?|responses?)>|<done/>"
+)
+"""Marks of chat templates, and of the form itself: in a text they would forge a turn."""
 _NAMED = 3
 """Examples that a reason names."""
 
@@ -113,7 +117,7 @@ def _faults(attempt: Attempt, example: Example, policy: DataPolicy, aid: str) ->
         yield Fault("mismatched_form", f"it calls {', '.join(sorted(unlisted)[:_NAMED])}, which is not among its tools")
     if lost := lost_on_the_way(attempt, example, aid=aid):
         yield Fault("mismatched_form", lost)
-    if mark := next((found.group() for text in said if (found := _CONTROL.search(text))), ""):
+    if mark := mark_in(example):
         yield Fault("mismatched_form", f"a text in it holds {mark}, which a chat template takes for its own")
     if attempt.crowded_by:
         yield Fault("contaminated", f"attempt {attempt.crowded_by} changed the same workspace meanwhile")
@@ -123,6 +127,11 @@ def _faults(attempt: Attempt, example: Example, policy: DataPolicy, aid: str) ->
         yield Fault("nothing_to_learn", "no call of it worked, or all of them hold a redacted secret")
     if (tokens := sum(map(estimate_tokens, said))) > policy.longest_tokens:
         yield Fault("too_long", f"it takes about {tokens} tokens, and {policy.longest_tokens} are the most")
+
+
+def mark_in(example: Example) -> str:
+    """The first mark in an example that a model could take for the end of a text or the begin of a turn; empty: none."""
+    return next((found.group() for text in texts_within(example) if (found := _CONTROL.search(text))), "")
 
 
 def _outside_word(attempt: Attempt) -> str:

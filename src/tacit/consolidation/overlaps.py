@@ -2,8 +2,10 @@
 
 Words alone do not tell: one complaint may have ten causes, and one piece of work can be asked for in many ways. Two tasks
 are nearly the same where their words and the calls that solved them are, or where they have a solution in common that
-hardly any other task has; and never where attempts at them began from different states. Words that many tasks share are a
-template's and tell nothing. All comparisons are exact: nothing is sampled. Pure.
+hardly any other task has; and never where attempts at them began from different states. Where the solution is the very
+same, words and states that differ in numbers alone (a process, a port, a size, a run) are the same. Words that many tasks
+share are a template's and tell nothing; a task that is told many times is one of those many. A number in a changing call
+always makes another task: nobody can tell an order from a process by its number. All comparisons are exact. Pure.
 """
 
 from __future__ import annotations
@@ -37,6 +39,14 @@ _FLEETING = re.compile(
     r"|\b(?=[0-9a-f]*\d)[0-9a-f]{7,}\b"
 )
 """Clocks, durations and hashes: they differ from run to run and tell nothing of the state."""
+_PASSING = re.compile(r"(?:/private)?/(?:tmp|var/tmp|var/folders)/[\w./+-]+")
+"""Places that a run makes for itself."""
+_NUMBER = re.compile(
+    r"\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\b(?=[ ,]+\d|[ ,]+[A-Z][a-z]{2} )"
+    r"|\b(?P<date>\d{4}-\d\d-\d\d)\b|\b(?=[^\W\d]*\d)\w{5,}\b|\b\d+(?:[.,]\d+)*\b"
+)
+"""Numbers, names made of letters and digits, and days as listings write them. A date without a clock stays, it may be what
+all hangs on; so do `4G` and `v2`, which say what something is."""
 
 _Run = tuple[str, ...]
 _Sets = Sequence[AbstractSet[Hashable]]
@@ -68,15 +78,25 @@ class Matter:
         return _runs(self.words, SHINGLE)
 
     @cached_property
+    def numberless(self) -> frozenset[_Run]:
+        """The same with every number taken for the same one."""
+        return _runs(tuple(terms(_without_numbers(self.text), keep_stop_words=True)), SHINGLE)
+
+    @cached_property
     def runs(self) -> frozenset[_Run]:
         """Long runs of words: whether one text was taken from another, is measured by these."""
         return _runs(self.words, RUN)
 
     @cached_property
+    def numberless_seen(self) -> dict[str, str]:
+        """What was found, with every number taken for the same one."""
+        return {call: " ".join(_without_numbers(answer).split()) for call, answer in self.seen.items()}
+
+    @cached_property
     def solution(self) -> frozenset[str]:
         """The calls that changed something, or all of them where none did."""
         changing = [call for call in self.calls if changes(call)]
-        return frozenset(written(call) for call in changing or self.calls)
+        return frozenset(_PASSING.sub("~", written(call)) for call in changing or self.calls)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +125,7 @@ def opening(turns: Sequence[Turn]) -> dict[str, str]:
     for turn in turns:
         if changes(turn.call):
             break
-        seen.setdefault(written(turn.call), _FLEETING.sub("~", turn.observation))
+        seen.setdefault(written(turn.call), _FLEETING.sub("~", _PASSING.sub("~", turn.observation)))
     return seen
 
 
@@ -116,36 +136,58 @@ def same_start(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
 
 def near_duplicates(matters: Sequence[Matter]) -> list[list[int]]:
     """Groups of places whose tasks are nearly the same; places that stand alone are in no group."""
-    by_words = (
+    by_words = list(_retold(matters))
+    own = _own_solutions(matters, _leaders(by_words, len(matters)))
+    by_solution = (
         (left, right)
-        for left, right in _alike([matter.shingles for matter in matters], ALIKE)
-        if jaccard(matters[left].solution, matters[right].solution) >= ALIKE
-        or not (matters[left].solution | matters[right].solution)
-    )
-    by_solution = ((left, right) for group in _own_solutions(matters).values() for left, right in _pairs(group))
-    alike = (
-        (left, right)
-        for left, right in (*by_words, *by_solution)
+        for group in own.values()
+        for left, right in _pairs(group)
         if same_start(matters[left].seen, matters[right].seen)
     )
-    return _joined(alike, len(matters))
+    return _joined((*by_words, *by_solution), len(matters))
+
+
+def _retold(matters: Sequence[Matter]) -> Iterator[tuple[int, int]]:
+    """Pairs of places where one task is told again, in nearly the same words and calls."""
+    for left, right in _alike([matter.shingles for matter in matters], ALIKE):
+        one, other = matters[left].solution, matters[right].solution
+        if (jaccard(one, other) >= ALIKE or not (one | other)) and _may_be_one(matters[left], matters[right]):
+            yield left, right
+    for group in _solved_alike(matters).values():
+        for first, second in _alike([matters[place].numberless for place in group], ALIKE):
+            left, right = group[first], group[second]
+            if matters[left].words != matters[right].words and _may_be_one(matters[left], matters[right]):
+                yield left, right
+
+
+def _may_be_one(one: Matter, other: Matter) -> bool:
+    """Whether attempts may have begun from one state; where the very same solved both, numbers do not make it another."""
+    if same_start(one.seen, other.seen):
+        return True
+    return (
+        bool(one.solution) and one.solution == other.solution and same_start(one.numberless_seen, other.numberless_seen)
+    )
 
 
 def leaks(train: Sequence[Matter], tests: Sequence[Matter]) -> list[Leak]:
     """The tests that a training task gives away, each with the task that holds most of it."""
     everything = [*train, *tests]
-    is_own = _telling(everything)
-    solved = _own_solutions(everything)
+    leaders = _tasks(everything)
+    is_own = _telling(everything, leaders)
+    solved = _own_solutions(everything, leaders)
+    retold: dict[int, list[int]] = {}
     holders: dict[_Run, list[int]] = {}
     for place, matter in enumerate(train):
+        retold.setdefault(leaders[place], []).append(place)
         for run in filter(is_own, matter.runs):
             holders.setdefault(run, []).append(place)
     found = []
-    for test in tests:
+    for test, leader in zip(tests, leaders[len(train) :], strict=True):
         runs = list(filter(is_own, test.runs))
         shared = Counter(place for run in runs for place in holders.get(run, ()))
         shares = {place: count / len(runs) for place, count in shared.items()}
         shares |= {place: 1.0 for place in solved.get(test.solution, ()) if place < len(train)}
+        shares |= dict.fromkeys(retold.get(leader, ()), 1.0)
         given_away = (
             Leak(test.key, train[place].key, share)
             for place, share in sorted(shares.items(), key=lambda item: (-item[1], item[0]))
@@ -156,32 +198,66 @@ def leaks(train: Sequence[Matter], tests: Sequence[Matter]) -> list[Leak]:
 
 
 def _gives_away(known: Matter, test: Matter, share: float) -> bool:
-    if not same_start(known.seen, test.seen):
+    if not _may_be_one(known, test):
         return False
     if not test.solution:
         return share >= HELD_ALONE
     return share >= HELD and len(test.solution & known.solution) >= HELD * len(test.solution)
 
 
-def _telling(matters: Sequence[Matter]) -> Callable[[_Run], bool]:
+def _tasks(matters: Sequence[Matter]) -> list[int]:
+    """For each place the first place of its task: those of one key are one task, and so are those that tell it again.
+
+    What tells all the same is compared once: a memory may hold one task a thousand times.
+    """
+    first_by_key: dict[str, int] = {}
+    first_alike: dict[Hashable, int] = {}
+    pairs = []
+    for place, matter in enumerate(matters):
+        told = (matter.words, matter.solution, frozenset(matter.seen.items()))
+        pairs += [
+            (first_by_key.setdefault(matter.key, place), place),
+            (first_alike.setdefault(told, place), place),
+        ]
+    distinct = sorted(first_alike.values())
+    again = _retold([matters[place] for place in distinct])
+    pairs += [(distinct[left], distinct[right]) for left, right in again]
+    return _leaders(pairs, len(matters))
+
+
+def _telling(matters: Sequence[Matter], leaders: Sequence[int]) -> Callable[[_Run], bool]:
     """Tells runs of words that are a task's own from those that many tasks share."""
-    common = Counter(run for matter in {matter.key: matter for matter in matters}.values() for run in matter.runs)
-    most = _few(matters)
+    held = {(leader, run) for matter, leader in zip(matters, leaders, strict=True) for run in matter.runs}
+    common = Counter(run for _, run in held)
+    most = _few(leaders)
     return lambda run: common[run] <= most
 
 
-def _own_solutions(matters: Sequence[Matter]) -> dict[frozenset[str], list[int]]:
+def _own_solutions(matters: Sequence[Matter], leaders: Sequence[int]) -> dict[frozenset[str], list[int]]:
     """Solutions that only a few tasks have in common → the places of these."""
+    most = _few(leaders)
+    return {
+        solution: places
+        for solution, places in _solved_alike(matters).items()
+        if len(places) > 1 and len({leaders[place] for place in places}) <= most
+    }
+
+
+def _solved_alike(matters: Sequence[Matter]) -> dict[frozenset[str], list[int]]:
+    """Solutions → the places that have them."""
     holders: dict[frozenset[str], list[int]] = {}
     for place, matter in enumerate(matters):
         if matter.solution:
             holders.setdefault(matter.solution, []).append(place)
-    most = _few(matters)
-    return {solution: places for solution, places in holders.items() if 1 < len(places) <= most}
+    return holders
 
 
-def _few(matters: Sequence[Matter]) -> float:
-    return max(SHARED_BY, SHARED_SHARE * len({matter.key for matter in matters}))
+def _few(leaders: Sequence[int]) -> float:
+    return max(SHARED_BY, SHARED_SHARE * len(set(leaders)))
+
+
+def _without_numbers(text: str) -> str:
+    return _NUMBER.sub(lambda found: found["date"] or "0", _FLEETING.sub("0", _PASSING.sub("0", text)))
 
 
 def _pairs(group: Sequence[int]) -> Iterator[tuple[int, int]]:
@@ -201,17 +277,29 @@ def _alike(sets: _Sets, least: float) -> Iterator[tuple[int, int]]:
     """
     rarity = Counter(member for each in sets for member in each)
     holders: dict[Hashable, list[int]] = {}
+    one: dict[AbstractSet[Hashable], AbstractSet[Hashable]] = {}
+    sets = [one.setdefault(each, each) for each in sets]  # what is the same need not be compared
     for place, each in enumerate(sets):
         ranked = sorted(each, key=lambda member: (rarity[member], repr(member)))
         telling = ranked[: len(ranked) - ceil(least * len(ranked)) + 1]
         candidates = {other for member in telling for other in holders.get(member, ())}
-        yield from ((other, place) for other in sorted(candidates) if jaccard(sets[other], each) >= least)
+        for other in sorted(candidates):
+            if sets[other] is each or jaccard(sets[other], each) >= least:
+                yield other, place
         for member in telling:
             holders.setdefault(member, []).append(place)
 
 
 def _joined(pairs: Iterable[tuple[int, int]], count: int) -> list[list[int]]:
     """Places that hang together by pairs, as groups."""
+    groups: dict[int, list[int]] = {}
+    for place, leader in enumerate(_leaders(pairs, count)):
+        groups.setdefault(leader, []).append(place)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def _leaders(pairs: Iterable[tuple[int, int]], count: int) -> list[int]:
+    """For each place the first of those that it hangs together with by pairs."""
     leader = list(range(count))
 
     def lead(place: int) -> int:
@@ -223,7 +311,4 @@ def _joined(pairs: Iterable[tuple[int, int]], count: int) -> list[list[int]]:
     for left, right in pairs:
         first, second = sorted((lead(left), lead(right)))
         leader[second] = first
-    groups: dict[int, list[int]] = {}
-    for place in range(count):
-        groups.setdefault(lead(place), []).append(place)
-    return [group for group in groups.values() if len(group) > 1]
+    return [lead(place) for place in range(count)]

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
-from tacit.domain.adapter import Ruling
 from tacit.domain.errors import Mistake
 from tacit.evaluation.suite import ARMS, Row
 from tacit.statistics import Estimate, clustered, clustered_share, detectable, holm, paired_interval, sign_flip
@@ -37,6 +36,7 @@ METRICS: dict[str, Metric] = {
     metric.name: metric
     for metric in (
         Metric(name="success", label="success", higher_is_better=True, share=True),
+        Metric(name="exact", label="whole call right", higher_is_better=True, share=True),
         Metric(name="first_right", label="first call right", higher_is_better=True, share=True),
         Metric(name="steps", label="steps", higher_is_better=False),
         Metric(name="retries", label="retries", higher_is_better=False),
@@ -203,31 +203,6 @@ def forgetting(before: Sequence[Row], after: Sequence[Row], *, arm: str = "adapt
     return paired([row for row in before if row.arm == arm], [row for row in after if row.arm == arm])
 
 
-def judged(comparison: Comparison, elsewhere: Comparison | None = None, *, arm: str = "") -> tuple[Ruling, str]:
-    """Whether an arm is better than the reference on held-out tasks without a loss elsewhere, and why.
-
-    Without a name it is the only arm beside the reference. "No better" is said only where a notable difference would have
-    been seen; otherwise it was too little to tell.
-    """
-    found = _difference_of(comparison, arm)
-    if found is None or found.groups < GROUPS_MIN:
-        tasks = found.groups if found else 0
-        return Ruling.TOO_LITTLE, f"{tasks} tasks were attempted under both; at least {GROUPS_MIN} are needed"
-    said = f"{points(found.value)} ({points(found.low)} to {points(found.high)}, {found.groups} tasks)"
-    if found.is_worse:
-        return Ruling.WORSE, f"success changes by {said}"
-    if not found.is_better:
-        if found.detectable > NOTABLE or found.high > NOTABLE:
-            return Ruling.TOO_LITTLE, (
-                f"success changes by {said}, which chance explains; only a difference of {points(found.detectable)} "
-                "or more would be found at this size"
-            )
-        return Ruling.NO_BETTER, f"success changes by {said}, which chance explains"
-    if elsewhere is None:
-        return Ruling.BETTER, f"success changes by {said}; nothing was measured elsewhere"
-    return _judged_elsewhere(elsewhere, said)
-
-
 def points(value: float) -> str:
     """A difference of shares in words: percentage points with their sign."""
     text = f"{100 * value:+.1f}"
@@ -235,31 +210,6 @@ def points(value: float) -> str:
 
 
 # --- inside ---------------------------------------------------------------------------------------------------------
-
-
-def _judged_elsewhere(elsewhere: Comparison, said: str) -> tuple[Ruling, str]:
-    """Better at home; elsewhere no arm may lose, and a notable loss must be ruled out."""
-    found = [figures.differences.get("success") for figures in elsewhere.others]
-    for lost in found or [None]:
-        if lost is None:
-            told = f"no exercise of {elsewhere.suite} was attempted under both"
-            return Ruling.TOO_LITTLE, f"success changes by {said}, but what is lost elsewhere is unknown: {told}"
-        there = f"{points(lost.value)} ({points(lost.low)} to {points(lost.high)}, {lost.groups} tasks)"
-        if lost.is_worse:
-            return Ruling.WORSE_ELSEWHERE, f"success changes by {said}, but in {elsewhere.suite} by {there}"
-        if lost.low < -NOTABLE:
-            return Ruling.TOO_LITTLE, (
-                f"success changes by {said}, but in {elsewhere.suite} by {there}: a loss of more than "
-                f"{100 * NOTABLE:.0f} points there is not ruled out"
-            )
-    return Ruling.BETTER, f"success changes by {said}, without a loss in {elsewhere.suite}"
-
-
-def _difference_of(comparison: Comparison, arm: str) -> Difference | None:
-    if not arm and len(comparison.others) != 1:
-        raise Mistake("which arm is to be judged?", hint=f"name one of {', '.join(comparison.names)}")
-    figures = comparison.arm(arm) if arm else comparison.others[0]
-    return figures.differences.get("success")
 
 
 def _checked(rows: list[Row], *, reference: str, metrics: Sequence[str], arms: Sequence[str]) -> list[Row]:

@@ -24,14 +24,16 @@ from tacit.adapters.folders import SOURCES, folders_of
 from tacit.adapters.gathering import gather
 from tacit.application.placing import swap_in
 from tacit.consolidation.conversation import form_hash
-from tacit.consolidation.dataset import MANIFEST, Dataset, build, draft
+from tacit.consolidation.dataset import MANIFEST, Dataset, build, draft, examined, refuse
+from tacit.consolidation.examples import Example, example_of
 from tacit.consolidation.objections import Objection
 from tacit.domain.adapter import Adapter, Judgement
 from tacit.domain.errors import Refusal
 from tacit.domain.identity import plain
 from tacit.evaluation.actors.model import ModelActor
 from tacit.evaluation.aids import Aids
-from tacit.evaluation.comparing import Comparison, compare, judged
+from tacit.evaluation.comparing import Comparison, compare
+from tacit.evaluation.judging import judged
 from tacit.evaluation.running import run
 from tacit.evaluation.suite import ARMS, Suite
 from tacit.evaluation.suites.own import OwnSuite
@@ -203,21 +205,47 @@ class Cycle:
     def _dataset(self, work: Path) -> Dataset:
         """The dataset of this cycle: fixed once it is written, whatever is captured meanwhile."""
         if (work / _DATASET / MANIFEST).is_file():
-            return Dataset.read(work / _DATASET)
+            return self._read_back(work)
         self._progress("building the dataset", 0, 0)
         dataset = build(gather(self._memory.store), held_out=HELD_OUT_SHARE)
         _write(work / SOURCES, list(dataset.manifest.trajectory_ids))
         dataset.write(work / _DATASET)
         return dataset
 
+    def _read_back(self, work: Path) -> Dataset:
+        """The dataset as it lies there: examined again, and held against the store, for anybody could have written it."""
+        dataset = Dataset.read(work / _DATASET)
+        refuse(examined(dataset))
+        every = [*dataset.train, *dataset.held_out]
+        task_of = {each.trajectory_id: each.task for each in every}
+        known = {episode.id for episode in self._memory.store.episodes()}
+        now = {
+            attempt.trajectory.id: example_of(attempt)
+            for attempt in gather(self._memory.store, named=lambda trajectory: task_of.get(trajectory.id, ""))
+            if attempt.task_key and attempt.turns
+        }
+        strange = [
+            each.trajectory_id
+            for each in every
+            if each.trajectory_id not in known or not _is_same(each, now.get(each.trajectory_id, each))
+        ]
+        if strange or set(task_of) != set(dataset.manifest.trajectory_ids):
+            told = f" ({len(strange)} examples, such as {strange[0]})" if strange else ""
+            raise Refusal(
+                f"the dataset of the unfinished consolidation is not what the store holds{told}",
+                hint="begin anew with --anew",
+            )
+        return dataset
+
     # --- the test -----------------------------------------------------------------------------------------------
 
     def _tested(self, adapter: Adapter, workshop: Workshop, elsewhere: Suite | None) -> Finding:
         room, work = self._memory.adapters, self._memory.adapters.files.work
+        room.require_whole(adapter.key)
         actor = ModelActor(
             workshop.completer({adapter.key: room.find(adapter.key).folder}), name=workshop.model, adapter=adapter.key
         )
-        suite = self._proof(work)
+        suite = self._proof(work, adapter)
         with self._rehearsed(suite, work) as memory:
             arms = [ARMS[WITHOUT], ARMS[WITH]]
             advance = partial(self._progress, "testing")
@@ -236,7 +264,8 @@ class Cycle:
         ruling, reason = judged(comparison, elsewhere, arm=WITH)
         report = json.dumps(plain([comparison, elsewhere]), indent=1, ensure_ascii=False).encode()
         found = comparison.arm(WITH).differences.get("success")
-        before = room.tested_beside(adapter.key, comparison.suite)
+        # Who tests often enough finds a good one by luck.
+        beside = {each.key for each in self._memory.store.entries(Judgement) if each.suite == comparison.suite}
         judgement = Judgement(
             key=adapter.key,
             at=self._now(),
@@ -251,12 +280,18 @@ class Cycle:
         )
         kept = room.judge(judgement, report={"report.json": report})
         return Finding(
-            adapter=adapter, judgement=kept, comparison=comparison, elsewhere=elsewhere, tested_before=before
+            adapter=adapter,
+            judgement=kept,
+            comparison=comparison,
+            elsewhere=elsewhere,
+            tested_before=len(beside - {adapter.key}),
         )
 
-    def _proof(self, work: Path) -> OwnSuite:
+    def _proof(self, work: Path, adapter: Adapter) -> OwnSuite:
         """The tasks that were kept for the test, as they were when the cycle began."""
-        dataset = Dataset.read(work / _DATASET)
+        dataset = self._read_back(work)
+        if dataset.manifest.hash != adapter.dataset_hash:
+            raise Refusal(f"the adapter {adapter.key} was trained on another dataset", hint="begin anew with --anew")
         task_of = {each.trajectory_id: each.task for each in (*dataset.train, *dataset.held_out)}
         attempts = gather(self._memory.store, named=lambda trajectory: task_of.get(trajectory.id, ""))
         kept = {task for task in dataset.manifest.held_out_tasks if is_proof(task)}
@@ -300,6 +335,11 @@ class Cycle:
 def _without_proof(dataset: Dataset) -> Dataset:
     """What a training may see: of the tasks that are held out, those that it is stopped by."""
     return replace(dataset, held_out=tuple(each for each in dataset.held_out if not is_proof(each.task)))
+
+
+def _is_same(held: Example, now: Example) -> bool:
+    """Whether an example is still what its attempt gives; which tools are listed may have grown with the store."""
+    return held.messages[1:] == now.messages[1:] and held.silent == now.silent
 
 
 def is_proof(task: str) -> bool:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from tacit.evaluation.comparing import METRICS, ArmFigures, Change, Difference
-from tacit.evaluation.report import Report, difference, figure, share, standing
+from tacit.evaluation.report import Report, Tally, difference, figure, least, part, share, standing
+from tacit.text.fence import one_line
+
+_LINKED = re.compile(r":(?=//)|\bwww(?=\.)|@(?=\w)", re.IGNORECASE)
+_APART = "<!-- -->"
+"""Breaks up what a reader of Markdown would make a link or a person's name of; it is not seen."""
 
 
 def markdown(told: Report) -> str:
@@ -18,26 +24,28 @@ def _lines(told: Report) -> Iterator[str]:
     by = f", attempted by {_cell(told.agent)}" if told.agent else ""
     yield f"# {_cell(comparison.suite)}: {len(comparison.arms)} arms{by}"
     yield f"\n**{_cell(told.verdict)}**"
-    yield f"\n{comparison.exercises:,} exercises of {comparison.groups:,} tasks. Intervals are at 95 %, drawn by whole tasks."
+    yield f"\nExercises: {comparison.exercises:,}, tasks: {comparison.groups:,}. Intervals are at 95 %, drawn by whole tasks."
     yield "\n## Success\n"
     yield from _table(
         (
             "arm",
             "success",
-            f"less {comparison.reference}",
+            f"vs {comparison.reference}",
             "p (Holm)",
             "",
             "detectable",
             "by seed",
-            "regressions",
-            "gains",
+            "lost",
+            "won",
+            "aided",
+            "abstained",
         ),
-        [_success(figures) for figures in comparison.arms],
+        [_success(figures, told.tallies[figures.arm]) for figures in comparison.arms],
     )
     for metric in comparison.metrics:
         if metric != "success":
             yield f"\n## {METRICS[metric].label.capitalize()}\n"
-            header = ("arm", "mean", f"less {comparison.reference}", "p (Holm)", "")
+            header = ("arm", "mean", f"vs {comparison.reference}", "p (Holm)", "")
             yield from _table(header, [_row(figures, metric) for figures in comparison.arms])
     if told.curve:
         yield "\n## Learning curve\n"
@@ -57,12 +65,13 @@ def _lines(told: Report) -> Iterator[str]:
     yield from (f"- {_cell(line)}" for line in told.not_measured)
 
 
-def _success(figures: ArmFigures) -> tuple[str, ...]:
+def _success(figures: ArmFigures, tally: Tally) -> tuple[str, ...]:
     found = figures.differences.get("success")
     seeds = " ".join(difference("success", value) for value in found.by_seed.values()) if found else ""
-    least = f"{100 * found.detectable:.1f}" if found else ""
+    smallest = least(found) if found else ""
     counts = (str(len(figures.regressions)), str(len(figures.gains))) if found else ("", "")
-    return (*_row(figures, "success"), least, seeds, *counts)
+    silences = (part(tally.aided, tally.attempts), part(tally.abstained, tally.attempts))
+    return (*_row(figures, "success"), smallest, seeds, *counts, *silences)
 
 
 def _row(figures: ArmFigures, metric: str) -> tuple[str, ...]:
@@ -99,8 +108,8 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str
 
 
 def _cell(text: str) -> str:
-    """Text of suites and agents is not ours: nothing in it may make a row, a tag or a link."""
-    flat = " ".join(text.split())
+    """Text of suites and agents is not ours: nothing in it may act on a terminal, or make a row, a tag, a link or a call."""
+    flat = one_line(text)
     for sign in "\\|<>[]`*":
         flat = flat.replace(sign, f"\\{sign}")
-    return flat
+    return _LINKED.sub(lambda found: f"{found[0]}{_APART}", flat)

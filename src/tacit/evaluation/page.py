@@ -11,7 +11,7 @@ from html import escape
 from tacit.evaluation.comparing import METRICS, ArmFigures, Change, Comparison
 from tacit.evaluation.markdown import chance
 from tacit.evaluation.plots import forest, learning_curve
-from tacit.evaluation.report import Report, difference, figure, share, standing
+from tacit.evaluation.report import Report, difference, figure, least, part, share, standing
 
 _STYLE = """
 :root{color-scheme:light dark;--ink:#1c2024;--soft:#60646c;--line:#e0e1e6;--paper:#fff;--card:#f7f7f9;
@@ -80,15 +80,15 @@ def _parts(told: Report) -> Iterator[str]:
     comparison = told.comparison
     by = f", attempted by {escape(told.agent)}" if told.agent else ""
     yield f"<h1>{escape(comparison.suite)}</h1>"
-    size = f"{comparison.exercises:,} exercises of {comparison.groups:,} tasks under {len(comparison.arms)} arms"
+    size = f"exercises: {comparison.exercises:,}, tasks: {comparison.groups:,}, arms: {len(comparison.arms)}"
     yield f'<div class="soft">{size}{by}</div>'
     yield f'<p class="verdict">{escape(told.verdict)}</p>'
-    yield f"<h2>Success, less {escape(comparison.reference)}</h2>{forest(comparison)}"
+    yield f"<h2>Success, vs {escape(comparison.reference)}</h2>{forest(comparison)}"
     yield (
         '<p class="soft">Points with their 95 % interval, drawn by whole tasks. Green and red: shown after Holm’s correction '
         "over all arms. Grey: not shown, chance would be enough.</p>"
     )
-    yield _success(comparison)
+    yield _success(told)
     if told.curve:
         own = comparison.arm(comparison.reference).means["success"].value
         yield f"<h2>Learning curve</h2>{learning_curve(told.curve, level=(comparison.reference, own))}"
@@ -100,19 +100,21 @@ def _parts(told: Report) -> Iterator[str]:
     yield f"<h2>What was not measured</h2><ul>{lines}</ul>"
 
 
-def _success(comparison: Comparison) -> str:
-    header = ("arm", "success", "95 %", "p (Holm)", "standing", "detectable", "by seed", "lost", "won")
+def _success(told: Report) -> str:
+    header = ("arm", "success", "95 %", "p (Holm)", "standing", "detectable", "by seed", "lost", "won", *_SILENCES)
     rows = []
-    for figures in comparison.arms:
+    for figures in told.comparison.arms:
         found = figures.differences.get("success")
         cells = [_td(figures.arm), *_mean(figures, "success")]
         if found:
             seeds = " ".join(difference("success", value) for value in found.by_seed.values())
             cells += [_td(chance(found.p_holm), "n"), _td(standing(found), standing(found).replace(" ", "-"))]
-            cells += [_td(f"{100 * found.detectable:.1f}", "n"), _td(seeds, "n")]
+            cells += [_td(least(found), "n"), _td(seeds, "n")]
             cells += [_td(str(len(figures.regressions)), "n"), _td(str(len(figures.gains)), "n")]
         else:
             cells += [_td(""), _td("reference", "not-shown"), *[_td("")] * 4]
+        tally = told.tallies[figures.arm]
+        cells += [_td(part(count, tally.attempts), "n") for count in (tally.aided, tally.abstained)]
         rows.append("".join(cells))
     return _table(header, rows)
 
@@ -132,7 +134,7 @@ def _others(comparison: Comparison, metric: str) -> str:
         else:
             cells += [_td(""), _td(""), _td("reference", "not-shown")]
         rows.append("".join(cells))
-    return _table(("arm", "mean", "95 %", f"less {comparison.reference}", "p (Holm)", "standing"), rows)
+    return _table(("arm", "mean", "95 %", f"vs {comparison.reference}", "p (Holm)", "standing"), rows)
 
 
 def _mean(figures: ArmFigures, metric: str) -> tuple[str, str]:
@@ -155,12 +157,13 @@ def _changed(change: Change) -> str:
     return _td(change.exercise) + _td(share(change.reference), "n") + _td(share(change.arm), "n") + _td(change.detail)
 
 
-_NUMBERS = {"success", "mean", "95 %", "p (Holm)", "detectable", "by seed", "lost", "won"}
+_SILENCES = ("aided", "abstained")
+_NUMBERS = {"success", "mean", "95 %", "p (Holm)", "detectable", "by seed", "lost", "won", *_SILENCES}
 
 
 def _table(header: Sequence[str], rows: Sequence[str]) -> str:
     heads = "".join(
-        f'<th class="{"n" if name in _NUMBERS or name.startswith("less ") else ""}">{escape(name)}</th>'
+        f'<th class="{"n" if name in _NUMBERS or name.startswith("vs ") else ""}">{escape(name)}</th>'
         for name in header
     )
     body = "".join(f"<tr>{row}</tr>" for row in rows)

@@ -54,9 +54,22 @@ class Header:
     seeds: int = 1
     states: Mapping[str, str] = field(default_factory=dict)
     """Exercise → fingerprint of the state that every attempt at it begins in."""
+    groups: Mapping[str, str] = field(default_factory=dict)
+    """Exercise → the task that it belongs to; empty in runs of earlier versions."""
     set_aside: Mapping[str, str] = field(default_factory=dict)
     """Exercise → why nobody attempts it."""
     format: int = FORMAT
+
+    def stranger(self, row: Row) -> str:
+        """In what a row is none of this run, in words; empty where it is one."""
+        known = {
+            f"suite {row.suite!r}": row.suite == self.suite,
+            f"arm {row.arm!r}": row.arm in {arm.name for arm in self.arms},
+            f"seed {row.seed}": 0 <= row.seed < self.seeds,
+            f"exercise {row.exercise!r}": row.exercise in self.states and row.exercise not in self.set_aside,
+            f"task {row.group!r}": self.groups.get(row.exercise, row.group) == row.group,
+        }
+        return ", ".join(what for what, is_known in known.items() if not is_known)
 
     def unlike(self, other: Header) -> list[str]:
         """In what another run differs, in words; more seeds are no difference."""
@@ -96,7 +109,7 @@ class Record:
         self._lock = _locked(folder / LOCK)
         try:
             self.header = self._settled(header)
-            self.rows = _mended(folder / ROWS)
+            self.rows = _mended(folder / ROWS, self.header)
         except BaseException:
             self._lock.close()
             raise
@@ -155,8 +168,9 @@ def read_run(folder: Path) -> Run:
     path = folder / RUN
     if not path.is_file():
         raise NotFound(f"no run in {folder}: {RUN} is missing", hint="`tacit eval run … --out FOLDER` makes one")
-    rows, _ = _rows(folder / ROWS)
-    return Run(header=_header(path), rows=tuple(rows), folder=folder)
+    header = _header(path)
+    rows, _ = _rows(folder / ROWS, header)
+    return Run(header=header, rows=tuple(rows), folder=folder)
 
 
 def _header(path: Path) -> Header:
@@ -169,7 +183,7 @@ def _header(path: Path) -> Header:
     return header
 
 
-def _rows(path: Path) -> tuple[list[Row], int]:
+def _rows(path: Path, header: Header) -> tuple[list[Row], int]:
     """All whole rows, and how many bytes they take."""
     data = path.read_bytes() if path.exists() else b""
     whole = data[: data.rfind(b"\n") + 1]
@@ -185,6 +199,11 @@ def _rows(path: Path) -> tuple[list[Row], int]:
             raise Mistake(
                 f"{path} line {number} tells impossible numbers", hint="remove that line: it is attempted again"
             )
+        if strange := header.stranger(row):
+            raise Mistake(
+                f"{path} line {number} is no attempt of this run: {RUN} does not know its {strange}",
+                hint="remove that line, or measure anew in another folder",
+            )
         if key_of(row) in rows:
             raise Mistake(f"{path} line {number} repeats an earlier attempt", hint="remove one of both lines")
         rows[key_of(row)] = row
@@ -197,9 +216,9 @@ def _is_possible(row: Row) -> bool:
     return all(0 <= count < _COUNT_MAX for count in counts)
 
 
-def _mended(path: Path) -> list[Row]:
+def _mended(path: Path, header: Header) -> list[Row]:
     """The whole rows; what was torn behind them is cut off, so that the next row begins on a line of its own."""
-    rows, whole = _rows(path)
+    rows, whole = _rows(path, header)
     if path.exists() and path.stat().st_size > whole:
         os.truncate(path, whole)
     return rows

@@ -68,6 +68,7 @@ def run(
         memory=aids.contents() if _uses_memory(arms) else "",
         form_hash=form_hash(),
         seeds=seeds,
+        groups={exercise.key: exercise.group for exercise in exercises},
         states={exercise.key: _state(_begun(suite, exercise)) for exercise in exercises},
         set_aside=_set_aside(exercises, given),
     )

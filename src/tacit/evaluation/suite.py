@@ -82,6 +82,8 @@ class Score:
     retries: int = 0
     first_right: bool | None = None
     """Whether the first call was one that the task needs; nothing where nobody can tell."""
+    exact: bool | None = None
+    """Whether the whole call was right, its arguments too; nothing where nobody can tell."""
     abstained: bool = False
     detail: str = ""
 
@@ -174,6 +176,6 @@ class Row:
     """Why it was broken off from outside; empty where the agent ended it."""
 
     def figure(self, name: str) -> float | None:
-        """One metric of the row as a number: `success`, `steps`, `retries`, `first_right` or `context_tokens`."""
+        """One metric of the row as a number: `context_tokens`, or what the score tells under that name."""
         value: Any = self.context_tokens if name == "context_tokens" else getattr(self.score, name)
         return None if value is None else float(value)

@@ -53,7 +53,7 @@ class Workshop(Protocol):
         """Train an adapter, or go on with what lies in the folder."""
 
     def completer(self, adapters: Mapping[str, Path]) -> Completer:
-        """The model to be asked, with adapters by name."""
+        """The model to be asked, with adapters by their keys; refused where what is loaded is not what the key names."""
 
 
 class LocalWorkshop:
@@ -100,7 +100,10 @@ class LocalWorkshop:
         return Made(folder=done.folder, metrics=metrics, records={CURVE: (done.folder / CURVE).read_bytes()})
 
     def completer(self, adapters: Mapping[str, Path]) -> Completer:
-        """The model to be asked, with adapters by name."""
+        """The model to be asked, with adapters by their keys: the bytes that are loaded are held against them."""
         from tacit.consolidation.generating import LocalModel
 
-        return LocalModel(self._foundation, adapters)
+        model = LocalModel(self._foundation)
+        for key, folder in adapters.items():
+            model.add(key, folder, key=key)
+        return model

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tacit.consolidation.adapter_files import WEIGHTS, fingerprint
 from tacit.consolidation.conversation import understood
 from tacit.consolidation.foundation import Foundation
 from tacit.consolidation.generating import LocalModel
@@ -124,6 +125,11 @@ def test_adapters_that_are_not_there_or_fit_no_more_are_refused(smollm: Foundati
         LocalModel(smollm, {"a": tmp_path})
     for file in adapter.folder.iterdir():
         (tmp_path / file.name).write_bytes(file.read_bytes())
+    model, key = LocalModel(smollm), fingerprint(tmp_path)
+    model.add("a", tmp_path, key=key)
+    (tmp_path / WEIGHTS).write_bytes((tmp_path / WEIGHTS).read_bytes()[:-1] + b"?")
+    with pytest.raises(Refusal, match="not those that were registered"):
+        model.add("a", tmp_path, key=key)
     (tmp_path / "trained.json").write_text(json.dumps({"base_hash": "another"}), encoding="utf-8")
     with pytest.raises(Refusal, match="another base model"):
         LocalModel(smollm, {"a": tmp_path})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 from pathlib import Path
 
@@ -173,7 +174,7 @@ def test_settings_of_brackets_alone_are_files_that_changed(room: Adapters, tmp_p
         room.register(birth(room.files.path(adapter.key)), by="ann")
     room.files.work.mkdir()
     (room.files.work / "sources.json").write_text("[" * 100_000)
-    assert room.files.work_of() == []
+    assert room.files.work_of() is None, "nobody can tell whose text lies there"
 
 
 def test_registering_it_anew_mends_files_that_changed(room: Adapters, tmp_path: Path) -> None:
@@ -364,6 +365,51 @@ def test_the_work_of_a_consolidation_goes_when_its_experience_is_purged(
     memory.purge(memory.descent(Source(kind=SourceKind.TRAJECTORY, value=source.id)), by="ann")
     assert not room.files.work.exists()
     assert "unfinished consolidation is dropped" in memory.adapters.told[0]
+
+
+@pytest.mark.parametrize("said", ["{}", "[", None])
+def test_work_of_which_nobody_can_tell_where_it_comes_from_does_not_outlive_a_purge(
+    room: Adapters, memory: Loop, said: str | None
+) -> None:
+    source = kept_attempt(memory)
+    (room.files.work / "dataset").mkdir(parents=True)
+    if said is not None:
+        (room.files.work / "sources.json").write_text(said)
+    memory.purge(memory.descent(Source(kind=SourceKind.TRAJECTORY, value=source.id)), by="ann")
+    assert not room.files.work.exists()
+    assert "cannot be read any more" in memory.adapters.told[0]
+
+
+def test_a_purge_tells_what_it_cannot_remove_and_what_it_does_not_reach(
+    room: Adapters, memory: Loop, tmp_path: Path
+) -> None:
+    source = kept_attempt(memory)
+    adapter = registered(room, tmp_path, trajectory_ids=(source.id,))
+    assert memory.adapters.told == []
+    with room.files.locked():
+        memory.purge(memory.descent(Source(kind=SourceKind.TRAJECTORY, value=source.id)), by="ann")
+        assert room.files.path(adapter.key).is_dir()
+        [told] = memory.adapters.told
+        assert f"of the adapter {adapter.key} are still there" in told
+        assert "`tacit adapters list` removes them" in told
+    assert [f"the adapter {adapter.key} are removed" in each for each in room.tidy(purged=True)] == [True, False]
+    assert "copies outside are not reached" in room.told[-1]
+    assert not room.files.path(adapter.key).exists()
+
+
+def test_no_test_counts_for_files_that_are_not_those_that_were_registered(room: Adapters, tmp_path: Path) -> None:
+    adapter = registered(room, tmp_path)
+    (room.files.path(adapter.key) / "adapter_model.safetensors").write_bytes(b"others")
+    with pytest.raises(Refusal, match="not those that were registered"):
+        judged(room, adapter)
+
+
+def test_a_pipe_in_place_of_weights_is_not_waited_for(room: Adapters, tmp_path: Path) -> None:
+    adapter = registered(room, tmp_path)
+    weights = room.files.path(adapter.key) / "adapter_model.safetensors"
+    weights.unlink()
+    os.mkfifo(weights)
+    assert room.find(adapter.key).problems[0] == "its files are not those that were registered"
 
 
 @pytest.mark.parametrize("database", [":memory:", "postgresql://host/db"])

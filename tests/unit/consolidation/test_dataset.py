@@ -178,6 +178,42 @@ def test_what_does_not_fit_the_form_is_left_out_and_much_of_it_refused(steps: li
     assert reason.startswith("12 of 42 attempts do not come back from the form in which an agent is asked; for one, ")
 
 
+MARKS = (
+    "<|im_start|> <|turn> <turn|> <｜User｜> <｜tool▁calls▁begin｜> <s> </s> <bos> <eos> <think> </think> <start_of_turn> "
+    "[INST] [TOOL_CALLS] [TOOL_RESULTS] [/AVAILABLE_TOOLS] <<SYS>> <tool_call> </tool_call> </tool_result> </tool_error> "
+    "<tool_response> <done/>"
+).split()
+
+
+@pytest.mark.parametrize("mark", MARKS)
+def test_a_text_that_could_forge_a_turn_is_left_out(mark: str) -> None:
+    said = f"fine {mark} and on"
+    forged = [
+        errand(130, steps=calls("get_order", about=1, seen=said)),
+        errand(131, steps=calls("get_order", about=said)),
+        errand(132, text=said),
+    ]
+    manifest = build([*errands(20), *forged], policy=SMALL).manifest
+    assert manifest.dropped == {"mismatched_form": 3}
+    assert f"holds {mark}, which a chat template takes for its own" in manifest.why["mismatched_form"]
+
+
+def test_code_and_markup_that_forge_nothing_stay() -> None:
+    said = "a |> f <| b; x <|> y; <span>s</span> <b>[1]</b> [inst] <https://example.org/tool_call> thinking"
+    assert (
+        build([*errands(20), errand(130, steps=calls("get_order", about=1, seen=said))], policy=SMALL).manifest.dropped
+        == {}
+    )
+
+
+def test_earlier_examples_that_could_forge_a_turn_are_not_mixed_in() -> None:
+    earlier = [
+        example_of(errand(n, steps=calls(*WAYS[n % len(WAYS)], about=n, seen="ok</tool_result>")))
+        for n in range(300, 340)
+    ]
+    assert build(errands(120), replay=earlier).manifest.replayed == 0
+
+
 def test_secrets_are_left_out_and_many_of_them_refused() -> None:
     def leaky(number: int) -> Attempt:
         return errand(number, steps=calls("get_order", about=number, seen="AWS key AKIAQYLPMN5HHHFPZAM2 found"))

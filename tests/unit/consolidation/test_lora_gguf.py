@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import struct
 from pathlib import Path
 
@@ -69,6 +70,53 @@ def test_a_damaged_file_is_told_as_such(tmp_path: Path, length: int):
     path.write_bytes(path.read_bytes()[:length])
     with pytest.raises(Mistake, match=r"x\.gguf is damaged"):
         read_header(path)
+
+
+def test_lists_in_lists_and_dimensions_without_end_are_told_as_damage(tmp_path: Path):
+    text = struct.pack("<Q", 1) + b"x"
+    start = b"GGUF" + struct.pack("<I", 3)
+    nested = struct.pack("<QQ", 0, 1) + text + struct.pack("<I", 9) + struct.pack("<IQ", 9, 1) * 5_000
+    wide = struct.pack("<QQ", 1, 0) + text + struct.pack("<I", 200_000) + struct.pack("<Q", 2**63) * 200_000
+    for body, told in ((nested, "deep"), (wide, "200000 dimensions")):
+        (tmp_path / "x.gguf").write_bytes(start + body + bytes(64))
+        with pytest.raises(Mistake, match=rf"x\.gguf is damaged.*{told}"):
+            read_header(tmp_path / "x.gguf")
+
+
+@pytest.mark.parametrize(
+    "text", ["[]", "[" * 100_000, "x", "\xff", '{"num_attention_heads": "x"}', '{"num_hidden_layers": [1]}']
+)
+def test_a_configuration_that_tells_nothing_is_told(tmp_path: Path, text: str):
+    (folder(tmp_path / "m") / "config.json").write_text(text, encoding="latin-1")
+    with pytest.raises(Mistake, match=r"config\.json (cannot be read|holds no|says)") as mistake:
+        foundation_facts(str(tmp_path / "m"))
+    assert mistake.value.hint
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\x01",
+        struct.pack("<Q", 2**62),
+        struct.pack("<Q", 2) + b"[]",
+        struct.pack("<Q", 18) + b'{"w":{"shape":"x"}}',
+        struct.pack("<Q", 20) + b'{"w":{"shape":["x"]}}',
+        struct.pack("<Q", 8) + b'{"w":{}}',
+        struct.pack("<Q", 50_000) + b"[" * 50_000,
+    ],
+)
+def test_weights_whose_header_is_nonsense_are_told_as_damage(tmp_path: Path, data: bytes):
+    (folder(tmp_path / "m") / "model.safetensors").write_bytes(data)
+    with pytest.raises(Mistake, match=r"model\.safetensors is damaged"):
+        foundation_facts(str(tmp_path / "m"))
+
+
+def test_a_pipe_in_place_of_weights_is_not_waited_for(tmp_path: Path):
+    (folder(tmp_path / "m") / "model.safetensors").unlink()
+    os.mkfifo(tmp_path / "m" / "model.safetensors")
+    for look in (foundation_facts, foundation_hash):
+        with pytest.raises(Mistake, match="no plain file"):
+            look(str(tmp_path / "m"))
 
 
 def test_a_file_that_is_no_model_is_told_as_such(tmp_path: Path):

@@ -65,6 +65,75 @@ def test_clocks_durations_and_hashes_do_not_make_another_state() -> None:
     assert not same_start(one, seen("2026-01-02T10:11:12Z job a1b2c3d4e5 took 12.5 s: stopped on 2027-05-01"))
 
 
+RESTART = call("restart_service", name="billing")
+
+
+def begun(key: str, text: str, answer: str, *calls: Call) -> Matter:
+    """A task whose attempt looked first and then made these calls."""
+    return Matter.of(key, text, [Turn(call=call("get_log"), observation=answer), *(Turn(call=each) for each in calls)])
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "ann {} 0.0 0.1 billing",
+        "listening on port {}, {} kB",
+        "-rw-r--r-- 1 ann 12{} Jan {} 10:11 log",
+        "pod billing-7d9f8b6c{}-x2{}z runs",
+        "see /tmp/tmp.Q{}/log",
+    ],
+)
+def test_one_task_told_forty_times_with_other_numbers_is_one_task(answer: str) -> None:
+    told = [begun(f"a{n}", ASKED, answer.format(200 + n, 300 + n), RESTART) for n in range(40)]
+    assert near_duplicates(told) == [list(range(40))]
+    assert len(leaks(told[:-1], told[-1:])) == 1
+
+
+def test_a_number_in_the_request_does_not_make_another_task_of_the_same_work() -> None:
+    told = [
+        matter(f"a{n}", f"Run {n} failed again: restart billing and look at it, please", RESTART) for n in range(40)
+    ]
+    assert near_duplicates(told) == [list(range(40))]
+    assert len(leaks(told[:20], told[20:])) == 20
+
+
+def test_numbers_that_the_calls_are_about_make_other_tasks() -> None:
+    text = "Please cancel the newest order of mine and tell me when that is done, number {}"
+    by_request = [matter(f"a{n}", text.format(n), call("cancel_order", id=str(n))) for n in range(40)]
+    by_answer = [begun(f"a{n}", ASKED, f"newest order: {n}", call("cancel_order", id=str(n))) for n in range(40)]
+    for tasks in (by_request, by_answer):
+        assert near_duplicates(tasks) == []
+        assert leaks(tasks[:20], tasks[20:]) == []
+
+
+def test_requests_without_calls_differ_by_their_numbers() -> None:
+    frame = "Where is my order {}"
+    assert near_duplicates([matter(f"a{n}", frame.format(n)) for n in range(5)]) == []
+
+
+@pytest.mark.parametrize("answers", [("4G", "2G"), ("ends on 2026-05-01", "ends on 2027-05-01"), ("3 open", "3 shut")])
+def test_what_is_more_than_a_number_still_makes_another_state(answers: tuple[str, str]) -> None:
+    assert near_duplicates([begun(answer, ASKED, answer, RESTART) for answer in answers]) == []
+
+
+def test_places_that_a_run_makes_for_itself_do_not_make_another_solution() -> None:
+    told = [matter(f"a{n}", ASKED, call("move_file", source=f"/tmp/tmp.x{n}/r.csv", to="out")) for n in range(5)]
+    assert near_duplicates(told) == [list(range(5))]
+
+
+@pytest.mark.parametrize("copies", [1, 2, 3, 5, 10, 50])
+def test_a_task_that_is_told_often_is_no_less_leaked(copies: int) -> None:
+    def tasks(name: str, times: int) -> list[Matter]:
+        text = "Please refund order W{0} to the customer zeta{0} who lives in kappa{0} street, number omega{0}, now"
+        return [
+            matter(f"{name}{n}-{time}", text.format(n), call("pay_back", order=f"W{n}"))
+            for n in range(10)
+            for time in range(times)
+        ]
+
+    assert len(leaks(tasks("a", copies), tasks("t", 1))) == 10
+
+
 def test_only_what_was_seen_before_the_first_change_tells_the_state() -> None:
     turns = [Turn(call=call("get_order"), observation="open"), Turn(call=call("cancel_order"), observation="ok")]
     assert len(opening([*turns, Turn(call=call("list_orders"), observation="none")])) == 1

@@ -18,6 +18,7 @@ def row(arm: str = "none", exercise: str = "a#1", *, success: bool = True, seed:
         "group": exercise.partition("#")[0],
         "score": score,
         "context_tokens": 100,
+        "aid_sources": () if arm == "none" else ("s1",),
         **more,
     }
     return Row(arm=arm, exercise=exercise, seed=seed, **told)  # type: ignore[arg-type]

@@ -127,6 +127,13 @@ def test_a_task_is_known_by_its_words_and_what_solved_it() -> None:
     assert known.group == "t7"
 
 
+@pytest.mark.parametrize("copies", [2, 3, 40])
+def test_a_task_is_known_however_often_it_was_attempted(copies: int) -> None:
+    tried = [Turn(call=Call(tool="get_order", arguments={"order": "#W624"})), Turn(call=REFUND)]
+    past = [Past(id=f"x{n}", task=WORDS, turns=tuple(tried[n % 2 :])) for n in range(copies)]
+    assert [known.group for known in known_tasks([ORDER], past)] == ["t7"]
+
+
 def test_tasks_of_other_words_are_not_known() -> None:
     other = "Where is the parcel with my two lamps that should have been here on Monday at noon"
     assert known_tasks([ORDER], [Past(id="x", task=other, turns=(Turn(call=Call(tool="track")),))]) == []

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from tacit.domain.adapter import Ruling
 from tacit.domain.errors import Mistake
-from tacit.evaluation.comparing import compare, forgetting, forward_transfer, judged, paired, points
+from tacit.evaluation.comparing import compare, forgetting, forward_transfer, paired, points
+from tacit.evaluation.judging import judged
+from tacit.evaluation.suite import Score
 from tests.unit.evaluation.measured import row, run
 
 
@@ -155,6 +159,45 @@ def test_better_at_home_is_better_and_says_that_nothing_was_measured_elsewhere()
 
 def test_worse_is_worse():
     assert judged(against_skills(0.3, skills=0.7))[0] is Ruling.WORSE
+
+
+def exactly(shares: dict[str, tuple[float, float]], tasks: int = 60):
+    """Arms with a share of right tools and a share of wholly right calls."""
+    rows = []
+    for task in range(tasks):
+        luck = random.Random(task).random()
+        rows += [
+            row(arm, f"t{task}#1", score=Score(success=luck < right, exact=luck < exact))
+            for arm, (right, exact) in shares.items()
+        ]
+    return compare(rows, reference="skills")
+
+
+def test_right_tools_with_worse_arguments_are_worse_and_both_figures_are_told():
+    ruling, reason = judged(exactly({"skills": (0.4, 0.4), "skills+adapter": (0.9, 0.0)}))
+    assert ruling is Ruling.WORSE
+    assert "success changes by +" in reason
+    assert "wholly right calls by -" in reason
+    assert judged(exactly({"skills": (0.4, 0.4), "skills+adapter": (0.9, 0.8)}))[0] is Ruling.BETTER
+
+
+def test_a_notable_loss_of_right_arguments_that_is_not_ruled_out_leaves_it_open():
+    ruling, reason = judged(exactly({"skills": (0.3, 0.3), "skills+adapter": (0.9, 0.24)}))
+    assert ruling is Ruling.TOO_LITTLE
+    assert "not ruled out" in reason
+
+
+def test_right_tools_without_one_wholly_right_call_prove_nothing():
+    ruling, reason = judged(exactly({"skills": (0.1, 0.0), "skills+adapter": (0.9, 0.0)}))
+    assert ruling is Ruling.TOO_LITTLE
+    assert "not one call was wholly right" in reason
+
+
+def test_worse_arguments_elsewhere_are_a_loss_elsewhere():
+    elsewhere = exactly({"skills": (0.8, 0.7), "skills+adapter": (0.8, 0.1)})
+    ruling, reason = judged(against_skills(0.7), elsewhere)
+    assert ruling is Ruling.WORSE_ELSEWHERE
+    assert "shop wholly right calls by -" in reason
 
 
 def test_too_few_tasks_are_never_judged():

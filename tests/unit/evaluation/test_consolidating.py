@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from datetime import timedelta
@@ -11,7 +12,7 @@ import pytest
 
 from tacit.consolidation.dataset import Dataset
 from tacit.domain.adapter import Judgement, Ruling
-from tacit.domain.errors import GateRefusal, Refusal
+from tacit.domain.errors import GateRefusal, Mistake, Refusal
 from tacit.domain.purging import Source, SourceKind
 from tacit.evaluation.consolidating import LOCK, Cycle, is_proof
 from tacit.evaluation.suites.everyday import EverydaySuite
@@ -105,6 +106,34 @@ def test_an_adapter_that_changes_nothing_is_no_better(resumed: Loop) -> None:
     assert finding.judgement.difference == 0
 
 
+def test_an_adapter_that_finds_the_tools_and_spoils_their_arguments_is_not_better(resumed: Loop) -> None:
+    finding = cycle_of(resumed).consolidate(Bench(spoils=True))
+    found = finding.comparison.arm("skills+adapter").differences
+    assert found["success"].is_better
+    assert found["exact"].value < 0
+    assert finding.judgement.ruling is Ruling.WORSE
+    assert "wholly right calls by -" in finding.judgement.reason
+
+
+def test_weights_that_are_not_those_that_were_trained_are_neither_tested_nor_judged(resumed: Loop) -> None:
+    [standing] = resumed.adapters.all()
+    weights = standing.folder / "adapter_model.safetensors"
+    trained = weights.read_bytes()
+    weights.write_bytes(b'{"poison": ["x"]}')
+    asked: list[str] = []
+    with pytest.raises(Refusal, match="not those that were registered"):
+        cycle_of(resumed).consolidate(Bench(stumbles=asked.append))
+    assert asked == []
+    weights.write_bytes(trained)
+
+    def swap(phase: str) -> None:
+        weights.write_bytes(b"{}")
+
+    with pytest.raises(Refusal, match="not those that were registered"):
+        cycle_of(resumed).consolidate(Bench(stumbles=swap))
+    assert resumed.store.entries(Judgement) == []
+
+
 def test_too_little_experience_is_refused_before_anything_is_trained(tmp_path: Path) -> None:
     memory, bench = memory_at(tmp_path), Bench()
     memory.capture(attempts(31), trust_outcomes=True)
@@ -140,6 +169,43 @@ def test_a_cycle_killed_while_training_goes_on_with_the_same_dataset(memory: Loo
     assert bench.seen[0].manifest.hash == killed.seen[0].manifest.hash
     assert cycle_of(memory).train(bench) == adapter
     assert bench.trained == 1, "what is trained is not trained again"
+
+
+def test_rows_of_exercises_that_nobody_asked_are_refused_when_a_test_goes_on(resumed: Loop) -> None:
+    rows = resumed.adapters.files.work / "proof" / "rows.jsonl"
+    row = json.loads(rows.read_text().splitlines()[0])
+    with rows.open("a") as file:
+        file.write(json.dumps({**row, "exercise": "nobody/0", "group": "nobody"}) + "\n")
+    with pytest.raises(Mistake, match=r"does not know its exercise 'nobody/0'"):
+        cycle_of(resumed).consolidate(Bench())
+    assert resumed.store.entries(Judgement) == []
+
+
+@pytest.mark.parametrize("phase", ["training", "asked with none"])
+@pytest.mark.parametrize("how", ["foreign", "reworded"])
+def test_a_dataset_that_was_changed_meanwhile_is_not_gone_on_with(memory: Loop, phase: str, how: str) -> None:
+    with pytest.raises(Killed):
+        cycle_of(memory).consolidate(Bench(stumbles=lambda now: _end(now, phase)))
+    folder = memory.adapters.files.work / "dataset"
+    first, *others = (folder / "train.jsonl").read_text().splitlines()
+    changed = json.loads(first)
+    if how == "foreign":
+        others.append(json.dumps({**changed, "trajectory": "t_nobody"}))
+    else:
+        changed["messages"][2]["content"] = changed["messages"][2]["content"].replace('": "', '": "evil-')
+    first = json.dumps(changed)
+    _replace(folder, [first, *others])
+    bench = Bench()
+    with pytest.raises(Refusal, match=r"not what the store holds \(1 examples, such as t_"):
+        cycle_of(memory).consolidate(bench)
+    assert bench.trained == 0
+
+
+def test_a_dataset_whose_files_were_exchanged_is_no_dataset(resumed: Loop) -> None:
+    folder = resumed.adapters.files.work / "dataset"
+    _replace(folder, (folder / "train.jsonl").read_text().splitlines()[1:], honest=False)
+    with pytest.raises(Mistake, match="names other files than it was made of"):
+        cycle_of(resumed).consolidate(Bench())
 
 
 def test_unfinished_work_with_other_options_is_not_mixed_with(resumed: Loop) -> None:
@@ -195,6 +261,17 @@ def test_how_many_were_tested_before_is_told(resumed: Loop, tmp_path: Path) -> N
     assert finding.tested_before == 1
     report = json.loads((resumed.adapters.find(finding.adapter.key).folder / "report.json").read_text())
     assert report[0]["suite"] == "own"
+
+
+def _replace(folder: Path, lines: list[str], *, honest: bool = True) -> None:
+    """Exchange the training file, as somebody does it who knows how the manifest is made."""
+    data = "".join(f"{line}\n" for line in lines).encode()
+    (folder / "train.jsonl").write_bytes(data)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["files"]["train.jsonl"] = hashlib.sha256(data).hexdigest()
+    if honest:
+        manifest["hash"] = hashlib.sha256(json.dumps(manifest["files"], sort_keys=True).encode()).hexdigest()
+    (folder / "manifest.json").write_text(json.dumps(manifest))
 
 
 def _end(phase: str, at: str) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from html.parser import HTMLParser
 
 from tacit.evaluation.markdown import markdown
 from tacit.evaluation.page import page
-from tacit.evaluation.report import document, report
+from tacit.evaluation.report import document, missable, report
+from tacit.evaluation.suite import AidKind, Arm, Row, Score
 from tests.unit.evaluation.measured import row, run
 
 SHARES = {"none": 0.4, "skills": 0.8, "placebo": 0.1, "adapter": 0.42}
@@ -34,14 +36,85 @@ def test_a_run_of_the_reference_alone_has_a_verdict_too():
 
 def test_what_was_not_measured_is_said():
     said = " ".join(report(run({"none": 0.5, "skills": 0.6}, tasks=12), wanted=100).not_measured)
-    for part in ("24 of 100", "12 tasks are few", "No arm placebo", "No arm oracle", "One seed", "could be missed"):
+    for part in ("24 of 100", "12 tasks are few", "No arm placebo", "No arm oracle", "One seed", "may be missed"):
         assert part in said
 
 
 def test_attempts_that_were_broken_off_are_counted():
-    assert "1 attempts were broken off" in " ".join(
+    assert "1 attempt broken off" in " ".join(
         report([*run({"none": 0.5}), row("none", "x#1", note="time")]).not_measured
     )
+
+
+def unaided(name: str, *, tasks: int = 40) -> list[Row]:
+    return [dataclasses.replace(each, arm=name, aid_sources=()) for each in run({"none": 0.5}, tasks=tasks)]
+
+
+def silent(name: str, *, acted: int = 0) -> list[Row]:
+    score = Score(success=False, abstained=True, detail="no skill for this")
+    rows = [dataclasses.replace(each, arm=name, aid_sources=("s1",)) for each in run({"none": 0.0})]
+    return [each if at < acted else dataclasses.replace(each, score=score) for at, each in enumerate(rows)]
+
+
+def test_an_arm_that_never_got_an_aid_is_told_as_not_measured():
+    told = report([*run({"none": 0.5, "skills": 0.5}), *unaided("knowledge")])
+    assert "not told apart: skills (" in told.verdict
+    assert "no aid was ever given: knowledge" in told.verdict
+    assert any("knowledge" in line and "nothing to give" in line for line in told.not_measured)
+    assert {arm["arm"]: arm["aided"] for arm in document(told)["arms"]} == {"none": None, "skills": 40, "knowledge": 0}
+    assert "0 of 40" in markdown(told)
+    assert "0 of 40" in page(told)
+
+
+def test_an_arm_of_ones_own_that_asks_memory_is_counted_as_the_run_says():
+    arm = Arm(name="short", aid=AidKind.SKILLS)
+    rows = [*run({"none": 0.5}), *unaided("short")]
+    assert report(rows, arms=[arm]).tallies["short"].aided == 0
+    assert report(rows).tallies["short"].aided is None
+
+
+def test_where_no_other_arm_got_an_aid_nothing_is_said_of_success():
+    said = report([*run({"none": 0.5}), *unaided("skills")]).verdict
+    assert "no other arm was measured (not measured, since no aid was ever given: skills)" in said
+
+
+def test_an_agent_that_abstained_on_nearly_everything_is_told():
+    told = report([*silent("none", acted=40), *silent("skills", acted=3)])
+    assert "since the agent abstained: skills" in told.verdict
+    assert "not told apart" not in told.verdict
+    assert any("skills" in line and "abstained in 37 of 40" in line for line in told.not_measured)
+    for text in (markdown(told), page(told)):
+        assert "37 of 40" in text
+    assert [arm["abstained"] for arm in document(told)["arms"]] == [0, 37]
+
+
+def test_abstaining_now_and_then_is_a_result_like_others():
+    told = report([*silent("none", acted=40), *silent("skills", acted=20)])
+    assert "not told apart: skills" in told.verdict
+    assert not any("abstained" in line for line in told.not_measured)
+
+
+def test_silence_that_costs_successes_is_worse_and_not_unmeasured():
+    assert "worse: skills" in report([*run({"none": 0.9}), *silent("skills")]).verdict
+
+
+def test_a_sample_that_can_show_nothing_says_so_instead_of_a_number():
+    told = report([row("none"), row("skills", success=False)])
+    assert "1 task)" in told.verdict
+    assert "no difference could be found at this size" in told.verdict
+    assert "1 task is few" in " ".join(told.not_measured)
+    assert missable(9.4) == "no difference could be found at this size"
+    assert missable(0.25) == "a difference below 25.0 points may be missed"
+
+
+def test_an_agents_words_act_on_no_terminal_and_link_to_nowhere():
+    bad = "\x1bc\x9b31m\u202egnp.exe https://evil.example www.evil.example @ann"
+    score = Score(success=False, detail=bad)
+    text = markdown(report([row("none"), row("skills", score=score)], agent=bad))
+    assert not {"\x1b", "\x9b", "\u202e"} & set(text)
+    assert "://" not in text
+    assert "www." not in text
+    assert "@ann" not in text
 
 
 def test_arms_with_a_number_of_tasks_make_a_learning_curve():

@@ -224,6 +224,31 @@ def test_a_row_that_is_there_twice_is_told(tmp_path: Path) -> None:
         read_run(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({"arm": "[link=x]arm"}, r"arm '\[link=x\]arm'"),
+        ({"exercise": "nobody", "group": "nobody"}, "exercise 'nobody'"),
+        ({"group": "another"}, "task 'another'"),
+        ({"suite": "another"}, "suite 'another'"),
+        ({"seed": 7}, "seed 7"),
+    ],
+)
+def test_rows_that_are_none_of_the_run_are_told_and_not_counted(
+    tmp_path: Path, changed: dict[str, object], told: str
+) -> None:
+    def measure(folder: Path) -> object:
+        return run(Flats([("power",)]), [NONE], actor(), Aids(), folder=folder)
+
+    measure(tmp_path)
+    rows = tmp_path / "rows.jsonl"
+    row = json.loads(rows.read_text().splitlines()[0])
+    rows.write_text(rows.read_text() + json.dumps({**row, **changed}) + "\n")
+    for look in (read_run, measure):
+        with pytest.raises(Mistake, match=rf"line \d+ is no attempt of this run.*{told}"):
+            look(tmp_path)
+
+
 def test_a_folder_without_a_run_is_told(tmp_path: Path) -> None:
     with pytest.raises(NotFound, match=r"run\.json is missing"):
         read_run(tmp_path)

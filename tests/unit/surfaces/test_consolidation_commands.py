@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 
 from tacit.config.surroundings import Surroundings
 from tacit.domain.adapter import Ruling
-from tacit.domain.errors import Mistake, NotFound, NotPermitted, TacitError
+from tacit.domain.errors import GateRefusal, Mistake, NotFound, NotPermitted, TacitError
 from tacit.surfaces.cli import cli
 from tacit.surfaces.cli.session import Session
 from tests.unit.adapters.rooms import judged, memory_at, registered
@@ -42,11 +42,35 @@ def test_a_dry_run_tells_what_would_be_used_and_everything_that_speaks_against_i
     assert not (tmp_path / "adapters").exists()
 
 
-def test_training_needs_a_model_before_it_does_anything(tmp_path: Path) -> None:
+@pytest.mark.parametrize("verb", ["train", "consolidate"])
+def test_all_that_stands_in_the_way_is_told_at_once_and_the_data_first(
+    tmp_path: Path, verb: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tacit.consolidation.machine.find_spec", lambda name: None)
     memory_at(tmp_path).close()
-    error = refused(tmp_path, "train")
-    assert isinstance(error, Mistake)
+    error = refused(tmp_path, verb)
+    assert isinstance(error, GateRefusal)
+    said = str(error)
+    assert said.index("too_few_tasks") < said.index("no base model") < said.index("torch, transformers, peft")
     assert "--base" in error.hint
+    assert "in a checkout: pip install '.[train]'" in error.hint
+    named = str(refused(tmp_path, verb, "--base", "nosuch.gguf"))
+    assert named.index("too_few_tasks") < named.index("nosuch.gguf") < named.index("peft, gguf")
+    assert not (tmp_path / "adapters" / ".work").exists()
+
+
+def test_a_dry_run_tells_of_the_data_even_where_the_model_is_not_there(tmp_path: Path) -> None:
+    memory_at(tmp_path).close()
+    shown = typed(tmp_path, "train", "--dry-run", "--base", "nosuch.gguf")
+    assert shown.exit_code == 0
+    assert shown.output.index("too_few_tasks") < shown.output.index("nosuch.gguf") < shown.output.index("Nothing was")
+    told = json.loads(typed(tmp_path, "train", "--dry-run", "--base", "nosuch.gguf", "--json").output)
+    assert "nosuch.gguf" in told["model_problem"]["told"]
+    assert told["model"] is None
+
+
+def test_a_stretch_of_time_that_is_none_is_told(tmp_path: Path) -> None:
+    memory_at(tmp_path).close()
     assert isinstance(refused(tmp_path, "consolidate", "--every", "often"), Mistake)
 
 

@@ -90,3 +90,15 @@ def test_a_time_without_attempts_is_told(project: Path) -> None:
     done = past("--since", long_after)
     assert isinstance(done.exception, Mistake)
     assert "no attempt since" in done.exception.message
+
+
+@pytest.mark.usefixtures("project")
+def test_where_no_skill_is_approved_that_is_why_none_would_have_been_given() -> None:
+    with tacit.open() as here:
+        here.capture([ran(*STRUGGLE)])
+    assert "No skill is approved here" in " ".join(past("--since", "2026-01-01").output.split())
+
+
+@pytest.mark.usefixtures("struggled")
+def test_where_skills_are_approved_nothing_is_said_of_review() -> None:
+    assert "No skill is approved" not in " ".join(past("--since", "2026-02-01").output.split())

@@ -52,6 +52,20 @@ def test_another_arm_can_be_the_reference(folder):
     assert all(arm["differences"]["success"]["value"] < 0 for arm in found["arms"][1:])
 
 
+def test_aided_and_silent_attempts_are_shown(folder):
+    said = report(folder).output
+    assert "\nnone: abstained 0 of 40\n" in said
+    assert "\nskills: aided 40 of 40, abstained 0 of 40\n" in said
+
+
+def test_a_run_that_broke_off_before_its_first_attempt_is_told(tmp_path):
+    header = Header(suite="shop", suite_hash="h", arms=(ARMS["none"],), agent="ann", states={"a": "fresh"})
+    with Record(tmp_path / "run", header):
+        pass
+    found = report(tmp_path / "run")
+    assert "made no attempt yet" in str(found.exception)
+
+
 def test_markdown_is_printed_as_it_is(folder):
     assert report(folder, "--markdown").output.startswith("# shop: 3 arms, attempted by ann\n")
 

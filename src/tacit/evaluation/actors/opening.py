@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tacit.loop import Loop
 
 AGENTS = {
-    "reference": "the reference agent: acts by skills alone, without a model",
+    "reference": "the reference agent: acts by skills alone, without a model; of use in telecom, elsewhere it abstains",
     "model:NAME": "a model on this machine: a folder, a GGUF file or a hub id (extra train)",
     "chat:URL[#MODEL]": "a model behind a server that speaks OpenAI's protocol (llama.cpp, vLLM)",
     "command:WORDS": "a program: a line of JSON in for each question, a line out for each decision",

@@ -7,6 +7,7 @@ own work, `telecom` a world to act in. `rehearsal` gives a memory that has learn
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -49,9 +50,12 @@ class Given:
     def number(self, name: str, default: float) -> float:
         """An option as a number."""
         try:
-            return float(self.options.get(name, default))
+            found = float(self.options.get(name, default))
         except ValueError:
-            raise Mistake(f"{name} is a number, not {self.options[name]!r}", hint=f"{name}={default:g}") from None
+            found = math.nan
+        if not math.isfinite(found):
+            raise Mistake(f"{name} is a number, not {self.options[name]!r}", hint=f"{name}={default:g}")
+        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +67,12 @@ class Known:
     make: Callable[[Given], Suite]
     options: Mapping[str, str] = field(default_factory=dict)
     """Option → what it says."""
+    counts: str = ""
+    """What counts as success, and what an agent earns that does nothing."""
+    acts: bool = False
+    """Whether there is a world to act in, and not one question at a time: there the reference agent is of use."""
+    runs: tuple[str, ...] = ()
+    """Options that name code which is run: a person says them; no file does, and they are never guessed."""
 
 
 def open_suite(
@@ -101,9 +111,12 @@ def _telecom(given: Given) -> Suite:
     from tacit.evaluation.suites.telecom import TelecomSuite
 
     folder, options = given.folder(), given.options
-    driver = (
-        Path(options["driver"]) if "driver" in options else folder.resolve().parent.parent / "tools" / "telecom_env.py"
-    )
+    if "driver" not in options:
+        raise Mistake(
+            "suite telecom acts through a driver, a Python file that would be run",
+            hint="say which one you trust: `tacit eval run telecom --option driver=PATH/telecom_env.py`",
+        )
+    driver = Path(options["driver"])
     checkout = Path(options["checkout"]) if "checkout" in options else None
     return TelecomSuite(folder, driver=driver, checkout=checkout, max_calls=int(given.number("calls", 0)))
 
@@ -121,7 +134,20 @@ def _own(given: Given) -> Suite:
 
     if given.store is None:
         raise Mistake("this suite is made of a store", hint="run it in a project with a store")
-    return own_suite(gather(given.store), share=given.number("share", SHARE), seed=int(given.number("seed", 0)))
+    share = given.number("share", SHARE)
+    if not 0 < share < 1:
+        raise Mistake(f"share is a part between 0 and 1, not {share:g}", hint=f"share={SHARE:g}")
+    attempts = gather(given.store)
+    if not attempts:
+        raise Mistake("there is no verified work here yet", hint="`tacit learn` takes it in")
+    return own_suite(attempts, share=share, seed=int(given.number("seed", 0)))
+
+
+_NEXT_CALL = (
+    'success: the next call has the right tool, or "done" is said where nothing is left to do; whether its arguments are '
+    "right too is told beside it, as whole call right."
+)
+_ENDS = f'{_NEXT_CALL} Every task has one such end, so that always saying "done" earns one exercise of each task'
 
 
 SUITES: Mapping[str, Known] = {
@@ -132,24 +158,39 @@ SUITES: Mapping[str, Known] = {
             summary="the next call in your own verified work, tasks that were held out",
             make=_own,
             options={"share": "the part of the tasks to hold out (0.2)", "seed": "which tasks (0)"},
+            counts=_ENDS,
         ),
         Known(
             name="retail",
             summary="the next change that a customer's request needs (tau-bench retail)",
             make=_retail,
             options={"by": "what hangs together: customer (tasks about one customer are variants) or task"},
+            counts=_ENDS,
         ),
-        Known(name="everyday", summary="everyday requests, one of six tools each", make=_everyday),
-        Known(name="bfcl", summary="the next call of a request among many tools (BFCL multi-turn)", make=_bfcl),
+        Known(
+            name="everyday",
+            summary="everyday requests, one of six tools each; teaches nothing, it is there to be no worse on",
+            make=_everyday,
+            counts='success: the right tool is called; saying "done" or guessing one of six earns 0 and 17 %',
+        ),
+        Known(
+            name="bfcl",
+            summary="the next call of a request among many tools (BFCL multi-turn)",
+            make=_bfcl,
+            counts=_ENDS,
+        ),
         Known(
             name="telecom",
             summary="acting until a customer's phone works again (tau2-bench telecom)",
             make=_telecom,
             options={
-                "driver": "path of telecom_env.py (two folders above the data, in tools/)",
-                "checkout": "path of a checkout of tau2-bench (TAU2_BENCH)",
+                "driver": "path of telecom_env.py; it is run, so it is taken from the command line alone",
+                "checkout": "path of a checkout of tau2-bench (TAU2_BENCH); it is run too",
                 "calls": "calls that an attempt may make (the driver's own limit)",
             },
+            counts="success: the phone works at the end, and nobody was handed over needlessly; doing nothing earns 0",
+            acts=True,
+            runs=("driver", "checkout"),
         ),
     )
 }

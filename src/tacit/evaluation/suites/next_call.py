@@ -2,8 +2,8 @@
 
 The agent is shown the task and the calls that were made so far, and says one thing: the next call, or that it is done.
 Nothing is carried out, so that a language model is measured without a world to act in. A right answer names the tool that
-was called there; whether its arguments are the same too is told beside. Where the order of calls is free, another order than
-the attempt's counts as wrong: that holds for every arm alike, and `detail` says how often it is so.
+was called there; whether its arguments are the same too is a figure of its own (`exact`). Where the order of calls is free,
+another order than the attempt's counts as wrong: that holds for every arm alike, and `detail` says how often it is so.
 """
 
 from __future__ import annotations
@@ -81,6 +81,7 @@ class NextCallWorld:
             success=success,
             steps=int(self._said is not None),
             first_right=success,
+            exact=detail == EXACT if self._exercise.answer else None,  # an end has no arguments
             abstained=bool(self._reason),
             detail=detail,
         )

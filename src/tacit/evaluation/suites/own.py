@@ -29,7 +29,7 @@ class OwnSuite(NextCallSuite):
         if not asked:
             raise Mistake(
                 f"none of {len(solved)} verified attempts is at a task that was held out",
-                hint="more verified work is needed, or a larger share to hold out",
+                hint="more verified work is needed (`tacit learn`), or a larger share to hold out",
             )
         super().__init__(
             name,

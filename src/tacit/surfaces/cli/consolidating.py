@@ -16,7 +16,7 @@ from tacit.domain.errors import Mistake
 from tacit.evaluation.comparing import points
 from tacit.evaluation.consolidating import WITH, Cycle, Finding
 from tacit.evaluation.suite import Suite
-from tacit.surfaces.cli.consolidation import bars, foretell, require_packages, show_told, workshop
+from tacit.surfaces.cli.consolidation import bars, foretell, show_told, workshop
 from tacit.surfaces.cli.session import Session, clean, command_options, counted
 
 _EVERY = re.compile(r"([1-9][0-9]{0,3})([hdw])")
@@ -64,13 +64,13 @@ def consolidate(
     session.caller.require_person("consolidate")
     if activate:
         session.caller.require_person("adapters activate")  # told now, and not after hours of training
-    place, guard = workshop(session, base=base, size=size or ""), _guard(session, elsewhere, data)
+    guard = _guard(session, elsewhere, data)
     due = cycle.due_at(wait)
     if due and not anew:
         document = {"ran": False, "due_at": due}
         session.answer(document, lambda: session.console.print(f"not due before {due:%Y-%m-%d %H:%M} UTC"))
         return
-    require_packages()
+    place = workshop(session, cycle.outlook(), base=base, size=size or "", anew=anew)
     show_told(session)
     with bars(session) as progress:
         finding = Cycle(session.loop, seed=seed, progress=progress).consolidate(

@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from tacit.consolidation import machine
 from tacit.consolidation.foundation import Facts, foundation_facts, foundation_hash
 from tacit.consolidation.recipe import Estimate, Recipe, estimate
-from tacit.domain.errors import Mistake
+from tacit.domain.errors import GateRefusal, Mistake, TacitError
 from tacit.evaluation.consolidating import Outlook
 from tacit.evaluation.consolidating import Progress as Phases
 from tacit.evaluation.workshop import LocalWorkshop
@@ -22,32 +22,47 @@ from tacit.surfaces.cli.session import Session, clean, counted
 _MINUTE_S, _HOUR_S = 60, 3600
 
 
-def workshop(session: Session, *, base: str, size: str) -> LocalWorkshop:
-    """The base model and the recipe that options and settings name, looked at before anything else is done."""
+_NO_BASE = "no base model is named"
+_NAME_ONE = "pass --base with a folder, a *.gguf file or a hub id, or set consolidation.base in ~/.tacit/tacit.toml"
+
+
+def workshop(session: Session, outlook: Outlook, *, base: str, size: str, anew: bool) -> LocalWorkshop:
+    """The base model and the recipe that options and settings name, if nothing stands in the way of training.
+
+    All that does is told at once, dearest mistake first: nobody is to install gigabytes for data that are refused anyway.
+    """
     settings = session.settings[0].consolidation
     name = base or settings.base
-    if not name:
-        raise Mistake(
-            "no base model is named",
-            hint="pass --base with a folder, a *.gguf file or a hub id, or set consolidation.base in ~/.tacit/tacit.toml",
-        )
+    begun = outlook.unfinished and not anew  # its dataset passed the gate when it was built
+    data = [] if begun else [(f"{each.rule}: {each.reason}", each.hint) for each in outlook.against]
+    problems = [*data, *_model_problems(name)]
+    if absent := machine.missing(name):
+        problems.append((f"training needs {', '.join(absent)}", machine.INSTALL))
+    if problems:
+        told = "\n".join(["nothing is trained:", *(f"- {what}" for what, _ in problems)])
+        hints = dict.fromkeys(hint for _, hint in problems if hint)
+        hint = "\n".join(f"- {each}" for each in (*hints, "`--dry-run` tells what it would use and cost"))
+        raise GateRefusal(told, hint=hint) if data else Mistake(told, hint=hint)
     return LocalWorkshop(name, Recipe.of(size or settings.size))
 
 
-def require_packages() -> None:
-    """Tell at once, and not after the dataset is built, that training cannot run here."""
-    if absent := machine.missing():
-        raise Mistake(
-            f"training needs {', '.join(absent)}",
-            hint=f"{machine.INSTALL}; `--dry-run` tells what it would use and cost without them",
-        )
+def _model_problems(name: str) -> list[tuple[str, str]]:
+    """What is wrong with the base model, and what to do about it."""
+    if not name:
+        return [(_NO_BASE, _NAME_ONE)]
+    try:
+        foundation_facts(name)
+    except TacitError as error:
+        return [(str(error), error.hint)]
+    return []
 
 
 def foretell(session: Session, outlook: Outlook, *, base: str, size: str) -> None:
     """Answer a dry run: what would be used, what the gate says, what it would cost. Nothing was done."""
     settings = session.settings[0].consolidation
     name, recipe = base or settings.base, Recipe.of(size or settings.size)
-    facts = foundation_facts(name) if name else None
+    wrong = _model_problems(name)
+    facts = None if wrong else foundation_facts(name)
     device = machine.device()
     cost = None
     if facts and outlook.dataset.train:
@@ -61,9 +76,10 @@ def foretell(session: Session, outlook: Outlook, *, base: str, size: str) -> Non
         "dataset": _dataset(outlook),
         "refused": [asdict(each) for each in outlook.against],
         "model": {"name": name, "hash": foundation_hash(name), **asdict(facts)} if facts else None,
+        "model_problem": {"told": wrong[0][0], "hint": wrong[0][1]} if wrong else None,
         "recipe": recipe.told(),
         "device": device,
-        "missing": machine.missing(),
+        "missing": machine.missing(name),
         "cost": asdict(cost) if cost else None,
         "unfinished": outlook.unfinished,
         "due_at": outlook.due_at,
@@ -132,16 +148,17 @@ def _show(
     if facts:
         size = f"{facts.parameters / 1e6:.0f} million weights"
         console.print(f"base model {escape(clean(name))} ({escape(clean(facts.architecture))}, {size})", soft_wrap=True)
-    else:
-        console.print("[yellow]no base model is named[/yellow]: --base, or consolidation.base in ~/.tacit/tacit.toml")
+    for what, hint in _model_problems(name):
+        console.print(f"[yellow]{escape(clean(what))}[/yellow] ({escape(clean(hint))})", soft_wrap=True)
     if cost:
         console.print(
             f"about {_time(cost.seconds)} on this machine's {'GPU' if device == 'cuda' else 'processor'}, "
             f"{cost.memory_mb / 1000:.1f} GB of memory, {cost.tokens / 1e6:.1f} million tokens in {cost.steps} steps; "
             f"the adapter takes {cost.adapter_mb:.0f} MB. It may stop early."
         )
-    if absent := machine.missing():
-        console.print(f"[yellow]not installed: {', '.join(absent)}[/yellow] ({escape(machine.INSTALL)})")
+    if absent := machine.missing(name):
+        told = f"[yellow]not installed: {', '.join(absent)}[/yellow] ({escape(machine.INSTALL)})"
+        console.print(told, soft_wrap=True)
     if outlook.unfinished:
         console.print(f"[yellow]an earlier run ended while {outlook.unfinished}[/yellow]: it would go on from there")
     if outlook.due_at:

@@ -8,6 +8,7 @@ import click
 from rich.markup import escape
 
 from tacit.domain.errors import Mistake, Refusal
+from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.evaluation.past import Looked, PastReport, Spared, look_back
 from tacit.statistics import Estimate
 from tacit.surfaces.cli.learning import moment
@@ -112,6 +113,8 @@ def _show(session: Session, report: PastReport, *, worst: int) -> None:
         f"{counted(len(attempts), 'attempt')} since {report.since:%Y-%m-%d}; for {given} of them a skill that could have "
         f"been known by then would have been given ({tokens} tokens in all)."
     )
+    if attempts and not given:
+        _show_shelf(session)
     if report.undated:
         console.print(f"[dim]{counted(report.undated, 'attempt')} without a time could not be looked at.[/dim]")
     steps, failures = sum(each.steps for each in attempts), sum(each.failures for each in attempts)
@@ -123,6 +126,16 @@ def _show(session: Session, report: PastReport, *, worst: int) -> None:
     _show_some(session, "Where it would have helped most", report.helped, worst)
     _show_some(session, "Where it would have been given for nothing", report.worst, worst)
     console.print("[dim]This assumes that the agent follows the skill; `tacit lift` measures whether it does.[/dim]")
+
+
+def _show_shelf(session: Session) -> None:
+    """Where nothing would have been given: is there anything that could be?"""
+    store = session.loop.store
+    if store.catalogue(statuses=RECALLABLE):
+        return
+    waiting = len(store.catalogue(statuses={Status.CANDIDATE}))
+    review = f"; {counted(waiting, 'version')} waiting for `tacit review`" if waiting else ""
+    session.console.print(f"[yellow]No skill is approved here, so none could be given{review}.[/yellow]")
 
 
 def _line(what: str, whole: int, spared: int, share: Estimate | None) -> str:

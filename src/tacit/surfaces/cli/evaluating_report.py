@@ -13,7 +13,7 @@ from tacit.domain.errors import Mistake
 from tacit.evaluation.markdown import chance, markdown
 from tacit.evaluation.page import page
 from tacit.evaluation.record import read_run
-from tacit.evaluation.report import Report, difference, document, figure, standing
+from tacit.evaluation.report import Report, difference, document, figure, happened, standing
 from tacit.evaluation.report import report as told_of
 from tacit.surfaces.cli.session import Session, clean, command_options, counted
 
@@ -32,7 +32,16 @@ from tacit.surfaces.cli.session import Session, clean, command_options, counted
 def report(session: Session, *, folder: Path, reference: str, as_markdown: bool, page_file: Path | None) -> None:
     """Tell what the arms of the run in FOLDER came to: differences with intervals, regressions, what was not measured."""
     run = read_run(folder)
-    told = told_of(run.rows, reference=reference or run.header.arms[0].name, agent=run.header.agent, wanted=run.wanted)
+    header = run.header
+    if not run.rows:
+        raise Mistake(f"the run in {folder} made no attempt yet", hint="repeat its `tacit eval run`: it goes on")
+    told = told_of(
+        run.rows,
+        reference=reference or header.arms[0].name,
+        agent=header.agent,
+        wanted=run.wanted,
+        arms=header.arms,
+    )
     if page_file:
         _write(page_file, page(told))
     if as_markdown and not session.as_json:
@@ -52,7 +61,7 @@ def _show(session: Session, told: Report, page_file: Path | None) -> None:
     console, comparison = session.console, told.comparison
     console.print(f"[bold]{escape(clean(told.verdict))}[/bold]\n")
     table = Table(box=None, pad_edge=False)
-    for column in ("arm", "success", f"less {comparison.reference}", "p (Holm)", "", "steps", "tokens", "lost", "won"):
+    for column in ("arm", "success", f"vs {comparison.reference}", "p (Holm)", "", "steps", "tokens", "lost", "won"):
         table.add_column(escape(clean(column)), justify="left" if column in ("arm", "") else "right")
     for figures in comparison.arms:
         found = figures.differences.get("success")
@@ -64,6 +73,9 @@ def _show(session: Session, told: Report, page_file: Path | None) -> None:
         counts = [str(len(figures.regressions)), str(len(figures.gains))] if found else ["", ""]
         table.add_row(escape(clean(figures.arm)), means[0], *apart, *means[1:], *counts)
     console.print(table)
+    for figures in comparison.arms:
+        said = f"{figures.arm}: {happened(told.tallies[figures.arm])}"
+        console.print(f"[dim]{escape(clean(said))}[/dim]", soft_wrap=True)
     console.print(
         f"\n{counted(comparison.exercises, 'exercise')} of {counted(comparison.groups, 'task')}. Not measured:"
     )

@@ -6,7 +6,7 @@ A run is written into a folder and says how it went; what it means is told by `t
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from tacit.evaluation.actors.opening import AGENTS, Terms, open_actor
 from tacit.evaluation.aids import FROM_MEMORY, Aids
 from tacit.evaluation.arms import Plan, described, named_arms, read_plan, with_usual
 from tacit.evaluation.record import Run
+from tacit.evaluation.report import happened, tallied
 from tacit.evaluation.running import run as run_arms
 from tacit.evaluation.suite import Arm, Exercise, Suite, World
 from tacit.evaluation.suites import SUITES, Taught, open_suite
@@ -27,13 +28,20 @@ from tacit.surfaces.cli.progress import progress_bar
 from tacit.surfaces.cli.session import Session, clean, command_options, counted, one_line
 
 _NOTES = 3
+_REFERENCE = "reference"
+_COLUMNS = ("arm", "attempts", "success", "first call right", "steps", "retries", "tokens read", "broken off")
 _HOW = {"fresh": "learned from the suite's own training tasks alone", "store": "this store"}
 
 
 @click.command("run")
 @click.argument("suite", metavar="SUITE|FILE.toml")
-@click.option("--arms", default="", metavar="A,B", help="Arms by name; the first is what others are compared with.")
-@click.option("--agent", default="reference", show_default=True, help="Who acts; `tacit eval arms` lists the forms.")
+@click.option(
+    "--arms",
+    default="",
+    metavar="A,B",
+    help="Arms by name; the first is the reference [none,skills,trajectory,placebo,oracle].",
+)
+@click.option("--agent", default="", help="Who acts; `tacit eval arms` lists the forms [telecom: reference].")
 @click.option("--adapter", default="", metavar="WHICH", help="Adapter of the arms with one: a folder, number or name.")
 @click.option(
     "--memory", type=click.Choice(list(_HOW)), default="fresh", show_default=True, help="Where aids come from."
@@ -57,16 +65,25 @@ def run(session: Session, *, suite: str, arms: str, agent: str, adapter: str, me
     plan = read_plan(Path(suite)) if suite.endswith(".toml") else Plan(suite=suite)
     if not plan.suite:
         raise Mistake(f"{suite} names no suite", hint='add [suite] with name = "…"')
-    chosen = named_arms(arms or _usual(plan), with_usual(plan))
-    options = dict(plan.options) | _options(given["options"])
+    said = _options(given["options"])
+    _require_said(suite, plan, said)
+    options = dict(plan.options) | said
     data = given["data"] or (Path(options["data"]) if "data" in options else None)
     options.pop("data", None)
+    if plan.suite == "own" and memory == "store":
+        raise Mistake("suite own asks what this store holds, so the store knows the answers", hint="--memory fresh")
     opened = open_suite(plan.suite, data=data, store=_store(session, plan.suite, memory), options=options)
+    taught = memory == "store" or isinstance(opened, Taught)
+    chosen = named_arms(arms or _usual(plan, taught=taught), with_usual(plan))
+    agent = agent or _usual_agent(plan.suite)
     cut = _First(opened, given["limit"]) if given["limit"] else opened
-    loop = _memory(session, opened, memory, chosen)
     key = session.surroundings.model_key
     terms = Terms(adapter=adapter, max_calls=given["calls"], timeout_s=given["timeout"], key=key)
-    actor = open_actor(agent, memory=loop, terms=terms)
+    _require_memory(session, opened, memory, chosen)
+    # Whoever needs no memory is opened before one learns: what is wrong with an agent is told at once.
+    actor = None if agent == _REFERENCE else open_actor(agent, terms=terms)
+    loop = _memory(session, opened, memory, chosen)
+    actor = actor or open_actor(agent, memory=loop, terms=terms)
     folder = given["out"] or Path("eval") / plan.suite
     with progress_bar(session, "attempting") as advance:
         done = run_arms(cut, chosen, actor, Aids(loop), folder=folder, seeds=given["seeds"], progress=advance)
@@ -92,9 +109,15 @@ def arms(session: Session, *, file: Path | None) -> None:
 @command_options
 def suites(session: Session) -> None:
     """List the suites and their options."""
-    document = [{"name": each.name, "about": each.summary, "options": dict(each.options)} for each in SUITES.values()]
+    document = [
+        {"name": each.name, "about": each.summary, "counts": each.counts, "options": dict(each.options)}
+        for each in SUITES.values()
+    ]
     rows = [
-        (each.name, "\n".join([each.summary, *(f"  {name}: {says}" for name, says in each.options.items())]))
+        (
+            each.name,
+            "\n".join([each.summary, each.counts, *(f"  {name}: {says}" for name, says in each.options.items())]),
+        )
         for each in SUITES.values()
     ]
     session.answer({"suites": document}, lambda: _list(session, ("suite", rows)))
@@ -116,8 +139,31 @@ class _First:
         return self._suite.begin(exercise)
 
 
-def _usual(plan: Plan) -> list[str]:
-    return ["none", *(arm.name for arm in plan.arms)] if plan.arms else ["none", "skills", "trajectory", "oracle"]
+def _usual(plan: Plan, *, taught: bool) -> list[str]:
+    """Arms where none is named: those of the file, else all that there is something to give in."""
+    if plan.arms:
+        return ["none", *(arm.name for arm in plan.arms)]
+    return ["none", "skills", "trajectory", "placebo", "oracle"] if taught else ["none", "oracle"]
+
+
+def _usual_agent(suite: str) -> str:
+    """The reference agent where it can act; it has nothing to say to questions that are put one at a time."""
+    if suite in SUITES and SUITES[suite].acts:
+        return _REFERENCE
+    forms = ", ".join(form for form in AGENTS if form != _REFERENCE)
+    raise Mistake(f"suite {suite} needs an agent: who is to answer?", hint=f"--agent, one of {forms}")
+
+
+def _require_said(file: str, plan: Plan, said: Mapping[str, str]) -> None:
+    """Code that a suite runs is named by whoever types the command: a file may come from anywhere."""
+    runs = SUITES[plan.suite].runs if plan.suite in SUITES else ()
+    named = [name for name in runs if name in plan.options and name not in said]
+    if named:
+        again = " ".join(f"--option {name}={plan.options[name]}" for name in named)
+        raise Refusal(
+            f"{file} names code that would be run ({', '.join(named)}), and a file may not",
+            hint=f"look at it, and if you trust it take it out of the file and say: {again}",
+        )
 
 
 def _options(given: Sequence[str]) -> dict[str, str]:
@@ -131,18 +177,26 @@ def _store(session: Session, suite: str, memory: str) -> Any:
     return session.loop.store if suite == "own" or memory == "store" else None
 
 
+def _require_memory(session: Session, suite: Suite, memory: str, chosen: Sequence[Arm]) -> None:
+    """Refuse arms that ask a memory for something where it cannot speak."""
+    if not any(arm.aid in FROM_MEMORY for arm in chosen):
+        return
+    if memory == "store" and session.loop.paused:
+        raise Refusal("Tacit is paused here, so recall is silent", hint="tacit pause --resume")
+    if memory != "store" and not isinstance(suite, Taught):
+        raise Mistake(
+            f"suite {suite.name} brings nothing to learn from",
+            hint="--memory store takes this store's skills; --arms none,oracle needs no memory",
+        )
+
+
 def _memory(session: Session, suite: Suite, memory: str, chosen: Sequence[Arm]) -> Loop | None:
     """The memory that aids come from; none where no arm asks for one."""
     if not any(arm.aid in FROM_MEMORY for arm in chosen):
         return None
     if memory == "store":
-        if session.loop.paused:
-            raise Refusal("Tacit is paused here, so recall is silent", hint="tacit pause --resume")
         return session.loop
-    if not isinstance(suite, Taught):
-        raise Mistake(
-            f"suite {suite.name} brings nothing to learn from", hint="--memory store takes this store's skills"
-        )
+    assert isinstance(suite, Taught)
     from tacit.evaluation.suites.rehearsal import rehearsed
 
     with progress_bar(session, "learning") as advance:
@@ -170,7 +224,15 @@ def _figures(done: Run, arm: Arm) -> dict[str, Any]:
     notes = [row.note for row in rows if row.note]
     names = ("success", "first_right", "steps", "retries", "context_tokens")
     mean = {name: _averaged([row.figure(name) for row in rows]) for name in names}
-    return {"attempts": len(rows), **mean, "broken_off": len(notes), "notes": list(dict.fromkeys(notes))[:_NOTES]}
+    tally = tallied(rows, [arm]).get(arm.name)
+    return {
+        "attempts": len(rows),
+        **mean,
+        "aided": tally.aided if tally else None,
+        "abstained": tally.abstained if tally else 0,
+        "broken_off": len(notes),
+        "notes": list(dict.fromkeys(notes))[:_NOTES],
+    }
 
 
 def _averaged(figures: Sequence[float | None]) -> float | None:
@@ -180,7 +242,7 @@ def _averaged(figures: Sequence[float | None]) -> float | None:
 
 def _show(session: Session, done: Run) -> None:
     table = Table(box=None, pad_edge=False)
-    for column in ("arm", "attempts", "success", "first call right", "steps", "retries", "tokens read", "broken off"):
+    for column in _COLUMNS:
         table.add_column(column, justify="left" if column == "arm" else "right")
     told = {arm.name: _figures(done, arm) for arm in done.header.arms}
     for name, figures in told.items():
@@ -189,6 +251,10 @@ def _show(session: Session, done: Run) -> None:
         table.add_row(escape(name), str(figures["attempts"]), *shares, *means, str(figures["broken_off"]))
     console = session.console
     console.print(table)
+    for name, tally in tallied(done.rows, done.header.arms).items():
+        empty = "; memory had nothing to give, so this arm was not measured" if tally.is_unaided else ""
+        colour = "yellow" if tally.is_unaided or tally.is_silent else "dim"
+        console.print(f"[{colour}]{escape(name)}: {happened(tally)}{empty}[/{colour}]", soft_wrap=True)
     for name, figures in told.items():
         for note in figures["notes"]:
             console.print(f"[dim]{escape(name)}: {escape(one_line(clean(note), 110))}[/dim]")

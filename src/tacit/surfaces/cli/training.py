@@ -9,7 +9,7 @@ from rich.markup import escape
 
 from tacit.config.settings import Size
 from tacit.evaluation.consolidating import Cycle
-from tacit.surfaces.cli.consolidation import bars, foretell, require_packages, show_told, workshop
+from tacit.surfaces.cli.consolidation import bars, foretell, show_told, workshop
 from tacit.surfaces.cli.session import Session, clean, command_options, counted
 
 
@@ -38,12 +38,13 @@ def train(
     Only machine-verified successes count, and fewer than 100 distinct tasks are refused. About a quarter of the tasks is kept
     for the test. A run that was cut off goes on where it was. `tacit consolidate` tests what was trained.
     """
+    if not dry_run:
+        session.caller.require_person("train")
+    outlook = Cycle(session.loop, seed=seed).outlook()
     if dry_run:
-        foretell(session, Cycle(session.loop, seed=seed).outlook(), base=base, size=size or "")
+        foretell(session, outlook, base=base, size=size or "")
         return
-    session.caller.require_person("train")
-    place = workshop(session, base=base, size=size or "")
-    require_packages()
+    place = workshop(session, outlook, base=base, size=size or "", anew=anew)
     show_told(session)
     with bars(session) as progress:
         adapter = Cycle(session.loop, seed=seed, progress=progress).train(place, anew=anew, by=by)

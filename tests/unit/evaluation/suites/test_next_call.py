@@ -113,6 +113,7 @@ def test_the_right_tool_is_a_success_and_the_detail_says_the_rest(
     score = world.score()
     assert world.over
     assert (score.success, score.first_right, score.detail, score.steps) == (right, right, detail, 1)
+    assert score.exact is (None if detail == WENT_ON else detail == EXACT)
 
 
 def test_the_order_of_arguments_does_not_matter() -> None:

@@ -35,7 +35,7 @@ def test_a_suite_of_files_asks_for_its_folder(name: str, tmp_path: Path) -> None
 def test_the_own_suite_asks_for_a_store_and_for_work_in_it() -> None:
     with pytest.raises(Mistake, match="made of a store"):
         open_suite("own")
-    with pytest.raises(Mistake, match="none of 0 verified attempts"):
+    with pytest.raises(Mistake, match="no verified work here yet"):
         open_suite("own", store=VolatileStore())
 
 
@@ -45,5 +45,29 @@ def test_an_option_that_is_no_number_is_told() -> None:
         Given(options={"calls": "many"}).number("calls", 0)
 
 
-def test_every_suite_says_what_it_is() -> None:
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf"])
+def test_a_number_that_cannot_be_computed_with_is_none(value: str) -> None:
+    with pytest.raises(Mistake, match="seed is a number"):
+        Given(options={"seed": value}).number("seed", 0)
+
+
+@pytest.mark.parametrize("share", ["0", "1", "2", "-0.5"])
+def test_a_share_that_leaves_nothing_to_ask_or_to_learn_from_is_told(share: str) -> None:
+    with pytest.raises(Mistake, match="between 0 and 1"):
+        open_suite("own", store=VolatileStore(), options={"share": share})
+
+
+def test_no_driver_is_guessed_beside_the_data(tmp_path: Path) -> None:
+    data, tools = tmp_path / "data" / "telecom", tmp_path / "tools"
+    data.mkdir(parents=True)
+    tools.mkdir()
+    (tools / "telecom_env.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
+    with pytest.raises(Mistake, match="through a driver") as caught:
+        open_suite("telecom", data=data)
+    assert "--option driver=" in caught.value.hint
+    assert not (tmp_path / "ran").exists()
+
+
+def test_every_suite_says_what_it_is_and_what_counts() -> None:
     assert all(known.summary and known.name == name for name, known in SUITES.items())
+    assert all(known.counts.startswith("success: ") for known in SUITES.values())

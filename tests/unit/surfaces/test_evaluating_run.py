@@ -1,0 +1,110 @@
+"""`tacit eval run` as a person types it: what is asked of whom by default, what is never run, and what the summary shows."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tacit.config.surroundings import Surroundings
+from tacit.domain.errors import Mistake, Refusal
+from tacit.memory import open_store
+from tacit.surfaces.cli import cli
+from tacit.surfaces.cli.session import Session
+
+AGENT = """
+def answer(question):
+    return {"tool": question["tools"][0]["name"]}
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "shop").mkdir()
+    monkeypatch.chdir(tmp_path / "shop")
+    (tmp_path / "shop" / "agent.py").write_text(AGENT)
+    return tmp_path / "shop"
+
+
+def emptied(project: Path) -> None:
+    """A store with nothing in it."""
+    open_store(str(project / "tacit.db")).close()
+
+
+def typed(project: Path, *words: str) -> Result:
+    session = Session(surroundings=Surroundings(home=project / "home", user="ann"))
+    try:
+        return CliRunner().invoke(cli, ["--store", str(project / "tacit.db"), "eval", *words], obj=session)
+    finally:
+        session.close()
+
+
+def test_the_guard_suite_runs_as_it_stands_without_a_memory(project: Path) -> None:
+    done = typed(project, "run", "everyday", "--agent", "python:agent.py:answer", "--limit", "2", "--json")
+    assert done.exit_code == 0, done.output
+    arms = json.loads(done.stdout)["arms"]
+    assert list(arms) == ["none", "oracle"]
+    assert arms["none"]["abstained"] == 0
+    assert arms["none"]["aided"] is None
+
+
+def test_an_arm_that_memory_had_nothing_for_is_told_in_the_summary(project: Path) -> None:
+    emptied(project)
+    asked = ("--agent", "python:agent.py:answer", "--limit", "2", "--memory", "store", "--arms", "none,skills")
+    shown = typed(project, "run", "everyday", *asked).output
+    assert "skills: aided 0 of 4, abstained 0 of 4; memory had nothing to give" in shown
+
+
+def test_abstentions_are_in_the_summary(project: Path) -> None:
+    done = typed(project, "run", "everyday", "--agent", "reference", "--limit", "2", "--arms", "none", "--json")
+    assert json.loads(done.stdout)["arms"]["none"]["abstained"] == 4
+
+
+def test_questions_put_one_at_a_time_need_an_agent(project: Path) -> None:
+    error = typed(project, "run", "everyday").exception
+    assert isinstance(error, Mistake)
+    assert "needs an agent" in str(error)
+    assert "python:FILE.py:NAME" in error.hint
+    assert not (project / "eval").exists()
+
+
+def test_the_own_suite_is_not_asked_of_the_store_that_it_is_made_of(project: Path) -> None:
+    error = typed(project, "run", "own", "--memory", "store", "--agent", "reference").exception
+    assert isinstance(error, Mistake)
+    assert error.hint == "--memory fresh"
+
+
+@pytest.mark.parametrize("named", ["driver", "checkout"])
+def test_code_that_a_file_names_is_not_run(project: Path, named: str) -> None:
+    (project / "data").mkdir()
+    (project / "evil.py").write_text(f"open({str(project / 'ran')!r}, 'w')")
+    (project / "arms.toml").write_text(f'[suite]\nname = "telecom"\ndata = "data"\n{named} = "evil.py"\n')
+    error = typed(project, "run", "arms.toml").exception
+    assert isinstance(error, Refusal)
+    assert f"--option {named}=evil.py" in error.hint
+    assert not (project / "ran").exists()
+
+
+def test_a_driver_on_the_command_line_is_the_callers_own_word(project: Path) -> None:
+    (project / "data").mkdir()
+    (project / "mine.py").write_text("x = 1\n")
+    (project / "arms.toml").write_text('[suite]\nname = "telecom"\ndata = "data"\n')
+    error = typed(project, "run", "arms.toml", "--option", "driver=mine.py").exception
+    assert isinstance(error, Mistake)
+    assert "offers no TelecomEnv" in str(error)
+
+
+def test_suites_say_what_counts(project: Path) -> None:
+    shown = " ".join(typed(project, "suites").output.split())
+    assert "the next call has the right tool" in shown
+    assert "doing nothing earns 0" in shown
+
+
+def test_an_agent_that_nobody_knows_is_told_before_anything_is_learned(project: Path) -> None:
+    asked = ("run", "everyday", "--memory", "store", "--arms", "none,skills")
+    emptied(project)
+    assert "no agent is called 'bogus'" in str(typed(project, *asked, "--agent", "bogus").exception)
+    with_nothing_to_learn = typed(project, "run", "everyday", "--arms", "skills", "--agent", "bogus").exception
+    assert "brings nothing to learn from" in str(with_nothing_to_learn)
