@@ -31,6 +31,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
+from tacit.domain.tool import turns_of
 from tacit.domain.trajectory import Trajectory
 from tacit.evaluation.actors.model import ModelActor
 from tacit.evaluation.actors.reference import ReferenceActor
@@ -41,7 +42,6 @@ from tacit.evaluation.leaks import Past, known_tasks
 from tacit.evaluation.running import run
 from tacit.evaluation.suite import Actor, Aid, Arm, Exercise, Row, Spent, Suite, World
 from tacit.evaluation.suites import Taught, open_suite
-from tacit.evaluation.suites.next_call import turns_of
 from tacit.evaluation.suites.rehearsal import rehearsed
 from tacit.evaluation.suites.telecom import TelecomSuite
 from tacit.loop import Loop

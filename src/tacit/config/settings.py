@@ -17,6 +17,7 @@ from typing import Any
 from tacit.domain.errors import ConfigError
 from tacit.domain.identity import digest
 from tacit.domain.lot import CHANCE_MOST
+from tacit.domain.size import Size
 
 FILE_NAME = "tacit.toml"
 _LARGEST = 1_000_000
@@ -100,14 +101,6 @@ class ResearchSettings:
 
     arxiv_url: str = "https://export.arxiv.org"
     scholar_url: str = "https://api.semanticscholar.org"
-
-
-class Size(StrEnum):
-    """The one dial of training: how much an adapter can take up, and what it costs to make."""
-
-    SMALL = "small"
-    MEDIUM = "medium"
-    LARGE = "large"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ from tacit.consolidation.conversation import AGENT, DONE, SYSTEM, USER, Message,
 from tacit.consolidation.overlaps import Matter
 from tacit.domain.errors import Mistake
 from tacit.domain.evidence import Assessment
-from tacit.domain.tool import Call, Tool, Turn
+from tacit.domain.tool import Call, Tool, Turn, turns_of
 from tacit.domain.trajectory import Trajectory
 
 _QUESTION = "Task:\n"
@@ -53,14 +53,7 @@ class Attempt:
     @property
     def turns(self) -> tuple[Turn, ...]:
         """The calls that were made, and what came back."""
-        return tuple(
-            Turn(
-                call=Call(tool=step.tool, arguments=dict(step.arguments)),
-                observation=step.observation,
-                failed=step.failed,
-            )
-            for step in self.trajectory.actions
-        )
+        return tuple(turns_of(self.trajectory))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 
 from tacit.consolidation.examples import Example
 from tacit.domain.errors import Mistake
+from tacit.domain.size import Size
 
 CHARACTERS_PER_TOKEN = 3.0
 """Tool calls and names are cut finer than prose; measured on conversations in our form with a vocabulary of 49,000."""
@@ -18,14 +18,6 @@ CPU_OPERATIONS_S, GPU_OPERATIONS_S = 4e10, 4e13
 """What training really gets out of one processor core and out of one data-centre GPU, padding and small steps included."""
 CPU_BATCH_TOKENS, GPU_BATCH_TOKENS = 2_048, 32_768
 """The most tokens that pass through the model at once."""
-
-
-class Size(StrEnum):
-    """How much an adapter can hold, and how long it is trained."""
-
-    SMALL = "small"
-    MEDIUM = "medium"
-    LARGE = "large"
 
 
 RANKS = {Size.SMALL: 8, Size.MEDIUM: 16, Size.LARGE: 32}

@@ -1,10 +1,12 @@
-"""Tools as their documentation describes them, calls of them, and what came back. Types only."""
+"""Tools as their documentation describes them, calls of them, and what came back."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+from tacit.domain.trajectory import Trajectory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,3 +37,15 @@ class Turn:
     call: Call
     observation: str = ""
     failed: bool = False
+
+
+def turns_of(trajectory: Trajectory) -> list[Turn]:
+    """The calls of an attempt with what came back."""
+    return [
+        Turn(
+            call=Call(tool=step.tool, arguments=dict(step.arguments)),
+            observation=step.observation,
+            failed=step.failed,
+        )
+        for step in trajectory.actions
+    ]

@@ -18,8 +18,7 @@ from tacit.domain.identity import digest
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.ports import Stored
 from tacit.domain.skill import Kind
-from tacit.domain.tool import Call, Turn
-from tacit.domain.trajectory import Trajectory
+from tacit.domain.tool import Turn, turns_of
 from tacit.evaluation.leaks import Past
 from tacit.evaluation.suite import Aid, AidKind, Exercise
 from tacit.text.similarity import jaccard
@@ -188,14 +187,6 @@ def oracle(exercise: Exercise) -> Aid:
         return Aid(kind=AidKind.ORACLE, text=_NOTHING_LEFT if exercise.turns else "")
     listed = "\n".join(f"{number}. {call.tool}" for number, call in enumerate(calls, start=1))
     return Aid(kind=AidKind.ORACLE, text=f"{_ORACLE}\n{listed}", calls=calls)
-
-
-def turns_of(trajectory: Trajectory) -> list[Turn]:
-    """The calls of an attempt with what came back."""
-    return [
-        Turn(call=Call(tool=step.tool, arguments=step.arguments), observation=step.observation, failed=step.failed)
-        for step in trajectory.actions
-    ]
 
 
 def _shown(task: str, turns: Sequence[Turn], budget_tokens: int) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import fcntl
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
@@ -106,14 +107,12 @@ class Record:
         """Open the folder, or make it; goes on with what is there if that is the same run."""
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
-        self._lock = _locked(folder / LOCK)
-        try:
+        with ExitStack() as opened:
+            self._lock = opened.enter_context(_locked(folder / LOCK))
             self.header = self._settled(header)
             self.rows = _mended(folder / ROWS, self.header)
-        except BaseException:
-            self._lock.close()
-            raise
-        self._file = (folder / ROWS).open("ab")
+            self._file = (folder / ROWS).open("ab")
+            opened.pop_all()  # all went well, so the lock is held until the record is left
 
     def __enter__(self) -> Record:
         return self

@@ -134,7 +134,9 @@ def test_the_document_is_json_and_holds_every_regression():
 
 
 def test_one_task_gives_a_document_without_infinity():
-    json.dumps(document(report([row("none"), row("skills")])), allow_nan=False)
+    said = json.dumps(document(report([row("none"), row("skills")])), allow_nan=False)
+    assert "Infinity" not in said
+    assert len(json.loads(said)["arms"]) == 2
 
 
 def test_markdown_lists_every_regression_and_cannot_be_broken_by_names():

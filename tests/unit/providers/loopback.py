@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
 Script = Callable[[socket.socket, threading.Event], None]
 """What is done with one connection; the event says that the test is over."""
@@ -43,6 +46,36 @@ def scripted(script: Script) -> Iterator[tuple[str, list[bytes]]]:
         listening.close()
         for thread in (server, *threads):
             thread.join(timeout=10)
+
+
+@contextmanager
+def answering(
+    answer: Callable[[list[dict[str, Any]]], tuple[int, bytes]],
+) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """A server that answers posted JSON by what it was asked so far: its `host:port`, and what it was asked."""
+    asked: list[dict[str, Any]] = []
+
+    class Posted(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            asked.append({**body, "path": self.path, "key": self.headers["Authorization"]})
+            status, data = answer(asked)
+            self.send_response(status)
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Posted)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield f"127.0.0.1:{server.server_port}", asked
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
 
 
 def saying(data: bytes) -> Script:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
@@ -14,7 +12,7 @@ import pytest
 from tacit.consolidation.conversation import Message
 from tacit.domain.errors import Mistake, ModelOutage
 from tacit.providers.chat_server import ChatServer
-from tests.unit.providers.loopback import dripping, redirecting, saying, scripted
+from tests.unit.providers.loopback import answering, dripping, redirecting, saying, scripted
 
 HELLO = [[Message("user", "hello")]]
 
@@ -26,29 +24,8 @@ def said(text: Any, **usage: Any) -> bytes:
 @contextmanager
 def served(answer: Callable[[int], tuple[int, bytes]]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """A server that gives its n-th answer to the n-th question."""
-    asked: list[dict[str, Any]] = []
-
-    class Posted(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            asked.append({**body, "path": self.path, "key": self.headers["Authorization"]})
-            status, data = answer(len(asked))
-            self.send_response(status)
-            self.end_headers()
-            self.wfile.write(data)
-
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Posted)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/v1/", asked
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with answering(lambda asked: answer(len(asked))) as (place, asked):
+        yield f"http://{place}/v1/", asked
 
 
 def test_conversations_are_gone_on_with_in_their_order() -> None:

@@ -54,5 +54,7 @@ def test_a_terminal_that_is_gone_is_no_error(terminal: tuple[int, int], monkeypa
         def fileno(self) -> int:
             return os.open(os.devnull, os.O_RDONLY)
 
-    monkeypatch.setattr("sys.stdin", Gone())
+    gone = Gone("typed")
+    monkeypatch.setattr("sys.stdin", gone)
     discard_typed_ahead()
+    assert gone.read() == "typed", "what is no terminal is left as it was"

@@ -13,7 +13,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from tacit.domain.tool import Call, Tool, Turn
+from tacit.domain.tool import Call, Tool, Turn, turns_of
 from tacit.domain.trajectory import Trajectory
 from tacit.evaluation.suite import Exercise, Score
 
@@ -170,37 +170,6 @@ def positions(
         )
         for at in asked
     ]
-
-
-def turns_of(trajectory: Trajectory) -> list[Turn]:
-    """The calls of an attempt with what came back."""
-    return [
-        Turn(
-            call=Call(tool=step.tool, arguments=step.arguments),
-            observation=step.observation,
-            failed=step.failed,
-        )
-        for step in trajectory.actions
-    ]
-
-
-def seen_tools(trajectories: Iterable[Trajectory]) -> list[Tool]:
-    """Tools as calls show them: arguments that every call gives are required. Their documentation is not known."""
-    given: dict[str, list[tuple[str, ...]]] = {}
-    for trajectory in trajectories:
-        for step in trajectory.actions:
-            given.setdefault(step.tool, []).append(tuple(step.arguments))
-    return [_shown(name, calls) for name, calls in sorted(given.items())]
-
-
-def _shown(name: str, calls: Sequence[tuple[str, ...]]) -> Tool:
-    names = dict.fromkeys(argument for arguments in calls for argument in arguments)
-    always = {argument for argument in names if all(argument in arguments for arguments in calls)}
-    return Tool(
-        name=name,
-        required=tuple(argument for argument in names if argument in always),
-        optional=tuple(argument for argument in names if argument not in always),
-    )
 
 
 def _plain(arguments: Mapping[str, Any]) -> str:

@@ -10,9 +10,9 @@ from typing import Any
 import click
 from rich.markup import escape
 
-from tacit.config.settings import Size
 from tacit.domain.adapter import Ruling
 from tacit.domain.errors import Mistake
+from tacit.domain.size import Size
 from tacit.evaluation.comparing import points
 from tacit.evaluation.consolidating import WITH, Cycle, Finding
 from tacit.evaluation.suite import Suite

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 from rich.markup import escape
 
-from tacit.config.settings import Size
+from tacit.domain.size import Size
 from tacit.evaluation.consolidating import Cycle
 from tacit.surfaces.cli.consolidation import bars, foretell, show_told, workshop
 from tacit.surfaces.cli.session import Session, clean, command_options, counted

@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from tacit.evaluation.actors.http import HttpActor
 from tacit.evaluation.actors.opening import Terms, open_actor
 from tacit.evaluation.suite import ARMS, Actor, Aid, Spent
 from tests.unit.evaluation.flats import Flat
-from tests.unit.providers.loopback import dripping, redirecting, saying, scripted
+from tests.unit.providers.loopback import answering, dripping, redirecting, saying, scripted
 
 FIX = {"tool": "switch_power", "arguments": {}}
 OBEDIENT = """
@@ -184,28 +183,8 @@ def test_a_program_that_is_not_there_is_told_at_once(command: str, told: str) ->
 @contextmanager
 def served(answer: Any) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """A server that gives `answer(question)`: a status and a body."""
-    asked: list[dict[str, Any]] = []
-
-    class Posted(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            asked.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-            status, body = answer(asked[-1])
-            self.send_response(status)
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Posted)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/act", asked
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with answering(lambda asked: answer(asked[-1])) as (place, asked):
+        yield f"http://{place}/act", asked
 
 
 def test_a_server_acts_question_by_question() -> None:

@@ -21,7 +21,6 @@ from tacit.evaluation.suites.next_call import (
     WRONG,
     NextCallSuite,
     NextCallWorld,
-    seen_tools,
 )
 
 TOOLS = [Tool(name="find", required=("name",)), Tool(name="pay", required=("order",)), Tool(name="send")]
@@ -167,11 +166,6 @@ def test_every_fresh_world_of_an_exercise_is_the_same_and_answers_show_in_it() -
     assert fresh.state() == other.state()
     assert used.state() != fresh.state()
     assert begun(1).state() != fresh.state()
-
-
-def test_tools_are_read_off_calls() -> None:
-    found = seen_tools([solved(("find", {"name": "ann"}), ("find", {"name": "ben", "zip": "1"}), ("pay", {}))])
-    assert found == [Tool(name="find", required=("name",), optional=("zip",)), Tool(name="pay")]
 
 
 def test_it_is_a_suite_and_its_worlds_are_worlds() -> None:
