@@ -208,20 +208,14 @@ def _gives_away(known: Matter, test: Matter, share: float) -> bool:
 def _tasks(matters: Sequence[Matter]) -> list[int]:
     """For each place the first place of its task: those of one key are one task, and so are those that tell it again.
 
-    What tells all the same is compared once: a memory may hold one task a thousand times.
+    Telling again means the same words, numbers apart, and the very same solution. What is only alike is not joined: where
+    many tasks share their words, one would lead to the next until all were one.
     """
-    first_by_key: dict[str, int] = {}
-    first_alike: dict[Hashable, int] = {}
+    first: dict[Hashable, int] = {}
     pairs = []
     for place, matter in enumerate(matters):
-        told = (matter.words, matter.solution, frozenset(matter.seen.items()))
-        pairs += [
-            (first_by_key.setdefault(matter.key, place), place),
-            (first_alike.setdefault(told, place), place),
-        ]
-    distinct = sorted(first_alike.values())
-    again = _retold([matters[place] for place in distinct])
-    pairs += [(distinct[left], distinct[right]) for left, right in again]
+        for told in (matter.key, (matter.numberless, matter.solution)):
+            pairs.append((first.setdefault(told, place), place))
     return _leaders(pairs, len(matters))
 
 

@@ -164,3 +164,14 @@ def test_a_template_that_many_tasks_share_is_no_leak() -> None:
     train = [matter(f"a{n}", frame.format(n), call("cancel_order", id=str(n))) for n in range(50)]
     tests = [matter(f"t{n}", frame.format(n)) for n in range(100, 110)]
     assert leaks(train, tests) == []
+
+
+def test_tasks_that_are_only_alike_do_not_lead_to_one_another() -> None:
+    """Where many tasks share their words, each is near the next; only the very one that is asked is given away."""
+    text = "My phone cannot send pictures since this morning, please help me with it"
+    mends = [Call(tool=f"mend_{letter}") for letter in "abcdefghijklmnopqrst"]
+    known = [Matter(key=f"known {n}", text=text, calls=tuple(mends[n : n + 10])) for n in range(8)]
+    asked = Matter(key="asked", text=text, calls=known[2].calls)
+    assert [(leak.test, leak.task) for leak in leaks(known, [asked])] == [("asked", "known 2")]
+    other = Matter(key="other", text=text, calls=(*mends[2:11], call("mend_z")))
+    assert leaks(known, [other]) == []
