@@ -24,7 +24,7 @@ from tacit.recall.plan import Part, compose, missing_tools
 from tacit.recall.ranking import CANDIDATE_HITS, Rarity, asked_terms, signature_terms
 from tacit.recall.selection import select
 from tacit.recall.state import read_situation
-from tacit.recall.weighing import Known
+from tacit.recall.weighing import CLOSE, Known
 from tacit.text.compounds import joined
 from tacit.text.signature import error_signature
 from tacit.text.words import estimate_tokens, query_terms
@@ -102,7 +102,8 @@ def _plan(query: Query, hits: Sequence[Hit]) -> Plan:
     anywhere = dataclasses.replace(query, tools=None)
     stored = [hit.stored for hit in hits if hit.stored.version.content.cues and not obstacle(hit.stored, anywhere)]
     current, _ = unshadowed(current_only(stored))
-    parts = [Part(item.version.id, item.version.content) for item in current]
+    near = {hit.stored.version.id for hit in hits if (hit.semantic or 0.0) >= CLOSE}
+    parts = [Part(item.version.id, item.version.content, item.version.id in near) for item in current]
     return compose(query.text, parts, tools=query.tools) if parts else Plan()
 
 

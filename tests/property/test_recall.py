@@ -10,8 +10,9 @@ from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.ports import Hit, Stored
 from tacit.domain.scope import Level, Scope
 from tacit.domain.selection import Item, Query, Selection
-from tacit.domain.skill import Kind
+from tacit.domain.skill import Kind, SkillStep
 from tacit.outcome import rank
+from tacit.recall.absence import Neighbours
 from tacit.recall.ranking import Asked, Rarity, shared
 from tacit.recall.selection import select
 from tacit.recall.weighing import Known
@@ -124,3 +125,22 @@ def test_relevance_is_between_nothing_and_all_and_names_only_shared_words(text, 
     assert 0 <= fit <= 1 + 1e-9
     assert set(words) <= asked.terms
     assert (fit > 0) == bool(words)
+
+
+TOOLS = st.frozensets(st.sampled_from(["dig", "water", "prune", "sow", "file", "print"]), max_size=6)
+
+
+@given(st.lists(st.tuples(TOOLS, TOOLS), max_size=6), TOOLS, st.randoms(use_true_random=False))
+def test_what_is_missed_is_absent_and_stood_beside_a_skill_that_can_be_used(known, tools, random):
+    skills = [
+        content(
+            steps=tuple(SkillStep(text=f"run {tool}", tool=tool) for tool in sorted(own)),
+            surroundings=tuple(sorted(near)),
+        )
+        for own, near in known
+    ]
+    missed = Neighbours(skills, tools).missed()
+    usable = [near for own, near in known if own and own <= tools]
+    assert set(missed) <= frozenset().union(*usable) - tools
+    random.shuffle(skills)
+    assert Neighbours(skills, sorted(tools)).missed() == missed

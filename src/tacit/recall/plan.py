@@ -2,7 +2,8 @@
 
 Chosen is what the words of the task call for clearly; ordered by what is known to come after what, and otherwise as the task
 names things; repeated where the task names several things to do it to. If anything called for needs a tool that is not at
-hand, the plan is empty: the rest would do something else than asked. Nothing is fetched and no argument is filled in.
+hand, the plan is empty: the rest would do something else than asked. What nothing at hand explains is taken to call for a
+tool that is missed here, if one is. Nothing is fetched and no argument is filled in.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from math import inf
 
 from tacit.domain.selection import Chosen, Plan, PlannedStep
 from tacit.domain.skill import SkillContent
-from tacit.recall.absence import Setting, everywhere, missed_by_name, setting
+from tacit.recall.absence import Neighbours, Setting, everywhere, missed_by_name, setting
 from tacit.text.cues import clauses, features, identifiers, place, shape, spoken, strength
 
 CALLED = 0.4
@@ -22,6 +23,8 @@ CALLED = 0.4
 LEAST = 0.2
 """Below this strength not even the best skill is taken."""
 MOST_TIMES = 20
+MOST_NAMED = 3
+"""How many missed tools a reason names."""
 SPOKEN = 0.1
 """What the words of the task must add to what holds for any task; less is no sign."""
 BESIDE_BEST = 0.7
@@ -35,6 +38,8 @@ class Part:
 
     version_id: str
     content: SkillContent
+    near: bool = False
+    """Whether its meaning is near to what is asked, whatever the words."""
 
 
 def compose(text: str, parts: Sequence[Part], *, tools: Collection[str] | None = None) -> Plan:
@@ -49,7 +54,7 @@ def compose(text: str, parts: Sequence[Part], *, tools: Collection[str] | None =
     strengths = {part.version_id: round(value, 4) for value, part in weighed}
     usable = [(value, part) for value, part in weighed if not missing_tools(part.content, tools)]
     if not weighed or weighed[0][0] < LEAST:
-        return Plan(strengths=strengths, reason=_NOT_CALLED)
+        return _unexplained(usable, cued, strengths, tools)
     if beyond := _beyond_reach(weighed, usable, tools):
         return _held_back(*beyond, strengths, tools)
     if tools is not None and (named := missed_by_name(text, [part.content for part in cued], tools)):
@@ -60,7 +65,7 @@ def compose(text: str, parts: Sequence[Part], *, tools: Collection[str] | None =
             strengths=strengths, reason="what the words call for is decided by readings that cannot be taken here"
         )
     if usable[0][0] < LEAST and not weighed[0][1].content.cases:  # what the words fit best is done in other places
-        return Plan(strengths=strengths, reason=_NOT_CALLED)
+        return _unexplained(usable, cued, strengths, tools)
     needed = max(CALLED, BESIDE_BEST * usable[0][0])
     taken = [(value, part) for at, (value, part) in enumerate(usable) if at == 0 or value >= needed]
     covered = {name for _, part in taken for name in part.content.sub_skills}
@@ -96,10 +101,28 @@ def _beyond_reach(
         if value < LEAST or part.content.cases or not missing_tools(part.content, tools):
             continue
         where = setting(part.content.surroundings, tools, common=common)
+        if where is Setting.ELSEWHERE and best >= BESIDE_BEST * value:
+            continue  # something that is done here explains the same words about as well
         strongest = at == 0 and (value >= CALLED or where is not Setting.ELSEWHERE)
         if strongest or where is Setting.HOME or (where is Setting.UNKNOWN and value >= needed):
             return part.content, where
     return None
+
+
+def _unexplained(
+    usable: Sequence[tuple[float, Part]],
+    cued: Sequence[Part],
+    strengths: Mapping[str, float],
+    tools: Collection[str] | None,
+) -> Plan:
+    """No plan; and where a tool is missed here, the task is taken to call for it, unless readings or meaning explain it."""
+    explained = any(part.near or part.content.cases for _, part in usable)
+    missed = [] if tools is None or explained else Neighbours([part.content for part in cued], tools).missed()
+    if not missed:
+        return Plan(strengths=strengths, reason=_NOT_CALLED)
+    named = ", ".join(f"`{tool}`" for tool in missed[:MOST_NAMED])
+    told = f"{_NOT_CALLED}, and tools are not at hand that others here always stood beside: {named}"
+    return Plan(strengths=strengths, lacking=tuple(missed), reason=told)
 
 
 def _held_back(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
-from tacit.domain.skill import Cue, Kind, SkillContent, SkillStep
-from tacit.recall.absence import Setting, everywhere, missed_by_name, setting
+from tacit.domain.skill import Case, Condition, Cue, Kind, SkillContent, SkillStep
+from tacit.recall.absence import Neighbours, Setting, everywhere, missed_by_name, setting
 from tacit.recall.plan import Part, compose
 
 GARDEN = ("dig_bed", "water_bed", "prune_rose", "sow_seed")
@@ -92,7 +94,7 @@ def test_a_tool_that_was_never_used_is_missed_by_its_name() -> None:
     assert (plan.chosen, plan.lacking) == ((), ("prune_rose",))
     assert "`prune_rose`" in plan.reason
     assert compose("water all, and prune every rose", ALL, tools=GARDEN).lacking == ()
-    assert compose("water all, and prune every hedge", ALL, tools=tools).lacking == ()
+    assert compose("water all, and trim every hedge", ALL, tools=tools).lacking == ()
 
 
 def test_a_name_from_elsewhere_is_not_missed() -> None:
@@ -112,3 +114,97 @@ def test_a_name_without_words_is_never_called() -> None:
 def test_without_knowing_the_tools_nothing_is_absent() -> None:
     assert [chosen.name for chosen in compose("dig and water", ALL).chosen] == ["water-bed"]
     assert compose("prune every rose, water all", ALL).lacking == ()
+
+
+SHED = ("dig_bed", "water_bed", "rm", "rose_bed")
+
+
+@pytest.mark.parametrize(
+    ("text", "gone", "named"),
+    [
+        ("water all, then delete the last one", "rm", "rm"),
+        ("water all, then keep the last one", "rm", ""),
+        ("water the rose", "rose_bed", "rose_bed"),  # no other tool here has roses in its name
+        ("water the bed", "rose_bed", ""),  # several have beds
+    ],
+)
+def test_a_name_is_told_by_what_it_is_short_for_and_by_what_is_its_own(text: str, gone: str, named: str) -> None:
+    skills = [part(tool, "word", beside=SHED).content for tool in SHED[:2]]
+    assert missed_by_name(text, skills, [tool for tool in SHED if tool != gone]) == named
+
+
+def test_half_a_name_is_not_enough_where_neighbours_do_not_know_the_tool() -> None:
+    tools = [tool for tool in (*SHED, "prune_rose", "sow_seed") if tool != "rose_bed"]
+    alone = part("dig_bed", "dig", beside=(*SHED, *tools)).content
+    others = [part(tool, "word", beside=tuple(tools)).content for tool in ("water_bed", "prune_rose", "sow_seed")]
+    assert missed_by_name("water the rose", [alone, *others], tools) == ""
+    assert missed_by_name("dig the rose bed", [alone, *others], tools) == "rose_bed"
+
+
+@pytest.mark.parametrize(
+    ("skills", "tools", "missed"),
+    [
+        ([WATER, DIG, PRINT], GARDEN, []),
+        ([WATER, DIG, PRINT], GARDEN[:3], ["sow_seed"]),
+        ([WATER, DIG, PRINT], GARDEN[1:], ["dig_bed"]),  # used or not
+        ([WATER, DIG, PRINT], (*GARDEN[:3], *OFFICE[:3]), ["lock_safe", "sow_seed"]),
+        ([PRINT], GARDEN[:3], []),  # all of it is gone: another place
+        ([part("water_bed", "water", beside=(*GARDEN, *OFFICE)), DIG], GARDEN, []),  # stood in an office once
+        (
+            [part("water_bed", "water", beside=(*GARDEN, "rake")), DIG, part("prune_rose", "cut", beside=GARDEN)],
+            GARDEN,
+            [],
+        ),
+        ([part("water_bed", "water")], GARDEN[:3], []),
+        ([], GARDEN, []),
+    ],
+)
+def test_what_is_missed_is_told_by_the_skills_that_are_at_home_here_together(
+    skills: list[Part], tools: tuple[str, ...], missed: list[str]
+) -> None:
+    assert Neighbours([each.content for each in skills], tools).missed() == missed
+
+
+def test_a_used_tool_that_its_neighbours_do_without_is_not_missed() -> None:
+    often_gone = part("sow_seed", "sow", beside=GARDEN)
+    apart = part("dig_bed", "dig", beside=("sow_seed", "rake"))
+    others = [part(tool, "word", beside=("water_bed", "prune_rose")) for tool in ("water_bed", "prune_rose")]
+    tools = (*GARDEN[:3], "rake")
+    assert Neighbours([each.content for each in (often_gone, apart)], tools).miss("sow_seed")
+    assert not Neighbours([each.content for each in (often_gone, apart, *others)], tools).miss("sow_seed")
+
+
+def test_what_nothing_at_hand_explains_is_taken_to_call_for_what_is_missed() -> None:
+    strange = "kindly see to the hedge at the far end of the lane"
+    plan = compose(strange, ALL, tools=GARDEN[:3])
+    assert (plan.chosen, plan.lacking) == ((), ("sow_seed",))
+    assert "`sow_seed`" in plan.reason
+    assert compose(strange, ALL, tools=GARDEN).lacking == ()
+    assert compose(strange, ALL).lacking == ()
+    assert compose("water", ALL, tools=GARDEN[:3]).lacking == ()
+
+
+def test_what_readings_decide_is_not_taken_to_call_for_what_is_missed() -> None:
+    by_reading = (Case(conditions=(Condition(text="the bed is dry", reading="dig_bed"),)),)
+    decided = Part("v-decided", dataclasses.replace(DIG.content, cases=by_reading))
+    strange = "kindly see to the hedge at the far end of the lane"
+    assert compose(strange, [WATER, decided], tools=GARDEN[:3]).lacking == ()
+    assert compose(strange, [WATER, DIG], tools=GARDEN[:3]).lacking == ("sow_seed",)
+
+
+def test_what_is_near_in_meaning_is_not_taken_to_call_for_what_is_missed() -> None:
+    strange = "kindly see to the hedge at the far end of the lane"
+    assert compose(strange, [WATER, dataclasses.replace(DIG, near=True)], tools=GARDEN[:3]).lacking == ()
+
+
+def test_a_reason_names_only_a_few_of_what_is_missed() -> None:
+    many = part("water_bed", "water", beside=("a_b", "c_d", "e_f", "e_g", "g_h", *GARDEN))
+    plan = compose("see to the hedge", [many], tools=(*GARDEN, "g_h"))
+    assert plan.lacking == ("a_b", "c_d", "e_f", "e_g")
+    assert ("`e_f`" in plan.reason, "`e_g`" in plan.reason) == (True, False)
+
+
+def test_what_words_mean_elsewhere_does_not_hold_back_what_they_mean_here() -> None:
+    clear = part("print_letter", "water", weight=1.7, beside=OFFICE)
+    plan = compose("water", [WATER, clear], tools=GARDEN)
+    assert ([chosen.name for chosen in plan.chosen], plan.lacking) == (["water-bed"], ())
