@@ -1,8 +1,14 @@
-"""`tacit eval run` as a process: a program acts under arms, a repeated run adds nothing, and nonsense is told."""
+"""`tacit eval` as a process: programs act under arms, with documents too; a run goes on, its record is held to, and
+recorded sessions are looked back at."""
 
 from __future__ import annotations
 
+import shlex
+import sys
+from pathlib import Path
+
 from tests.e2e.conftest import Terminal
+from tests.e2e.test_cli import approve_all
 
 AGENT = """
 def answer(question):
@@ -30,3 +36,77 @@ def test_what_cannot_be_run_is_told_at_once(terminal: Terminal) -> None:
     assert done.code == 2
     assert "brings nothing to learn from" in done.err
     assert not (terminal.project / "eval").exists()
+
+
+PROGRAM = """
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    named = [tool["name"] for tool in asked["tools"]]
+    print(json.dumps({"tool": next((name for name in named if name in asked["aid"]), named[0])}), flush=True)
+"""
+HOUSE = """# Telling the house what to do
+
+## Letters
+To write somebody an e-mail, use send_email with the person and the text. E-mail is for people who are far away.
+
+## Calls
+To ring somebody up by telephone, use make_call with the person. Phone people about urgent things.
+"""
+
+
+def test_a_document_helps_an_agent_once_a_person_let_it_be_cited(terminal: Terminal) -> None:
+    (terminal.project / "agent.py").write_text(PROGRAM)
+    (terminal.project / "house.md").write_text(HOUSE)
+    assert terminal.run("research", "add", "house.md").code == 0
+    agent = f"command:{shlex.join([sys.executable, 'agent.py'])}"
+    asked = ("eval", "run", "everyday", "--agent", agent, "--memory", "store", "--limit", "8")
+    early = terminal.run(*asked, "--arms", "none,knowledge", "--out", "early")
+    assert early.code == 0, early.err
+    assert "knowledge: aided 0 of 16, abstained 0 of 16; memory had nothing to give" in early.out
+    assert "1 version of skills and documents waits for a person" in early.out
+    assert approve_all(terminal) == ["telling-the-house-what-to-do"]
+    done = terminal.run(*asked, "--arms", "none,knowledge,skills", "--out", "out", "--json")
+    assert done.code == 0, done.err
+    arms = done.json["arms"]
+    assert arms["knowledge"]["aided"] > 0
+    assert arms["skills"]["aided"] == 0  # a document is no skill
+    assert arms["knowledge"]["success"] > arms["none"]["success"] == arms["skills"]["success"]
+    told = terminal.run("eval", "report", "out", "--json").json
+    assert {arm["arm"]: arm["standing"] for arm in told["arms"]} == {
+        "none": "reference",
+        "knowledge": "not shown",
+        "skills": "no aid",
+    }
+    assert not any(arm["differences"] for arm in told["arms"] if arm["arm"] == "skills")
+
+
+def test_neither_another_agent_nor_an_edited_outcome_gets_into_a_record(terminal: Terminal) -> None:
+    script = terminal.project / "agent.py"
+    script.write_text(AGENT)
+    asked = ("eval", "run", "everyday", "--agent", "python:agent.py:answer", "--arms", "none", "--limit", "4")
+    assert terminal.run(*asked, "--out", "out").code == 0
+    script.write_text(AGENT.replace("named[0]", "named[1]"))
+    refused = terminal.run(*asked, "--out", "out", "--seeds", "2")
+    assert refused.code == 3
+    assert "an agent whose files changed: agent.py" in refused.err
+    rows = terminal.project / "out" / "rows.jsonl"
+    rows.write_text(rows.read_text().replace('"success":false', '"success":true'))
+    told = terminal.run("eval", "report", "out")
+    assert told.code == 2
+    assert "is not as it was written" in told.err
+
+
+def test_recorded_sessions_are_looked_back_at_and_no_skill_is_blamed_for_what_it_would_have_spared(
+    terminal: Terminal, transcripts: Path
+) -> None:
+    assert terminal.run("learn", str(transcripts)).code == 0
+    before = terminal.run("eval", "past", "--since", "2020-01-01")
+    assert "No skill is approved here yet" in before.out
+    assert "wait for you: tacit review" in before.out
+    assert "run-sync-before-manage-py-makemigration" in approve_all(terminal)
+    found = terminal.run("eval", "past", "--since", "2020-01-01", "--json")
+    assert found.code == 0, found.err
+    assert found.json["given"] > 0
+    # Sessions that made a migration without `sync` failed at it: the lesson says to run that first.
+    assert found.json["failures"] > found.json["repeated_failures"] == 0

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import struct
+from collections.abc import Iterable, Iterator
 from contextlib import redirect_stderr
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -26,8 +28,11 @@ INSTALL = "pip install 'tacit[train]', or in a checkout: pip install '.[train]'"
 _CONFIG = "config.json"
 _CONFIG_MAX, _HEADER_MAX = 16 << 20, 100 << 20
 """Bytes of a configuration and of a header of weights; the format of the latter allows no more itself."""
-_DIMENSIONS = 64
-"""What no tensor has more of; that many sizes are multiplied in no time."""
+_DIMENSIONS, _LAYERS = 64, 10_000
+"""What no tensor, and no model, has more of."""
+_MATRIX = 2
+_VOCABULARY = re.compile(r"embed|embd|lm_head|\bwte\b|\bwpe\b|^output\.|token_types")
+"""Tensors that hold words or places, as the formats name them: no adapter lies over those."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +55,8 @@ class Facts:
     heads: int
     key_heads: int
     layers: int
+    reach: int = 0
+    """Inputs and outputs of all matrices that an adapter lies over, added up: what one rank of it takes; 0: not known."""
 
 
 def foundation_hash(name: str) -> str:
@@ -69,15 +76,18 @@ def foundation_facts(name: str) -> Facts:
         header = read_header(place)
         heads = header.number("attention.head_count")
         key_heads = header.number("attention.head_count_kv") or heads
-        return Facts(header.architecture, header.parameters, heads, key_heads, header.number("block_count"))
+        layers, reach = header.number("block_count"), _reach(header.shapes)
+        return Facts(header.architecture, header.parameters, heads, key_heads, layers, reach)
     config = _config_of(place / _CONFIG)
     heads = _number(config, "num_attention_heads")
+    shapes = [each for file in place.glob("*.safetensors") for each in _shapes_of(file)] or list(_usual_shapes(config))
     return Facts(
         architecture=str(config.get("model_type", "")),
-        parameters=sum(_weights_of(file) for file in place.glob("*.safetensors")),
+        parameters=sum(prod(shape) for _, shape in shapes),
         heads=heads,
         key_heads=_number(config, "num_key_value_heads") or heads,
         layers=_number(config, "num_hidden_layers"),
+        reach=_reach(shapes),
     )
 
 
@@ -110,6 +120,9 @@ def load_foundation(name: str, *, device: str = "") -> Foundation:
     logging.disable_progress_bar()
     device = device or ("cuda" if torch.cuda.is_available() else "cpu")
     numbers = torch.bfloat16 if device.startswith("cuda") else torch.float32
+    if device.startswith("cuda"):
+        # It draws up a plan for every new length, and a conversation has a new one with every token.
+        torch.backends.cuda.enable_cudnn_sdp(enabled=False)
     folder, options = (place.parent, {"gguf_file": place.name}) if place.is_file() else (place, {})
     if options and not find_spec("gguf"):
         raise Mistake("Reading a GGUF file needs the package gguf.", hint=f"{INSTALL} (or: pip install gguf)")
@@ -173,26 +186,57 @@ def _from_hub(name: str, *, fetch: bool) -> Path:
         raise NotFound(f"The model {name!r} cannot be fetched: {_first_line(fault)}") from fault
 
 
-def _weights_of(file: Path) -> int:
-    """How many numbers a safetensors file holds; its header says it."""
+def _shapes_of(file: Path) -> list[tuple[str, tuple[int, ...]]]:
+    """The tensors of a safetensors file by name; its header says their shapes."""
     try:
         with _plain_file(file).open("rb") as opened:
             (length,) = struct.unpack("<Q", opened.read(8))
             if length > min(_HEADER_MAX, file.stat().st_size):
                 raise ValueError(f"a header of {length} bytes")
             header = json.loads(opened.read(length))
-        return sum(_size(entry["shape"]) for name, entry in header.items() if name != "__metadata__")
+        return [(name, _shape(entry["shape"])) for name, entry in header.items() if name != "__metadata__"]
     except (struct.error, ValueError, LookupError, TypeError, AttributeError, RecursionError) as fault:
         raise Mistake(
             f"{file.name} is damaged: its header cannot be read ({_first_line(fault)}).", hint="Fetch the file again."
         ) from fault
 
 
-def _size(shape: Any) -> int:
-    """How many numbers a tensor of this shape has."""
+def _shape(shape: Any) -> tuple[int, ...]:
     if not isinstance(shape, list) or len(shape) > _DIMENSIONS or not all(isinstance(each, int) for each in shape):
         raise ValueError("a tensor without a shape")
-    return prod(shape)
+    return tuple(shape)
+
+
+def _usual_shapes(config: dict[str, Any]) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """The matrices that a model of the llama family has by its configuration, where no file tells of its tensors."""
+    hidden, inner, heads, key_heads, layers, words, width = (
+        _number(config, name)
+        for name in (
+            "hidden_size",
+            "intermediate_size",
+            "num_attention_heads",
+            "num_key_value_heads",
+            "num_hidden_layers",
+            "vocab_size",
+            "head_dim",
+        )
+    )
+    width = width or hidden // max(heads, 1)
+    asked, answered = width * heads, width * (key_heads or heads)
+    yield "embed_tokens", (words, hidden)
+    for _ in range(min(layers, _LAYERS)):
+        yield from (
+            ("q", (hidden, asked)),
+            ("k", (hidden, answered)),
+            ("v", (hidden, answered)),
+            ("o", (asked, hidden)),
+        )
+        yield from (("gate", (hidden, inner)), ("up", (hidden, inner)), ("down", (inner, hidden)))
+
+
+def _reach(shapes: Iterable[tuple[str, tuple[int, ...]]]) -> int:
+    """What one rank of an adapter takes: it lies over every matrix but those that hold the vocabulary."""
+    return sum(sum(shape) for name, shape in shapes if len(shape) == _MATRIX and not _VOCABULARY.search(name))
 
 
 def _config_of(path: Path) -> dict[str, Any]:

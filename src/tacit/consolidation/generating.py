@@ -73,7 +73,7 @@ class LocalModel:
         lengths = [len(tokens) for tokens in asked]
         said: dict[int, list[int]] = {}
         most = GPU_TOKENS if self.base.device.startswith("cuda") else CPU_TOKENS
-        with self._speaking_with(adapter):
+        with self.speaking_with(adapter):
             for chosen in cut(range(len(asked)), [length + max_tokens for length in lengths], most_tokens=most):
                 said |= zip(chosen, self._said([asked[one] for one in chosen], max_tokens), strict=True)
         texts = self.base.tokenizer.batch_decode([said[one] for one in range(len(asked))], skip_special_tokens=True)
@@ -83,7 +83,8 @@ class LocalModel:
         ]
 
     @contextmanager
-    def _speaking_with(self, adapter: str) -> Iterator[None]:
+    def speaking_with(self, adapter: str) -> Iterator[None]:
+        """For a while the base model speaks with these weights; without a name, with its own."""
         if not adapter:
             yield
             return

@@ -6,7 +6,7 @@ Reads the header only: no weights, no vocabulary, and no package besides the sta
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
@@ -30,7 +30,13 @@ class Header:
     """The facts of a GGUF file; lists among them are left out."""
 
     facts: Mapping[str, Any]
-    parameters: int
+    shapes: Sequence[tuple[str, tuple[int, ...]]] = ()
+    """The tensors by name."""
+
+    @property
+    def parameters(self) -> int:
+        """How many weights there are."""
+        return sum(prod(shape) for _, shape in self.shapes)
 
     @property
     def architecture(self) -> str:
@@ -65,17 +71,17 @@ def _read(file: BinaryIO) -> Header:
         name, kind = _text(file), _unpacked(file, "<I")
         if (value := _value(file, kind)) is not None:
             facts[name] = value
-    return Header(facts=facts, parameters=sum(_weights(file) for _ in range(tensors)))
+    return Header(facts=facts, shapes=[_shape(file) for _ in range(tensors)])
 
 
-def _weights(file: BinaryIO) -> int:
-    _text(file)
+def _shape(file: BinaryIO) -> tuple[str, tuple[int, ...]]:
+    name = _text(file)
     dimensions = _unpacked(file, "<I")
     if dimensions > _DIMENSIONS:
         raise ValueError(f"a tensor of {dimensions} dimensions")
-    sizes = [_unpacked(file, "<Q") for _ in range(dimensions)]
+    sizes = tuple(_unpacked(file, "<Q") for _ in range(dimensions))
     _unpacked(file, "<I"), _unpacked(file, "<Q")
-    return prod(sizes)
+    return name, sizes
 
 
 def _value(file: BinaryIO, kind: int, depth: int = 0) -> Any:

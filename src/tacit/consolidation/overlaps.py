@@ -174,35 +174,108 @@ def leaks(train: Sequence[Matter], tests: Sequence[Matter]) -> list[Leak]:
     everything = [*train, *tests]
     leaders = _tasks(everything)
     is_own = _telling(everything, leaders)
-    solved = _own_solutions(everything, leaders)
-    retold: dict[int, list[int]] = {}
-    holders: dict[_Run, list[int]] = {}
-    for place, matter in enumerate(train):
-        retold.setdefault(leaders[place], []).append(place)
-        for run in filter(is_own, matter.runs):
-            holders.setdefault(run, []).append(place)
+    known = _Training(train, leaders, is_own=is_own, own_solutions=_own_solutions(everything, leaders).keys())
     found = []
     for test, leader in zip(tests, leaders[len(train) :], strict=True):
-        runs = list(filter(is_own, test.runs))
-        shared = Counter(place for run in runs for place in holders.get(run, ()))
-        shares = {place: count / len(runs) for place, count in shared.items()}
-        shares |= {place: 1.0 for place in solved.get(test.solution, ()) if place < len(train)}
-        shares |= dict.fromkeys(retold.get(leader, ()), 1.0)
-        given_away = (
-            Leak(test.key, train[place].key, share)
-            for place, share in sorted(shares.items(), key=lambda item: (-item[1], item[0]))
-            if _gives_away(train[place], test, share)
-        )
-        found += [leak for leak in [next(given_away, None)] if leak]
+        held = min(known.giving_away(test, leader, runs=list(filter(is_own, test.runs))), default=None)
+        found += [Leak(test.key, train[held[1]].key, -held[0])] if held else []
     return found
 
 
-def _gives_away(known: Matter, test: Matter, share: float) -> bool:
-    if not _may_be_one(known, test):
-        return False
+class _Training:
+    """Training tasks by what gives a test away, so that a test is not held against every one of them.
+
+    Tasks in the same words with the same solution are looked through together: of a thousand attempts that were asked for alike
+    one look tells which began as the test did.
+    """
+
+    def __init__(
+        self,
+        train: Sequence[Matter],
+        leaders: Sequence[int],
+        *,
+        is_own: Callable[[_Run], bool],
+        own_solutions: AbstractSet[frozenset[str]],
+    ) -> None:
+        self._retold: dict[int, dict[frozenset[str], _Starts]] = {}
+        self._solved: dict[frozenset[str], _Starts] = {}
+        self._holders: dict[_Run, dict[int, list[_Starts]]] = {}
+        worded: dict[tuple[int, frozenset[_Run], frozenset[str]], _Starts] = {}
+        for place, matter in enumerate(train):
+            leader, solution = leaders[place], matter.solution
+            self._retold.setdefault(leader, {}).setdefault(solution, _Starts(solution)).add(place, matter)
+            if solution in own_solutions:
+                self._solved.setdefault(solution, _Starts(solution)).add(place, matter)
+            alike = (leader, matter.runs, solution)
+            if alike not in worded:
+                worded[alike] = _Starts(solution)
+                for run in filter(is_own, matter.runs):
+                    self._holders.setdefault(run, {}).setdefault(leader, []).append(worded[alike])
+            worded[alike].add(place, matter)
+
+    def giving_away(self, test: Matter, leader: int, *, runs: Sequence[_Run]) -> Iterator[tuple[float, int]]:
+        """Every share of a test that tasks hold, as a negative number, with the first task that may give it away."""
+        whole = [*self._retold.get(leader, {}).values()]
+        whole += [self._solved[test.solution]] if test.solution in self._solved else []
+        for starts in whole:
+            yield from ((-1.0, place) for place in starts.first(test, 1.0))
+        shared = Counter(
+            starts
+            for run in runs
+            for other, holders in self._holders.get(run, {}).items()
+            if other != leader  # those that tell the test again hold all of it
+            for starts in holders
+        )
+        for starts, count in shared.items():
+            share = count / len(runs)
+            yield from ((-share, place) for place in starts.first(test, share))
+
+
+class _Starts:
+    """Places of tasks with one solution, by the states that attempts at them began from."""
+
+    def __init__(self, solution: frozenset[str]) -> None:
+        self._solution = solution
+        self._opened: dict[frozenset[str], list[tuple[int, Matter]]] = {}
+        self._answered: dict[tuple[frozenset[str], frozenset[str], bool], dict[_Run, int]] = {}
+
+    def add(self, place: int, matter: Matter) -> None:
+        """Keep a place; all of them come before anything is asked."""
+        self._opened.setdefault(frozenset(matter.seen), []).append((place, matter))
+
+    def first(self, test: Matter, share: float) -> list[int]:
+        """The first place that gives a test away of which it holds this share, if there is one."""
+        if not _holds_enough(self._solution, test, share):
+            return []
+        ways = (False, True) if test.solution and test.solution == self._solution else (False,)
+        places = (self._place(test, calls, numberless=way) for calls in self._opened for way in ways)
+        return sorted(place for place in places if place is not None)[:1]
+
+    def _place(self, test: Matter, calls: frozenset[str], *, numberless: bool) -> int | None:
+        common = calls.intersection(test.seen)
+        by_answers = self._by_answers(calls, common, numberless=numberless)
+        return by_answers.get(_answers(test, common, numberless=numberless))
+
+    def _by_answers(self, calls: frozenset[str], common: frozenset[str], *, numberless: bool) -> dict[_Run, int]:
+        """Answers to the calls that a test opened with too → the first place that was given them."""
+        known = self._answered.get((calls, common, numberless))
+        if known is None:
+            known = self._answered[calls, common, numberless] = {}
+            for place, matter in self._opened[calls]:
+                known.setdefault(_answers(matter, common, numberless=numberless), place)
+        return known
+
+
+def _answers(matter: Matter, calls: AbstractSet[str], *, numberless: bool) -> _Run:
+    seen = matter.numberless_seen if numberless else matter.seen
+    return tuple(seen[call] for call in sorted(calls))
+
+
+def _holds_enough(solution: frozenset[str], test: Matter, share: float) -> bool:
+    """Whether so much of a test's words, and so much of its solution, gives it away."""
     if not test.solution:
         return share >= HELD_ALONE
-    return share >= HELD and len(test.solution & known.solution) >= HELD * len(test.solution)
+    return share >= HELD and len(test.solution & solution) >= HELD * len(test.solution)
 
 
 def _tasks(matters: Sequence[Matter]) -> list[int]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -25,7 +25,7 @@ from tacit.adapters.gathering import gather
 from tacit.application.placing import swap_in
 from tacit.consolidation.conversation import form_hash
 from tacit.consolidation.dataset import MANIFEST, Dataset, build, draft, examined, refuse
-from tacit.consolidation.examples import Example, example_of
+from tacit.consolidation.examples import Attempt, Example, example_of
 from tacit.consolidation.objections import Objection
 from tacit.domain.adapter import Adapter, Judgement
 from tacit.domain.errors import Refusal
@@ -34,6 +34,7 @@ from tacit.evaluation.actors.model import ModelActor
 from tacit.evaluation.aids import Aids
 from tacit.evaluation.comparing import Comparison, compare
 from tacit.evaluation.judging import judged
+from tacit.evaluation.leaks import Past, known_tasks
 from tacit.evaluation.running import run
 from tacit.evaluation.suite import ARMS, Suite
 from tacit.evaluation.suites.own import OwnSuite
@@ -295,7 +296,7 @@ class Cycle:
         task_of = {each.trajectory_id: each.task for each in (*dataset.train, *dataset.held_out)}
         attempts = gather(self._memory.store, named=lambda trajectory: task_of.get(trajectory.id, ""))
         kept = {task for task in dataset.manifest.held_out_tasks if is_proof(task)}
-        return OwnSuite([each for each in attempts if each.task_key], held_out=kept)
+        return unseen([each for each in attempts if each.task_key], held_out=kept)
 
     @contextmanager
     def _rehearsed(self, suite: OwnSuite, work: Path) -> Iterator[Loop]:
@@ -335,6 +336,16 @@ class Cycle:
 def _without_proof(dataset: Dataset) -> Dataset:
     """What a training may see: of the tasks that are held out, those that it is stopped by."""
     return replace(dataset, held_out=tuple(each for each in dataset.held_out if not is_proof(each.task)))
+
+
+def unseen(attempts: Sequence[Attempt], *, held_out: Collection[str]) -> OwnSuite:
+    """The suite without tasks that the others give away: what is remembered of a task may tell more than an example of it."""
+    while True:
+        suite = OwnSuite(attempts, held_out=held_out)
+        known = {each.group for each in known_tasks(suite.exercises(), map(Past.of, suite.training_trajectories()))}
+        if not known:
+            return suite
+        attempts = [each for each in attempts if each.task_key not in known]
 
 
 def _is_same(held: Example, now: Example) -> bool:

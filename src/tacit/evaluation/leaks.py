@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tacit.consolidation.overlaps import Matter, leaks
-from tacit.domain.tool import Call, Turn
+from tacit.domain.tool import Call, Turn, turns_of
+from tacit.domain.trajectory import Trajectory
 from tacit.evaluation.suite import Aid, AidKind, Exercise
 from tacit.text.facts import identifiers
 
@@ -29,6 +30,12 @@ class Past:
     """The session or document that it came from."""
     task: str = ""
     turns: tuple[Turn, ...] = ()
+
+    @classmethod
+    def of(cls, trajectory: Trajectory) -> Past:
+        """An attempt as it would be remembered."""
+        turns = tuple(turns_of(trajectory))
+        return cls(id=trajectory.id, session_id=trajectory.session_id, task=trajectory.task.text, turns=turns)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from tacit.evaluation.comparing import METRICS, ArmFigures, Change, Difference
-from tacit.evaluation.report import Report, Tally, difference, figure, least, part, share, standing
+from tacit.evaluation.report import NOTHING, Report, difference, figure, least, part, share, stands
 from tacit.text.fence import one_line
 
 _LINKED = re.compile(r":(?=//)|\bwww(?=\.)|@(?=\w)", re.IGNORECASE)
@@ -32,7 +32,7 @@ def _lines(told: Report) -> Iterator[str]:
             "success",
             f"vs {comparison.reference}",
             "p (Holm)",
-            "",
+            "standing",
             "detectable",
             "by seed",
             "lost",
@@ -40,13 +40,13 @@ def _lines(told: Report) -> Iterator[str]:
             "aided",
             "abstained",
         ),
-        [_success(figures, told.tallies[figures.arm]) for figures in comparison.arms],
+        [_success(told, figures) for figures in comparison.arms],
     )
     for metric in comparison.metrics:
         if metric != "success":
             yield f"\n## {METRICS[metric].label.capitalize()}\n"
-            header = ("arm", "mean", f"vs {comparison.reference}", "p (Holm)", "")
-            yield from _table(header, [_row(figures, metric) for figures in comparison.arms])
+            header = ("arm", "mean", f"vs {comparison.reference}", "p (Holm)", "standing")
+            yield from _table(header, [_row(told, figures, metric) for figures in comparison.arms])
     if told.curve:
         yield "\n## Learning curve\n"
         yield from _table(
@@ -65,26 +65,24 @@ def _lines(told: Report) -> Iterator[str]:
     yield from (f"- {_cell(line)}" for line in told.not_measured)
 
 
-def _success(figures: ArmFigures, tally: Tally) -> tuple[str, ...]:
-    found = figures.differences.get("success")
-    seeds = " ".join(difference("success", value) for value in found.by_seed.values()) if found else ""
-    smallest = least(found) if found else ""
-    counts = (str(len(figures.regressions)), str(len(figures.gains))) if found else ("", "")
+def _success(told: Report, figures: ArmFigures) -> tuple[str, ...]:
+    found, tally = figures.differences.get("success"), told.tallies[figures.arm]
+    seeds = " ".join(difference("success", value) for value in found.by_seed.values()) if found else NOTHING
+    smallest = least(found) if found else NOTHING
+    counts = (str(len(figures.regressions)), str(len(figures.gains))) if found else (NOTHING, NOTHING)
     silences = (part(tally.aided, tally.attempts), part(tally.abstained, tally.attempts))
-    return (*_row(figures, "success"), smallest, seeds, *counts, *silences)
+    return (*_row(told, figures, "success"), smallest, seeds, *counts, *silences)
 
 
-def _row(figures: ArmFigures, metric: str) -> tuple[str, ...]:
+def _row(told: Report, figures: ArmFigures, metric: str) -> tuple[str, ...]:
     mean, found = figures.means.get(metric), figures.differences.get(metric)
-    own = _within(metric, mean.value, mean.low, mean.high) if mean else "–"
-    return (figures.arm, own, *_told(metric, found))
+    own = _within(metric, mean.value, mean.low, mean.high) if mean else NOTHING
+    apart = (_apart(metric, found), chance(found.p_holm)) if found else (NOTHING, NOTHING)
+    return (figures.arm, own, *apart, stands(told, figures, metric=metric))
 
 
-def _told(metric: str, found: Difference | None) -> tuple[str, str, str]:
-    if found is None:
-        return "", "", ""
-    apart = f"{difference(metric, found.value)} ({difference(metric, found.low)} to {difference(metric, found.high)})"
-    return apart, chance(found.p_holm), standing(found)
+def _apart(metric: str, found: Difference) -> str:
+    return f"{difference(metric, found.value)} ({difference(metric, found.low)} to {difference(metric, found.high)})"
 
 
 def chance(p: float) -> str:

@@ -11,7 +11,7 @@ from html import escape
 from tacit.evaluation.comparing import METRICS, ArmFigures, Change, Comparison
 from tacit.evaluation.markdown import chance
 from tacit.evaluation.plots import forest, learning_curve
-from tacit.evaluation.report import Report, difference, figure, least, part, share, standing
+from tacit.evaluation.report import NOTHING, Report, difference, figure, least, part, share, standing, stands
 
 _STYLE = """
 :root{color-scheme:light dark;--ink:#1c2024;--soft:#60646c;--line:#e0e1e6;--paper:#fff;--card:#f7f7f9;
@@ -94,7 +94,7 @@ def _parts(told: Report) -> Iterator[str]:
         yield f"<h2>Learning curve</h2>{learning_curve(told.curve, level=(comparison.reference, own))}"
     for metric in comparison.metrics:
         if metric != "success":
-            yield f"<h2>{escape(METRICS[metric].label.capitalize())}</h2>{_others(comparison, metric)}"
+            yield f"<h2>{escape(METRICS[metric].label.capitalize())}</h2>{_others(told, metric)}"
     yield from _regressions(comparison)
     lines = "".join(f"<li>{escape(line)}</li>" for line in told.not_measured)
     yield f"<h2>What was not measured</h2><ul>{lines}</ul>"
@@ -112,16 +112,16 @@ def _success(told: Report) -> str:
             cells += [_td(least(found), "n"), _td(seeds, "n")]
             cells += [_td(str(len(figures.regressions)), "n"), _td(str(len(figures.gains)), "n")]
         else:
-            cells += [_td(""), _td("reference", "not-shown"), *[_td("")] * 4]
+            cells += [_td(NOTHING, "n"), _td(stands(told, figures), "not-shown"), *[_td(NOTHING, "n")] * 4]
         tally = told.tallies[figures.arm]
         cells += [_td(part(count, tally.attempts), "n") for count in (tally.aided, tally.abstained)]
         rows.append("".join(cells))
     return _table(header, rows)
 
 
-def _others(comparison: Comparison, metric: str) -> str:
+def _others(told: Report, metric: str) -> str:
     rows = []
-    for figures in comparison.arms:
+    for figures in told.comparison.arms:
         found = figures.differences.get(metric)
         cells = [_td(figures.arm), *_mean(figures, metric)]
         if found:
@@ -132,9 +132,9 @@ def _others(comparison: Comparison, metric: str) -> str:
                 _td(standing(found), standing(found).replace(" ", "-")),
             ]
         else:
-            cells += [_td(""), _td(""), _td("reference", "not-shown")]
+            cells += [_td(NOTHING, "n"), _td(NOTHING, "n"), _td(stands(told, figures, metric=metric), "not-shown")]
         rows.append("".join(cells))
-    return _table(("arm", "mean", "95 %", f"vs {comparison.reference}", "p (Holm)", "standing"), rows)
+    return _table(("arm", "mean", "95 %", f"vs {told.comparison.reference}", "p (Holm)", "standing"), rows)
 
 
 def _mean(figures: ArmFigures, metric: str) -> tuple[str, str]:

@@ -6,9 +6,10 @@ the time are left out as well: their part has been played.
 
 A skill is credited only where the attempt itself shows that it would have helped: something failed, the skill says otherwise,
 and what worked in the end is what the skill says. Then the failed tries are spared, and so is whatever was only looked at, or
-failed too, until then. A lesson that is found only by the error itself spares what came after the error, not the error. Changes
-are never counted as spared: they may have been the work. That an agent would have followed the skill is assumed, so that the
-figures are what could have been spared, not what would have been. Writes nothing.
+failed too, until then. A step of the skill that failed because an earlier one had not been done is such a try. A lesson that is
+found only by the error itself spares what came after the error, not the error. Changes are never counted as spared: they may
+have been the work. That an agent would have followed the skill is assumed, so that the figures are what could have been spared,
+not what would have been. Writes nothing.
 """
 
 from __future__ import annotations
@@ -277,21 +278,57 @@ def spared_by(
     steps = {step.index: step for step in trajectory.actions}
     told = [step for each in (content, *(parts or {}).values()) for step in each.steps]
     workspace = trajectory.environment.workspace
-    said = {index for index, step in steps.items() if any(fits(wanted, step, workspace=workspace) for wanted in told)}
+    places = {
+        index: found
+        for index, step in steps.items()
+        if (found := [place for place, wanted in enumerate(told) if fits(wanted, step, workspace=workspace)])
+    }
+    early = {index for index in places if _too_early(index, steps, places)}
+    said = places.keys() - early
     worked = sorted(index for index in said if not steps[index].failed)
     tries: set[int] = set()
     looks: set[int] = set()
     for right in worked:
-        missed = [step for step in steps.values() if step.index < right and _missed(step, steps[right], content, said)]
+        missed = [
+            step
+            for step in steps.values()
+            if step.index < right and (step.index in early or _missed(step, steps[right], content, said))
+        ]
         missed = [step for step in missed if not any(step.index < other < right for other in worked)]
         if not missed:
             continue
         first = min(step.index for step in missed)
         tries |= {step.index for step in missed}
         looks |= {step.index for step in steps.values() if first < step.index < right and _idle(step, said)}
-    error = set() if beforehand else {min(tries)} if tries else set()
+    known_from = (
+        -1 if beforehand else min((step.index for step in steps.values() if _brings(content, step)), default=-1)
+    )
     repeats = {index for index in said if steps[index].failed}
-    return tuple(sorted(tries - error)), tuple(sorted(looks - tries)), tuple(sorted(repeats))
+    tried, looked, repeated = (
+        tuple(sorted(index for index in found if index > known_from)) for found in (tries, looks - tries, repeats)
+    )
+    return tried, looked, repeated
+
+
+def _too_early(index: int, steps: Mapping[int, Step], places: Mapping[int, Sequence[int]]) -> bool:
+    """Whether a step of a skill failed because one that stands before it there had not been done.
+
+    The attempt shows it: afterwards that one was done, and then this one worked.
+    """
+    if not steps[index].failed:
+        return False
+    worked = {at: found for at, found in places.items() if not steps[at].failed}
+
+    def waited_for(before: int, place: int) -> bool:
+        first = min((at for at, found in worked.items() if before in found), default=-1)
+        return first > index and any(at > first for at, found in worked.items() if place in found)
+
+    return all(any(waited_for(before, place) for before in range(place)) for place in places[index])
+
+
+def _brings(content: SkillContent, step: Step) -> bool:
+    """Whether a step's error is the one that a lesson is found by."""
+    return step.failed and is_met(content.signature, step)
 
 
 def _missed(step: Step, right: Step, content: SkillContent, said: Collection[int]) -> bool:

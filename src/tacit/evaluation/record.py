@@ -2,7 +2,9 @@
 
 Rows are appended as they come and are on disk before the next attempts begin. A run that was killed goes on where it was: a
 line that was torn in the middle is dropped and attempted again. One run at a time writes into a folder, and a folder holds one
-measurement: another suite, another agent, other arms or another memory are refused. Nothing is computed here.
+measurement: another suite, another agent, other arms or another memory are refused. Every row is sealed together with what
+the run measures, so that a line that was edited or brought from elsewhere is told; this catches accidents, not whoever makes
+seals anew. Nothing is computed here.
 """
 
 from __future__ import annotations
@@ -12,14 +14,16 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import msgspec
 
 from tacit.application.placing import swap_in
 from tacit.domain.errors import Mistake, NotFound, Refusal
+from tacit.domain.identity import digest
 from tacit.evaluation.suite import Arm, Row
 
 FORMAT = 1
@@ -27,21 +31,29 @@ RUN, ROWS, LOCK = "run.json", "rows.jsonl", ".lock"
 Key = tuple[str, int, str]
 """Arm, seed and exercise: what is attempted once."""
 _TOLD = {
-    "suite": "suite",
-    "suite_hash": "exercises of the suite",
-    "arms": "arms",
-    "agent": "agent",
-    "memory": "memory",
-    "form_hash": "form of conversation",
-    "states": "states that exercises begin in",
-    "set_aside": "exercises that are set aside",
+    "suite": "another suite",
+    "suite_hash": "other exercises of the suite",
+    "arms": "other arms",
+    "agent": "another agent",
+    "agent_files": "an agent whose files changed",
+    "memory": "a memory that holds something else",
+    "form_hash": "another form of conversation",
+    "states": "exercises that begin in another state",
+    "set_aside": "other exercises that are set aside",
 }
+_EXERCISES = ("suite", "suite_hash")
+_FOLLOWS = {"agent_files": ("agent",), "suite_hash": ("suite",), "states": _EXERCISES, "set_aside": _EXERCISES}
+"""What differs anyway where something else does."""
+_HASHES = ("suite_hash", "memory", "form_hash")
+"""What says nothing to people."""
+_NAMED = 3
+_SEALED = 16
 _SHOWN = 60
 _COUNT_MAX = 1 << 53
 """Greater numbers are not the same any more once they are computed with."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Header:
     """What a run measures, so that nothing else is mixed with it."""
 
@@ -49,6 +61,8 @@ class Header:
     suite_hash: str
     arms: tuple[Arm, ...]
     agent: str
+    agent_files: Mapping[str, str] = field(default_factory=dict)
+    """File that the agent is made of → its hash; empty where it is made of none."""
     memory: str = ""
     """A fingerprint of what the memory holds; empty where no arm uses a memory."""
     form_hash: str = ""
@@ -59,7 +73,18 @@ class Header:
     """Exercise → the task that it belongs to; empty in runs of earlier versions."""
     set_aside: Mapping[str, str] = field(default_factory=dict)
     """Exercise → why nobody attempts it."""
+    sealed: bool = False
+    """Whether every row has a seal; runs of earlier versions have none."""
     format: int = FORMAT
+
+    @cached_property
+    def mark(self) -> str:
+        """What stands in the seal of every row for all that is measured; more seeds may follow."""
+        return digest(replace(self, seeds=1))
+
+    def seal(self, row: Row) -> str:
+        """What a row of this run has to carry, so that it is known to be as it was written."""
+        return digest([self.mark, row])[-_SEALED:]
 
     def stranger(self, row: Row) -> str:
         """In what a row is none of this run, in words; empty where it is one."""
@@ -74,11 +99,13 @@ class Header:
 
     def unlike(self, other: Header) -> list[str]:
         """In what another run differs, in words; more seeds are no difference."""
-        return [
-            f"another {what}: {_said(getattr(other, name))} there, {_said(getattr(self, name))} here"
-            for name, what in _TOLD.items()
-            if getattr(self, name) != getattr(other, name)
-        ]
+        told: dict[str, str] = {}
+        for name, what in _TOLD.items():
+            there, here = getattr(other, name), getattr(self, name)
+            unknown = name == "agent_files" and not other.sealed  # earlier versions did not look at files
+            if there != here and not unknown and not told.keys() & _FOLLOWS.get(name, ()):
+                told[name] = what if name in _HASHES else f"{what}: {_apart(there, here)}"
+        return list(told.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +159,7 @@ class Record:
         """Keep rows; they are on disk when this returns."""
         if odd := [row.exercise for row in rows if not _is_possible(row)]:
             raise Mistake(f"the agent tells impossible numbers of {odd[0]}", hint="tokens and steps are counts")
-        self._file.write(b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
+        self._file.write(b"".join(_line(row, self.header) for row in rows))
         self._file.flush()
         os.fsync(self._file.fileno())
         self.rows += rows
@@ -150,9 +177,11 @@ class Record:
                     f"{self.folder} holds another run: {'; '.join(unlike)}",
                     hint="give a folder of its own (--out), or repeat the run that is there",
                 )
-            header = replace(header, seeds=max(header.seeds, before.seeds))
+            header = replace(header, seeds=max(header.seeds, before.seeds), sealed=before.sealed)
         elif (self.folder / ROWS).exists():
             raise Refusal(f"{self.folder} has rows, but nothing says of what", hint="give another folder (--out)")
+        else:
+            header = replace(header, sealed=True)
         swap_in(path, msgspec.json.format(msgspec.json.encode(header), indent=1) + b"\n", mode=0o644)
         return header
 
@@ -203,10 +232,27 @@ def _rows(path: Path, header: Header) -> tuple[list[Row], int]:
                 f"{path} line {number} is no attempt of this run: {RUN} does not know its {strange}",
                 hint="remove that line, or measure anew in another folder",
             )
+        if header.sealed and msgspec.json.decode(line, type=_Seal).seal != header.seal(row):
+            raise Mistake(
+                f"{path} line {number} is not as it was written, or {RUN} is not: its seal does not fit",
+                hint="bring both files back as they were; or remove that line, and the same command attempts it again",
+            )
         if key_of(row) in rows:
             raise Mistake(f"{path} line {number} repeats an earlier attempt", hint="remove one of both lines")
         rows[key_of(row)] = row
     return list(rows.values()), len(whole)
+
+
+@dataclass(frozen=True, slots=True)
+class _Seal:
+    """What a line holds beside its row."""
+
+    seal: str = ""
+
+
+def _line(row: Row, header: Header) -> bytes:
+    """A row as it is written: with its seal as the last field."""
+    return msgspec.json.encode(row)[:-1] + f',"seal":"{header.seal(row)}"}}\n'.encode()
 
 
 def _is_possible(row: Row) -> bool:
@@ -235,8 +281,17 @@ def _locked(path: Path) -> BinaryIO:
     return file
 
 
-def _said(value: object) -> str:
-    if isinstance(value, tuple):
-        return ", ".join(arm.name for arm in value)
-    text = f"{len(value)} of them" if isinstance(value, dict) else str(value)
+def _apart(there: Any, here: Any) -> str:
+    """In what two values differ: which of their parts, or both as they are."""
+    if isinstance(there, Mapping):
+        names = sorted(name for name in {*there, *here} if there.get(name) != here.get(name))
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        return f"{', '.join(names[:_NAMED])}{more}"
+    if not isinstance(there, tuple):
+        return f"{_cut(there)} there, {_cut(here)} here"
+    were, are = (", ".join(arm.name for arm in arms) for arms in (there, here))
+    return f"{_cut(were)} there, {_cut(are)} here" if were != are else f"{_cut(are)}, with other settings"
+
+
+def _cut(text: str) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

@@ -6,15 +6,27 @@ Words and plain data only: `markdown` and `page` set them out. Nothing is comput
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tacit.evaluation.aids import FROM_MEMORY
-from tacit.evaluation.comparing import GROUPS_MIN, METRICS, NOTABLE, Change, Comparison, Difference, compare, points
+from tacit.evaluation.comparing import (
+    GROUPS_MIN,
+    METRICS,
+    NOTABLE,
+    ArmFigures,
+    Change,
+    Comparison,
+    Difference,
+    compare,
+    points,
+)
 from tacit.evaluation.suite import ARMS, Arm, Row
 from tacit.statistics import Estimate
 
 FORMAT = 1
+REFERENCE, UNAIDED, NOTHING = "reference", "no aid", "–"
+"""What stands in place of a difference: for the reference itself, for an arm that had nothing to give, and else."""
 _IN_FULL = 3
 """So many arms are told with their intervals in the verdict."""
 _NEARLY_ALL = 0.9
@@ -77,8 +89,8 @@ def report(
 
     `wanted`: attempts that the whole run would have. `arms`: what it gave under each name, where that is not the usual.
     """
-    comparison = compare(rows, reference=reference)
     tallies = tallied(rows, arms)
+    comparison = _without_unaided(compare(rows, reference=reference), tallies)
     return Report(
         comparison=comparison,
         verdict=verdict(comparison, tallies),
@@ -191,6 +203,15 @@ def standing(found: Difference) -> str:
     return "better" if found.is_better else "worse" if found.is_worse else "not shown"
 
 
+def stands(told: Report, figures: ArmFigures, *, metric: str = "success") -> str:
+    """How an arm stands to the reference, in a word or two, where there is a difference and where there is none."""
+    if found := figures.differences.get(metric):
+        return standing(found)
+    if figures.arm == told.comparison.reference:
+        return REFERENCE
+    return UNAIDED if told.tallies[figures.arm].is_unaided else NOTHING
+
+
 def document(told: Report) -> dict[str, Any]:
     """The whole report as plain data."""
     comparison = told.comparison
@@ -207,6 +228,7 @@ def document(told: Report) -> dict[str, Any]:
             {
                 "arm": figures.arm,
                 "attempts": figures.attempts,
+                "standing": stands(told, figures),
                 "aided": told.tallies[figures.arm].aided,
                 "abstained": told.tallies[figures.arm].abstained,
                 "seeds": list(figures.seeds),
@@ -233,6 +255,19 @@ def _listed(told: Sequence[tuple[str, Difference]]) -> str:
 
 def _by(found: Difference) -> str:
     return f"{points(found.value)} ({difference('success', found.low)} to {difference('success', found.high)})"
+
+
+def _without_unaided(comparison: Comparison, tallies: Mapping[str, Tally]) -> Comparison:
+    """No differences of arms that never gave an aid: what they would show is chance, under the name of something else."""
+    return replace(
+        comparison,
+        arms=tuple(
+            replace(figures, differences={}, regressions=(), gains=())
+            if tallies[figures.arm].is_unaided and figures.arm != comparison.reference
+            else figures
+            for figures in comparison.arms
+        ),
+    )
 
 
 def _asks_memory(arm: Arm | None) -> bool:

@@ -19,7 +19,7 @@ from tacit.evaluation.actors.lockstep import retries
 from tacit.evaluation.aids import FROM_MEMORY, Aids
 from tacit.evaluation.leaks import answer_in, known_tasks, shared_values
 from tacit.evaluation.record import Header, Record, Run
-from tacit.evaluation.suite import Actor, Aid, AidKind, Arm, Exercise, Row, Score, Spent, Suite
+from tacit.evaluation.suite import Actor, Aid, AidKind, Arm, Exercise, InFiles, Row, Score, Spent, Suite
 from tacit.evaluation.watching import Watched
 
 BATCH = 256
@@ -65,6 +65,7 @@ def run(
         suite_hash=digest([suite.name, exercises]),
         arms=tuple(arms),
         agent=actor.name,
+        agent_files=_files(actor),
         memory=aids.contents() if _uses_memory(arms) else "",
         form_hash=form_hash(),
         seeds=seeds,
@@ -100,7 +101,9 @@ class _Attempts:
                     if exercise.key not in header.set_aside and (arm.name, seed, exercise.key) not in done
                 ]
                 for start in range(0, len(waiting), batch):
-                    self._record.append(self._attempted(waiting[start : start + batch], arm, seed))
+                    rows = self._attempted(waiting[start : start + batch], arm, seed)
+                    self._check_agent()
+                    self._record.append(rows)
                     self._check_head()
                     if progress:
                         progress(len(self._record.rows), total)
@@ -122,6 +125,15 @@ class _Attempts:
                 hint="the suite has to give every attempt a world of its own; what was recorded until here stands",
             )
         return world
+
+    def _check_agent(self) -> None:
+        """Attempts that one agent began and another ended are nobody's: they are not kept."""
+        now, before = _files(self._actor), self._record.header.agent_files
+        if changed := sorted(name for name in {*now, *before} if now.get(name) != before.get(name)):
+            raise Refusal(
+                f"the agent changed while it was measured: {_some(changed)}",
+                hint="repeat it in another folder (--out) with the agent as it is now; what was recorded until here stands",
+            )
 
     def _check_head(self) -> None:
         header = self._record.header
@@ -229,6 +241,10 @@ def _check_memory(suite: Suite, exercises: Sequence[Exercise], arms: Sequence[Ar
             f"the memory holds attempts at {len(known)} of the {groups} tasks of suite {suite.name}: {told}",
             hint="measure with a memory that learned from other tasks (`tacit --store PATH learn …`)",
         )
+
+
+def _files(actor: Actor) -> dict[str, str]:
+    return dict(actor.files()) if isinstance(actor, InFiles) else {}
 
 
 def _uses_memory(arms: Sequence[Arm]) -> bool:

@@ -6,10 +6,10 @@ an aid in its context, an adapter in its weights, both, or nothing. All of it is
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from tacit.domain.tool import Call, Tool, Turn
 from tacit.evaluation.environment import Environment
@@ -144,6 +144,14 @@ class Actor(Protocol):
 
     def act(self, worlds: Sequence[World], aids: Sequence[Aid], *, adapter: bool = False, seed: int = 0) -> Spent:
         """Attempt each world with its aid until it is over."""
+
+
+@runtime_checkable
+class InFiles(Protocol):
+    """An agent that is made of files on this machine."""
+
+    def files(self) -> Mapping[str, str]:
+        """File → what its contents come to, as it acts now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -175,3 +177,32 @@ def test_tasks_that_are_only_alike_do_not_lead_to_one_another() -> None:
     assert [(leak.test, leak.task) for leak in leaks(known, [asked])] == [("asked", "known 2")]
     other = Matter(key="other", text=text, calls=(*mends[2:11], call("mend_z")))
     assert leaks(known, [other]) == []
+
+
+class Watched(Mapping[str, str]):
+    """What an attempt saw, with a count of how often anybody looked."""
+
+    looks = 0
+
+    def __init__(self, seen: dict[str, str]) -> None:
+        self._seen = seen
+
+    def __getitem__(self, call: str) -> str:
+        Watched.looks += 1
+        return self._seen[call]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._seen)
+
+    def __len__(self) -> int:
+        return len(self._seen)
+
+
+def test_attempts_that_are_all_worded_alike_are_not_held_against_one_another_one_by_one() -> None:
+    letters = "abcdefghijklmnopqrst"
+    states = [f"state {one}{other}" for one in letters for other in letters]
+    every = [Matter(state, ASKED, (RESTART,), Watched({"look": state})) for state in states]
+    again = Matter("again", ASKED, (RESTART,), Watched({"look": "state ca"}))
+    Watched.looks = 0
+    assert leaks(every[:200], [*every[200:], again]) == [Leak("again", "state ca", 1.0)]
+    assert Watched.looks < 10 * len(every)

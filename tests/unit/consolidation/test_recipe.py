@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
+import json
+import struct
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from tacit.consolidation.conversation import Message
 from tacit.consolidation.examples import Example
+from tacit.consolidation.foundation import foundation_facts
 from tacit.consolidation.recipe import Recipe, estimate
 from tacit.domain.errors import Mistake
 
 MILLION = 1_000_000
+SMALL_MODEL = {
+    "model_type": "llama",
+    "hidden_size": 576,
+    "intermediate_size": 1536,
+    "num_attention_heads": 9,
+    "num_key_value_heads": 3,
+    "num_hidden_layers": 30,
+    "vocab_size": 49_152,
+}
+"""The configuration of SmolLM2-135M."""
+SMALL_MODEL_ADAPTER = 4_884_480
+"""How many numbers PEFT lays over it at rank 16."""
 
 
 def examples(count: int, *, characters: int = 900) -> list[Example]:
@@ -56,7 +74,7 @@ def test_the_cost_grows_with_examples_model_and_size_and_falls_on_a_gpu():
     larger = estimate(train, held_out, recipe=Recipe(), parameters=1000 * MILLION)
     assert larger.seconds > 5 * plain.seconds
     assert larger.memory_mb > 2 * plain.memory_mb
-    assert 15 < plain.adapter_mb < 25  # SmolLM2-135M at rank 16: 19.6 MB on disk
+    assert 15 < plain.adapter_mb < 25  # guessed from the parameters alone
     assert estimate(examples(800), held_out, recipe=Recipe(), parameters=135 * MILLION).seconds > 1.5 * plain.seconds
     assert estimate(train, held_out, recipe=Recipe.of("large"), parameters=135 * MILLION).adapter_mb > plain.adapter_mb
     assert (
@@ -68,3 +86,67 @@ def test_examples_longer_than_the_recipe_allows_cost_no_more_than_it_allows():
     recipe = Recipe(longest_tokens=100)
     cut = estimate(examples(50), [], recipe=recipe, parameters=MILLION)
     assert cut.tokens == recipe.steps(50) * recipe.examples_a_step * 100
+
+
+def layer(number: int) -> dict[str, Any]:
+    """The tensors of one layer of SmolLM2-135M, as its file names and shapes them."""
+    shapes = {
+        "self_attn.q_proj": [576, 576],
+        "self_attn.k_proj": [192, 576],
+        "self_attn.v_proj": [192, 576],
+        "self_attn.o_proj": [576, 576],
+        "mlp.gate_proj": [1536, 576],
+        "mlp.up_proj": [1536, 576],
+        "mlp.down_proj": [576, 1536],
+        "input_layernorm": [576],
+        "post_attention_layernorm": [576],
+    }
+    return {f"model.layers.{number}.{name}.weight": {"shape": shape} for name, shape in shapes.items()}
+
+
+def model_at(folder: Path, tensors: dict[str, Any]) -> str:
+    """A folder that says what a model is like, without its weights."""
+    (folder / "config.json").write_text(json.dumps(SMALL_MODEL))
+    if tensors:
+        header = json.dumps(tensors).encode()
+        (folder / "model.safetensors").write_bytes(struct.pack("<Q", len(header)) + header)
+    return str(folder)
+
+
+VOCABULARY = {"model.embed_tokens.weight": {"shape": [49_152, 576]}, "lm_head.weight": {"shape": [49_152, 576]}}
+TENSORS = {name: entry for number in range(30) for name, entry in layer(number).items()}
+
+
+@pytest.mark.parametrize("tensors", [TENSORS | VOCABULARY, {}], ids=["by its tensors", "by its configuration"])
+def test_the_size_of_an_adapter_follows_from_the_shapes_of_the_model(tmp_path: Path, tensors: dict[str, Any]) -> None:
+    facts = foundation_facts(model_at(tmp_path, tensors))
+    assert Recipe().rank * facts.reach == SMALL_MODEL_ADAPTER
+    told = estimate(examples(200), [], recipe=Recipe(), parameters=facts.parameters, reach=facts.reach)
+    assert told.adapter_mb == round(4 * SMALL_MODEL_ADAPTER / MILLION, 1) == 19.5
+    assert 7000 < told.memory_mb < 8000  # measured: 7,705 MB at the most
+
+
+def test_a_wide_vocabulary_makes_no_larger_adapter() -> None:
+    narrow, wide = (
+        estimate(examples(9), [], recipe=Recipe(), parameters=size * MILLION, reach=305_280) for size in (135, 270)
+    )
+    assert narrow.adapter_mb == wide.adapter_mb
+    assert narrow.memory_mb < wide.memory_mb
+
+
+def text(words: str) -> bytes:
+    return struct.pack("<Q", len(words)) + words.encode()
+
+
+def test_a_gguf_file_tells_the_size_of_an_adapter_too(tmp_path: Path) -> None:
+    shapes = {"token_embd.weight": (576, 49_152), "output.weight": (576, 49_152), "output_norm.weight": (576,)}
+    for number in range(30):
+        shapes |= {f"blk.{number}.attn_{name}.weight": (576, 576) for name in ("q", "output")}
+        shapes |= {f"blk.{number}.attn_{name}.weight": (576, 192) for name in ("k", "v")}
+        shapes |= {f"blk.{number}.ffn_{name}.weight": (576, 1536) for name in ("gate", "up", "down")}
+    header = b"GGUF" + struct.pack("<IQQ", 3, len(shapes), 1)
+    header += text("general.architecture") + struct.pack("<I", 8) + text("llama")
+    for name, shape in shapes.items():
+        header += text(name) + struct.pack(f"<I{len(shape)}QIQ", len(shape), *shape, 0, 0)
+    (tmp_path / "model.gguf").write_bytes(header)
+    assert Recipe().rank * foundation_facts(str(tmp_path / "model.gguf")).reach == SMALL_MODEL_ADAPTER

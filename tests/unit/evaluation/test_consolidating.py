@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import shutil
@@ -10,11 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from tacit.adapters.gathering import gather
 from tacit.consolidation.dataset import Dataset
 from tacit.domain.adapter import Judgement, Ruling
 from tacit.domain.errors import GateRefusal, Mistake, Refusal
 from tacit.domain.purging import Source, SourceKind
-from tacit.evaluation.consolidating import LOCK, Cycle, is_proof
+from tacit.evaluation.consolidating import LOCK, Cycle, is_proof, unseen
 from tacit.evaluation.suites.everyday import EverydaySuite
 from tacit.loop import Loop
 from tacit.memory import open_store
@@ -93,6 +95,18 @@ def test_what_is_tested_was_neither_trained_on_nor_stopped_by(resumed: Loop) -> 
     assert set(finding.adapter.sources) == {example.trajectory_id for example in seen}
 
 
+def test_a_task_that_another_one_gives_away_is_neither_asked_nor_learned_from(memory: Loop) -> None:
+    first, second, *others = gather(memory.store)
+    twin = dataclasses.replace(
+        first, task_key="told again", trajectory=dataclasses.replace(first.trajectory, id="t_twin")
+    )
+    suite = unseen([first, second, *others, twin], held_out={first.task_key, second.task_key})
+    assert {exercise.group for exercise in suite.exercises()} == {second.task_key}
+    # Its twin is learned from; the attempt that would have been asked is not.
+    texts = [each.task.text for each in suite.training_trajectories()]
+    assert texts.count(first.trajectory.task.text) == 1
+
+
 def test_an_adapter_that_forgets_is_judged_worse_elsewhere(resumed: Loop) -> None:
     finding = cycle_of(resumed).consolidate(Bench(forgetful=True), elsewhere=EverydaySuite())
     assert finding.judgement.ruling is Ruling.WORSE_ELSEWHERE
@@ -169,6 +183,18 @@ def test_a_cycle_killed_while_training_goes_on_with_the_same_dataset(memory: Loo
     assert bench.seen[0].manifest.hash == killed.seen[0].manifest.hash
     assert cycle_of(memory).train(bench) == adapter
     assert bench.trained == 1, "what is trained is not trained again"
+
+
+@pytest.mark.parametrize(("before", "after"), [("true", "false"), ("false", "true")])
+def test_an_outcome_that_was_edited_meanwhile_is_not_judged_by(resumed: Loop, before: str, after: str) -> None:
+    rows = resumed.adapters.files.work / "proof" / "rows.jsonl"
+    told = rows.read_text()
+    edited = told.replace(f'"success":{before}', f'"success":{after}')
+    rows.write_text(edited)
+    assert edited != told
+    with pytest.raises(Mistake, match="is not as it was written"):
+        cycle_of(resumed).consolidate(Bench(), elsewhere=EverydaySuite(), by="ann")
+    assert not resumed.store.entries(Judgement)
 
 
 def test_rows_of_exercises_that_nobody_asked_are_refused_when_a_test_goes_on(resumed: Loop) -> None:

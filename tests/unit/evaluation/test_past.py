@@ -114,6 +114,40 @@ def test_a_failure_that_is_just_what_the_skill_says_is_told_and_not_spared() -> 
     assert repeats == (2,)
 
 
+SYNC: Done = ("python manage.py sync", True)
+UNREADY: Done = ("python manage.py migrate", False)
+SYNC_FIRST = content(steps=bash_steps("python manage.py sync", "python manage.py migrate", "pytest -q"))
+
+
+def test_a_step_that_failed_since_what_the_skill_says_before_it_was_not_done_is_spared() -> None:
+    assert spared_by(ran(UNREADY, LOOK, SYNC, RIGHT, TEST), SYNC_FIRST) == ((1,), (2,), ())
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [(SYNC, UNREADY, RIGHT), (UNREADY, SYNC), (UNREADY, RIGHT, TEST)],
+    ids=["done before", "never worked", "never done"],
+)
+def test_a_failure_that_no_earlier_step_of_the_skill_would_have_prevented_is_just_what_it_says(
+    calls: tuple[Done, ...],
+) -> None:
+    tries, _, repeats = spared_by(ran(*calls), SYNC_FIRST)
+    assert tries == ()
+    assert repeats == (calls.index(UNREADY) + 1,)
+
+
+def test_a_lesson_that_comes_with_the_error_is_not_blamed_for_it() -> None:
+    lesson = content(
+        kind=Kind.LESSON,
+        name="sync-before-migrate",
+        description="Run sync first",
+        signature="error: unrecognized arguments: --plan-all",
+        steps=bash_steps("python manage.py migrate"),
+    )
+    assert spared_by(ran(UNREADY, SYNC, RIGHT, TEST), lesson, beforehand=False) == ((), (), ())
+    assert spared_by(ran(UNREADY, UNREADY, SYNC, RIGHT, TEST), lesson, beforehand=False)[2] == (2,)
+
+
 def test_a_lesson_that_comes_with_the_error_spares_what_came_after_it() -> None:
     lesson = content(
         kind=Kind.LESSON,

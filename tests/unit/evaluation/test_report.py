@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 
 from tacit.evaluation.markdown import markdown
 from tacit.evaluation.page import page
-from tacit.evaluation.report import document, missable, report
+from tacit.evaluation.report import document, missable, report, stands
 from tacit.evaluation.suite import AidKind, Arm, Row, Score
 from tests.unit.evaluation.measured import row, run
 
@@ -61,6 +61,16 @@ def test_an_arm_that_never_got_an_aid_is_told_as_not_measured():
     assert "not told apart: skills (" in told.verdict
     assert "no aid was ever given: knowledge" in told.verdict
     assert any("knowledge" in line and "nothing to give" in line for line in told.not_measured)
+    figures = {each.arm: each for each in told.comparison.arms}
+    assert [stands(told, figures[name]) for name in ("none", "skills", "knowledge")] == [
+        "reference",
+        "not shown",
+        "no aid",
+    ]
+    assert figures["knowledge"].differences == {}
+    line = next(line for line in markdown(told).splitlines() if line.startswith("| knowledge |"))
+    assert "| – | – | no aid | – |" in line
+    assert page(told).count(">no aid<") == len(told.comparison.metrics)
     assert {arm["arm"]: arm["aided"] for arm in document(told)["arms"]} == {"none": None, "skills": 40, "knowledge": 0}
     assert "0 of 40" in markdown(told)
     assert "0 of 40" in page(told)

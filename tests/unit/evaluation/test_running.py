@@ -138,10 +138,11 @@ def test_more_seeds_may_follow_later(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("suite", "arms", "named", "told"),
     [
-        (Flats([("power",)]), BOTH, "obedient", "exercises of the suite"),
+        (Flats([("power",)]), BOTH, "obedient", "holds another run: other exercises of the suite"),
         (Flats(name="houses"), BOTH, "obedient", "another suite: flats there, houses here"),
-        (Flats(), [NONE], "obedient", "another arms: none, oracle there, none here"),
+        (Flats(), [NONE], "obedient", "other arms: none, oracle there, none here"),
         (Flats(), BOTH, "other", "another agent: obedient there, other here"),
+        (Flats(), [NONE, replace(ORACLE, k=3)], "obedient", "other arms: none, oracle, with other settings"),
     ],
 )
 def test_another_run_is_refused_in_the_same_folder(
@@ -150,7 +151,7 @@ def test_another_run_is_refused_in_the_same_folder(
     run(Flats(), BOTH, actor(), Aids(), folder=tmp_path)
     with pytest.raises(Refusal, match="holds another run") as refusal:
         run(suite, arms, PythonActor(obey, name=named), Aids(), folder=tmp_path)
-    assert told in refusal.value.message
+    assert refusal.value.message.endswith(told)  # and what follows from it is not told again
     assert len(read_run(tmp_path).rows) == 6
 
 

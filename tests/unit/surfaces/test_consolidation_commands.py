@@ -34,7 +34,8 @@ def test_a_dry_run_tells_what_would_be_used_and_everything_that_speaks_against_i
     with memory_at(tmp_path) as memory:
         memory.capture(attempts(12), trust_outcomes=True)
     shown = typed(tmp_path, "train", "--dry-run").output
-    assert "12 machine-verified successes at 12 tasks" in shown
+    assert "12 machine-verified successes at 12 tasks: a test, a build or another check shows that they worked" in shown
+    assert "4 tasks kept aside for the test at the end" in shown
     assert "refused, too_few_tasks" in shown
     assert "Nothing was done" in shown
     told = json.loads(typed(tmp_path, "consolidate", "--dry-run", "--json").output)
@@ -72,6 +73,42 @@ def test_a_dry_run_tells_of_the_data_even_where_the_model_is_not_there(tmp_path:
 def test_a_stretch_of_time_that_is_none_is_told(tmp_path: Path) -> None:
     memory_at(tmp_path).close()
     assert isinstance(refused(tmp_path, "consolidate", "--every", "often"), Mistake)
+
+
+DRIVER = """
+class TelecomEnv:
+    def __init__(self, checkout):
+        raise RuntimeError(f"the driver was asked to start in {checkout.name}")
+"""
+
+
+def test_the_suite_that_must_not_get_worse_is_opened_with_its_options(tmp_path: Path) -> None:
+    memory_at(tmp_path).close()
+    (tmp_path / "data").mkdir()
+    (tmp_path / "driver.py").write_text(DRIVER)
+    asked = ("consolidate", "--elsewhere", "telecom", "--data", str(tmp_path / "data"))
+    assert "--option driver=" in refused(tmp_path, *asked).hint
+    driven = (*asked, "--option", f"driver={tmp_path / 'driver.py'}", "--option", "checkout=tau2")
+    assert "the driver was asked to start in tau2" in str(refused(tmp_path, *driven))
+    assert "telecom has no option colour" in str(refused(tmp_path, *driven, "--option", "colour=red"))
+    assert "calls is a whole number" in str(refused(tmp_path, *driven, "--option", "calls=inf"))
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--elsewhere", "everyday", "--option", "seed"), "no option of a suite: seed"),
+        (("--elsewhere", "everyday", "--option", "=1"), "no option of a suite: =1"),
+        (("--elsewhere", "own", "--option", "seed=1", "--option", "seed=2"), "said twice: --option seed"),
+        (("--option", "seed=1"), "none is named"),
+        (("--data", "."), "none is named"),
+    ],
+)
+def test_options_without_a_suite_or_a_value_are_told(tmp_path: Path, words: tuple[str, ...], told: str) -> None:
+    memory_at(tmp_path).close()
+    error = refused(tmp_path, "consolidate", *words)
+    assert isinstance(error, Mistake)
+    assert told in str(error)
 
 
 def test_an_empty_registry_says_what_comes_next(tmp_path: Path) -> None:

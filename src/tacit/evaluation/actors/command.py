@@ -14,12 +14,13 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from types import TracebackType
 from typing import IO
 
 from tacit.domain.errors import Mistake, NotFound
+from tacit.evaluation.actors.code import files_among
 from tacit.evaluation.actors.exchange import ANSWER_BYTES_MAX, Circumstances, Patience, read, worded, written
 from tacit.evaluation.actors.lockstep import MAX_CALLS, Decision, Question, attempt, joined
 from tacit.evaluation.suite import Aid, Arm, Spent, World
@@ -49,6 +50,10 @@ class CommandActor:
         self._timeout_s = timeout_s
         self._max_calls = max_calls
         self._patience = Patience(self.name)
+
+    def files(self) -> Mapping[str, str]:
+        """The files that the command names, as they are now: every attempt starts it anew."""
+        return files_among(self._words)
 
     def objection(self, arm: Arm) -> str:
         """An adapter is the program's own affair; it has to say that it has one."""

@@ -53,13 +53,18 @@ class ModelActor:
         adapter: str = "",
         max_calls: int = MAX_CALLS,
         max_tokens: int = MAX_TOKENS,
+        max_context: int = 0,
     ) -> None:
-        """`adapter` is the completer's name of the weights that arms with an adapter use; empty: there are none."""
+        """`adapter` is the completer's name of the weights that arms with an adapter use; empty: there are none.
+
+        `max_context` is what the model can read and write in one conversation, in tokens; 0: nobody knows.
+        """
         self.name = f"{name}+{adapter}" if adapter else name
         self._completer = completer
         self._adapter = adapter
         self._max_calls = max_calls
         self._max_tokens = max_tokens
+        self._max_context = max_context
 
     def objection(self, arm: Arm) -> str:
         """An adapter is needed where an arm asks for one."""
@@ -73,17 +78,22 @@ class ModelActor:
         def decide(questions: Sequence[Question]) -> list[Decision]:
             spoken = [asked(each.task, each.tools, aid=each.aid, turns=each.turns) for each in questions]
             said = self._completer.complete(spoken, adapter=weights, max_tokens=self._max_tokens)
-            return [_decided(completion) for completion in said]
+            return [_decided(completion, max_context=self._max_context) for completion in said]
 
         return attempt(worlds, aids, decide, max_calls=self._max_calls)
 
 
-def _decided(said: Completion) -> Decision:
+def _decided(said: Completion, *, max_context: int) -> Decision:
     call = None if is_done(said.text) else understood(said.text)
-    unread = call is None and not is_done(said.text)
+    broken = ""
+    if max_context and said.context_tokens + said.output_tokens > max_context:
+        # A model may go on beyond what it was made for, and say anything; that is no decision, whatever it looks like.
+        broken = f"the conversation takes more than the {max_context} tokens that the model can read"
+    elif call is None and not is_done(said.text):
+        broken = f"no call can be read from {said.text.strip()[:_SHOWN]!r}"
     return Decision(
         call=call,
-        broken=f"no call can be read from {said.text.strip()[:_SHOWN]!r}" if unread else "",
+        broken=broken,
         context_tokens=said.context_tokens,
         output_tokens=said.output_tokens,
     )

@@ -56,14 +56,21 @@ def open_actor(name: str, *, memory: Loop | None = None, terms: Terms | None = N
 
         return CommandActor(rest, adapter=_own(terms), timeout_s=terms.timeout_s, max_calls=terms.max_calls)
     if kind == "python":
-        from tacit.evaluation.actors.python import PythonActor, load_function
-
-        return PythonActor(load_function(rest), name=name, adapter=_own(terms), max_calls=terms.max_calls)
+        return _function(rest, terms)
     if kind == "chat" and rest:
         return _chat(rest, terms)
     if kind == "model" and rest:
         return _local(rest, terms)
     raise Mistake(f"no agent is called {name!r}", hint=f"agents are named {', '.join(AGENTS)}")
+
+
+def _function(place: str, terms: Terms) -> Actor:
+    from tacit.evaluation.actors.code import files_of_function
+    from tacit.evaluation.actors.python import PythonActor, load_function
+
+    own, answer = _own(terms), load_function(place)
+    files = files_of_function(place)
+    return PythonActor(answer, name=f"python:{place}", adapter=own, max_calls=terms.max_calls, files=files)
 
 
 def _own(terms: Terms) -> bool:

@@ -26,13 +26,24 @@ class PythonActor:
     """Acts by what a function says."""
 
     def __init__(
-        self, answer: Answering, *, name: str = "python", adapter: bool = False, max_calls: int = MAX_CALLS
+        self,
+        answer: Answering,
+        *,
+        name: str = "python",
+        adapter: bool = False,
+        max_calls: int = MAX_CALLS,
+        files: Mapping[str, str] | None = None,
     ) -> None:
-        """`adapter` says that the function heeds the question's `adapter`."""
+        """`adapter` says that the function heeds the question's `adapter`; `files` are those that it was loaded from."""
         self.name = name
         self._answer = answer
         self._adapter = adapter
         self._max_calls = max_calls
+        self._files = dict(files or {})
+
+    def files(self) -> Mapping[str, str]:
+        """What the function was loaded from, as it was then: later changes do not reach it."""
+        return self._files
 
     def objection(self, arm: Arm) -> str:
         """An adapter is the function's own affair; it has to say that it has one."""

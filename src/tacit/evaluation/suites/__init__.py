@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +20,8 @@ from tacit.domain.trajectory import Trajectory
 from tacit.evaluation.suite import Suite
 
 __all__ = ["SUITES", "Given", "Known", "Taught", "open_suite"]
+_WHOLE = re.compile(r"[0-9]{1,18}")
+_SHOWN = 40
 
 
 @runtime_checkable
@@ -54,8 +57,18 @@ class Given:
         except ValueError:
             found = math.nan
         if not math.isfinite(found):
-            raise Mistake(f"{name} is a number, not {self.options[name]!r}", hint=f"{name}={default:g}")
+            told = self.options[name][:_SHOWN]
+            raise Mistake(f"{name} is a number, not {told!r}", hint=f"such as --option {name}={default:g}")
         return found
+
+    def whole(self, name: str, default: int) -> int:
+        """An option as a whole number from 0 on."""
+        text = self.options.get(name, str(default)).strip()
+        if not _WHOLE.fullmatch(text):
+            raise Mistake(
+                f"{name} is a whole number from 0 on, not {text[:_SHOWN]!r}", hint=f"such as --option {name}={default}"
+            )
+        return int(text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,11 +127,11 @@ def _telecom(given: Given) -> Suite:
     if "driver" not in options:
         raise Mistake(
             "suite telecom acts through a driver, a Python file that would be run",
-            hint="say which one you trust: `tacit eval run telecom --option driver=PATH/telecom_env.py`",
+            hint="say which one you trust: --option driver=PATH/telecom_env.py",
         )
     driver = Path(options["driver"])
     checkout = Path(options["checkout"]) if "checkout" in options else None
-    return TelecomSuite(folder, driver=driver, checkout=checkout, max_calls=int(given.number("calls", 0)))
+    return TelecomSuite(folder, driver=driver, checkout=checkout, max_calls=given.whole("calls", 0))
 
 
 def _everyday(given: Given) -> Suite:
@@ -136,11 +149,12 @@ def _own(given: Given) -> Suite:
         raise Mistake("this suite is made of a store", hint="run it in a project with a store")
     share = given.number("share", SHARE)
     if not 0 < share < 1:
-        raise Mistake(f"share is a part between 0 and 1, not {share:g}", hint=f"share={SHARE:g}")
+        raise Mistake(f"share is a part between 0 and 1, not {share:g}", hint=f"such as --option share={SHARE:g}")
+    seed = given.whole("seed", 0)
     attempts = gather(given.store)
     if not attempts:
         raise Mistake("there is no verified work here yet", hint="`tacit learn` takes it in")
-    return own_suite(attempts, share=share, seed=int(given.number("seed", 0)))
+    return own_suite(attempts, share=share, seed=seed)
 
 
 _NEXT_CALL = (

@@ -7,7 +7,6 @@ holds `turns.jsonl.gz` and `tools.json`.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from tacit.domain.errors import Mistake, NotFound
 from tacit.domain.tool import Call, Tool
 from tacit.domain.trajectory import Trajectory
 from tacit.evaluation.suites.next_call import NextCallSuite
-from tacit.evaluation.suites.reference import read_rows, solved, without_held_out
+from tacit.evaluation.suites.reference import parsed, read_rows, solved, without_held_out
 
 _FIELDS = {"id": str, "category": str, "number": int, "text": str, "tools": list, "gold": list, "kind": str}
 _POSITIONAL = "_positional"
@@ -67,7 +66,7 @@ def _attempt(row: Mapping[str, Any], documented: Mapping[str, Tool]) -> Trajecto
             Call(tool=call["name"], arguments=_named(call["arguments"], documented[call["name"]]))
             for call in row["gold"]
         ]
-    except (KeyError, TypeError) as error:
+    except (KeyError, TypeError, AttributeError) as error:
         raise Mistake(
             f"{row['id']} has a reference call that cannot be read: {error}", hint="fetch the file again"
         ) from error
@@ -85,7 +84,7 @@ def _documented(path: Path) -> dict[str, Tool]:
     if not path.is_file():
         raise NotFound(f"no such file: {path}", hint="give the folder with the suite's files by --data")
     try:
-        classes: Mapping[str, Sequence[Mapping[str, Any]]] = json.loads(path.read_text("utf-8"))
+        classes: Mapping[str, Sequence[Mapping[str, Any]]] = parsed(path.read_text("utf-8"))
         tools = [_tool(tool) for documented in classes.values() for tool in documented]
     except (ValueError, AttributeError, KeyError, TypeError) as error:
         raise Mistake(f"{path} does not document tools by class: {error}", hint="fetch the file again") from error
@@ -94,6 +93,8 @@ def _documented(path: Path) -> dict[str, Tool]:
 
 def _tool(told: Mapping[str, Any]) -> Tool:
     required = tuple(told["parameters"].get("required", ()))
+    if not isinstance(told["name"], str):
+        raise TypeError(f"{told['name']!r} is no name of a tool")
     return Tool(
         name=told["name"],
         description=told["description"].rpartition(_PREAMBLE)[2].strip(),

@@ -125,8 +125,8 @@ class EverydaySuite:
         return list(_exercises())
 
     def begin(self, exercise: Exercise) -> NextCallWorld:
-        """A question that nobody has answered yet."""
-        return NextCallWorld(exercise)
+        """A question that nobody has answered yet; whatever its arguments, the tool is what counts."""
+        return NextCallWorld(exercise, knows_arguments=False)
 
 
 def _exercises() -> Iterator[Exercise]:

@@ -19,6 +19,8 @@ from tacit.evaluation.suite import Exercise, Score
 
 EXACT = "arguments exact"
 OTHER_ARGUMENTS = "other arguments"
+RIGHT_TOOL = "right tool"
+"""Where nobody can tell what the arguments should be."""
 LATER = "right, but later"
 """The tool is called further on in the attempt."""
 WRONG = "wrong tool"
@@ -32,8 +34,10 @@ SILENT = "said nothing that can be read"
 class NextCallWorld:
     """One question; it is over with the first answer."""
 
-    def __init__(self, exercise: Exercise) -> None:
+    def __init__(self, exercise: Exercise, *, knows_arguments: bool = True) -> None:
+        """`knows_arguments`: the answer says the arguments too, and not only which tool is right."""
         self._exercise = exercise
+        self._knows_arguments = knows_arguments
         self._said: Call | None = None
         self._done = False
         self._reason = ""
@@ -81,7 +85,9 @@ class NextCallWorld:
             success=success,
             steps=int(self._said is not None),
             first_right=success,
-            exact=detail == EXACT if self._exercise.answer else None,  # an end has no arguments
+            exact=detail == EXACT
+            if self._exercise.answer and self._knows_arguments
+            else None,  # an end has no arguments
             abstained=bool(self._reason),
             detail=detail,
         )
@@ -100,6 +106,8 @@ class NextCallWorld:
             return (False, STOPPED) if answer else (True, RIGHTLY_DONE)
         if not answer:
             return False, WENT_ON
+        if said.tool == answer[0].tool and not self._knows_arguments:
+            return True, RIGHT_TOOL
         if said.tool == answer[0].tool:
             return True, EXACT if _plain(said.arguments) == _plain(answer[0].arguments) else OTHER_ARGUMENTS
         if said.tool in {call.tool for call in answer}:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,14 @@ def read_rows(path: Path, *, fields: Mapping[str, type]) -> list[dict[str, Any]]
     return rows
 
 
+def parsed(text: str) -> Any:
+    """What a JSON text says; `ValueError` where it is none, is too deep, or holds numbers that nobody can compute with."""
+    try:
+        return json.loads(text, parse_constant=_finite, parse_float=_finite)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+
+
 def solved(key: str, text: str, calls: Iterable[Call], *, tools: Sequence[str] = (), project: str = "") -> Trajectory:
     """A task with its reference calls as an attempt that succeeded."""
     asked = Step(index=0, role=Role.USER, text=text)
@@ -71,10 +80,17 @@ def without_held_out(training: Iterable[Trajectory], held_out: Iterable[Trajecto
 
 def _parsed(line: str) -> dict[str, Any] | None:
     try:
-        row = json.loads(line)
-    except (ValueError, RecursionError):
+        row = parsed(line)
+    except ValueError:
         return None
     return row if isinstance(row, dict) else None
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text} is no number of JSON")
+    return number
 
 
 def _wrong(row: Mapping[str, Any] | None, fields: Mapping[str, type]) -> str:

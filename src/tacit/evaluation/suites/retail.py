@@ -86,7 +86,9 @@ def _customers(path: Path) -> dict[str, str]:
     first: dict[str, str] = {}
     found: dict[str, str] = {}
     for row in read_rows(path, fields={"id": str, "actions": list}):
-        who = next((call["arguments"] for call in row["actions"] if str(call["name"]).startswith("find_user")), None)
+        who = next(
+            (call.get("arguments") for call in row["actions"] if str(call["name"]).startswith("find_user")), None
+        )
         found[row["id"]] = first.setdefault(json.dumps(who, sort_keys=True), row["id"]) if who else row["id"]
     return found
 

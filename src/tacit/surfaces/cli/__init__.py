@@ -12,6 +12,7 @@ from pathlib import Path
 
 import click
 
+from tacit import __version__
 from tacit.config.surroundings import Surroundings
 from tacit.domain.errors import InvalidSkill, Mistake, StoreOutage, TacitError
 from tacit.surfaces.cli.output import clean, to_json
@@ -80,7 +81,7 @@ class LazyGroup(click.Group):
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--store", default="", metavar="PATH", help="Use this store instead of the project's .tacit/tacit.db.")
-@click.version_option(package_name="tacit", message="tacit %(version)s")
+@click.version_option(__version__, message="tacit %(version)s")
 @click.pass_context
 def cli(context: click.Context, store: str) -> None:
     """Turn what AI agents do into skills that are measured, reviewed and handed back.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from tacit.evaluation.comparing import points
 from tacit.evaluation.consolidating import WITH, Cycle, Finding
 from tacit.evaluation.suite import Suite
 from tacit.surfaces.cli.consolidation import bars, foretell, show_told, workshop
+from tacit.surfaces.cli.evaluating import suite_options
 from tacit.surfaces.cli.session import Session, clean, command_options, counted
 
 _EVERY = re.compile(r"([1-9][0-9]{0,3})([hdw])")
@@ -31,7 +33,8 @@ _COLOURS = {Ruling.BETTER: "green", Ruling.WORSE: "red", Ruling.WORSE_ELSEWHERE:
 @click.option("--seed", default=0, type=click.IntRange(0), help="Which dice are thrown.")
 @click.option("--every", default="", metavar="TIME", help="Do nothing sooner than this after the last: 12h, 7d, 2w.")
 @click.option("--elsewhere", default="", metavar="SUITE", help="A suite that must not get worse (tacit eval suites).")
-@click.option("--data", type=click.Path(path_type=Path), help="The folder with that suite's files.")
+@click.option("--data", type=click.Path(path_type=Path), help="Folder of that suite's files.")
+@click.option("--option", "options", multiple=True, metavar="NAME=VALUE", help="Option of that suite.")
 @click.option("--dry-run", is_flag=True, help="Only say what it would use and cost.")
 @click.option("--anew", is_flag=True, help="Drop what an earlier run left unfinished.")
 @click.option("--activate", is_flag=True, help="Let it serve without being asked, if the test says better.")
@@ -46,6 +49,7 @@ def consolidate(
     every: str,
     elsewhere: str,
     data: Path | None,
+    options: tuple[str, ...],
     dry_run: bool,
     anew: bool,
     activate: bool,
@@ -57,6 +61,10 @@ def consolidate(
     is due, and a run that was cut off goes on. Only a person lets an adapter serve; else the judgement waits for one.
     """
     wait = _parsed(every)
+    if (data or options) and not elsewhere:
+        raise Mistake(
+            "--data and --option are of a suite, and none is named", hint="name it: --elsewhere telecom --data FOLDER …"
+        )
     cycle = Cycle(session.loop, seed=seed)
     if dry_run:
         foretell(session, cycle.outlook(every=wait), base=base, size=size or "")
@@ -64,7 +72,7 @@ def consolidate(
     session.caller.require_person("consolidate")
     if activate:
         session.caller.require_person("adapters activate")  # told now, and not after hours of training
-    guard = _guard(session, elsewhere, data)
+    guard = _guard(session, elsewhere, data, options=options)
     due = cycle.due_at(wait)
     if due and not anew:
         document = {"ran": False, "due_at": due}
@@ -88,11 +96,13 @@ def _parsed(every: str) -> timedelta:
     return timedelta(hours=int(found[1]) * _HOURS[found[2]])
 
 
-def _guard(session: Session, name: str, data: Path | None) -> Suite:
+def _guard(session: Session, name: str, data: Path | None, *, options: Sequence[str]) -> Suite:
     from tacit.evaluation.suites import open_suite
     from tacit.evaluation.suites.everyday import EverydaySuite
 
-    return open_suite(name, data=data, store=session.loop.store) if name else EverydaySuite()
+    if not name:
+        return EverydaySuite()
+    return open_suite(name, data=data, store=session.loop.store, options=suite_options(options))
 
 
 def _end(session: Session, finding: Finding, *, activate: bool, by: str) -> None:

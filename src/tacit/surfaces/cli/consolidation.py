@@ -67,7 +67,7 @@ def foretell(session: Session, outlook: Outlook, *, base: str, size: str) -> Non
     cost = None
     if facts and outlook.dataset.train:
         train, held_out = outlook.dataset.train, outlook.dataset.held_out
-        cost = estimate(train, held_out, recipe=recipe, parameters=facts.parameters, device=device)
+        cost = estimate(train, held_out, recipe=recipe, parameters=facts.parameters, reach=facts.reach, device=device)
     document = {
         "dry_run": True,
         "attempts": outlook.attempts,
@@ -127,43 +127,65 @@ def _dataset(outlook: Outlook) -> dict[str, Any]:
 def _show(
     session: Session, outlook: Outlook, name: str, *, facts: Facts | None, cost: Estimate | None, device: str
 ) -> None:
-    console = session.console
-    attempts = counted(outlook.attempts, "machine-verified success", plural="machine-verified successes")
-    console.print(f"{attempts} at {counted(outlook.tasks, 'task')}")
+    _show_data(session, outlook)
+    if facts:
+        size = f"{facts.parameters / 1e6:,.0f} million weights"
+        _say(
+            session,
+            f"Base model: {name} ({facts.architecture}, {size}). It stays as it is: what is learned goes into an adapter.",
+        )
+    for what, hint in _model_problems(name):
+        _say(session, f"{what} ({hint})", style="yellow")
+    if cost:
+        _show_cost(session, cost, device)
+    if absent := machine.missing(name):
+        _say(session, f"Still to be installed: {', '.join(absent)} ({machine.INSTALL})", style="yellow")
+    if outlook.unfinished:
+        _say(session, f"An earlier run ended while {outlook.unfinished}: it would go on from there", style="yellow")
+    if outlook.due_at:
+        _say(session, f"Not due before {outlook.due_at:%Y-%m-%d %H:%M} UTC", style="yellow")
+    _say(session, "Nothing was done: this only tells what would be.", style="dim")
+
+
+def _show_data(session: Session, outlook: Outlook) -> None:
+    """What would be learned from, what is left out, and what speaks against it."""
     found = outlook.dataset.manifest
-    stop = len(found.held_out_tasks) - outlook.proof_tasks
-    console.print(
-        f"{counted(found.examples, 'example')} of {counted(found.tasks, 'task')} to train on, "
-        f"{counted(stop, 'task')} to stop by, {counted(outlook.proof_tasks, 'task')} kept for the test"
+    attempts = counted(outlook.attempts, "machine-verified success", plural="machine-verified successes")
+    _say(
+        session,
+        f"{attempts} at {counted(outlook.tasks, 'task')}: a test, a build or another check shows that they worked.",
+    )
+    watched = len(found.held_out_tasks) - outlook.proof_tasks
+    _say(session, f"  {counted(found.tasks, 'task')} to learn from, as {counted(found.examples, 'example')}")
+    _say(session, f"  {counted(watched, 'task')} kept aside to see when to stop, before it only learns by heart")
+    _say(
+        session,
+        f"  {counted(outlook.proof_tasks, 'task')} kept aside for the test at the end, and never shown to it before",
     )
     for reason, number in found.dropped.items():
         why = found.why.get(reason, reason)
-        console.print(f"  [dim]left out: {number} ({escape(clean(f'{reason}: {why}'))})[/dim]", soft_wrap=True)
+        _say(session, f"  {counted(number, 'attempt')} left out ({reason}): {why}", style="dim")
     for each in outlook.against:
-        console.print(f"[red]refused, {each.rule}[/red]: {escape(clean(each.reason))}", soft_wrap=True)
+        _say(session, f"refused, {each.rule}: {each.reason}", style="red")
         if each.hint:
-            console.print(f"  [dim]{escape(clean(each.hint))}[/dim]", soft_wrap=True)
+            _say(session, f"  next: {each.hint}", style="dim")
     if not outlook.against:
-        console.print("[green]the gate lets it pass[/green]")
-    if facts:
-        size = f"{facts.parameters / 1e6:.0f} million weights"
-        console.print(f"base model {escape(clean(name))} ({escape(clean(facts.architecture))}, {size})", soft_wrap=True)
-    for what, hint in _model_problems(name):
-        console.print(f"[yellow]{escape(clean(what))}[/yellow] ({escape(clean(hint))})", soft_wrap=True)
-    if cost:
-        console.print(
-            f"about {_time(cost.seconds)} on this machine's {'GPU' if device == 'cuda' else 'processor'}, "
-            f"{cost.memory_mb / 1000:.1f} GB of memory, {cost.tokens / 1e6:.1f} million tokens in {cost.steps} steps; "
-            f"the adapter takes {cost.adapter_mb:.0f} MB. It may stop early."
-        )
-    if absent := machine.missing(name):
-        told = f"[yellow]not installed: {', '.join(absent)}[/yellow] ({escape(machine.INSTALL)})"
-        console.print(told, soft_wrap=True)
-    if outlook.unfinished:
-        console.print(f"[yellow]an earlier run ended while {outlook.unfinished}[/yellow]: it would go on from there")
-    if outlook.due_at:
-        console.print(f"[yellow]not due before {outlook.due_at:%Y-%m-%d %H:%M} UTC[/yellow]")
-    console.print("[dim]Nothing was done.[/dim]")
+        _say(session, "Nothing speaks against learning from these.", style="green")
+
+
+def _show_cost(session: Session, cost: Estimate, device: str) -> None:
+    where = "GPU" if device == "cuda" else "processor"
+    _say(
+        session,
+        f"Training takes very roughly {_time(cost.seconds)} on this machine's {where} and {cost.memory_mb / 1000:.1f} GB of "
+        f"memory: {cost.steps} steps over {cost.tokens / 1e6:.1f} million tokens (pieces of words). It ends sooner "
+        "once the tasks kept aside show no more gain.",
+    )
+    _say(session, f"The adapter is a file of about {cost.adapter_mb:.0f} MB.")
+
+
+def _say(session: Session, text: str, *, style: str = "") -> None:
+    session.console.print(escape(clean(text)), style=style or None, soft_wrap=True, highlight=False)
 
 
 def _time(seconds: float) -> str:

@@ -6,6 +6,7 @@ Writes nothing. The other commands of the group are imported when they are calle
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,17 @@ class EvalGroup(click.Group):
 @click.group("eval", cls=EvalGroup)
 def eval() -> None:  # noqa: A001 - the command's own name
     """Measure whether it helps: agents under several arms, and how well this library answers questions of your own."""
+
+
+def suite_options(given: Sequence[str]) -> dict[str, str]:
+    """Options of a suite as they are typed: NAME=VALUE, each."""
+    pairs = [each.partition("=") for each in given]
+    if wrong := [each for each, (name, sign, _) in zip(given, pairs, strict=True) if not sign or not name]:
+        raise Mistake(f"no option of a suite: {', '.join(wrong)}", hint="--option NAME=VALUE")
+    names = [name for name, _, _ in pairs]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise Mistake(f"said twice: --option {', '.join(twice)}", hint="say it once")
+    return {name: value for name, _, value in pairs}
 
 
 @eval.command("recall")

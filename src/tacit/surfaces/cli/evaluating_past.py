@@ -8,7 +8,7 @@ import click
 from rich.markup import escape
 
 from tacit.domain.errors import Mistake, Refusal
-from tacit.domain.lifecycle import RECALLABLE, Status
+from tacit.domain.lifecycle import Status
 from tacit.evaluation.past import Looked, PastReport, Spared, look_back
 from tacit.statistics import Estimate
 from tacit.surfaces.cli.learning import moment
@@ -109,38 +109,47 @@ def _show(session: Session, report: PastReport, *, worst: int) -> None:
     console, attempts = session.console, report.attempts
     given = sum(bool(each.given) for each in attempts)
     tokens = sum(each.tokens for each in attempts)
-    console.print(
-        f"{counted(len(attempts), 'attempt')} since {report.since:%Y-%m-%d}; for {given} of them a skill that could have "
-        f"been known by then would have been given ({tokens} tokens in all)."
-    )
-    if attempts and not given:
-        _show_shelf(session)
+    console.print(f"{counted(len(attempts), 'attempt')} since {report.since:%Y-%m-%d}.")
     if report.undated:
-        console.print(f"[dim]{counted(report.undated, 'attempt')} without a time could not be looked at.[/dim]")
+        undated = counted(report.undated, "attempt")
+        console.print(f"[dim]{undated} more without a time, so nobody can tell what was known by then.[/dim]")
+    if not report.skills:
+        _show_shelf(session)
+        return
+    if attempts:
+        console.print(
+            f"For {given or 'none'} of them a skill would have been given that could have been known by then"
+            + (f" ({tokens:,} tokens in all)." if given else ".")
+        )
     steps, failures = sum(each.steps for each in attempts), sum(each.failures for each in attempts)
     console.print(_line("steps", steps, sum(each.spared_steps for each in attempts), _steps(report)))
     console.print(_line("failed calls", failures, sum(each.spared_failures for each in attempts), _failures(report)))
     repeats = sum(each.repeats for each in attempts)
     if repeats:
         console.print(f"[yellow]{counted(repeats, 'failed call')} did just what a skill says.[/yellow]")
-    _show_some(session, "Where it would have helped most", report.helped, worst)
-    _show_some(session, "Where it would have been given for nothing", report.worst, worst)
+    _show_some(session, "Where a skill would have helped most", report.helped, worst)
+    _show_some(session, "Where a skill would have been given and spared nothing", report.worst, worst)
     console.print("[dim]This assumes that the agent follows the skill; `tacit lift` measures whether it does.[/dim]")
 
 
 def _show_shelf(session: Session) -> None:
-    """Where nothing would have been given: is there anything that could be?"""
-    store = session.loop.store
-    if store.catalogue(statuses=RECALLABLE):
-        return
-    waiting = len(store.catalogue(statuses={Status.CANDIDATE}))
-    review = f"; {counted(waiting, 'version')} waiting for `tacit review`" if waiting else ""
-    session.console.print(f"[yellow]No skill is approved here, so none could be given{review}.[/yellow]")
+    """Where there is no skill: what has to come first."""
+    waiting = len(session.loop.store.catalogue(statuses={Status.CANDIDATE}))
+    session.console.print(
+        "[yellow]No skill is approved here yet, so there was nothing that could have been given.[/yellow]"
+    )
+    if waiting:
+        told = f"{counted(waiting, 'version')} {'waits' if waiting == 1 else 'wait'} for you: [bold]tacit review[/bold]"
+    else:
+        told = (
+            "Procedures are learned from runs that a test or a build shows to have succeeded: [bold]tacit learn[/bold]"
+        )
+    session.console.print(f"Next: {told}", soft_wrap=True)
 
 
 def _line(what: str, whole: int, spared: int, share: Estimate | None) -> str:
     if share is None:
-        return f"Of {whole} {what} none is known to have been spared."
+        return f"Of {whole} {what} none would have been spared, as far as the attempts themselves show."
     told = f"{share.value:.1%}, {share.low:.1%} to {share.high:.1%}"
     return f"Of {whole} {what} {spared} could have been spared ({told})."
 
@@ -152,8 +161,8 @@ def _show_some(session: Session, title: str, found: list[Looked], most: int) -> 
     console.print(f"\n[bold]{title}[/bold] ({min(most, len(found))} of {len(found)})")
     for each in found[:most]:
         names = list(dict.fromkeys([*(one.skill for one in each.spared), *each.given]))
-        told = f"{each.spared_steps} of {counted(each.steps, 'step')}" + (
-            f", {each.repeats} failed as the skill says" if each.repeats else ""
+        told = f"{counted(each.steps, 'step')}, {each.spared_steps or 'none'} spared" + (
+            f", {each.repeats} failed doing what the skill says" if each.repeats else ""
         )
         console.print(f"  {each.at:%Y-%m-%d}  {escape(one_line(each.task, 80))}")
         console.print(f"    [dim]{told}; {escape(one_line(', '.join(names), 100))}[/dim]")

@@ -13,7 +13,7 @@ from tacit.domain.errors import Mistake
 from tacit.evaluation.markdown import chance, markdown
 from tacit.evaluation.page import page
 from tacit.evaluation.record import read_run
-from tacit.evaluation.report import Report, difference, document, figure, happened, standing
+from tacit.evaluation.report import NOTHING, Report, difference, document, figure, happened, stands
 from tacit.evaluation.report import report as told_of
 from tacit.surfaces.cli.session import Session, clean, command_options, counted
 
@@ -65,13 +65,13 @@ def _show(session: Session, told: Report, page_file: Path | None) -> None:
         table.add_column(escape(clean(column)), justify="left" if column in ("arm", "") else "right")
     for figures in comparison.arms:
         found = figures.differences.get("success")
-        means = [figure(name, figures.means[name].value) if name in figures.means else "–" for name in _SHOWN]
-        apart = ["", "", ""]
+        means = [figure(name, figures.means[name].value) if name in figures.means else NOTHING for name in _SHOWN]
+        apart, counts = [NOTHING, NOTHING], [NOTHING, NOTHING]
         if found:
             low, high = difference("success", found.low), difference("success", found.high)
-            apart = [f"{difference('success', found.value)} ({low} to {high})", chance(found.p_holm), standing(found)]
-        counts = [str(len(figures.regressions)), str(len(figures.gains))] if found else ["", ""]
-        table.add_row(escape(clean(figures.arm)), means[0], *apart, *means[1:], *counts)
+            apart = [f"{difference('success', found.value)} ({low} to {high})", chance(found.p_holm)]
+            counts = [str(len(figures.regressions)), str(len(figures.gains))]
+        table.add_row(escape(clean(figures.arm)), means[0], *apart, stands(told, figures), *means[1:], *counts)
     console.print(table)
     for figures in comparison.arms:
         said = f"{figures.arm}: {happened(told.tallies[figures.arm])}"

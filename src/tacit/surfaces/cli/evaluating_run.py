@@ -24,6 +24,7 @@ from tacit.evaluation.running import run as run_arms
 from tacit.evaluation.suite import Arm, Exercise, Suite, World
 from tacit.evaluation.suites import SUITES, Taught, open_suite
 from tacit.loop import Loop
+from tacit.surfaces.cli.evaluating import suite_options
 from tacit.surfaces.cli.progress import progress_bar
 from tacit.surfaces.cli.session import Session, clean, command_options, counted, one_line
 
@@ -65,7 +66,7 @@ def run(session: Session, *, suite: str, arms: str, agent: str, adapter: str, me
     plan = read_plan(Path(suite)) if suite.endswith(".toml") else Plan(suite=suite)
     if not plan.suite:
         raise Mistake(f"{suite} names no suite", hint='add [suite] with name = "…"')
-    said = _options(given["options"])
+    said = suite_options(given["options"])
     _require_said(suite, plan, said)
     options = dict(plan.options) | said
     data = given["data"] or (Path(options["data"]) if "data" in options else None)
@@ -87,7 +88,7 @@ def run(session: Session, *, suite: str, arms: str, agent: str, adapter: str, me
     folder = given["out"] or Path("eval") / plan.suite
     with progress_bar(session, "attempting") as advance:
         done = run_arms(cut, chosen, actor, Aids(loop), folder=folder, seeds=given["seeds"], progress=advance)
-    session.answer(_document(done), lambda: _show(session, done))
+    session.answer(_document(done), lambda: _show(session, done, asked=loop))
 
 
 @click.command("arms")
@@ -166,13 +167,6 @@ def _require_said(file: str, plan: Plan, said: Mapping[str, str]) -> None:
         )
 
 
-def _options(given: Sequence[str]) -> dict[str, str]:
-    pairs = [each.partition("=") for each in given]
-    if wrong := [name for name, sign, _ in pairs if not sign or not name]:
-        raise Mistake(f"no option of a suite: {', '.join(wrong)}", hint="--option NAME=VALUE")
-    return {name: value for name, _, value in pairs}
-
-
 def _store(session: Session, suite: str, memory: str) -> Any:
     return session.loop.store if suite == "own" or memory == "store" else None
 
@@ -240,7 +234,7 @@ def _averaged(figures: Sequence[float | None]) -> float | None:
     return round(sum(known) / len(known), 4) if known else None
 
 
-def _show(session: Session, done: Run) -> None:
+def _show(session: Session, done: Run, *, asked: Loop | None) -> None:
     table = Table(box=None, pad_edge=False)
     for column in _COLUMNS:
         table.add_column(column, justify="left" if column == "arm" else "right")
@@ -251,10 +245,15 @@ def _show(session: Session, done: Run) -> None:
         table.add_row(escape(name), str(figures["attempts"]), *shares, *means, str(figures["broken_off"]))
     console = session.console
     console.print(table)
-    for name, tally in tallied(done.rows, done.header.arms).items():
+    tallies = tallied(done.rows, done.header.arms)
+    for name, tally in tallies.items():
         empty = "; memory had nothing to give, so this arm was not measured" if tally.is_unaided else ""
         colour = "yellow" if tally.is_unaided or tally.is_silent else "dim"
         console.print(f"[{colour}]{escape(name)}: {happened(tally)}{empty}[/{colour}]", soft_wrap=True)
+    waiting = len(asked.waiting()) if asked and any(tally.is_unaided for tally in tallies.values()) else 0
+    if waiting:
+        what = f"{counted(waiting, 'version')} of skills and documents {'waits' if waiting == 1 else 'wait'}"
+        console.print(f"[yellow]{what} for a person, and none is given before: tacit review[/yellow]", soft_wrap=True)
     for name, figures in told.items():
         for note in figures["notes"]:
             console.print(f"[dim]{escape(name)}: {escape(one_line(clean(note), 110))}[/dim]")

@@ -32,3 +32,13 @@ def test_the_tool_decides() -> None:
     right.call(exercise.answer[0].tool, to="Mara")
     wrong.call(next(tool.name for tool in exercise.tools if Call(tool=tool.name) not in exercise.answer))
     assert (right.score().success, wrong.score().success) == (True, False)
+
+
+def test_nobody_can_tell_whether_the_arguments_of_an_everyday_call_are_right() -> None:
+    suite = EverydaySuite()
+    exercise = suite.exercises()[0]
+    for arguments in ({}, {"to": "Mara", "text": "We meet on Monday."}):
+        world = suite.begin(exercise)
+        world.call(exercise.answer[0].tool, **arguments)
+        score = world.score()
+        assert (score.success, score.exact, score.detail) == (True, None, "right tool")

@@ -118,6 +118,19 @@ def test_a_reference_call_without_a_name_is_told(shop: Path) -> None:
         RetailSuite(shop)
 
 
+def test_a_customer_without_particulars_stands_for_itself(shop: Path) -> None:
+    lines(shop / "test_visible_gold.jsonl", [row("a", "one", {"name": "find_user_id_by_name_zip"}, CANCEL)])
+    assert {each.group for each in RetailSuite(shop).exercises()} == {"a"}
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999"])
+def test_a_number_that_json_does_not_have_is_told_with_its_line(tmp_path: Path, number: str) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text(f'{{"id": "a", "n": 1.5}}\n{{"id": "b", "n": {number}}}\n', encoding="utf-8")
+    with pytest.raises(Mistake, match="line 2: no JSON object"):
+        read_rows(path, fields={"id": str})
+
+
 def test_case_and_punctuation_do_not_make_another_task() -> None:
     one, other = (solved(key, text, [Call(tool="t")]) for key, text in (("a", "Pay it!"), ("b", "pay  it")))
     assert without_held_out([one], [other]) == []
@@ -195,7 +208,16 @@ def test_bfcl_with_a_call_that_cannot_be_read_is_told(functions: Path) -> None:
         BfclSuite(functions)
 
 
-@pytest.mark.parametrize("text", ["[1]", "{", '{"Files": [{}]}'])
+@pytest.mark.parametrize("arguments", [None, [], "x", 3])
+def test_bfcl_with_arguments_that_are_none_is_told(functions: Path, arguments: object) -> None:
+    lines(functions / "turns.jsonl.gz", [turn(2, 0, [{"name": "sort", "arguments": arguments}])])
+    with pytest.raises(Mistake, match=r"multi_2\.0 has a reference call"):
+        BfclSuite(functions)
+
+
+@pytest.mark.parametrize(
+    "text", ["[", "[]", "[1]", "{", '{"Files": [{}]}', "[" * 100_000, '{"Files": [{"name": [], "parameters": {}}]}']
+)
 def test_bfcl_with_another_list_of_tools_is_told(functions: Path, text: str) -> None:
     (functions / "tools.json").write_text(text, encoding="utf-8")
     with pytest.raises(Mistake, match="does not document tools"):

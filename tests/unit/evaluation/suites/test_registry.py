@@ -51,6 +51,16 @@ def test_a_number_that_cannot_be_computed_with_is_none(value: str) -> None:
         Given(options={"seed": value}).number("seed", 0)
 
 
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf", "1e3", "0.5", "-1", "", "9" * 5000])
+def test_an_option_that_counts_is_a_whole_number(value: str) -> None:
+    assert Given(options={"seed": " 7 "}).whole("seed", 0) == 7
+    assert Given().whole("seed", 3) == 3
+    with pytest.raises(Mistake, match="seed is a whole number from 0 on") as caught:
+        Given(options={"seed": value}).whole("seed", 0)
+    assert caught.value.hint == "such as --option seed=0"
+    assert len(caught.value.message) < 100
+
+
 @pytest.mark.parametrize("share", ["0", "1", "2", "-0.5"])
 def test_a_share_that_leaves_nothing_to_ask_or_to_learn_from_is_told(share: str) -> None:
     with pytest.raises(Mistake, match="between 0 and 1"):

@@ -1,0 +1,53 @@
+"""Which files an agent is made of: the words that name it in → each file among them, with its hash, out.
+
+A run that goes on has to go on with the same agent, so the record keeps these. Only what is named is looked at: neither the
+modules that a file imports, nor what stands behind an address, nor a program that is found by its name alone; and nothing
+behind an option that follows the agent's file, for that may be a log that it writes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+_WHOLE_BYTES_MAX = 64 << 20
+"""Of larger files, such as weights, size and time tell whether they changed: reading them would take longer than a run."""
+
+
+def files_among(words: Sequence[str]) -> dict[str, str]:
+    """The files that a command names, up to the first option behind one → what their contents come to."""
+    found: dict[str, str] = {}
+    for place, word in enumerate(words):
+        if word.startswith("-") and any(name in found for name in words[1:place]):
+            break
+        if contents := _contents(Path(word)):
+            found[word] = contents
+    return found
+
+
+def files_of_function(place: str) -> dict[str, str]:
+    """The file that `FILE.py:NAME` or, once it is imported, `MODULE:NAME` is written in."""
+    where = place.rpartition(":")[0]
+    if where.endswith(".py"):
+        return files_among([where])
+    found = getattr(sys.modules.get(where), "__file__", None)
+    return {where: _contents(Path(found))} if found else {}
+
+
+def _contents(path: Path) -> str:
+    """A fingerprint of a file; empty where there is none."""
+    try:
+        if not path.is_file():
+            return ""
+        told = path.stat()
+        if told.st_size > _WHOLE_BYTES_MAX:
+            return f"{told.st_size} bytes of {told.st_mtime_ns}"
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except (
+        OSError,
+        ValueError,
+    ):  # too long for a name, or not to be read: then it is no file that the agent is made of
+        return ""
