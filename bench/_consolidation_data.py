@@ -41,8 +41,8 @@ HELD_OUT = 0.1
 """Share of a training set that is kept to stop by."""
 AIDED = 0.5
 """Share of examples that carry skills, as an agent with a memory would have them."""
-LONG, SHORT = 200, 48
-"""Tokens of an answer: enough for whole calls, or for the name of the tool."""
+TOKENS = 96
+"""The longest answer: enough for a whole call."""
 PROMPTS, PLAN = "prompts.jsonl.gz", "plan.json"
 
 
@@ -64,7 +64,8 @@ class Work:
             for exercise in exercises:
                 messages = asked(exercise.task, exercise.tools, aid=aid(exercise), turns=exercise.turns)
                 said = [[message.role, message.content] for message in messages]
-                self._prompts.append({"set": name, "exercise": exercise.key, "messages": said})
+                names = [tool.name for tool in exercise.tools]
+                self._prompts.append({"set": name, "exercise": exercise.key, "messages": said, "tools": names})
         return name
 
     def draft(
@@ -93,7 +94,8 @@ class Work:
         """Write prompts and plan."""
         with gzip.open(self.folder / PROMPTS, "wt", encoding="utf-8") as file:
             file.writelines(json.dumps(prompt, ensure_ascii=False) + "\n" for prompt in self._prompts)
-        (self.folder / PLAN).write_text(json.dumps({"gate": self._gate, "jobs": self.jobs}, indent=1) + "\n", "utf-8")
+        told = {"tokens": TOKENS, "gate": self._gate, "jobs": self.jobs}
+        (self.folder / PLAN).write_text(json.dumps(told, indent=1) + "\n", "utf-8")
 
 
 def prepare(retail_data: Path, bfcl_data: Path, folder: Path) -> None:
@@ -118,7 +120,6 @@ def prepare(retail_data: Path, bfcl_data: Path, folder: Path) -> None:
                 "from": name,
                 "seed": seed,
                 "ask": ["retail/none", "bfcl/none"],
-                "tokens": SHORT,
             }
             for after in bfcl_sets[seed]
         ]
@@ -141,7 +142,7 @@ def _base(work: Work, retail: RetailSuite, bfcl: BfclSuite, memory: Loop, *, pol
         )
     ]
     sets.append(work.put("bfcl/none", bfcl_questions(bfcl), lambda _: ""))
-    work.jobs.append({"train": "", "ask": sets, "tokens": LONG})
+    work.jobs.append({"train": "", "seed": min(SEEDS), "ask": sets})
 
 
 def _put(work: Work, retail: RetailSuite, name: str, kind: AidKind, source: Aids) -> str:
@@ -166,7 +167,6 @@ def _retail_job(
         "seed": seed,
         "ask": asks,
         "ask_base": [skills] if size < max(SIZES) or not seed else [],
-        "tokens": LONG if size == max(SIZES) else SHORT,
     }
 
 

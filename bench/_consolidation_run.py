@@ -15,6 +15,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from _consolidation_choice import choose
+
 from tacit.consolidation.conversation import Message
 from tacit.consolidation.dataset import Dataset
 from tacit.consolidation.foundation import load_foundation
@@ -23,7 +25,9 @@ from tacit.consolidation.recipe import Recipe
 from tacit.consolidation.training import Trained, train
 
 PROMPTS, PLAN = "prompts.jsonl.gz", "plan.json"
-ANSWERS, TRAININGS, MACHINE = "answers.jsonl", "trainings.jsonl", "machine.json"
+ANSWERS, CHOICES, TRAININGS, MACHINE = "answers.jsonl", "choices.jsonl", "trainings.jsonl", "machine.json"
+CHOSEN_IN = "retail/"
+"""Sets of prompts with whose tools it is also asked which one is chosen where the form is given."""
 
 
 class Runner:
@@ -33,6 +37,7 @@ class Runner:
         begun = time.perf_counter()
         self._work, self._out, self._adapters, self._recipe = work, out, adapters, Recipe.of(size)
         self._prompts = _prompts(work / PROMPTS)
+        self._plan = json.loads((work / PLAN).read_text("utf-8"))
         self._base = load_foundation(base)
         self._model = LocalModel(self._base)
         out.mkdir(parents=True, exist_ok=True)
@@ -40,10 +45,10 @@ class Runner:
         (out / MACHINE).write_text(json.dumps(machine(self._base.device) | {"loading_s": loaded}, indent=1) + "\n")
         say(f"loaded after {loaded} s")
 
-    def run(self, *, seconds: float) -> None:
-        """All jobs of the plan that fit into the time."""
+    def run(self, *, seconds: float, seed: int | None = None) -> None:
+        """All jobs of the plan that fit into the time; only those of one seed, where one is given."""
         begun = time.perf_counter()
-        jobs = json.loads((self._work / PLAN).read_text("utf-8"))["jobs"]
+        jobs = [job for job in self._plan["jobs"] if seed in {None, job["seed"]}]
         for number, job in enumerate(jobs, 1):
             if time.perf_counter() - begun > seconds:
                 say(f"out of time: {len(jobs) - number + 1} jobs are left")
@@ -52,13 +57,13 @@ class Runner:
             say(f"{number}/{len(jobs)} {job['train'] or 'base'}: {time.perf_counter() - begun:.0f} s so far")
 
     def _job(self, job: dict[str, Any]) -> None:
-        name, tokens = job["train"], job["tokens"]
+        name = job["train"]
         if name:
             self._train(job)
             self._model.add(name, self._adapters / name)
-        self._ask(job["ask"], adapter=name, tokens=tokens)
+        self._ask(job["ask"], adapter=name)
         if job.get("ask_base"):
-            self._ask(job["ask_base"], adapter="", tokens=tokens)
+            self._ask(job["ask_base"], adapter="")
 
     def _train(self, job: dict[str, Any]) -> None:
         name = job["train"]
@@ -73,10 +78,12 @@ class Runner:
         )
         self._append(TRAININGS, [_told(name, done)])
 
-    def _ask(self, sets: Sequence[str], *, adapter: str, tokens: int) -> None:
+    def _ask(self, sets: Sequence[str], *, adapter: str) -> None:
         asked = [prompt for name in sets for prompt in self._prompts[name]]
         begun = time.perf_counter()
-        said = self._model.complete([prompt["messages"] for prompt in asked], adapter=adapter, max_tokens=tokens)
+        said = self._model.complete(
+            [prompt["messages"] for prompt in asked], adapter=adapter, max_tokens=self._plan["tokens"]
+        )
         each = (time.perf_counter() - begun) / max(1, len(asked))
         self._append(
             ANSWERS,
@@ -84,6 +91,20 @@ class Runner:
                 {"set": prompt["set"], "exercise": prompt["exercise"], "adapter": adapter, "seconds": round(each, 4)}
                 | asdict(completion)
                 for prompt, completion in zip(asked, said, strict=True)
+            ],
+        )
+        choosing = [prompt for prompt in asked if prompt["set"].startswith(CHOSEN_IN)]
+        chosen = choose(
+            self._model,
+            [prompt["messages"] for prompt in choosing],
+            [prompt["tools"] for prompt in choosing],
+            adapter=adapter,
+        )
+        self._append(
+            CHOICES,
+            [
+                {"set": prompt["set"], "exercise": prompt["exercise"], "adapter": adapter, "tool": tool}
+                for prompt, tool in zip(choosing, chosen, strict=True)
             ],
         )
 

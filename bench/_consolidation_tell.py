@@ -1,107 +1,89 @@
-"""Answers of the consolidation experiment → scores, the table of arms, the learning curve, what was forgotten, and the verdict.
-
-Answers are scored here and by the suite alone, as if an agent had given them. Where an answer was cut before its call was
-whole, its tool counts and its arguments do not.
-"""
+"""Answers of the consolidation experiment → the tables of arms, learning curves, what was forgotten, the verdict and a picture."""
 
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from _consolidation_answers import Answers
 from _consolidation_data import SEEDS, SIZES, bfcl_questions
-from _consolidation_run import ANSWERS, MACHINE, TRAININGS
+from _consolidation_plot import picture
+from _consolidation_run import MACHINE, TRAININGS
 
-from tacit.consolidation.conversation import is_done, understood
 from tacit.evaluation.comparing import Comparison, Difference, compare, forgetting, forward_transfer, paired
 from tacit.evaluation.judging import judged
-from tacit.evaluation.suite import Exercise, Row
+from tacit.evaluation.suite import Row
 from tacit.evaluation.suites.bfcl import BfclSuite
-from tacit.evaluation.suites.next_call import NextCallSuite
 from tacit.evaluation.suites.retail import RetailSuite
 
-_BEGUN = re.compile(r'<tool_call>\s*\{\s*"name":\s*"([^"]+)"')
 MOST = max(SIZES)
 ARMS_ASKED = ("trajectory", "knowledge", "placebo", "oracle")
 
 
-class Answers:
-    """Rows by set of prompts and adapter."""
-
-    def __init__(self, suites: Mapping[str, tuple[NextCallSuite, Sequence[Exercise]]], path: Path) -> None:
-        self._exercises = {
-            name: {exercise.key: exercise for exercise in exercises} for name, (_, exercises) in suites.items()
-        }
-        self._suites = {name: suite for name, (suite, _) in suites.items()}
-        self._rows: dict[tuple[str, str], list[Row]] = {}
-        with path.open(encoding="utf-8") as lines:
-            for line in lines:
-                said = json.loads(line)
-                self._rows.setdefault((said["set"], said["adapter"]), []).append(self._scored(said))
-
-    def rows(self, asked: str, adapter: str = "", *, arm: str, seed: int = 0) -> list[Row]:
-        """The rows of one set under one adapter, named as an arm."""
-        return [replace(row, arm=arm, seed=seed) for row in self._rows.get((asked, adapter), ())]
-
-    def _scored(self, said: Mapping[str, Any]) -> Row:
-        suite = said["set"].partition("/")[0]
-        exercise = self._exercises[suite][said["exercise"]]
-        world = self._suites[suite].begin(exercise)
-        text = said["text"]
-        if is_done(text):
-            world.finish()
-        elif call := understood(text):
-            world.call(call.tool, **{name: value for name, value in call.arguments.items() if name != "self"})
-        elif begun := _BEGUN.match(text.strip()):
-            world.call(begun[1])
-        return Row(
-            suite=suite,
-            arm="",
-            seed=0,
-            exercise=exercise.key,
-            group=exercise.group,
-            score=world.score(),
-            context_tokens=said["context_tokens"],
-            output_tokens=said["output_tokens"],
-            seconds=said["seconds"],
-        )
-
-
-def tell(retail_data: Path, bfcl_data: Path, *, out: Path, results: Path) -> None:
+def tell(retail_data: Path, bfcl_data: Path, *, outs: Sequence[Path], results: Path) -> None:
     """Score, compare, and write the results."""
     retail, bfcl = RetailSuite(retail_data), BfclSuite(bfcl_data)
     suites = {"retail": (retail, retail.exercises()), "bfcl": (bfcl, bfcl_questions(bfcl))}
-    answers = Answers(suites, out / ANSWERS)
-    trainings = [json.loads(line) for line in (out / TRAININGS).read_text("utf-8").splitlines()]
-    home, elsewhere = compare(_arms(answers), reference="none"), _elsewhere(answers)
-    over_skills = compare(
-        [row for row in _arms(answers) if row.arm in {"skills", "skills+adapter", "adapter"}], reference="skills"
-    )
-    ruling, reason = judged(over_skills, elsewhere, arm="skills+adapter")
+    free, given = Answers.free(suites, outs), Answers.given(suites, outs)
+    elsewhere = compare(_elsewhere(free), reference="none")
+    ruling, reason = judged(_over_skills(free), elsewhere, arm="skills+adapter")
+    trained = _trainings(outs)
     told = {
-        "machine": json.loads((out / MACHINE).read_text("utf-8")),
+        "machine": json.loads((outs[0] / MACHINE).read_text("utf-8")),
         "questions": {name: len(exercises) for name, (_, exercises) in suites.items()},
+        "groups": len({exercise.group for exercise in retail.exercises()}),
         "baselines": _baselines(retail),
-        "arms": _table(home),
-        "over_skills": {
-            arm: _difference(over_skills.arm(arm).differences["success"]) for arm in ("adapter", "skills+adapter")
-        },
-        "forward_transfer": _difference(forward_transfer(_arms(answers))),
+        "free": _measured(free),
+        "given": _measured(given),
         "elsewhere": _table(elsewhere),
         "ruling": str(ruling),
         "reason": reason,
-        "curve": _curve(answers),
-        "forgetting": _forgetting(answers),
-        "trainings": [_brief(training) for training in trainings],
+        "cost": _cost(free, trained),
+        "trainings": [_brief(training) for training in trained],
     }
     results.mkdir(parents=True, exist_ok=True)
     (results / "consolidation.json").write_text(json.dumps(told, indent=1) + "\n", "utf-8")
+    (results / "consolidation.svg").write_text(picture(told), "utf-8")
     print(json.dumps({name: value for name, value in told.items() if name != "trainings"}, indent=1))
+
+
+def _measured(answers: Answers) -> dict[str, Any]:
+    """Everything that one way of reading the answers says."""
+    over = _over_skills(answers)
+    return {
+        "arms": _table(compare(_arms(answers), reference="none")),
+        "over_skills": {
+            arm: _difference(over.arm(arm).differences["success"]) for arm in ("adapter", "skills+adapter")
+        },
+        "forward_transfer": _difference(forward_transfer(_arms(answers))),
+        "curve": _curve(answers),
+        "forgetting": _forgetting(answers),
+    }
+
+
+def _over_skills(answers: Answers) -> Comparison:
+    compared = [row for row in _arms(answers) if row.arm in {"skills", "skills+adapter", "adapter"}]
+    return compare(compared, reference="skills")
+
+
+def _trainings(outs: Sequence[Path]) -> list[dict[str, Any]]:
+    lines = [line for out in outs for line in (out / TRAININGS).read_text("utf-8").splitlines()]
+    return list({training["adapter"]: training for training in map(json.loads, lines)}.values())
+
+
+def _cost(answers: Answers, trainings: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """Seconds on the machine, each process counted by itself, and what passed through the model."""
+    rows = answers.every()
+    return {
+        "training_s": round(sum(training["seconds"] for training in trainings), 1),
+        "training_tokens": sum(training["tokens"] for training in trainings),
+        "answers": len(rows),
+        "answering_s": round(sum(row.seconds for row in rows), 1),
+    }
 
 
 def _arms(answers: Answers) -> list[Row]:
@@ -115,12 +97,12 @@ def _arms(answers: Answers) -> list[Row]:
     return rows
 
 
-def _elsewhere(answers: Answers) -> Comparison:
+def _elsewhere(answers: Answers) -> list[Row]:
     """What the shop's adapter does to a domain that it was not trained on."""
     rows = answers.rows("bfcl/none", arm="none")
     for seed in SEEDS:
         rows += answers.rows("bfcl/none", f"retail-{MOST}-{seed}", arm="adapter", seed=seed)
-    return compare(rows, reference="none")
+    return rows
 
 
 def _curve(answers: Answers) -> list[dict[str, Any]]:
@@ -158,7 +140,7 @@ def _forgetting(answers: Answers) -> dict[str, Any]:
     before = [
         row for seed in SEEDS for row in answers.rows("retail/none", f"retail-{MOST}-{seed}", arm="adapter", seed=seed)
     ]
-    bare = answers.rows("bfcl/none", arm="adapter")
+    bare = [row for seed in SEEDS for row in answers.rows("bfcl/none", arm="adapter", seed=seed)]
     for way in ("alone", "replay"):
         after = [
             row for seed in SEEDS for row in answers.rows("retail/none", f"bfcl-{way}-{seed}", arm="adapter", seed=seed)
@@ -171,24 +153,26 @@ def _forgetting(answers: Answers) -> dict[str, Any]:
             "shop_after": _share(after),
             "shop_forgotten": _difference(forgetting(before, after)),
             "second_after": _share(second),
-            "second_gained": _difference(paired(second, bare)),
+            "second_gained": _difference(paired(second, bare)) if second else None,
         }
     return {"shop_before": _share(before), "second_bare": _share(bare), **told}
 
 
 def _baselines(retail: RetailSuite) -> dict[str, float]:
-    """What one would get without reading the task: always the commonest answer after so many calls."""
+    """What one would get without reading the task: always the commonest answer, or the commonest tool, after so many calls."""
     seen: dict[int, Counter[str]] = {}
     for trajectory in retail.training_trajectories():
         names = [step.tool for step in trajectory.actions]
         for place, name in enumerate([*names, ""]):
             seen.setdefault(place, Counter())[name] += 1
-    right = [
-        (exercise.answer[0].tool if exercise.answer else "")
-        == seen.get(len(exercise.turns), Counter({"": 1})).most_common(1)[0][0]
-        for exercise in retail.exercises()
-    ]
-    return {"commonest after so many calls": round(sum(right) / len(right), 4)}
+    right: dict[str, list[bool]] = {"free": [], "given": []}
+    for exercise in retail.exercises():
+        commonest = seen.get(len(exercise.turns), Counter()).most_common()
+        wanted = exercise.answer[0].tool if exercise.answer else ""
+        right["free"].append(next((name for name, _ in commonest), "") == wanted)
+        if wanted:
+            right["given"].append(next((name for name, _ in commonest if name), "") == wanted)
+    return {way: round(sum(flags) / len(flags), 4) for way, flags in right.items()}
 
 
 def _table(compared: Comparison) -> list[dict[str, Any]]:

@@ -1,13 +1,16 @@
 """Arms on one suite in one table: what an agent makes of nothing, a raw episode, skills, a placebo and the right answer.
 
     PYTHONPATH=src python bench/arms.py telecom DATA --checkout CHECKOUT [--driver telecom_env.py] [--work FOLDER]
-    PYTHONPATH=src python bench/arms.py telecom DATA --checkout CHECKOUT --base MODEL [--adapter FOLDER]
+    PYTHONPATH=src python bench/arms.py telecom DATA --checkout CHECKOUT --base MODEL [--adapter FOLDER | --train SIZE]
+    PYTHONPATH=src python bench/arms.py telecom DATA --checkout CHECKOUT --server http://127.0.0.1:8080/v1 --arms ARMS
     PYTHONPATH=src python bench/arms.py retail|bfcl DATA --base MODEL [--adapter FOLDER]
 
 A fresh memory learns from what the suite lets be learned from, less the tasks that have the words and the solution of an
 asked one, though another cause (6 of the 120 telecom tasks); what it holds for review is approved, since no person sits in
 a benchmark. Then the reference agent acts (no language model), or with `--base` a local model does, with an adapter in arms of
-their own. Every attempt has a world of its own; attempts are kept in `--work`, so that a run that is killed goes on.
+their own (or one behind a server of llama.cpp, whose adapter is its first): a given one, or with `--train` one that is trained first, on the very successes that the memory learned from, once
+for each of `--seeds`. Every attempt has a world of its own; attempts and adapters are kept in `--work`, so that a run that is
+killed goes on: give the same options again.
 
 - **none**: the reference agent knows nothing and says so.
 - **trajectory**: the most similar success, found by the words of the task. The reference agent makes its calls again.
@@ -27,11 +30,17 @@ import platform
 import subprocess
 import tempfile
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from tacit.domain.tool import turns_of
+from _arms_training import Lessons, recipe_of
+
+from tacit.consolidation.foundation import load_foundation
+from tacit.consolidation.generating import LocalModel
+from tacit.domain.size import Size
 from tacit.domain.trajectory import Trajectory
 from tacit.evaluation.actors.model import ModelActor
 from tacit.evaluation.actors.reference import ReferenceActor
@@ -45,6 +54,7 @@ from tacit.evaluation.suites import Taught, open_suite
 from tacit.evaluation.suites.rehearsal import rehearsed
 from tacit.evaluation.suites.telecom import TelecomSuite
 from tacit.loop import Loop
+from tacit.providers.chat_server import ChatServer
 from tacit.text.words import estimate_tokens
 
 BY_READINGS = Arm(name="trajectory by readings")
@@ -53,6 +63,11 @@ MODEL_ARMS = "none,trajectory,skills,placebo,oracle"
 ADAPTED_ARMS = "adapter,skills+adapter"
 MAX_CALLS = 80
 """The driver's own limit, so that a raw episode can be repeated to its end."""
+MODEL_CALLS = 45
+"""For a model. Solved telecom tasks took 25 to 35 calls; of more than these, with an episode before the task, a small model
+(8,192 tokens) could not read the end."""
+
+SERVER_S, SERVER_CONTEXT = 1800.0, 8_192
 
 
 class Limited:
@@ -114,16 +129,26 @@ def main() -> int:
     parser.add_argument("--driver", help="telecom_env.py")
     parser.add_argument("--checkout", help="a checkout of tau2-bench")
     parser.add_argument("--base", default="", help="a local language model instead of the reference agent")
-    parser.add_argument("--adapter", type=Path, help="folder of its adapter")
+    parser.add_argument("--server", default="", help="or a model that llama.cpp serves, with its first adapter")
+    weights = parser.add_mutually_exclusive_group()
+    weights.add_argument("--adapter", type=Path, help="folder of its adapter")
+    weights.add_argument("--train", choices=tuple(Size), help="train its adapter first, of this size (telecom)")
+    parser.add_argument("--seeds", type=int, default=1, help="so many adapters are trained")
     parser.add_argument("--arms", default="", help="only these, parted by commas")
     parser.add_argument("--limit", type=int, default=0, help="only so many exercises")
     parser.add_argument("--work", type=Path, help="where attempts are kept")
     parser.add_argument("--out", type=Path, help="bench/results/arms_SUITE.json unless limited")
     options = parser.parse_args()
-    if not options.base and options.suite != "telecom":
+    if not (options.base or options.server) and options.suite != "telecom":
         parser.error("the reference agent acts in telecom alone; give a model by --base")
+    if options.train and (not options.base or options.suite != "telecom"):
+        parser.error("--train is for telecom, with a model by --base; retail has bench/consolidation.py")
+    if options.seeds < 1 or (options.seeds > 1 and not options.train):
+        parser.error("--seeds counts the adapters of --train, from 1")
     result = measured(options)
-    out = options.out or Path(f"bench/results/arms_{options.suite}{'_model' if options.base else ''}.json")
+    out = options.out or Path(
+        f"bench/results/arms_{options.suite}{'_model' if options.base or options.server else ''}.json"
+    )
     if options.out or not options.limit:
         out.write_text(json.dumps(result, indent=1) + "\n", "utf-8")
     return 0
@@ -131,6 +156,7 @@ def main() -> int:
 
 def measured(options: argparse.Namespace) -> dict[str, Any]:
     """Run every arm, and tell what came of it."""
+    model = loaded(options.base) if options.base else None
     chosen = {name: getattr(options, name) for name in ("driver", "checkout") if getattr(options, name)}
     if options.suite == "telecom":  # whoever runs a benchmark has chosen its folder, driver and all
         chosen.setdefault("driver", str(options.data.resolve().parent.parent / "tools" / "telecom_env.py"))
@@ -143,8 +169,16 @@ def measured(options: argparse.Namespace) -> dict[str, Any]:
     asked: Suite = Limited(suite, options.limit) if options.limit else suite
     with tempfile.TemporaryDirectory() as scratch:
         work = options.work or Path(scratch)
-        rows = attempted(asked, memory, options, work)
-        if not options.base and not options.arms and isinstance(suite, TelecomSuite):
+        adapters: list[dict[str, Any]] = []
+        if model:
+            lessons = None
+            if options.train and isinstance(suite, TelecomSuite):
+                lessons = Lessons(memory, training, suite.tools)
+            rows, adapters = attempted_by_model(model, asked, memory, options, work=work, lessons=lessons)
+        else:
+            actor = served(options.server) if options.server else ReferenceActor(memory, max_calls=MAX_CALLS)
+            rows = attempted(asked, options.arms or REFERENCE_ARMS, actor, memory, folder=work / "arms")
+        if not (options.base or options.server) and not options.arms and isinstance(suite, TelecomSuite):
             nearest = ByReadings(suite, options.data, {each.session_id for each in training})
             own = run(asked, [BY_READINGS], nearest, Aids(), folder=work / "by_readings")
             rows += own.rows
@@ -156,6 +190,7 @@ def measured(options: argparse.Namespace) -> dict[str, Any]:
             "too_near_to_what_is_asked": dropped,
             "seconds": round(learned_s, 1),
         },
+        **({"adapters": adapters} if adapters else {}),
         **told(comparison, rows),
     }
     print(table(comparison))
@@ -166,38 +201,61 @@ def measured(options: argparse.Namespace) -> dict[str, Any]:
 def unasked(training: Sequence[Trajectory], exercises: Sequence[Exercise]) -> tuple[list[Trajectory], int]:
     """What may be learned from: no task with the words and the solution of one that is asked; and how many were such."""
     kept = {each.id: each for each in training}
-    while found := known_tasks(exercises, [_past(each) for each in kept.values()]):
+    while found := known_tasks(exercises, map(Past.of, kept.values())):
         kept = {key: each for key, each in kept.items() if key not in {one.trajectory_id for one in found}}
     return list(kept.values()), len(training) - len(kept)
 
 
-def _past(trajectory: Trajectory) -> Past:
-    turns = tuple(turns_of(trajectory))
-    return Past(id=trajectory.id, session_id=trajectory.session_id, task=trajectory.task.text, turns=turns)
-
-
-def attempted(suite: Suite, memory: Loop, options: argparse.Namespace, work: Path) -> list[Row]:
-    """All attempts of the chosen agent."""
-    actor: Actor
-    if options.base:
-        names = options.arms or ",".join([MODEL_ARMS, *([ADAPTED_ARMS] if options.adapter else [])])
-        actor = model_actor(options.base, options.adapter)
-    else:
-        names = options.arms or REFERENCE_ARMS
-        actor = ReferenceActor(memory, max_calls=MAX_CALLS)
-    made = run(suite, named_arms(names), actor, Aids(memory), folder=work / "arms", progress=say)
+def attempted(suite: Suite, names: str, actor: Actor, memory: Loop, *, folder: Path) -> list[Row]:
+    """All attempts of an agent under these arms."""
+    made = run(suite, named_arms(names), actor, Aids(memory), folder=folder, progress=said_since(time.perf_counter()))
     for key, why in made.header.set_aside.items():
         print(f"set aside {key}: {why}", flush=True)
     return list(made.rows)
 
 
-def model_actor(base: str, adapter: Path | None) -> ModelActor:
-    """A local model, with its adapter where one is given."""
-    from tacit.consolidation.foundation import load_foundation
-    from tacit.consolidation.generating import LocalModel
+def loaded(base: str) -> LocalModel:
+    """A local model and all that it and its training import: the telecom driver later puts stand-ins in the way of others."""
+    model = LocalModel(load_foundation(base))
+    import_module("peft")
+    return model
 
-    model = LocalModel(load_foundation(base), {"own": adapter} if adapter else {})
-    return ModelActor(model, name=Path(base).name, adapter="own" if adapter else "")
+
+def served(url: str) -> ModelActor:
+    """A model behind a server; it takes its time where many worlds wait for it."""
+    server = ChatServer(url, timeout_s=SERVER_S)
+    return ModelActor(server, name="served", adapter="0", max_calls=MODEL_CALLS, max_context=SERVER_CONTEXT)
+
+
+def attempted_by_model(
+    model: LocalModel, suite: Suite, memory: Loop, options: argparse.Namespace, *, work: Path, lessons: Lessons | None
+) -> tuple[list[Row], list[dict[str, Any]]]:
+    """All attempts of a local model, and how its adapters were trained; further adapters act in their own arms alone."""
+    adapted = [ADAPTED_ARMS] if options.adapter or options.train else []
+    names = options.arms or ",".join([MODEL_ARMS, *adapted])
+    rows: list[Row] = []
+    trained: list[dict[str, Any]] = []
+    for seed in range(options.seeds):
+        own, folder = "", options.adapter
+        if options.train and lessons:
+            folder = work / f"adapter-{options.train}-{seed}"
+            trained.append(lessons.taught(model.base, folder=folder, recipe=recipe_of(options.train, seed=seed)))
+        if folder:
+            own = f"{options.train} {seed}" if options.train else "own"
+            model.add(own, folder)
+        actor = ModelActor(
+            model,
+            name=Path(options.base).name,
+            adapter=own,
+            max_calls=MODEL_CALLS,
+            max_context=int(getattr(model.base.model.config, "max_position_embeddings", 0)),
+        )
+        place = work / (f"arms-{seed}" if seed else "arms")
+        rows += [replace(row, seed=seed) for row in attempted(suite, names, actor, memory, folder=place)]
+        names = ",".join(arm.name for arm in named_arms(names) if arm.adapter)
+        if not names:
+            break
+    return rows, trained
 
 
 def told(comparison: Comparison, rows: Sequence[Row]) -> dict[str, Any]:
@@ -214,10 +272,13 @@ def told(comparison: Comparison, rows: Sequence[Row]) -> dict[str, Any]:
 
 def _arm(figures: Any, rows: Sequence[Row]) -> dict[str, Any]:
     own = [row for row in rows if row.arm == figures.arm]
+    by_seed = {seed: [row.score.success for row in own if row.seed == seed] for seed in figures.seeds}
     return {
         "attempts": figures.attempts,
+        "success_by_seed": {seed: round(sum(solved) / len(solved), 4) for seed, solved in by_seed.items()},
         "abstained": sum(row.score.abstained for row in own),
         "broken_off": sum(bool(row.note) for row in own),
+        "output_tokens": round(sum(row.output_tokens for row in own) / len(own), 1),
         "seconds": round(sum(row.seconds for row in own), 1),
         "means": {
             name: {"value": round(mean.value, 4), "low": round(mean.low, 4), "high": round(mean.high, 4), "n": mean.n}
@@ -270,13 +331,14 @@ def table(comparison: Comparison) -> str:
 def about(options: argparse.Namespace) -> dict[str, Any]:
     """What was measured, where."""
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
-    agent = Path(options.base).name if options.base else f"reference agent, {MAX_CALLS} calls"
+    model = Path(options.base).name or options.server
+    agent = f"{model}, {MODEL_CALLS} calls" if model else f"reference agent, {MAX_CALLS} calls"
     return {"commit": commit.stdout.strip(), "python": platform.python_version(), "agent": agent}
 
 
-def say(done: int, total: int) -> None:
-    """One line for each batch."""
-    print(f"{done} of {total}", flush=True)
+def said_since(begun: float) -> Callable[[int, int], None]:
+    """One line for each batch, with the time since the beginning."""
+    return lambda done, total: print(f"{done} of {total} attempts, {time.perf_counter() - begun:.0f} s", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
 """Does an adapter add anything on top of retrieval? SmolLM2-135M, the next call of held-out shop tasks, eight arms, a curve.
 
     PYTHONPATH=src python bench/consolidation.py prepare --retail DATA --bfcl DATA --work FOLDER        # any machine
-    PYTHONPATH=src python bench/consolidation.py run --work FOLDER --base MODEL.gguf --out FOLDER       # one with a GPU
-    PYTHONPATH=src python bench/consolidation.py tell --retail DATA --bfcl DATA --out FOLDER            # any machine
+    PYTHONPATH=src python bench/consolidation.py run --work FOLDER --base MODEL.gguf --out FOLDER       # one with a GPU; with
+                                                                         # `--seed 0`, 1, 2: side by side, each its --out
+    PYTHONPATH=src python bench/consolidation.py tell --retail DATA --bfcl DATA --out FOLDER …          # any machine
 
 `prepare` makes datasets and prompts, `run` trains and answers, `tell` scores the answers and writes the table, the plots and the
 verdict: `bench/results/consolidation.json` and `.svg`. The three are apart because the machine with the accelerator
@@ -25,8 +26,9 @@ def main() -> int:
     parser.add_argument("--base", default="", help="the base model: a GGUF file, a folder or a hub id")
     parser.add_argument("--size", default="large", help="size of the adapters")
     parser.add_argument("--adapters", type=Path, help="where trained adapters go; beside --out if not given")
+    parser.add_argument("--seed", type=int, help="only the work of this seed")
     parser.add_argument("--seconds", type=float, default=3600.0, help="no job is begun after so many")
-    parser.add_argument("--out", type=Path, default=Path("build/consolidation-out"))
+    parser.add_argument("--out", type=Path, nargs="+", default=[Path("build/consolidation-out")], help="answers")
     parser.add_argument("--results", type=Path, default=Path("bench/results"))
     options = parser.parse_args()
     if options.part == "prepare":
@@ -36,13 +38,14 @@ def main() -> int:
     elif options.part == "run":
         from _consolidation_run import Runner
 
-        adapters = options.adapters or options.out.with_name(f"{options.out.name}-adapters")
-        runner = Runner(options.work, options.base, out=options.out, adapters=adapters, size=options.size)
-        runner.run(seconds=options.seconds)
+        out = options.out[0]
+        adapters = options.adapters or out.with_name(f"{out.name}-adapters")
+        runner = Runner(options.work, options.base, out=out, adapters=adapters, size=options.size)
+        runner.run(seconds=options.seconds, seed=options.seed)
     else:
         from _consolidation_tell import tell
 
-        tell(options.retail, options.bfcl, out=options.out, results=options.results)
+        tell(options.retail, options.bfcl, outs=options.out, results=options.results)
     return 0
 
 
