@@ -39,7 +39,7 @@ meaning: $(DEV) .models/weights.stamp ## recall by meaning with a real embedder 
 	@TACIT_WEIGHTS=required $(RUN) -m pytest tests/e2e/meaning -q
 
 training: .training/.stamp .models/.stamp ## train a tiny real adapter on this processor and take it off again: torch and SmolLM2, 1.2 GB in .training and .models
-	@TACIT_TRAINING=required OMP_WAIT_POLICY=PASSIVE .training/bin/python -m pytest tests/e2e/training -q
+	@TACIT_TRAINING=required OMP_WAIT_POLICY=PASSIVE .training/bin/python -m pytest tests/e2e/training -q --durations=6
 
 # What the sandbox rests on; root on Debian gets it, everybody else is told how.
 bubblewrap:

@@ -9,7 +9,7 @@ from html import escape
 from tacit.evaluation.comparing import METRICS, Comparison
 from tacit.evaluation.report import CurvePoint, difference, standing
 
-WIDTH, LEFT, RIGHT, ROW, TOP = 760, 150, 170, 34, 16
+WIDTH, LEFT, RIGHT, ROW, TOP, LINE = 760, 150, 170, 34, 16, 15
 
 
 def forest(comparison: Comparison, *, metric: str = "success") -> str:
@@ -69,13 +69,12 @@ def learning_curve(points: Sequence[CurvePoint], *, level: tuple[str, float] | N
     parts.append(
         f'<text class="axis" x="{(LEFT / 2 + right) / 2}" y="{bottom + 42}">training tasks (logarithmic)</text>'
     )
+    ends: list[tuple[float, str]] = []
     if level:
         parts.append(
             f'<line class="level" x1="{LEFT / 2}" x2="{right}" y1="{y(level[1]):.1f}" y2="{y(level[1]):.1f}"/>'
         )
-        parts.append(
-            f'<text class="value" x="{right + 10}" y="{y(level[1]) + 5:.1f}">{escape(_short(level[0]))}</text>'
-        )
+        ends.append((y(level[1]), level[0]))
     for number, arm in enumerate(sorted({point.arm for point in points})):
         own = [point for point in points if point.arm == arm]
         path = " ".join(f"{x(p.tasks):.1f},{y(p.success.value):.1f}" for p in own)
@@ -84,9 +83,12 @@ def learning_curve(points: Sequence[CurvePoint], *, level: tuple[str, float] | N
             across, low, high = f"{x(p.tasks):.1f}", f"{y(p.success.low):.1f}", f"{y(p.success.high):.1f}"
             parts.append(f'<line class="bar" x1="{across}" x2="{across}" y1="{low}" y2="{high}"/>')
             parts.append(f'<circle cx="{across}" cy="{y(p.success.value):.1f}" r="4.5"/>')
-        parts.append(
-            f'<text class="value" x="{right + 10}" y="{y(own[-1].success.value) + 5:.1f}">{escape(_short(arm))}</text></g>'
-        )
+        parts.append("</g>")
+        ends.append((y(own[-1].success.value), arm))
+    parts += [
+        f'<text class="value" x="{right + 10}" y="{at + 5:.1f}">{escape(_short(name))}</text>'
+        for at, name in _apart(ends)
+    ]
     return _svg(height, "Success by training tasks", parts)
 
 
@@ -95,6 +97,14 @@ def _svg(height: float, title: str, parts: Sequence[str]) -> str:
         f'<svg viewBox="0 0 {WIDTH} {height:.0f}" role="img" aria-label="{escape(title, quote=True)}">'
         f"{''.join(parts)}</svg>"
     )
+
+
+def _apart(labels: Sequence[tuple[float, str]]) -> list[tuple[float, str]]:
+    """Labels from top to bottom, none on top of another; the lowest stays where it belongs."""
+    placed: list[tuple[float, str]] = []
+    for at, name in sorted(labels, reverse=True):
+        placed.append((min(at, placed[-1][0] - LINE) if placed else at, name))
+    return placed[::-1]
 
 
 def _ticks(low: float, high: float) -> list[float]:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from html.parser import HTMLParser
+from itertools import pairwise
 
 from tacit.evaluation.markdown import markdown
 from tacit.evaluation.page import page
+from tacit.evaluation.plots import learning_curve
 from tacit.evaluation.report import document, missable, report, stands
 from tacit.evaluation.suite import AidKind, Arm, Row, Score
 from tests.unit.evaluation.measured import row, run
@@ -132,6 +135,14 @@ def test_arms_with_a_number_of_tasks_make_a_learning_curve():
     assert [(point.arm, point.tasks) for point in told.curve] == [("adapter", 31), ("adapter", 120)]
     assert "Learning curve" in page(told)
     assert "Learning curve" in markdown(told)
+
+
+def test_names_at_the_end_of_a_learning_curve_do_not_stand_on_one_another():
+    told = report(run({"none": 0.5, "adapter@31": 0.5, "skills+adapter@31": 0.5, "skills@31": 0.5}))
+    drawn = learning_curve(told.curve, level=("none", 0.5))
+    places = sorted(float(found) for found in re.findall(r'class="value" x="[^"]+" y="([^"]+)"', drawn))
+    assert len(places) == 4
+    assert all(below - above >= 14 for above, below in pairwise(places))
 
 
 def test_the_document_is_json_and_holds_every_regression():

@@ -44,6 +44,14 @@ def test_a_dry_run_tells_what_would_be_used_and_everything_that_speaks_against_i
 
 
 @pytest.mark.parametrize("verb", ["train", "consolidate"])
+def test_a_size_is_typed_as_it_is_called(tmp_path: Path, verb: str) -> None:
+    with memory_at(tmp_path) as memory:
+        memory.capture(attempts(12), trust_outcomes=True)
+    small, large = (typed(tmp_path, verb, "--dry-run", "--size", size) for size in ("small", "large"))
+    assert (small.exit_code, large.exit_code) == (0, 0)
+
+
+@pytest.mark.parametrize("verb", ["train", "consolidate"])
 def test_all_that_stands_in_the_way_is_told_at_once_and_the_data_first(
     tmp_path: Path, verb: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -29,7 +29,9 @@ _COLOURS = {Ruling.BETTER: "green", Ruling.WORSE: "red", Ruling.WORSE_ELSEWHERE:
 
 @click.command()
 @click.option("--base", default="", metavar="NAME", help="The base model: a folder, a *.gguf file or a hub id.")
-@click.option("--size", type=click.Choice(list(Size)), help="How much the adapter can hold; the one dial.")
+@click.option(
+    "--size", type=click.Choice([str(size) for size in Size]), help="How much the adapter can hold; the one dial."
+)
 @click.option("--seed", default=0, type=click.IntRange(0), help="Which dice are thrown.")
 @click.option("--every", default="", metavar="TIME", help="Do nothing sooner than this after the last: 12h, 7d, 2w.")
 @click.option("--elsewhere", default="", metavar="SUITE", help="A suite that must not get worse (tacit eval suites).")

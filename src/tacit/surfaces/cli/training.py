@@ -15,7 +15,9 @@ from tacit.surfaces.cli.session import Session, clean, command_options, counted
 
 @click.command()
 @click.option("--base", default="", metavar="NAME", help="The base model: a folder, a *.gguf file or a hub id.")
-@click.option("--size", type=click.Choice(list(Size)), help="How much the adapter can hold; the one dial.")
+@click.option(
+    "--size", type=click.Choice([str(size) for size in Size]), help="How much the adapter can hold; the one dial."
+)
 @click.option("--seed", default=0, type=click.IntRange(0), help="Which dice are thrown.")
 @click.option("--dry-run", is_flag=True, help="Only say what it would use and cost.")
 @click.option("--anew", is_flag=True, help="Drop what an earlier run left unfinished.")
