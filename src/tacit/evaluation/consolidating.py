@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -25,19 +25,18 @@ from tacit.adapters.gathering import gather
 from tacit.application.placing import swap_in
 from tacit.consolidation.conversation import form_hash
 from tacit.consolidation.dataset import MANIFEST, Dataset, build, draft, examined, refuse
-from tacit.consolidation.examples import Attempt, Example, example_of
+from tacit.consolidation.examples import Example, example_of
 from tacit.consolidation.objections import Objection
 from tacit.domain.adapter import Adapter, Judgement
-from tacit.domain.errors import Refusal
+from tacit.domain.errors import Mistake, Refusal
 from tacit.domain.identity import plain
 from tacit.evaluation.actors.model import ModelActor
 from tacit.evaluation.aids import Aids
 from tacit.evaluation.comparing import Comparison, compare
 from tacit.evaluation.judging import judged
-from tacit.evaluation.leaks import Past, known_tasks
 from tacit.evaluation.running import run
 from tacit.evaluation.suite import ARMS, Suite
-from tacit.evaluation.suites.own import OwnSuite
+from tacit.evaluation.suites.own import OwnSuite, unseen
 from tacit.evaluation.suites.rehearsal import rehearsed
 from tacit.evaluation.workshop import Workshop
 from tacit.loop import Loop
@@ -70,6 +69,8 @@ class Outlook:
     """What would be trained on, if nothing speaks against it."""
     against: tuple[Objection, ...] = ()
     """Why the gate refuses it, all of it."""
+    left_out: int = 0
+    """Tasks of those kept for the test that would not be asked, since others give them away."""
     unfinished: str = ""
     """The phase that an earlier cycle was in when it ended early; empty: none was."""
     due_at: datetime | None = None
@@ -77,8 +78,8 @@ class Outlook:
 
     @property
     def proof_tasks(self) -> int:
-        """How many tasks are kept for the test."""
-        return sum(is_proof(task) for task in self.dataset.manifest.held_out_tasks)
+        """How many tasks are kept for the test, and asked."""
+        return sum(is_proof(task) for task in self.dataset.manifest.held_out_tasks) - self.left_out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +90,8 @@ class Finding:
     judgement: Judgement
     comparison: Comparison
     elsewhere: Comparison | None = None
+    left_out: int = 0
+    """Tasks that were kept for the test and not asked: others that were learned from give them away."""
     tested_before: int = 0
     """How many other adapters were tested on this suite before."""
 
@@ -115,11 +118,18 @@ class Cycle:
         """What would be used, whether the gate lets it pass, and when the next cycle is due. Changes nothing."""
         attempts = gather(self._memory.store)
         dataset, against = draft(attempts, held_out=HELD_OUT_SHARE)
+        left_out = 0
+        if not against:
+            try:
+                left_out = self._proof(dataset).left_out
+            except (Refusal, Mistake) as error:
+                against = (Objection(rule="nothing_to_test_by", reason=error.message, hint=error.hint),)
         return Outlook(
             attempts=len(attempts),
             tasks=len({each.task_key for each in attempts}),
             dataset=dataset,
             against=against,
+            left_out=left_out,
             unfinished=self.phase,
             due_at=self.due_at(every),
         )
@@ -165,6 +175,7 @@ class Cycle:
         if known:
             return self._memory.adapters.find(str(known)).adapter
         dataset = self._dataset(work)
+        self._proof(dataset)  # told now that nothing could be proved, and not after hours of training
         advance = partial(self._progress, "training")
         taught = _without_proof(dataset)
         made = workshop.train(taught, work / _TRAINING, seed=self._seed, advance=advance)
@@ -246,7 +257,10 @@ class Cycle:
         actor = ModelActor(
             workshop.completer({adapter.key: room.find(adapter.key).folder}), name=workshop.model, adapter=adapter.key
         )
-        suite = self._proof(work, adapter)
+        dataset = self._read_back(work)
+        if dataset.manifest.hash != adapter.dataset_hash:
+            raise Refusal(f"the adapter {adapter.key} was trained on another dataset", hint="begin anew with --anew")
+        suite = self._proof(dataset)
         with self._rehearsed(suite, work) as memory:
             arms = [ARMS[WITHOUT], ARMS[WITH]]
             advance = partial(self._progress, "testing")
@@ -258,7 +272,7 @@ class Cycle:
             advance = partial(self._progress, "testing elsewhere")
             done = run(elsewhere, arms, actor, Aids(), folder=work / _ELSEWHERE, progress=advance)
             there = compare(done.rows, reference=WITHOUT_ELSEWHERE)
-        return self._judged(adapter, comparison, there)
+        return replace(self._judged(adapter, comparison, there), left_out=suite.left_out)
 
     def _judged(self, adapter: Adapter, comparison: Comparison, elsewhere: Comparison | None) -> Finding:
         room = self._memory.adapters
@@ -288,11 +302,8 @@ class Cycle:
             tested_before=len(beside - {adapter.key}),
         )
 
-    def _proof(self, work: Path, adapter: Adapter) -> OwnSuite:
-        """The tasks that were kept for the test, as they were when the cycle began."""
-        dataset = self._read_back(work)
-        if dataset.manifest.hash != adapter.dataset_hash:
-            raise Refusal(f"the adapter {adapter.key} was trained on another dataset", hint="begin anew with --anew")
+    def _proof(self, dataset: Dataset) -> OwnSuite:
+        """The tasks that were kept for the test, as they were when the cycle began, less those that others give away."""
         task_of = {each.trajectory_id: each.task for each in (*dataset.train, *dataset.held_out)}
         attempts = gather(self._memory.store, named=lambda trajectory: task_of.get(trajectory.id, ""))
         kept = {task for task in dataset.manifest.held_out_tasks if is_proof(task)}
@@ -336,16 +347,6 @@ class Cycle:
 def _without_proof(dataset: Dataset) -> Dataset:
     """What a training may see: of the tasks that are held out, those that it is stopped by."""
     return replace(dataset, held_out=tuple(each for each in dataset.held_out if not is_proof(each.task)))
-
-
-def unseen(attempts: Sequence[Attempt], *, held_out: Collection[str]) -> OwnSuite:
-    """The suite without tasks that the others give away: what is remembered of a task may tell more than an example of it."""
-    while True:
-        suite = OwnSuite(attempts, held_out=held_out)
-        known = {each.group for each in known_tasks(suite.exercises(), map(Past.of, suite.training_trajectories()))}
-        if not known:
-            return suite
-        attempts = [each for each in attempts if each.task_key not in known]
 
 
 def _is_same(held: Example, now: Example) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tacit.consolidation.overlaps import Matter, leaks
+from tacit.consolidation.overlaps import Matter, leaks, opening
 from tacit.domain.tool import Call, Turn, turns_of
 from tacit.domain.trajectory import Trajectory
 from tacit.evaluation.suite import Aid, AidKind, Exercise
@@ -91,13 +91,14 @@ def answer_in(aid: Aid, exercise: Exercise, *, shared: Collection[str] = ()) -> 
 
 
 def _matters(exercises: Sequence[Exercise]) -> Iterator[Matter]:
-    """Each task once, with the longest answer that any of its exercises has: the whole solution."""
-    longest: dict[str, Exercise] = {}
+    """Each task once, with the longest answer that any of its exercises has, which is the whole solution, and with what is
+    known of the state that it begins from: the same words and calls in another state are another task."""
+    groups: dict[str, list[Exercise]] = {}
     for exercise in exercises:
-        known = longest.get(exercise.group)
-        if known is None or len(known.answer) < len(exercise.answer):
-            longest[exercise.group] = exercise
-    return (Matter(key=group, text=exercise.task, calls=exercise.answer) for group, exercise in longest.items())
+        groups.setdefault(exercise.group, []).append(exercise)
+    for group, own in groups.items():
+        whole, last = max(own, key=lambda each: len(each.answer)), max(own, key=lambda each: len(each.turns))
+        yield Matter(key=group, text=whole.task, calls=whole.answer, seen=opening(last.turns))
 
 
 def _particulars(value: Any) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """A report → one HTML file that needs nothing else: style and plots are in it, and it runs no script.
 
-Everything that comes from suites and agents is escaped. The page follows the reader's light or dark preference.
+Everything that comes from suites and agents is escaped, and signs in it that nobody sees or that turn the direction of a text are
+left out. The page follows the reader's light or dark preference.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from tacit.evaluation.comparing import METRICS, ArmFigures, Change, Comparison
 from tacit.evaluation.markdown import chance
 from tacit.evaluation.plots import forest, learning_curve
 from tacit.evaluation.report import NOTHING, Report, difference, figure, least, part, share, standing, stands
+from tacit.text.fence import one_line
 
 _STYLE = """
 :root{color-scheme:light dark;--ink:#1c2024;--soft:#60646c;--line:#e0e1e6;--paper:#fff;--card:#f7f7f9;
@@ -67,12 +69,13 @@ polyline{fill:none;stroke-width:2.5;stroke:var(--a)}
 
 def page(told: Report) -> str:
     """The whole page."""
-    title = escape(f"{told.comparison.suite}: does it help?")
+    title = one_line(escape(f"{told.comparison.suite}: does it help?"))
+    body = "\n".join(one_line(part) for part in _parts(told))
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
-        f"<style>{_STYLE}</style></head><body><main>\n{chr(10).join(_parts(told))}\n</main></body></html>\n"
+        f"<style>{_STYLE}</style></head><body><main>\n{body}\n</main></body></html>\n"
     )
 
 

@@ -4,15 +4,17 @@ Rows are appended as they come and are on disk before the next attempts begin. A
 line that was torn in the middle is dropped and attempted again. One run at a time writes into a folder, and a folder holds one
 measurement: another suite, another agent, other arms or another memory are refused. Every row is sealed together with what
 the run measures, so that a line that was edited or brought from elsewhere is told; this catches accidents, not whoever makes
-seals anew. Nothing is computed here.
+seals anew. A folder may come with a repository that was cloned, so no file of it is a link, a pipe or a device. Nothing is
+computed here.
 """
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -21,13 +23,23 @@ from typing import Any, BinaryIO
 
 import msgspec
 
+from tacit.application.paths import is_link, shown
 from tacit.application.placing import swap_in
+from tacit.application.plain_files import open_plain
 from tacit.domain.errors import Mistake, NotFound, Refusal
 from tacit.domain.identity import digest
+from tacit.evaluation.actors.code import agents_own
 from tacit.evaluation.suite import Arm, Row
 
 FORMAT = 1
 RUN, ROWS, LOCK = "run.json", "rows.jsonl", ".lock"
+SEEDS_MAX = 1000
+"""No run has more: the number is not sealed, since more seeds may follow, and a wrong one would be attempted for ever."""
+UNSEALED = (
+    "Whether the rows are as they were written is not known: they have no seals (an earlier version wrote them, or the seals "
+    "were taken away)."
+)
+UNWATCHED = "No file of this agent is watched: a change of it goes unnoticed."
 Key = tuple[str, int, str]
 """Arm, seed and exercise: what is attempted once."""
 _TOLD = {
@@ -46,6 +58,9 @@ _FOLLOWS = {"agent_files": ("agent",), "suite_hash": ("suite",), "states": _EXER
 """What differs anyway where something else does."""
 _HASHES = ("suite_hash", "memory", "form_hash")
 """What says nothing to people."""
+_IN_FILES = ("command:", "python:")
+"""How agents are named that are files on this machine."""
+_NOT_PLAIN = (errno.ELOOP, errno.EINVAL, errno.EISDIR, errno.ENXIO)
 _NAMED = 3
 _SEALED = 16
 _SHOWN = 60
@@ -85,6 +100,19 @@ class Header:
     def seal(self, row: Row) -> str:
         """What a row of this run has to carry, so that it is known to be as it was written."""
         return digest([self.mark, row])[-_SEALED:]
+
+    @property
+    def watched(self) -> list[str]:
+        """The files whose change would be told; whatever only starts the agent, such as an interpreter, is none of it."""
+        return agents_own(self.agent_files)
+
+    @property
+    def remarks(self) -> list[str]:
+        """What nobody looked after, in words."""
+        said = [] if self.sealed else [UNSEALED]
+        if self.agent.startswith(_IN_FILES) and not self.watched:
+            said.append(UNWATCHED)
+        return said
 
     def stranger(self, row: Row) -> str:
         """In what a row is none of this run, in words; empty where it is one."""
@@ -137,8 +165,8 @@ class Record:
         with ExitStack() as opened:
             self._lock = opened.enter_context(_locked(folder / LOCK))
             self.header = self._settled(header)
-            self.rows = _mended(folder / ROWS, self.header)
-            self._file = (folder / ROWS).open("ab")
+            self._file = opened.enter_context(_opened(folder / ROWS, os.O_RDWR | os.O_APPEND | os.O_CREAT))
+            self.rows = _mended(self._file, folder / ROWS, self.header)
             opened.pop_all()  # all went well, so the lock is held until the record is left
 
     def __enter__(self) -> Record:
@@ -169,16 +197,15 @@ class Record:
         return Run(header=self.header, rows=tuple(self.rows), folder=self.folder)
 
     def _settled(self, header: Header) -> Header:
-        path = self.folder / RUN
-        if path.exists():
-            before = _header(path)
+        path, rows = self.folder / RUN, self.folder / ROWS
+        if before := _header(path):
             if unlike := header.unlike(before):
                 raise Refusal(
                     f"{self.folder} holds another run: {'; '.join(unlike)}",
                     hint="give a folder of its own (--out), or repeat the run that is there",
                 )
             header = replace(header, seeds=max(header.seeds, before.seeds), sealed=before.sealed)
-        elif (self.folder / ROWS).exists():
+        elif rows.exists() or is_link(rows):
             raise Refusal(f"{self.folder} has rows, but nothing says of what", hint="give another folder (--out)")
         else:
             header = replace(header, sealed=True)
@@ -193,27 +220,31 @@ def key_of(row: Row) -> Key:
 
 def read_run(folder: Path) -> Run:
     """A run as it lies there, complete or not; a torn last line is left out, and nothing is changed."""
-    path = folder / RUN
-    if not path.is_file():
+    header = _header(folder / RUN)
+    if header is None:
         raise NotFound(f"no run in {folder}: {RUN} is missing", hint="`tacit eval run … --out FOLDER` makes one")
-    header = _header(path)
-    rows, _ = _rows(folder / ROWS, header)
+    rows, _ = _rows(_data(folder / ROWS) or b"", folder / ROWS, header)
     return Run(header=header, rows=tuple(rows), folder=folder)
 
 
-def _header(path: Path) -> Header:
+def _header(path: Path) -> Header | None:
+    """What a folder says that it measures; nothing where there is no such file."""
+    data = _data(path)
+    if data is None:
+        return None
     try:
-        header = msgspec.json.decode(path.read_bytes(), type=Header)
+        header = msgspec.json.decode(data, type=Header)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise Mistake(f"{path} cannot be read: {error}", hint="give the folder of a run, or another one") from error
     if header.format != FORMAT:
         raise Mistake(f"{path} has format {header.format}, not {FORMAT}", hint="read it with the version that wrote it")
+    if not 1 <= header.seeds <= SEEDS_MAX:
+        raise Mistake(f"{path} tells an impossible number of seeds", hint=f"bring it back as it was: 1 to {SEEDS_MAX}")
     return header
 
 
-def _rows(path: Path, header: Header) -> tuple[list[Row], int]:
+def _rows(data: bytes, path: Path, header: Header) -> tuple[list[Row], int]:
     """All whole rows, and how many bytes they take."""
-    data = path.read_bytes() if path.exists() else b""
     whole = data[: data.rfind(b"\n") + 1]
     rows: dict[Key, Row] = {}
     for number, line in enumerate(whole.splitlines(), start=1):
@@ -261,16 +292,38 @@ def _is_possible(row: Row) -> bool:
     return all(0 <= count < _COUNT_MAX for count in counts)
 
 
-def _mended(path: Path, header: Header) -> list[Row]:
+def _mended(file: BinaryIO, path: Path, header: Header) -> list[Row]:
     """The whole rows; what was torn behind them is cut off, so that the next row begins on a line of its own."""
-    rows, whole = _rows(path, header)
-    if path.exists() and path.stat().st_size > whole:
-        os.truncate(path, whole)
+    file.seek(0)
+    data = file.read()
+    rows, whole = _rows(data, path, header)
+    if len(data) > whole:
+        file.truncate(whole)
     return rows
 
 
+def _data(path: Path) -> bytes | None:
+    """All that a file of a record holds; nothing where there is none."""
+    with suppress(FileNotFoundError, NotADirectoryError), _opened(path, os.O_RDONLY) as file:
+        return file.read()
+    return None
+
+
+def _opened(path: Path, flags: int) -> BinaryIO:
+    """A file of a record; what leads elsewhere would be overwritten there, and what never ends would be waited for."""
+    try:
+        return os.fdopen(open_plain(path, flags), "a+b" if flags & os.O_RDWR else "rb")
+    except OSError as error:
+        if error.errno not in _NOT_PLAIN:
+            raise
+        raise Refusal(
+            f"{shown(path)} is no plain file of a record: {error.strerror}",
+            hint="look at what it is; then remove it, or take another folder (`tacit eval run … --out FOLDER`)",
+        ) from error
+
+
 def _locked(path: Path) -> BinaryIO:
-    file = path.open("wb")
+    file = _opened(path, os.O_RDWR | os.O_CREAT)
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:

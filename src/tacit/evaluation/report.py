@@ -83,18 +83,25 @@ class Report:
 
 
 def report(
-    rows: Sequence[Row], *, reference: str = "none", agent: str = "", wanted: int = 0, arms: Sequence[Arm] = ()
+    rows: Sequence[Row],
+    *,
+    reference: str = "none",
+    agent: str = "",
+    wanted: int = 0,
+    arms: Sequence[Arm] = (),
+    remarks: Sequence[str] = (),
 ) -> Report:
     """Compare the arms of a run and say what came of it.
 
     `wanted`: attempts that the whole run would have. `arms`: what it gave under each name, where that is not the usual.
+    `remarks`: what its record says that nobody looked after.
     """
     tallies = tallied(rows, arms)
     comparison = _without_unaided(compare(rows, reference=reference), tallies)
     return Report(
         comparison=comparison,
         verdict=verdict(comparison, tallies),
-        not_measured=tuple(_not_measured(comparison, rows, wanted, tallies)),
+        not_measured=(*remarks, *_not_measured(comparison, rows, wanted, tallies)),
         curve=curve(comparison),
         agent=agent,
         tallies=tallies,

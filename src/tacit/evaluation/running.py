@@ -18,7 +18,7 @@ from tacit.domain.identity import digest
 from tacit.evaluation.actors.lockstep import retries
 from tacit.evaluation.aids import FROM_MEMORY, Aids
 from tacit.evaluation.leaks import answer_in, known_tasks, shared_values
-from tacit.evaluation.record import Header, Record, Run
+from tacit.evaluation.record import SEEDS_MAX, Header, Record, Run
 from tacit.evaluation.suite import Actor, Aid, AidKind, Arm, Exercise, InFiles, Row, Score, Spent, Suite
 from tacit.evaluation.watching import Watched
 
@@ -132,7 +132,8 @@ class _Attempts:
         if changed := sorted(name for name in {*now, *before} if now.get(name) != before.get(name)):
             raise Refusal(
                 f"the agent changed while it was measured: {_some(changed)}",
-                hint="repeat it in another folder (--out) with the agent as it is now; what was recorded until here stands",
+                hint="repeat it in another folder (--out) with the agent as it is now; a file that the agent writes is not "
+                "looked at if it is named behind an option (--log FILE); what was recorded until here stands",
             )
 
     def _check_head(self) -> None:
@@ -219,6 +220,8 @@ def _check(
         problems.append(f"suite {suite.name} has no exercise")
     if seeds < 1:
         problems.append("at least one seed is needed")
+    if seeds > SEEDS_MAX:
+        problems.append(f"more than {SEEDS_MAX:,} seeds are no run")
     for what, names in (("arm", [arm.name for arm in arms]), ("exercise", [each.key for each in exercises])):
         twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
         if twice:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 import shutil
@@ -11,12 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from tacit.adapters.gathering import gather
 from tacit.consolidation.dataset import Dataset
 from tacit.domain.adapter import Judgement, Ruling
 from tacit.domain.errors import GateRefusal, Mistake, Refusal
 from tacit.domain.purging import Source, SourceKind
-from tacit.evaluation.consolidating import LOCK, Cycle, is_proof, unseen
+from tacit.evaluation.consolidating import LOCK, Cycle, is_proof
 from tacit.evaluation.suites.everyday import EverydaySuite
 from tacit.loop import Loop
 from tacit.memory import open_store
@@ -93,18 +91,6 @@ def test_what_is_tested_was_neither_trained_on_nor_stopped_by(resumed: Loop) -> 
     assert tested
     assert not tested & {example.task for example in seen}
     assert set(finding.adapter.sources) == {example.trajectory_id for example in seen}
-
-
-def test_a_task_that_another_one_gives_away_is_neither_asked_nor_learned_from(memory: Loop) -> None:
-    first, second, *others = gather(memory.store)
-    twin = dataclasses.replace(
-        first, task_key="told again", trajectory=dataclasses.replace(first.trajectory, id="t_twin")
-    )
-    suite = unseen([first, second, *others, twin], held_out={first.task_key, second.task_key})
-    assert {exercise.group for exercise in suite.exercises()} == {second.task_key}
-    # Its twin is learned from; the attempt that would have been asked is not.
-    texts = [each.task.text for each in suite.training_trajectories()]
-    assert texts.count(first.trajectory.task.text) == 1
 
 
 def test_an_adapter_that_forgets_is_judged_worse_elsewhere(resumed: Loop) -> None:

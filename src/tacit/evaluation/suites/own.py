@@ -11,12 +11,15 @@ import hashlib
 from collections.abc import Collection, Iterable, Sequence
 
 from tacit.consolidation.examples import Attempt
-from tacit.domain.errors import Mistake
+from tacit.domain.errors import Mistake, Refusal
 from tacit.domain.trajectory import Claim, Trajectory
+from tacit.evaluation.leaks import Past, known_tasks
 from tacit.evaluation.suites.next_call import NextCallSuite
 
 SHARE = 0.2
 """The part of the tasks that is held out, as datasets do."""
+LEFT_OUT_MOST = 0.2
+"""Of the tasks that are held out no larger part may be known from others: what is left would be a choice, not a sample."""
 
 
 class OwnSuite(NextCallSuite):
@@ -38,6 +41,8 @@ class OwnSuite(NextCallSuite):
             key=lambda trajectory: trajectory.id,
             group=lambda trajectory: asked[trajectory.id].task_key,
         )
+        self.left_out = 0
+        """Tasks that are not asked though they were held out, since others give them away (see `unseen`)."""
         self._training = [vouched(attempt) for attempt in solved if attempt.task_key not in held_out]
 
     def training_trajectories(self) -> list[Trajectory]:
@@ -54,7 +59,25 @@ def held_out_tasks(tasks: Iterable[str], *, share: float = SHARE, seed: int = 0)
 
 def own_suite(attempts: Sequence[Attempt], *, share: float = SHARE, seed: int = 0) -> OwnSuite:
     """The suite of a store's attempts, parted as a dataset of this share and seed parts them."""
-    return OwnSuite(attempts, held_out=held_out_tasks({each.task_key for each in attempts}, share=share, seed=seed))
+    return unseen(attempts, held_out=held_out_tasks({each.task_key for each in attempts}, share=share, seed=seed))
+
+
+def unseen(attempts: Sequence[Attempt], *, held_out: Collection[str]) -> OwnSuite:
+    """The suite without tasks that others give away, which are neither asked nor learned from; refused where it is many."""
+    given_away: set[str] = set()
+    while True:
+        suite = OwnSuite([each for each in attempts if each.task_key not in given_away], held_out=held_out)
+        known = {each.group for each in known_tasks(suite.exercises(), map(Past.of, suite.training_trajectories()))}
+        if len(given_away | known) > LEFT_OUT_MOST * len(held_out):
+            raise Refusal(
+                f"{len(given_away | known)} of the {len(held_out)} tasks that were held out are given away by others: "
+                "nearly the same words, and the same calls",
+                hint="the work here is too much alike for a test by unseen tasks: go on with other work, or take another seed",
+            )
+        if not known:
+            suite.left_out = len(given_away)
+            return suite
+        given_away |= known
 
 
 def vouched(attempt: Attempt) -> Trajectory:

@@ -138,6 +138,7 @@ def _document(finding: Finding, *, serves: bool) -> dict[str, Any]:
         "regressions": [change.exercise for change in figures.regressions],
         "gains": [change.exercise for change in figures.gains],
         "elsewhere": finding.elsewhere.suite if finding.elsewhere else "",
+        "left_out": finding.left_out,
         "tested_before": finding.tested_before,
         "serves": serves,
     }
@@ -157,6 +158,9 @@ def _show(session: Session, finding: Finding) -> None:
             beside = f", {points(found.value)} ({points(found.low)} to {points(found.high)})" if found else ""
             console.print(f"  [dim]{comparison.suite}, {figures.arm}: {told}{beside}[/dim]", soft_wrap=True)
     _show_changes(session, finding)
+    if finding.left_out:
+        left_out = counted(finding.left_out, "task")
+        console.print(f"[dim]{left_out} kept for the test stayed unasked: what was learned from gives it away.[/dim]")
     if finding.tested_before:
         others = counted(finding.tested_before, "other adapter")
         console.print(f"[dim]{others} was tested on such tasks before: one in twenty looks better by luck.[/dim]")

@@ -41,6 +41,7 @@ def report(session: Session, *, folder: Path, reference: str, as_markdown: bool,
         agent=header.agent,
         wanted=run.wanted,
         arms=header.arms,
+        remarks=header.remarks,
     )
     if page_file:
         _write(page_file, page(told))

@@ -14,6 +14,7 @@ import click
 from rich.markup import escape
 from rich.table import Table
 
+from tacit.application.plain_files import require_no_links
 from tacit.domain.errors import Mistake, Refusal
 from tacit.evaluation.actors.opening import AGENTS, Terms, open_actor
 from tacit.evaluation.aids import FROM_MEMORY, Aids
@@ -85,7 +86,7 @@ def run(session: Session, *, suite: str, arms: str, agent: str, adapter: str, me
     actor = None if agent == _REFERENCE else open_actor(agent, terms=terms)
     loop = _memory(session, opened, memory, chosen)
     actor = actor or open_actor(agent, memory=loop, terms=terms)
-    folder = given["out"] or Path("eval") / plan.suite
+    folder = given["out"] or _usual_folder(plan.suite)
     with progress_bar(session, "attempting") as advance:
         done = run_arms(cut, chosen, actor, Aids(loop), folder=folder, seeds=given["seeds"], progress=advance)
     session.answer(_document(done), lambda: _show(session, done, asked=loop))
@@ -145,6 +146,13 @@ def _usual(plan: Plan, *, taught: bool) -> list[str]:
     if plan.arms:
         return ["none", *(arm.name for arm in plan.arms)]
     return ["none", "skills", "trajectory", "placebo", "oracle"] if taught else ["none", "oracle"]
+
+
+def _usual_folder(suite: str) -> Path:
+    """Where a record lies if nobody says where; a repository that was cloned may bring links there."""
+    folder = Path("eval") / suite
+    require_no_links(Path(), folder)
+    return folder
 
 
 def _usual_agent(suite: str) -> str:
@@ -207,6 +215,8 @@ def _document(done: Run) -> dict[str, Any]:
         "attempts": len(done.rows),
         "suite": done.header.suite,
         "agent": done.header.agent,
+        "watched": done.header.watched,
+        "remarks": done.header.remarks,
         "seeds": done.header.seeds,
         "arms": {arm.name: _figures(done, arm) for arm in done.header.arms},
         "set_aside": dict(done.header.set_aside),
@@ -257,6 +267,11 @@ def _show(session: Session, done: Run, *, asked: Loop | None) -> None:
     for name, figures in told.items():
         for note in figures["notes"]:
             console.print(f"[dim]{escape(name)}: {escape(one_line(clean(note), 110))}[/dim]")
+    if watched := done.header.watched:
+        told_of = f"Watched, so that a change of the agent is told: {', '.join(watched)}."
+        console.print(f"[dim]{escape(one_line(clean(told_of), 200))}[/dim]", soft_wrap=True)
+    for remark in done.header.remarks:
+        console.print(f"[yellow]{escape(remark)}[/yellow]", soft_wrap=True)
     if done.header.set_aside:
         aside = counted(len(done.header.set_aside), "exercise")
         console.print(f"\n{aside} set aside, since an aid gives the answer away (see run.json).")

@@ -7,11 +7,12 @@ import pytest
 from tacit.consolidation.dataset import build
 from tacit.consolidation.examples import Attempt
 from tacit.consolidation.objections import DataPolicy
-from tacit.domain.errors import Mistake
+from tacit.domain.errors import Mistake, Refusal
 from tacit.domain.evidence import Assessment, Grade, Outcome
 from tacit.domain.lifecycle import RECALLABLE
-from tacit.domain.tool import Call, Tool
-from tacit.evaluation.suites.own import OwnSuite, held_out_tasks, own_suite, vouched
+from tacit.domain.tool import Call, Tool, Turn
+from tacit.domain.trajectory import Role, Step, StepResult, Task, Trajectory
+from tacit.evaluation.suites.own import OwnSuite, held_out_tasks, own_suite, unseen, vouched
 from tacit.evaluation.suites.reference import solved
 from tacit.evaluation.suites.rehearsal import rehearsed
 from tests.unit.making import VERIFIED
@@ -67,6 +68,49 @@ def test_tasks_are_held_out_as_a_dataset_of_the_same_seed_does(share: float, see
 def test_the_suite_of_a_share_holds_out_those_tasks() -> None:
     made = own_suite(WORK, share=0.5, seed=3)
     assert {each.group for each in made.exercises()} == held_out_tasks(PLACES, share=0.5, seed=3)
+
+
+def lit(place: str, *, key: str = "", seen: str = "dark", words: str = "") -> Attempt:
+    """A room that was looked at before it was lit."""
+    text = words or f"light up the {place} for the evening when the guests come in through its door"
+    turns = [Turn(call=Call(tool="get_state", arguments={}), observation=seen)]
+    turns += [Turn(call=Call(tool="switch_light", arguments={"room": place}), observation="ok")]
+    steps = tuple(
+        Step(
+            index=at,
+            role=Role.AGENT,
+            tool=turn.call.tool,
+            arguments=dict(turn.call.arguments),
+            observation=turn.observation,
+            result=StepResult.OK,
+        )
+        for at, turn in enumerate(turns, 1)
+    )
+    trajectory = Trajectory(task=Task(text=text), steps=(Step(index=0, role=Role.USER, text=text), *steps))
+    return Attempt(trajectory=trajectory, task_key=key or place, tools=(), assessment=VERIFIED)
+
+
+ROOMS = [lit(place) for place in PLACES]
+
+
+def test_a_task_that_another_one_gives_away_is_neither_asked_nor_learned_from() -> None:
+    made = unseen([*ROOMS, lit("attic", key="told again")], held_out={"attic", *PLACES[4:]})
+    assert {each.group for each in made.exercises()} == set(PLACES[4:])
+    assert made.left_out == 1
+    texts = [each.task.text for each in made.training_trajectories()]
+    assert sum("attic" in text for text in texts) == 1  # its twin; the attempt that would have been asked is not there
+
+
+def test_the_same_words_and_calls_in_another_state_give_nothing_away() -> None:
+    made = unseen([*ROOMS, lit("attic", key="in the light", seen="half lit")], held_out={"attic", *PLACES[4:]})
+    assert "attic" in {each.group for each in made.exercises()}
+    assert made.left_out == 0
+
+
+def test_a_suite_of_which_much_is_given_away_is_no_sample_and_is_refused() -> None:
+    twins = [lit(place, key=f"{place} again") for place in PLACES[:3]]
+    with pytest.raises(Refusal, match="3 of the 5 tasks that were held out are given away"):
+        unseen([*ROOMS, *twins], held_out=set(PLACES[:5]))
 
 
 def test_a_vouched_attempt_says_what_was_found_of_it() -> None:
