@@ -27,6 +27,7 @@ from tacit.consolidation.conversation import form_hash
 from tacit.consolidation.dataset import MANIFEST, Dataset, build, draft, examined, refuse
 from tacit.consolidation.examples import Example, example_of
 from tacit.consolidation.objections import Objection
+from tacit.consolidation.overlaps import Matter
 from tacit.domain.adapter import Adapter, Judgement
 from tacit.domain.errors import Mistake, Refusal
 from tacit.domain.identity import plain
@@ -49,6 +50,8 @@ HELD_OUT_SHARE = 0.35
 """The part of the tasks that is not trained on: most of it for the test, the rest to stop the training by."""
 PROOF_SHARE = 0.7
 """The part of those that is kept for the test."""
+LEARNED_ELSEWHERE = 0.05
+"""Of the suite that stands guard elsewhere no larger part may be among what is learned from."""
 WITHOUT, WITH = "skills", "skills+adapter"
 WITHOUT_ELSEWHERE, WITH_ELSEWHERE = "none", "adapter"
 """What is compared where nothing was learned: there are no skills for it."""
@@ -164,10 +167,24 @@ class Cycle:
     ) -> Finding:
         """The whole cycle, up to the judgement. What is tested is the adapter that `train` left, if it did."""
         with self._alone():
+            if elsewhere is not None:
+                self._require_other_work(elsewhere)
             adapter = self._trained(workshop, anew=anew, by=by)
             finding = self._tested(adapter, workshop, elsewhere)
             self._memory.adapters.files.drop_work()
             return finding
+
+    def _require_other_work(self, guard: Suite) -> None:
+        """What stands guard elsewhere must not be what is learned: then nothing there could get worse."""
+        known = {Matter(key="", text=each.trajectory.task.text).words for each in gather(self._memory.store)}
+        every = guard.exercises()
+        learned = [each.key for each in every if Matter(key="", text=each.task).words in known]
+        if len(learned) > LEARNED_ELSEWHERE * len(every):
+            raise Refusal(
+                f"{len(learned)} of the {len(every)} exercises of suite {guard.name} are asked in the very words of attempts "
+                f"that would be learned from, such as {learned[0]}: it could not tell what is lost elsewhere",
+                hint="let another suite stand guard (--elsewhere), or purge those attempts",
+            )
 
     def _trained(self, workshop: Workshop, *, anew: bool, by: str) -> Adapter:
         work = self._begun(workshop, anew=anew)

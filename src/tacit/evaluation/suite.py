@@ -134,7 +134,11 @@ class Aid:
 
 
 class Actor(Protocol):
-    """An agent under test. It acts in many worlds at once if it can; the worlds keep what came of it."""
+    """An agent under test. It acts in many worlds at once if it can; the worlds keep what came of it.
+
+    One that is the better for many worlds at once says so by an `at_once`; the others are given few, since what was done
+    is on disk only when all of them are over.
+    """
 
     name: str
     """What identifies it in a record: which agent, with which weights and limits."""

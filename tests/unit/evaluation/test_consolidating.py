@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import shutil
@@ -98,6 +99,21 @@ def test_an_adapter_that_forgets_is_judged_worse_elsewhere(resumed: Loop) -> Non
     assert finding.judgement.ruling is Ruling.WORSE_ELSEWHERE
     with pytest.raises(Refusal, match="worse elsewhere"):
         resumed.adapters.activate(finding.adapter.key, by="ann")
+
+
+def test_what_is_learned_from_cannot_stand_guard_elsewhere(memory: Loop) -> None:
+    requests = sorted({each.task for each in EverydaySuite().exercises()})
+    memory.capture(
+        [
+            dataclasses.replace(each, task=dataclasses.replace(each.task, text=text), session_id=f"guard {at}", id="")
+            for at, (each, text) in enumerate(zip(attempts(len(requests)), requests, strict=True))
+        ],
+        trust_outcomes=True,
+    )
+    bench = Bench()
+    with pytest.raises(Refusal, match="exercises of suite everyday are asked in the very words"):
+        cycle_of(memory).consolidate(bench, elsewhere=EverydaySuite(), by="ann")
+    assert not memory.adapters.all()
 
 
 def test_an_adapter_that_changes_nothing_is_no_better(resumed: Loop) -> None:

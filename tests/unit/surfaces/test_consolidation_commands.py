@@ -68,6 +68,11 @@ def test_all_that_stands_in_the_way_is_told_at_once_and_the_data_first(
     assert not (tmp_path / "adapters" / ".work").exists()
 
 
+def test_a_dry_run_tells_of_a_guard_that_is_not_there(tmp_path: Path) -> None:
+    memory_at(tmp_path).close()
+    assert "foo" in str(refused(tmp_path, "consolidate", "--dry-run", "--elsewhere", "foo"))
+
+
 def test_a_dry_run_tells_of_the_data_even_where_the_model_is_not_there(tmp_path: Path) -> None:
     memory_at(tmp_path).close()
     shown = typed(tmp_path, "train", "--dry-run", "--base", "nosuch.gguf")

@@ -45,6 +45,9 @@ class Completer(Protocol):
 class ModelActor:
     """Acts by what a model says."""
 
+    at_once = 256
+    """A model reads many conversations in hardly more time than one."""
+
     def __init__(
         self,
         completer: Completer,

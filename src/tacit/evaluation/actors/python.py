@@ -1,6 +1,7 @@
 """A Python function as an agent: it is given the question as a mapping and returns its decision as one. Runs in this process.
 
-What the function raises is its author's to see: it passes through, and ends the run. What was recorded until then stands.
+What the function raises ends the run and is told with its place, since it is its author's to mend. What was recorded until
+then stands.
 """
 
 from __future__ import annotations
@@ -8,12 +9,14 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
-from collections.abc import Callable, Mapping, Sequence
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from tacit.domain.errors import Mistake, NotFound
+from tacit.domain.errors import Mistake, NotFound, TacitError
 from tacit.evaluation.actors.exchange import Circumstances, decided, worded
 from tacit.evaluation.actors.lockstep import MAX_CALLS, Decision, Question, attempt
 from tacit.evaluation.suite import Aid, Arm, Spent, World
@@ -55,9 +58,28 @@ class PythonActor:
 
         def decide(questions: Sequence[Question]) -> list[Decision]:
             asked = [worded(question, around) for question in questions]
-            return [decided(self._answer(each), each) for each in asked]
+            return [decided(self._answered(each), each) for each in asked]
 
         return attempt(worlds, aids, decide, max_calls=self._max_calls)
+
+    def _answered(self, question: Mapping[str, Any]) -> Mapping[str, Any]:
+        with _foreign(f"the agent {self.name}"):
+            return self._answer(question)
+
+
+@contextmanager
+def _foreign(what: str) -> Iterator[None]:
+    """Somebody else's code, which may raise whatever it likes: told as its author's mistake, with the place."""
+    try:
+        yield
+    except TacitError:
+        raise
+    except Exception as error:
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        raise Mistake(
+            f"{what} raised {type(error).__name__}: {error} ({Path(last.filename).name}, line {last.lineno})",
+            hint="mend the agent and give the same command again: what was recorded until here stands",
+        ) from error
 
 
 def load_function(place: str) -> Answering:
@@ -81,7 +103,11 @@ def _from_file(path: Path) -> ModuleType:
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules.setdefault(path.stem, module)
-    spec.loader.exec_module(module)
+    beside = str(path.resolve().parent)
+    if beside not in sys.path:  # as Python does for a script: what lies beside it can be imported
+        sys.path.append(beside)
+    with _foreign(f"{path.name}, when it was loaded,"):
+        spec.loader.exec_module(module)
     return module
 
 

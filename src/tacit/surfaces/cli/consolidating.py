@@ -69,6 +69,8 @@ def consolidate(
         )
     cycle = Cycle(session.loop, seed=seed)
     if dry_run:
+        if elsewhere:
+            _guard(session, elsewhere, data, options=options)  # a suite that cannot be opened is told now
         foretell(session, cycle.outlook(every=wait), base=base, size=size or "")
         return
     session.caller.require_person("consolidate")

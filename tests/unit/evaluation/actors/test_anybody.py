@@ -19,6 +19,7 @@ from tacit.evaluation.actors.command import CommandActor
 from tacit.evaluation.actors.exchange import decided, read
 from tacit.evaluation.actors.http import HttpActor
 from tacit.evaluation.actors.opening import Terms, open_actor
+from tacit.evaluation.actors.python import PythonActor, load_function
 from tacit.evaluation.suite import ARMS, Actor, Aid, Spent
 from tests.unit.evaluation.flats import Flat
 from tests.unit.providers.loopback import answering, dripping, redirecting, saying, scripted
@@ -332,3 +333,23 @@ def test_an_agent_that_does_not_exist_is_told(name: str, kind: type[Mistake]) ->
 def test_an_adapter_that_nobody_would_heed_is_a_mistake() -> None:
     with pytest.raises(Mistake, match="says nothing"):
         open_actor("command:true", terms=Terms(adapter="mine"))
+
+
+def test_what_a_function_raises_is_told_with_its_place_as_its_authors_mistake(tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text("def answer(question):\n    return {}['call']\n", "utf-8")
+    acting = PythonActor(load_function(f"{tmp_path / 'agent.py'}:answer"), name="mine")
+    with pytest.raises(Mistake, match=r"the agent mine raised KeyError: 'call' \(agent\.py, line 2\)"):
+        acting.act([Flat(("power",))], [Aid()])
+
+
+def test_a_file_that_cannot_be_loaded_is_told_and_may_import_what_lies_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "beside_the_agent.py").write_text("DONE = {'done': True}\n", "utf-8")
+    (tmp_path / "whole.py").write_text(
+        "from beside_the_agent import DONE\n\n\ndef answer(question):\n    return DONE\n", "utf-8"
+    )
+    (tmp_path / "torn.py").write_text("import no_such_module_anywhere\n", "utf-8")
+    assert load_function(f"{tmp_path / 'whole.py'}:answer")({}) == {"done": True}
+    with pytest.raises(
+        Mistake, match=r"torn\.py, when it was loaded, raised ModuleNotFoundError: .*\(torn\.py, line 1\)"
+    ):
+        load_function(f"{tmp_path / 'torn.py'}:answer")
