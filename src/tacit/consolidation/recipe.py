@@ -5,7 +5,7 @@ Trains nothing. The figures of an estimate are orders of magnitude: the text is 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tacit.consolidation.examples import Example
@@ -108,6 +108,8 @@ class Estimate:
     seconds: float
     memory_mb: int
     adapter_mb: float
+    cut: int = 0
+    """Examples that are longer than the recipe allows, and would lose their last turns."""
 
 
 def estimate(
@@ -146,9 +148,15 @@ def estimate(
         seconds=round(work / (GPU_OPERATIONS_S if on_gpu else CPU_OPERATIONS_S), 1),
         memory_mb=int((parameters * bytes_each + kept + 16 * grown) / 1e6) + 400,
         adapter_mb=round(4 * grown / 1e6, 1),
+        cut=sum(length > recipe.longest_tokens for length in _lengths(train)),
     )
 
 
 def _tokens(examples: Sequence[Example], recipe: Recipe) -> float:
-    lengths = (sum(len(message.content) + 20 for message in example.messages) for example in examples)
-    return sum(min(length / CHARACTERS_PER_TOKEN, recipe.longest_tokens) for length in lengths)
+    return sum(min(length, recipe.longest_tokens) for length in _lengths(examples))
+
+
+def _lengths(examples: Sequence[Example]) -> Iterator[float]:
+    """Of each example, in tokens, roughly."""
+    for example in examples:
+        yield sum(len(message.content) + 20 for message in example.messages) / CHARACTERS_PER_TOKEN

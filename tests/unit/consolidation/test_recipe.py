@@ -150,3 +150,8 @@ def test_a_gguf_file_tells_the_size_of_an_adapter_too(tmp_path: Path) -> None:
         header += text(name) + struct.pack(f"<I{len(shape)}QIQ", len(shape), *shape, 0, 0)
     (tmp_path / "model.gguf").write_bytes(header)
     assert Recipe().rank * foundation_facts(str(tmp_path / "model.gguf")).reach == SMALL_MODEL_ADAPTER
+
+
+def test_how_many_examples_would_lose_their_end_is_told() -> None:
+    train = [*examples(3), *examples(2, characters=9_000)]
+    assert estimate(train, [], recipe=Recipe(), parameters=135 * MILLION).cut == 2

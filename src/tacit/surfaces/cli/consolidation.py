@@ -181,6 +181,11 @@ def _show_cost(session: Session, cost: Estimate, device: str) -> None:
         f"memory: {cost.steps} steps over {cost.tokens / 1e6:.1f} million tokens (pieces of words). It ends sooner "
         "once the tasks kept aside show no more gain.",
     )
+    if cost.cut:
+        _say(
+            session,
+            f"{counted(cost.cut, 'example')} would be cut, being longer than a training reads: how such work ends is not learned.",
+        )
     _say(session, f"The adapter is a file of about {cost.adapter_mb:.0f} MB.")
 
 
