@@ -184,7 +184,7 @@ def _show_cost(session: Session, cost: Estimate, device: str) -> None:
     if cost.cut:
         _say(
             session,
-            f"{counted(cost.cut, 'example')} would be cut, being longer than a training reads: how such work ends is not learned.",
+            f"{counted(cost.cut, 'example')} would be cut, as a training reads less at once: how these end is not learned.",
         )
     _say(session, f"The adapter is a file of about {cost.adapter_mb:.0f} MB.")
 
