@@ -1,7 +1,7 @@
 """A report → one HTML file that needs nothing else: style and plots are in it, and it runs no script.
 
-Everything that comes from suites and agents is escaped, and signs in it that nobody sees or that turn the direction of a text are
-left out. The page follows the reader's light or dark preference.
+Everything that comes from suites and agents is escaped, and characters in it are left out that nobody sees or that turn the
+direction of a text. The page follows the reader's light or dark preference.
 """
 
 from __future__ import annotations

@@ -198,14 +198,17 @@ class Record:
 
     def _settled(self, header: Header) -> Header:
         path, rows = self.folder / RUN, self.folder / ROWS
-        if before := _header(path):
+        before = _header(path)
+        if before and not is_link(rows) and not (rows.exists() and rows.stat().st_size):
+            before = None  # it failed before anything was attempted: nothing is mixed with anything
+        if before:
             if unlike := header.unlike(before):
                 raise Refusal(
                     f"{self.folder} holds another run: {'; '.join(unlike)}",
                     hint="give a folder of its own (--out), or repeat the run that is there",
                 )
             header = replace(header, seeds=max(header.seeds, before.seeds), sealed=before.sealed)
-        elif rows.exists() or is_link(rows):
+        elif is_link(rows) or (rows.exists() and rows.stat().st_size):
             raise Refusal(f"{self.folder} has rows, but nothing says of what", hint="give another folder (--out)")
         else:
             header = replace(header, sealed=True)
@@ -312,7 +315,7 @@ def _data(path: Path) -> bytes | None:
 def _opened(path: Path, flags: int) -> BinaryIO:
     """A file of a record; what leads elsewhere would be overwritten there, and what never ends would be waited for."""
     try:
-        return os.fdopen(open_plain(path, flags), "a+b" if flags & os.O_RDWR else "rb")
+        return os.fdopen(open_plain(path, flags, mode=0o666), "a+b" if flags & os.O_RDWR else "rb")
     except OSError as error:
         if error.errno not in _NOT_PLAIN:
             raise

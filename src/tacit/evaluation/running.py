@@ -22,8 +22,8 @@ from tacit.evaluation.record import SEEDS_MAX, Header, Record, Run
 from tacit.evaluation.suite import Actor, Aid, AidKind, Arm, Exercise, InFiles, Row, Score, Spent, Suite
 from tacit.evaluation.watching import Watched
 
-BATCH = 256
-"""Worlds that an agent is given at once; what they gave is on disk before the next ones begin."""
+BATCH = 16
+"""Worlds that an agent is given at once, unless it wants more; what they gave is on disk before the next ones begin."""
 SET_ASIDE = 0.2
 """From this share of exercises on that an aid gives away, the run measures nothing."""
 _NAMED = 5
@@ -38,7 +38,7 @@ class Options(TypedDict, total=False):
     seeds: int
     """How often every exercise is attempted under every arm (1)."""
     batch: int
-    """How many worlds an agent is given at once (`BATCH`)."""
+    """How many worlds an agent is given at once (what it wants, or `BATCH`)."""
     progress: Progress | None
     """Told how many attempts are recorded, of how many."""
 
@@ -75,7 +75,8 @@ def run(
     )
     with Record(folder, header) as record:
         attempts = _Attempts(suite, actor, aids, given, record)
-        attempts.make(exercises, batch=options.get("batch", BATCH), progress=options.get("progress"))
+        batch = options.get("batch", getattr(actor, "at_once", BATCH))
+        attempts.make(exercises, batch=batch, progress=options.get("progress"))
         return record.as_run()
 
 

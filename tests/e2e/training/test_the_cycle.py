@@ -7,6 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from tacit.domain.errors import Refusal
 from tests.unit.adapters.rooms import memory_at
 from tests.unit.evaluation.learners import attempts
 
@@ -33,6 +36,5 @@ def test_experience_becomes_an_adapter_with_a_judgement_and_one_that_proved_noth
     assert found["ruling"] in {"no better", "too little to tell"}
     (listed,) = json.loads(tacit(tmp_path, "adapters", "list", "--json").stdout)["adapters"]
     assert listed["key"] == found["adapter"]
-    refused = tacit(tmp_path, "adapters", "activate", listed["key"], "--by", "ann")
-    assert refused.returncode != 0
-    assert found["ruling"] in refused.stderr
+    with memory_at(tmp_path) as memory, pytest.raises(Refusal, match=found["ruling"]):
+        memory.adapters.activate(listed["key"], by="ann")

@@ -8,6 +8,8 @@ import re
 from html.parser import HTMLParser
 from itertools import pairwise
 
+import pytest
+
 from tacit.evaluation.markdown import markdown
 from tacit.evaluation.page import page
 from tacit.evaluation.plots import learning_curve
@@ -211,6 +213,24 @@ def test_names_from_outside_cannot_act_on_the_page():
     bad = "<script>alert(1)</script>"
     rows = [row("none", f"{bad}#1", suite=bad), row(bad, f"{bad}#1", suite=bad, success=False)]
     assert "script" not in parsed(page(report(rows, agent=bad))).seen
+
+
+@pytest.mark.parametrize("bad", ["\u202e", "\u2066", "\u2028", "\u200b", "\x1b", "\x07", "\x85", "\0"])
+def test_characters_that_nobody_sees_are_left_out_of_the_page(bad):
+    named, arm = f"a{bad}b", f"s{bad}k"
+    rows = [row("none", f"{named}{n}#1", suite=named) for n in range(9)]
+    rows += [row(arm, f"{named}{n}#1", suite=named, success=n > 6, note=named) for n in range(9)]
+    text = page(report(rows, agent=named))
+    assert "svg" in parsed(text).seen
+    assert bad not in text
+    assert parsed(text).open == []
+
+
+def test_what_a_record_says_of_itself_is_in_every_form():
+    told = report(run(SHARES), remarks=["Nobody looked."])
+    assert told.not_measured[0] == document(told)["not_measured"][0] == "Nobody looked."
+    assert "\n- Nobody looked." in markdown(told)
+    assert "<li>Nobody looked.</li>" in page(told)
 
 
 def test_a_run_of_the_reference_alone_makes_a_page_without_a_plot():

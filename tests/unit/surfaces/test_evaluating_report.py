@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 
 from tacit.config.surroundings import Surroundings
 from tacit.domain.errors import Mistake, NotFound
-from tacit.evaluation.record import Header, Record
+from tacit.evaluation.record import UNSEALED, Header, Record
 from tacit.evaluation.suite import ARMS
 from tacit.surfaces.cli import cli
 from tacit.surfaces.cli.session import Session
@@ -64,6 +64,17 @@ def test_a_run_that_broke_off_before_its_first_attempt_is_told(tmp_path):
         pass
     found = report(tmp_path / "run")
     assert "made no attempt yet" in str(found.exception)
+
+
+def test_a_record_whose_seals_were_taken_away_is_told(folder):
+    assert "no seals" not in report(folder, "--markdown").output
+    header = json.loads((folder / "run.json").read_text())
+    (folder / "run.json").write_text(json.dumps({**header, "sealed": False}))
+    rows = (folder / "rows.jsonl").read_text()
+    (folder / "rows.jsonl").write_text(rows.replace('"success":false', '"success":true'))
+    told = json.loads(report(folder, "--json").stdout)
+    assert told["not_measured"][0] == UNSEALED
+    assert "no seals" in report(folder, "--markdown").output
 
 
 def test_markdown_is_printed_as_it_is(folder):

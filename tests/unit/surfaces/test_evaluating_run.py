@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from click.testing import CliRunner, Result
 
 from tacit.config.surroundings import Surroundings
 from tacit.domain.errors import Mistake, Refusal
+from tacit.evaluation.record import UNWATCHED
 from tacit.memory import open_store
 from tacit.surfaces.cli import cli
 from tacit.surfaces.cli.session import Session
@@ -17,6 +19,12 @@ from tacit.surfaces.cli.session import Session
 AGENT = """
 def answer(question):
     return {"tool": question["tools"][0]["name"]}
+"""
+
+PROGRAM = """
+import sys
+for line in sys.stdin:
+    print('{"done": true}', flush=True)
 """
 
 
@@ -60,6 +68,34 @@ def test_an_arm_that_memory_had_nothing_for_is_told_in_the_summary(project: Path
 def test_abstentions_are_in_the_summary(project: Path) -> None:
     done = typed(project, "run", "everyday", "--agent", "reference", "--limit", "2", "--arms", "none", "--json")
     assert json.loads(done.stdout)["arms"]["none"]["abstained"] == 4
+
+
+@pytest.mark.parametrize(
+    ("agent", "told"),
+    [
+        ("python:agent.py:answer", "Watched, so that a change of the agent is told: agent.py."),
+        (f"command:{sys.executable} -m program", UNWATCHED),
+    ],
+)
+def test_the_summary_tells_which_files_of_the_agent_are_watched(project: Path, agent: str, told: str) -> None:
+    (project / "program.py").write_text(PROGRAM)
+    asked = ("run", "everyday", "--agent", agent, "--limit", "1")
+    assert told in typed(project, *asked).output
+    document = json.loads(typed(project, *asked, "--json").stdout)
+    assert (document["watched"], document["remarks"]) == (
+        (["agent.py"], []) if told != UNWATCHED else ([], [UNWATCHED])
+    )
+
+
+@pytest.mark.parametrize("link", ["eval", "eval/everyday"])
+def test_the_usual_folder_is_not_reached_by_a_link(project: Path, tmp_path: Path, link: str) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (project / link).parent.mkdir(exist_ok=True)
+    (project / link).symlink_to(tmp_path / "elsewhere")
+    asked = ("run", "everyday", "--agent", "python:agent.py:answer", "--limit", "1")
+    assert isinstance(typed(project, *asked).exception, Refusal)
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+    assert typed(project, *asked, "--out", "eval/everyday").exit_code == 0  # then it is a person's own word
 
 
 def test_questions_put_one_at_a_time_need_an_agent(project: Path) -> None:

@@ -78,6 +78,7 @@ def run(session: Session, *, suite: str, arms: str, agent: str, adapter: str, me
     taught = memory == "store" or isinstance(opened, Taught)
     chosen = named_arms(arms or _usual(plan, taught=taught), with_usual(plan))
     agent = agent or _usual_agent(plan.suite)
+    folder = given["out"] or _usual_folder(plan.suite)
     cut = _First(opened, given["limit"]) if given["limit"] else opened
     key = session.surroundings.model_key
     terms = Terms(adapter=adapter, max_calls=given["calls"], timeout_s=given["timeout"], key=key)
@@ -86,7 +87,6 @@ def run(session: Session, *, suite: str, arms: str, agent: str, adapter: str, me
     actor = None if agent == _REFERENCE else open_actor(agent, terms=terms)
     loop = _memory(session, opened, memory, chosen)
     actor = actor or open_actor(agent, memory=loop, terms=terms)
-    folder = given["out"] or _usual_folder(plan.suite)
     with progress_bar(session, "attempting") as advance:
         done = run_arms(cut, chosen, actor, Aids(loop), folder=folder, seeds=given["seeds"], progress=advance)
     session.answer(_document(done), lambda: _show(session, done, asked=loop))
