@@ -110,6 +110,9 @@ class Header:
     def remarks(self) -> list[str]:
         """What nobody looked after, in words."""
         said = [] if self.sealed else [UNSEALED]
+        if self.set_aside:
+            count = "1 exercise was" if len(self.set_aside) == 1 else f"{len(self.set_aside)} exercises were"
+            said.append(f"{count} set aside in every arm, since an aid gives the answer away (run.json says which).")
         if self.agent.startswith(_IN_FILES) and not self.watched:
             said.append(UNWATCHED)
         return said

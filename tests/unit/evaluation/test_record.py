@@ -276,3 +276,10 @@ def test_a_run_that_failed_before_anything_was_attempted_takes_no_folder(tmp_pat
     assert len(done.rows) == len(Flats().exercises())
     with pytest.raises(Refusal, match="holds another run"):
         run(Flats(), BOTH, program(tmp_path, '{"done": true}'), Aids(), folder=tmp_path / "run")
+
+
+def test_how_much_was_set_aside_is_told_with_the_record() -> None:
+    header = Header(
+        suite="s", suite_hash="h", arms=(NONE,), agent="a", sealed=True, set_aside={"one": "why", "two": "why"}
+    )
+    assert any("2 exercises were set aside in every arm" in remark for remark in header.remarks)

@@ -62,7 +62,7 @@ def _show(session: Session, told: Report, page_file: Path | None) -> None:
     console, comparison = session.console, told.comparison
     console.print(f"[bold]{escape(clean(told.verdict))}[/bold]\n")
     table = Table(box=None, pad_edge=False)
-    for column in ("arm", "success", f"vs {comparison.reference}", "p (Holm)", "", "steps", "tokens", "lost", "won"):
+    for column in ("arm", "success", f"vs {comparison.reference}", "p (Holm)", "", *_MORE, "lost", "won"):
         table.add_column(escape(clean(column)), justify="left" if column in ("arm", "") else "right")
     for figures in comparison.arms:
         found = figures.differences.get("success")
@@ -86,4 +86,5 @@ def _show(session: Session, told: Report, page_file: Path | None) -> None:
         console.print(f"\nWritten: {escape(clean(str(page_file)))}")
 
 
-_SHOWN = ("success", "steps", "context_tokens")
+_SHOWN = ("success", "exact", "steps", "context_tokens")
+_MORE = ("whole call", "steps", "tokens")

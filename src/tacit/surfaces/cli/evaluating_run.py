@@ -31,7 +31,17 @@ from tacit.surfaces.cli.session import Session, clean, command_options, counted,
 
 _NOTES = 3
 _REFERENCE = "reference"
-_COLUMNS = ("arm", "attempts", "success", "first call right", "steps", "retries", "tokens read", "broken off")
+_COLUMNS = (
+    "arm",
+    "attempts",
+    "success",
+    "whole call right",
+    "first call right",
+    "steps",
+    "retries",
+    "tokens read",
+    "broken off",
+)
 _HOW = {"fresh": "learned from the suite's own training tasks alone", "store": "this store"}
 
 
@@ -52,7 +62,9 @@ _HOW = {"fresh": "learned from the suite's own training tasks alone", "store": "
 @click.option("--option", "options", multiple=True, metavar="NAME=VALUE", help="Option of the suite.")
 @click.option("--out", type=click.Path(path_type=Path), default=None, help="Folder of the record [eval/SUITE].")
 @click.option("--seeds", type=click.IntRange(1, 100), default=1, show_default=True, help="Attempts at each exercise.")
-@click.option("--limit", type=click.IntRange(0), default=0, help="Only the first so many tasks.")
+@click.option(
+    "--limit", type=click.IntRange(0), default=0, help="Only the first so many tasks, as the suite groups them; 0: all."
+)
 @click.option("--calls", type=click.IntRange(1, 1000), default=30, show_default=True, help="Calls of one attempt.")
 @click.option(
     "--timeout", type=click.FloatRange(0.1, 3600), default=60.0, show_default=True, help="Seconds per answer."
@@ -226,7 +238,7 @@ def _document(done: Run) -> dict[str, Any]:
 def _figures(done: Run, arm: Arm) -> dict[str, Any]:
     rows = [row for row in done.rows if row.arm == arm.name]
     notes = [row.note for row in rows if row.note]
-    names = ("success", "first_right", "steps", "retries", "context_tokens")
+    names = ("success", "exact", "first_right", "steps", "retries", "context_tokens")
     mean = {name: _averaged([row.figure(name) for row in rows]) for name in names}
     tally = tallied(rows, [arm]).get(arm.name)
     return {
@@ -250,7 +262,7 @@ def _show(session: Session, done: Run, *, asked: Loop | None) -> None:
         table.add_column(column, justify="left" if column == "arm" else "right")
     told = {arm.name: _figures(done, arm) for arm in done.header.arms}
     for name, figures in told.items():
-        shares = [_share(figures["success"]), _share(figures["first_right"])]
+        shares = [_share(figures[each]) for each in ("success", "exact", "first_right")]
         means = [_mean(figures[each]) for each in ("steps", "retries", "context_tokens")]
         table.add_row(escape(name), str(figures["attempts"]), *shares, *means, str(figures["broken_off"]))
     console = session.console
@@ -272,9 +284,6 @@ def _show(session: Session, done: Run, *, asked: Loop | None) -> None:
         console.print(f"[dim]{escape(one_line(clean(told_of), 200))}[/dim]", soft_wrap=True)
     for remark in done.header.remarks:
         console.print(f"[yellow]{escape(remark)}[/yellow]", soft_wrap=True)
-    if done.header.set_aside:
-        aside = counted(len(done.header.set_aside), "exercise")
-        console.print(f"\n{aside} set aside, since an aid gives the answer away (see run.json).")
     console.print(f"\n[dim]Recorded in {escape(str(done.folder))}. Differences, intervals and what got worse:[/dim]")
     console.print(f"[dim]  tacit eval report {escape(str(done.folder))}[/dim]")
 
