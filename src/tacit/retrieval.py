@@ -11,7 +11,7 @@ from datetime import datetime
 from functools import partial
 
 from tacit import application, outcome
-from tacit.domain.errors import TacitError
+from tacit.domain.errors import NotFound, TacitError
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.model import Embedder
 from tacit.domain.ports import FoundPassage, Hit, Store, Stored
@@ -56,7 +56,7 @@ def choose(
     hits, passages = _with_passages(store, query, hits, wanted)
     cited, papers = cite(query.text, passages, min_relevance=min_relevance)
     evidence = store.evidence(hit.stored.version.id for hit in hits)
-    plan = _plan(query, hits)
+    plan = _plan(store, query, hits)
     known = Known(
         rarity=Rarity.for_query(query.text, frequency, documents),
         reliability={
@@ -97,14 +97,49 @@ def _renewed(store: Store, version_id: str) -> tuple[int, datetime] | None:
     return (rendering.reinforced, rendering.fresh_at) if rendering else None
 
 
-def _plan(query: Query, hits: Sequence[Hit]) -> Plan:
+def _plan(store: Store, query: Query, hits: Sequence[Hit]) -> Plan:
     """What the words of the task call for, of what may be given at all; whether its tools are at hand is part of it."""
     anywhere = dataclasses.replace(query, tools=None)
     stored = [hit.stored for hit in hits if hit.stored.version.content.cues and not obstacle(hit.stored, anywhere)]
     current, _ = unshadowed(current_only(stored))
     near = {hit.stored.version.id for hit in hits if (hit.semantic or 0.0) >= CLOSE}
-    parts = [Part(item.version.id, item.version.content, item.version.id in near) for item in current]
+    parts = [
+        Part(
+            item.version.id,
+            item.version.content,
+            near=item.version.id in near,
+            seen=query.tools is None or _saw_surroundings(store, item.version),
+        )
+        for item in current
+    ]
     return compose(query.text, parts, tools=query.tools) if parts else Plan()
+
+
+def _saw_surroundings(store: Store, version: SkillVersion) -> bool:
+    """Whether attempts showed the surroundings: those of the version itself, or of the one that an edit took them from.
+
+    A file can say anything of the tools it stood beside, so what was only written is no sign that a tool is missed here.
+    """
+    claimed = set(version.content.surroundings)
+    line, passed = [version] if claimed else [], {version.id}
+    while line:
+        each = line.pop(0)
+        if set(each.content.surroundings) != claimed:
+            continue  # they were changed by hand here
+        if each.provenance.grounding.get("surroundings"):
+            return True
+        earlier = [parent for parent in each.parents if parent not in passed]
+        passed.update(earlier)
+        line += filter(None, (_version(store, parent) for parent in earlier))
+    return False
+
+
+def _version(store: Store, version_id: str) -> SkillVersion | None:
+    """A version, where it is there: one that was promoted has its parent in another store."""
+    try:
+        return store.version(version_id).version
+    except NotFound:
+        return None
 
 
 def parts_of(store: Store, composite: SkillVersion) -> tuple[SkillVersion, ...]:

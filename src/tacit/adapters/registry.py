@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Protocol
 
@@ -18,13 +18,15 @@ from tacit.adapters.folders import Folders, folders_of
 from tacit.config.place import Place
 from tacit.consolidation.conversation import form_hash
 from tacit.domain.adapter import Activation, Adapter, Judgement, Ruling
-from tacit.domain.entry import latest
+from tacit.domain.entry import E, latest
 from tacit.domain.errors import Mistake, NotFound, Refusal, TacitError
 from tacit.domain.ports import Store
 
 LEAST_PREFIX = 4
 """Characters of a key that name an adapter."""
-_LOSES = (Ruling.WORSE, Ruling.WORSE_ELSEWHERE)
+_SPEAKS_AGAINST = (Ruling.WORSE, Ruling.WORSE_ELSEWHERE, Ruling.NO_BETTER)
+"""Rulings that end the service of an adapter; one that cannot tell leaves it as it is."""
+_TICK = timedelta(microseconds=1)
 _TEST = "the paired test"
 
 
@@ -90,14 +92,7 @@ class Adapters:
 
     def find(self, reference: str) -> Standing:
         """One adapter by its key, or the beginning of it."""
-        wanted = reference.strip().lower()
-        found = [adapter for key, adapter in self._known().items() if key.startswith(wanted)]
-        if len(wanted) < LEAST_PREFIX or not found:
-            raise NotFound(f"no adapter {reference!r}", hint="`tacit adapters list` shows the keys")
-        if len(found) > 1:
-            several = ", ".join(each.key for each in found)
-            raise Mistake(f"{reference!r} is the beginning of several keys", hint=several)
-        return self._standing(found[0])
+        return self._standing(self._named(reference))
 
     def active(self, model_hash: str) -> tuple[Adapter, Path] | None:
         """The adapter that serves a base model, by that model's hash; nothing where none does.
@@ -108,7 +103,7 @@ class Adapters:
         adapter = self._serving().get(model_hash)
         if adapter is None:
             return None
-        problems = self._problems(adapter, judged=False)
+        problems = self._problems(adapter, serves=True)
         if problems:
             raise Refusal(
                 f"the adapter {adapter.key} serves and may not: {'; '.join(problems)}",
@@ -153,15 +148,12 @@ class Adapters:
                 recipe=dict(birth.recipe),
                 metrics=dict(birth.metrics),
             )
-            self._store.add_entry(
-                adapter
-            )  # refused if a trajectory was purged meanwhile; the files go at the next look
-        return adapter
+            return self._added(adapter)  # refused if a trajectory was purged meanwhile; the files go at the next look
 
     def judge(self, judgement: Judgement, *, report: Mapping[str, bytes] | None = None) -> Judgement:
         """Keep what a paired test found; refused where the files are not those that were registered.
 
-        One that serves and loses is taken back at once: that needs nobody's word.
+        One that serves and is found worse, or no better, is taken back at once: that needs nobody's word.
         """
         adapter = self.find(judgement.key).adapter
         self.require_whole(adapter.key)
@@ -169,8 +161,9 @@ class Adapters:
         for name, data in (report or {}).items():
             self.files.add_record(adapter.key, name, data=data)
         with self._store.transaction():
-            self._store.add_entry(kept)
-            if kept.ruling in _LOSES and self._serving().get(adapter.base_hash) == adapter:
+            if [each.id for each in self._store.entries(Judgement, key=adapter.key)][-1:] != [kept.id]:
+                kept = self._added(kept)
+            if kept.ruling in _SPEAKS_AGAINST and self._serving().get(adapter.base_hash) == adapter:
                 self._take_back(adapter, by=_TEST, reason=kept.reason)
                 self.told.append(f"the adapter {adapter.key} served and is taken back: {kept.reason}")
         return kept
@@ -185,19 +178,25 @@ class Adapters:
 
     def activate(self, reference: str, *, by: str, reason: str = "") -> Activation:
         """Let an adapter serve its base model from now on, on a person's word; refused unless the last test says better."""
-        standing = self.find(reference)
-        adapter = standing.adapter
-        problems = [*standing.problems, *self._problems_of_model(adapter)]
-        if problems:
-            raise Refusal(
-                f"the adapter {adapter.key} may not serve: {'; '.join(problems)}",
-                hint="`tacit consolidate` trains and tests one; `tacit adapters show` tells what is known of this one",
+        adapter = self._named(reference)
+        of_model = self._problems_of_model(
+            adapter
+        )  # takes long for a large model, so nobody waits for the store meanwhile
+        with self._store.transaction():  # a test that ends just now comes before it or after it, never in between
+            standing = self.find(adapter.key)
+            problems = [*standing.problems, *of_model]
+            if problems:
+                raise Refusal(
+                    f"the adapter {adapter.key} may not serve: {'; '.join(problems)}",
+                    hint="`tacit consolidate` trains and tests one; `tacit adapters show` tells what is known of this one",
+                )
+            if standing.serves:
+                raise Refusal(
+                    f"the adapter {adapter.key} serves already", hint="`tacit adapters rollback` takes it back"
+                )
+            return self._added(
+                Activation(key=adapter.base_hash, at=self._now(), by=by, adapter=adapter.key, reason=reason)
             )
-        if standing.serves:
-            raise Refusal(f"the adapter {adapter.key} serves already", hint="`tacit adapters rollback` takes it back")
-        activation = Activation(key=adapter.base_hash, at=self._now(), by=by, adapter=adapter.key, reason=reason)
-        self._store.add_entry(activation)
-        return activation
 
     def roll_back(self, model: str = "", *, by: str, reason: str = "") -> Activation:
         """Take back the adapter that serves: the one before it serves again if it still may, else the base model alone."""
@@ -217,7 +216,7 @@ class Adapters:
             raise Refusal(f"the adapter {standing.adapter.key} serves", hint="first: `tacit adapters rollback`")
         with self.files.locked():
             gone = replace(standing.adapter, at=self._now(), by=by, removed=reason or "removed by a person", id="")
-            self._store.add_entry(gone)
+            gone = self._added(gone)
             self.files.remove(gone.key)
         return gone
 
@@ -278,6 +277,17 @@ class Adapters:
     def _known(self) -> dict[str, Adapter]:
         return {key: each for key, each in latest(self._store.entries(Adapter)).items() if not each.removed}
 
+    def _named(self, reference: str) -> Adapter:
+        """One adapter by its key, or the beginning of it, whatever becomes of it."""
+        wanted = reference.strip().lower()
+        found = [adapter for key, adapter in self._known().items() if key.startswith(wanted)]
+        if len(wanted) < LEAST_PREFIX or not found:
+            raise NotFound(f"no adapter {reference!r}", hint="`tacit adapters list` shows the keys")
+        if len(found) > 1:
+            several = ", ".join(each.key for each in found)
+            raise Mistake(f"{reference!r} is the beginning of several keys", hint=several)
+        return found[0]
+
     def _serving(self) -> dict[str, Adapter]:
         """Base model's hash → the adapter that serves it; one that is gone serves nobody."""
         known, last = self._known(), latest(self._store.entries(Activation))
@@ -293,8 +303,8 @@ class Adapters:
             problems=tuple(self._problems(adapter)),
         )
 
-    def _problems(self, adapter: Adapter, *, judged: bool = True) -> list[str]:
-        """Why an adapter may not serve, all of it."""
+    def _problems(self, adapter: Adapter, *, serves: bool = False) -> list[str]:
+        """Why an adapter may not serve, all of it; one that `serves` goes on where a later test could not tell."""
         problems = []
         if not self.files.path(adapter.key).is_dir():
             problems.append("its files are gone")
@@ -303,9 +313,11 @@ class Adapters:
         if adapter.form_hash != form_hash():
             problems.append("it was trained in another form than agents are asked in now")
         judgements = self._store.entries(Judgement, key=adapter.key)
-        if judged and not judgements:
+        if serves:
+            judgements = [each for each in judgements if each.ruling is not Ruling.TOO_LITTLE]
+        if not judgements:
             problems.append("no paired test was made of it")
-        elif judged and judgements[-1].ruling is not Ruling.BETTER:
+        elif judgements[-1].ruling is not Ruling.BETTER:
             problems.append(f"the last test says: {judgements[-1].ruling} ({judgements[-1].reason})")
         return problems
 
@@ -337,8 +349,13 @@ class Adapters:
             undone=adapter.key,
             reason=reason,
         )
-        self._store.add_entry(activation)
-        return activation
+        return self._added(activation)
+
+    def _added(self, entry: E) -> E:
+        """Append to the ledger as its last word: the same said again at the same instant is an entry of its own."""
+        while not self._store.add_entry(entry):
+            entry = replace(entry, at=entry.at + _TICK, id="")
+        return entry
 
 
 def _stack(activations: Collection[Activation]) -> list[str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import os
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,6 +26,7 @@ from tacit.domain.errors import GateRefusal, Mistake
 from tacit.text.words import estimate_tokens
 
 TRAIN, HELD_OUT, MANIFEST = "train.jsonl", "held_out.jsonl", "manifest.json"
+_AGAIN = "build the dataset again: --anew drops what an earlier run left unfinished"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,16 +69,16 @@ class Dataset:
         """Write both files, and the manifest last: a folder without one is no dataset."""
         folder.mkdir(parents=True, exist_ok=True)
         for name, examples in ((TRAIN, self.train), (HELD_OUT, self.held_out)):
-            (folder / name).write_bytes(_encoded(examples))
+            _put(folder / name, _encoded(examples))
         said = json.dumps(dataclasses.asdict(self.manifest), indent=1, ensure_ascii=False)
-        (folder / MANIFEST).write_text(said + "\n", encoding="utf-8")
+        _put(folder / MANIFEST, (said + "\n").encode())
 
     @classmethod
     def read(cls, folder: Path) -> Dataset:
         """Read a dataset back; refused where a file is not what the manifest says."""
         manifest = _read_manifest(folder / MANIFEST)
         if manifest.hash != _digest(json.dumps(manifest.files, sort_keys=True).encode()):
-            raise Mistake(f"{folder / MANIFEST} names other files than it was made of", hint="build the dataset again")
+            raise Mistake(f"{folder / MANIFEST} names other files than it was made of", hint=_AGAIN)
         examples = {name: _read_examples(folder / name, manifest) for name in (TRAIN, HELD_OUT)}
         return cls(train=examples[TRAIN], held_out=examples[HELD_OUT], manifest=manifest)
 
@@ -333,23 +335,36 @@ def _digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
+def _put(path: Path, data: bytes) -> None:
+    """Write a file whole or not at all, also where the disk is full or the power goes."""
+    draft = path.with_name(f".{path.name}.draft")
+    with draft.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    draft.replace(path)
+
+
 def _read_manifest(path: Path) -> Manifest:
     try:
-        said: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        if not text.strip():
+            raise Mistake(f"{path} is empty: it was never written to its end", hint=_AGAIN)
+        said: dict[str, Any] = json.loads(text)
         for name in ("held_out_tasks", "trajectory_ids"):
             said[name] = tuple(said[name])
         return Manifest(**{**said, "policy": DataPolicy(**said["policy"])})
     except FileNotFoundError:
         raise Mistake(f"{path.parent} holds no dataset", hint="`tacit train` writes one") from None
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise Mistake(f"{path} is no manifest: {error}", hint="build the dataset again") from None
+        raise Mistake(f"{path} is no manifest: {error}", hint=_AGAIN) from None
 
 
 def _read_examples(path: Path, manifest: Manifest) -> tuple[Example, ...]:
     try:
         data = path.read_bytes()
     except FileNotFoundError:
-        raise Mistake(f"{path} is missing", hint="build the dataset again") from None
+        raise Mistake(f"{path} is missing", hint=_AGAIN) from None
     if _digest(data) != manifest.files.get(path.name):
-        raise Mistake(f"{path} is not the file that the manifest names", hint="build the dataset again")
+        raise Mistake(f"{path} is not the file that the manifest names", hint=_AGAIN)
     return tuple(from_lines(data.decode("utf-8", "surrogatepass"), source=str(path)))

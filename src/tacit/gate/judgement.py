@@ -357,8 +357,8 @@ def joined(candidate: Candidate, known: SkillVersion) -> Candidate:
             origins[at] = lowest((origin, origins.get(at, origin)))
         for path, spans in side.provenance.grounding.items():
             at = moved(path, places)
-            if not at:
-                continue
+            if not at or (path == "surroundings" and not side.content.surroundings):
+                continue  # attempts that told of no surroundings do not vouch for the other side's
             grounding[at] = tuple(dict.fromkeys(grounding.get(at, ()) + spans))
     trajectory_ids = dict.fromkeys(known.provenance.trajectory_ids + candidate.provenance.trajectory_ids)
     worded = candidate.provenance if candidate.provenance.model else known.provenance

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 
 from tacit.domain.selection import Chosen, Plan, PlannedStep
@@ -40,6 +40,13 @@ class Part:
     content: SkillContent
     near: bool = False
     """Whether its meaning is near to what is asked, whatever the words."""
+    seen: bool = True
+    """Whether its surroundings were seen in attempts; where somebody only wrote them, they may silence no other skill."""
+
+    @property
+    def witnessed(self) -> SkillContent:
+        """The content with no surroundings but those that were seen."""
+        return self.content if self.seen else replace(self.content, surroundings=())
 
 
 def compose(text: str, parts: Sequence[Part], *, tools: Collection[str] | None = None) -> Plan:
@@ -57,7 +64,7 @@ def compose(text: str, parts: Sequence[Part], *, tools: Collection[str] | None =
         return _unexplained(usable, cued, strengths, tools)
     if beyond := _beyond_reach(weighed, usable, tools):
         return _held_back(*beyond, strengths, tools)
-    if tools is not None and (named := missed_by_name(text, [part.content for part in cued], tools)):
+    if tools is not None and (named := missed_by_name(text, [part.witnessed for part in cued], tools)):
         told = f"the task seems to call for the tool `{named}`, which is not at hand, though what it stood beside is"
         return Plan(strengths=strengths, lacking=(named,), reason=told)
     if not usable:
@@ -95,12 +102,16 @@ def _beyond_reach(
         return None
     best = usable[0][0] if usable else 0.0
     needed = max(CALLED, BESIDE_BEST * best) if best >= LEAST else inf
-    common = everywhere(part.content.surroundings for _, part in weighed)
+    common = everywhere(part.witnessed.surroundings for _, part in weighed)
     for at, (value, part) in enumerate(weighed):
         # Whether a skill with cases is needed is for the readings to say, not for words.
         if value < LEAST or part.content.cases or not missing_tools(part.content, tools):
             continue
         where = setting(part.content.surroundings, tools, common=common)
+        if where is Setting.HOME and not part.seen:
+            where = (
+                Setting.UNKNOWN
+            )  # what was only written may tell that it belongs elsewhere, not that it is missed here
         if where is Setting.ELSEWHERE and best >= BESIDE_BEST * value:
             continue  # something that is done here explains the same words about as well
         strongest = at == 0 and (value >= CALLED or where is not Setting.ELSEWHERE)
@@ -117,7 +128,7 @@ def _unexplained(
 ) -> Plan:
     """No plan; and where a tool is missed here, the task is taken to call for it, unless readings or meaning explain it."""
     explained = any(part.near or part.content.cases for _, part in usable)
-    missed = [] if tools is None or explained else Neighbours([part.content for part in cued], tools).missed()
+    missed = [] if tools is None or explained else Neighbours([part.witnessed for part in cued], tools).missed()
     if not missed:
         return Plan(strengths=strengths, reason=_NOT_CALLED)
     named = ", ".join(f"`{tool}`" for tool in missed[:MOST_NAMED])

@@ -29,6 +29,7 @@ from tests.unit.adapters.rooms import (
     serving,
     trained,
 )
+from tests.unit.making import NOW
 
 
 @pytest.fixture
@@ -229,6 +230,81 @@ def test_a_later_test_that_cannot_tell_leaves_it_serving(room: Adapters, tmp_pat
     adapter = serving(room, tmp_path)
     judged(room, adapter, Ruling.TOO_LITTLE)
     assert room.active(MODEL_HASH) is not None
+
+
+def test_one_that_serves_and_shows_nothing_in_a_later_test_is_taken_back_too(room: Adapters, tmp_path: Path) -> None:
+    adapter = serving(room, tmp_path)
+    judged(room, adapter, Ruling.NO_BETTER, reason="no difference")
+    assert (room.find(adapter.key).serves, room.active(MODEL_HASH)) == (False, None)
+
+
+@pytest.mark.parametrize("ruling", [ruling for ruling in Ruling if ruling is not Ruling.BETTER])
+def test_a_test_that_ends_while_one_is_being_activated_counts(memory: Loop, tmp_path: Path, ruling: Ruling) -> None:
+    room = room_of(memory)
+    adapter = registered(room, tmp_path)
+    judged(room, adapter)
+
+    def slowly(name: str) -> str:
+        judged(room, adapter, ruling, reason=f"found while {name} was read")
+        return MODEL_HASH
+
+    with pytest.raises(Refusal, match=f"the last test says: {ruling}.*found while small-model was read"):
+        Adapters(memory, clock=Clock(), model_hash=slowly).activate(adapter.key, by="ann")
+    assert not room.find(adapter.key).serves
+    assert room.active(MODEL_HASH) is None
+
+
+def test_an_adapter_that_goes_while_it_is_being_activated_does_not_serve(memory: Loop, tmp_path: Path) -> None:
+    room = room_of(memory)
+    adapter = registered(room, tmp_path)
+    judged(room, adapter)
+
+    def slowly(name: str) -> str:
+        del name
+        room.remove(adapter.key, by="bob")
+        return MODEL_HASH
+
+    with pytest.raises(NotFound, match="no adapter"):
+        Adapters(memory, clock=Clock(), model_hash=slowly).activate(adapter.key, by="ann")
+    assert memory.store.entries(Activation) == []
+
+
+@pytest.mark.parametrize("ruling", [Ruling.WORSE, Ruling.WORSE_ELSEWHERE, Ruling.NO_BETTER])
+def test_one_that_the_ledger_lets_serve_in_spite_of_its_last_test_is_not_handed_out(
+    room: Adapters, memory: Loop, tmp_path: Path, ruling: Ruling
+) -> None:
+    adapter = registered(room, tmp_path)
+    judged(room, adapter)
+    judged(room, adapter, ruling, reason="so it went")
+    judged(room, adapter, Ruling.TOO_LITTLE)
+    memory.store.add_entry(Activation(key=MODEL_HASH, at=Clock()(), by="ann", adapter=adapter.key))
+    with pytest.raises(Refusal, match=f"the last test says: {ruling}") as refusal:
+        room.active(MODEL_HASH)
+    assert "rollback" in refusal.value.hint
+
+
+def test_the_last_word_counts_though_the_clock_stands_still(memory: Loop, tmp_path: Path) -> None:
+    room = Adapters(memory, clock=lambda: NOW, model_hash=lambda name: MODEL_HASH)
+    adapter = serving(room, tmp_path)
+    for _ in range(3):
+        room.roll_back(by="ann")
+        assert room.active(MODEL_HASH) is None
+        room.activate(adapter.key, by="ann")
+        assert room.active(MODEL_HASH) == (adapter, room.files.path(adapter.key))
+    judged(room, adapter, Ruling.WORSE)
+    judged(room, adapter)
+    judged(room, adapter, Ruling.WORSE)
+    assert room.find(adapter.key).problems == ("the last test says: worse (as it went)",)
+    assert room.active(MODEL_HASH) is None
+    room.remove(adapter.key, by="ann")
+    assert registered(room, tmp_path).key == adapter.key
+    assert [standing.adapter.key for standing in room.all()] == [adapter.key]
+
+
+def test_the_very_same_judgement_again_changes_nothing(room: Adapters, memory: Loop, tmp_path: Path) -> None:
+    adapter = registered(room, tmp_path)
+    assert judged(room, adapter) == judged(room, adapter)
+    assert len(memory.store.entries(Judgement)) == 1
 
 
 def test_which_base_model_is_meant_must_be_said_where_several_are_served(room: Adapters, tmp_path: Path) -> None:

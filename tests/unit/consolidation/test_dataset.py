@@ -386,6 +386,26 @@ def test_a_folder_without_a_dataset_says_so(tmp_path: Path) -> None:
             Dataset.read(tmp_path)
 
 
+@pytest.mark.parametrize("text", ["", "\n", '{"tasks": '])
+def test_a_manifest_that_was_not_written_to_its_end_is_refused_and_tells_how_to_begin_anew(
+    tmp_path: Path, text: str
+) -> None:
+    built().write(tmp_path)
+    (tmp_path / MANIFEST).write_text(text)
+    with pytest.raises(Mistake, match=r"manifest\.json is (empty|no manifest)") as mistake:
+        Dataset.read(tmp_path)
+    assert "--anew" in mistake.value.hint
+
+
+def test_a_dataset_that_cannot_be_written_leaves_no_manifest(tmp_path: Path) -> None:
+    (tmp_path / HELD_OUT).mkdir()
+    with pytest.raises(OSError, match="directory"):
+        built().write(tmp_path)
+    assert not (tmp_path / MANIFEST).exists()
+    with pytest.raises(Mistake, match="holds no dataset"):
+        Dataset.read(tmp_path)
+
+
 def test_a_share_or_policy_that_makes_no_sense_is_named() -> None:
     with pytest.raises(Mistake, match=r"a share of 1\.5 cannot be held out"):
         build(errands(3), held_out=1.5)

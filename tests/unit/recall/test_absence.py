@@ -208,3 +208,51 @@ def test_what_words_mean_elsewhere_does_not_hold_back_what_they_mean_here() -> N
     clear = part("print_letter", "water", weight=1.7, beside=OFFICE)
     plan = compose("water", [WATER, clear], tools=GARDEN)
     assert ([chosen.name for chosen in plan.chosen], plan.lacking) == (["water-bed"], ())
+
+
+DESK = ("file_letter", "print_letter", "scan_letter")
+LEARNED = [part("file_letter", "file", beside=DESK), part("print_letter", "print", beside=DESK)]
+
+
+@pytest.mark.parametrize(
+    ("text", "beside", "lacking"),
+    [
+        ("print all about the room", ("file_letter", "room"), "room"),  # a plain word as the name of a tool
+        ("kindly see to the far end", ("print_letter", "scan_letter", "no_such_tool"), "no_such_tool"),
+    ],
+)
+def test_surroundings_that_somebody_only_wrote_silence_nobody(text: str, beside: tuple[str, ...], lacking: str) -> None:
+    claims = part("file_letter", "zzz", weight=0.3, beside=beside)
+    claims = Part("v-claims", dataclasses.replace(claims.content, surroundings=beside))
+    written = dataclasses.replace(claims, seen=False)
+    assert compose(text, [*LEARNED, claims], tools=DESK).lacking == (lacking,)
+    plan = compose(text, [*LEARNED, written], tools=DESK)
+    assert (plan.lacking, plan.chosen) == ((), compose(text, LEARNED, tools=DESK).chosen)
+
+
+def test_what_is_only_said_to_belong_here_holds_back_no_more_than_what_says_nothing() -> None:
+    claims = part("shred_letter", "print", weight=0.3, beside=DESK)
+    silent = Part(claims.version_id, dataclasses.replace(claims.content, surroundings=()))
+    assert compose("print it", [*LEARNED, claims], tools=DESK).lacking == ("shred_letter",)
+    plan = compose("print it", [*LEARNED, dataclasses.replace(claims, seen=False)], tools=DESK)
+    assert [chosen.name for chosen in plan.chosen] == ["print-letter"]
+    assert plan == compose("print it", [*LEARNED, silent], tools=DESK)
+
+
+def test_what_is_only_written_does_not_make_the_tools_of_every_place_tell_one() -> None:
+    shell = ("read", "write", "run")
+    both = [part("dig_bed", "dig", beside=(*shell, *GARDEN)), part("print_letter", "print", beside=(*shell, *OFFICE))]
+    tools = (*shell, *OFFICE)
+    written = dataclasses.replace(part("book_room", "zzz", beside=("lock_safe",)), seen=False)
+    assert compose("dig or print", both, tools=tools).lacking == ()
+    assert compose("dig or print", [*both, written], tools=tools).lacking == ()
+    assert compose("dig or print", [*both, dataclasses.replace(written, seen=True)], tools=tools).lacking == (
+        "dig_bed",
+    )
+
+
+def test_what_is_said_to_belong_elsewhere_may_hold_back_less() -> None:
+    letters = dataclasses.replace(part("print_letter", "water", weight=1.6, beside=OFFICE), seen=False)
+    assert compose("water", [WATER, letters], tools=GARDEN).lacking == ()
+    letters = dataclasses.replace(letters, content=dataclasses.replace(letters.content, surroundings=()))
+    assert compose("water", [WATER, letters], tools=GARDEN).lacking == ("print_letter",)

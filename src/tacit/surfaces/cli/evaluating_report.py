@@ -62,11 +62,13 @@ def _show(session: Session, told: Report, page_file: Path | None) -> None:
     console, comparison = session.console, told.comparison
     console.print(f"[bold]{escape(clean(told.verdict))}[/bold]\n")
     table = Table(box=None, pad_edge=False)
-    for column in ("arm", "success", f"vs {comparison.reference}", "p (Holm)", "", *_MORE, "lost", "won"):
+    shown = {name: label for name, label in _SHOWN.items() if any(name in each.means for each in comparison.arms)}
+    more = [label for name, label in shown.items() if name != "success"]
+    for column in ("arm", "success", f"vs {comparison.reference}", "p (Holm)", "", *more, "lost", "won"):
         table.add_column(escape(clean(column)), justify="left" if column in ("arm", "") else "right")
     for figures in comparison.arms:
         found = figures.differences.get("success")
-        means = [figure(name, figures.means[name].value) if name in figures.means else NOTHING for name in _SHOWN]
+        means = [figure(name, figures.means[name].value) if name in figures.means else NOTHING for name in shown]
         apart, counts = [NOTHING, NOTHING], [NOTHING, NOTHING]
         if found:
             low, high = difference("success", found.low), difference("success", found.high)
@@ -86,5 +88,4 @@ def _show(session: Session, told: Report, page_file: Path | None) -> None:
         console.print(f"\nWritten: {escape(clean(str(page_file)))}")
 
 
-_SHOWN = ("success", "exact", "steps", "context_tokens")
-_MORE = ("whole call", "steps", "tokens")
+_SHOWN = {"success": "success", "exact": "whole call", "steps": "steps", "context_tokens": "tokens"}

@@ -31,17 +31,8 @@ from tacit.surfaces.cli.session import Session, clean, command_options, counted,
 
 _NOTES = 3
 _REFERENCE = "reference"
-_COLUMNS = (
-    "arm",
-    "attempts",
-    "success",
-    "whole call right",
-    "first call right",
-    "steps",
-    "retries",
-    "tokens read",
-    "broken off",
-)
+_SHARES = {"success": "success", "exact": "whole call right", "first_right": "first call right"}
+_MORE = ("steps", "retries", "tokens read", "broken off")
 _HOW = {"fresh": "learned from the suite's own training tasks alone", "store": "this store"}
 
 
@@ -258,11 +249,12 @@ def _averaged(figures: Sequence[float | None]) -> float | None:
 
 def _show(session: Session, done: Run, *, asked: Loop | None) -> None:
     table = Table(box=None, pad_edge=False)
-    for column in _COLUMNS:
-        table.add_column(column, justify="left" if column == "arm" else "right")
     told = {arm.name: _figures(done, arm) for arm in done.header.arms}
+    shown = [name for name in _SHARES if any(figures[name] is not None for figures in told.values())]
+    for column in ("arm", "attempts", *(_SHARES[name] for name in shown), *_MORE):
+        table.add_column(column, justify="left" if column == "arm" else "right")
     for name, figures in told.items():
-        shares = [_share(figures[each]) for each in ("success", "exact", "first_right")]
+        shares = [_share(figures[each]) for each in shown]
         means = [_mean(figures[each]) for each in ("steps", "retries", "context_tokens")]
         table.add_row(escape(name), str(figures["attempts"]), *shares, *means, str(figures["broken_off"]))
     console = session.console
