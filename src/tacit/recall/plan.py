@@ -109,9 +109,8 @@ def _beyond_reach(
             continue
         where = setting(part.content.surroundings, tools, common=common)
         if where is Setting.HOME and not part.seen:
-            where = (
-                Setting.UNKNOWN
-            )  # what was only written may tell that it belongs elsewhere, not that it is missed here
+            # What was only written may tell that it belongs elsewhere, not that it is missed here.
+            where = Setting.UNKNOWN
         if where is Setting.ELSEWHERE and best >= BESIDE_BEST * value:
             continue  # something that is done here explains the same words about as well
         strongest = at == 0 and (value >= CALLED or where is not Setting.ELSEWHERE)
