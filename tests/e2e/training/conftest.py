@@ -26,7 +26,7 @@ SIDES = "north south east west upper lower".split()
 UNSEEN = "inner outer left right".split()
 """Sides that no training names: what is held out or asked shares the frame of the sentences with it, and no task."""
 HELD_OUT_FROM, ASKED_FROM = 10_000, 20_000
-QUICK = Recipe(rate=2e-3, rank=8, passes=1, fewest_steps=6, examples_a_step=6, checks=2, checkpoint_s=1e9)
+QUICK = Recipe(rate=2e-3, rank=8, passes=1, fewest_steps=8, examples_a_step=6, checks=2, checkpoint_s=1e9)
 
 
 def example(number: int) -> Example:
