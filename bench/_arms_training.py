@@ -14,6 +14,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from _consolidation_data import AIDED, HELD_OUT
+
 from tacit.adapters.gathering import gather
 from tacit.consolidation.dataset import MANIFEST, Dataset, draft
 from tacit.consolidation.examples import Attempt
@@ -27,10 +29,6 @@ from tacit.evaluation.suite import AidKind, Exercise
 from tacit.evaluation.suites.rehearsal import rehearsed
 from tacit.loop import Loop
 
-HELD_OUT = 0.1
-"""Share of the tasks that is kept to stop by."""
-AIDED = 0.5
-"""Share of the examples that carry skills."""
 LONGEST = 8_192
 """An attempt that looks at everything before it mends anything takes 3,600 to 6,100 tokens. Cut to what a recipe usually
 allows (2,048), all of them lose their end: the model would learn to look, and neither to mend nor to stop."""

@@ -179,9 +179,8 @@ class Adapters:
     def activate(self, reference: str, *, by: str, reason: str = "") -> Activation:
         """Let an adapter serve its base model from now on, on a person's word; refused unless the last test says better."""
         adapter = self._named(reference)
-        of_model = self._problems_of_model(
-            adapter
-        )  # takes long for a large model, so nobody waits for the store meanwhile
+        # That takes long for a large model, so nobody waits for the store meanwhile.
+        of_model = self._problems_of_model(adapter)
         with self._store.transaction():  # a test that ends just now comes before it or after it, never in between
             standing = self.find(adapter.key)
             problems = [*standing.problems, *of_model]

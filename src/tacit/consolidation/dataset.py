@@ -10,7 +10,6 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import os
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,6 +21,7 @@ from tacit.consolidation.conversation import form_hash
 from tacit.consolidation.examples import Attempt, Example, example_of, from_lines, matter_of, seen_values, to_line
 from tacit.consolidation.objections import DataPolicy, Fault, Objection
 from tacit.consolidation.overlaps import Matter, leaks, near_duplicates
+from tacit.consolidation.whole_files import put
 from tacit.domain.errors import GateRefusal, Mistake
 from tacit.text.words import estimate_tokens
 
@@ -69,9 +69,9 @@ class Dataset:
         """Write both files, and the manifest last: a folder without one is no dataset."""
         folder.mkdir(parents=True, exist_ok=True)
         for name, examples in ((TRAIN, self.train), (HELD_OUT, self.held_out)):
-            _put(folder / name, _encoded(examples))
+            put(folder / name, _encoded(examples))
         said = json.dumps(dataclasses.asdict(self.manifest), indent=1, ensure_ascii=False)
-        _put(folder / MANIFEST, (said + "\n").encode())
+        put(folder / MANIFEST, (said + "\n").encode())
 
     @classmethod
     def read(cls, folder: Path) -> Dataset:
@@ -333,16 +333,6 @@ def _encoded(examples: Sequence[Example]) -> bytes:
 
 def _digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
-
-
-def _put(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all, also where the disk is full or the power goes."""
-    draft = path.with_name(f".{path.name}.draft")
-    with draft.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(path)
 
 
 def _read_manifest(path: Path) -> Manifest:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
 import shutil
 import time
 from collections.abc import Callable, Sequence
@@ -25,6 +24,7 @@ from tacit.consolidation.foundation import Foundation, foundation_hash, load_fou
 from tacit.consolidation.learner import WEIGHTS, Learner, adapted, rate_at, state_of
 from tacit.consolidation.recipe import Recipe
 from tacit.consolidation.tokens import encode_all
+from tacit.consolidation.whole_files import put, settle
 from tacit.domain.errors import Refusal
 
 CHECKPOINT, CURVE, TRAINED = "checkpoint.pt", "curve.json", "trained.json"
@@ -180,7 +180,7 @@ class _Training:
         half_done.mkdir()
         self.learner.save(half_done)
         for file in half_done.iterdir():
-            _settle(file, self.folder / file.name)
+            settle(file, self.folder / file.name)
         half_done.rmdir()
         done = Trained(
             folder=self.folder,
@@ -198,8 +198,8 @@ class _Training:
             stopped_early=course.step < self.steps,
         )
         record = {name: value for name, value in asdict(done).items() if name not in {"folder", "curve"}}
-        _write(self.folder / CURVE, [asdict(point) for point in done.curve])
-        _write(self.folder / TRAINED, {"marks": self.marks, **record})
+        put(self.folder / CURVE, _json([asdict(point) for point in done.curve]))
+        put(self.folder / TRAINED, _json({"marks": self.marks, **record}))
         (self.folder / CHECKPOINT).unlink(missing_ok=True)
         return done
 
@@ -248,7 +248,7 @@ class _Training:
         half_done = self.folder / f"{CHECKPOINT}.new"
         held = {"marks": self.marks, "course": course, "best_weights": self.best_weights, **state_of(self.learner)}
         torch.save(held, half_done)
-        _settle(half_done, self.folder / CHECKPOINT)
+        settle(half_done, self.folder / CHECKPOINT)
 
     def _resume(self) -> None:
         import torch
@@ -292,17 +292,8 @@ def _spread(items: Sequence[Example], most: int) -> list[Example]:
     return list(items) if len(items) <= most else [items[number * len(items) // most] for number in range(most)]
 
 
-def _write(path: Path, document: object) -> None:
-    half_done = path.with_name(f"{path.name}.new")
-    half_done.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-    _settle(half_done, path)
-
-
-def _settle(half_done: Path, path: Path) -> None:
-    """Whole or not at all, also when the power goes."""
-    with half_done.open("rb") as file:
-        os.fsync(file.fileno())
-    half_done.replace(path)
+def _json(document: object) -> bytes:
+    return (json.dumps(document, indent=1) + "\n").encode()
 
 
 def _hash_of(path: Path) -> str:

@@ -60,8 +60,6 @@ def _contents(path: Path) -> str:
             return f"{told.st_size} bytes of {told.st_mtime_ns}"
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
-    except (
-        OSError,
-        ValueError,
-    ):  # too long for a name, or not to be read: then it is no file that the agent is made of
+    except (OSError, ValueError):
+        # Too long for a name, or not to be read: then it is no file that the agent is made of.
         return ""

@@ -81,13 +81,12 @@ class NextCallWorld:
     def score(self) -> Score:
         """Whether the answer is the right one."""
         success, detail = self._judged()
+        tells = self._exercise.answer and self._knows_arguments  # an end has no arguments
         return Score(
             success=success,
             steps=int(self._said is not None),
             first_right=success,
-            exact=detail == EXACT
-            if self._exercise.answer and self._knows_arguments
-            else None,  # an end has no arguments
+            exact=detail == EXACT if tells else None,
             abstained=bool(self._reason),
             detail=detail,
         )
