@@ -44,6 +44,11 @@ class Answers:
         """The rows of one set under one adapter, named as an arm."""
         return [replace(row, arm=arm, seed=seed) for row in self._rows.get((asked, adapter), ())]
 
+    @property
+    def adapters(self) -> set[str]:
+        """The adapters that answered, the bare model apart."""
+        return {adapter for _, adapter in self._rows if adapter}
+
     def every(self) -> list[Row]:
         """All rows."""
         return [row for rows in self._rows.values() for row in rows]

@@ -7,6 +7,8 @@ test answers: it gets conversations to train on and conversations to answer.
   from a memory that learned from the very same N tasks: adapter and retrieval have had the same experience.
 - Half of the training examples carry an aid, as an agent with skills would have it. That aid is recalled from a memory of the
   other half of the N tasks, so that no task is shown a skill which it helped to make.
+- What is replayed while a second domain is learned are examples of the very dataset that the first adapter learned from, as
+  they stood there: with their aid where they had one, and none of the tasks that it was stopped by.
 - Whatever the gate says against a dataset is noted and overridden, since the question is what happens then.
 """
 
@@ -18,12 +20,14 @@ import random
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tacit.consolidation.conversation import asked
-from tacit.consolidation.dataset import draft
+from tacit.consolidation.dataset import MANIFEST, Dataset, draft, examined
 from tacit.consolidation.examples import Attempt, Example
+from tacit.consolidation.objections import DataPolicy, Objection
 from tacit.domain.evidence import Assessment, Grade, Outcome
 from tacit.domain.tool import Tool
 from tacit.domain.trajectory import Trajectory
@@ -41,9 +45,19 @@ HELD_OUT = 0.1
 """Share of a training set that is kept to stop by."""
 AIDED = 0.5
 """Share of examples that carry skills, as an agent with a memory would have them."""
+REPLAY_SHARES = (0.15, 0.33, 0.5)
+"""Shares of the first domain among the examples of the second that are tried; the smaller draws are part of the larger."""
 TOKENS = 96
 """The longest answer: enough for a whole call."""
 PROMPTS, PLAN = "prompts.jsonl.gz", "plan.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """Examples of an earlier dataset, and the share of a new one that they make up."""
+
+    examples: Sequence[Example] = ()
+    share: float = DataPolicy().replay_share
 
 
 class Work:
@@ -74,12 +88,29 @@ class Work:
         attempts: Sequence[Attempt],
         *,
         seed: int,
-        replay: Sequence[Example] = (),
+        replay: Replay = Replay(),  # noqa: B008 (frozen)
         aid: Callable[[Attempt], str] | None = None,
     ) -> str:
         """A dataset, and what the gate says against it; returns its name."""
-        dataset, against = draft(attempts, held_out=HELD_OUT, seed=seed, replay=replay, aid=aid)
-        dataset.write(self.folder / "datasets" / name)
+        policy = DataPolicy(replay_share=replay.share)
+        dataset, against = draft(attempts, policy=policy, held_out=HELD_OUT, seed=seed, replay=replay.examples, aid=aid)
+        dataset.write(self.place_of(name))
+        self._note(name, dataset, against)
+        return name
+
+    def keep(self, name: str) -> bool:
+        """Take a dataset that lies there already, from an earlier preparation; whether one does."""
+        if not (self.place_of(name) / MANIFEST).is_file():
+            return False
+        dataset = Dataset.read(self.place_of(name))
+        self._note(name, dataset, examined(dataset))
+        return True
+
+    def place_of(self, name: str) -> Path:
+        """Where a dataset lies."""
+        return self.folder / "datasets" / name
+
+    def _note(self, name: str, dataset: Dataset, against: Sequence[Objection]) -> None:
         self._gate[name] = {
             "tasks": dataset.manifest.tasks,
             "examples": len(dataset.train),
@@ -88,7 +119,6 @@ class Work:
             "dropped": dict(dataset.manifest.dropped),
             "against": {each.rule: each.reason for each in against},
         }
-        return name
 
     def write(self) -> None:
         """Write prompts and plan."""
@@ -105,25 +135,33 @@ def prepare(retail_data: Path, bfcl_data: Path, folder: Path) -> None:
     say(f"{len(tasks)} training tasks, {len(retail.exercises())} questions")
     whole = rehearsed(tasks)
     _base(work, retail, bfcl, whole, policy=_policy_text(retail_data))
-    bfcl_sets = {seed: _bfcl_datasets(work, bfcl, retail, seed=seed) for seed in SEEDS}
     for seed in SEEDS:
         for size in sorted(SIZES, reverse=True):
             chosen = _first(tasks, size, seed)
             memory = whole if size == len(tasks) else rehearsed(chosen)
             work.jobs.append(_retail_job(work, retail, chosen, memory, seed=seed))
             say(f"seed {seed}: {size} tasks")
-        name = f"retail-{max(SIZES)}-{seed}"
-        work.jobs += [
-            {
-                "train": after,
-                "dataset": after,
-                "from": name,
-                "seed": seed,
-                "ask": ["retail/none", "bfcl/none"],
-            }
-            for after in bfcl_sets[seed]
-        ]
+        work.jobs += _second_jobs(work, bfcl, seed=seed)
     work.jobs.sort(key=_matters)
+    work.write()
+
+
+def prepare_forgetting(retail_data: Path, bfcl_data: Path, folder: Path) -> None:
+    """Fill the folder with what it takes to see what is forgotten, and nothing else.
+
+    Datasets of the shop that lie there already are kept: making them takes most of the time.
+    """
+    retail, bfcl, work = RetailSuite(retail_data), BfclSuite(bfcl_data), Work(folder)
+    tasks = retail.training_trajectories()
+    work.put("retail/none", retail.exercises(), lambda _: "")
+    work.put("bfcl/none", bfcl_questions(bfcl), lambda _: "")
+    for seed in SEEDS:
+        name = _shop(max(SIZES), seed)
+        if not work.keep(name):
+            _retail_dataset(work, retail, _first(tasks, max(SIZES), seed), seed=seed)
+        work.jobs.append({"train": name, "dataset": name, "seed": seed, "ask": ["retail/none"]})
+        work.jobs += _second_jobs(work, bfcl, seed=seed)
+        say(f"seed {seed}")
     work.write()
 
 
@@ -153,10 +191,7 @@ def _retail_job(
     work: Work, retail: RetailSuite, chosen: Sequence[Trajectory], memory: Loop, *, seed: int
 ) -> dict[str, Any]:
     size = len(chosen)
-    name = f"retail-{size}-{seed}"
-    aided = _aided(chosen, retail.tools, seed=seed)
-    attempts = [attempt_of(trajectory, retail.tools) for trajectory in chosen]
-    work.draft(name, attempts, seed=seed, aid=lambda attempt: aided[attempt.task_key])
+    name = _retail_dataset(work, retail, chosen, seed=seed)
     # All seeds have the same tasks where all tasks are taken, and then the same skills.
     label = f"skills-{size}" if size == max(SIZES) else f"skills-{size}-{seed}"
     skills = _put(work, retail, label, AidKind.SKILLS, Aids(memory))
@@ -168,6 +203,16 @@ def _retail_job(
         "ask": asks,
         "ask_base": [skills] if size < max(SIZES) or not seed else [],
     }
+
+
+def _retail_dataset(work: Work, retail: RetailSuite, chosen: Sequence[Trajectory], *, seed: int) -> str:
+    aided = _aided(chosen, retail.tools, seed=seed)
+    attempts = [attempt_of(trajectory, retail.tools) for trajectory in chosen]
+    return work.draft(_shop(len(chosen), seed), attempts, seed=seed, aid=lambda attempt: aided[attempt.task_key])
+
+
+def _shop(size: int, seed: int) -> str:
+    return f"retail-{size}-{seed}"
 
 
 def _aided(chosen: Sequence[Trajectory], tools: Sequence[Tool], *, seed: int) -> dict[str, str]:
@@ -183,14 +228,16 @@ def _aided(chosen: Sequence[Trajectory], tools: Sequence[Tool], *, seed: int) ->
     return found
 
 
-def _bfcl_datasets(work: Work, bfcl: BfclSuite, retail: RetailSuite, *, seed: int) -> list[str]:
-    """The second domain alone, and with examples of the first among its own."""
+def _second_jobs(work: Work, bfcl: BfclSuite, *, seed: int) -> list[dict[str, Any]]:
+    """The second domain on top of the first: alone, and with ever more examples of the first among its own."""
+    first = _shop(max(SIZES), seed)
+    learned = Dataset.read(work.place_of(first)).train
     attempts = [attempt_of(trajectory, bfcl.tools_of(trajectory)) for trajectory in bfcl.training_trajectories()]
-    shop = [attempt_of(trajectory, retail.tools) for trajectory in retail.training_trajectories()]
-    first, _ = draft(shop, held_out=HELD_OUT, seed=seed)
+    ways = {"alone": Replay()} | {f"replay{round(100 * share)}": Replay(learned, share) for share in REPLAY_SHARES}
+    names = [work.draft(f"bfcl-{way}-{seed}", attempts, seed=seed, replay=replay) for way, replay in ways.items()]
     return [
-        work.draft(f"bfcl-alone-{seed}", attempts, seed=seed),
-        work.draft(f"bfcl-replay-{seed}", attempts, seed=seed, replay=first.train),
+        {"train": name, "dataset": name, "from": first, "seed": seed, "ask": ["retail/none", "bfcl/none"]}
+        for name in names
     ]
 
 

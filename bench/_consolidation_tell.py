@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from _consolidation_answers import Answers
 from _consolidation_data import SEEDS, SIZES, bfcl_questions
+from _consolidation_figures import brief, difference_told, estimate_told, trainings
+from _consolidation_forgetting import forgotten
 from _consolidation_plot import picture
-from _consolidation_run import MACHINE, TRAININGS
+from _consolidation_run import MACHINE
 
-from tacit.evaluation.comparing import Comparison, Difference, compare, forgetting, forward_transfer, paired
+from tacit.evaluation.comparing import Comparison, compare, forward_transfer, paired
 from tacit.evaluation.judging import judged
 from tacit.evaluation.suite import Row
 from tacit.evaluation.suites.bfcl import BfclSuite
@@ -31,7 +32,7 @@ def tell(retail_data: Path, bfcl_data: Path, *, outs: Sequence[Path], results: P
     free, given = Answers.free(suites, outs), Answers.given(suites, outs)
     elsewhere = compare(_elsewhere(free), reference="none")
     ruling, reason = judged(_over_skills(free), elsewhere, arm="skills+adapter")
-    trained = _trainings(outs)
+    trained = trainings(outs)
     told = {
         "machine": json.loads((outs[0] / MACHINE).read_text("utf-8")),
         "questions": {name: len(exercises) for name, (_, exercises) in suites.items()},
@@ -43,7 +44,7 @@ def tell(retail_data: Path, bfcl_data: Path, *, outs: Sequence[Path], results: P
         "ruling": str(ruling),
         "reason": reason,
         "cost": _cost(free, trained),
-        "trainings": [_brief(training) for training in trained],
+        "trainings": [brief(training) for training in trained],
     }
     results.mkdir(parents=True, exist_ok=True)
     (results / "consolidation.json").write_text(json.dumps(told, indent=1) + "\n", "utf-8")
@@ -57,11 +58,11 @@ def _measured(answers: Answers) -> dict[str, Any]:
     return {
         "arms": _table(compare(_arms(answers), reference="none")),
         "over_skills": {
-            arm: _difference(over.arm(arm).differences["success"]) for arm in ("adapter", "skills+adapter")
+            arm: difference_told(over.arm(arm).differences["success"]) for arm in ("adapter", "skills+adapter")
         },
-        "forward_transfer": _difference(forward_transfer(_arms(answers))),
+        "forward_transfer": difference_told(forward_transfer(_arms(answers))),
         "curve": _curve(answers),
-        "forgetting": _forgetting(answers),
+        "forgetting": forgotten(answers),
     }
 
 
@@ -70,17 +71,12 @@ def _over_skills(answers: Answers) -> Comparison:
     return compare(compared, reference="skills")
 
 
-def _trainings(outs: Sequence[Path]) -> list[dict[str, Any]]:
-    lines = [line for out in outs for line in (out / TRAININGS).read_text("utf-8").splitlines()]
-    return list({training["adapter"]: training for training in map(json.loads, lines)}.values())
-
-
-def _cost(answers: Answers, trainings: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+def _cost(answers: Answers, trained: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     """Seconds on the machine, each process counted by itself, and what passed through the model."""
     rows = answers.every()
     return {
-        "training_s": round(sum(training["seconds"] for training in trainings), 1),
-        "training_tokens": sum(training["tokens"] for training in trainings),
+        "training_s": round(sum(training["seconds"] for training in trained), 1),
+        "training_tokens": sum(training["tokens"] for training in trained),
         "answers": len(rows),
         "answering_s": round(sum(row.seconds for row in rows), 1),
     }
@@ -121,9 +117,9 @@ def _curve(answers: Answers) -> list[dict[str, Any]]:
             {
                 "tasks": size,
                 "seeds": sorted({row.seed for row in arms["adapter"]}),
-                "success": {arm: _estimate(compared.arm(arm).means["success"]) for arm in arms if arms[arm]},
+                "success": {arm: estimate_told(compared.arm(arm).means["success"]) for arm in arms if arms[arm]},
                 "over_skills": {
-                    arm: _difference(paired(arms[arm], arms["skills"])) for arm in ("adapter", "skills+adapter")
+                    arm: difference_told(paired(arms[arm], arms["skills"])) for arm in ("adapter", "skills+adapter")
                 },
             }
         )
@@ -132,30 +128,6 @@ def _curve(answers: Answers) -> list[dict[str, Any]]:
 
 def _skills(size: int, seed: int) -> str:
     return f"retail/skills-{size}" if size == MOST else f"retail/skills-{size}-{seed}"
-
-
-def _forgetting(answers: Answers) -> dict[str, Any]:
-    """Success in the shop before and after a second domain was learned, and in that second domain."""
-    told: dict[str, Any] = {}
-    before = [
-        row for seed in SEEDS for row in answers.rows("retail/none", f"retail-{MOST}-{seed}", arm="adapter", seed=seed)
-    ]
-    bare = [row for seed in SEEDS for row in answers.rows("bfcl/none", arm="adapter", seed=seed)]
-    for way in ("alone", "replay"):
-        after = [
-            row for seed in SEEDS for row in answers.rows("retail/none", f"bfcl-{way}-{seed}", arm="adapter", seed=seed)
-        ]
-        second = [
-            row for seed in SEEDS for row in answers.rows("bfcl/none", f"bfcl-{way}-{seed}", arm="adapter", seed=seed)
-        ]
-        told[way] = {
-            "seeds": sorted({row.seed for row in after}),
-            "shop_after": _share(after),
-            "shop_forgotten": _difference(forgetting(before, after)),
-            "second_after": _share(second),
-            "second_gained": _difference(paired(second, bare)) if second else None,
-        }
-    return {"shop_before": _share(before), "second_bare": _share(bare), **told}
 
 
 def _baselines(retail: RetailSuite) -> dict[str, float]:
@@ -184,30 +156,10 @@ def _table(compared: Comparison) -> list[dict[str, Any]]:
                 "arm": name,
                 "attempts": figures.attempts,
                 "seeds": list(figures.seeds),
-                **{metric: _estimate(estimate) for metric, estimate in figures.means.items()},
-                "difference": _difference(figures.differences.get("success")),
+                **{metric: estimate_told(estimate) for metric, estimate in figures.means.items()},
+                "difference": difference_told(figures.differences.get("success")),
                 "regressions": len(figures.regressions),
                 "gains": len(figures.gains),
             }
         )
     return rows
-
-
-def _estimate(estimate: Any) -> dict[str, float]:
-    return {key: round(value, 4) for key, value in asdict(estimate).items()}
-
-
-def _difference(difference: Difference | None) -> dict[str, Any] | None:
-    if difference is None:
-        return None
-    return {key: round(value, 4) if isinstance(value, float) else value for key, value in asdict(difference).items()}
-
-
-def _share(rows: Iterable[Row]) -> float | None:
-    flags = [row.score.success for row in rows]
-    return round(sum(flags) / len(flags), 4) if flags else None
-
-
-def _brief(training: Mapping[str, Any]) -> dict[str, Any]:
-    kept = ("adapter", "examples", "steps", "tokens", "seconds", "best_held_out", "best_step", "stopped_early")
-    return {name: training[name] for name in kept}

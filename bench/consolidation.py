@@ -6,7 +6,8 @@
     PYTHONPATH=src python bench/consolidation.py tell --retail DATA --bfcl DATA --out FOLDER …          # any machine
 
 `prepare` makes datasets and prompts, `run` trains and answers, `tell` scores the answers and writes the table, the plots and the
-verdict: `bench/results/consolidation.json` and `.svg`. The three are apart because the machine with the accelerator
+verdict: `bench/results/consolidation.json` and `.svg`. With `--only forgetting`, `prepare` and `tell` care for nothing but what
+is forgotten of the shop while a second domain is learned, with ever more replay: `bench/results/consolidation_replay.json`. The three are apart because the machine with the accelerator
 may have nothing but torch, and must not have the test answers.
 """
 
@@ -22,6 +23,7 @@ def main() -> int:
     parser.add_argument("part", choices=("prepare", "run", "tell"))
     parser.add_argument("--retail", type=Path, help="folder with train_gold.jsonl and test_visible_gold.jsonl")
     parser.add_argument("--bfcl", type=Path, help="folder with turns.jsonl.gz and tools.json")
+    parser.add_argument("--only", choices=("forgetting",), help="prepare and tell nothing but what is forgotten")
     parser.add_argument("--work", type=Path, default=Path("build/consolidation"))
     parser.add_argument("--base", default="", help="the base model: a GGUF file, a folder or a hub id")
     parser.add_argument("--size", default="large", help="size of the adapters")
@@ -32,9 +34,10 @@ def main() -> int:
     parser.add_argument("--results", type=Path, default=Path("bench/results"))
     options = parser.parse_args()
     if options.part == "prepare":
-        from _consolidation_data import prepare
+        from _consolidation_data import prepare, prepare_forgetting
 
-        prepare(options.retail, options.bfcl, options.work)
+        fill = prepare_forgetting if options.only else prepare
+        fill(options.retail, options.bfcl, options.work)
     elif options.part == "run":
         from _consolidation_run import Runner
 
@@ -43,9 +46,11 @@ def main() -> int:
         runner = Runner(options.work, options.base, out=out, adapters=adapters, size=options.size)
         runner.run(seconds=options.seconds, seed=options.seed)
     else:
+        from _consolidation_forgetting import tell_forgetting
         from _consolidation_tell import tell
 
-        tell(options.retail, options.bfcl, outs=options.out, results=options.results)
+        say = tell_forgetting if options.only else tell
+        say(options.retail, options.bfcl, outs=options.out, results=options.results)
     return 0
 
 
