@@ -210,13 +210,15 @@ class Adapters:
 
     def remove(self, reference: str, *, by: str, reason: str = "") -> Adapter:
         """Take an adapter's files away; that it was there stays in the ledger. One that serves is rolled back first."""
-        standing = self.find(reference)
-        if standing.serves:
-            raise Refusal(f"the adapter {standing.adapter.key} serves", hint="first: `tacit adapters rollback`")
+        at = self._now()
         with self.files.locked():
-            gone = replace(standing.adapter, at=self._now(), by=by, removed=reason or "removed by a person", id="")
-            gone = self._added(gone)
-            self.files.remove(gone.key)
+            with self._store.transaction():  # an activation comes before it or after it, never in between
+                adapter = self._named(reference)
+                if self._serving().get(adapter.base_hash) == adapter:
+                    raise Refusal(f"the adapter {adapter.key} serves", hint="first: `tacit adapters rollback`")
+                said = reason or "removed by a person"
+                gone = self._added(replace(adapter, at=at, by=by, removed=said, id=""))
+            self.files.remove(gone.key)  # whoever is cut off here leaves files that go at the next look
         return gone
 
     def tidy(self, *, purged: bool = False) -> list[str]:
@@ -234,8 +236,14 @@ class Adapters:
             if unclean:  # a consolidation that runs just now fails, and starts anew without it
                 self._folders.drop_work()
         served = {each.adapter for each in latest(self._store.entries(Activation)).values()}
+        removed = {key for key, each in latest(self._store.entries(Adapter)).items() if each.removed}
         news = [
-            f"the files of the adapter {key} are removed: it is not in the ledger, as after a purge of what it learned from"
+            f"the files of the adapter {key} are removed: "
+            + (
+                "it was taken away before, and that was cut off"
+                if key in removed
+                else "it is not in the ledger, as after a purge of what it learned from"
+            )
             + ("; it served, and its base model serves alone now" if key in served else "")
             for key in gone
         ]

@@ -18,9 +18,10 @@ from typing import Any
 
 from tacit.consolidation import objections
 from tacit.consolidation.conversation import form_hash
+from tacit.consolidation.duplicates import near_duplicates
 from tacit.consolidation.examples import Attempt, Example, example_of, from_lines, matter_of, seen_values, to_line
 from tacit.consolidation.objections import DataPolicy, Fault, Objection
-from tacit.consolidation.overlaps import Matter, leaks, near_duplicates
+from tacit.consolidation.overlaps import Matter, leaks
 from tacit.consolidation.whole_files import put
 from tacit.domain.errors import GateRefusal, Mistake
 from tacit.text.words import estimate_tokens

@@ -45,6 +45,12 @@ class Foundation:
     tokenizer: Any
     device: str
 
+    @property
+    def context_tokens(self) -> int:
+        """How much it reads at once; 0: nobody knows."""
+        told = getattr(self.model.config, "max_position_embeddings", None)
+        return told if isinstance(told, int) and told > 0 else 0
+
 
 @dataclass(frozen=True, slots=True)
 class Facts:
@@ -57,6 +63,8 @@ class Facts:
     layers: int
     reach: int = 0
     """Inputs and outputs of all matrices that an adapter lies over, added up: what one rank of it takes; 0: not known."""
+    context_tokens: int = 0
+    """How much it reads at once; 0: nobody knows."""
 
 
 def foundation_hash(name: str) -> str:
@@ -77,7 +85,8 @@ def foundation_facts(name: str) -> Facts:
         heads = header.number("attention.head_count")
         key_heads = header.number("attention.head_count_kv") or heads
         layers, reach = header.number("block_count"), _reach(header.shapes)
-        return Facts(header.architecture, header.parameters, heads, key_heads, layers, reach)
+        context = header.number("context_length")
+        return Facts(header.architecture, header.parameters, heads, key_heads, layers, reach, context)
     config = _config_of(place / _CONFIG)
     heads = _number(config, "num_attention_heads")
     shapes = [each for file in place.glob("*.safetensors") for each in _shapes_of(file)] or list(_usual_shapes(config))
@@ -88,6 +97,7 @@ def foundation_facts(name: str) -> Facts:
         key_heads=_number(config, "num_key_value_heads") or heads,
         layers=_number(config, "num_hidden_layers"),
         reach=_reach(shapes),
+        context_tokens=_number(config, "max_position_embeddings"),
     )
 
 

@@ -93,8 +93,9 @@ class Learner:
         learned = sum(example.learned for example in examples)
         total = torch.zeros((), device=self.base.device)
         for batch in self._batches(examples):
-            loss = self._loss(batch)
-            (loss / learned).backward()
+            with self._sparing(batch):
+                loss = self._loss(batch)
+                (loss / learned).backward()
             total += loss.detach()
         torch.nn.utils.clip_grad_norm_(self.weights, self.recipe.clip)
         self.optimizer.step()
@@ -154,6 +155,22 @@ class Learner:
         padding = self.base.tokenizer.pad_token_id or 0
         for chosen in cut(range(len(examples)), lengths, most_tokens=self.most_tokens):
             yield _padded([examples[one] for one in chosen], padding, self.base.device)
+
+    @contextmanager
+    def _sparing(self, batch: Batch) -> Iterator[None]:
+        """Where one conversation is longer than what passes at once, keep only what goes into each layer for the way back.
+
+        The rest is computed again there: a third more work, and no more memory than shorter ones take.
+        """
+        model = self.base.model
+        if batch.ids.numel() <= self.most_tokens or not getattr(model, "supports_gradient_checkpointing", False):
+            yield
+            return
+        model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+        try:
+            yield
+        finally:
+            model.gradient_checkpointing_disable()
 
     def _loss(self, batch: Batch) -> Any:
         import torch

@@ -1,4 +1,4 @@
-"""Which tasks are one task in other clothes: what was asked, seen and done → near-duplicates, and leaks between two sets.
+"""Which tasks are one task in other clothes: what was asked, seen and done → what tells them apart, and leaks between two sets.
 
 Words alone do not tell: one complaint may have ten causes, and one piece of work can be asked for in many ways. Two tasks
 are nearly the same where their words and the calls that solved them are, or where they have a solution in common that
@@ -13,15 +13,13 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import ceil
 
 from tacit.domain.tool import Call, Turn
 from tacit.text.acts import Effect, acts_of
-from tacit.text.similarity import jaccard
 from tacit.text.words import terms
 
 ALIKE = 0.8
@@ -49,7 +47,6 @@ _NUMBER = re.compile(
 all hangs on; so do `4G` and `v2`, which say what something is."""
 
 _Run = tuple[str, ...]
-_Sets = Sequence[AbstractSet[Hashable]]
 
 
 @dataclass(frozen=True)
@@ -134,39 +131,36 @@ def same_start(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
     return all(other.get(call, answer) == answer for call, answer in one.items())
 
 
-def near_duplicates(matters: Sequence[Matter]) -> list[list[int]]:
-    """Groups of places whose tasks are nearly the same; places that stand alone are in no group."""
-    by_words = list(_retold(matters))
-    own = _own_solutions(matters, _leaders(by_words, len(matters)))
-    by_solution = (
-        (left, right)
-        for group in own.values()
-        for left, right in _pairs(group)
-        if same_start(matters[left].seen, matters[right].seen)
-    )
-    return _joined((*by_words, *by_solution), len(matters))
+class Groups:
+    """Places that hang together by pairs."""
 
+    def __init__(self, count: int) -> None:
+        """At first each place stands alone."""
+        self._leader = list(range(count))
 
-def _retold(matters: Sequence[Matter]) -> Iterator[tuple[int, int]]:
-    """Pairs of places where one task is told again, in nearly the same words and calls."""
-    for left, right in _alike([matter.shingles for matter in matters], ALIKE):
-        one, other = matters[left].solution, matters[right].solution
-        if (jaccard(one, other) >= ALIKE or not (one | other)) and _may_be_one(matters[left], matters[right]):
-            yield left, right
-    for group in _solved_alike(matters).values():
-        for first, second in _alike([matters[place].numberless for place in group], ALIKE):
-            left, right = group[first], group[second]
-            if matters[left].words != matters[right].words and _may_be_one(matters[left], matters[right]):
-                yield left, right
+    def join(self, left: int, right: int) -> None:
+        """Put two places, and all that hang on them, together."""
+        first, second = sorted((self.lead(left), self.lead(right)))
+        self._leader[second] = first
 
+    def lead(self, place: int) -> int:
+        """The first place of a group."""
+        leader = self._leader
+        while leader[place] != place:
+            leader[place] = leader[leader[place]]
+            place = leader[place]
+        return place
 
-def _may_be_one(one: Matter, other: Matter) -> bool:
-    """Whether attempts may have begun from one state; where the very same solved both, numbers do not make it another."""
-    if same_start(one.seen, other.seen):
-        return True
-    return (
-        bool(one.solution) and one.solution == other.solution and same_start(one.numberless_seen, other.numberless_seen)
-    )
+    def leaders(self) -> list[int]:
+        """For each place the first of its group."""
+        return [self.lead(place) for place in range(len(self._leader))]
+
+    def several(self) -> list[list[int]]:
+        """The groups of more than one place."""
+        groups: dict[int, list[int]] = {}
+        for place, leader in enumerate(self.leaders()):
+            groups.setdefault(leader, []).append(place)
+        return [group for group in groups.values() if len(group) > 1]
 
 
 def leaks(train: Sequence[Matter], tests: Sequence[Matter]) -> list[Leak]:
@@ -174,7 +168,7 @@ def leaks(train: Sequence[Matter], tests: Sequence[Matter]) -> list[Leak]:
     everything = [*train, *tests]
     leaders = _tasks(everything)
     is_own = _telling(everything, leaders)
-    known = _Training(train, leaders, is_own=is_own, own_solutions=_own_solutions(everything, leaders).keys())
+    known = _Training(train, leaders, is_own=is_own, own_solutions=own_solutions(everything, leaders).keys())
     found = []
     for test, leader in zip(tests, leaders[len(train) :], strict=True):
         held = min(known.giving_away(test, leader, runs=list(filter(is_own, test.runs))), default=None)
@@ -254,7 +248,7 @@ class _Starts:
     def _place(self, test: Matter, calls: frozenset[str], *, numberless: bool) -> int | None:
         common = calls.intersection(test.seen)
         by_answers = self._by_answers(calls, common, numberless=numberless)
-        return by_answers.get(_answers(test, common, numberless=numberless))
+        return by_answers.get(answers(test, common, numberless=numberless))
 
     def _by_answers(self, calls: frozenset[str], common: frozenset[str], *, numberless: bool) -> dict[_Run, int]:
         """Answers to the calls that a test opened with too → the first place that was given them."""
@@ -262,11 +256,12 @@ class _Starts:
         if known is None:
             known = self._answered[calls, common, numberless] = {}
             for place, matter in self._opened[calls]:
-                known.setdefault(_answers(matter, common, numberless=numberless), place)
+                known.setdefault(answers(matter, common, numberless=numberless), place)
         return known
 
 
-def _answers(matter: Matter, calls: AbstractSet[str], *, numberless: bool) -> _Run:
+def answers(matter: Matter, calls: AbstractSet[str], *, numberless: bool) -> _Run:
+    """What an attempt was answered when it opened with these calls, in their order."""
     seen = matter.numberless_seen if numberless else matter.seen
     return tuple(seen[call] for call in sorted(calls))
 
@@ -285,11 +280,11 @@ def _tasks(matters: Sequence[Matter]) -> list[int]:
     many tasks share their words, one would lead to the next until all were one.
     """
     first: dict[Hashable, int] = {}
-    pairs = []
+    groups = Groups(len(matters))
     for place, matter in enumerate(matters):
         for told in (matter.key, (matter.numberless, matter.solution)):
-            pairs.append((first.setdefault(told, place), place))
-    return _leaders(pairs, len(matters))
+            groups.join(first.setdefault(told, place), place)
+    return groups.leaders()
 
 
 def _telling(matters: Sequence[Matter], leaders: Sequence[int]) -> Callable[[_Run], bool]:
@@ -300,7 +295,7 @@ def _telling(matters: Sequence[Matter], leaders: Sequence[int]) -> Callable[[_Ru
     return lambda run: common[run] <= most
 
 
-def _own_solutions(matters: Sequence[Matter], leaders: Sequence[int]) -> dict[frozenset[str], list[int]]:
+def own_solutions(matters: Sequence[Matter], leaders: Sequence[int]) -> dict[frozenset[str], list[int]]:
     """Solutions that only a few tasks have in common → the places of these."""
     most = _few(leaders)
     return {
@@ -327,55 +322,7 @@ def _without_numbers(text: str) -> str:
     return _NUMBER.sub(lambda found: found["date"] or "0", _FLEETING.sub("0", _PASSING.sub("0", text)))
 
 
-def _pairs(group: Sequence[int]) -> Iterator[tuple[int, int]]:
-    return ((left, right) for place, right in enumerate(group) for left in group[:place])
-
-
 def _runs(words: Sequence[str], length: int) -> frozenset[_Run]:
     if len(words) <= length:
         return frozenset([tuple(words)] if words else [])
     return frozenset(tuple(words[start : start + length]) for start in range(len(words) - length + 1))
-
-
-def _alike(sets: _Sets, least: float) -> Iterator[tuple[int, int]]:
-    """Every pair of sets that share at least this much (Jaccard), compared only where they can.
-
-    Two sets that are so alike share one of their rarest members: of each, as many are looked at as could all be missing.
-    """
-    rarity = Counter(member for each in sets for member in each)
-    holders: dict[Hashable, list[int]] = {}
-    one: dict[AbstractSet[Hashable], AbstractSet[Hashable]] = {}
-    sets = [one.setdefault(each, each) for each in sets]  # what is the same need not be compared
-    for place, each in enumerate(sets):
-        ranked = sorted(each, key=lambda member: (rarity[member], repr(member)))
-        telling = ranked[: len(ranked) - ceil(least * len(ranked)) + 1]
-        candidates = {other for member in telling for other in holders.get(member, ())}
-        for other in sorted(candidates):
-            if sets[other] is each or jaccard(sets[other], each) >= least:
-                yield other, place
-        for member in telling:
-            holders.setdefault(member, []).append(place)
-
-
-def _joined(pairs: Iterable[tuple[int, int]], count: int) -> list[list[int]]:
-    """Places that hang together by pairs, as groups."""
-    groups: dict[int, list[int]] = {}
-    for place, leader in enumerate(_leaders(pairs, count)):
-        groups.setdefault(leader, []).append(place)
-    return [group for group in groups.values() if len(group) > 1]
-
-
-def _leaders(pairs: Iterable[tuple[int, int]], count: int) -> list[int]:
-    """For each place the first of those that it hangs together with by pairs."""
-    leader = list(range(count))
-
-    def lead(place: int) -> int:
-        while leader[place] != place:
-            leader[place] = leader[leader[place]]
-            place = leader[place]
-        return place
-
-    for left, right in pairs:
-        first, second = sorted((lead(left), lead(right)))
-        leader[second] = first
-    return [lead(place) for place in range(count)]

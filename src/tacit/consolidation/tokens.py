@@ -42,7 +42,7 @@ def encode(messages: Sequence[Message], tokenizer: Any, *, silent: Collection[in
 
 
 def encode_all(examples: Sequence[Example], tokenizer: Any, *, longest: int = 0) -> list[Encoded]:
-    """Examples as tokens with labels. One longer than `longest` loses its last turns; one without a turn left goes."""
+    """Examples as tokens with labels. One that is longer than `longest`, or holds nothing to learn, is left out."""
     closing = end_of_turn(tokenizer)[1]
     laid = [segments(example, tokenizer, closing=closing) for example in examples]
     wholes = _tokens(["".join(text for text, _ in parts) for parts in laid], tokenizer)
@@ -56,8 +56,8 @@ def encode_all(examples: Sequence[Example], tokenizer: Any, *, longest: int = 0)
                 " trained on other tokens than it is asked in.",
                 hint="Choose a base model whose chat template marks the turns with tokens of their own.",
             )
-        encoded.append(_labelled(own, longest))
-    return [one for one in encoded if one.learned]
+        encoded.append(_labelled(own))
+    return [one for one in encoded if one.learned and (not longest or len(one.ids) <= longest)]
 
 
 def prompts(conversations: Sequence[Sequence[Message]], tokenizer: Any) -> list[list[int]]:
@@ -102,16 +102,13 @@ def end_of_turn(tokenizer: Any) -> tuple[int, str]:
     return tokens[0], text
 
 
-def _labelled(own: Sequence[tuple[Sequence[int], bool]], longest: int) -> Encoded:
+def _labelled(own: Sequence[tuple[Sequence[int], bool]]) -> Encoded:
     ids: list[int] = []
     labels: list[int] = []
-    kept = 0
     for tokens, learned in own:
         ids += tokens
         labels += tokens if learned else [IGNORED] * len(tokens)
-        if learned and (not longest or len(ids) <= longest):
-            kept = len(ids)
-    return Encoded(tuple(ids[:kept]), tuple(labels[:kept]))
+    return Encoded(tuple(ids), tuple(labels))
 
 
 def _laid_out(messages: Sequence[Message], tokenizer: Any, *, asking: bool) -> str:

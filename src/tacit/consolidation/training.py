@@ -133,11 +133,11 @@ class _Training:
     def __init__(self, learner: Learner, dataset: Dataset, *, folder: Path, marks: dict[str, str]) -> None:
         tokenizer, recipe = learner.base.tokenizer, learner.recipe
         self.learner, self.recipe, self.folder, self.marks = learner, recipe, folder, marks
-        self.examples = encode_all(dataset.train, tokenizer, longest=recipe.longest_tokens)
-        if not self.examples:
-            raise Refusal(f"No example fits into {recipe.longest_tokens} tokens.", hint="Allow longer ones.")
+        longest = recipe.within(learner.base.context_tokens).longest_tokens
+        self.examples = encode_all(dataset.train, tokenizer, longest=longest)
+        _require_most(len(self.examples), dataset, longest=longest)
         held_out = _spread(dataset.held_out, recipe.held_out_examples)
-        self.held_out = encode_all(held_out, tokenizer, longest=recipe.longest_tokens)
+        self.held_out = encode_all(held_out, tokenizer, longest=longest)
         self.lengths = [len(example.ids) for example in self.examples]
         self.steps = recipe.steps(len(self.examples))
         self.every = max(1, self.steps // recipe.checks)
@@ -284,6 +284,16 @@ def _same(held: dict[str, str], marks: dict[str, str], folder: Path) -> None:
         raise Refusal(
             f"{folder} holds another training: it differs in {', '.join(other)}.",
             hint="Remove it, or use another folder.",
+        )
+
+
+def _require_most(fitting: int, dataset: Dataset, *, longest: int) -> None:
+    """Refuse where so many examples are too long that what is left is no sample of the work, but its short ones."""
+    every = len(dataset.train)
+    if not fitting or every - fitting > dataset.manifest.policy.most_faulty * every:
+        raise Refusal(
+            f"{every - fitting} of {every} examples do not fit into the {longest:,} tokens that are read at once.",
+            hint="Take a base model with a longer context. None is cut: without its end it would teach to stop too soon.",
         )
 
 

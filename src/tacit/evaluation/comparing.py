@@ -30,6 +30,8 @@ class Metric:
     higher_is_better: bool
     share: bool = False
     """Whether every single value is 0 or 1."""
+    of_acting: bool = False
+    """Whether it tells of several calls: where one answer ends an attempt, it says nothing that success does not."""
 
 
 METRICS: dict[str, Metric] = {
@@ -37,9 +39,9 @@ METRICS: dict[str, Metric] = {
     for metric in (
         Metric(name="success", label="success", higher_is_better=True, share=True),
         Metric(name="exact", label="whole call right", higher_is_better=True, share=True),
-        Metric(name="first_right", label="first call right", higher_is_better=True, share=True),
-        Metric(name="steps", label="steps", higher_is_better=False),
-        Metric(name="retries", label="retries", higher_is_better=False),
+        Metric(name="first_right", label="first call right", higher_is_better=True, share=True, of_acting=True),
+        Metric(name="steps", label="steps", higher_is_better=False, of_acting=True),
+        Metric(name="retries", label="retries", higher_is_better=False, of_acting=True),
         Metric(name="context_tokens", label="context tokens", higher_is_better=False),
     )
 }
@@ -141,11 +143,16 @@ def compare(
     rows: Iterable[Row],
     *,
     reference: str = "none",
-    metrics: Sequence[str] = tuple(METRICS),
+    metrics: Sequence[str] = (),
     arms: Sequence[str] = (),
 ) -> Comparison:
-    """Compare every arm of a run (or those named) with the reference; rows of exactly one suite."""
+    """Compare every arm of a run (or those named) with the reference; rows of exactly one suite.
+
+    Without names of metrics it is all that tell something of these rows.
+    """
     held = _checked(list(rows), reference=reference, metrics=metrics, arms=arms)
+    means = telling(held)
+    metrics = metrics or means
     by_arm: dict[str, list[Row]] = {name: [] for name in _ordered({row.arm for row in held}, reference)}
     for row in held:
         by_arm[row.arm].append(row)
@@ -153,11 +160,20 @@ def compare(
     return Comparison(
         suite=held[0].suite,
         reference=reference,
-        arms=tuple(_figures(name, by_arm, reference, differences) for name in by_arm),
+        arms=tuple(_figures(name, by_arm, reference, differences, means=means) for name in by_arm),
         metrics=tuple(name for name in metrics if any(row.figure(name) is not None for row in held)),
         exercises=len({row.exercise for row in held}),
         groups=len({row.group for row in held}),
     )
+
+
+def telling(rows: Iterable[Row]) -> tuple[str, ...]:
+    """The metrics that tell something of these rows: where one answer is the whole attempt, there are no steps to count."""
+    scores = [row.score for row in rows]
+    is_one_answer = all(
+        score.steps <= 1 and not score.retries and score.first_right is score.success for score in scores
+    )
+    return tuple(name for name, metric in METRICS.items() if not (metric.of_acting and scores and is_one_answer))
 
 
 def paired(
@@ -272,7 +288,12 @@ def _differences(
 
 
 def _figures(
-    name: str, by_arm: Mapping[str, Sequence[Row]], reference: str, differences: Mapping[str, Mapping[str, Difference]]
+    name: str,
+    by_arm: Mapping[str, Sequence[Row]],
+    reference: str,
+    differences: Mapping[str, Mapping[str, Difference]],
+    *,
+    means: Sequence[str],
 ) -> ArmFigures:
     rows = by_arm[name]
     ours, theirs = _by_exercise(rows, "success"), _by_exercise(by_arm[reference], "success")
@@ -281,7 +302,7 @@ def _figures(
         arm=name,
         attempts=len(rows),
         seeds=tuple(sorted({row.seed for row in rows})),
-        means={metric: mean for metric in METRICS if (mean := _mean_of(rows, metric))},
+        means={metric: mean for metric in means if (mean := _mean_of(rows, metric))},
         differences=differences[name],
         regressions=tuple(
             sorted((c for c in changes if c.arm < c.reference), key=lambda c: (c.arm - c.reference, c.exercise))

@@ -39,6 +39,7 @@ from tacit.evaluation.running import run
 from tacit.evaluation.suite import ARMS, Suite
 from tacit.evaluation.suites.own import OwnSuite, unseen
 from tacit.evaluation.suites.rehearsal import rehearsed
+from tacit.evaluation.words import Apart, read_words
 from tacit.evaluation.workshop import Workshop
 from tacit.loop import Loop
 from tacit.memory import open_store
@@ -97,6 +98,8 @@ class Finding:
     """Tasks that were kept for the test and not asked: others that were learned from give them away."""
     tested_before: int = 0
     """How many other adapters were tested on this suite before."""
+    parted: Mapping[tuple[str, str], Apart] = field(default_factory=dict)
+    """Arm and exercise → what was asked and done; told once and kept nowhere, as a purge must not miss it."""
 
 
 class Cycle:
@@ -283,13 +286,14 @@ class Cycle:
             advance = partial(self._progress, "testing")
             done = run(suite, arms, actor, Aids(memory), folder=work / _PROOF, progress=advance)
         comparison = compare(done.rows, reference=WITHOUT)
+        parted = read_words(work / _PROOF).apart(done.rows, reference=WITHOUT)
         there = None
         if elsewhere is not None:
             arms = [ARMS[WITHOUT_ELSEWHERE], ARMS[WITH_ELSEWHERE]]
             advance = partial(self._progress, "testing elsewhere")
             done = run(elsewhere, arms, actor, Aids(), folder=work / _ELSEWHERE, progress=advance)
             there = compare(done.rows, reference=WITHOUT_ELSEWHERE)
-        return replace(self._judged(adapter, comparison, there), left_out=suite.left_out)
+        return replace(self._judged(adapter, comparison, there), left_out=suite.left_out, parted=parted)
 
     def _judged(self, adapter: Adapter, comparison: Comparison, elsewhere: Comparison | None) -> Finding:
         room = self._memory.adapters

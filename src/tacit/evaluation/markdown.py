@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from tacit.evaluation.comparing import METRICS, ArmFigures, Change, Difference
-from tacit.evaluation.report import NOTHING, Report, difference, figure, least, part, share, stands
+from tacit.evaluation.report import NOTHING, Report, difference, figure, least, part, share, stands, trivial
+from tacit.evaluation.words import Apart
 from tacit.text.fence import one_line
 
 _LINKED = re.compile(r":(?=//)|\bwww(?=\.)|@(?=\w)", re.IGNORECASE)
@@ -40,7 +41,7 @@ def _lines(told: Report) -> Iterator[str]:
             "aided",
             "abstained",
         ),
-        [_success(told, figures) for figures in comparison.arms],
+        [*(_success(told, figures) for figures in comparison.arms), *_floor(told)],
     )
     for metric in comparison.metrics:
         if metric != "success":
@@ -59,8 +60,12 @@ def _lines(told: Report) -> Iterator[str]:
     for figures in comparison.others:
         if figures.regressions:
             yield f"\n## Regressions of {_cell(figures.arm)} ({len(figures.regressions)})\n"
-            columns = ("exercise", comparison.reference, figures.arm, "what it did")
-            yield from _table(columns, [_changed(change) for change in figures.regressions])
+            names = (comparison.reference, figures.arm)
+            did = [f"what {name} did" for name in names]
+            yield from _table(
+                ("exercise", "asked", *names, *did, "judged"),
+                [_changed(change, told.apart(figures.arm, change.exercise)) for change in figures.regressions],
+            )
     yield "\n## What was not measured\n"
     yield from (f"- {_cell(line)}" for line in told.not_measured)
 
@@ -72,6 +77,11 @@ def _success(told: Report, figures: ArmFigures) -> tuple[str, ...]:
     counts = (str(len(figures.regressions)), str(len(figures.gains))) if found else (NOTHING, NOTHING)
     silences = (part(tally.aided, tally.attempts), part(tally.abstained, tally.attempts))
     return (*_row(told, figures, "success"), smallest, seeds, *counts, *silences)
+
+
+def _floor(told: Report) -> list[tuple[str, ...]]:
+    """A last row for what is trivial, where that is known."""
+    return [(trivial(told.floor), share(told.floor.success), *[NOTHING] * 9)] if told.floor else []
 
 
 def _row(told: Report, figures: ArmFigures, metric: str) -> tuple[str, ...]:
@@ -94,8 +104,9 @@ def _within(metric: str, value: float, low: float, high: float) -> str:
     return f"{figure(metric, value)} ({figure(metric, low)} to {figure(metric, high)})"
 
 
-def _changed(change: Change) -> tuple[str, ...]:
-    return change.exercise, share(change.reference), share(change.arm), change.detail
+def _changed(change: Change, apart: Apart) -> tuple[str, ...]:
+    shares = (share(change.reference), share(change.arm))
+    return (change.exercise, apart.asked, *shares, apart.reference, apart.arm, change.detail)
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:

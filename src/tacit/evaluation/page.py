@@ -9,10 +9,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from tacit.evaluation.comparing import METRICS, ArmFigures, Change, Comparison
+from tacit.evaluation.comparing import METRICS, ArmFigures, Change
 from tacit.evaluation.markdown import chance
 from tacit.evaluation.plots import forest, learning_curve
-from tacit.evaluation.report import NOTHING, Report, difference, figure, least, part, share, standing, stands
+from tacit.evaluation.report import (
+    NOTHING,
+    Report,
+    difference,
+    figure,
+    least,
+    part,
+    share,
+    standing,
+    stands,
+    trivial,
+)
+from tacit.evaluation.words import Apart
 from tacit.text.fence import one_line
 
 _STYLE = """
@@ -38,7 +50,7 @@ td.worse{color:var(--bad)}
 td.not-shown{color:var(--soft);white-space:nowrap}
 details{border-bottom:1px solid var(--line);padding:8px 0}
 summary{cursor:pointer}
-td:last-child{overflow-wrap:anywhere}
+td:last-child,details td{overflow-wrap:anywhere}
 td.n{overflow-wrap:normal}
 svg{width:100%;height:auto;display:block;font:13px system-ui,sans-serif}
 svg text{fill:var(--ink)}
@@ -98,7 +110,7 @@ def _parts(told: Report) -> Iterator[str]:
     for metric in comparison.metrics:
         if metric != "success":
             yield f"<h2>{escape(METRICS[metric].label.capitalize())}</h2>{_others(told, metric)}"
-    yield from _regressions(comparison)
+    yield from _regressions(told)
     lines = "".join(f"<li>{escape(line)}</li>" for line in told.not_measured)
     yield f"<h2>What was not measured</h2><ul>{lines}</ul>"
 
@@ -119,6 +131,9 @@ def _success(told: Report) -> str:
         tally = told.tallies[figures.arm]
         cells += [_td(part(count, tally.attempts), "n") for count in (tally.aided, tally.abstained)]
         rows.append("".join(cells))
+    if told.floor:
+        dashes = [_td(NOTHING, "n")] * (len(header) - 2)
+        rows.append("".join([_td(trivial(told.floor)), _td(share(told.floor.success), "n"), *dashes]))
     return _table(header, rows)
 
 
@@ -147,17 +162,22 @@ def _mean(figures: ArmFigures, metric: str) -> tuple[str, str]:
     return _td(figure(metric, mean.value), "n"), _td(f"{figure(metric, mean.low)} to {figure(metric, mean.high)}", "n")
 
 
-def _regressions(comparison: Comparison) -> Iterator[str]:
+def _regressions(told: Report) -> Iterator[str]:
+    comparison = told.comparison
     yield "<h2>Regressions</h2>"
     yield f'<p class="soft">Exercises that {escape(comparison.reference)} solved more often than the arm; shares of seeds.</p>'
     for figures in comparison.others:
-        rows = [_changed(change) for change in figures.regressions]
-        table = _table(("exercise", comparison.reference, figures.arm, "what it did"), rows) if rows else ""
+        rows = [_changed(change, told.apart(figures.arm, change.exercise)) for change in figures.regressions]
+        names = (comparison.reference, figures.arm)
+        header = ("exercise", "asked", *names, *(f"what {name} did" for name in names), "judged")
+        table = _table(header, rows) if rows else ""
         yield f"<details><summary>{escape(figures.arm)}: {len(rows)}</summary>{table}</details>"
 
 
-def _changed(change: Change) -> str:
-    return _td(change.exercise) + _td(share(change.reference), "n") + _td(share(change.arm), "n") + _td(change.detail)
+def _changed(change: Change, apart: Apart) -> str:
+    shares = [_td(share(change.reference), "n"), _td(share(change.arm), "n")]
+    words = [_td(each) for each in (apart.reference, apart.arm, change.detail)]
+    return "".join([_td(change.exercise), _td(apart.asked), *shares, *words])
 
 
 _SILENCES = ("aided", "abstained")

@@ -168,7 +168,7 @@ class Record:
         with ExitStack() as opened:
             self._lock = opened.enter_context(_locked(folder / LOCK))
             self.header = self._settled(header)
-            self._file = opened.enter_context(_opened(folder / ROWS, os.O_RDWR | os.O_APPEND | os.O_CREAT))
+            self._file = opened.enter_context(open_file(folder / ROWS, os.O_RDWR | os.O_APPEND | os.O_CREAT))
             self.rows = _mended(self._file, folder / ROWS, self.header)
             opened.pop_all()  # all went well, so the lock is held until the record is left
 
@@ -310,13 +310,13 @@ def _mended(file: BinaryIO, path: Path, header: Header) -> list[Row]:
 
 def _data(path: Path) -> bytes | None:
     """All that a file of a record holds; nothing where there is none."""
-    with suppress(FileNotFoundError, NotADirectoryError), _opened(path, os.O_RDONLY) as file:
+    with suppress(FileNotFoundError, NotADirectoryError), open_file(path, os.O_RDONLY) as file:
         return file.read()
     return None
 
 
-def _opened(path: Path, flags: int) -> BinaryIO:
-    """A file of a record; what leads elsewhere would be overwritten there, and what never ends would be waited for."""
+def open_file(path: Path, flags: int) -> BinaryIO:
+    """Open a file of a record; what leads elsewhere would be overwritten there, and what never ends would be waited for."""
     try:
         return os.fdopen(open_plain(path, flags, mode=0o666), "a+b" if flags & os.O_RDWR else "rb")
     except OSError as error:
@@ -329,7 +329,7 @@ def _opened(path: Path, flags: int) -> BinaryIO:
 
 
 def _locked(path: Path) -> BinaryIO:
-    file = _opened(path, os.O_RDWR | os.O_CREAT)
+    file = open_file(path, os.O_RDWR | os.O_CREAT)
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:

@@ -1,13 +1,12 @@
-"""A comparison → what is said of it: a verdict in one sentence, a learning curve, what was not measured; as one document.
+"""A comparison → what is said of it: a verdict in one sentence, a learning curve, what was not measured.
 
-Words and plain data only: `markdown` and `page` set them out. Nothing is computed anew.
+Words and plain data only: `document`, `markdown` and `page` set them out. Nothing is computed anew.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from tacit.evaluation.aids import FROM_MEMORY
 from tacit.evaluation.comparing import (
@@ -15,16 +14,16 @@ from tacit.evaluation.comparing import (
     METRICS,
     NOTABLE,
     ArmFigures,
-    Change,
     Comparison,
     Difference,
     compare,
     points,
 )
 from tacit.evaluation.suite import ARMS, Arm, Row
+from tacit.evaluation.words import Apart, Floor, Words
 from tacit.statistics import Estimate
 
-FORMAT = 1
+WORDLESS = "The record holds no words of this run (words.jsonl): what got worse is told by ids, without what was done."
 REFERENCE, UNAIDED, NOTHING = "reference", "no aid", "–"
 """What stands in place of a difference: for the reference itself, for an arm that had nothing to give, and else."""
 _IN_FULL = 3
@@ -80,6 +79,14 @@ class Report:
     agent: str = ""
     tallies: Mapping[str, Tally] = field(default_factory=dict)
     """By arm."""
+    floor: Floor | None = None
+    """What is trivial; nothing where an attempt is more than one answer, or the answers are not known."""
+    parted: Mapping[tuple[str, str], Apart] = field(default_factory=dict)
+    """Arm and exercise → what was asked, and where the arm parts from the reference; for exercises with another outcome."""
+
+    def apart(self, arm: str, exercise: str) -> Apart:
+        """What was asked in an exercise, and what both did; empty where nobody knows."""
+        return self.parted.get((arm, exercise), Apart())
 
 
 def report(
@@ -105,6 +112,16 @@ def report(
         curve=curve(comparison),
         agent=agent,
         tallies=tallies,
+    )
+
+
+def with_words(told: Report, rows: Sequence[Row], words: Words) -> Report:
+    """The same with what was asked and done, and with what an agent would come to that always answers alike."""
+    return replace(
+        told,
+        floor=words.floor(rows),
+        parted=words.apart(rows, reference=told.comparison.reference),
+        not_measured=told.not_measured if words.asked else (*told.not_measured, WORDLESS),
     )
 
 
@@ -172,6 +189,16 @@ def share(value: float) -> str:
     return f"{100 * value:.1f} %"
 
 
+def trivial(floor: Floor) -> str:
+    """The name of what always answers alike, beside the arms."""
+    return f"always {floor.answer}"
+
+
+def trivially(floor: Floor) -> str:
+    """What is to be had without looking, in a sentence."""
+    return f"An agent that answers {floor.answer} to everything would have {share(floor.success)} success."
+
+
 def missable(detectable: float) -> str:
     """What a sample of this size cannot show, in words."""
     if detectable > 1:
@@ -217,38 +244,6 @@ def stands(told: Report, figures: ArmFigures, *, metric: str = "success") -> str
     if figures.arm == told.comparison.reference:
         return REFERENCE
     return UNAIDED if told.tallies[figures.arm].is_unaided else NOTHING
-
-
-def document(told: Report) -> dict[str, Any]:
-    """The whole report as plain data."""
-    comparison = told.comparison
-    return {
-        "format": FORMAT,
-        "suite": comparison.suite,
-        "agent": told.agent,
-        "reference": comparison.reference,
-        "tasks": comparison.groups,
-        "exercises": comparison.exercises,
-        "verdict": told.verdict,
-        "not_measured": list(told.not_measured),
-        "arms": [
-            {
-                "arm": figures.arm,
-                "attempts": figures.attempts,
-                "standing": stands(told, figures),
-                "aided": told.tallies[figures.arm].aided,
-                "abstained": told.tallies[figures.arm].abstained,
-                "seeds": list(figures.seeds),
-                "means": {name: _estimate(mean) for name, mean in figures.means.items()},
-                "differences": {name: _difference(found) for name, found in figures.differences.items()},
-                "regressions": [_change(change) for change in figures.regressions],
-                "gains": [_change(change) for change in figures.gains],
-                "unpaired": figures.unpaired,
-            }
-            for figures in comparison.arms
-        ],
-        "curve": [{"arm": p.arm, "training_tasks": p.tasks, "success": _estimate(p.success)} for p in told.curve],
-    }
 
 
 # --- inside ---------------------------------------------------------------------------------------------------------
@@ -330,37 +325,3 @@ def _not_measured(comparison: Comparison, rows: Sequence[Row], wanted: int, tall
         "Intervals are over tasks like these with this agent; other agents, suites and training runs may differ."
     )
     return said
-
-
-def _estimate(mean: Estimate) -> dict[str, Any]:
-    return {"value": round(mean.value, 6), "low": _finite(mean.low), "high": _finite(mean.high), "tasks": mean.n}
-
-
-def _difference(found: Difference) -> dict[str, Any]:
-    return {
-        "value": round(found.value, 6),
-        "low": _finite(found.low),
-        "high": _finite(found.high),
-        "p": found.p,
-        "p_holm": found.p_holm,
-        "standing": standing(found),
-        "detectable": _finite(found.detectable),
-        "tasks": found.groups,
-        "exercises": found.exercises,
-        "by_seed": {str(seed): round(value, 6) for seed, value in found.by_seed.items()},
-    }
-
-
-def _finite(value: float) -> float | None:
-    """JSON has no infinity: nothing stands for "not bounded"."""
-    return round(value, 6) if abs(value) < float("inf") else None
-
-
-def _change(change: Change) -> Mapping[str, Any]:
-    return {
-        "exercise": change.exercise,
-        "task": change.group,
-        "reference": round(change.reference, 4),
-        "arm": round(change.arm, 4),
-        "detail": change.detail,
-    }

@@ -18,9 +18,10 @@ from tacit.domain.identity import digest
 from tacit.evaluation.actors.lockstep import retries
 from tacit.evaluation.aids import FROM_MEMORY, Aids
 from tacit.evaluation.leaks import answer_in, known_tasks, shared_values
-from tacit.evaluation.record import SEEDS_MAX, Header, Record, Run
+from tacit.evaluation.record import SEEDS_MAX, Header, Record, Run, key_of
 from tacit.evaluation.suite import Actor, Aid, AidKind, Arm, Exercise, InFiles, Row, Score, Spent, Suite
 from tacit.evaluation.watching import Watched
+from tacit.evaluation.words import WordsFile
 
 BATCH = 16
 """Worlds that an agent is given at once, unless it wants more; what they gave is on disk before the next ones begin."""
@@ -73,8 +74,8 @@ def run(
         states={exercise.key: _state(_begun(suite, exercise)) for exercise in exercises},
         set_aside=_set_aside(exercises, given),
     )
-    with Record(folder, header) as record:
-        attempts = _Attempts(suite, actor, aids, given, record)
+    with Record(folder, header) as record, WordsFile(folder, exercises, anew=not record.rows) as words:
+        attempts = _Attempts(suite, actor, aids, given, record, words)
         batch = options.get("batch", getattr(actor, "at_once", BATCH))
         attempts.make(exercises, batch=batch, progress=options.get("progress"))
         return record.as_run()
@@ -83,12 +84,13 @@ def run(
 class _Attempts:
     """All attempts of a run that are not made yet."""
 
-    def __init__(self, suite: Suite, actor: Actor, aids: Aids, given: Given, record: Record) -> None:
+    def __init__(self, suite: Suite, actor: Actor, aids: Aids, given: Given, record: Record, words: WordsFile) -> None:
         self._suite = suite
         self._actor = actor
         self._aids = aids
         self._given = given
         self._record = record
+        self._words = words
         self._head = aids.head()
 
     def make(self, exercises: Sequence[Exercise], *, batch: int, progress: Progress | None) -> None:
@@ -102,19 +104,20 @@ class _Attempts:
                     if exercise.key not in header.set_aside and (arm.name, seed, exercise.key) not in done
                 ]
                 for start in range(0, len(waiting), batch):
-                    rows = self._attempted(waiting[start : start + batch], arm, seed)
+                    made = self._attempted(waiting[start : start + batch], arm, seed)
                     self._check_agent()
-                    self._record.append(rows)
+                    self._words.add((key_of(row), world.did) for world, row in made)
+                    self._record.append([row for _, row in made])
                     self._check_head()
                     if progress:
                         progress(len(self._record.rows), total)
 
-    def _attempted(self, exercises: Sequence[Exercise], arm: Arm, seed: int) -> list[Row]:
+    def _attempted(self, exercises: Sequence[Exercise], arm: Arm, seed: int) -> list[tuple[Watched, Row]]:
         worlds = [self._fresh(exercise, arm) for exercise in exercises]
         aids = [self._given[arm.name, exercise.key] for exercise in exercises]
         spent = self._actor.act(worlds, aids, adapter=arm.adapter, seed=seed)
         return [
-            _row(world, exercise, aid, spent, place=place, told=(self._suite.name, arm.name, seed))
+            (world, _row(world, exercise, aid, spent, place=place, told=(self._suite.name, arm.name, seed)))
             for place, (world, exercise, aid) in enumerate(zip(worlds, exercises, aids, strict=True))
         ]
 

@@ -1,4 +1,4 @@
-"""A world under watch: what goes wrong inside it is told with its name. Changes nothing, hides nothing.
+"""A world under watch: what goes wrong inside it is told with its name, and what is done in it is noted. Changes nothing.
 
 A world that breaks is a fault of the suite: the run ends there, what was recorded stands, and the error says where it was.
 """
@@ -10,16 +10,20 @@ from contextlib import contextmanager
 from typing import Any
 
 from tacit.domain.tool import Tool, Turn
+from tacit.evaluation.actors.lockstep import STOPPED
 from tacit.evaluation.suite import Score, World
+from tacit.evaluation.words import DONE, shortened, worded
 
 
 class Watched:
-    """A world that says which one it is when something in it raises."""
+    """A world that says which one it is when something in it raises, and what was done in it."""
 
     def __init__(self, world: World, name: str) -> None:
         """`name` is what an error is told to be of."""
         self._world = world
         self._name = name
+        self.did: list[str] = []
+        """What was called, and how it ended, in words."""
 
     @staticmethod
     @contextmanager
@@ -53,16 +57,19 @@ class Watched:
 
     def call(self, tool: str, /, **arguments: Any) -> tuple[str, bool]:
         """Call a tool."""
+        self.did.append(worded(tool, arguments))
         with self.told(self._name):
             return self._world.call(tool, **arguments)
 
     def abstain(self, reason: str) -> None:
         """End the attempt without a procedure."""
+        self.did.append(shortened(reason if reason.startswith(STOPPED) else f"abstained: {reason}"))
         with self.told(self._name):
             self._world.abstain(reason)
 
     def finish(self) -> None:
         """End the attempt."""
+        self.did.append(DONE)
         with self.told(self._name):
             self._world.finish()
 

@@ -92,6 +92,7 @@ class LocalWorkshop:
         figures = {
             "held_out_loss": done.best_held_out,
             "examples": done.examples,
+            "left_out": len(dataset.train) - done.examples,
             "steps": done.steps,
             "tokens": done.tokens,
             "seconds": done.seconds,

@@ -12,8 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from tacit.consolidation.examples import Example
 from tacit.consolidation.foundation import load_foundation
+from tacit.consolidation.learner import Learner, adapted
 from tacit.consolidation.recipe import Recipe
+from tacit.consolidation.tokens import Encoded, encode_all
 from tacit.consolidation.training import CHECKPOINT, Progress, train
 from tacit.domain.errors import Refusal
 from tests.e2e.training.conftest import dataset
@@ -96,8 +99,65 @@ def test_an_empty_dataset_and_examples_that_do_not_fit_are_refused(tiny: Path, t
     base = load_foundation(str(tiny))
     with pytest.raises(Refusal, match="nothing to train on"):
         train(dataset(train=0), base, recipe=LONG, folder=tmp_path)
-    with pytest.raises(Refusal, match="No example fits into 20 tokens"):
+    with pytest.raises(Refusal, match="36 of 36 examples do not fit into the 20 tokens"):
         train(dataset(), base, recipe=replace(LONG, longest_tokens=20), folder=tmp_path)
+    base.model.config.max_position_embeddings = 30
+    with pytest.raises(Refusal, match="the 30 tokens"):
+        train(dataset(), base, recipe=LONG, folder=tmp_path)
+
+
+def lengthened(example: Example, words: int) -> Example:
+    first = example.messages[0]
+    return replace(
+        example, messages=(replace(first, content=f"{first.content} {'so ' * words}"), *example.messages[1:])
+    )
+
+
+def test_examples_that_the_base_model_cannot_read_at_once_are_left_out_whole(tiny: Path, tmp_path: Path):
+    whole = dataset()
+    longer = replace(whole, train=(*whole.train[2:], *(lengthened(each, 4_000) for each in whole.train[:2])))
+    without = replace(whole, train=whole.train[2:])
+    kept = train(longer, str(tiny), recipe=LONG, folder=tmp_path / "longer")
+    assert kept.examples == 34
+    assert train(without, str(tiny), recipe=LONG, folder=tmp_path / "without").weights_hash == kept.weights_hash
+    many = replace(whole, train=(*whole.train[9:], *(lengthened(each, 4_000) for each in whole.train[:9])))
+    with pytest.raises(Refusal, match=r"9 of 36 examples do not fit into the 2,048 tokens"):
+        train(many, str(tiny), recipe=LONG, folder=tmp_path / "many")
+
+
+def kept_bytes(learner: Learner, examples: list[Encoded]) -> int:
+    """How much of what passes through the layers a step keeps until the way back begins."""
+    import torch
+
+    kept, is_back = 0, False
+
+    def keep(tensor: torch.Tensor) -> torch.Tensor:
+        nonlocal kept
+        through = len(examples[0].ids) in tensor.shape and not is_back
+        kept += tensor.numel() * tensor.element_size() if through else 0
+        return tensor
+
+    def give(tensor: torch.Tensor) -> torch.Tensor:
+        nonlocal is_back
+        is_back = True
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(keep, give):
+        learner.step(examples, rate=1e-2, dice=1)
+    return kept
+
+
+def test_an_example_longer_than_what_passes_at_once_keeps_less_and_learns_the_same(tiny: Path):
+    base = load_foundation(str(tiny))
+    examples = encode_all([lengthened(dataset(train=1).train[0], 400)], base.tokenizer)
+    with adapted(base, LONG) as roomy:
+        whole, wanted = kept_bytes(roomy, examples), roomy.copy()
+    with adapted(base, LONG) as narrow:
+        narrow.most_tokens = 64
+        spared, found = kept_bytes(narrow, examples), narrow.copy()
+    assert spared < whole / 2
+    assert all((one == other).all() for one, other in zip(found, wanted, strict=True))
+    assert not base.model.is_gradient_checkpointing
 
 
 def test_training_goes_on_from_the_weights_of_another_adapter(tiny: Path, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import threading
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -350,6 +351,37 @@ def test_one_that_serves_is_not_removed(room: Adapters, tmp_path: Path) -> None:
     adapter = serving(room, tmp_path)
     with pytest.raises(Refusal, match="serves"):
         room.remove(adapter.key, by="ann")
+
+
+def test_one_that_begins_to_serve_while_it_is_being_removed_is_not_removed(memory: Loop, tmp_path: Path) -> None:
+    room = room_of(memory)
+    adapter = registered(room, tmp_path)
+    judged(room, adapter)
+
+    def meanwhile() -> datetime:
+        return room.activate(adapter.key, by="bob").at
+
+    with pytest.raises(Refusal, match="serves"):
+        Adapters(memory, clock=meanwhile).remove(adapter.key, by="ann")
+    assert room.active(MODEL_HASH) == (adapter, room.files.path(adapter.key))
+
+
+def test_a_removal_that_is_cut_off_is_finished_at_the_next_look(
+    room: Adapters, memory: Loop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    adapter = registered(room, tmp_path)
+    with monkeypatch.context() as patched:
+        patched.setattr("shutil.rmtree", cut_off)
+        with pytest.raises(KeyboardInterrupt):
+            room.remove(adapter.key, by="ann", reason="a trial")
+    assert (room.all(), room.files.keys()) == ([], [adapter.key])
+    entered = room_of(memory)
+    assert (entered.all(), entered.files.keys()) == ([], [])
+    assert [told.partition(": ")[2] for told in entered.told] == ["it was taken away before, and that was cut off"]
+
+
+def cut_off(*_: object) -> None:
+    raise KeyboardInterrupt
 
 
 def test_exporting_copies_the_weights_and_nothing_that_they_were_trained_on(room: Adapters, tmp_path: Path) -> None:

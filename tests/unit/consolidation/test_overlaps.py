@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import combinations
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.consolidation.overlaps import ALIKE, Leak, Matter, _alike, leaks, near_duplicates, opening, same_start
+from tacit.consolidation.duplicates import candidates, near_duplicates
+from tacit.consolidation.overlaps import ALIKE, Groups, Leak, Matter, leaks, opening, own_solutions, same_start
 from tacit.domain.tool import Call, Turn
 from tacit.text.similarity import jaccard
 
@@ -24,10 +26,48 @@ def matter(key: str, text: str, *calls: Call, **seen: str) -> Matter:
 ASKED = "Please find out why the nightly export of invoices stops after the third customer and mend it"
 
 
-@given(st.lists(st.frozensets(st.integers(0, 12), max_size=9), max_size=12))
-def test_exactly_the_pairs_that_are_alike_are_found(sets: list[frozenset[int]]) -> None:
-    every = {(a, b) for b in range(len(sets)) for a in range(b) if jaccard(sets[a], sets[b]) >= ALIKE}
-    assert set(_alike(sets, ALIKE)) == every
+TEXTS = st.sampled_from(
+    [
+        "Restart the server on port 8080 since it hangs",
+        "Restart the server on port 9090 since it hangs",
+        "Restart the server on port 9090 as it hangs",
+        "Look after the lamp in the hall of the house at number 12 before Ann comes home",
+        "Look after the lamp in the hall of the house at number 12 before Ben comes home",
+        "",
+    ]
+)
+CALLS = st.lists(st.sampled_from([call("edit_file", f=name) for name in "abcde"]), max_size=5).map(tuple)
+SEEN = st.dictionaries(st.sampled_from(["look", "list"]), st.sampled_from(["up", "down", "pid 12", "pid 13"]))
+MATTERS = st.lists(st.builds(Matter, st.just("t"), TEXTS, CALLS, SEEN), max_size=10)
+
+
+def one_by_one(matters: list[Matter]) -> list[list[int]]:
+    """What is nearly the same, found by holding every task against every other."""
+    groups = Groups(len(matters))
+    pairs = list(combinations(range(len(matters)), 2))
+    for left, right in pairs:
+        one, other = matters[left], matters[right]
+        is_same = bool(one.solution) and one.solution == other.solution
+        is_worded = jaccard(one.shingles, other.shingles) >= ALIKE and (
+            jaccard(one.solution, other.solution) >= ALIKE or not (one.solution | other.solution)
+        )
+        is_numbered = is_same and jaccard(one.numberless, other.numberless) >= ALIKE and one.words != other.words
+        may_be_one = same_start(one.seen, other.seen) or (
+            is_same and same_start(one.numberless_seen, other.numberless_seen)
+        )
+        if may_be_one and (is_worded or is_numbered):
+            groups.join(left, right)
+    own = own_solutions(matters, groups.leaders())
+    for left, right in pairs:
+        one, other = matters[left], matters[right]
+        if one.solution == other.solution and one.solution in own and same_start(one.seen, other.seen):
+            groups.join(left, right)
+    return groups.several()
+
+
+@given(MATTERS)
+def test_what_is_found_in_one_look_is_what_holding_every_task_against_every_other_finds(matters: list[Matter]) -> None:
+    assert near_duplicates(matters) == one_by_one(matters)
 
 
 def test_the_same_words_with_another_solution_are_another_task() -> None:
@@ -204,5 +244,15 @@ def test_attempts_that_are_all_worded_alike_are_not_held_against_one_another_one
     every = [Matter(state, ASKED, (RESTART,), Watched({"look": state})) for state in states]
     again = Matter("again", ASKED, (RESTART,), Watched({"look": "state ca"}))
     Watched.looks = 0
+    assert near_duplicates([*every, again]) == [[40, 400]]
+    assert Watched.looks < 10 * len(every)
+    Watched.looks = 0
     assert leaks(every[:200], [*every[200:], again]) == [Leak("again", "state ca", 1.0)]
     assert Watched.looks < 10 * len(every)
+
+
+def test_tasks_in_one_frame_of_words_with_solutions_of_their_own_are_hardly_compared() -> None:
+    telling = [(["a frame"], [number]) for number in range(500)]
+    assert len(list(candidates(telling))) == 500
+    alike = [((number // 2,), ("a call",)) for number in range(500)]
+    assert len(list(candidates(alike))) == 750

@@ -12,8 +12,10 @@ import pytest
 from tacit.consolidation.conversation import Message
 from tacit.consolidation.examples import Example
 from tacit.consolidation.foundation import foundation_facts
+from tacit.consolidation.objections import DataPolicy
 from tacit.consolidation.recipe import Recipe, estimate
 from tacit.domain.errors import Mistake
+from tacit.text.words import BYTES_PER_TOKEN
 
 MILLION = 1_000_000
 SMALL_MODEL = {
@@ -24,6 +26,7 @@ SMALL_MODEL = {
     "num_key_value_heads": 3,
     "num_hidden_layers": 30,
     "vocab_size": 49_152,
+    "max_position_embeddings": 8_192,
 }
 """The configuration of SmolLM2-135M."""
 SMALL_MODEL_ADAPTER = 4_884_480
@@ -82,10 +85,18 @@ def test_the_cost_grows_with_examples_model_and_size_and_falls_on_a_gpu():
     )
 
 
-def test_examples_longer_than_the_recipe_allows_cost_no_more_than_it_allows():
-    recipe = Recipe(longest_tokens=100)
-    cut = estimate(examples(50), [], recipe=recipe, parameters=MILLION)
-    assert cut.tokens == recipe.steps(50) * recipe.examples_a_step * 100
+def test_examples_longer_than_the_recipe_allows_cost_nothing_and_are_counted():
+    train = [*examples(20), *examples(2, characters=60_000)]
+    told = estimate(train, examples(2, characters=60_000), recipe=Recipe(), parameters=MILLION)
+    assert (told.examples, told.held_out, told.too_long) == (20, 0, 2)
+    assert told.tokens == estimate(examples(20), [], recipe=Recipe(), parameters=MILLION).tokens
+
+
+def test_an_example_that_the_gate_lets_pass_fits_unless_the_base_model_reads_less() -> None:
+    at_most = examples(3, characters=DataPolicy().longest_tokens * BYTES_PER_TOKEN - BYTES_PER_TOKEN)
+    assert estimate(at_most, [], recipe=Recipe(), parameters=MILLION).too_long == 0
+    assert estimate(at_most, [], recipe=Recipe().within(8_192), parameters=MILLION).too_long == 3
+    assert Recipe().within(0) == Recipe().within(131_072) == Recipe()
 
 
 def layer(number: int) -> dict[str, Any]:
@@ -121,6 +132,7 @@ TENSORS = {name: entry for number in range(30) for name, entry in layer(number).
 def test_the_size_of_an_adapter_follows_from_the_shapes_of_the_model(tmp_path: Path, tensors: dict[str, Any]) -> None:
     facts = foundation_facts(model_at(tmp_path, tensors))
     assert Recipe().rank * facts.reach == SMALL_MODEL_ADAPTER
+    assert facts.context_tokens == 8_192
     told = estimate(examples(200), [], recipe=Recipe(), parameters=facts.parameters, reach=facts.reach)
     assert told.adapter_mb == round(4 * SMALL_MODEL_ADAPTER / MILLION, 1) == 19.5
     assert 7000 < told.memory_mb < 8000  # measured: 7,705 MB at the most
@@ -144,14 +156,12 @@ def test_a_gguf_file_tells_the_size_of_an_adapter_too(tmp_path: Path) -> None:
         shapes |= {f"blk.{number}.attn_{name}.weight": (576, 576) for name in ("q", "output")}
         shapes |= {f"blk.{number}.attn_{name}.weight": (576, 192) for name in ("k", "v")}
         shapes |= {f"blk.{number}.ffn_{name}.weight": (576, 1536) for name in ("gate", "up", "down")}
-    header = b"GGUF" + struct.pack("<IQQ", 3, len(shapes), 1)
+    header = b"GGUF" + struct.pack("<IQQ", 3, len(shapes), 2)
     header += text("general.architecture") + struct.pack("<I", 8) + text("llama")
+    header += text("llama.context_length") + struct.pack("<II", 4, 8_192)
     for name, shape in shapes.items():
         header += text(name) + struct.pack(f"<I{len(shape)}QIQ", len(shape), *shape, 0, 0)
     (tmp_path / "model.gguf").write_bytes(header)
-    assert Recipe().rank * foundation_facts(str(tmp_path / "model.gguf")).reach == SMALL_MODEL_ADAPTER
-
-
-def test_how_many_examples_would_lose_their_end_is_told() -> None:
-    train = [*examples(3), *examples(2, characters=9_000)]
-    assert estimate(train, [], recipe=Recipe(), parameters=135 * MILLION).cut == 2
+    facts = foundation_facts(str(tmp_path / "model.gguf"))
+    assert Recipe().rank * facts.reach == SMALL_MODEL_ADAPTER
+    assert facts.context_tokens == 8_192

@@ -50,13 +50,11 @@ def test_a_call_that_failed_is_shown_and_not_learned():
     assert learned == "".join(f"{MESSAGES[place].content}<|im_end|>" for place in (4, 6))
 
 
-def test_a_long_example_loses_its_last_turns_and_one_that_fits_nowhere_goes():
+def test_an_example_that_is_too_long_is_left_out_and_never_cut():
     tokenizer = ChatML()
     whole = encode(MESSAGES, tokenizer)
-    (cut,) = encode_all([example()], tokenizer, longest=len(whole.ids) - 1)
-    assert tokenizer.decode(cut.ids).endswith(f"{MESSAGES[4].content}<|im_end|>")
-    assert cut.ids == whole.ids[: len(cut.ids)]
-    assert encode_all([example()], tokenizer, longest=10) == []
+    assert encode_all([example()], tokenizer, longest=len(whole.ids)) == [whole]
+    assert encode_all([example()], tokenizer, longest=len(whole.ids) - 1) == []
     assert encode_all([], tokenizer) == []
 
 

@@ -20,7 +20,7 @@ from tacit.evaluation.suites.everyday import EverydaySuite
 from tacit.loop import Loop
 from tacit.memory import open_store
 from tests.unit.adapters.rooms import Clock, judged, memory_at, registered
-from tests.unit.evaluation.learners import Bench, attempts
+from tests.unit.evaluation.learners import KINDS, Bench, attempts
 
 TASKS = 170
 
@@ -82,6 +82,13 @@ def test_a_cycle_killed_while_testing_goes_on_to_its_judgement_and_lets_nothing_
         "adapter_config.json", "adapter_model.safetensors", "manifest.json", "curve.json", "report.json",
     }  # fmt: skip
     assert not resumed.adapters.files.work.exists(), "the texts that it worked on are gone"
+    won = {(change.exercise, "skills+adapter") for change in finding.comparison.arm("skills+adapter").gains}
+    assert won
+    for exercise, arm in won:
+        apart = finding.parted[arm, exercise]
+        assert apart.asked.split()[0] in KINDS
+        assert apart.reference != apart.arm
+        assert apart.asked not in (standing.folder / "report.json").read_text()
 
 
 def test_what_is_tested_was_neither_trained_on_nor_stopped_by(resumed: Loop) -> None:

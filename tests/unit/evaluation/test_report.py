@@ -10,10 +10,11 @@ from itertools import pairwise
 
 import pytest
 
+from tacit.evaluation.document import document
 from tacit.evaluation.markdown import markdown
 from tacit.evaluation.page import page
 from tacit.evaluation.plots import learning_curve
-from tacit.evaluation.report import document, missable, report, stands
+from tacit.evaluation.report import missable, report, stands
 from tacit.evaluation.suite import AidKind, Arm, Row, Score
 from tests.unit.evaluation.measured import row, run
 

@@ -16,6 +16,9 @@ from tacit.surfaces.cli.session import Session
 from tests.unit.adapters.rooms import judged, memory_at, registered
 from tests.unit.evaluation.learners import attempts
 
+MODEL = {"model_type": "llama", "hidden_size": 64, "intermediate_size": 128, "num_attention_heads": 4,
+         "num_hidden_layers": 2, "vocab_size": 900}  # fmt: skip
+
 
 def typed(folder: Path, *words: str) -> Result:
     session = Session(surroundings=Surroundings(home=folder / "home", user="ann"))
@@ -81,6 +84,18 @@ def test_a_dry_run_tells_of_the_data_even_where_the_model_is_not_there(tmp_path:
     told = json.loads(typed(tmp_path, "train", "--dry-run", "--base", "nosuch.gguf", "--json").output)
     assert "nosuch.gguf" in told["model_problem"]["told"]
     assert told["model"] is None
+
+
+def test_a_dry_run_tells_how_many_examples_a_base_model_cannot_read_at_once(tmp_path: Path) -> None:
+    with memory_at(tmp_path) as memory:
+        memory.capture(attempts(12), trust_outcomes=True)
+    (tmp_path / "model").mkdir()
+    for context, told in ((64, True), (8_192, False)):
+        (tmp_path / "model" / "config.json").write_text(json.dumps({**MODEL, "max_position_embeddings": context}))
+        said = typed(tmp_path, "train", "--dry-run", "--base", str(tmp_path / "model")).output
+        assert ("About 8 examples left out, longer than what the base model reads at once" in said) is told
+    cost = json.loads(typed(tmp_path, "train", "--dry-run", "--base", str(tmp_path / "model"), "--json").output)["cost"]
+    assert (cost["examples"], cost["too_long"]) == (8, 0)
 
 
 def test_a_stretch_of_time_that_is_none_is_told(tmp_path: Path) -> None:

@@ -58,6 +58,15 @@ def test_aided_and_silent_attempts_are_shown(folder):
     assert "\nskills: aided 40 of 40, abstained 0 of 40\n" in said
 
 
+def test_the_first_exercises_that_were_lost_are_listed_and_all_are_in_the_document(folder):
+    said = report(folder).output
+    lost = json.loads(report(folder, "--json").stdout)["arms"][2]["regressions"]
+    assert f"{len(lost)} exercises lost under placebo:" in said
+    assert all(f"  {each['exercise']} (stopped too early)" in said for each in lost[:5])
+    assert f"and {len(lost) - 5} more; --json names all of them" in said
+    assert lost[5]["exercise"] not in said
+
+
 def test_a_run_that_broke_off_before_its_first_attempt_is_told(tmp_path):
     header = Header(suite="shop", suite_hash="h", arms=(ARMS["none"],), agent="ann", states={"a": "fresh"})
     with Record(tmp_path / "run", header):

@@ -49,6 +49,20 @@ def typed(project: Path, *words: str) -> Result:
         session.close()
 
 
+def test_a_question_at_a_time_has_no_steps_to_count_and_says_what_is_trivial(project: Path) -> None:
+    asked = ("run", "everyday", "--agent", "python:agent.py:answer", "--limit", "2")
+    said = typed(project, *asked).output
+    assert "steps" not in said
+    assert "first call right" not in said
+    trivial = "An agent that answers send_email to everything would have 100.0 % success."
+    assert trivial in said
+    told = json.loads(typed(project, *asked, "--json").stdout)
+    assert told["floor"] == {"answer": "send_email", "success": 1.0}
+    assert told["arms"]["none"]["steps"] is None
+    shown = typed(project, "report", "eval/everyday").output
+    assert trivial in shown
+
+
 def test_the_guard_suite_runs_as_it_stands_without_a_memory(project: Path) -> None:
     done = typed(project, "run", "everyday", "--agent", "python:agent.py:answer", "--limit", "2", "--json")
     assert done.exit_code == 0, done.output

@@ -17,13 +17,14 @@ from tacit.domain.size import Size
 from tacit.evaluation.comparing import points
 from tacit.evaluation.consolidating import WITH, Cycle, Finding
 from tacit.evaluation.suite import Suite
-from tacit.surfaces.cli.consolidation import bars, foretell, show_told, workshop
+from tacit.evaluation.words import Apart
+from tacit.surfaces.cli.consolidation import bars, foretell, left_out, show_told, workshop
 from tacit.surfaces.cli.evaluating import suite_options
+from tacit.surfaces.cli.evaluating_report import show_lost
 from tacit.surfaces.cli.session import Session, clean, command_options, counted
 
 _EVERY = re.compile(r"([1-9][0-9]{0,3})([hdw])")
 _HOURS = {"h": 1, "d": 24, "w": 168}
-_SHOWN = 5
 _COLOURS = {Ruling.BETTER: "green", Ruling.WORSE: "red", Ruling.WORSE_ELSEWHERE: "red"}
 
 
@@ -138,6 +139,11 @@ def _document(finding: Finding, *, serves: bool) -> dict[str, Any]:
         "low": judgement.low,
         "high": judgement.high,
         "regressions": [change.exercise for change in figures.regressions],
+        "lost": [
+            {"exercise": change.exercise, "asked": apart.asked, "reference_did": apart.reference, "arm_did": apart.arm}
+            for change in figures.regressions
+            for apart in [finding.parted.get((WITH, change.exercise), Apart())]
+        ],
         "gains": [change.exercise for change in figures.gains],
         "elsewhere": finding.elsewhere.suite if finding.elsewhere else "",
         "left_out": finding.left_out,
@@ -159,21 +165,14 @@ def _show(session: Session, finding: Finding) -> None:
             told = f"{100 * mean.value:.1f} %" if mean else "nothing"
             beside = f", {points(found.value)} ({points(found.low)} to {points(found.high)})" if found else ""
             console.print(f"  [dim]{comparison.suite}, {figures.arm}: {told}{beside}[/dim]", soft_wrap=True)
-    _show_changes(session, finding)
+    figures = finding.comparison.arm(WITH)
+    console.print(f"gained {counted(len(figures.gains), 'exercise')}, lost {len(figures.regressions)}")
+    show_lost(session, figures, finding.parted)
+    if too_long := int(finding.adapter.metrics.get("left_out", 0)):
+        console.print(f"[dim]{left_out(too_long)}[/dim]", soft_wrap=True)
     if finding.left_out:
-        left_out = counted(finding.left_out, "task")
-        console.print(f"[dim]{left_out} kept for the test stayed unasked: what was learned from gives it away.[/dim]")
+        unasked = counted(finding.left_out, "task")
+        console.print(f"[dim]{unasked} kept for the test stayed unasked: what was learned from gives it away.[/dim]")
     if finding.tested_before:
         others = counted(finding.tested_before, "other adapter")
         console.print(f"[dim]{others} was tested on such tasks before: one in twenty looks better by luck.[/dim]")
-
-
-def _show_changes(session: Session, finding: Finding) -> None:
-    figures = finding.comparison.arm(WITH)
-    lost = len(figures.regressions)
-    session.console.print(f"gained {counted(len(figures.gains), 'exercise')}, lost {lost}")
-    for change in figures.regressions[:_SHOWN]:
-        told = f"lost: {change.exercise} {change.detail}"
-        session.console.print(f"  [dim]{escape(clean(told))}[/dim]", soft_wrap=True)
-    if lost > _SHOWN:
-        session.console.print(f"  [dim]and {lost - _SHOWN} more; --json names all of them[/dim]")

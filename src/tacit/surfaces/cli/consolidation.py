@@ -67,7 +67,8 @@ def foretell(session: Session, outlook: Outlook, *, base: str, size: str) -> Non
     cost = None
     if facts and outlook.dataset.train:
         train, held_out = outlook.dataset.train, outlook.dataset.held_out
-        cost = estimate(train, held_out, recipe=recipe, parameters=facts.parameters, reach=facts.reach, device=device)
+        fitted = recipe.within(facts.context_tokens)
+        cost = estimate(train, held_out, recipe=fitted, parameters=facts.parameters, reach=facts.reach, device=device)
     document = {
         "dry_run": True,
         "attempts": outlook.attempts,
@@ -103,6 +104,14 @@ def bars(session: Session) -> Iterator[Phases]:
             progress.update(tasks[phase], completed=done, total=total or None)
 
         yield tell
+
+
+def left_out(examples: int) -> str:
+    """That so many examples are not learned from, and why, in words."""
+    return (
+        f"{counted(examples, 'example')} left out, longer than what the base model reads at once: none is cut, and where it "
+        "is more than a fifth nothing is trained."
+    )
 
 
 def show_told(session: Session) -> None:
@@ -181,11 +190,8 @@ def _show_cost(session: Session, cost: Estimate, device: str) -> None:
         f"memory: {cost.steps} steps over {cost.tokens / 1e6:.1f} million tokens (pieces of words). It ends sooner "
         "once the tasks kept aside show no more gain.",
     )
-    if cost.cut:
-        _say(
-            session,
-            f"{counted(cost.cut, 'example')} would be cut, as a training reads less at once: how these end is not learned.",
-        )
+    if cost.too_long:
+        _say(session, f"About {left_out(cost.too_long)}", style="yellow")
     _say(session, f"The adapter is a file of about {cost.adapter_mb:.0f} MB.")
 
 

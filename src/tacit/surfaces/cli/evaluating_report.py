@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
@@ -10,11 +11,23 @@ from rich.table import Table
 
 from tacit.application.placing import swap_in
 from tacit.domain.errors import Mistake
+from tacit.evaluation.comparing import ArmFigures, Change
+from tacit.evaluation.document import document
 from tacit.evaluation.markdown import chance, markdown
 from tacit.evaluation.page import page
 from tacit.evaluation.record import read_run
-from tacit.evaluation.report import NOTHING, Report, difference, document, figure, happened, stands
+from tacit.evaluation.report import (
+    NOTHING,
+    Report,
+    difference,
+    figure,
+    happened,
+    stands,
+    trivially,
+    with_words,
+)
 from tacit.evaluation.report import report as told_of
+from tacit.evaluation.words import Apart, read_words
 from tacit.surfaces.cli.session import Session, clean, command_options, counted
 
 
@@ -35,7 +48,7 @@ def report(session: Session, *, folder: Path, reference: str, as_markdown: bool,
     header = run.header
     if not run.rows:
         raise Mistake(f"the run in {folder} made no attempt yet", hint="repeat its `tacit eval run`: it goes on")
-    told = told_of(
+    plain = told_of(
         run.rows,
         reference=reference or header.arms[0].name,
         agent=header.agent,
@@ -43,6 +56,7 @@ def report(session: Session, *, folder: Path, reference: str, as_markdown: bool,
         arms=header.arms,
         remarks=header.remarks,
     )
+    told = with_words(plain, run.rows, read_words(folder))
     if page_file:
         _write(page_file, page(told))
     if as_markdown and not session.as_json:
@@ -76,9 +90,13 @@ def _show(session: Session, told: Report, page_file: Path | None) -> None:
             counts = [str(len(figures.regressions)), str(len(figures.gains))]
         table.add_row(escape(clean(figures.arm)), means[0], *apart, stands(told, figures), *means[1:], *counts)
     console.print(table)
+    if told.floor:
+        console.print(f"[dim]{escape(clean(trivially(told.floor)))}[/dim]", soft_wrap=True, highlight=False)
     for figures in comparison.arms:
         said = f"{figures.arm}: {happened(told.tallies[figures.arm])}"
         console.print(f"[dim]{escape(clean(said))}[/dim]", soft_wrap=True)
+    for figures in comparison.others:
+        show_lost(session, figures, told.parted)
     console.print(
         f"\n{counted(comparison.exercises, 'exercise')} of {counted(comparison.groups, 'task')}. Not measured:"
     )
@@ -88,4 +106,26 @@ def _show(session: Session, told: Report, page_file: Path | None) -> None:
         console.print(f"\nWritten: {escape(clean(str(page_file)))}")
 
 
+def show_lost(session: Session, figures: ArmFigures, parted: Mapping[tuple[str, str], Apart]) -> None:
+    """The first exercises that an arm lost: what was asked, and what it did in place of what the reference did."""
+    lost = figures.regressions
+    if not lost:
+        return
+    session.console.print(f"\n{counted(len(lost), 'exercise')} lost under {escape(clean(figures.arm))}:")
+    for change in lost[:_LISTED]:
+        _show_one(session, change, parted.get((figures.arm, change.exercise), Apart()))
+    if len(lost) > _LISTED:
+        session.console.print(f"  [dim]and {len(lost) - _LISTED} more; --json names all of them[/dim]")
+
+
+def _show_one(session: Session, change: Change, apart: Apart) -> None:
+    judged = f" ({change.detail})" if change.detail else ""
+    lines = [f"  {change.exercise}: {apart.asked}" if apart.asked else f"  {change.exercise}{judged}"]
+    if apart.reference or apart.arm:
+        lines.append(f"    did {apart.arm or NOTHING}{judged}; the reference did {apart.reference or NOTHING}")
+    for line in lines:
+        session.console.print(f"[dim]{escape(clean(line))}[/dim]", soft_wrap=True, highlight=False)
+
+
+_LISTED = 5
 _SHOWN = {"success": "success", "exact": "whole call", "steps": "steps", "context_tokens": "tokens"}

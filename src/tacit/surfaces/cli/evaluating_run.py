@@ -19,11 +19,13 @@ from tacit.domain.errors import Mistake, Refusal
 from tacit.evaluation.actors.opening import AGENTS, Terms, open_actor
 from tacit.evaluation.aids import FROM_MEMORY, Aids
 from tacit.evaluation.arms import Plan, described, named_arms, read_plan, with_usual
+from tacit.evaluation.comparing import telling
 from tacit.evaluation.record import Run
-from tacit.evaluation.report import happened, tallied
+from tacit.evaluation.report import happened, tallied, trivially
 from tacit.evaluation.running import run as run_arms
 from tacit.evaluation.suite import Arm, Exercise, Suite, World
 from tacit.evaluation.suites import SUITES, Taught, open_suite
+from tacit.evaluation.words import read_words
 from tacit.loop import Loop
 from tacit.surfaces.cli.evaluating import suite_options
 from tacit.surfaces.cli.progress import progress_bar
@@ -32,7 +34,7 @@ from tacit.surfaces.cli.session import Session, clean, command_options, counted,
 _NOTES = 3
 _REFERENCE = "reference"
 _SHARES = {"success": "success", "exact": "whole call right", "first_right": "first call right"}
-_MORE = ("steps", "retries", "tokens read", "broken off")
+_MEANS = {"steps": "steps", "retries": "retries", "context_tokens": "tokens read"}
 _HOW = {"fresh": "learned from the suite's own training tasks alone", "store": "this store"}
 
 
@@ -212,6 +214,7 @@ def _memory(session: Session, suite: Suite, memory: str, chosen: Sequence[Arm]) 
 
 
 def _document(done: Run) -> dict[str, Any]:
+    floor = read_words(done.folder).floor(done.rows)
     return {
         "folder": str(done.folder),
         "complete": done.complete,
@@ -222,6 +225,7 @@ def _document(done: Run) -> dict[str, Any]:
         "remarks": done.header.remarks,
         "seeds": done.header.seeds,
         "arms": {arm.name: _figures(done, arm) for arm in done.header.arms},
+        "floor": dataclasses.asdict(floor) if floor else None,
         "set_aside": dict(done.header.set_aside),
     }
 
@@ -230,7 +234,8 @@ def _figures(done: Run, arm: Arm) -> dict[str, Any]:
     rows = [row for row in done.rows if row.arm == arm.name]
     notes = [row.note for row in rows if row.note]
     names = ("success", "exact", "first_right", "steps", "retries", "context_tokens")
-    mean = {name: _averaged([row.figure(name) for row in rows]) for name in names}
+    tells = telling(done.rows)
+    mean = {name: _averaged([row.figure(name) for row in rows if name in tells]) for name in names}
     tally = tallied(rows, [arm]).get(arm.name)
     return {
         "attempts": len(rows),
@@ -251,14 +256,23 @@ def _show(session: Session, done: Run, *, asked: Loop | None) -> None:
     table = Table(box=None, pad_edge=False)
     told = {arm.name: _figures(done, arm) for arm in done.header.arms}
     shown = [name for name in _SHARES if any(figures[name] is not None for figures in told.values())]
-    for column in ("arm", "attempts", *(_SHARES[name] for name in shown), *_MORE):
+    more = [name for name in _MEANS if any(figures[name] is not None for figures in told.values())]
+    for column in (
+        "arm",
+        "attempts",
+        *(_SHARES[name] for name in shown),
+        *(_MEANS[name] for name in more),
+        "broken off",
+    ):
         table.add_column(column, justify="left" if column == "arm" else "right")
     for name, figures in told.items():
         shares = [_share(figures[each]) for each in shown]
-        means = [_mean(figures[each]) for each in ("steps", "retries", "context_tokens")]
+        means = [_mean(figures[each]) for each in more]
         table.add_row(escape(name), str(figures["attempts"]), *shares, *means, str(figures["broken_off"]))
     console = session.console
     console.print(table)
+    if floor := read_words(done.folder).floor(done.rows):
+        console.print(f"[dim]{escape(clean(trivially(floor)))}[/dim]", soft_wrap=True, highlight=False)
     tallies = tallied(done.rows, done.header.arms)
     for name, tally in tallies.items():
         empty = "; memory had nothing to give, so this arm was not measured" if tally.is_unaided else ""

@@ -9,7 +9,7 @@ from rich.markup import escape
 
 from tacit.domain.size import Size
 from tacit.evaluation.consolidating import Cycle
-from tacit.surfaces.cli.consolidation import bars, foretell, show_told, workshop
+from tacit.surfaces.cli.consolidation import bars, foretell, left_out, show_told, workshop
 from tacit.surfaces.cli.session import Session, clean, command_options, counted
 
 
@@ -68,6 +68,8 @@ def train(
             f"[green]trained[/green] {adapter.key} on {counted(adapter.tasks, 'task')}"
             + (f", loss {loss:.3f} on tasks that it was stopped by" if loss is not None else "")
         )
+        if lost := int(adapter.metrics.get("left_out", 0)):
+            console.print(f"[yellow]{left_out(lost)}[/yellow]", soft_wrap=True)
         if out:
             console.print(f"written to {escape(clean(str(out)))}", soft_wrap=True)
         console.print("It serves nobody yet. Next: [bold]tacit consolidate[/bold] tests it on tasks it never saw")

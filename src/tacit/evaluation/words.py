@@ -1,0 +1,176 @@
+"""What was asked and what was done, in words, beside the figures of a run: written while it runs, read by who tells of it.
+
+No comparison hangs on this file: who removes it has the same figures, told by ids. It holds pieces of the work, so it is
+kept short and secrets are taken out. Lines that cannot be read are passed over.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO
+
+import msgspec
+
+from tacit.evaluation.comparing import telling
+from tacit.evaluation.record import Key, key_of, open_file
+from tacit.evaluation.suite import Exercise, Row
+from tacit.text.fence import one_line
+from tacit.text.redaction import redact
+
+WORDS = "words.jsonl"
+NOTHING, DONE = "nothing", "done"
+_LONGEST = 160
+_CALLS_MAX = 60
+_ARGUMENT = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Floor:
+    """What an agent would come to that gives one answer to everything: the commonest right one."""
+
+    answer: str
+    success: float
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """Where two attempts at one exercise part: what was asked, and the first call in which they differ."""
+
+    asked: str = ""
+    reference: str = ""
+    arm: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What a run has in words; empty where its record has none."""
+
+    asked: Mapping[str, str] = field(default_factory=dict)
+    """Exercise → the beginning of its task."""
+    right: Mapping[str, str] = field(default_factory=dict)
+    """Exercise → the tool that is to be called next; empty where nothing is left to do."""
+    did: Mapping[Key, Sequence[str]] = field(default_factory=dict)
+    """Attempt → its calls, and how it ended."""
+
+    def floor(self, rows: Sequence[Row]) -> Floor | None:
+        """What always the same answer would earn; nothing where one answer is no attempt, or not every answer is known."""
+        exercises = {row.exercise for row in rows}
+        known = [self.right[exercise] for exercise in exercises if exercise in self.right]
+        if not any(known) or len(known) < len(exercises) or "steps" in telling(rows):
+            return None
+        (answer, count) = min(Counter(known).items(), key=lambda found: (-found[1], found[0]))
+        return Floor(answer or DONE, count / len(known))
+
+    def apart(self, rows: Sequence[Row], *, reference: str) -> dict[tuple[str, str], Apart]:
+        """Arm and exercise → where it parts from the reference, of the first seed that gave both another outcome."""
+        success = {key_of(row): row.score.success for row in rows}
+        found = {(row.arm, row.exercise): Apart(self.asked.get(row.exercise, "")) for row in rows}
+        for arm, seed, exercise in sorted(success, reverse=True):
+            here, there = (arm, seed, exercise), (reference, seed, exercise)
+            if there in success and success[there] != success[here]:
+                did = _parting(self.did.get(there, ()), self.did.get(here, ()))
+                found[arm, exercise] = Apart(self.asked.get(exercise, ""), *did)
+        return found
+
+
+class WordsFile:
+    """The file of words while a run writes into it. Use it as a context, and only where the run's lock is held."""
+
+    def __init__(self, folder: Path, exercises: Iterable[Exercise], *, anew: bool = False) -> None:
+        """Open the file, or make it; says of each exercise what is asked, if that is not there yet."""
+        self._file: BinaryIO = open_file(folder / WORDS, os.O_RDWR | os.O_APPEND | os.O_CREAT)
+        if anew:
+            self._file.truncate(0)
+        known = read_words(folder).asked
+        self._write(
+            {"exercise": each.key, "task": shortened(each.task), "right": each.answer[0].tool if each.answer else ""}
+            for each in exercises
+            if each.key not in known
+        )
+
+    def __enter__(self) -> WordsFile:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()
+
+    def add(self, attempts: Iterable[tuple[Key, Sequence[str]]]) -> None:
+        """Keep what was done in attempts."""
+        self._write(
+            {"exercise": exercise, "arm": arm, "seed": seed, "did": list(did[:_CALLS_MAX])}
+            for (arm, seed, exercise), did in attempts
+        )
+
+    def _write(self, lines: Iterable[Mapping[str, Any]]) -> None:
+        # Each line begins on a line of its own, also behind one that was torn.
+        self._file.write(b"".join(b"\n" + msgspec.json.encode(line) for line in lines))
+        self._file.flush()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Line:
+    exercise: str
+    task: str = ""
+    right: str = ""
+    arm: str = ""
+    seed: int = 0
+    did: tuple[str, ...] = ()
+
+
+def read_words(folder: Path) -> Words:
+    """The words of a run, as far as they are there."""
+    asked: dict[str, str] = {}
+    right: dict[str, str] = {}
+    did: dict[Key, Sequence[str]] = {}
+    for line in _lines(folder / WORDS):
+        if line.arm:
+            did[line.arm, line.seed, line.exercise] = line.did
+        else:
+            asked[line.exercise], right[line.exercise] = line.task, line.right
+    return Words(asked, right, did)
+
+
+def shortened(text: str) -> str:
+    """A text as it is kept: its beginning on one line, without secrets."""
+    flat = one_line(redact(text[: 4 * _LONGEST]).text).encode("utf-8", "replace").decode()
+    return flat if len(flat) <= _LONGEST else f"{flat[: _LONGEST - 1]}…"
+
+
+def worded(tool: str, arguments: Mapping[str, Any]) -> str:
+    """A call as it is kept."""
+    told = (f"{name}={_cut(json.dumps(value, ensure_ascii=False, default=str))}" for name, value in arguments.items())
+    return shortened(f"{tool}({', '.join(told)})")
+
+
+def _parting(reference: Sequence[str], arm: Sequence[str]) -> tuple[str, str]:
+    """The first place where two lists differ; their ends where they do not."""
+    if not reference or not arm:
+        return (reference or [""])[0], (arm or [""])[0]
+    for number, (one, other) in enumerate(zip_longest(reference, arm, fillvalue=NOTHING), start=1):
+        if one != other:
+            place = f"{number}. " if number > 1 else ""
+            return f"{place}{one}", f"{place}{other}"
+    return reference[-1], arm[-1]
+
+
+def _lines(path: Path) -> list[_Line]:
+    found = []
+    with suppress(FileNotFoundError, NotADirectoryError), open_file(path, os.O_RDONLY) as file:
+        for line in file:
+            with suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+                found.append(msgspec.json.decode(line, type=_Line))
+    return found
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _ARGUMENT else f"{text[: _ARGUMENT - 1]}…"
