@@ -68,8 +68,8 @@ class Lots:
         """How likely it is held back; 0 where it would be seen all the same, or where a part of it is never held back."""
         if self.exported and group.head.version.content.kind is Kind.PROCEDURE:
             return 0.0
-        renderings = [store.rendering(version_id) for version_id in group.shown]
-        told = [rendering.unproven if rendering else 0.0 for rendering in renderings]
+        known = store.renderings(group.shown)
+        told = [known[version_id].unproven if version_id in known else 0.0 for version_id in group.shown]
         return self.hold_out * told[0] if all(told) else 0.0
 
 

@@ -33,7 +33,7 @@ PLANNED_HITS = 100
 """How many hits are looked through for what a task calls for."""
 STANDING_NORMS = 20
 """How many norms are weighed; which hold beyond these is told, up to `KNOWN_NORMS`."""
-KNOWN_NORMS = 200
+KNOWN_NORMS = 100
 FOUND_PASSAGES = 30
 TITLED = 5
 """Documents of which only the title was found and that are looked at for that."""
@@ -91,10 +91,10 @@ def choose(
     return dataclasses.replace(selection, query=query, items=items, note=note)
 
 
-def _renewed(store: Store, version_id: str) -> tuple[int, datetime] | None:
-    """How often a version was confirmed and used, and when last, as it was last worked out."""
-    rendering = store.rendering(version_id)
-    return (rendering.reinforced, rendering.fresh_at) if rendering else None
+def _renewed(store: Store, version_ids: Collection[str]) -> dict[str, tuple[int, datetime]]:
+    """How often versions were confirmed and used, and when last, as it was last worked out."""
+    known = store.renderings(version_ids)
+    return {version_id: (each.reinforced, each.fresh_at) for version_id, each in known.items()}
 
 
 def _plan(store: Store, query: Query, hits: Sequence[Hit]) -> Plan:
@@ -222,9 +222,7 @@ def _with_norms(store: Store, query: Query, hits: Sequence[Hit]) -> tuple[list[H
     """What was found, and the norms that hold here; and those that hold beyond the number that is weighed."""
     if query.kinds is not None and Kind.NORM not in query.kinds:
         return list(hits), []
-    norms = store.norms(query.scope, limit=STANDING_NORMS)
-    if len(norms) == STANDING_NORMS:
-        norms = store.norms(query.scope, limit=KNOWN_NORMS)
+    norms = store.norms(query.scope, limit=STANDING_NORMS, named=KNOWN_NORMS - STANDING_NORMS)
     found = {hit.stored.version.id: hit for hit in norms[:STANDING_NORMS]} | {
         hit.stored.version.id: hit for hit in hits
     }

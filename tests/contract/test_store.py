@@ -926,9 +926,9 @@ def test_an_outline_stands_or_falls_with_its_transaction(store: Store) -> None:
 def test_a_rendering_reads_back_and_takes_the_place_of_the_one_before(store: Store) -> None:
     version_id = put_version(store).version.id
     store.put_rendering(rendering(version_id, "first", brief="f", rank=0.25))
-    assert store.rendering(version_id) == rendering(version_id, "first", brief="f", rank=0.25)
+    assert store.renderings([version_id]).get(version_id) == rendering(version_id, "first", brief="f", rank=0.25)
     store.put_rendering(rendering(version_id, "second \ud800", fresh_at=at(0.123456)))
-    found = store.rendering(version_id)
+    found = store.renderings([version_id]).get(version_id)
     assert found is not None
     assert found.text.startswith("second ")
     assert found.fresh_at == at(0.123456)
@@ -947,11 +947,11 @@ def test_a_change_of_status_ends_a_rendering(store: Store) -> None:
     stored = put_version(store)
     store.put_rendering(rendering(stored.version.id))
     store.add_transition(step_to(stored, Status.TRUSTED))
-    assert store.rendering(stored.version.id) is None
+    assert store.renderings([stored.version.id]).get(stored.version.id) is None
     assert store.unrendered() == [stored.version.id]
     store.put_rendering(rendering(stored.version.id))
     store.add_transition(step_to(store.version(stored.version.id), Status.RETIRED, minutes=2))
-    assert store.rendering(stored.version.id) is None
+    assert store.renderings([stored.version.id]).get(stored.version.id) is None
     assert store.unrendered() == []
 
 
@@ -980,7 +980,7 @@ def test_a_rendering_stands_or_falls_with_its_transaction(store: Store) -> None:
     version_id = put_version(store).version.id
     with pytest.raises(Boom):
         abandon(store, lambda: store.put_rendering(rendering(version_id)))
-    assert store.rendering(version_id) is None
+    assert store.renderings([version_id]).get(version_id) is None
 
 
 def test_a_backup_holds_the_renderings(store: Store, tmp_path: Path) -> None:
@@ -990,7 +990,7 @@ def test_a_backup_holds_the_renderings(store: Store, tmp_path: Path) -> None:
     store.add_evidence(evidence(ended))
     store.backup(tmp_path / "copy.db")
     copy = open_store(tmp_path / "copy.db")
-    assert copy.rendering(kept) == rendering(kept)
+    assert copy.renderings([kept]).get(kept) == rendering(kept)
     assert copy.unrendered() == [ended]
     copy.close()
 

@@ -380,7 +380,7 @@ def test_times_without_a_zone_are_refused_and_an_abandoned_jotting_is_gone(store
 def test_a_rendering_tells_whose_preference_it_is(store: Store) -> None:
     stored = put_version(store, kind=Kind.PREFERENCE)
     store.put_rendering(rendering(stored.version.id, person="ann"))
-    kept = store.rendering(stored.version.id)
+    kept = store.renderings([stored.version.id]).get(stored.version.id)
     assert kept is not None
     assert kept.person == "ann"
     assert list(store.verify()) == []

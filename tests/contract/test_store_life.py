@@ -194,7 +194,7 @@ def test_a_backup_holds_remarks_and_finds_uses(store: Store, tmp_path: Path) -> 
 def test_a_rendering_tells_how_much_a_control_would_tell(store: Store) -> None:
     stored = put_version(store)
     store.put_rendering(rendering(stored.version.id, unproven=0.75))
-    kept = store.rendering(stored.version.id)
+    kept = store.renderings([stored.version.id]).get(stored.version.id)
     assert kept is not None
     assert kept.unproven == 0.75
     assert list(store.verify()) == []

@@ -317,7 +317,7 @@ def test_a_name_takes_along_what_it_made_and_what_it_vouched_for(store: Store) -
     assert (descent.versions, descent.trajectories) == ((made.version.id,), (whole.id,))
     assert descent.demoted == (vouched.version.id,)
     assert store.version(vouched.version.id).status is Status.CANDIDATE
-    assert store.rendering(vouched.version.id) is None
+    assert store.renderings([vouched.version.id]).get(vouched.version.id) is None
     assert store.version(twice.version.id).status is Status.TRIAL
     assert [each.by for each in store.approvals(twice.version.id)] == ["ben"]
     assert store.evidence([vouched.version.id]) == {vouched.version.id: []}
@@ -387,7 +387,7 @@ def test_a_composite_is_rendered_anew_when_a_part_comes_goes_or_is_purged(store:
     render_all()
     purge(store, of(SourceKind.SESSION, "bad"))
     assert store.unrendered() == [whole.version.id]
-    assert store.rendering(beside.version.id) is not None
+    assert store.renderings([beside.version.id]).get(beside.version.id) is not None
     render_all()
     learned(store, "restart-modem", captured(store, "anew"), description="another one")
     assert whole.version.id in store.unrendered()

@@ -115,7 +115,7 @@ def test_a_store_of_every_released_schema_is_upgraded_and_keeps_everything(numbe
     assert [found.stored for found in store.search_passages(["measur"])] == [stored]
     store.jot(jotting())
     if number in REINFORCED:
-        kept = store.rendering(version_id)
+        kept = store.renderings([version_id]).get(version_id)
         assert kept is not None
         assert [(kept.reinforced, kept.unproven, kept.person)] == REINFORCED[number]
     assert store.backup(tmp_path / "backup.db").schema == NEWEST
@@ -147,7 +147,9 @@ def test_what_was_damaged_before_an_upgrade_is_told_after_it(record: bytes, tmp_
     vandal.put("renderings", 1, "text", "something else")
     vandal.database.close()
     store = open_store(path)
-    assert store.rendering(store.catalogue()[0].version.id) is None  # it is rendered anew
+    assert (
+        store.renderings([store.catalogue()[0].version.id]).get(store.catalogue()[0].version.id) is None
+    )  # it is rendered anew
     assert "uses" in "".join(damage.subject for damage in store.verify())
     store.close()
 

@@ -159,7 +159,7 @@ def test_a_pinned_skill_is_given_to_every_session_until_the_pin_is_taken_out(loo
 
 def test_renderings_of_an_older_tacit_are_made_anew_with_the_index(loop: Loop) -> None:
     version_id = loop.version("build-the-wheel").version.id
-    rendering = loop.store.rendering(version_id)
+    rendering = loop.store.renderings([version_id]).get(version_id)
     assert rendering is not None
     assert rendering.unproven == 1
     loop.store.put_rendering(dataclasses.replace(rendering, unproven=0.0))

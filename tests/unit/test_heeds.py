@@ -43,7 +43,7 @@ def learn(store: Any, *steps: Step, **fields: Any) -> None:
 
 
 def standing(store: Any, version_id: str) -> tuple[int, Any]:
-    found = store.rendering(version_id)
+    found = store.renderings([version_id]).get(version_id)
     return found.reinforced, found.fresh_at
 
 

@@ -311,7 +311,7 @@ def test_a_document_that_is_seen_from_nowhere_near_is_not_quoted(loop: Loop, sto
 def test_hooks_get_the_abstract_quoted(loop: Loop, store: Store) -> None:
     version_id = document(store, "vacuum", "We study storage. " * 100, ANSWER)
     loop.index()
-    rendering = store.rendering(version_id)
+    rendering = store.renderings([version_id]).get(version_id)
     assert rendering is not None
     assert "\n> We study storage." in rendering.text
     assert "p. 1, §Abstract" in rendering.text

@@ -88,7 +88,7 @@ def test_an_approval_that_is_undone_leaves_no_vectors(store: Store) -> None:
         undone()
     assert store.spaces() == {}
     assert store.version(verdict.version_id).status is Status.CANDIDATE
-    assert store.rendering(verdict.version_id) is None
+    assert store.renderings([verdict.version_id]).get(verdict.version_id) is None
 
 
 def test_an_embedder_that_fails_otherwise_undoes_the_approval(store: Store) -> None:
@@ -101,7 +101,7 @@ def test_an_embedder_that_fails_otherwise_undoes_the_approval(store: Store) -> N
     with pytest.raises(RuntimeError):
         loop.review(verdict.version_id, "approve", by="ann")
     assert store.version(verdict.version_id).status is Status.CANDIDATE
-    assert store.rendering(verdict.version_id) is None
+    assert store.renderings([verdict.version_id]).get(verdict.version_id) is None
 
 
 def test_an_outage_loses_nothing_and_recall_says_that_it_went_by_words_alone(store: Store) -> None:
@@ -109,7 +109,7 @@ def test_an_outage_loses_nothing_and_recall_says_that_it_went_by_words_alone(sto
     loop = loop_with(store, embedder)
     version_id = approved(loop)
     assert store.version(version_id).status is Status.TRIAL
-    assert store.rendering(version_id) is not None
+    assert store.renderings([version_id]).get(version_id) is not None
     assert store.unembedded(embedder.identity) == [version_id]
     selection = loop.recall(TASK)
     assert [item.name for item in selection.items] == ["rotate-keys"]

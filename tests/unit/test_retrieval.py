@@ -47,7 +47,7 @@ def path(tmp_path: Path) -> str:
 
 
 def text_of(store: Store, version_id: str) -> str:
-    found = store.rendering(version_id)
+    found = store.renderings([version_id]).get(version_id)
     assert found is not None
     return found.text
 
@@ -112,7 +112,7 @@ def test_what_becomes_recallable_is_rendered_as_recall_shows_it(store: Store) ->
     put_version(store, "held", status=Status.CANDIDATE)
     assert publishing.publish(store) == 1
     assert publishing.publish(store) == 0
-    found = store.rendering(stored.version.id)
+    found = store.renderings([stored.version.id]).get(stored.version.id)
     assert found is not None
     content, unknown = stored.version.content, Reliability()
     source = "learned from 1 attempt, in part from outside text"
@@ -125,7 +125,7 @@ def test_what_becomes_recallable_is_rendered_as_recall_shows_it(store: Store) ->
 def test_a_short_text_needs_no_brief_one(store: Store) -> None:
     stored = put_version(store)
     publishing.publish(store)
-    found = store.rendering(stored.version.id)
+    found = store.renderings([stored.version.id]).get(stored.version.id)
     assert found is not None
     assert found.brief == ""
 
@@ -137,7 +137,7 @@ def test_a_rendering_follows_status_and_evidence(store: Store) -> None:
         store.add_evidence(evidence(stored.version.id, minutes=minute, outcome=Outcome.FAILURE))
     store.add_transition(step_to(stored, Status.TRUSTED))
     assert publishing.publish(store) == 1
-    found = store.rendering(stored.version.id)
+    found = store.renderings([stored.version.id]).get(stored.version.id)
     assert found is not None
     assert "[trusted; worked in 0 of 5 verified uses; learned from 1 attempt, in part from outside text]" in found.text
     assert found.rank < 0.5
@@ -154,7 +154,7 @@ def test_a_rendering_is_as_fresh_as_the_last_verified_success(store: Store) -> N
         told = evidence(stored.version.id, minutes=minute, outcome=outcome, grade=grade, use_id=f"u{minute}")
         store.add_evidence(told)
     publishing.publish(store)
-    found = store.rendering(stored.version.id)
+    found = store.renderings([stored.version.id]).get(stored.version.id)
     assert found is not None
     assert found.fresh_at == at(1)
 
@@ -163,7 +163,7 @@ def test_the_loop_renders_with_every_change(store: Store) -> None:
     loop = Loop(store, clock=lambda: NOW)
     verdict = loop.propose(written("deploy-service"), by="ann", origin=Origin.USER)
     version_id = verdict.version_id
-    assert store.rendering(version_id) is None  # it waits for a person
+    assert store.renderings([version_id]).get(version_id) is None  # it waits for a person
     loop.review(version_id, "approve", by="ann")
     assert "[trial; not measured yet; written by a person]" in text_of(store, version_id)
     for task in ("deploy the service", "deploy the service again", "please deploy the service"):
@@ -176,9 +176,9 @@ def test_the_loop_renders_with_every_change(store: Store) -> None:
     )  # fmt: skip
     loop.review(revised.version_id, "approve", by="ann")
     loop.rollback(version_id, by="ann")
-    assert store.rendering(revised.version_id) is None
+    assert store.renderings([revised.version_id]).get(revised.version_id) is None
     loop.review(version_id, "retire", by="ann")
-    assert store.rendering(version_id) is None
+    assert store.renderings([version_id]).get(version_id) is None
     assert store.unrendered() == []
 
 
@@ -204,10 +204,10 @@ def test_what_a_retired_part_said_is_shown_no_more(store: Store) -> None:
 def test_a_refused_change_leaves_the_rendering_as_it_was(store: Store) -> None:
     stored = put_version(store)
     publishing.publish(store)
-    before = store.rendering(stored.version.id)
+    before = store.renderings([stored.version.id]).get(stored.version.id)
     with pytest.raises(Refusal):
         Loop(store, clock=lambda: NOW).review(stored.version.id, "reject", by="ann")
-    assert store.rendering(stored.version.id) == before is not None
+    assert store.renderings([stored.version.id]).get(stored.version.id) == before is not None
 
 
 # --- hooks see the same ---------------------------------------------------------------------------------------------

@@ -222,14 +222,17 @@ class Store(Protocol):
     def put_rendering(self, rendering: Rendering) -> None:
         """Keep a recallable version as agents see it. It ends when the status or the evidence of that version changes."""
 
-    def rendering(self, version_id: str) -> Rendering | None:
-        """Fetch a version as agents see it; nothing if it is not recallable, or was not rendered since it changed."""
+    def renderings(self, version_ids: Iterable[str]) -> dict[str, Rendering]:
+        """Versions as agents see them, by id; without those that are not recallable, or not rendered since they changed."""
 
     def unrendered(self) -> list[str]:
         """Ids of recallable versions that wait to be rendered, oldest first."""
 
-    def norms(self, scope: Scope, *, limit: int = 20) -> list[Hit]:
-        """Rendered norms that may be seen from a scope, the best served first, then the freshest."""
+    def norms(self, scope: Scope, *, limit: int = 20, named: int = 0) -> list[Hit]:
+        """Rendered norms that may be seen from a scope, the best served first, then the freshest.
+
+        Beyond `limit` so many more are `named`: they come without their words.
+        """
 
     def put_vectors(self, version_id: str, vectors: Sequence[bytes], *, space: str) -> None:
         """Keep the vectors of a recallable version in one embedder's space, in place of those before.

@@ -69,17 +69,18 @@ class Projections(Part):
             self._state.renderings[rendering.version_id] = reread(rendering)
             self._state.log.append(lambda store: store.put_rendering(rendering))
 
-    def rendering(self, version_id: str) -> Rendering | None:
-        """Fetch a version as agents see it."""
+    def renderings(self, version_ids: Iterable[str]) -> dict[str, Rendering]:
+        """Versions as agents see them."""
         with self._open():
-            return self._state.renderings.get(version_id)
+            kept = self._state.renderings
+            return {version_id: kept[version_id] for version_id in version_ids if version_id in kept}
 
     def unrendered(self) -> list[str]:
         """Ids of recallable versions that wait to be rendered, oldest first."""
         with self._open():
             return [id_ for id_ in recallable(self._state) if id_ not in self._state.renderings]
 
-    def norms(self, scope: Scope, *, limit: int = 20) -> list[Hit]:
+    def norms(self, scope: Scope, *, limit: int = 20, named: int = 0) -> list[Hit]:
         """Rendered norms that may be seen from a scope, the best served first, then the freshest."""
         with self._open():
             held = (
@@ -91,5 +92,7 @@ class Projections(Part):
                 for rendering, stored in held
                 if stored.version.content.kind is Kind.NORM and stored.skill.scope.contains(scope)
             ]
-            first = [stored for *_, stored in sorted(norms, key=lambda each: each[:3])[:limit]]
-            return [Hit(stored=stored, words=self._state.version_words[stored.version.id]) for stored in first]
+            best = [stored for *_, stored in sorted(norms, key=lambda each: each[:3])[: limit + named]]
+            words = self._state.version_words
+            found = [Hit(stored=stored, words=words[stored.version.id]) for stored in best[:limit]]
+            return [*found, *(Hit(stored=stored) for stored in best[limit:])]

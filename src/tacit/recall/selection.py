@@ -49,7 +49,7 @@ def select(
         for item in scored
         if item.version_id in places or (_found(by_id[item.version_id]) and _fits(item, min_relevance, best))
     }
-    scored = [scales.renew(each) if each.version_id in fitting or _stands(each) else each for each in scored]
+    scored = scales.renew(scored, only=fitting | {item.version_id for item in scored if _stands(item)})
     scored.sort(key=lambda item: (places.get(item.version_id, len(places)), order(item.signals, item.version_id)))
     relevant = [item for item in scored if item.version_id in fitting]
     if known.plan.lacking:  # what is called for cannot be done here, and the next best would do something else

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property, lru_cache
@@ -63,8 +63,8 @@ class Known:
     """Documents with what is quoted of them, the best first."""
     documents: Mapping[str, float] = field(default_factory=dict)
     """Documents that were looked at → how relevant the best of their passages was."""
-    renewed: Callable[[str], tuple[int, datetime] | None] = lambda _: None
-    """Version → how often it was confirmed and used, and when last, as far as that is more than the two above tell."""
+    renewed: Callable[[Collection[str]], Mapping[str, tuple[int, datetime]]] = lambda _: {}
+    """Versions → how often each was confirmed and used, and when last, as far as that is more than the two above tell."""
     unweighed: Sequence[Stored] = ()
     """Norms that hold here beyond those that are weighed."""
 
@@ -132,12 +132,13 @@ class Scales:
             reliability=measured,
         )
 
-    def renew(self, item: Item) -> Item:
-        """An item as prominent as its uses have made it; asked only of what may be given, for it reads the store."""
-        known = self._known.renewed(item.version_id)
-        if known is None:
-            return item
-        now = prominence(item.version.content.kind, known[1].timestamp(), self._now, reinforced=known[0])
+    def renew(self, items: Sequence[Item], *, only: Collection[str]) -> list[Item]:
+        """Items as prominent as their uses have made them; `only` those that may be given, for that reads the store."""
+        known = self._known.renewed([item.version_id for item in items if item.version_id in only])
+        return [self._renewed(item, *known[item.version_id]) if item.version_id in known else item for item in items]
+
+    def _renewed(self, item: Item, reinforced: int, last_at: datetime) -> Item:
+        now = prominence(item.version.content.kind, last_at.timestamp(), self._now, reinforced=reinforced)
         signals = {**item.signals, "prominence": now}
         return replace(item, signals=signals, score=fusion.score(signals))
 

@@ -122,7 +122,7 @@ def test_a_long_request_is_searched_by_its_rarest_words() -> None:
 def test_only_the_newest_recallable_version_counts_whatever_the_projection_holds(store: Store, path: str) -> None:
     old = put(store, body="old words")
     new = put_version(store, body="new words", skill=old.skill, minutes=5)
-    assert store.rendering(old.version.id) is not None
+    assert store.renderings([old.version.id]).get(old.version.id) is not None
     assert names(path, "deploy") == []  # the newest has no rendering yet, and the old one does not stand in for it
     store.put_rendering(rendering(new.version.id, "new"))
     assert [g.text for g in look(path).index(5)] == ["new"]

@@ -6,11 +6,15 @@ covers is packed as soon as it would fill one; until then it is read row by row.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, repeat
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from itertools import accumulate, chain, pairwise, repeat
+
+import apsw
 
 from tacit.memory.sqlite.connection import Connection
-from tacit.memory.sqlite.outages import Damaged
+from tacit.memory.sqlite.outages import Damaged, translated
 from tacit.memory.sqlite.rows import Rows, Values
 
 BLOCK_ROWS = 512
@@ -48,6 +52,37 @@ class Blocks:
             "SELECT seq, first, last, seal FROM vector_blocks WHERE space = ? ORDER BY last", space
         )
         return [(seq, first, last, seal) for seq, first, last, seal in found]
+
+    def read(self, numbers: Sequence[int], *, room: Callable[[int], memoryview]) -> list[Values]:
+        """Blocks by their numbers, in that order; their codes are views of one piece of memory, of `room` for so many bytes."""
+        try:
+            return self._read_together(numbers, room)
+        except Damaged:
+            return [self.rows.at(seq) for seq in numbers]  # tells which
+
+    def _read_together(self, numbers: Sequence[int], room: Callable[[int], memoryview]) -> list[Values]:
+        listed = "SELECT seq, space, first, last, versions, length(codes), seal FROM vector_blocks"
+        within = "seq IN (SELECT value FROM json_each(?))"
+        found = {row[0]: row for row in self._connection.run(f"{listed} WHERE {within}", json.dumps(list(numbers)))}
+        for seq in (seq for seq in numbers if seq not in found):
+            raise self.rows.damage(seq, "is missing")
+        ends = list(accumulate((found[seq][5] for seq in numbers), initial=0))
+        memory = room(ends[-1])
+        rooms = {seq: memory[begin:end] for seq, (begin, end) in zip(numbers, pairwise(ends), strict=True)}
+        self._fill(rooms)
+        return [self.rows.checked((*found[seq][:5], rooms[seq], found[seq][6])) for seq in numbers]
+
+    def _fill(self, rooms: Mapping[int, memoryview]) -> None:
+        """Read the codes of blocks where they are to stay: half the time of fetching them, since nothing copies them."""
+        with translated(self._connection.path), ExitStack() as closing:
+            codes: apsw.Blob | None = None
+            for seq, room in rooms.items():
+                if codes is None:
+                    codes = self._connection.raw.blob_open("main", "vector_blocks", "codes", seq, False)
+                    closing.callback(codes.close)
+                else:
+                    codes.reopen(seq)
+                codes.read_into(room)
 
     def unpacked(self, space: int, covered: Sequence[Range]) -> list[tuple[int, str]]:
         """Number and seal of the rows that none of the blocks covers, in order."""

@@ -49,13 +49,20 @@ class Matching:
         self._index = f"{name}_index"
         self._counts = f"{name}_counts"
 
-    def frequencies(self, terms: Sequence[str], *, recallable: bool = False) -> tuple[dict[str, int], int]:
-        """In how many rows each term occurs, and how many rows there are; of versions, if so wanted, the recallable ones."""
+    def frequencies(
+        self, terms: Sequence[str], *, recallable: bool = False, total: int | None = None
+    ) -> tuple[dict[str, int], int]:
+        """In how many rows each term occurs, and how many rows there are; of versions, if so wanted, the recallable ones.
+
+        Counting the rows takes longer the more there are: who knows the `total` already, says it.
+        """
         forms = {stored_form(term): term for term in distinct(terms)}
         found = dict.fromkeys(forms.values(), 0)
         counts = "recallable_counts" if recallable else self._counts
         listed = f"SELECT term, documents FROM {counts} WHERE term IN (SELECT value FROM json_each(?))"
         found.update((forms[form], count) for form, count in self._run(listed, json.dumps(list(forms))))
+        if total is not None:
+            return found, total
         rows = "versions WHERE status IN ('trial', 'trusted')" if recallable else f"{self._index}_docsize"
         return found, int(self._run(f"SELECT count(*) FROM {rows}")[0][0])
 

@@ -8,7 +8,7 @@ there. It is not in the audit chain, and the text is made elsewhere.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -44,10 +44,9 @@ class Renderings:
         self._connection.run("DELETE FROM renderings WHERE seq = ?", stored.sequence)
         self.rows.add({**derived(stored), **_own(rendering)}, seq=stored.sequence)
 
-    def find(self, version_id: str) -> Rendering | None:
-        """Fetch the rendering of a version; nothing if there is none."""
-        row = self.rows.find(version_id)
-        return None if row is None else _rendering(row)
+    def named(self, version_ids: Collection[str]) -> dict[str, Rendering]:
+        """The renderings of these versions, as far as there are any."""
+        return {row["id"]: _rendering(row) for row in self.rows.named(version_ids)}
 
     def missing(self) -> list[str]:
         """Ids of recallable versions without a rendering, oldest first."""

@@ -63,7 +63,7 @@ class Rows:
             raise self.damage(seq, error.problem) from error
         if not found:
             raise self.damage(seq, "is missing")
-        return self._checked(found[0])
+        return self.checked(found[0])
 
     def among(self, numbers: Sequence[int]) -> list[Values]:
         """Read rows by their numbers, in that order, in one statement; raises as `at` does."""
@@ -72,7 +72,7 @@ class Rows:
         except Damaged:
             rows = []  # `at` tells which
         found = {row[0]: row for row in rows}
-        return [self._checked(found[seq]) if seq in found else self.at(seq) for seq in numbers]
+        return [self.checked(found[seq]) if seq in found else self.at(seq) for seq in numbers]
 
     def find(self, identity: str) -> Values | None:
         """Read one row by its id; `None` if there is none."""
@@ -113,7 +113,8 @@ class Rows:
         """The error for one of this table's rows."""
         return damaged(self._connection.path, f"{self.table} {label}", problem)
 
-    def _checked(self, values: Row) -> Values:
+    def checked(self, values: Row) -> Values:
+        """A row that was just read, its columns in order; raises unless its seal fits."""
         row = dict(zip(self._all_columns, values, strict=True))
         if row["seal"] != seal_of(self.table, values[:-1]):
             raise self.damage(row[self._label], "does not fit its seal")

@@ -13,16 +13,28 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+_LARGE = 65_536
+"""Bytes of a value from which on it is hashed where it is, and not copied beside the others first."""
+
+
 def seal_of(table: str, values: Sequence[Any]) -> str:
     """Hash typed values so that no two different rows share a text to hash."""
-    parts = [table.encode()]
+    sealed = hashlib.sha256()
+    parts: list[bytes | memoryview] = [table.encode()]
     for value in values:
+        data: bytes | memoryview
         if isinstance(value, str):
             tag, data = b"s", value.encode("utf-8", "surrogatepass")
-        elif isinstance(value, bytes):
+        elif isinstance(value, bytes | memoryview):
             tag, data = b"b", value
         else:
             tag, data = type(value).__name__.encode(), repr(value).encode()
         parts.append(b"\0%b%d:" % (tag, len(data)))
-        parts.append(data)
-    return hashlib.sha256(b"".join(parts)).hexdigest()
+        if len(data) > _LARGE:
+            sealed.update(b"".join(parts))
+            sealed.update(data)
+            parts.clear()
+        else:
+            parts.append(data)
+    sealed.update(b"".join(parts))
+    return sealed.hexdigest()

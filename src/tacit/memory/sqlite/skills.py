@@ -28,6 +28,7 @@ SKILLS, VERSIONS, TRANSITIONS = "skills", "versions", "transitions"
 _VERSION_COLUMNS = ("id", "skill_id", "hash", "kind", "name", "status", "life")
 _CONTENT, _AFTER_CONTENT = b'{"content":', b',"created_at":'
 _CUES = b'"cues":[{'
+_NEVER = (-1, -1, -1)
 _STATUSES = frozenset(map(str, Status))
 _KINDS = frozenset(map(str, Kind))
 
@@ -45,7 +46,9 @@ class Skills:
         )
         self.written = 0
         """How often versions were changed through this object, or by whoever told it so."""
-        self._filters_checked = (-1, -1, -1)
+        self._filters_checked = self._names_checked = _NEVER
+        self._census, self._recallable = (0, 0), 0
+        """How many versions there are and what their numbers add up to, and how many are recallable; as of that check."""
         self.composites = Composites(connection, self.versions)
         self.index = WordIndex(connection, "version", fields=VERSION_FIELDS, weights=VERSION_WEIGHTS)
 
@@ -124,6 +127,7 @@ class Skills:
         condition, values = _filters(statuses, kinds)
         sql = f"SELECT seq FROM versions INDEXED BY versions_by_status WHERE {condition}"
         if name:
+            self._check_names()
             sql, values = "SELECT seq FROM versions INDEXED BY versions_by_name WHERE name = ?", [name]
         rows = self.versions.among([seq for (seq,) in self._connection.run(sql, *values)])
         for row in rows:
@@ -142,19 +146,19 @@ class Skills:
         cued_within: int = 0,
     ) -> list[Hit]:
         """Find each skill's newest version in these statuses by words, best first; beyond `limit` only those with cues."""
-        self.check_filters()
+        recallable = self.check_filters()
         condition, values = _filters(statuses, kinds)
         newest = (
             f"{{row}} = (SELECT max(seq) FROM versions WHERE {condition} AND skill_id = "
             "(SELECT skill_id FROM versions WHERE seq = {row}))"
         )
-        limit = max(0, limit)
+        limit, of_recallable = max(0, limit), RECALLABLE.issuperset(statuses)
         found = self.index.search(
             terms,
             limit=max(limit, cued_within),
             condition=newest,
             values=values,
-            recallable=RECALLABLE.issuperset(statuses),
+            counted=self.index.frequencies(terms, recallable=True, total=recallable) if of_recallable else None,
         )
         if len(found) > limit:
             cued = self._cued([match.seq for match in found[limit:]])
@@ -193,13 +197,15 @@ class Skills:
             skill = self._skill(version.skill_id)
         return Stored(skill=skill, version=version, status=Status(row["status"]), sequence=row["seq"])
 
-    def check_filters(self) -> None:
-        """Raise if the index that filters by status and kind would pass a row over in silence; asked once per state."""
-        others, _, undone = self._connection.stamp()
-        stamp = (others, self.written, undone)  # what else was written, such as every use, changes no version
+    def check_filters(self) -> int:
+        """How many versions are recallable; raises if the index that filters by status and kind would pass a row over.
+
+        It is looked at once per state of the store.
+        """
+        stamp = self._stamp()
         if stamp == self._filters_checked:
-            return
-        count, total = 0, 0
+            return self._recallable
+        count, total, recallable = 0, 0, 0
         for status, kind, rows, first, numbers in self._connection.run(
             "SELECT status, kind, count(*), min(seq), sum(seq) FROM versions INDEXED BY versions_by_status "
             "GROUP BY status, kind"
@@ -208,11 +214,25 @@ class Skills:
                 self.versions.at(first)
                 raise self.versions.damage(first, "has no known status or kind")
             count, total = count + rows, total + numbers
+            recallable += rows if status in RECALLABLE else 0
         self.versions.check_census(count, total)
-        by_name = self._connection.run("SELECT count(*), sum(seq) FROM versions INDEXED BY versions_by_name")[0]
-        if by_name != (count, total or None):
+        self._filters_checked, self._census, self._recallable = stamp, (count, total), recallable
+        return recallable
+
+    def _check_names(self) -> None:
+        """The same for the index of names, once the filters are checked."""
+        stamp = self._stamp()
+        if stamp == self._names_checked:
+            return
+        sql = "SELECT count(*), coalesce(sum(seq), 0) FROM versions INDEXED BY versions_by_name"
+        if self._connection.run(sql)[0] != self._census:
             raise damaged(self._connection.path, "the names of versions", "have lost or gained rows")
-        self._filters_checked = stamp
+        self._names_checked = stamp
+
+    def _stamp(self) -> tuple[int, int, int]:
+        """Changes with every version; what else is written, such as every use, changes none."""
+        others, _, undone = self._connection.stamp()
+        return others, self.written, undone
 
     def _found(self, skill: Skill, birth: Transition) -> None:
         known = self.skills.find(skill.id)

@@ -238,27 +238,29 @@ class SqliteStore(Beside, Custody, Safekeeping):
     def document_frequency(self, terms: Sequence[str]) -> tuple[dict[str, int], int]:
         """In how many recallable versions each term occurs, and how many of them there are."""
         with self._connection.reading():
-            return self._skills.index.frequencies(terms, recallable=True)
+            return self._skills.index.frequencies(terms, recallable=True, total=self._skills.check_filters())
 
     def put_rendering(self, rendering: Rendering) -> None:
         """Keep a recallable version as agents see it."""
         with self._connection.writing():
             self._renderings.put(rendering)
 
-    def rendering(self, version_id: str) -> Rendering | None:
-        """Fetch a version as agents see it."""
+    def renderings(self, version_ids: Iterable[str]) -> dict[str, Rendering]:
+        """Versions as agents see them."""
         with self._connection.reading():
-            return self._renderings.find(version_id)
+            return self._renderings.named(list(version_ids))
 
     def unrendered(self) -> list[str]:
         """Ids of recallable versions that wait to be rendered."""
         with self._connection.reading():
             return self._renderings.missing()
 
-    def norms(self, scope: Scope, *, limit: int = 20) -> list[Hit]:
+    def norms(self, scope: Scope, *, limit: int = 20, named: int = 0) -> list[Hit]:
         """Rendered norms that may be seen from a scope, the best served first, then the freshest."""
         with self._connection.reading():
-            return self._skills.hits(self._renderings.norms(str(scope), limit=limit))
+            numbers = self._renderings.norms(str(scope), limit=limit + named)
+            more = self._skills.held(numbers[limit:])
+            return [*self._skills.hits(numbers[:limit]), *(Hit(stored=stored) for stored in more)]
 
     def put_vectors(self, version_id: str, vectors: Sequence[bytes], *, space: str) -> None:
         """Keep the vectors of a recallable version in one embedder's space."""

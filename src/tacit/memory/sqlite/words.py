@@ -7,7 +7,7 @@ asking the index itself takes longer the more rows there are.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from tacit.memory.sqlite.connection import Connection
 from tacit.memory.sqlite.matching import Match, Matching, stored_form
@@ -37,9 +37,11 @@ class WordIndex:
         """The words by field, as they are stored."""
         return {field: " ".join(map(stored_form, found)) for field, found in zip(self._fields, words, strict=True)}
 
-    def frequencies(self, terms: Sequence[str], *, recallable: bool = False) -> tuple[dict[str, int], int]:
+    def frequencies(
+        self, terms: Sequence[str], *, recallable: bool = False, total: int | None = None
+    ) -> tuple[dict[str, int], int]:
         """In how many rows each term occurs, and how many rows there are; of versions, if so wanted, the recallable ones."""
-        return self._matching.frequencies(terms, recallable=recallable)
+        return self._matching.frequencies(terms, recallable=recallable, total=total)
 
     def search(
         self,
@@ -48,10 +50,13 @@ class WordIndex:
         limit: int,
         condition: str = "TRUE",
         values: Sequence[str] = (),
-        recallable: bool = False,
+        counted: tuple[Mapping[str, int], int] | None = None,
     ) -> list[Match]:
-        """Matching rows, best first, newer first among equals; `condition` names the row's number ``{row}``."""
-        counted = self._matching.frequencies(terms, recallable=recallable)
+        """Matching rows, best first, newer first among equals; `condition` names the row's number ``{row}``.
+
+        What is rare is decided by how often the terms occur in all rows, or by what was `counted` otherwise.
+        """
+        counted = counted or self._matching.frequencies(terms)
         return self._matching.search(counted, self._texts_of, limit=limit, condition=condition, values=values)
 
     def search_within(
