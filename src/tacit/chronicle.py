@@ -81,7 +81,7 @@ def record(store: Store, stored: Stored) -> Record:
         models={model: outcome.reliability(evidence, model=model) for model in models},
         lift=lift(evidence, session=controls.sessions(store, evidence)),
         used_at=_last(shown),
-        pinned=bool(pinned(store.remarks(subject=stored.skill.id, about=About.PIN))),
+        pinned=bool(pinned(store.remarks(stored.skill.id, about=About.PIN))),
     )
 
 
@@ -91,9 +91,7 @@ def life(store: Store, skill_id: str) -> list[Event]:
     events = [event for stored in versions for event in _results(store, stored)]  # what a move rests on comes before it
     events += [event for number, stored in enumerate(versions, 1) for event in _moves(store, stored, number)]
     subjects = [skill_id, *(stored.version.id for stored in versions)]
-    events += [
-        _noted(remark) for subject in subjects for remark in store.remarks(subject=subject) if remark.about in NOTED
-    ]
+    events += [_noted(remark) for subject in subjects for remark in store.remarks(subject) if remark.about in NOTED]
     events += _lived(store, subjects)
     return _in_brief(sorted(events, key=lambda event: event.at))
 

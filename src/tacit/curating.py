@@ -25,7 +25,7 @@ _WAITS = frozenset({Status.CANDIDATE, Status.QUARANTINED})
 
 def pin(store: Store, stored: Stored, *, by: str, at: datetime, reason: str = "", off: bool = False) -> Remark:
     """Note that a skill is to be left alone, or no longer."""
-    is_pinned = bool(pinned(store.remarks(subject=stored.skill.id, about=About.PIN)))
+    is_pinned = bool(pinned(store.remarks(stored.skill.id, about=About.PIN)))
     if is_pinned is not off:
         state = "not pinned" if off else "pinned already"
         raise Mistake(f"`{stored.version.name}` is {state}", hint="nothing to do")

@@ -54,7 +54,7 @@ def met_in(store: Store, version_id: str) -> dict[str, tuple[Friction, ...]]:
     """Trajectory → what was met in it at the steps of a version, as it was noted."""
     return {
         remark.other: tuple(_read(remark.text))
-        for remark in store.remarks(subject=version_id, about=About.FRICTION)
+        for remark in store.remarks(version_id, about=About.FRICTION)
         if remark.other
     }
 

@@ -185,7 +185,7 @@ def _rendering(store: Store, stored: Stored, *, evidence: Sequence[Evidence]) ->
     version, measured = stored.version, outcome.reliability(evidence)
     reinforced, fresh_at = prominence_of(version, evidence, heeds=store.entries(Heed, key=version.id))
     parts = {part.name: part.content for part in parts_of(store, version)}
-    elsewhere = record_elsewhere(store.remarks(subject=version.skill_id, about=About.PROMOTION))
+    elsewhere = record_elsewhere(store.remarks(version.skill_id, about=About.PROMOTION))
 
     def written(max_tokens: int) -> str:
         if is_document(version.content):
@@ -218,7 +218,7 @@ def _rendering(store: Store, stored: Stored, *, evidence: Sequence[Evidence]) ->
         unproven=unproven(
             version.content,
             evidence,
-            pinned=bool(pinned(store.remarks(subject=version.skill_id, about=About.PIN))),
+            pinned=bool(pinned(store.remarks(version.skill_id, about=About.PIN))),
             session=controls.sessions(store, evidence),
         ),
     )

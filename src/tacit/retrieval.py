@@ -15,7 +15,7 @@ from tacit.domain.errors import NotFound, TacitError
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.model import Embedder
 from tacit.domain.ports import FoundPassage, Hit, Store, Stored
-from tacit.domain.remark import About, record_elsewhere
+from tacit.domain.remark import About, Remark, record_elsewhere
 from tacit.domain.selection import Item, Plan, Query, Selection
 from tacit.domain.skill import Kind, SkillVersion
 from tacit.recall.filters import beyond_allowance, current_only, obstacle, unshadowed
@@ -84,7 +84,8 @@ def choose(
         unweighed=unweighed,
     )
     framed = dataclasses.replace(query, budget_tokens=query.budget_tokens - application.frame_tokens())
-    selection = select(framed, hits, known, render=partial(_render, store), now=now, min_relevance=min_relevance)
+    render = partial(_render, store, _elsewhere(store, hits))
+    selection = select(framed, hits, known, render=render, now=now, min_relevance=min_relevance)
     items = tuple(
         dataclasses.replace(item, parts=_usable(parts_of(store, item.version), query.tools)) for item in selection.items
     )
@@ -288,18 +289,26 @@ def _by_words(store: Store, query: Query, wanted: Sequence[str]) -> list[Hit]:
     return found
 
 
-def _render(store: Store, item: Item, max_tokens: int) -> str:
+def _elsewhere(store: Store, hits: Sequence[Hit]) -> dict[str, str]:
+    """Skills that were promoted → how they had done where they came from."""
+    skills = {hit.stored.skill.id for hit in hits}
+    noted: dict[str, list[Remark]] = {}
+    for remark in store.remarks(*skills, about=About.PROMOTION) if skills else ():
+        noted.setdefault(remark.subject, []).append(remark)
+    return {skill_id: record_elsewhere(remarks) for skill_id, remarks in noted.items()}
+
+
+def _render(store: Store, elsewhere: Mapping[str, str], item: Item, max_tokens: int) -> str:
     content = item.version.content
     if is_document(content):
         source = application.source_line(item.version)
         return application.quote(content, item.passages, status=item.status, source=source, max_tokens=max_tokens)
-    elsewhere = record_elsewhere(store.remarks(subject=item.version.skill_id, about=About.PROMOTION))
     write = partial(
         application.render_item,
         content,
         status=item.status,
         reliability=item.reliability,
-        source=application.source_line(item.version, elsewhere),
+        source=application.source_line(item.version, elsewhere.get(item.version.skill_id, "")),
         max_tokens=min(max_tokens, application.ITEM_TOKENS_MAX),
     )
     text = write()

@@ -127,7 +127,7 @@ def offered(
             status=stored.status,
             reliability=reliability(stored.version.id),
             source=application.source_line(
-                stored.version, record_elsewhere(store.remarks(subject=stored.skill.id, about=About.PROMOTION))
+                stored.version, record_elsewhere(store.remarks(stored.skill.id, about=About.PROMOTION))
             ),
         )
         for stored in current(store, statuses=RECALLABLE)

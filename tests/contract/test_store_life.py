@@ -89,9 +89,9 @@ def test_remarks_of_skills_and_versions_read_back_in_order_of_arrival(store: Sto
     for noted in (*of_version, of_skill):
         assert store.add_remark(noted)
     assert store.remarks() == [*of_version, of_skill]
-    assert store.remarks(subject=stored.version.id) == store.remarks(about=About.FRICTION) == of_version
-    assert store.remarks(about=About.PIN) == store.remarks(subject=stored.skill.id, about=About.PIN) == [of_skill]
-    assert store.remarks(subject=stored.skill.id, about=About.FRICTION) == store.remarks(subject="v_none") == []
+    assert store.remarks(stored.version.id) == store.remarks(about=About.FRICTION) == of_version
+    assert store.remarks(about=About.PIN) == store.remarks(stored.skill.id, about=About.PIN) == [of_skill]
+    assert store.remarks(stored.skill.id, about=About.FRICTION) == store.remarks("v_none") == []
     assert list(store.verify()) == []
 
 
@@ -161,7 +161,7 @@ def test_remarks_about_what_is_purged_go_with_it(store: Store) -> None:
     assert store.remarks() == [staying, naming[1]]
     assert store.uses(session_id="s1") == store.uses(version_id=gone.version.id) == []
     assert purged(store, SourceKind.TRAJECTORY, trajectory().id) == (naming[1].id,)
-    assert store.remarks(subject=kept.version.id) == [staying]
+    assert store.remarks(kept.version.id) == [staying]
     assert [link.action for link in store.history(kept.version.id)].count("purge") == 2
     assert list(store.verify()) == []
 

@@ -240,7 +240,7 @@ def test_a_remark_that_was_added_by_hand_is_told(anchored: tuple[Path, Path]) ->
     vandal.database.close()
     store = open_store(path)
     with pytest.raises(StoreOutage, match="not in the audit chain"):
-        store.remarks(subject=values[1])
+        store.remarks(values[1])
     assert any("n_forged" in damage.subject for damage in store.verify())
     store.close()
 

@@ -209,8 +209,8 @@ class Twins(RuleBasedStateMachine):
             return store.add_remark(remark(subject, minutes=when, about=about, by=by, other=other, **more))
 
         self.both(keep)
-        self.both(lambda store: store.remarks(subject=version_id))
-        self.both(lambda store: store.remarks(subject=version_id, about=about))
+        self.both(lambda store: store.remarks(version_id))
+        self.both(lambda store: store.remarks(version_id, about=about))
         self.both(lambda store: store.remarks(about=about))
 
     @rule(version_id=versions, attempt=attempts, decision=st.sampled_from(Decision), when=minutes)

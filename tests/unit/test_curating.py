@@ -115,12 +115,12 @@ def test_an_invalidation_needs_a_reason_and_something_in_use(loop: Loop) -> None
 
 def test_a_pin_stands_until_it_is_taken_out(loop: Loop) -> None:
     held = loop.version(written(loop, "make build", "make push"))
-    assert not pinned(loop.store.remarks(subject=held.skill.id))
+    assert not pinned(loop.store.remarks(held.skill.id))
     loop.pin("release", by="ann", reason="the only one that works")
-    assert pinned(loop.store.remarks(subject=held.skill.id))
+    assert pinned(loop.store.remarks(held.skill.id))
     with pytest.raises(Mistake, match="pinned already"):
         loop.pin("release", by="ann")
     loop.pin("release", by="ann", off=True)
-    assert not pinned(loop.store.remarks(subject=held.skill.id))
+    assert not pinned(loop.store.remarks(held.skill.id))
     with pytest.raises(Mistake, match="not pinned"):
         loop.pin("release", by="ann", off=True)

@@ -103,8 +103,8 @@ def test_a_promoted_skill_is_a_new_one_of_the_broader_scope_with_its_sources_and
     [approval] = home.store.approvals(there.version.id)
     assert (approval.content_hash, approval.by) == (stored.version.hash, "ann")
     assert shop.store.version(stored.version.id).status is Status.TRIAL
-    [here] = shop.store.remarks(subject=stored.skill.id, about=About.PROMOTION)
-    [noted] = home.store.remarks(subject=there.skill.id, about=About.PROMOTION)
+    [here] = shop.store.remarks(stored.skill.id, about=About.PROMOTION)
+    [noted] = home.store.remarks(there.skill.id, about=About.PROMOTION)
     assert (here.other, noted.other) == (there.version.id, stored.version.id)
     assert list(home.store.verify()) == []
 

@@ -131,7 +131,7 @@ def test_the_record_is_told_wherever_it_is_promoted_to_and_counts_nowhere(place:
     done = shop.promote("restart-the-worker", by="ann")
     billing.adopt()
     for store in (place.at_home().store, billing.store):
-        told = record_elsewhere(store.remarks(subject=done.skill_id, about=About.PROMOTION))
+        told = record_elsewhere(store.remarks(done.skill_id, about=About.PROMOTION))
         assert told.startswith("in shop it worked in 11 of 25 verified uses")
         assert store.evidence([done.version_id])[done.version_id] == []
     [item] = billing.recall("restart the celery worker").items
@@ -149,7 +149,7 @@ def test_a_second_step_takes_nothing_away_from_a_poor_record(place: World) -> No
     assert "in shop it worked in 11 of 25" in found.record
     assert [each.startswith("in shop: it worked in 11 of 25") for each in found.against] == [True]
     done = billing.promote("restart-the-worker", "global", by="ann")
-    told = record_elsewhere(place.at_home().store.remarks(subject=done.skill_id))
+    told = record_elsewhere(place.at_home().store.remarks(done.skill_id))
     assert told.startswith("in shop it worked in 11 of 25")
 
 

@@ -148,7 +148,7 @@ def child_of(loop: Loop, skill: Stored) -> Stored:
 def test_friction_of_a_run_is_kept_once_with_its_step_and_run(loop: Loop, skill: Stored) -> None:
     identity = run(loop, skill, "spring", *moved("spring"))
     loop.learn()
-    [remark] = loop.store.remarks(subject=skill.version.id, about=About.FRICTION)
+    [remark] = loop.store.remarks(skill.version.id, about=About.FRICTION)
     assert remark.other == identity
     [met] = found(loop, skill).met[identity]
     assert (met.kind, met.step, met.path, met.found) == ("missing_file", 1, "build/handbook.pdf", "site/handbook.pdf")
@@ -158,10 +158,10 @@ def test_friction_of_a_run_whose_use_came_to_be_known_late_is_noted_when_it_is_c
     loop: Loop, skill: Stored
 ) -> None:
     identity = run(loop, skill, "spring", *moved("spring"), late=True)
-    assert loop.store.remarks(subject=skill.version.id, about=About.FRICTION) == []
+    assert loop.store.remarks(skill.version.id, about=About.FRICTION) == []
     for _ in range(2):
         loop.carry_out([], by="ann")
-    [remark] = loop.store.remarks(subject=skill.version.id, about=About.FRICTION)
+    [remark] = loop.store.remarks(skill.version.id, about=About.FRICTION)
     assert remark.other == identity
     assert [item.trajectory_id for item in loop.store.evidence([skill.version.id])[skill.version.id]] == [identity]
 

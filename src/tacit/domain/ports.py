@@ -281,8 +281,8 @@ class Store(Protocol):
     def add_remark(self, remark: Remark) -> bool:
         """Keep what was noted of a skill or version; False if this very remark is known."""
 
-    def remarks(self, *, subject: str = "", about: About | None = None) -> list[Remark]:
-        """What was noted, oldest first: of one skill or version, of one sort."""
+    def remarks(self, *subjects: str, about: About | None = None) -> list[Remark]:
+        """What was noted, oldest first: of these skills and versions, or of everything; of one sort."""
 
     def add_entry(self, entry: Entry) -> bool:
         """Append to the ledger; False if this very entry is known."""

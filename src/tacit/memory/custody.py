@@ -65,11 +65,11 @@ class Custody(Part):
             state.log.append(lambda store: store.add_remark(remark))
             return True
 
-    def remarks(self, *, subject: str = "", about: About | None = None) -> list[Remark]:
-        """What was noted, oldest first: of one skill or version, of one sort."""
+    def remarks(self, *subjects: str, about: About | None = None) -> list[Remark]:
+        """What was noted, oldest first: of these skills and versions, or of everything; of one sort."""
         with self._open():
             kept = self._state.remarks.values()
-            return [each for each in kept if subject in ("", each.subject) and about in (None, each.about)]
+            return [each for each in kept if (not subjects or each.subject in subjects) and about in (None, each.about)]
 
     def descent(self, *sources: Source) -> Descent:
         """Everything that came from these sources."""

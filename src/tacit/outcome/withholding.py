@@ -12,7 +12,8 @@ from collections.abc import Iterable
 from tacit.domain.evidence import Evidence
 from tacit.domain.skill import Kind, SkillContent
 from tacit.outcome.lift import Measure, Naming, lift, run_of
-from tacit.text.touches import field_texts, needs
+from tacit.text.allowance import Keyed, needed
+from tacit.text.touches import field_texts
 
 FULLY, PARTLY, LITTLE, LEAST = 1.0, 0.75, 0.5, 0.25
 """A few levels only: runs are compared within one chance, and many chances would leave few runs in each."""
@@ -49,4 +50,4 @@ def is_needed(content: SkillContent) -> bool:
         return True
     if any(_WARNING.search(text) for _, text in field_texts(content)):
         return True
-    return not _HARMFUL.isdisjoint({*needs(content).effects, *content.capabilities.effects})
+    return not _HARMFUL.isdisjoint({*needed(Keyed(content, content.hash())).effects, *content.capabilities.effects})

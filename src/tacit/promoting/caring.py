@@ -130,6 +130,6 @@ def _care(stored: Stored, reason: str, *, to: Level, remark: Remark | None = Non
 
 def _was_noted(store: Store, stored: Stored, to: Level) -> bool:
     """Whether it was moved as far as this level, or nominated for it, before."""
-    remarks = store.remarks(subject=stored.skill.id, about=About.PROMOTION)
+    remarks = store.remarks(stored.skill.id, about=About.PROMOTION)
     far_enough = {str(level) for level in Level if level.breadth >= to.breadth}
     return any(noted(remark).get("to") in far_enough for remark in remarks)

@@ -112,7 +112,7 @@ def _add(project: Store, home: Store, *, policy: Policy, at: datetime) -> Iterat
             continue
         for approval in approvals:
             project.add_approval(approval)
-        for remark in home.remarks(subject=stored.skill.id, about=About.PROMOTION):
+        for remark in home.remarks(stored.skill.id, about=About.PROMOTION):
             project.add_remark(remark)  # where it came from, and how it did there
         _let_in(project, stored, policy=policy, at=at)
         yield version.id
@@ -138,7 +138,7 @@ def _follow(project: Store, home: Store, mirrors: Sequence[Stored], *, at: datet
     """Let mirrors go where their originals went, and come back with them, unless somebody decided otherwise here."""
     originals = {stored.version.id: stored for stored in home.catalogue()} if mirrors else {}
     for mirror in mirrors:
-        if pinned(project.remarks(subject=mirror.skill.id, about=About.PIN)):
+        if pinned(project.remarks(mirror.skill.id, about=About.PIN)):
             continue
         original = originals.get(mirror.version.id)
         here, there = mirror.status, original.status if original else None

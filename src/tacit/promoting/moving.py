@@ -215,7 +215,7 @@ def is_up(versions: Iterable[Stored], stored: Stored, to: Level) -> bool:
 
 def projects_of(store: Store, skill_id: str) -> set[str]:
     """The projects that have shown a skill, as far as it was noted."""
-    notes = map(noted, store.remarks(subject=skill_id, about=About.PROMOTION))
+    notes = map(noted, store.remarks(skill_id, about=About.PROMOTION))
     return {note["project"] for note in notes if note.get("project") and note.get("step") in (SEEN, PROMOTED)}
 
 
@@ -284,7 +284,7 @@ def record_of(store: Store, stored: Stored) -> dict[str, str]:
 
 def _tell_record(here: Store, there: Store, stored: Stored, skill_id: str) -> None:
     """Tell how it did before it came here, so that a second step takes nothing away from its record."""
-    for remark in here.remarks(subject=stored.skill.id, about=About.PROMOTION):
+    for remark in here.remarks(stored.skill.id, about=About.PROMOTION):
         if noted(remark).keys() & {"record", "doubt"}:
             there.add_remark(replace(remark, subject=skill_id, id=""))
 
@@ -382,7 +382,7 @@ def _newest(versions: Iterable[Stored]) -> list[Stored]:
 
 def _contradicted(store: Store, stored: Stored) -> str:
     subjects = (stored.version.id, stored.skill.id)
-    found = [remark for subject in subjects for remark in store.remarks(subject=subject, about=About.CONTRADICTION)]
+    found = [remark for subject in subjects for remark in store.remarks(subject, about=About.CONTRADICTION)]
     return found[-1].other if found else ""
 
 

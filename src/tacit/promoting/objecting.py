@@ -36,7 +36,7 @@ class Weighed:
 def weighed(store: Store, stored: Stored, content: SkillContent, *, scope: Scope, local: Local) -> Weighed:
     """Weigh a version that would move to a scope in these words."""
     told = record_of(store, stored)["record"]
-    before = record_elsewhere(store.remarks(subject=stored.skill.id, about=About.PROMOTION))
+    before = record_elsewhere(store.remarks(stored.skill.id, about=About.PROMOTION))
     against = list(spoken_against(store, stored))
     if scope.level in AT_HOME:
         against += [finding.message for finding in portability(content, local)]
@@ -55,7 +55,7 @@ def spoken_against(store: Store, stored: Stored) -> Iterator[str]:
     known = outcome.reliability(store.evidence([version_id])[version_id])
     yield from doubts(known, store.transitions(version_id))
     if not known.known:  # what was measured here goes before what is told of elsewhere
-        notes = map(noted, store.remarks(subject=stored.skill.id, about=About.PROMOTION))
+        notes = map(noted, store.remarks(stored.skill.id, about=About.PROMOTION))
         yield from dict.fromkeys(
             f"in {said.get('name', 'its project')}: {said['doubt']}" for said in notes if said.get("doubt")
         )

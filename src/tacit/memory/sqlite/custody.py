@@ -40,10 +40,10 @@ class Custody:
         with self._connection.writing():
             return self._outcomes.remarks.add(remark)
 
-    def remarks(self, *, subject: str = "", about: About | None = None) -> list[Remark]:
-        """What was noted, oldest first: of one skill or version, of one sort."""
+    def remarks(self, *subjects: str, about: About | None = None) -> list[Remark]:
+        """What was noted, oldest first: of these skills and versions, or of everything; of one sort."""
         with self._connection.reading():
-            return self._outcomes.remarks.list(subject=subject, about=about)
+            return self._outcomes.remarks.list(*subjects, about=about)
 
     def descent(self, *sources: Source) -> Descent:
         """Everything that came from these sources."""

@@ -5,6 +5,8 @@ What a remark means, and which of several holds, is its readers' business.
 
 from __future__ import annotations
 
+import json
+
 from tacit.domain.remark import About, Remark
 from tacit.memory import laws
 from tacit.memory.records import aware, clean, stamp
@@ -46,11 +48,12 @@ class Remarks:
         self._audit.append(note, digest=self.rows.add(columns)["seal"])
         return True
 
-    def list(self, *, subject: str, about: About | None) -> list[Remark]:
-        """What was noted, in order of arrival; of one subject all of it is there, or it raises."""
-        if subject:
-            rows = self.rows.among(self.rows.numbers("subject = ?", clean(subject)))
-            self._audit.check_complete(TABLE, subject, found={remark_path(row) for row in rows})
+    def list(self, *subjects: str, about: About | None) -> list[Remark]:
+        """What was noted, in order of arrival; of what was named all of it is there, or it raises."""
+        if subjects:
+            wanted = json.dumps([clean(subject) for subject in subjects])
+            rows = self.rows.among(self.rows.numbers("subject IN (SELECT value FROM json_each(?))", wanted))
+            self._audit.check_complete(TABLE, *subjects, found={remark_path(row) for row in rows})
         elif about is not None:
             rows = self.rows.among(self.rows.numbers("about = ?", str(about)))
         else:

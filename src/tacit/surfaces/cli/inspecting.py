@@ -52,7 +52,7 @@ def show_candidate(session: Session, stored: Stored) -> Examination:
         console.print(f"[yellow]From outside:[/yellow] {escape(clean(', '.join(outside)))}")
     for literal in examination.literals:
         console.print(f"  [yellow]to be ticked:[/yellow] {escape(clean(literal.key))}  [dim]in {literal.field}[/dim]")
-    if elsewhere := record_elsewhere(session.loop.store.remarks(subject=stored.skill.id, about=About.PROMOTION)):
+    if elsewhere := record_elsewhere(session.loop.store.remarks(stored.skill.id, about=About.PROMOTION)):
         console.print(f"[bold]promoted:[/bold] {escape(clean(elsewhere))}", soft_wrap=True)
     show_refinement(session, version)
     verdicts = session.loop.store.verdicts(version_id=version.id)

@@ -130,7 +130,7 @@ def show(session: Session, *, reference: str, file: str | None, raw: bool) -> No
     lives = session.loop.store.transitions(stored.version.id)
     evidence = session.loop.store.evidence([stored.version.id])[stored.version.id]
     versions = session.loop.store.versions(stored.skill.id)
-    elsewhere = record_elsewhere(session.loop.store.remarks(subject=stored.skill.id, about=About.PROMOTION))
+    elsewhere = record_elsewhere(session.loop.store.remarks(stored.skill.id, about=About.PROMOTION))
     others = shelf.namesakes(session.loop.store, stored)
     document = _summary(stored) | {
         "reliability": reliability_fields(known),
