@@ -935,6 +935,25 @@ def test_a_rendering_reads_back_and_takes_the_place_of_the_one_before(store: Sto
     assert list(store.verify()) == []
 
 
+def test_renderings_are_read_together_without_those_that_are_not_there(store: Store) -> None:
+    one, other, waiting = (put_version(store, name).version.id for name in ("one", "other", "waiting"))
+    for version_id in (one, other):
+        store.put_rendering(rendering(version_id, f"text of {version_id}"))
+    found = store.renderings([other, "v_unknown", waiting, one])
+    assert found == {each: rendering(each, f"text of {each}") for each in (one, other)}
+    assert store.renderings([]) == {}
+
+
+def test_norms_come_with_their_words_and_those_beyond_the_limit_without(store: Store) -> None:
+    norms = [put_version(store, f"norm-{rank}", kind=Kind.NORM, body="Speak plainly.").version for rank in range(4)]
+    for rank, version in enumerate(norms):
+        store.put_rendering(rendering(version.id, rank=rank / 10))
+    hits = store.norms(Scope(), limit=2, named=1)
+    assert [hit.stored.version.name for hit in hits] == ["norm-3", "norm-2", "norm-1"]
+    assert [bool(hit.words) for hit in hits] == [True, True, False]
+    assert len(store.norms(Scope(), limit=2)) == 2
+
+
 def test_what_is_recallable_waits_to_be_rendered_oldest_first(store: Store) -> None:
     first, second = put_version(store, "b"), put_version(store, "a")
     put_version(store, "c", status=Status.CANDIDATE)

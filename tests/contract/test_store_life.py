@@ -92,6 +92,8 @@ def test_remarks_of_skills_and_versions_read_back_in_order_of_arrival(store: Sto
     assert store.remarks(stored.version.id) == store.remarks(about=About.FRICTION) == of_version
     assert store.remarks(about=About.PIN) == store.remarks(stored.skill.id, about=About.PIN) == [of_skill]
     assert store.remarks(stored.skill.id, about=About.FRICTION) == store.remarks("v_none") == []
+    assert store.remarks(stored.skill.id, "v_none", stored.version.id) == [*of_version, of_skill]
+    assert store.remarks(stored.skill.id, stored.version.id, about=About.PIN) == [of_skill]
     assert list(store.verify()) == []
 
 

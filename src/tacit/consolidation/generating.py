@@ -17,6 +17,7 @@ from typing import Any
 from tacit.consolidation.adapter_files import SETTINGS, WEIGHTS, read_adapter
 from tacit.consolidation.batching import cut
 from tacit.consolidation.conversation import Message
+from tacit.consolidation.device_memory import attempted, out_of_memory
 from tacit.consolidation.foundation import Foundation, load_foundation, need_extra
 from tacit.consolidation.tokens import end_of_turn, prompts
 from tacit.domain.errors import Mistake, NotFound, Refusal
@@ -105,14 +106,22 @@ class LocalModel:
                 weight.data = data
 
     def _said(self, rows: Sequence[Sequence[int]], max_tokens: int) -> list[list[int]]:
-        """The tokens that follow each row, without the one that ends the turn."""
+        """The tokens that follow each row, without the one that ends the turn; in halves where memory runs out."""
+        said = attempted(lambda: self._decoded(rows, max_tokens), self.base.device)
+        if said is not None:
+            return [_until(tokens, self._end) for tokens in said]
+        if len(rows) == 1:
+            raise out_of_memory(self.base.device)
+        middle = len(rows) // 2
+        return [*self._said(rows[:middle], max_tokens), *self._said(rows[middle:], max_tokens)]
+
+    def _decoded(self, rows: Sequence[Sequence[int]], max_tokens: int) -> list[list[int]]:
         import torch
 
         with torch.inference_mode():
-            said = self._decoded(rows, max_tokens)
-        return [_until(tokens, self._end) for tokens in said]
+            return self._followed(rows, max_tokens)
 
-    def _decoded(self, rows: Sequence[Sequence[int]], max_tokens: int) -> list[list[int]]:
+    def _followed(self, rows: Sequence[Sequence[int]], max_tokens: int) -> list[list[int]]:
         import torch
         from transformers import DynamicCache
 

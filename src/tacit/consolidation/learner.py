@@ -7,13 +7,14 @@ adapter's weights move. When to look, stop or save is decided in `training`.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from tacit.consolidation.batching import cut
+from tacit.consolidation.device_memory import attempted, out_of_memory
 from tacit.consolidation.foundation import Foundation
 from tacit.consolidation.recipe import CPU_BATCH_TOKENS, GPU_BATCH_TOKENS, Recipe
 from tacit.consolidation.tokens import IGNORED, Encoded
@@ -22,6 +23,10 @@ from tacit.domain.errors import Refusal
 BENT_LOGITS = ("logits_scaling", "final_logit_softcapping", "logit_scale", "lm_head_multiplier")
 """Settings of models that change their output after the head: for those the whole model is asked, not its parts."""
 WEIGHTS = "adapter_model.safetensors"
+FEWEST_TOKENS = 512
+"""Batches are made no smaller than this where memory runs out: what does not fit then does not fit."""
+
+T = TypeVar("T")
 
 
 @contextmanager
@@ -87,6 +92,16 @@ class Learner:
 
         for group in self.optimizer.param_groups:
             group["lr"] = rate
+        total = self._fitting(lambda: self._learned(examples, dice))
+        torch.nn.utils.clip_grad_norm_(self.weights, self.recipe.clip)
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        return total
+
+    def _learned(self, examples: Sequence[Encoded], dice: int) -> Any:
+        """The summed loss of these examples, with what they teach added up in the weights."""
+        import torch
+
         # The dice of dropout follow from the step alone: nothing of them has to be kept for going on later.
         torch.manual_seed(dice)
         self.grown.train()
@@ -97,19 +112,27 @@ class Learner:
                 loss = self._loss(batch)
                 (loss / learned).backward()
             total += loss.detach()
-        torch.nn.utils.clip_grad_norm_(self.weights, self.recipe.clip)
-        self.optimizer.step()
-        self.optimizer.zero_grad(set_to_none=True)
         return total
 
     def look(self, examples: Sequence[Encoded]) -> float:
         """The mean loss of what should have been said in these examples, without learning from them."""
+        self.grown.eval()
+        return self._fitting(lambda: self._seen(examples)) / sum(example.learned for example in examples)
+
+    def _seen(self, examples: Sequence[Encoded]) -> float:
         import torch
 
-        self.grown.eval()
         with torch.no_grad():
-            total = sum(self._loss(batch) for batch in self._batches(examples))
-        return float(total) / sum(example.learned for example in examples)
+            return float(sum(self._loss(batch) for batch in self._batches(examples)))
+
+    def _fitting(self, work: Callable[[], T]) -> T:
+        """Work in batches that the device can hold: in smaller ones from now on, where its memory runs out."""
+        while (done := attempted(work, self.base.device)) is None:
+            self.optimizer.zero_grad(set_to_none=True)
+            if self.most_tokens <= FEWEST_TOKENS:
+                raise out_of_memory(self.base.device)
+            self.most_tokens = max(FEWEST_TOKENS, self.most_tokens // 2)
+        return done
 
     def copy(self) -> list[Any]:
         """The adapter's weights as they are now."""

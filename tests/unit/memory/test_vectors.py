@@ -309,6 +309,39 @@ def test_a_damaged_vector_does_not_stop_others_from_being_kept(parts: Parts) -> 
     assert len(parts.store.unembedded(SPACE)) == 1
 
 
+@pytest.mark.parametrize(
+    ("harm", "problem"),
+    [
+        (
+            "UPDATE vector_blocks SET codes = zeroblob(length(codes)) WHERE seq = 2",
+            "vector_blocks 2 does not fit its seal",
+        ),
+        ("UPDATE vector_blocks SET codes = zeroblob(0) WHERE seq = 1", "vector_blocks 1 does not fit its seal"),
+    ],
+)
+def test_a_damaged_block_is_named_by_whoever_reads_it(parts: Parts, harm: str, problem: str) -> None:
+    for number in range(2 * BLOCK):
+        parts.put(f"n{number}")
+    assert len(parts.blocks()) == 2
+    raw(Path(parts.store.path), harm)
+    with pytest.raises(StoreOutage, match=problem):
+        parts.nearest()
+    parts.store.reindex()
+    assert len(parts.nearest()) == 2 * BLOCK
+
+
+def test_blocks_and_rows_are_read_into_the_same_answer_as_one_by_one(parts: Parts) -> None:
+    dice = random.Random(5)
+    for number in range(3 * BLOCK + 2):
+        parts.put(f"n{number}", vector(*(dice.uniform(-1, 1) for _ in range(3))))
+    numbers = [seq for seq, *_ in parts.connection.run("SELECT seq FROM vector_blocks ORDER BY seq DESC")]
+    read = parts.vectors.blocks.read(numbers, room=lambda size: memoryview(bytearray(size)))
+    singly = [parts.vectors.blocks.rows.at(seq) for seq in numbers]
+    assert len(numbers) == 3
+    assert [{**row, "codes": bytes(row["codes"])} for row in read] == singly
+    assert parts.vectors.blocks.read([], room=lambda size: memoryview(bytearray(size))) == []
+
+
 def schema(path: Path) -> list[str]:
     database = apsw.Connection(str(path))
     found: Any = database.execute("SELECT sql FROM sqlite_schema WHERE type = 'trigger'").fetchall()
