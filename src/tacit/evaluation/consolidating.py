@@ -34,7 +34,9 @@ from tacit.domain.identity import plain
 from tacit.evaluation.actors.model import ModelActor
 from tacit.evaluation.aids import Aids
 from tacit.evaluation.comparing import Comparison, compare
+from tacit.evaluation.floors import Height, height_of, right_answers
 from tacit.evaluation.judging import judged
+from tacit.evaluation.proof import HELD_OUT_SHARE, is_proof, without_proof
 from tacit.evaluation.running import run
 from tacit.evaluation.suite import ARMS, Suite
 from tacit.evaluation.suites.own import OwnSuite, unseen
@@ -47,10 +49,6 @@ from tacit.memory import open_store
 if TYPE_CHECKING:
     from tacit.domain.ports import Store
 
-HELD_OUT_SHARE = 0.35
-"""The part of the tasks that is not trained on: most of it for the test, the rest to stop the training by."""
-PROOF_SHARE = 0.7
-"""The part of those that is kept for the test."""
 LEARNED_ELSEWHERE = 0.05
 """Of the suite that stands guard elsewhere no larger part may be among what is learned from."""
 WITHOUT, WITH = "skills", "skills+adapter"
@@ -197,7 +195,7 @@ class Cycle:
         dataset = self._dataset(work)
         self._proof(dataset)  # told now that nothing could be proved, and not after hours of training
         advance = partial(self._progress, "training")
-        taught = _without_proof(dataset)
+        taught = without_proof(dataset)
         made = workshop.train(taught, work / _TRAINING, seed=self._seed, advance=advance)
         birth = Birth(
             folder=made.folder,
@@ -287,17 +285,21 @@ class Cycle:
             done = run(suite, arms, actor, Aids(memory), folder=work / _PROOF, progress=advance)
         comparison = compare(done.rows, reference=WITHOUT)
         parted = read_words(work / _PROOF).apart(done.rows, reference=WITHOUT)
+        height = height_of([row for row in done.rows if row.arm == WITH], right_answers(suite.exercises()))
         there = None
         if elsewhere is not None:
             arms = [ARMS[WITHOUT_ELSEWHERE], ARMS[WITH_ELSEWHERE]]
             advance = partial(self._progress, "testing elsewhere")
             done = run(elsewhere, arms, actor, Aids(), folder=work / _ELSEWHERE, progress=advance)
             there = compare(done.rows, reference=WITHOUT_ELSEWHERE)
-        return replace(self._judged(adapter, comparison, there), left_out=suite.left_out, parted=parted)
+        found = self._judged(adapter, comparison, there, height)
+        return replace(found, left_out=suite.left_out, parted=parted)
 
-    def _judged(self, adapter: Adapter, comparison: Comparison, elsewhere: Comparison | None) -> Finding:
+    def _judged(
+        self, adapter: Adapter, comparison: Comparison, elsewhere: Comparison | None, height: Height | None
+    ) -> Finding:
         room = self._memory.adapters
-        ruling, reason = judged(comparison, elsewhere, arm=WITH)
+        ruling, reason = judged(comparison, elsewhere, arm=WITH, height=height)
         report = json.dumps(plain([comparison, elsewhere]), indent=1, ensure_ascii=False).encode()
         found = comparison.arm(WITH).differences.get("success")
         # Who tests often enough finds a good one by luck.
@@ -365,19 +367,9 @@ class Cycle:
             yield
 
 
-def _without_proof(dataset: Dataset) -> Dataset:
-    """What a training may see: of the tasks that are held out, those that it is stopped by."""
-    return replace(dataset, held_out=tuple(each for each in dataset.held_out if not is_proof(each.task)))
-
-
 def _is_same(held: Example, now: Example) -> bool:
     """Whether an example is still what its attempt gives; which tools are listed may have grown with the store."""
     return held.messages[1:] == now.messages[1:] and held.silent == now.silent
-
-
-def is_proof(task: str) -> bool:
-    """Whether a task that is held out is kept for the test, now and for ever."""
-    return int.from_bytes(hashlib.sha256(f"proof:{task}".encode()).digest()[:8]) / 2**64 < PROOF_SHARE
 
 
 def _store_in(folder: Path) -> Store:

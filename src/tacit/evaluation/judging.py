@@ -9,13 +9,17 @@ from __future__ import annotations
 from tacit.domain.adapter import Ruling
 from tacit.domain.errors import Mistake
 from tacit.evaluation.comparing import GROUPS_MIN, NOTABLE, ArmFigures, Comparison, Difference, points
+from tacit.evaluation.floors import Height
 
 
-def judged(comparison: Comparison, elsewhere: Comparison | None = None, *, arm: str = "") -> tuple[Ruling, str]:
+def judged(
+    comparison: Comparison, elsewhere: Comparison | None = None, *, arm: str = "", height: Height | None = None
+) -> tuple[Ruling, str]:
     """Whether an arm is better than the reference on held-out tasks without a loss elsewhere, and why.
 
     Without a name it is the only arm beside the reference. "No better" is said only where a notable difference would have
-    been seen; otherwise it was too little to tell. Nothing is better whose whole calls are right less often.
+    been seen; otherwise it was too little to tell. Nothing is better whose whole calls are right less often, or that is
+    not shown to be above the floor (`height`): what it was held against may have failed at the form of every answer.
     """
     figures = _arm_of(comparison, arm)
     found, exact = figures.differences.get("success"), figures.differences.get("exact")
@@ -41,6 +45,10 @@ def judged(comparison: Comparison, elsewhere: Comparison | None = None, *, arm: 
             Ruling.TOO_LITTLE,
             f"{said}: not one call was wholly right, so nothing tells what its arguments are worth",
         )
+    if height and not height.above.is_better:
+        ruling = Ruling.NO_BETTER if height.above.high <= 0 else Ruling.TOO_LITTLE
+        floor = f"{height.floor.answer} as the answer to everything has {100 * height.floor.success:.1f} % success"
+        return ruling, f"{said}, but {floor}, and beside that it is {_told(height.above)}"
     if elsewhere is None:
         return Ruling.BETTER, f"{said}; nothing was measured elsewhere"
     return _judged_elsewhere(elsewhere, said)

@@ -19,8 +19,9 @@ from tacit.evaluation.comparing import (
     compare,
     points,
 )
+from tacit.evaluation.floors import Floor
 from tacit.evaluation.suite import ARMS, Arm, Row
-from tacit.evaluation.words import Apart, Floor, Words
+from tacit.evaluation.words import Apart, Words
 from tacit.statistics import Estimate
 
 WORDLESS = "The record holds no words of this run (words.jsonl): what got worse is told by ids, without what was done."

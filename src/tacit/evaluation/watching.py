@@ -11,8 +11,9 @@ from typing import Any
 
 from tacit.domain.tool import Tool, Turn
 from tacit.evaluation.actors.lockstep import STOPPED
+from tacit.evaluation.floors import DONE
 from tacit.evaluation.suite import Score, World
-from tacit.evaluation.words import DONE, shortened, worded
+from tacit.evaluation.words import shortened, worded
 
 
 class Watched:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -19,25 +18,17 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from tacit.evaluation.comparing import telling
+from tacit.evaluation.floors import Floor, floor_of, right_answers
 from tacit.evaluation.record import Key, key_of, open_file
 from tacit.evaluation.suite import Exercise, Row
 from tacit.text.fence import one_line
 from tacit.text.redaction import redact
 
 WORDS = "words.jsonl"
-NOTHING, DONE = "nothing", "done"
+NOTHING = "nothing"
 _LONGEST = 160
 _CALLS_MAX = 60
 _ARGUMENT = 60
-
-
-@dataclass(frozen=True, slots=True)
-class Floor:
-    """What an agent would come to that gives one answer to everything: the commonest right one."""
-
-    answer: str
-    success: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +53,7 @@ class Words:
 
     def floor(self, rows: Sequence[Row]) -> Floor | None:
         """What always the same answer would earn; nothing where one answer is no attempt, or not every answer is known."""
-        exercises = {row.exercise for row in rows}
-        known = [self.right[exercise] for exercise in exercises if exercise in self.right]
-        if not any(known) or len(known) < len(exercises) or "steps" in telling(rows):
-            return None
-        (answer, count) = min(Counter(known).items(), key=lambda found: (-found[1], found[0]))
-        return Floor(answer or DONE, count / len(known))
+        return floor_of(rows, self.right)
 
     def apart(self, rows: Sequence[Row], *, reference: str) -> dict[tuple[str, str], Apart]:
         """Arm and exercise → where it parts from the reference, of the first seed that gave both another outcome."""
@@ -90,11 +76,9 @@ class WordsFile:
         if anew:
             self._file.truncate(0)
         known = read_words(folder).asked
-        self._write(
-            {"exercise": each.key, "task": shortened(each.task), "right": each.answer[0].tool if each.answer else ""}
-            for each in exercises
-            if each.key not in known
-        )
+        new = [each for each in exercises if each.key not in known]
+        right = right_answers(new)
+        self._write({"exercise": each.key, "task": shortened(each.task), "right": right[each.key]} for each in new)
 
     def __enter__(self) -> WordsFile:
         return self

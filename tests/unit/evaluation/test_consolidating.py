@@ -15,7 +15,8 @@ from tacit.consolidation.dataset import Dataset
 from tacit.domain.adapter import Judgement, Ruling
 from tacit.domain.errors import GateRefusal, Mistake, Refusal
 from tacit.domain.purging import Source, SourceKind
-from tacit.evaluation.consolidating import LOCK, Cycle, is_proof
+from tacit.evaluation.consolidating import LOCK, Cycle
+from tacit.evaluation.proof import is_proof
 from tacit.evaluation.suites.everyday import EverydaySuite
 from tacit.loop import Loop
 from tacit.memory import open_store

@@ -12,6 +12,7 @@ from tacit.domain.errors import Refusal
 from tacit.evaluation.actors.python import PythonActor
 from tacit.evaluation.aids import Aids
 from tacit.evaluation.document import document
+from tacit.evaluation.floors import Floor
 from tacit.evaluation.markdown import markdown
 from tacit.evaluation.page import page
 from tacit.evaluation.record import read_run
@@ -20,7 +21,7 @@ from tacit.evaluation.running import run
 from tacit.evaluation.suite import ARMS, Suite
 from tacit.evaluation.suites.everyday import EverydaySuite
 from tacit.evaluation.suites.next_call import NextCallSuite
-from tacit.evaluation.words import WORDS, Floor, read_words, shortened, worded
+from tacit.evaluation.words import WORDS, read_words, shortened, worded
 from tests.unit.evaluation.flats import Flats
 from tests.unit.evaluation.suites.test_next_call import TOOLS, solved
 
