@@ -6,8 +6,10 @@ Every decision is on one exact content, and is kept with its reason. Nothing her
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import TYPE_CHECKING
 
-from tacit import curating, gate, publishing, shelf, trusting
+from tacit import publishing, shelf
+from tacit.config.later import Later
 from tacit.domain.errors import Mistake
 from tacit.domain.lifecycle import Transition
 from tacit.domain.ports import Stored
@@ -15,6 +17,11 @@ from tacit.domain.remark import Remark
 from tacit.domain.trust import Examination
 from tacit.keeping import Keeping
 from tacit.text.redaction import redact
+
+if TYPE_CHECKING:
+    from tacit import curating, gate, trusting
+else:  # whoever only recalls decides nothing
+    curating, gate, trusting = Later("tacit.curating"), Later("tacit.gate"), Later("tacit.trusting")
 
 
 class Deciding(Keeping):
@@ -52,9 +59,11 @@ class Deciding(Keeping):
         """All that a reviewer must know of a version: findings, what it touches, and what needs a tick of its own."""
         return gate.examined_version(self.version(version_id).version)
 
-    def recheck(self, *, apply: bool = False, by: str = trusting.BY_ITSELF) -> list[trusting.Rechecked]:
+    def recheck(self, *, apply: bool = False, by: str = "") -> list[trusting.Rechecked]:
         """Look at everything recallable again with today's checks; with `apply` what no longer holds waits for a person."""
-        found = trusting.recheck(self.store, self.config.policy, by=by if apply else "", at=self._now())
+        found = trusting.recheck(
+            self.store, self.config.policy, by=(by or trusting.BY_ITSELF) if apply else "", at=self._now()
+        )
         if apply:
             publishing.publish(self.store, self.embedder)
         return found

@@ -9,26 +9,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tacit import (
-    application,
-    composing,
-    controls,
-    gate,
-    intake,
-    learning,
-    outcome,
-    promoting,
-    publishing,
-    refining,
-    retrieval,
-    shelf,
-    tending,
-    trusting,
-    validating,
-)
+from tacit import application, controls, outcome, publishing, retrieval, shelf
 from tacit.config.checkout import commit_at_work, workspace
+from tacit.config.later import Later
 from tacit.domain.candidate import Candidate, Finding, Verdict
 from tacit.domain.care import Care, CareKind
 from tacit.domain.errors import GateRefusal, Mistake, NotFound
@@ -42,7 +27,6 @@ from tacit.domain.selection import Query, Selection
 from tacit.domain.skill import Capabilities, Kind, Provenance, SkillContent, parse_kinds, parse_names
 from tacit.domain.trajectory import Trajectory
 from tacit.domain.verification import Verifier
-from tacit.fencing import Fence
 from tacit.offering import Offering
 from tacit.outcome import Followed, parse_outcome
 from tacit.outcome.verifiers import verify
@@ -50,6 +34,13 @@ from tacit.providers.ground import look
 from tacit.report import Applied, Captured, Learned
 from tacit.text.allowance import allowance
 from tacit.text.redaction import redact
+
+if TYPE_CHECKING:
+    from tacit import composing, fencing, gate, intake, learning, promoting, refining, tending, trusting, validating
+else:  # most commands use few of them, and none should wait for all
+    composing, gate, intake, learning = map(Later, ("tacit.composing", "tacit.gate", "tacit.intake", "tacit.learning"))
+    fencing, promoting, refining = Later("tacit.fencing"), Later("tacit.promoting"), Later("tacit.refining")
+    tending, trusting, validating = Later("tacit.tending"), Later("tacit.trusting"), Later("tacit.validating")
 
 Progress = Callable[[int, int], None]
 """Told how much is done, of how much."""
@@ -133,7 +124,7 @@ class Loop(Offering):
         made, here = Provenance(made_by=by, source=source), scope or self.scope
         candidate = intake.proposed(self.store, content, made=made, origin=origin, revises=revises, scope=here)
         if origin is Origin.AGENT:
-            candidate = Fence(self.store).held_against_the_latest(candidate)
+            candidate = fencing.Fence(self.store).held_against_the_latest(candidate)
         with self.store.transaction():
             return self._admit(candidate)
 

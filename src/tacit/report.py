@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from tacit import application, synthesis
+from tacit import application
 from tacit.domain.candidate import Decision, Relation, Verdict
 from tacit.domain.lifecycle import Transition
 from tacit.domain.model import Spending
-from tacit.synthesis import language
+
+if TYPE_CHECKING:  # the values name what they hold, and need nothing that makes it
+    from tacit import synthesis
+    from tacit.synthesis import language
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ import dataclasses
 import difflib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -26,7 +26,9 @@ from tacit.domain.selection import Selection
 from tacit.domain.skill import Provenance, SkillContent
 from tacit.report import Captured, Helped, Learned
 from tacit.surfaces.cli.session import Session, clean, counted, one_line
-from tacit.synthesis import Note
+
+if TYPE_CHECKING:
+    from tacit.synthesis import Note
 
 STATUS_STYLE = {
     "candidate": "yellow",
