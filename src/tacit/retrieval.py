@@ -11,7 +11,7 @@ from datetime import datetime
 from functools import partial
 
 from tacit import application, outcome
-from tacit.domain.errors import NotFound, TacitError
+from tacit.domain.errors import NotFound, StoreOutage, TacitError
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.model import Embedder
 from tacit.domain.ports import FoundPassage, Hit, Store, Stored
@@ -289,26 +289,34 @@ def _by_words(store: Store, query: Query, wanted: Sequence[str]) -> list[Hit]:
     return found
 
 
-def _elsewhere(store: Store, hits: Sequence[Hit]) -> dict[str, str]:
-    """Skills that were promoted → how they had done where they came from."""
+def _elsewhere(store: Store, hits: Sequence[Hit]) -> dict[str, str] | None:
+    """Skills that were promoted → how they had done where they came from; nothing where they must be asked one by one."""
     skills = {hit.stored.skill.id for hit in hits}
     noted: dict[str, list[Remark]] = {}
-    for remark in store.remarks(*skills, about=About.PROMOTION) if skills else ():
+    try:
+        remarks = store.remarks(*skills, about=About.PROMOTION) if skills else []
+    except StoreOutage:  # one that is damaged is no reason to give none of the others
+        return None
+    for remark in remarks:
         noted.setdefault(remark.subject, []).append(remark)
     return {skill_id: record_elsewhere(remarks) for skill_id, remarks in noted.items()}
 
 
-def _render(store: Store, elsewhere: Mapping[str, str], item: Item, max_tokens: int) -> str:
+def _render(store: Store, elsewhere: Mapping[str, str] | None, item: Item, max_tokens: int) -> str:
     content = item.version.content
     if is_document(content):
         source = application.source_line(item.version)
         return application.quote(content, item.passages, status=item.status, source=source, max_tokens=max_tokens)
+    if elsewhere is None:
+        there = record_elsewhere(store.remarks(item.version.skill_id, about=About.PROMOTION))
+    else:
+        there = elsewhere.get(item.version.skill_id, "")
     write = partial(
         application.render_item,
         content,
         status=item.status,
         reliability=item.reliability,
-        source=application.source_line(item.version, elsewhere.get(item.version.skill_id, "")),
+        source=application.source_line(item.version, there),
         max_tokens=min(max_tokens, application.ITEM_TOKENS_MAX),
     )
     text = write()

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
+import apsw
 import pytest
 
 from tacit import publishing, retrieval
@@ -16,6 +17,7 @@ from tacit.domain.evidence import Grade, Outcome, Reliability
 from tacit.domain.lifecycle import Status
 from tacit.domain.origin import Origin
 from tacit.domain.ports import Store
+from tacit.domain.remark import About, Remark
 from tacit.domain.selection import Query, Selection
 from tacit.domain.skill import Case, Condition, Kind
 from tacit.loop import Loop
@@ -340,4 +342,23 @@ def test_a_hook_answers_an_error_by_signature_then_by_nearness_then_not_at_all(p
     silent = answer("KeyError: 'colour'")
     assert (silent.items, bool(silent.reason)) == ([], True)
     assert answer("").items == []
+    store.close()
+
+
+def test_a_damaged_remark_on_one_skill_keeps_no_other_from_being_given(tmp_path: Path) -> None:
+    store = open_store(tmp_path / "tacit.db")
+    put_version(store, "deploy-service", body="deploy the service with the release script")
+    other = put_version(store, "water-plants", body="the service of watering plants")
+    store.add_remark(Remark(subject=other.skill.id, about=About.PROMOTION, by="ana", at=START, text="{}"))
+    publishing.publish(store)
+    database = apsw.Connection(str(tmp_path / "tacit.db"))
+    guards = "SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'remarks'"
+    for (name,) in database.execute(guards).fetchall():
+        database.execute(f"DROP TRIGGER {name}")
+    database.execute("UPDATE remarks SET at = '2020-01-01'")
+    database.close()
+    query = Query(text="deploy the service with the release script", k=1, budget_tokens=2000)
+    selection = retrieval.choose(store, query, now=NOW, min_relevance=0.1)
+    assert [item.name for item in selection.items] == ["deploy-service"]
+    assert other.version.id in {left.version_id for left in selection.left_out}
     store.close()

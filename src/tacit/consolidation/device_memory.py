@@ -16,8 +16,10 @@ def attempted(work: Callable[[], T], device: str) -> T | None:
 
     try:
         return work()
-    except torch.OutOfMemoryError:
-        pass  # left first, since the exception holds on to all that the work had in memory
+    except RuntimeError as fault:
+        if not isinstance(fault, torch.OutOfMemoryError) and "can't allocate memory" not in str(fault):
+            raise
+        # left first, since the exception holds on to all that the work had in memory
     if device.startswith("cuda"):
         torch.cuda.empty_cache()
     return None

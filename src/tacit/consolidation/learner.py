@@ -220,7 +220,11 @@ def rate_at(step: int, steps: int, recipe: Recipe) -> float:
 
 def state_of(learner: Learner) -> Mapping[str, Any]:
     """All that has to be kept for going on with the very same steps."""
-    return {"weights": learner.copy(), "optimizer": learner.optimizer.state_dict()}
+    return {
+        "weights": learner.copy(),
+        "optimizer": learner.optimizer.state_dict(),
+        "most_tokens": learner.most_tokens,  # how a step is cut decides which dice of dropout fall where
+    }
 
 
 def _padded(examples: Sequence[Encoded], padding: int, device: str) -> Batch:

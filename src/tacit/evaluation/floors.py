@@ -30,6 +30,13 @@ class Height:
 
     floor: Floor
     above: Difference
+    wholly: Difference | None = None
+    """The same in wholly right answers, where these are known: one tool for everything has none, and the end has all ends."""
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether the arm does better than one answer to everything, in one of the two figures."""
+        return self.above.is_better or (self.wholly is not None and self.wholly.is_better)
 
 
 def right_answers(exercises: Iterable[Exercise]) -> dict[str, str]:
@@ -39,21 +46,34 @@ def right_answers(exercises: Iterable[Exercise]) -> dict[str, str]:
 
 def floor_of(rows: Sequence[Row], right: Mapping[str, str]) -> Floor | None:
     """What always the same answer would earn; nothing where one answer is no attempt, or not every answer is known."""
-    exercises = {row.exercise for row in rows}
-    known = [right[exercise] for exercise in exercises if exercise in right]
-    if not any(known) or len(known) < len(exercises) or "steps" in telling(rows):
-        return None
-    answer, count = min(Counter(known).items(), key=lambda found: (-found[1], found[0]))
-    return Floor(answer or DONE, count / len(known))
+    answers = [right[exercise] for exercise in {row.exercise for row in rows} if exercise in right]
+    answer = _commonest(rows, right)
+    return None if answer is None else Floor(answer or DONE, answers.count(answer) / len(answers))
 
 
 def height_of(rows: Sequence[Row], right: Mapping[str, str]) -> Height | None:
     """How far these rows of one arm are above their floor; nothing where there is none."""
-    floor = floor_of(rows, right)
-    if floor is None:
+    floor, answer = floor_of(rows, right), _commonest(rows, right)
+    if floor is None or answer is None:
         return None
-    alike = [
-        replace(row, score=replace(row.score, success=(right[row.exercise] or DONE) == floor.answer)) for row in rows
-    ]
-    above = paired(rows, alike)
-    return Height(floor, above) if above else None
+    above = paired(rows, [_with_success(row, answer == right[row.exercise]) for row in rows])
+    if above is None:
+        return None
+    if all(row.score.exact is None for row in rows):
+        return Height(floor, above)
+    ending = [_with_success(row, not right[row.exercise]) for row in rows]
+    whole = [_with_success(row, row.score.success if row.score.exact is None else row.score.exact) for row in rows]
+    return Height(floor, above, wholly=paired(whole, ending))
+
+
+def _commonest(rows: Sequence[Row], right: Mapping[str, str]) -> str | None:
+    """The answer that is right most often, empty for the end; nothing where there is no floor."""
+    exercises = {row.exercise for row in rows}
+    known = [right[exercise] for exercise in exercises if exercise in right]
+    if not any(known) or len(known) < len(exercises) or "steps" in telling(rows):
+        return None
+    return min(Counter(known).items(), key=lambda found: (-found[1], found[0]))[0]
+
+
+def _with_success(row: Row, success: bool) -> Row:
+    return replace(row, score=replace(row.score, success=success))

@@ -45,7 +45,7 @@ def judged(
             Ruling.TOO_LITTLE,
             f"{said}: not one call was wholly right, so nothing tells what its arguments are worth",
         )
-    if height and not height.above.is_better:
+    if height and not height.is_shown:
         ruling = Ruling.NO_BETTER if height.above.high <= 0 else Ruling.TOO_LITTLE
         floor = f"{height.floor.answer} as the answer to everything has {100 * height.floor.success:.1f} % success"
         return ruling, f"{said}, but {floor}, and beside that it is {_told(height.above)}"

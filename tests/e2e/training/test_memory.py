@@ -12,9 +12,9 @@ import pytest
 
 from tacit.consolidation.foundation import Foundation, load_foundation
 from tacit.consolidation.generating import LocalModel
-from tacit.consolidation.learner import adapted
+from tacit.consolidation.learner import FEWEST_TOKENS, adapted
 from tacit.consolidation.tokens import encode_all
-from tacit.consolidation.training import train
+from tacit.consolidation.training import Progress, train
 from tacit.domain.errors import ModelOutage
 from tests.e2e.training.conftest import QUICK, asked, dataset
 
@@ -61,6 +61,28 @@ def test_training_goes_on_in_smaller_batches(tiny: Path) -> None:
         assert learner.most_tokens == begun // 4
         assert len(passed) > 2
         assert any((one != other).any() for one, other in zip(before, learner.copy(), strict=True))
+
+
+def test_a_training_that_ran_short_goes_the_same_way_when_it_is_cut_off(tiny: Path, tmp_path: Path) -> None:
+    recipe = replace(QUICK, dropout=0.1, checkpoint_s=0.0)
+
+    def stop(progress: Progress) -> None:
+        if progress.step == 4:
+            raise KeyboardInterrupt
+
+    curves = []
+    for name, cuts in (("alone", False), ("cut", True)):
+        base = load_foundation(str(tiny))
+        with short_of_memory(base, most=FEWEST_TOKENS):
+            if cuts:
+                with pytest.raises(KeyboardInterrupt):
+                    train(dataset(), base, recipe=recipe, folder=tmp_path / name, progress=stop)
+            else:
+                curves.append(train(dataset(), base, recipe=recipe, folder=tmp_path / name).curve)
+    curves.append(train(dataset(), load_foundation(str(tiny)), recipe=recipe, folder=tmp_path / "cut").curve)
+    assert curves[0] == curves[1]
+    plenty = train(dataset(), load_foundation(str(tiny)), recipe=recipe, folder=tmp_path / "plenty")
+    assert plenty.curve != curves[0], "memory must run short for this to tell anything"
 
 
 def test_a_training_that_does_not_fit_at_all_tells_the_way_out(tiny: Path, tmp_path: Path) -> None:

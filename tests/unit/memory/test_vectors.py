@@ -330,6 +330,23 @@ def test_a_damaged_block_is_named_by_whoever_reads_it(parts: Parts, harm: str, p
     assert len(parts.nearest()) == 2 * BLOCK
 
 
+@pytest.mark.parametrize("codes", ["NULL", "7", "2.5", "'text'"])
+def test_a_block_whose_codes_became_something_else_is_damage_and_no_crash(parts: Parts, codes: str) -> None:
+    path = Path(parts.store.path)
+    for number in range(2 * BLOCK):
+        parts.put(f"n{number}")
+    rule = "PRAGMA writable_schema = ON"
+    table = "UPDATE sqlite_schema SET sql = replace(sql, '{}', '{}') WHERE name = 'vector_blocks'"
+    strict, loose = "codes BLOB NOT NULL) STRICT", "codes)"
+    raw(path, rule, table.format(strict, loose))
+    raw(path, f"UPDATE vector_blocks SET codes = {codes} WHERE seq = 2")
+    with pytest.raises(StoreOutage, match="vector_blocks 2 does not fit its seal"):
+        parts.nearest()
+    parts.store.reindex()
+    raw(path, rule, table.format(loose, strict))
+    assert len(parts.nearest()) == 2 * BLOCK
+
+
 def test_blocks_and_rows_are_read_into_the_same_answer_as_one_by_one(parts: Parts) -> None:
     dice = random.Random(5)
     for number in range(3 * BLOCK + 2):

@@ -61,11 +61,12 @@ class Blocks:
             return [self.rows.at(seq) for seq in numbers]  # tells which
 
     def _read_together(self, numbers: Sequence[int], room: Callable[[int], memoryview]) -> list[Values]:
-        listed = "SELECT seq, space, first, last, versions, length(codes), seal FROM vector_blocks"
+        size = "CASE typeof(codes) WHEN 'blob' THEN length(codes) END"
+        listed = f"SELECT seq, space, first, last, versions, {size}, seal FROM vector_blocks"
         within = "seq IN (SELECT value FROM json_each(?))"
         found = {row[0]: row for row in self._connection.run(f"{listed} WHERE {within}", json.dumps(list(numbers)))}
-        for seq in (seq for seq in numbers if seq not in found):
-            raise self.rows.damage(seq, "is missing")
+        for seq in (seq for seq in numbers if seq not in found or found[seq][5] is None):
+            raise self.rows.damage(seq, "cannot be read")
         ends = list(accumulate((found[seq][5] for seq in numbers), initial=0))
         memory = room(ends[-1])
         rooms = {seq: memory[begin:end] for seq, (begin, end) in zip(numbers, pairwise(ends), strict=True)}
