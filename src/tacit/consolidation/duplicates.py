@@ -86,14 +86,22 @@ def _worded_alike_but_for_numbers(blocks: Sequence[_Block], groups: Groups) -> I
 
 
 def candidates(telling: Iterable[tuple[Iterable[Hashable], Iterable[Hashable]]]) -> Iterator[tuple[int, int]]:
-    """Pairs of places, each with itself among them, that share something in either of two lists of what tells."""
-    holders: dict[Hashable, list[int]] = {}
-    for place, both in enumerate(telling):
-        keys = list(product(*both))
-        for key in keys:
-            holders.setdefault(key, []).append(place)
-        for other in {other for key in keys for other in holders[key]}:
-            yield other, place
+    """Pairs of places, each with itself among them, that share something in both of two lists of what tells."""
+    # An index for each list: one of all pairs of both would grow with their product.
+    holders: tuple[dict[Hashable, list[int]], dict[Hashable, list[int]]] = ({}, {})
+    known: list[tuple[frozenset[Hashable], frozenset[Hashable]]] = []
+    for place, (ones, others) in enumerate(telling):
+        known.append((frozenset(ones), frozenset(others)))
+        met = []
+        for keys, index in zip(known[place], holders, strict=True):
+            for key in keys:
+                index.setdefault(key, []).append(place)
+            met.append([index[key] for key in keys])
+        few = min((0, 1), key=lambda side: sum(map(len, met[side])))
+        far = known[place][1 - few]
+        for other in set().union(*met[few]):
+            if not far.isdisjoint(known[other][1 - few]):
+                yield other, place
 
 
 def _telling(sets: Sequence[_Members]) -> list[list[Hashable]]:

@@ -32,7 +32,7 @@ from tacit.evaluation.actors.code import agents_own
 from tacit.evaluation.suite import Arm, Row
 
 FORMAT = 1
-RUN, ROWS, LOCK = "run.json", "rows.jsonl", ".lock"
+RUN, ROWS, WORDS, LOCK = "run.json", "rows.jsonl", "words.jsonl", ".lock"
 SEEDS_MAX = 1000
 """No run has more: the number is not sealed, since more seeds may follow, and a wrong one would be attempted for ever."""
 UNSEALED = (
@@ -200,9 +200,10 @@ class Record:
         return Run(header=self.header, rows=tuple(self.rows), folder=self.folder)
 
     def _settled(self, header: Header) -> Header:
-        path, rows = self.folder / RUN, self.folder / ROWS
+        path = self.folder / RUN
         before = _header(path)
-        if before and not is_link(rows) and not (rows.exists() and rows.stat().st_size):
+        self._check_own(before)
+        if before and not _holds(self.folder / ROWS):
             before = None  # it failed before anything was attempted: nothing is mixed with anything
         if before:
             if unlike := header.unlike(before):
@@ -211,12 +212,21 @@ class Record:
                     hint="give a folder of its own (--out), or repeat the run that is there",
                 )
             header = replace(header, seeds=max(header.seeds, before.seeds), sealed=before.sealed)
-        elif is_link(rows) or (rows.exists() and rows.stat().st_size):
-            raise Refusal(f"{self.folder} has rows, but nothing says of what", hint="give another folder (--out)")
         else:
             header = replace(header, sealed=True)
         swap_in(path, msgspec.json.format(msgspec.json.encode(header), indent=1) + b"\n", mode=0o644)
         return header
+
+    def _check_own(self, before: Header | None) -> None:
+        """Refuse a folder in which somebody else's files bear the names of a record's."""
+        for what, name in (("rows", ROWS), ("words", WORDS)):
+            if before is None and _holds(self.folder / name):
+                raise Refusal(f"{self.folder} has {what}, but nothing says of what", hint="give another folder (--out)")
+
+
+def _holds(path: Path) -> bool:
+    """Whether anything is in a file, or it leads elsewhere."""
+    return is_link(path) or (path.exists() and path.stat().st_size > 0)
 
 
 def key_of(row: Row) -> Key:
@@ -315,10 +325,10 @@ def _data(path: Path) -> bytes | None:
     return None
 
 
-def open_file(path: Path, flags: int) -> BinaryIO:
+def open_file(path: Path, flags: int, *, mode: int = 0o666) -> BinaryIO:
     """Open a file of a record; what leads elsewhere would be overwritten there, and what never ends would be waited for."""
     try:
-        return os.fdopen(open_plain(path, flags, mode=0o666), "a+b" if flags & os.O_RDWR else "rb")
+        return os.fdopen(open_plain(path, flags, mode=mode), "a+b" if flags & os.O_RDWR else "rb")
     except OSError as error:
         if error.errno not in _NOT_PLAIN:
             raise

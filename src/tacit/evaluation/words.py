@@ -1,34 +1,43 @@
 """What was asked and what was done, in words, beside the figures of a run: written while it runs, read by who tells of it.
 
 No comparison hangs on this file: who removes it has the same figures, told by ids. It holds pieces of the work, so it is
-kept short and secrets are taken out. Lines that cannot be read are passed over.
+kept short, secrets are taken out before anything is cut, and nobody else may read it. What cannot be read is passed over.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import zip_longest
+from itertools import takewhile, zip_longest
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
 
 import msgspec
 
+from tacit.domain.errors import Refusal
 from tacit.evaluation.floors import Floor, floor_of, right_answers
-from tacit.evaluation.record import Key, key_of, open_file
+from tacit.evaluation.record import WORDS, Key, key_of, open_file
 from tacit.evaluation.suite import Exercise, Row
 from tacit.text.fence import one_line
-from tacit.text.redaction import redact
+from tacit.text.redaction import redact, redact_value
 
-WORDS = "words.jsonl"
 NOTHING = "nothing"
 _LONGEST = 160
 _CALLS_MAX = 60
-_ARGUMENT = 60
+_ARGUMENT = 72
+_LOOKED_AT = 20_000
+"""Of a longer text only so much is looked at; secrets are found in all of it before the text is cut further."""
+_UNSURE = 10_000
+"""Of a text that was cut, so much of its end is never told: a secret may have begun there whose end is gone."""
+_ROOM = 100_000
+"""Characters and values that are looked at in all arguments of a call together."""
+_DEEPEST = 32
+_BITS_MAX = 1024
+_MORE = "…"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +81,7 @@ class WordsFile:
 
     def __init__(self, folder: Path, exercises: Iterable[Exercise], *, anew: bool = False) -> None:
         """Open the file, or make it; says of each exercise what is asked, if that is not there yet."""
-        self._file: BinaryIO = open_file(folder / WORDS, os.O_RDWR | os.O_APPEND | os.O_CREAT)
+        self._file: BinaryIO = open_file(folder / WORDS, os.O_RDWR | os.O_APPEND | os.O_CREAT, mode=0o600)
         if anew:
             self._file.truncate(0)
         known = read_words(folder).asked
@@ -112,7 +121,7 @@ class _Line:
 
 
 def read_words(folder: Path) -> Words:
-    """The words of a run, as far as they are there."""
+    """The words of a run, as far as they are there: what is no plain file, or may not be read, holds none."""
     asked: dict[str, str] = {}
     right: dict[str, str] = {}
     did: dict[Key, Sequence[str]] = {}
@@ -126,14 +135,15 @@ def read_words(folder: Path) -> Words:
 
 def shortened(text: str) -> str:
     """A text as it is kept: its beginning on one line, without secrets."""
-    flat = one_line(redact(text[: 4 * _LONGEST]).text).encode("utf-8", "replace").decode()
-    return flat if len(flat) <= _LONGEST else f"{flat[: _LONGEST - 1]}…"
+    return _cut(_flat(text), _LONGEST)
 
 
 def worded(tool: str, arguments: Mapping[str, Any]) -> str:
     """A call as it is kept."""
-    told = (f"{name}={_cut(json.dumps(value, ensure_ascii=False, default=str))}" for name, value in arguments.items())
-    return shortened(f"{tool}({', '.join(told)})")
+    # All arguments together, since one may tell of another that it is a secret: {"name": "DB_PASSWORD", "value": …}.
+    plain = redact_value(_Plain().copy(arguments)).value
+    told = (_flat(f"{name}={json.dumps(value, ensure_ascii=False)}") for name, value in plain.items())
+    return shortened(f"{_flat(tool)}({', '.join(_cut(each, _ARGUMENT) for each in told)})")
 
 
 def _parting(reference: Sequence[str], arm: Sequence[str]) -> tuple[str, str]:
@@ -149,12 +159,64 @@ def _parting(reference: Sequence[str], arm: Sequence[str]) -> tuple[str, str]:
 
 def _lines(path: Path) -> list[_Line]:
     found = []
-    with suppress(FileNotFoundError, NotADirectoryError), open_file(path, os.O_RDONLY) as file:
+    with suppress(OSError, Refusal), open_file(path, os.O_RDONLY) as file:
         for line in file:
             with suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
                 found.append(msgspec.json.decode(line, type=_Line))
     return found
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= _ARGUMENT else f"{text[: _ARGUMENT - 1]}…"
+class _Plain:
+    """Arguments of any kind and size → a copy that is small and known to JSON; what is too much is left out."""
+
+    def __init__(self) -> None:
+        self._room = _ROOM
+
+    def copy(self, value: Any, depth: int = 0) -> Any:
+        """A value as far as there is room for it."""
+        self._room -= 1
+        if self._room <= 0 or depth > _DEEPEST:
+            return _MORE
+        if isinstance(value, Mapping):
+            return {self._one(key): self.copy(value[key], depth + 1) for key in self._fitting(value)}
+        if isinstance(value, list | tuple | set | frozenset):
+            return [self.copy(each, depth + 1) for each in self._fitting(value)]
+        return self._one(value)
+
+    def _fitting(self, values: Iterable[Any]) -> Iterator[Any]:
+        return takewhile(lambda _: self._room > 0, values)
+
+    def _one(self, value: Any) -> str | int | float | None:
+        if value is None or isinstance(value, bool | float):
+            return value
+        if isinstance(value, int):
+            return value if value.bit_length() <= _BITS_MAX else _MORE
+        text = value if isinstance(value, str) else _said(value)
+        self._room -= min(len(text), _LOOKED_AT)
+        return _part(text) if self._room > 0 else _MORE
+
+
+def _said(value: Any) -> str:
+    """What a value of an unknown kind says of itself; its kind where it cannot."""
+    with suppress(Exception):
+        # One more than is looked at, so that the text is known to be cut.
+        return str(value[: _LOOKED_AT + 1] if isinstance(value, bytes | bytearray) else value)
+    return type(value).__name__
+
+
+def _part(text: str) -> str:
+    """A text, or of a long one a part that holds no piece of a secret."""
+    if len(text) <= _LOOKED_AT:
+        return text
+    return redact(text[:_LOOKED_AT]).text[:-_UNSURE] + _MORE
+
+
+def _flat(text: str) -> str:
+    """A text on one line without secrets; what cannot be seen may have parted one, so it is looked for twice."""
+    flat = one_line(redact(_part(text)).text)
+    return redact(flat).text.encode("utf-8", "replace").decode()
+
+
+def _cut(text: str, longest: int) -> str:
+    """The beginning of a text that holds no secret any more."""
+    return text if len(text) <= longest else f"{text[: longest - 1]}{_MORE}"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Iterator, Mapping
-from itertools import combinations
+from itertools import combinations, combinations_with_replacement
 
 import pytest
 from hypothesis import given
@@ -256,3 +257,30 @@ def test_tasks_in_one_frame_of_words_with_solutions_of_their_own_are_hardly_comp
     assert len(list(candidates(telling))) == 500
     alike = [((number // 2,), ("a call",)) for number in range(500)]
     assert len(list(candidates(alike))) == 750
+
+
+TELLING = st.lists(st.tuples(*[st.lists(st.integers(0, 6), max_size=4)] * 2), max_size=12)
+
+
+@given(TELLING)
+def test_candidates_are_all_pairs_that_share_something_in_both_lists(
+    telling: list[tuple[list[int], list[int]]],
+) -> None:
+    places = combinations_with_replacement(range(len(telling)), 2)
+    sharing = [
+        (one, other)
+        for one, other in places
+        if all(set(here) & set(there) for here, there in zip(telling[one], telling[other], strict=True))
+    ]
+    assert sorted(candidates(telling)) == sorted(sharing)
+
+
+def test_long_tasks_with_many_calls_take_no_room_for_every_pair_of_both() -> None:
+    telling = [
+        ([f"{task} word {n}" for n in range(300)], [f"{task} call {n}" for n in range(100)]) for task in range(10)
+    ]
+    tracemalloc.start()
+    assert len(list(candidates(telling))) == 10
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 5_000_000
