@@ -17,16 +17,18 @@ from pathlib import Path
 from typing import Any
 
 from tacit.consolidation import objections
-from tacit.consolidation.conversation import form_hash
+from tacit.consolidation.conversation import OBSERVATION_CHARACTERS, USER, form_hash
 from tacit.consolidation.duplicates import near_duplicates
 from tacit.consolidation.examples import Attempt, Example, example_of, from_lines, matter_of, seen_values, to_line
 from tacit.consolidation.objections import DataPolicy, Fault, Objection
 from tacit.consolidation.overlaps import Matter, leaks
+from tacit.consolidation.recipe import Recipe, length_of
 from tacit.consolidation.whole_files import put
 from tacit.domain.errors import GateRefusal, Mistake
 from tacit.text.words import estimate_tokens
 
 TRAIN, HELD_OUT, MANIFEST = "train.jsonl", "held_out.jsonl", "manifest.json"
+_ANSWERS = ("<tool_result>", "<tool_error>")
 _AGAIN = "build the dataset again: --anew drops what an earlier run left unfinished"
 
 
@@ -52,10 +54,16 @@ class Manifest:
     dropped: Mapping[str, int] = field(default_factory=dict)
     """Reason → how many attempts were left out for it."""
     why: Mapping[str, str] = field(default_factory=dict)
-    """Reason → what it came to for one of them, in words."""
+    """Reason → what it came to, in words: for all of them where it is a length, else for one."""
     figures: Mapping[str, float] = field(default_factory=dict)
     """`strategies`: their effective number; `seen_values`: the share of what is written into learned calls that can be read
     before them (what cannot, is learned as invention); `tokens`: of the training examples, by estimate."""
+
+    def lost_to_length(self, unfit: int, of: int) -> float:
+        """The share of the work that is left out for its length: by the gate, and `unfit` of so many training examples."""
+        attempts = self.examples - self.replayed + self.held_out_examples + sum(self.dropped.values())
+        before = self.dropped.get("too_long", 0) / attempts if attempts else 0.0
+        return before + (1 - before) * unfit / of if of else before
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,6 +145,28 @@ def examined(dataset: Dataset, tests: Sequence[Matter] = ()) -> tuple[Objection,
     )
 
 
+def unreadable(dataset: Dataset, context_tokens: int) -> tuple[Objection, ...]:
+    """What speaks against training a base model that reads so much at once, by estimate; 0: nobody knows."""
+    limit, policy = Recipe().within(context_tokens).longest_tokens, dataset.manifest.policy
+    lengths = [tokens for each in dataset.train if (tokens := round(length_of(each))) > limit]
+    if not lengths or dataset.manifest.lost_to_length(len(lengths), len(dataset.train)) <= policy.most_faulty:
+        return ()
+    return (objections.too_long(lengths, f"{len(dataset.train)} examples", policy, limit=limit),)
+
+
+def cut_answers(examples: Sequence[Example]) -> tuple[int, int]:
+    """How many answers of tools are cut in these examples, as they are at work, and of how many."""
+    answers = [
+        message.content
+        for example in examples
+        for message in example.messages
+        if message.role == USER and message.content.startswith(_ANSWERS)
+    ]
+    # What is cut ends in a mark; the text, the mark and the frame around them are then as long as this at least.
+    cut = [each for each in answers if " …</tool_" in each[OBSERVATION_CHARACTERS:]]
+    return len(cut), len(answers)
+
+
 def refuse(against: Sequence[Objection]) -> None:
     """Raise `GateRefusal` where anything speaks against training; all of it is told."""
     if not against:
@@ -156,7 +186,7 @@ class _Draft:
     sound: list[tuple[Attempt, Example]] = field(default_factory=list)
     train: list[Example] = field(default_factory=list)
     held_out: list[Example] = field(default_factory=list)
-    faults: dict[str, list[str]] = field(default_factory=dict)
+    faults: dict[str, list[Fault]] = field(default_factory=dict)
     before: set[str] = field(default_factory=set)
     """Tasks that there were before anything was left out."""
     attempts: Sequence[Attempt] = ()
@@ -298,19 +328,18 @@ class _Draft:
             replayed=sum(example.replay for example in train),
             trajectory_ids=tuple(sorted({example.trajectory_id for example in (*train, *held_out)})),
             policy=self.policy,
-            dropped={rule: len(details) for rule, details in sorted(self.faults.items())},
-            why={rule: details[0] for rule, details in sorted(self.faults.items())},
+            dropped={rule: len(found) for rule, found in sorted(self.faults.items())},
+            why={rule: objections.told_of(found) for rule, found in sorted(self.faults.items())},
             figures=_figures(train),
         )
         return Dataset(train=train, held_out=held_out, manifest=manifest)
 
-    def _mainly(self) -> str:
+    def _mainly(self) -> Sequence[Fault]:
         """Why most attempts were left out, the cap aside: it takes no task away."""
-        reasons = [details for rule, details in self.faults.items() if rule != "over_cap"]
-        return max(reasons, key=len)[0] if reasons else ""
+        return max((found for rule, found in self.faults.items() if rule != "over_cap"), key=len, default=())
 
     def _drop(self, fault: Fault) -> None:
-        self.faults.setdefault(fault.rule, []).append(fault.detail)
+        self.faults.setdefault(fault.rule, []).append(fault)
 
 
 def _figures(train: Sequence[Example]) -> dict[str, float]:

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 
 from tacit.consolidation.examples import Attempt, Example, lost_on_the_way, out_of_form, texts_within
 from tacit.consolidation.overlaps import Leak
+from tacit.consolidation.recipe import LONGEST_TOKENS, length_of
 from tacit.domain.errors import Mistake
 from tacit.domain.evidence import Grade
 from tacit.domain.origin import Origin
 from tacit.domain.trajectory import Role
 from tacit.text.redaction import redact
-from tacit.text.words import estimate_tokens
 
 _CONTROL = re.compile(
     r"<\|[^|<>\s]{1,40}\|>|<\|\w{1,40}>|<\w{1,40}\|>|<｜[^｜<>\s]{1,40}｜>|<(?:start|end)_of_\w{1,20}>|</?s>|<[be]os>|<sop>"
@@ -47,8 +47,8 @@ class DataPolicy:
     """Largest share of attempts that may be left out for one fault; beyond it their source is at fault."""
     per_task: int = 2
     """Most examples of one task: more of them teach that task by heart."""
-    longest_tokens: int = 8192
-    """Longest example, by estimate."""
+    longest_tokens: int = LONGEST_TOKENS
+    """Longest example, by estimate; what the recipe allows, for a base model is not known here. Older manifests say 8,192."""
     replay_share: float = 0.15
     """Share of the training examples that come from earlier datasets, where there are any."""
 
@@ -78,6 +78,8 @@ class Fault:
 
     rule: str
     detail: str
+    tokens: int = 0
+    """How long it is, where that is the fault."""
 
 
 _GRAVE = {
@@ -125,8 +127,9 @@ def _faults(attempt: Attempt, example: Example, policy: DataPolicy, aid: str) ->
         yield Fault("spoken_to", "a person spoke to the agent between its calls, and the form has no place for that")
     if not any(example.messages[place] != example.messages[-1] for place in example.learned):
         yield Fault("nothing_to_learn", "no call of it worked, or all of them hold a redacted secret")
-    if (tokens := sum(map(estimate_tokens, said))) > policy.longest_tokens:
-        yield Fault("too_long", f"it takes about {tokens} tokens, and {policy.longest_tokens} are the most")
+    if (tokens := round(length_of(example))) > policy.longest_tokens:
+        most = f"{policy.longest_tokens:,} are the most"
+        yield Fault("too_long", f"it takes about {tokens:,} tokens, and {most}", tokens=tokens)
 
 
 def mark_in(example: Example) -> str:
@@ -151,15 +154,48 @@ def _is_led(attempt: Attempt) -> bool:
     return any(step.role is Role.USER and step.text.strip() for step in steps[calls[0] : calls[-1]]) if calls else False
 
 
-def many_faulty(faults: Mapping[str, Sequence[str]], count: int, policy: DataPolicy) -> list[Objection]:
-    """Faults (rule → details, one for each attempt) that so many attempts have that their source must be at fault."""
-    return [
+def many_faulty(faults: Mapping[str, Sequence[Fault]], count: int, policy: DataPolicy) -> list[Objection]:
+    """Faults (by rule, one for each attempt) that so many attempts have that their source must be at fault."""
+    grave = [
         Objection(
             rule=rule, reason=f"{len(faults[rule])} of {count} attempts {what}; {_for_one(faults[rule])}", hint=hint
         )
         for rule, (what, hint) in _GRAVE.items()
         if len(faults.get(rule, ())) > policy.most_faulty * count
     ]
+    lengths = [fault.tokens for fault in faults.get("too_long", ())]
+    if len(lengths) > policy.most_faulty * count:
+        grave.append(too_long(lengths, f"{count} attempts", policy, limit=policy.longest_tokens))
+    return grave
+
+
+def too_long(lengths: Sequence[int], of: str, policy: DataPolicy, *, limit: int) -> Objection:
+    """That so many are longer than `limit` that what is left is no sample of the work, but its short ones.
+
+    The limit is what a base model reads at once, or what is learned from at all: the way out is another in each case.
+    """
+    way = (
+        f"take a base model with a longer context: up to {LONGEST_TOKENS:,} tokens are read at once; none is cut, for "
+        "without its end it would teach to stop too soon"
+        if limit < LONGEST_TOKENS
+        else f"no base model helps: {limit:,} tokens are the most that is learned from at once; record shorter tasks, or "
+        "leave this work to skills"
+    )
+    return Objection(
+        rule="too_long",
+        reason=f"{len(lengths)} of {of} do not fit into {limit:,} tokens: they take about {_between(lengths)}. Nothing is "
+        f"trained where more than {policy.most_faulty:.0%} are left out for their length",
+        hint=way,
+    )
+
+
+def told_of(faults: Sequence[Fault]) -> str:
+    """What one fault came to, in words: for all attempts that have it where it can be measured, else for the first."""
+    lengths = [fault.tokens for fault in faults if fault.tokens]
+    if len(lengths) < 2:
+        return faults[0].detail
+    most = faults[0].detail.rpartition(", and ")[2]
+    return f"they take about {_between(lengths)} tokens, and {most}"
 
 
 def unverified(attempts: Sequence[Attempt]) -> list[Objection]:
@@ -196,17 +232,20 @@ def not_reset(attempts: Sequence[Attempt]) -> list[Objection]:
     ]
 
 
-def too_small(tasks: int, policy: DataPolicy, *, of: int = 0, mainly: str = "") -> list[Objection]:
+def too_small(tasks: int, policy: DataPolicy, *, of: int = 0, mainly: Sequence[Fault] = ()) -> list[Objection]:
     """Too few distinct solved tasks; `of` is how many there were before some were left out, `mainly` why most of them were."""
     if tasks >= policy.least_tasks:
         return []
-    left = f" (of {of}; the others were left out, most of them because {mainly})" if of > tasks and mainly else ""
+    left = (
+        f" (of {of}; the others were left out, most of them because {told_of(mainly)})" if of > tasks and mainly else ""
+    )
+    such = _SUCH.get(mainly[0].rule, "") if left else ""
     return [
         Objection(
             rule="too_few_tasks",
             reason=f"there are {tasks} distinct solved tasks{left}, and {policy.least_tasks} are the least: adapters from "
             "12 to 31 tasks were found to bring no gain",
-            hint=f"go on working: {policy.least_tasks - tasks} more verified tasks are needed; skills help meanwhile",
+            hint=f"go on working: {policy.least_tasks - tasks} more verified tasks{such} are needed; skills help meanwhile",
         )
     ]
 
@@ -312,8 +351,20 @@ def secrets_in(examples: Iterable[Example]) -> list[Objection]:
     ]
 
 
-def _for_one(details: Sequence[str]) -> str:
-    return f"for one, {details[0]}"
+_SUCH = {
+    "too_long": " that are short enough",
+    "spoken_to": " in which nobody speaks to the agent between its calls",
+}
+"""What more tasks have to be like where others were left out for this reason: more of the same would not help."""
+
+
+def _for_one(faults: Sequence[Fault]) -> str:
+    return f"for one, {faults[0].detail}"
+
+
+def _between(lengths: Sequence[int]) -> str:
+    least, most = min(lengths), max(lengths)
+    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
 
 
 def _count(things: Sequence[object] | Mapping[str, object], noun: str) -> str:

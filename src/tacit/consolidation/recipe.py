@@ -11,9 +11,12 @@ from dataclasses import dataclass, replace
 from tacit.consolidation.examples import Example
 from tacit.domain.errors import Mistake
 from tacit.domain.size import Size
+from tacit.text.words import estimate_tokens
 
 CHARACTERS_PER_TOKEN = 3.0
 """Tool calls and names are cut finer than prose; measured on conversations in our form with a vocabulary of 49,000."""
+LONGEST_TOKENS = 16_384
+"""The longest example that is learned from, whatever a base model reads at once: gate and recipe share it."""
 CPU_OPERATIONS_S, GPU_OPERATIONS_S = 4e10, 4e13
 """What training really gets out of one processor core and out of one data-centre GPU, padding and small steps included."""
 CPU_BATCH_TOKENS, GPU_BATCH_TOKENS = 2_048, 32_768
@@ -48,9 +51,9 @@ class Recipe:
     """After so many looks without gain it stops, and the best adapter is kept."""
     held_out_examples: int = 64
     """Most held-out examples that a look takes."""
-    longest_tokens: int = 16_384
-    """Longer examples are left out, never cut: one without its end teaches to stop too soon. The gate lets half of it pass, by
-    an estimate that real vocabularies exceed; so in practice it is the base model that reads less."""
+    longest_tokens: int = LONGEST_TOKENS
+    """Longer examples are left out, never cut: one without its end teaches to stop too soon. A base model that reads less at
+    once lowers it (`within`)."""
     seed: int = 0
     """Which dice are thrown: the first weights, the order of the examples, what is dropped."""
     checkpoint_s: float = 30.0
@@ -134,8 +137,8 @@ def estimate(
     given, train, held_out = len(train), _fitting(train, recipe), _fitting(held_out, recipe)
     steps = recipe.steps(len(train))
     seen = min(len(held_out), recipe.held_out_examples)
-    each = sum(map(_length, train)) / max(len(train), 1)
-    looked = sum(map(_length, held_out[:seen])) * (recipe.checks + 1)
+    each = sum(map(length_of, train)) / max(len(train), 1)
+    looked = sum(map(length_of, held_out[:seen])) * (recipe.checks + 1)
     learned = (
         steps * recipe.examples_a_step * each if len(train) > recipe.examples_a_step else steps * len(train) * each
     )
@@ -159,9 +162,11 @@ def estimate(
 
 
 def _fitting(examples: Sequence[Example], recipe: Recipe) -> list[Example]:
-    return [example for example in examples if _length(example) <= recipe.longest_tokens]
+    return [example for example in examples if length_of(example) <= recipe.longest_tokens]
 
 
-def _length(example: Example) -> float:
-    """In tokens, roughly."""
-    return sum(len(message.content) + 20 for message in example.messages) / CHARACTERS_PER_TOKEN
+def length_of(example: Example) -> float:
+    """How long an example is in tokens, roughly: gate and cost go by the same figure."""
+    said = [message.content for message in example.messages]
+    # Writing without spaces takes a token for each sign, which the plain count of characters does not see.
+    return sum(max((len(text) + 20) / CHARACTERS_PER_TOKEN, estimate_tokens(text)) for text in said)

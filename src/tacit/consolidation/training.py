@@ -260,6 +260,7 @@ class _Training:
         _same(held["marks"], self.marks, self.folder)
         self.learner.restore(held["weights"])
         self.learner.optimizer.load_state_dict(held["optimizer"])
+        self.learner.most_tokens = held.get("most_tokens", self.learner.most_tokens)
         self.best_weights = held["best_weights"]
         curve = [Point(**point) for point in held["course"].pop("curve")]
         self.course = _Course(curve=curve, **held["course"])
@@ -289,10 +290,12 @@ def _same(held: dict[str, str], marks: dict[str, str], folder: Path) -> None:
 
 def _require_most(fitting: int, dataset: Dataset, *, longest: int) -> None:
     """Refuse where so many examples are too long that what is left is no sample of the work, but its short ones."""
-    every = len(dataset.train)
-    if not fitting or every - fitting > dataset.manifest.policy.most_faulty * every:
+    every, manifest = len(dataset.train), dataset.manifest
+    if not fitting or manifest.lost_to_length(every - fitting, every) > manifest.policy.most_faulty:
+        gone = manifest.dropped.get("too_long", 0)
+        before = f", and {gone} longer ones were left out before" if gone else ""
         raise Refusal(
-            f"{every - fitting} of {every} examples do not fit into the {longest:,} tokens that are read at once.",
+            f"{every - fitting} of {every} examples do not fit into the {longest:,} tokens that are read at once{before}.",
             hint="Take a base model with a longer context. None is cut: without its end it would teach to stop too soon.",
         )
 

@@ -27,6 +27,7 @@ def document(told: Report) -> dict[str, Any]:
         "verdict": told.verdict,
         "not_measured": list(told.not_measured),
         "floor": asdict(told.floor) if told.floor else None,
+        "at_floor": list(told.at_floor),
         "arms": [
             {
                 "arm": figures.arm,

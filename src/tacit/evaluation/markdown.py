@@ -6,7 +6,20 @@ import re
 from collections.abc import Iterator, Sequence
 
 from tacit.evaluation.comparing import METRICS, ArmFigures, Change, Difference
-from tacit.evaluation.report import NOTHING, Report, difference, figure, least, part, share, stands, trivial
+from tacit.evaluation.report import (
+    NOTHING,
+    Report,
+    corrected,
+    difference,
+    figure,
+    idle_labels,
+    least,
+    nowhere,
+    part,
+    share,
+    stands,
+    trivial,
+)
 from tacit.evaluation.words import Apart
 from tacit.text.fence import one_line
 
@@ -39,12 +52,15 @@ def _lines(told: Report) -> Iterator[str]:
             "lost",
             "won",
             "aided",
-            "abstained",
+            *(["abstained"] if told.has_silence else []),
         ),
         [*(_success(told, figures) for figures in comparison.arms), *_floor(told)],
     )
+    yield from (
+        f"\n{_cell(line)}" for line in (nowhere(idle_labels(told)), corrected(told, comparison.metrics)) if line
+    )
     for metric in comparison.metrics:
-        if metric != "success":
+        if metric != "success" and metric not in told.idle:
             yield f"\n## {METRICS[metric].label.capitalize()}\n"
             header = ("arm", "mean", f"vs {comparison.reference}", "p (Holm)", "standing")
             yield from _table(header, [_row(told, figures, metric) for figures in comparison.arms])
@@ -75,13 +91,24 @@ def _success(told: Report, figures: ArmFigures) -> tuple[str, ...]:
     seeds = " ".join(difference("success", value) for value in found.by_seed.values()) if found else NOTHING
     smallest = least(found) if found else NOTHING
     counts = (str(len(figures.regressions)), str(len(figures.gains))) if found else (NOTHING, NOTHING)
-    silences = (part(tally.aided, tally.attempts), part(tally.abstained, tally.attempts))
-    return (*_row(told, figures, "success"), smallest, seeds, *counts, *silences)
+    silences = [part(tally.abstained, tally.attempts)] if told.has_silence else []
+    return (
+        *_row(told, figures, "success"),
+        smallest,
+        seeds,
+        *counts,
+        part(tally.aided, tally.attempts),
+        *silences,
+    )
 
 
 def _floor(told: Report) -> list[tuple[str, ...]]:
     """A last row for what is trivial, where that is known."""
-    return [(trivial(told.floor), share(told.floor.success), *[NOTHING] * 9)] if told.floor else []
+    return (
+        [(trivial(told.floor), share(told.floor.success), *[NOTHING] * (9 if told.has_silence else 8))]
+        if told.floor
+        else []
+    )
 
 
 def _row(told: Report, figures: ArmFigures, metric: str) -> tuple[str, ...]:

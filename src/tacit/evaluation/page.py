@@ -15,9 +15,12 @@ from tacit.evaluation.plots import forest, learning_curve
 from tacit.evaluation.report import (
     NOTHING,
     Report,
+    corrected,
     difference,
     figure,
+    idle_labels,
     least,
+    nowhere,
     part,
     share,
     standing,
@@ -104,11 +107,14 @@ def _parts(told: Report) -> Iterator[str]:
         "over all arms. Grey: not shown, chance would be enough.</p>"
     )
     yield _success(told)
+    for line in (nowhere(idle_labels(told)), corrected(told, comparison.metrics)):
+        if line:
+            yield f'<p class="soft">{escape(line)}</p>'
     if told.curve:
         own = comparison.arm(comparison.reference).means["success"].value
         yield f"<h2>Learning curve</h2>{learning_curve(told.curve, level=(comparison.reference, own))}"
     for metric in comparison.metrics:
-        if metric != "success":
+        if metric != "success" and metric not in told.idle:
             yield f"<h2>{escape(METRICS[metric].label.capitalize())}</h2>{_others(told, metric)}"
     yield from _regressions(told)
     lines = "".join(f"<li>{escape(line)}</li>" for line in told.not_measured)
@@ -116,7 +122,18 @@ def _parts(told: Report) -> Iterator[str]:
 
 
 def _success(told: Report) -> str:
-    header = ("arm", "success", "95 %", "p (Holm)", "standing", "detectable", "by seed", "lost", "won", *_SILENCES)
+    header = (
+        "arm",
+        "success",
+        "95 %",
+        "p (Holm)",
+        "standing",
+        "detectable",
+        "by seed",
+        "lost",
+        "won",
+        *_silences(told),
+    )
     rows = []
     for figures in told.comparison.arms:
         found = figures.differences.get("success")
@@ -129,12 +146,18 @@ def _success(told: Report) -> str:
         else:
             cells += [_td(NOTHING, "n"), _td(stands(told, figures), "not-shown"), *[_td(NOTHING, "n")] * 4]
         tally = told.tallies[figures.arm]
-        cells += [_td(part(count, tally.attempts), "n") for count in (tally.aided, tally.abstained)]
+        cells += [
+            _td(part(count, tally.attempts), "n") for count in (tally.aided, tally.abstained)[: len(_silences(told))]
+        ]
         rows.append("".join(cells))
     if told.floor:
         dashes = [_td(NOTHING, "n")] * (len(header) - 2)
         rows.append("".join([_td(trivial(told.floor)), _td(share(told.floor.success), "n"), *dashes]))
     return _table(header, rows)
+
+
+def _silences(told: Report) -> tuple[str, ...]:
+    return _SILENCES if told.has_silence else _SILENCES[:1]
 
 
 def _others(told: Report, metric: str) -> str:

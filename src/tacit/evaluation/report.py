@@ -19,7 +19,7 @@ from tacit.evaluation.comparing import (
     compare,
     points,
 )
-from tacit.evaluation.floors import Floor
+from tacit.evaluation.floors import Floor, height_of
 from tacit.evaluation.suite import ARMS, Arm, Row
 from tacit.evaluation.words import Apart, Words
 from tacit.statistics import Estimate
@@ -82,8 +82,25 @@ class Report:
     """By arm."""
     floor: Floor | None = None
     """What is trivial; nothing where an attempt is more than one answer, or the answers are not known."""
+    at_floor: tuple[str, ...] = ()
+    """Arms that are not shown to be better than what is trivial."""
     parted: Mapping[tuple[str, str], Apart] = field(default_factory=dict)
     """Arm and exercise → what was asked, and where the arm parts from the reference; for exercises with another outcome."""
+
+    @property
+    def idle(self) -> tuple[str, ...]:
+        """Metrics that are 0 in every arm: a table of them would tell nothing."""
+        every = self.comparison.arms
+        return tuple(
+            name
+            for name in self.comparison.metrics
+            if name != "success" and not any(arm.means[name].value for arm in every if name in arm.means)
+        )
+
+    @property
+    def has_silence(self) -> bool:
+        """Whether the agent abstained in any attempt."""
+        return any(tally.abstained for tally in self.tallies.values())
 
     def apart(self, arm: str, exercise: str) -> Apart:
         """What was asked in an exercise, and what both did; empty where nobody knows."""
@@ -118,9 +135,13 @@ def report(
 
 def with_words(told: Report, rows: Sequence[Row], words: Words) -> Report:
     """The same with what was asked and done, and with what an agent would come to that always answers alike."""
+    floor = words.floor(rows)
+    low = _at_floor(told, rows, words) if floor else ()
     return replace(
         told,
-        floor=words.floor(rows),
+        verdict=f"{told.verdict} {_no_better(floor, low)}" if floor and low else told.verdict,
+        floor=floor,
+        at_floor=low,
         parted=words.apart(rows, reference=told.comparison.reference),
         not_measured=told.not_measured if words.asked else (*told.not_measured, WORDLESS),
     )
@@ -217,10 +238,31 @@ def part(count: int | None, attempts: int) -> str:
     return "–" if count is None else f"{count:,} of {attempts:,}"
 
 
-def happened(tally: Tally) -> str:
-    """How often there was an aid and how often silence, in words."""
-    aided = "" if tally.aided is None else f"aided {part(tally.aided, tally.attempts)}, "
-    return f"{aided}abstained {part(tally.abstained, tally.attempts)}"
+def happened(tally: Tally, *, silence: bool = True) -> str:
+    """How often there was an aid and, where anybody was silent, how often silence, in words."""
+    told = [] if tally.aided is None else [f"aided {part(tally.aided, tally.attempts)}"]
+    return ", ".join([*told, *([f"abstained {part(tally.abstained, tally.attempts)}"] if silence else [])])
+
+
+def nowhere(labels: Sequence[str]) -> str:
+    """That these are 0 in every arm, in place of columns and tables of them; empty where there are none."""
+    return f"In every arm 0: {', '.join(labels)}." if labels else ""
+
+
+def idle_labels(told: Report) -> list[str]:
+    """What is 0 in every arm, by name."""
+    return [*(METRICS[name].label for name in told.idle), *([] if told.has_silence else ["abstained"])]
+
+
+def corrected(told: Report, metrics: Sequence[str]) -> str:
+    """Why an interval may leave out 0 and nothing is shown all the same; empty where that is not so."""
+    found = [arm.differences[name] for arm in told.comparison.others for name in metrics if name in arm.differences]
+    if all(each.is_shown or each.low <= 0 <= each.high for each in found):
+        return ""
+    return (
+        "Where an interval leaves out 0 and it still says “not shown”: the interval is for that comparison alone, and among "
+        f"{len(told.comparison.others)} some would look so by chance; p (Holm) allows for that, and decides."
+    )
 
 
 def figure(metric: str, value: float) -> str:
@@ -271,6 +313,17 @@ def _without_unaided(comparison: Comparison, tallies: Mapping[str, Tally]) -> Co
             for figures in comparison.arms
         ),
     )
+
+
+def _at_floor(told: Report, rows: Sequence[Row], words: Words) -> tuple[str, ...]:
+    """Arms that are not shown to do better than one answer to everything; one that never gave an aid is the bare agent."""
+    measured = [name for name in told.comparison.names if not told.tallies[name].is_unaided]
+    heights = {name: height_of([row for row in rows if row.arm == name], words.right) for name in measured}
+    return tuple(name for name, height in heights.items() if height and not height.is_shown)
+
+
+def _no_better(floor: Floor, arms: Sequence[str]) -> str:
+    return f"{', '.join(arms)}: no better than {trivial(floor)} ({share(floor.success)}), as far as these tasks show."
 
 
 def _asks_memory(arm: Arm | None) -> bool:

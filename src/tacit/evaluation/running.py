@@ -193,15 +193,20 @@ def _state(world: Watched) -> str:
 def _set_aside(exercises: Sequence[Exercise], given: Given) -> dict[str, str]:
     """Exercises whose answer an aid gives away: nobody attempts them, so that all arms do the same ones."""
     aside: dict[str, str] = {}
+    telling: dict[str, None] = {}  # the arms whose aids do, in their order
     by_key, shared = {exercise.key: exercise for exercise in exercises}, shared_values(exercises)
     for (arm, key), aid in given.items():
         if call := answer_in(aid, by_key[key], shared=shared):
+            telling.setdefault(arm)
             source = f" (from {aid.sources[0]})" if aid.sources else ""
             aside.setdefault(key, f"the aid of arm {arm}{source} holds the very call of {call.tool} that is asked for")
     if len(aside) > SET_ASIDE * len(exercises):
+        arms = list(dict.fromkeys(arm for arm, _ in given))
+        others = ",".join(arm for arm in arms if arm not in telling)
+        leave = f"leave {', '.join(telling)} out (--arms {others}), or " if others else ""
         raise Refusal(
-            f"aids give away {len(aside)} of {len(exercises)} answers: {_some([f'{k}: {why}' for k, why in aside.items()])}",
-            hint="let the memory learn from other tasks than those that are asked",
+            f"aids give away {len(aside)} of {len(exercises)} answers; for one, {next(iter(aside.values()))}",
+            hint=f"{leave}ask more tasks (a larger --limit, or none): what the answers of several tasks share gives none away",
         )
     return aside
 

@@ -12,7 +12,18 @@ from typing import Any
 import pytest
 
 from tacit.consolidation.conversation import Message
-from tacit.consolidation.dataset import HELD_OUT, MANIFEST, TRAIN, Dataset, build, draft, examined, refuse
+from tacit.consolidation.dataset import (
+    HELD_OUT,
+    MANIFEST,
+    TRAIN,
+    Dataset,
+    build,
+    cut_answers,
+    draft,
+    examined,
+    refuse,
+    unreadable,
+)
 from tacit.consolidation.examples import Attempt, Example, example_of, matter_of
 from tacit.consolidation.objections import DataPolicy
 from tacit.consolidation.overlaps import Matter
@@ -265,7 +276,7 @@ def test_every_objection_is_told_at_once() -> None:
         (errand(130, steps=[]), "no_calls"),
         (errand(130, key=""), "no_task"),
         (errand(130, steps=calls("get_order", about=1, result=StepResult.FAILED)), "nothing_to_learn"),
-        (errand(130, steps=calls("get_order", about="x" * 40_000)), "too_long"),
+        (errand(130, steps=calls("get_order", about="x" * 60_000)), "too_long"),
     ],
 )
 def test_what_teaches_nothing_is_left_out_and_counted(attempt: Attempt, rule: str) -> None:
@@ -279,6 +290,67 @@ def test_too_few_tasks_says_why_others_were_left_out() -> None:
         "there are 40 distinct solved tasks (of 150; the others were left out, most of them because a person spoke to the "
         "agent between its calls, and the form has no place for that), and 100 are the least"
     )
+
+
+def long_errand(number: int, tokens: int) -> Attempt:
+    return errand(number, steps=calls(*WAYS[number % len(WAYS)][:1], about=f"{number}-{'x' * 3 * tokens}"))
+
+
+def test_where_more_than_a_fifth_is_too_long_nothing_is_trained_and_all_lengths_are_told() -> None:
+    long = [long_errand(number, 16_500 + 20 * number) for number in range(100, 150)]
+    dataset, against = draft([*errands(100), *long])
+    (told,) = [each for each in against if each.rule == "too_long"]
+    assert told.reason.startswith("50 of 150 attempts do not fit into 16,384 tokens: they take about 18,")
+    assert "no base model helps" in told.hint
+    assert dataset.manifest.dropped == {"too_long": 50}
+    assert dataset.manifest.why["too_long"].startswith("they take about 18,")
+    assert " to 19," in dataset.manifest.why["too_long"]
+    few, more = ([each.rule for each in draft([*errands(100), *long[:n]])[1]] for n in (25, 26))
+    assert ("too_long" in few, "too_long" in more) == (False, True)
+
+
+def test_what_was_left_out_for_its_length_is_no_reason_to_do_more_of_the_same() -> None:
+    long = [long_errand(number, 17_000) for number in range(75, 150)]
+    against = {each.rule: each.hint for each in draft([*errands(75), *long])[1]}
+    assert "25 more verified tasks that are short enough" in against["too_few_tasks"]
+
+
+def test_a_base_model_that_reads_too_little_is_told_before_it_is_trained() -> None:
+    long = [long_errand(number, 9_000) for number in range(100, 150)]
+    dataset, against = draft([*errands(100), *long])
+    assert against == ()
+    assert unreadable(dataset, 0) == unreadable(dataset, 32_768) == ()
+    (told,) = unreadable(dataset, 8_192)
+    assert told.rule == "too_long"
+    assert "do not fit into 8,192 tokens" in told.reason
+    assert told.hint.startswith("take a base model with a longer context: up to 16,384 tokens")
+
+
+def test_what_the_gate_left_out_for_its_length_counts_when_a_base_model_reads_less() -> None:
+    gone = [long_errand(number, 17_000) for number in range(100, 120)]
+    kept = [long_errand(number, 9_000) for number in range(120, 135)]
+    dataset, against = draft([*errands(100), *gone, *kept])
+    assert against == ()
+    assert len([each for each in dataset.train if len(each.messages[2].content) > 20_000]) < 0.2 * len(dataset.train)
+    assert [each.rule for each in unreadable(dataset, 8_192)] == ["too_long"]
+    assert dataset.manifest.lost_to_length(0, len(dataset.train)) == pytest.approx(20 / 135)
+
+
+def test_answers_that_the_form_cuts_are_counted() -> None:
+    short, exact, long = ("seen " * 10).strip(), "x" * 400, "x" * 401
+    attempts = [
+        errand(number, steps=calls("get_order", about=number, seen=seen))
+        for number, seen in enumerate([short, exact, long, f"{short} …"])
+    ]
+    assert cut_answers(build(attempts, policy=SMALL, held_out=0.0).train) == (1, 4)
+
+
+def test_a_manifest_of_an_earlier_version_is_read_with_the_limit_that_it_was_built_by(tmp_path: Path) -> None:
+    built().write(tmp_path)
+    said = json.loads((tmp_path / MANIFEST).read_text())
+    said["policy"]["longest_tokens"] = 8_192
+    (tmp_path / MANIFEST).write_text(json.dumps(said))
+    assert Dataset.read(tmp_path).manifest.policy.longest_tokens == 8_192
 
 
 def test_an_attempt_that_a_person_led_is_left_out() -> None:

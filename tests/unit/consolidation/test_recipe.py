@@ -15,7 +15,6 @@ from tacit.consolidation.foundation import foundation_facts
 from tacit.consolidation.objections import DataPolicy
 from tacit.consolidation.recipe import Recipe, estimate
 from tacit.domain.errors import Mistake
-from tacit.text.words import BYTES_PER_TOKEN
 
 MILLION = 1_000_000
 SMALL_MODEL = {
@@ -93,7 +92,8 @@ def test_examples_longer_than_the_recipe_allows_cost_nothing_and_are_counted():
 
 
 def test_an_example_that_the_gate_lets_pass_fits_unless_the_base_model_reads_less() -> None:
-    at_most = examples(3, characters=DataPolicy().longest_tokens * BYTES_PER_TOKEN - BYTES_PER_TOKEN)
+    assert DataPolicy().longest_tokens == Recipe().longest_tokens
+    at_most = examples(3, characters=3 * DataPolicy().longest_tokens - 50)
     assert estimate(at_most, [], recipe=Recipe(), parameters=MILLION).too_long == 0
     assert estimate(at_most, [], recipe=Recipe().within(8_192), parameters=MILLION).too_long == 3
     assert Recipe().within(0) == Recipe().within(131_072) == Recipe()

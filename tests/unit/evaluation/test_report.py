@@ -14,8 +14,9 @@ from tacit.evaluation.document import document
 from tacit.evaluation.markdown import markdown
 from tacit.evaluation.page import page
 from tacit.evaluation.plots import learning_curve
-from tacit.evaluation.report import missable, report, stands
+from tacit.evaluation.report import corrected, missable, report, share, stands, with_words
 from tacit.evaluation.suite import AidKind, Arm, Row, Score
+from tacit.evaluation.words import Words
 from tests.unit.evaluation.measured import row, run
 
 SHARES = {"none": 0.4, "skills": 0.8, "placebo": 0.1, "adapter": 0.42}
@@ -76,7 +77,7 @@ def test_an_arm_that_never_got_an_aid_is_told_as_not_measured():
     assert figures["knowledge"].differences == {}
     line = next(line for line in markdown(told).splitlines() if line.startswith("| knowledge |"))
     assert "| – | – | no aid | – |" in line
-    assert page(told).count(">no aid<") == len(told.comparison.metrics)
+    assert page(told).count(">no aid<") == len(told.comparison.metrics) - len(told.idle)
     assert {arm["arm"]: arm["aided"] for arm in document(told)["arms"]} == {"none": None, "skills": 40, "knowledge": 0}
     assert "0 of 40" in markdown(told)
     assert "0 of 40" in page(told)
@@ -131,6 +132,53 @@ def test_an_agents_words_act_on_no_terminal_and_link_to_nowhere():
     assert "://" not in text
     assert "www." not in text
     assert "@ann" not in text
+
+
+def test_an_arm_that_is_no_better_than_what_is_trivial_is_named_in_the_headline():
+    right = {each.exercise: "" if place < 20 else f"tool {place % 7}" for place, each in enumerate(run({"none": 1.0}))}
+
+    def score(success: bool) -> Score:
+        return Score(success=success, exact=success, first_right=success)
+
+    rows = [
+        row(arm, key, score=score(arm == "skills" or not tool))
+        for key, tool in right.items()
+        for arm in ("none", "skills")
+    ]
+    told = with_words(report(rows), rows, Words(asked=right, right=right))
+    assert told.at_floor == ("none",)
+    assert told.verdict.endswith(" none: no better than always done (50.0 %), as far as these tasks show.")
+    assert document(told)["at_floor"] == ["none"]
+    for text in (markdown(told), page(told)):
+        assert "none: no better than always done" in text
+
+
+def test_what_is_0_in_every_arm_is_one_line_and_no_table():
+    told = report(run(SHARES))
+    for text in (markdown(told), page(told)):
+        assert "In every arm 0: retries, abstained." in text
+        assert "Retries" not in text
+        assert "abstained<" not in text
+        assert "| abstained" not in text
+    seen = report([*run(SHARES), *silent("knowledge", acted=20)])
+    assert "| abstained |" in markdown(seen)
+    assert "In every arm 0: retries.\n" in markdown(seen)
+
+
+def test_why_an_interval_may_leave_out_0_and_nothing_is_shown():
+    plain = report(run({"none": 0.4, "skills": 0.8}))
+    found = plain.comparison.arm("skills")
+    unsure = dataclasses.replace(found.differences["success"], low=0.01, p_holm=0.08)
+    arms = (plain.comparison.arms[0], dataclasses.replace(found, differences={"success": unsure}))
+    told = dataclasses.replace(plain, comparison=dataclasses.replace(plain.comparison, arms=arms))
+    assert corrected(plain, ["success"]) == ""
+    assert "p (Holm) allows for that" in corrected(told, ["success"])
+    assert "p (Holm) allows for that" in markdown(told)
+    assert "p (Holm) allows for that" in page(told)
+
+
+def test_a_share_is_rounded_once():
+    assert share(40 / 74) == "54.1 %"
 
 
 def test_arms_with_a_number_of_tasks_make_a_learning_curve():

@@ -16,12 +16,13 @@ import pytest
 
 import tacit
 from tacit.domain.errors import Mistake, NotFound, Refusal
+from tacit.domain.tool import Call
 from tacit.evaluation.actors.python import PythonActor
 from tacit.evaluation.actors.reference import ReferenceActor
 from tacit.evaluation.aids import Aids
 from tacit.evaluation.record import read_run
-from tacit.evaluation.running import run
-from tacit.evaluation.suite import ARMS, Arm, Exercise, Score, Spent
+from tacit.evaluation.running import _set_aside, run
+from tacit.evaluation.suite import ARMS, Aid, Arm, Exercise, Score, Spent
 from tests.unit.evaluation.flats import Flat, Flats
 from tests.unit.evaluation.test_learning_to_act import learned
 
@@ -361,3 +362,20 @@ def test_a_memory_that_changes_meanwhile_ends_the_run(tmp_path: Path, memory: ta
 
     with pytest.raises(Refusal, match="the memory changed while it was measured"):
         run(Flats(UNSEEN), [SKILLS], actor(meddling), Aids(memory), folder=tmp_path)
+
+
+def test_where_aids_give_most_answers_away_the_way_out_names_the_arms_that_do():
+    exercises = [
+        Exercise(
+            key=f"k{at}", group=f"g{at}", task="pay", answer=(Call(tool="pay", arguments={"id": f"A-{at}77{at}"}),)
+        )
+        for at in range(3)
+    ]
+    given = {
+        (arm, each.key): Aid(text=f"pay A-{at}77{at}" if arm == "trajectory" else "", sources=("v_1",))
+        for arm in ("none", "skills", "trajectory")
+        for at, each in enumerate(exercises)
+    }
+    with pytest.raises(Refusal, match="aids give away 3 of 3 answers; for one, the aid of arm trajectory") as told:
+        _set_aside(exercises, given)
+    assert told.value.hint.startswith("leave trajectory out (--arms none,skills), or ask more tasks")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from click.testing import CliRunner, Result
 from tacit.config.surroundings import Surroundings
 from tacit.domain.adapter import Ruling
 from tacit.domain.errors import GateRefusal, Mistake, NotFound, NotPermitted, TacitError
+from tacit.domain.trajectory import Trajectory
 from tacit.surfaces.cli import cli
 from tacit.surfaces.cli.session import Session
 from tests.unit.adapters.rooms import judged, memory_at, registered
@@ -96,6 +98,73 @@ def test_a_dry_run_tells_how_many_examples_a_base_model_cannot_read_at_once(tmp_
         assert ("About 8 examples left out, longer than what the base model reads at once" in said) is told
     cost = json.loads(typed(tmp_path, "train", "--dry-run", "--base", str(tmp_path / "model"), "--json").output)["cost"]
     assert (cost["examples"], cost["too_long"]) == (8, 0)
+
+
+def lengthened(attempt: Trajectory, *, arguments: int = 0, answer: int = 0) -> Trajectory:
+    """The same with so many letters more in its first call, and so many in the answer to it."""
+    first = attempt.steps[1]
+    longer = replace(
+        first,
+        arguments={**first.arguments, "note": f"{attempt.session_id} {'x' * arguments}"},
+        observation="y" * answer or first.observation,
+    )
+    return replace(attempt, steps=(attempt.steps[0], longer, *attempt.steps[2:]), id="")
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> str:
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "config.json").write_text(json.dumps({**MODEL, "max_position_embeddings": 8_192}))
+    return str(tmp_path / "model")
+
+
+@pytest.mark.parametrize(
+    ("letters", "dropped", "hint"),
+    [(27_000, 0, "take a base model with a longer context"), (60_000, 50, "no base model helps")],
+)
+def test_too_many_long_attempts_are_refused_and_told_in_one_voice(
+    tmp_path: Path, model: str, letters: int, dropped: int, hint: str
+) -> None:
+    every = attempts(150)
+    with memory_at(tmp_path) as memory:
+        memory.capture(
+            [*(lengthened(each, arguments=letters) for each in every[:50]), *every[50:]], trust_outcomes=True
+        )
+    told = json.loads(typed(tmp_path, "train", "--dry-run", "--base", model, "--json").output)
+    assert [each["rule"] for each in told["refused"]] == ["too_long"]
+    assert hint in told["refused"][0]["hint"]
+    assert told["dataset"]["dropped"].get("too_long", 0) == dropped
+    assert told["cost"]["too_long"] >= (dropped or 25)
+    shown = typed(tmp_path, "train", "--dry-run", "--base", model).output
+    assert "refused, too_long" in shown
+    assert "Training takes" not in shown  # nothing is trained, so it takes no time
+    error = refused(tmp_path, "train", "--base", model)
+    assert "too_long" in str(error)
+    assert hint in error.hint
+
+
+def test_a_dry_run_of_a_consolidation_tells_what_the_test_would_be(tmp_path: Path, model: str) -> None:
+    with memory_at(tmp_path) as memory:
+        memory.capture([lengthened(each, answer=500) for each in attempts(112)], trust_outcomes=True)
+    told = json.loads(typed(tmp_path, "consolidate", "--dry-run", "--base", model, "--json").output)
+    test = told["test"]
+    assert test["tasks"] == told["proof_tasks"]
+    assert test["tasks"] < test["least_tasks"] == 30
+    assert test["exercises"] > 2 * test["tasks"]
+    assert test["elsewhere"] == {"suite": "everyday", "exercises": 240, "arms": ["none", "adapter"]}
+    assert test["attempts"] == 2 * (test["exercises"] + 240)
+    assert told["dataset"]["answers"] > told["dataset"]["answers_cut"] == told["dataset"]["examples"]
+    shown = typed(tmp_path, "consolidate", "--dry-run", "--base", model).output
+    asked = (
+        f"The test: {test['tasks']} tasks as {test['exercises']} exercises, each under skills and under skills+adapter"
+    )
+    assert f"{asked}; elsewhere 240 exercises of suite everyday" in shown
+    assert f"{test['tasks']} tasks to test with are too few for a verdict, which needs 30" in shown
+    assert "answers of tools in these examples are cut to their first 400 characters" in shown
+    assert "Training takes" in shown
+    train = typed(tmp_path, "train", "--dry-run", "--base", model).output
+    assert "The test:" not in train
+    assert json.loads(typed(tmp_path, "train", "--dry-run", "--json").output)["test"] is None
 
 
 def test_a_stretch_of_time_that_is_none_is_told(tmp_path: Path) -> None:

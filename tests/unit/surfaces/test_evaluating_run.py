@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tacit.config.surroundings import Surroundings
-from tacit.domain.errors import Mistake, Refusal
+from tacit.domain.errors import Mistake, Outage, Refusal
 from tacit.evaluation.record import UNWATCHED
 from tacit.memory import open_store
 from tacit.surfaces.cli import cli
@@ -76,7 +76,66 @@ def test_an_arm_that_memory_had_nothing_for_is_told_in_the_summary(project: Path
     emptied(project)
     asked = ("--agent", "python:agent.py:answer", "--limit", "2", "--memory", "store", "--arms", "none,skills")
     shown = typed(project, "run", "everyday", *asked).output
-    assert "skills: aided 0 of 4, abstained 0 of 4; memory had nothing to give" in shown
+    assert "skills: aided 0 of 4; memory had nothing to give" in shown
+
+
+SOMETIMES = """
+from tacit.evaluation.suites.everyday import EverydaySuite
+right = {each.task: each.answer[0].tool for each in EverydaySuite().exercises()}
+asked = 0
+def answer(question):
+    global asked
+    asked += 1
+    return {"tool": right[question["task"]] if asked <= 40 else "none"}
+"""
+INTERRUPTED = """
+from pathlib import Path
+asked = 0
+def answer(question):
+    global asked
+    asked += 1
+    if asked == int(Path("stop").read_text()):
+        raise KeyboardInterrupt
+    return {"tool": question["tools"][0]["name"]}
+"""
+
+
+def test_run_and_report_tell_the_same_share_of_the_same_attempts(project: Path) -> None:
+    # 40 of 74 is 54.054 %: rounded to 0.5405 first, it would be told as 54.0 %.
+    (project / "agent.py").write_text(SOMETIMES)
+    asked = ("run", "everyday", "--agent", "python:agent.py:answer", "--limit", "37", "--arms", "none")
+    assert "54.1 %" in typed(project, *asked).output
+    assert "none (54.1 % success" in typed(project, "report", "eval/everyday").output
+    assert json.loads(typed(project, *asked, "--json").stdout)["arms"]["none"]["success"] == 0.5405
+
+
+@pytest.mark.parametrize(
+    ("stop", "kept", "goes_on"),
+    [(3, 0, "the same command begins anew"), (20, 16, "the same command goes on from there")],
+)
+def test_a_run_that_is_stopped_says_what_is_kept_and_the_next_what_it_took_over(
+    project: Path, stop: int, kept: int, goes_on: str
+) -> None:
+    asked = ("run", "everyday", "--agent", "python:agent.py:answer", "--limit", "20", "--arms", "none")
+    (project / "agent.py").write_text(INTERRUPTED)
+    (project / "stop").write_text(str(stop))
+    stopped = typed(project, *asked)
+    assert stopped.exit_code == 130
+    assert f"stopped; {kept} attempts kept in eval/everyday: {goes_on}" in stopped.output
+    (project / "stop").write_text("0")
+    done = typed(project, *asked)
+    assert done.exit_code == 0
+    assert ("taken over" in done.output) is bool(kept)
+    if kept:
+        assert "16 attempts taken over from an earlier run of the same, 24 made now." in done.output
+
+
+def test_a_function_that_never_gives_a_decision_is_told_and_not_measured(project: Path) -> None:
+    (project / "agent.py").write_text("def answer(question):\n    return 'hi'\n")
+    error = typed(project, "run", "everyday", "--agent", "python:agent.py:answer").exception
+    assert isinstance(error, Outage)
+    assert "answered none of its first 5 questions" in str(error)
+    assert "is no object" in str(error)
 
 
 def test_abstentions_are_in_the_summary(project: Path) -> None:

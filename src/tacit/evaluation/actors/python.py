@@ -1,7 +1,7 @@
 """A Python function as an agent: it is given the question as a mapping and returns its decision as one. Runs in this process.
 
-What the function raises ends the run and is told with its place, since it is its author's to mend. What was recorded until
-then stands.
+What the function raises ends the run and is told with its place, since it is its author's to mend; so does a function that
+gives no decision from the first question on. What was recorded until then stands.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any
 
 from tacit.domain.errors import Mistake, NotFound, TacitError
-from tacit.evaluation.actors.exchange import Circumstances, decided, worded
+from tacit.evaluation.actors.exchange import Circumstances, Patience, decided, worded
 from tacit.evaluation.actors.lockstep import MAX_CALLS, Decision, Question, attempt
 from tacit.evaluation.suite import Aid, Arm, Spent, World
 
@@ -43,6 +43,7 @@ class PythonActor:
         self._adapter = adapter
         self._max_calls = max_calls
         self._files = dict(files or {})
+        self._patience = Patience(f"the agent {name}")
 
     def files(self) -> Mapping[str, str]:
         """What the function was loaded from, as it was then: later changes do not reach it."""
@@ -58,7 +59,7 @@ class PythonActor:
 
         def decide(questions: Sequence[Question]) -> list[Decision]:
             asked = [worded(question, around) for question in questions]
-            return [decided(self._answered(each), each) for each in asked]
+            return [self._patience.seen(decided(self._answered(each), each)) for each in asked]
 
         return attempt(worlds, aids, decide, max_calls=self._max_calls)
 

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
 from tacit.consolidation import machine
+from tacit.consolidation.conversation import OBSERVATION_CHARACTERS
+from tacit.consolidation.dataset import cut_answers, unreadable
 from tacit.consolidation.foundation import Facts, foundation_facts, foundation_hash
+from tacit.consolidation.objections import Objection
 from tacit.consolidation.recipe import Estimate, Recipe, estimate
 from tacit.domain.errors import GateRefusal, Mistake, TacitError
-from tacit.evaluation.consolidating import Outlook
+from tacit.evaluation.comparing import GROUPS_MIN
+from tacit.evaluation.consolidating import WITH, WITH_ELSEWHERE, WITHOUT, WITHOUT_ELSEWHERE, Outlook
 from tacit.evaluation.consolidating import Progress as Phases
+from tacit.evaluation.proof import HELD_OUT_SHARE, PROOF_SHARE
 from tacit.evaluation.workshop import LocalWorkshop
 from tacit.surfaces.cli.session import Session, clean, counted
 
@@ -26,6 +31,35 @@ _NO_BASE = "no base model is named"
 _NAME_ONE = "pass --base with a folder, a *.gguf file or a hub id, or set consolidation.base in ~/.tacit/tacit.toml"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exam:
+    """What the test at the end of a consolidation would ask."""
+
+    tasks: int
+    exercises: int
+    """Of those tasks; 0 where the data are refused, so that nobody counted them."""
+    guard: str
+    """The suite that must not get worse."""
+    guard_exercises: int
+
+    @property
+    def attempts(self) -> int:
+        """Attempts of both arms, at home and elsewhere."""
+        return 2 * (self.exercises + self.guard_exercises)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Foretold:
+    outlook: Outlook
+    name: str
+    """Of the base model."""
+    facts: Facts | None
+    against: tuple[Objection, ...]
+    cost: Estimate | None
+    device: str
+    test: Exam | None
+
+
 def workshop(session: Session, outlook: Outlook, *, base: str, size: str, anew: bool) -> LocalWorkshop:
     """The base model and the recipe that options and settings name, if nothing stands in the way of training.
 
@@ -34,8 +68,10 @@ def workshop(session: Session, outlook: Outlook, *, base: str, size: str, anew: 
     settings = session.settings[0].consolidation
     name = base or settings.base
     begun = outlook.unfinished and not anew  # its dataset passed the gate when it was built
-    data = [] if begun else [(f"{each.rule}: {each.reason}", each.hint) for each in outlook.against]
-    problems = [*data, *_model_problems(name)]
+    wrong = _model_problems(name)
+    against = _against(outlook, None if wrong else foundation_facts(name))
+    data = [] if begun else [(f"{each.rule}: {each.reason}", each.hint) for each in against]
+    problems = [*data, *wrong]
     if absent := machine.missing(name):
         problems.append((f"training needs {', '.join(absent)}", machine.INSTALL))
     if problems:
@@ -57,8 +93,13 @@ def _model_problems(name: str) -> list[tuple[str, str]]:
     return []
 
 
-def foretell(session: Session, outlook: Outlook, *, base: str, size: str) -> None:
-    """Answer a dry run: what would be used, what the gate says, what it would cost. Nothing was done."""
+def _against(outlook: Outlook, facts: Facts | None) -> tuple[Objection, ...]:
+    """What speaks against training: what the gate says, and what this base model cannot read."""
+    return (*outlook.against, *(unreadable(outlook.dataset, facts.context_tokens) if facts else ()))
+
+
+def foretell(session: Session, outlook: Outlook, *, base: str, size: str, test: Exam | None = None) -> None:
+    """Answer a dry run: what would be used, what the gate says, what it would cost, how it is tested. Nothing was done."""
     settings = session.settings[0].consolidation
     name, recipe = base or settings.base, Recipe.of(size or settings.size)
     wrong = _model_problems(name)
@@ -69,23 +110,34 @@ def foretell(session: Session, outlook: Outlook, *, base: str, size: str) -> Non
         train, held_out = outlook.dataset.train, outlook.dataset.held_out
         fitted = recipe.within(facts.context_tokens)
         cost = estimate(train, held_out, recipe=fitted, parameters=facts.parameters, reach=facts.reach, device=device)
+    told = _Foretold(
+        outlook=outlook,
+        name=name,
+        facts=facts,
+        against=_against(outlook, facts),
+        cost=cost,
+        device=device,
+        test=test,
+    )
+    before = outlook.dataset.manifest.dropped.get("too_long", 0)
     document = {
         "dry_run": True,
         "attempts": outlook.attempts,
         "tasks": outlook.tasks,
         "proof_tasks": outlook.proof_tasks,
         "dataset": _dataset(outlook),
-        "refused": [asdict(each) for each in outlook.against],
+        "refused": [asdict(each) for each in told.against],
         "model": {"name": name, "hash": foundation_hash(name), **asdict(facts)} if facts else None,
         "model_problem": {"told": wrong[0][0], "hint": wrong[0][1]} if wrong else None,
         "recipe": recipe.told(),
         "device": device,
         "missing": machine.missing(name),
-        "cost": asdict(cost) if cost else None,
+        "cost": {**asdict(cost), "too_long": before + cost.too_long} if cost else None,
+        "test": _test(test) if test else None,
         "unfinished": outlook.unfinished,
         "due_at": outlook.due_at,
     }
-    session.answer(document, lambda: _show(session, outlook, name, facts=facts, cost=cost, device=device))
+    session.answer(document, lambda: _show(session, told))
 
 
 @contextmanager
@@ -122,6 +174,7 @@ def show_told(session: Session) -> None:
 
 def _dataset(outlook: Outlook) -> dict[str, Any]:
     found = outlook.dataset.manifest
+    cut, answers = cut_answers(outlook.dataset.train)
     return {
         "hash": found.hash,
         "tasks": found.tasks,
@@ -130,13 +183,29 @@ def _dataset(outlook: Outlook) -> dict[str, Any]:
         "held_out_examples": found.held_out_examples,
         "replayed": found.replayed,
         "dropped": dict(found.dropped),
+        "answers": answers,
+        "answers_cut": cut,
     }
 
 
-def _show(
-    session: Session, outlook: Outlook, name: str, *, facts: Facts | None, cost: Estimate | None, device: str
-) -> None:
-    _show_data(session, outlook)
+def _test(test: Exam) -> dict[str, Any]:
+    return {
+        "tasks": test.tasks,
+        "least_tasks": GROUPS_MIN,
+        "exercises": test.exercises,
+        "arms": [WITHOUT, WITH],
+        "elsewhere": {
+            "suite": test.guard,
+            "exercises": test.guard_exercises,
+            "arms": [WITHOUT_ELSEWHERE, WITH_ELSEWHERE],
+        },
+        "attempts": test.attempts,
+    }
+
+
+def _show(session: Session, told: _Foretold) -> None:
+    outlook, name, facts = told.outlook, told.name, told.facts
+    _show_data(session, outlook, told.against)
     if facts:
         size = f"{facts.parameters / 1e6:,.0f} million weights"
         _say(
@@ -145,8 +214,12 @@ def _show(
         )
     for what, hint in _model_problems(name):
         _say(session, f"{what} ({hint})", style="yellow")
-    if cost:
-        _show_cost(session, cost, device)
+    if told.cost and told.cost.too_long:
+        _say(session, f"About {left_out(told.cost.too_long)}", style="yellow")
+    if told.cost and not told.against:
+        _show_cost(session, told.cost, told.device)
+    if told.test:
+        _show_test(session, told.test)
     if absent := machine.missing(name):
         _say(session, f"Still to be installed: {', '.join(absent)} ({machine.INSTALL})", style="yellow")
     if outlook.unfinished:
@@ -156,7 +229,7 @@ def _show(
     _say(session, "Nothing was done: this only tells what would be.", style="dim")
 
 
-def _show_data(session: Session, outlook: Outlook) -> None:
+def _show_data(session: Session, outlook: Outlook, against: tuple[Objection, ...]) -> None:
     """What would be learned from, what is left out, and what speaks against it."""
     found = outlook.dataset.manifest
     attempts = counted(outlook.attempts, "machine-verified success", plural="machine-verified successes")
@@ -171,14 +244,22 @@ def _show_data(session: Session, outlook: Outlook) -> None:
         session,
         f"  {counted(outlook.proof_tasks, 'task')} kept aside for the test at the end, and never shown to it before",
     )
+    cut, answers = cut_answers(outlook.dataset.train)
+    if cut:
+        _say(
+            session,
+            f"  {cut:,} of {answers:,} answers of tools in these examples are cut to their first {OBSERVATION_CHARACTERS} "
+            "characters, as they are when the model is asked at work",
+            style="dim",
+        )
     for reason, number in found.dropped.items():
         why = found.why.get(reason, reason)
         _say(session, f"  {counted(number, 'attempt')} left out ({reason}): {why}", style="dim")
-    for each in outlook.against:
+    for each in against:
         _say(session, f"refused, {each.rule}: {each.reason}", style="red")
         if each.hint:
             _say(session, f"  next: {each.hint}", style="dim")
-    if not outlook.against:
+    if not against:
         _say(session, "Nothing speaks against learning from these.", style="green")
 
 
@@ -190,9 +271,28 @@ def _show_cost(session: Session, cost: Estimate, device: str) -> None:
         f"memory: {cost.steps} steps over {cost.tokens / 1e6:.1f} million tokens (pieces of words). It ends sooner "
         "once the tasks kept aside show no more gain.",
     )
-    if cost.too_long:
-        _say(session, f"About {left_out(cost.too_long)}", style="yellow")
     _say(session, f"The adapter is a file of about {cost.adapter_mb:.0f} MB.")
+
+
+def _show_test(session: Session, test: Exam) -> None:
+    """What would be asked at the end, of whom, and whether that is enough."""
+    asked = f" as {counted(test.exercises, 'exercise')}" if test.exercises else ""
+    _say(
+        session,
+        f"The test: {counted(test.tasks, 'task')}{asked}, each under {WITHOUT} and under {WITH}; elsewhere "
+        f"{counted(test.guard_exercises, 'exercise')} of suite {test.guard}, each under {WITHOUT_ELSEWHERE} and under "
+        f"{WITH_ELSEWHERE}, where nothing may get worse.",
+    )
+    if test.exercises:
+        _say(session, f"  {test.attempts:,} attempts in all, each at least one answer of the model", style="dim")
+    if test.tasks < GROUPS_MIN:
+        enough = -(-GROUPS_MIN // (10 * HELD_OUT_SHARE * PROOF_SHARE)) * 10
+        _say(
+            session,
+            f"  {counted(test.tasks, 'task')} to test with are too few for a verdict, which needs {GROUPS_MIN}: it would end "
+            f"with “too little to tell”. About {enough:.0f} usable tasks in all give as many.",
+            style="yellow",
+        )
 
 
 def _say(session: Session, text: str, *, style: str = "") -> None:

@@ -19,9 +19,12 @@ from tacit.evaluation.record import read_run
 from tacit.evaluation.report import (
     NOTHING,
     Report,
+    corrected,
     difference,
     figure,
     happened,
+    idle_labels,
+    nowhere,
     stands,
     trivially,
     with_words,
@@ -76,7 +79,7 @@ def _show(session: Session, told: Report, page_file: Path | None) -> None:
     console, comparison = session.console, told.comparison
     console.print(f"[bold]{escape(clean(told.verdict))}[/bold]\n")
     table = Table(box=None, pad_edge=False)
-    shown = {name: label for name, label in _SHOWN.items() if any(name in each.means for each in comparison.arms)}
+    shown = {name: label for name, label in _SHOWN.items() if name in comparison.metrics and name not in told.idle}
     more = [label for name, label in shown.items() if name != "success"]
     for column in ("arm", "success", f"vs {comparison.reference}", "p (Holm)", "", *more, "lost", "won"):
         table.add_column(escape(clean(column)), justify="left" if column in ("arm", "") else "right")
@@ -92,9 +95,12 @@ def _show(session: Session, told: Report, page_file: Path | None) -> None:
     console.print(table)
     if told.floor:
         console.print(f"[dim]{escape(clean(trivially(told.floor)))}[/dim]", soft_wrap=True, highlight=False)
+    for line in (corrected(told, ["success"]), nowhere(idle_labels(told))):
+        if line:
+            console.print(f"[dim]{escape(clean(line))}[/dim]", soft_wrap=True, highlight=False)
     for figures in comparison.arms:
-        said = f"{figures.arm}: {happened(told.tallies[figures.arm])}"
-        console.print(f"[dim]{escape(clean(said))}[/dim]", soft_wrap=True)
+        if said := happened(told.tallies[figures.arm], silence=told.has_silence):
+            console.print(f"[dim]{escape(clean(f'{figures.arm}: {said}'))}[/dim]", soft_wrap=True)
     for figures in comparison.others:
         show_lost(session, figures, told.parted)
     console.print(

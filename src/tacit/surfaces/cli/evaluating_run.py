@@ -6,7 +6,8 @@ A run is written into a folder and says how it went; what it means is told by `t
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,13 @@ from rich.markup import escape
 from rich.table import Table
 
 from tacit.application.plain_files import require_no_links
-from tacit.domain.errors import Mistake, Refusal
+from tacit.domain.errors import Mistake, Refusal, TacitError
 from tacit.evaluation.actors.opening import AGENTS, Terms, open_actor
 from tacit.evaluation.aids import FROM_MEMORY, Aids
 from tacit.evaluation.arms import Plan, described, named_arms, read_plan, with_usual
 from tacit.evaluation.comparing import telling
-from tacit.evaluation.record import Run
-from tacit.evaluation.report import happened, tallied, trivially
+from tacit.evaluation.record import Run, read_run
+from tacit.evaluation.report import happened, nowhere, share, tallied, trivially
 from tacit.evaluation.running import run as run_arms
 from tacit.evaluation.suite import Arm, Exercise, Suite, World
 from tacit.evaluation.suites import SUITES, Taught, open_suite
@@ -32,6 +33,8 @@ from tacit.surfaces.cli.progress import progress_bar
 from tacit.surfaces.cli.session import Session, clean, command_options, counted, one_line
 
 _NOTES = 3
+_STOPPED = 130
+"""The exit code of a command that was stopped by its user, as shells have it."""
 _REFERENCE = "reference"
 _SHARES = {"success": "success", "exact": "whole call right", "first_right": "first call right"}
 _MEANS = {"steps": "steps", "retries": "retries", "context_tokens": "tokens read"}
@@ -90,11 +93,14 @@ def run(session: Session, *, suite: str, arms: str, agent: str, adapter: str, me
     _require_memory(session, opened, memory, chosen)
     # Whoever needs no memory is opened before one learns: what is wrong with an agent is told at once.
     actor = None if agent == _REFERENCE else open_actor(agent, terms=terms)
-    loop = _memory(session, opened, memory, chosen)
-    actor = actor or open_actor(agent, memory=loop, terms=terms)
-    with progress_bar(session, "attempting") as advance:
-        done = run_arms(cut, chosen, actor, Aids(loop), folder=folder, seeds=given["seeds"], progress=advance)
-    session.answer(_document(done), lambda: _show(session, done, asked=loop))
+    taken_over = _kept(folder)
+    with _telling_what_is_kept(folder):
+        loop = _memory(session, opened, memory, chosen)
+        actor = actor or open_actor(agent, memory=loop, terms=terms)
+        with progress_bar(session, "attempting") as advance:
+            done = run_arms(cut, chosen, actor, Aids(loop), folder=folder, seeds=given["seeds"], progress=advance)
+    document = {**_document(done), "taken_over": taken_over}
+    session.answer(document, lambda: _show(session, done, asked=loop, taken_over=taken_over))
 
 
 @click.command("arms")
@@ -210,6 +216,26 @@ def _memory(session: Session, suite: Suite, memory: str, chosen: Sequence[Arm]) 
         return rehearsed(suite.training_trajectories(), config=session.settings[0], progress=advance)
 
 
+def _kept(folder: Path) -> int:
+    """How many attempts lie in a folder already; whether they belong to this run is not asked here."""
+    try:
+        return len(read_run(folder).rows)
+    except (TacitError, OSError):
+        return 0
+
+
+@contextmanager
+def _telling_what_is_kept(folder: Path) -> Iterator[None]:
+    """Whoever stops a run is told what is left of it, and how it goes on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        kept = _kept(folder)
+        goes_on = "the same command goes on from there" if kept else "the same command begins anew"
+        click.echo(f"stopped; {counted(kept, 'attempt')} kept in {clean(str(folder))}: {goes_on}", err=True)
+        raise click.exceptions.Exit(_STOPPED) from None
+
+
 # --- telling --------------------------------------------------------------------------------------------------------
 
 
@@ -224,7 +250,7 @@ def _document(done: Run) -> dict[str, Any]:
         "watched": done.header.watched,
         "remarks": done.header.remarks,
         "seeds": done.header.seeds,
-        "arms": {arm.name: _figures(done, arm) for arm in done.header.arms},
+        "arms": {arm.name: _rounded(_figures(done, arm)) for arm in done.header.arms},
         "floor": dataclasses.asdict(floor) if floor else None,
         "set_aside": dict(done.header.set_aside),
     }
@@ -249,14 +275,20 @@ def _figures(done: Run, arm: Arm) -> dict[str, Any]:
 
 def _averaged(figures: Sequence[float | None]) -> float | None:
     known = [figure for figure in figures if figure is not None]
-    return round(sum(known) / len(known), 4) if known else None
+    return sum(known) / len(known) if known else None
 
 
-def _show(session: Session, done: Run, *, asked: Loop | None) -> None:
+def _rounded(figures: Mapping[str, Any]) -> dict[str, Any]:
+    """For programs; what people read is rounded once, from the figure itself."""
+    return {name: round(value, 4) if isinstance(value, float) else value for name, value in figures.items()}
+
+
+def _show(session: Session, done: Run, *, asked: Loop | None, taken_over: int) -> None:
     table = Table(box=None, pad_edge=False)
     told = {arm.name: _figures(done, arm) for arm in done.header.arms}
-    shown = [name for name in _SHARES if any(figures[name] is not None for figures in told.values())]
-    more = [name for name in _MEANS if any(figures[name] is not None for figures in told.values())]
+    known = [name for name in (*_SHARES, *_MEANS) if any(figures[name] is not None for figures in told.values())]
+    idle = [name for name in known if name != "success" and not any(figures[name] for figures in told.values())]
+    shown, more = ([name for name in names if name in known and name not in idle] for names in (_SHARES, _MEANS))
     for column in (
         "arm",
         "attempts",
@@ -274,10 +306,15 @@ def _show(session: Session, done: Run, *, asked: Loop | None) -> None:
     if floor := read_words(done.folder).floor(done.rows):
         console.print(f"[dim]{escape(clean(trivially(floor)))}[/dim]", soft_wrap=True, highlight=False)
     tallies = tallied(done.rows, done.header.arms)
+    silence = any(tally.abstained for tally in tallies.values())
+    labels = [{**_SHARES, **_MEANS}[name] for name in idle] + ([] if silence else ["abstained"])
+    if line := nowhere(labels):
+        console.print(f"[dim]{line}[/dim]", soft_wrap=True, highlight=False)
     for name, tally in tallies.items():
         empty = "; memory had nothing to give, so this arm was not measured" if tally.is_unaided else ""
         colour = "yellow" if tally.is_unaided or tally.is_silent else "dim"
-        console.print(f"[{colour}]{escape(name)}: {happened(tally)}{empty}[/{colour}]", soft_wrap=True)
+        if said := happened(tally, silence=silence):
+            console.print(f"[{colour}]{escape(name)}: {said}{empty}[/{colour}]", soft_wrap=True)
     waiting = len(asked.waiting()) if asked and any(tally.is_unaided for tally in tallies.values()) else 0
     if waiting:
         what = f"{counted(waiting, 'version')} of skills and documents {'waits' if waiting == 1 else 'wait'}"
@@ -290,12 +327,17 @@ def _show(session: Session, done: Run, *, asked: Loop | None) -> None:
         console.print(f"[dim]{escape(one_line(clean(told_of), 200))}[/dim]", soft_wrap=True)
     for remark in done.header.remarks:
         console.print(f"[yellow]{escape(remark)}[/yellow]", soft_wrap=True)
+    if taken_over:
+        again = counted(taken_over, "attempt")
+        console.print(
+            f"[dim]{again} taken over from an earlier run of the same, {len(done.rows) - taken_over} made now.[/dim]"
+        )
     console.print(f"\n[dim]Recorded in {escape(str(done.folder))}. Differences, intervals and what got worse:[/dim]")
     console.print(f"[dim]  tacit eval report {escape(str(done.folder))}[/dim]")
 
 
 def _share(value: float | None) -> str:
-    return "" if value is None else f"{value:.1%}"
+    return "" if value is None else share(value)
 
 
 def _mean(value: float | None) -> str:
