@@ -54,7 +54,7 @@ def test_a_program_gets_one_document_with_every_answer(library: Terminal) -> Non
     report = done.json
     assert (report["questions"], report["here"], report["absent"]) == (4, 3, 1)
     assert report["figures"]["hit@1"]["value"] == pytest.approx(2 / 3, abs=1e-4)
-    assert set(report["figures"]) == {"hit@1", "R@5", "MRR", "NDCG@10"}
+    assert set(report["figures"]) == {"given@1", "hit@1", "R@5", "MRR", "NDCG@10"}
     assert report["figures"]["hit@1"]["low"] <= 2 / 3 <= report["figures"]["hit@1"]["high"]
     assert 0.5 < report["telling_auroc"]["value"] <= 1
     assert report["telling_auroc"]["n"] == 7  # four questions, three of them asked again
@@ -70,6 +70,29 @@ def test_only_what_was_given_is_said_to_have_come(library: Terminal) -> None:
     shown = library.run("eval", "recall", wanted)
     assert "wanted rotate-database-password; it was" in shown.out
     assert "there came purge-image-cache\n" in shown.out
+
+
+def test_silence_is_a_miss_and_an_answer_without_the_right_skill_a_failure(library: Terminal) -> None:
+    skill = {"name": "rotate-mail-password", "description": "Rotate the password of the mail database.", "body": "Do."}
+    assert library.run("propose", "-", stdin=json.dumps(skill)).code == 0
+    assert library.type("review", "rotate-mail-password", "--approve").code == 0
+    asked = questions(
+        library,
+        {"query": "rotate the password of the invoice database", "relevant": ["rotate-database-password"]},
+        {"query": "thumbnail of a zebra in the distant harbour town parade", "relevant": ["purge-image-cache"]},
+    )
+    done = library.run("eval", "recall", asked, "--leave-out")
+    assert done.code == 0, done.err
+    rows = {line.strip()[: line.strip().find("  ")]: line.split() for line in done.out.splitlines()}
+    assert "0.500" in rows["right skill given first (silence is a miss)"]
+    assert "1.000" in rows["hit@1"]
+    assert "the ranking, given or not:" in done.out
+    assert "1.000 to 1.000" not in done.out
+    assert "line 1: rotate the password of the invoice database" in done.out
+    assert "without rotate-database-password nothing should come; there came rotate-mail-password (" in done.out
+    again = library.run("eval", "recall", asked, "--leave-out", "--json").json["answers"]
+    assert [answer["came_without"] for answer in again] == [["rotate-mail-password"], []]
+    assert [answer["given_without"] for answer in again] == [1, 0]
 
 
 def test_nothing_is_recorded(library: Terminal) -> None:

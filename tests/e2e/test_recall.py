@@ -91,6 +91,25 @@ def test_silence_is_explained_with_what_came_nearest(library: Terminal) -> None:
     assert "nothing given" in library.run("recall", "water the plants on the balcony", "--explain").out
 
 
+def test_what_belongs_to_another_project_is_told_as_such(library: Terminal) -> None:
+    settings(library, "none")
+    library.project.joinpath(".tacit").rename(library.project.parent / "kept")
+    store = open_store(library.project.parent / "kept" / "lib.db")
+    with Loop(store, scope=Scope(Level.PROJECT, "lib")) as loop:
+        for made in SKILLS:
+            loop.review(loop.propose(made, by="ann", origin=Origin.USER).version_id, "approve", by="ann")
+    there = ("--store", str(library.project.parent / "kept" / "lib.db"))
+    done = library.run("recall", "migrate the schema", "--scope", "project:shop", *there)
+    assert done.code == 0, done.err
+    told = " ".join(done.out.split())
+    assert "2 that may match belong to project:lib (`--scope project:lib` asks there)" in told
+    found = explained(library, "migrate the schema", "--scope", "project:shop", *there)
+    assert {(row["name"], row["why"]) for row in found["weighed"]} == {
+        (f"migrate-with-{tool}", "belongs to project:lib") for tool in ("alembic", "flyway")
+    }
+    assert "migrate-with-alembic" in library.run("recall", "migrate the schema", "--scope", "project:lib", *there).out
+
+
 def test_an_error_is_answered_whatever_the_task_says(library: Terminal) -> None:
     found = explained(library, "start the gauge", "--error", ERROR.replace("8080", "9191"))
     assert found["items"][0]["name"] == "port-in-use"

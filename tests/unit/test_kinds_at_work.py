@@ -207,6 +207,19 @@ def test_where_all_norms_have_room_nothing_is_said_of_it(loop: Loop) -> None:
     assert "no room" not in selection.text
 
 
+def test_a_norm_whose_rule_has_no_room_is_left_out_whole(loop: Loop) -> None:
+    for number in range(8):
+        letters = chr(97 + number) * 6
+        body = f"Rule: {letters}. " + f"{letters} " * 60
+        approved(loop, Kind.NORM, f"norm-{number}", f"Convention {letters} holds", body=body)
+    for tokens in range(300, 1500, 50):
+        selection = loop.recall("water the plants", budget_tokens=tokens)
+        assert all("Rule: " in norm.text for norm in selection.standing)
+        assert len(selection.standing) + len(selection.crowded_out) == 8
+        left = {each.name: each.reason for each in selection.left_out}
+        assert all(left[name].startswith("does not fit into the ") for name in selection.crowded_out)
+
+
 def test_the_line_about_norms_without_room_never_breaks_the_budget(loop: Loop) -> None:
     for number in range(9):
         approved(loop, Kind.NORM, f"norm-{number}", f"Convention {chr(97 + number) * 6} holds. " + "words " * 40)

@@ -3,7 +3,8 @@
 The block is delimited, says where it comes from and how well it is proved, and is framed as background knowledge. Its
 text is cleaned (see `fence`), so nothing inside can end the block or hide from a person. It says what to look at first,
 in which case to act, what to do, how to check that it worked, and what went wrong before. A budget drops whole sections,
-the least needed first, and says which; it never breaks a text in the middle. Cues are for recall alone and never shown.
+the least needed first, and says which; it never breaks a text in the middle. A norm or preference without its rule would be
+an empty shell: it is shown with that or not at all. Cues are for recall alone and never shown.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ ITEM_TOKENS_MAX = 1200
 SHOWN_CASES = 6
 SHOWN_PITFALLS = 4
 SHOWN_NAMES = 6
+RULES = frozenset({Kind.NORM, Kind.PREFERENCE})
+"""Kinds that are nothing without what they tell first."""
 _NO_PARTS: Mapping[str, SkillContent] = {}
 
 
@@ -52,7 +55,7 @@ def render_item(
     max_tokens: int | None = None,
     parts: Mapping[str, SkillContent] = _NO_PARTS,
 ) -> str:
-    """Write one skill as a delimited block of at most `max_tokens`; empty if not even its heading fits.
+    """Write one skill as a delimited block of at most `max_tokens`; empty if not even its heading fits, or the rule of a norm.
 
     `source` says where it came from (see `source_line`). `parts` are the skills that a composite is made of, by name, as
     far as they are known: each is then shown with the case that calls for it.
@@ -67,6 +70,8 @@ def render_item(
         tried = [s for s in sections if s in kept or s is section]
         if estimate_tokens(_block(heading, tried, sections)) <= limit:
             kept.append(section)
+    if content.kind in RULES and any(section.need == 0 and section not in kept for section in sections):
+        return ""
     ordered = [section for section in sections if section in kept]
     block = _block(heading, ordered, sections)
     return block if estimate_tokens(block) <= limit else ""
@@ -152,8 +157,15 @@ def _sections(content: SkillContent, parts: Mapping[str, SkillContent]) -> Itera
     if content.pitfalls:
         worst = sorted(content.pitfalls, key=lambda pitfall: -pitfall.count)
         yield _Section("Pitfalls:", _lines(_capped(worst, _pitfall, SHOWN_PITFALLS)), 3)
-    for number, part in enumerate(chapters(shown(content.body))):
-        yield _Section("", part.strip("\n"), (0 if body_first else 10) + number)
+    body = chapters(shown(content.body))
+    titles = _titles(body) if content.kind in RULES else 0  # a title alone is no rule
+    for number, part in enumerate(body):
+        yield _Section("", part.strip("\n"), (0 if body_first else 10) + max(0, number - titles))
+
+
+def _titles(parts: Sequence[str]) -> int:
+    """How many chapters at the beginning are a heading and nothing else."""
+    return next((number for number, part in enumerate(parts) if "\n" in part.strip() or part.strip()[:1] != "#"), 0)
 
 
 def _situation(content: SkillContent) -> Iterator[_Section]:

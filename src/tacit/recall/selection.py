@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,6 +12,7 @@ from functools import cache, partial
 from tacit.domain.evidence import Reliability
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.ports import Hit, Stored
+from tacit.domain.reach import is_anothers
 from tacit.domain.selection import Item, LeftOut, Plan, Query, Selection
 from tacit.domain.skill import Kind
 from tacit.memory.lexical import version_words
@@ -22,7 +24,8 @@ from tacit.recall.purse import Purse
 from tacit.recall.ranking import BEHIND_BEST, Asked, fits, most_of, order
 from tacit.recall.state import broken
 from tacit.recall.ties import Footing, is_turnable, spread
-from tacit.recall.weighing import Known, Scales, said
+from tacit.recall.weighing import CLOSE, Known, Scales, said
+from tacit.text.inert import shown_line
 
 NEAREST = 3
 """How many near misses an abstention names."""
@@ -30,6 +33,10 @@ LEAD = 0.5
 """Nats that tell two skills apart at least; age and scope alone give about as much, and do not."""
 COMPARED = 5
 """How many of the first are looked at for ties, at least: each is compared with all that come after it."""
+SEEN = 0.005
+"""Less is a relevance of 0.00 as it is written: nothing to call near."""
+SCOPES = 3
+"""How many other scopes an abstention names."""
 UNWEIGHED = "more norms hold here than are weighed"
 
 
@@ -37,8 +44,8 @@ def select(
     query: Query, hits: Sequence[Hit], known: Known, *, render: Render, now: datetime, min_relevance: float
 ) -> Selection:
     """Choose what to give for a query."""
-    eligible, barred = _eligible(query, [hit.stored for hit in hits], known)
     by_id = {hit.stored.version.id: hit for hit in hits}
+    eligible, barred, elsewhere = _eligible(query, by_id, known)
     barred.sort(key=lambda left: -by_id[left.version_id].lexical)
     scales = Scales(query, known, now=now)
     scored = [scales.weigh(by_id[each.version.id]) for each in eligible if not is_document(each.version.content)]
@@ -70,7 +77,16 @@ def select(
         budgets=budgets(purse),
         crowded_out=tuple(left.name for left in silent if left.reason.startswith((NO_ROOM, UNWEIGHED))),
     )
-    left = _Left([*relevant, *cited], scored, over=inside + over, silent=silent, unquoted=unquoted, barred=barred)
+    left = _Left(
+        [*relevant, *cited],
+        scored,
+        over=inside + over,
+        silent=silent,
+        unquoted=unquoted,
+        barred=barred,
+        elsewhere=elsewhere,
+        hits=by_id,
+    )
     return _explained(answer, left, known)
 
 
@@ -86,21 +102,27 @@ class _Left:
     unquoted: Sequence[LeftOut]
     """Documents in which nothing is close enough."""
     barred: Sequence[LeftOut]
+    elsewhere: Sequence[Hit]
+    """What matches and belongs to another scope, the best first."""
+    hits: Mapping[str, Hit]
+
+    def all_barred(self, query: Query) -> list[LeftOut]:
+        """All that may not be used here, what belongs elsewhere last."""
+        return [*self.barred, *(_foreign(hit.stored, query) for hit in self.elsewhere)]
 
 
 def _explained(answer: Selection, left: _Left, known: Known) -> Selection:
     """The answer with all that is not given, and, where that is everything, why."""
     shown = {item.version_id for item in answer.standing}
     if not answer.items:
-        unshown = [item for item in left.scored if item.version_id not in shown]
-        reason, near = _why_nothing(answer.query, unshown, left, known)
-        rest = (*(near or left.over), *left.silent, *left.unquoted, *left.barred)
+        reason, near = _why_nothing(answer.query, left, known)
+        rest = (*(near or left.over), *left.silent, *left.unquoted, *left.all_barred(answer.query))
         named = [each for each in rest if each.version_id not in shown]
-        return dataclasses.replace(answer, left_out=_once(named), reason=reason)
+        return dataclasses.replace(answer, left_out=_once(named), reason=reason + _of_norms(answer))
     given = {item.version_id for item in left.relevant} | shown
     below = [left_out(item, "less relevant") for item in left.scored if item.version_id not in given]
     silent = [each for each in left.silent if each.version_id not in given]
-    every = _once([*left.over, *silent, *below, *left.unquoted, *left.barred])
+    every = _once([*left.over, *silent, *below, *left.unquoted, *left.all_barred(answer.query)])
     return dataclasses.replace(answer, left_out=every, plan=_given(known.plan, answer.items))
 
 
@@ -204,11 +226,17 @@ def _fits(item: Item, min_relevance: float, best: Mapping[str, float]) -> bool:
     return fits(item.version.content.kind, item.signals, min_relevance, best=best)
 
 
-def _eligible(query: Query, stored: Sequence[Stored], known: Known) -> tuple[list[Stored], list[LeftOut]]:
-    recallable = [item for item in stored if item.status in RECALLABLE]
+def _eligible(query: Query, hits: Mapping[str, Hit], known: Known) -> tuple[list[Stored], list[LeftOut], list[Hit]]:
+    """What may be given, what may not be used here and why, and what matches and belongs to another scope."""
+    recallable = [hit.stored for hit in hits.values() if hit.stored.status in RECALLABLE]
     barred: list[LeftOut] = []
     usable: list[Stored] = []
-    for item in (s for s in current_only(recallable) if s.skill.scope.contains(query.scope)):
+    elsewhere: list[Hit] = []
+    for item in current_only(recallable):
+        if not item.skill.scope.contains(query.scope):
+            if _matches(hits[item.version.id], known):
+                elsewhere.append(hits[item.version.id])
+            continue
         why = obstacle(item, query) or _unmet(item, known) or _unreliable(item, query, known)
         if why:
             name = "a preference" if why == ANOTHERS else item.version.name  # the name alone would tell what it is
@@ -216,7 +244,23 @@ def _eligible(query: Query, stored: Sequence[Stored], known: Known) -> tuple[lis
         else:
             usable.append(item)
     passed, shadowed = unshadowed(usable)  # what may not be used here shadows nothing
-    return passed, [*barred, *shadowed]
+    elsewhere.sort(key=lambda hit: (-hit.lexical, hit.stored.version.id))
+    return passed, [*barred, *shadowed], elsewhere
+
+
+def _matches(hit: Hit, known: Known) -> bool:
+    """Whether it has to do with what was asked, as far as that shows unweighed; something is always nearest in meaning."""
+    content = hit.stored.version.content
+    answers = bool(known.signature) and content.signature == known.signature
+    return hit.lexical > 0 or (hit.semantic or 0.0) >= CLOSE or answers or is_document(content)
+
+
+def _foreign(stored: Stored, query: Query) -> LeftOut:
+    """Why something of another scope is not given; of a preference of somebody else not even its name is told."""
+    content = stored.version.content
+    if content.kind is Kind.PREFERENCE and is_anothers(content.person, query.person):
+        return LeftOut(version_id=stored.version.id, name="a preference", reason=ANOTHERS)
+    return LeftOut(version_id=stored.version.id, name=content.name, reason=obstacle(stored, query))
 
 
 def _unmet(stored: Stored, known: Known) -> str:
@@ -239,23 +283,58 @@ def _unreliable(stored: Stored, query: Query, known: Known) -> str:
     return f"reliability is {told}, {query.min_reliability:.0%} was asked for"
 
 
-def _why_nothing(query: Query, scored: Sequence[Item], left: _Left, known: Known) -> tuple[str, list[LeftOut]]:
+def _why_nothing(query: Query, left: _Left, known: Known) -> tuple[str, list[LeftOut]]:
     """Why nothing is given, and what came nearest where nothing was relevant."""
     if left.relevant:
         return ("the best match does not fit into the token budget" if query.k > 0 else "none was asked for"), []
-    near = sorted(scored, key=lambda item: (-item.signals["relevance"], item.version_id))[:NEAREST]
+    scored = [item for item in left.scored if not _stands(item)]  # norms are given or had no room, and that is told
+    scored.sort(key=lambda item: (-item.signals["relevance"], item.version_id))
+    near = [item for item in scored if item.signals["relevance"] >= SEEN][:NEAREST]
     named = [left_out(item, f"nearest, relevance {item.signals['relevance']:.2f}") for item in near]
     named += [left_out(item, "less relevant") for item in scored if item not in near]
     if known.plan.lacking:
         return known.plan.reason, named
+    away = _told_elsewhere(query, left.elsewhere)
     if near:
-        best = near[0].signals["relevance"]
-        return f"nothing is close enough; the nearest, `{near[0].name}`, has relevance {best:.2f}", named
+        words = left.hits[near[0].version_id].lexical
+        better = any(hit.lexical > words for hit in left.elsewhere)  # else what is near here is as near as what is not
+        return _nearest(near[0].name, near[0].signals["relevance"]) + (away if better else ""), named
     if left.barred:
-        return f"what matches may not be used here: `{left.barred[0].name}` {left.barred[0].reason}", []
-    if left.unquoted:
-        nearest = max(left.unquoted, key=lambda each: known.documents.get(each.version_id, 0.0))
-        best = known.documents.get(nearest.version_id, 0.0)
-        return f"nothing is close enough; the nearest, `{nearest.name}`, has relevance {best:.2f}", []
+        return f"what matches may not be used here: `{left.barred[0].name}` {left.barred[0].reason}", named
+    quoted = {each.name: known.documents.get(each.version_id, 0.0) for each in left.unquoted}
+    if quoted and max(quoted.values()) >= SEEN:
+        nearest = max(quoted, key=lambda name: quoted[name])
+        return _nearest(nearest, quoted[nearest]) + away, named
     wanted = " or ".join(query.kinds) if query.kinds else "skill"
-    return f"no approved {wanted} shares a word with this task", []
+    here = f" that holds in {shown_line(str(query.scope))}" if away else ""
+    shared = "more than everyday words" if scored or quoted else "a word"
+    return f"no approved {wanted}{here} shares {shared} with this task{away}", named
+
+
+def _nearest(name: str, relevance: float) -> str:
+    return f"nothing is close enough; the nearest, `{name}`, has relevance {relevance:.2f}"
+
+
+def _told_elsewhere(query: Query, hits: Sequence[Hit]) -> str:
+    """How many that match could be given in other scopes, and how to ask there; empty if none could."""
+    scopes = Counter(
+        hit.stored.skill.scope
+        for hit in hits
+        if not obstacle(hit.stored, dataclasses.replace(query, scope=hit.stored.skill.scope))
+    )
+    if not scopes:
+        return ""
+    names = [shown_line(str(scope)) for scope in sorted(scopes, key=lambda each: (-scopes[each], str(each)))]
+    told = ", ".join(names[:SCOPES]) + (f" and {len(names) - SCOPES} more" if len(names) > SCOPES else "")
+    verb = "belongs" if scopes.total() == 1 else "belong"
+    return f"; {scopes.total()} that may match {verb} to {told} (`--scope {names[0]}` asks there)"
+
+
+def _of_norms(answer: Selection) -> str:
+    """What is said all the same where nothing matched: what always holds, or that it found no room."""
+    given, crowded = len(answer.standing), len(answer.crowded_out)
+    if given:
+        return f"; only what always holds is given: {given} norm{'' if given == 1 else 's'}"
+    if crowded:
+        return f"; {crowded} norm{' holds' if crowded == 1 else 's hold'} here and none fits into the token budget"
+    return ""

@@ -246,6 +246,25 @@ class TestBudget:
         assert "**Fix.** Install it first." in text
         assert "Parameters:" not in text
 
+    @pytest.mark.parametrize("kind", [Kind.NORM, Kind.PREFERENCE])
+    @pytest.mark.parametrize("title", ["", "# Sockets\n\n"])
+    def test_a_rule_is_shown_with_its_text_or_not_at_all(self, kind: Kind, title: str) -> None:
+        rule = "Close every socket that you open, in the function that opened it."
+        content = SkillContent(
+            kind=kind,
+            name="sockets",
+            description="How sockets are kept.",
+            body=f"{title}{rule}\n\n## Why\n{'They leak. ' * 9}",
+        )
+        texts = [rendered(content, max_tokens=budget) for budget in range(120)]
+        assert any(texts)
+        assert all(rule in text for text in texts if text)
+        assert any("[left out for space: notes]" in text for text in texts), "the rest may still be left out"
+
+    def test_a_rule_that_is_told_by_its_description_needs_no_text(self) -> None:
+        told = SkillContent(kind=Kind.NORM, name="sockets", description="Close every socket.")
+        assert "Close every socket." in rendered(told, max_tokens=60)
+
     def test_without_a_budget_there_is_still_a_cap(self) -> None:
         body = "\n\n".join(f"## Part {number}\n" + "word " * 200 for number in range(30))
         text = rendered(replace(CONTENT, body=body))

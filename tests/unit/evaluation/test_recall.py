@@ -12,7 +12,7 @@ import tacit
 from tacit.config.settings import Config, RecallSettings
 from tacit.domain.errors import Mistake
 from tacit.domain.skill import Kind
-from tacit.evaluation.recall import Question, measure, read_questions
+from tacit.evaluation.recall import GIVEN_FIRST, Question, measure, read_questions
 from tacit.evaluation.recall.questions import STATE_FIELDS
 from tacit.evaluation.recall.ranking import hit, ndcg_at, rank_of_first, recall_at, reciprocal_rank
 from tacit.loop import Loop
@@ -232,6 +232,59 @@ def test_left_out_skills_are_gone_for_that_question_only(memory):
     assert report.speaking.silent_rightly + report.speaking.spoke_of_nothing == 2
     assert report.telling is not None
     assert report.telling.value == 1.0
+
+
+def test_silence_is_a_miss_in_what_was_given_and_none_in_the_ranking(memory):
+    little = "the server of zebra parades, in a distant harbour town with many other lamps, drums, flags and horses"
+    asked = ("renew the certificate of the web server", little)
+    report = measure(memory, [Question(text=text, relevant={"renew-certificate": 1.0}) for text in asked])
+    assert [answer.given for answer in report.answers] == [1, 0]
+    assert [answer.rank for answer in report.answers] == [1, 1]
+    assert (report.figures[GIVEN_FIRST].value, report.figures["hit@1"].value) == (0.5, 1.0)
+    assert report.speaking.silent == 1
+
+
+@pytest.mark.parametrize("label", ["renew-certificate", "purge-image-cache"])
+def test_few_questions_that_all_end_alike_are_no_certainty(memory, label):
+    text = "renew the certificate of the web server"
+    report = measure(memory, [Question(text=text, relevant={label: 1.0})], leave_out=True)
+    assert report.telling is not None
+    for figure in (*report.figures.values(), report.telling):
+        assert figure.low <= figure.value <= figure.high
+        assert figure.high - figure.low > 0.5
+
+
+def test_the_interval_of_a_share_is_wilsons(memory):
+    text = "renew the certificate of the web server"
+    wanted = ["renew-certificate"] * 3 + ["purge-image-cache"]
+    report = measure(memory, [Question(text=text, relevant={label: 1.0}) for label in wanted])
+    for name in (GIVEN_FIRST, "hit@1"):
+        figure = report.figures[name]
+        assert (figure.value, figure.n) == (0.75, 4)
+        assert (figure.low, figure.high) == pytest.approx((0.3006, 0.9544), abs=1e-4)
+
+
+def test_an_answer_without_its_right_skill_is_told_among_what_went_wrong(memory):
+    content = tacit.SkillContent(
+        kind=Kind.PROCEDURE,
+        name="renew-mail-certificate",
+        description="Renew the certificate of the mail server.",
+        body="Do it: mail.",
+    )
+    memory.propose(content, by="ann", origin=tacit.Origin.USER)
+    (stored,) = memory.waiting()
+    memory.review(stored.version.id, "approve", by="ann", content_hash=stored.version.hash)
+    questions = [
+        Question(text="renew the certificate of the web server", relevant={"renew-certificate": 1.0}, line=1),
+        Question(text="purge the thumbnail image cache", relevant={"purge-image-cache": 1.0}, line=2),
+    ]
+    report = measure(memory, questions, leave_out=True)
+    assert all(answer.is_right for answer in report.answers)
+    assert report.speaking.spoke_of_nothing == 1
+    (wrong,) = report.worst
+    assert wrong.question.line == 1
+    assert [report.names[skill_id] for skill_id in wrong.came_without] == ["renew-mail-certificate"]
+    assert measure(memory, questions).worst == []
 
 
 def test_labels_may_be_ids_of_skills_and_versions(memory):

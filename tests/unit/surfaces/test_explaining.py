@@ -82,6 +82,45 @@ def test_a_person_sees_all_columns_and_what_became_of_each() -> None:
         assert told in text
 
 
+WIDE = replace(
+    GIVEN,
+    items=(
+        replace(
+            item(
+                "rotate-database-password-of-the-invoices", names=2.0, example=0.1, state=1.0, prominence=0.8, scope=1.0
+            ),
+            reasons=("matches password, database, change, billing and invoices",),
+        ),
+    ),
+    left_out=(
+        left("restore-postgres-backup", "does not fit into the 12 tokens left", words=4.0),
+        left("elsewhere", "belongs to project:some-project-with-a-very-long-name"),
+    ),
+)
+
+
+@pytest.mark.parametrize("width", [50, 60, 80, 100, 120])
+def test_in_a_narrow_terminal_nothing_of_what_became_of_it_is_cut(width: int) -> None:
+    text = shown(WIDE, width=width)
+    assert max(map(len, text.splitlines()[1:])) <= width
+    table = [line for line in text.split("Columns after")[0].splitlines()[1:] if line.strip()]
+    place = table[0].index("what") if "what became of it" in table[0] else max(line.find("what") for line in table)
+    told = "".join(line[place:] for line in table).replace(" ", "")
+    for row in weighed(WIDE):
+        assert row["why"].replace(" ", "") in told
+
+
+def test_signals_without_room_are_named_those_that_tell_least_apart_first() -> None:
+    text = shown(WIDE, width=80)
+    heading = text.splitlines()[1]
+    assert "what became of it" in heading
+    assert "meaning" in heading
+    assert "scope" not in heading
+    (line,) = [line for line in text.splitlines() if line.startswith("No room for ")]
+    assert line.startswith("No room for scope, prominence")
+    assert "No room for" not in shown(WIDE, width=240)
+
+
 def test_silence_is_explained_with_what_could_not_be_asked() -> None:
     selection = replace(
         GIVEN, items=(), standing=(), reason="nothing is close enough", note="found by words alone: away"

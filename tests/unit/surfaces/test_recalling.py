@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
+from tacit.application.context import crowded_line
 from tacit.config.surroundings import Surroundings
 from tacit.domain.document import Passage
 from tacit.domain.errors import NotPermitted
@@ -129,7 +130,20 @@ def test_people_are_told_which_norms_found_no_room() -> None:
     written = io.StringIO()
     console = Console(file=written, force_terminal=True, color_system=None, width=100)
     show_answer(console, replace(SELECTION, crowded_out=("use-uv", "no-print")))
-    assert "No room for more norms that hold here: use-uv, no-print" in written.getvalue()
+    told = "No room for 2 more that hold here, `tacit skills show NAME` tells them: use-uv, no-print\n"
+    assert told in written.getvalue()
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+@pytest.mark.parametrize("given", [True, False])
+def test_that_norms_found_no_room_is_told_once_wherever_it_is_read(terminal: bool, given: bool) -> None:
+    crowded = ("use-uv", "no-print")
+    silent = replace(SELECTION, items=(), plan=Plan(), reason="nothing", text="", crowded_out=crowded)
+    spoken = replace(SELECTION, text=f"<both>\n{crowded_line(crowded)}", crowded_out=crowded)
+    for selection in (spoken, replace(SELECTION, crowded_out=crowded)) if given else (silent,):
+        written = io.StringIO()
+        show_answer(Console(file=written, force_terminal=terminal, color_system=None, width=100), selection)
+        assert written.getvalue().lower().count("no room for 2 more that hold here") == 1
 
 
 def test_asking_for_another_person_is_not_for_an_agent() -> None:

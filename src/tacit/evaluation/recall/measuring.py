@@ -2,14 +2,15 @@
 
 A question whose skill is in the library should bring it; one whose skill is not (no labels, or asked again with the
 labelled skills left out) should bring silence. Whether it is silent hangs on a threshold; how well it could tell the two
-apart at any threshold is the AUROC of its confidence.
+apart at any threshold is the AUROC of its confidence. What was given first is one figure, in which silence is a miss; how
+good the ranking is, whether it was given or not, are others.
 """
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from tacit.domain.errors import Mistake
@@ -19,7 +20,7 @@ from tacit.domain.scope import Scope
 from tacit.domain.selection import Query, Selection
 from tacit.evaluation.recall.questions import Question
 from tacit.evaluation.recall.ranking import hit, ndcg_at, rank_of_first, recall_at, reciprocal_rank
-from tacit.statistics import Estimate, auroc, bootstrap, mean
+from tacit.statistics import Estimate, auroc, bootstrap, mean, wilson
 
 CONSIDERED = 50
 """How many skills are asked for: more than anyone reads, so that late ones are seen too."""
@@ -31,8 +32,12 @@ MEASURES: Mapping[str, Callable[[Sequence[str], Mapping[str, float]], float]] = 
     "MRR": reciprocal_rank,
     "NDCG@10": ndcg_at,
 }
+"""Of the ranking, whether anything of it was given or not."""
+GIVEN_FIRST = "given@1"
+"""How often the first that was given is right; where nothing was given, it is not."""
 SHOWN_UNKNOWN = 5
 ROUNDS = 1000
+Z_TWO_SIDED_95 = 1.959963984540054
 
 
 class Memory(Protocol):
@@ -62,6 +67,8 @@ class Answer:
     confidence_without: float | None = None
     """The same with the right skills left out, and how many were given then, where that was asked."""
     given_without: int | None = None
+    came_without: tuple[str, ...] = ()
+    """Ids of the skills that were given then."""
 
     @property
     def is_here(self) -> bool:
@@ -79,9 +86,15 @@ class Answer:
         return self.given > 0 and self.rank == 1 if self.is_here else self.given == 0
 
     @property
+    def spoke_without(self) -> bool:
+        """Whether something was given though the right skills were left out."""
+        return bool(self.given_without)
+
+    @property
     def figures(self) -> dict[str, float]:
-        """Every measure of this ranking."""
-        return {name: measured(self.ranked, self.grades) for name, measured in MEASURES.items()}
+        """Whether the first that was given is right, and every measure of the ranking."""
+        ranking = {name: measured(self.ranked, self.grades) for name, measured in MEASURES.items()}
+        return {GIVEN_FIRST: float(self.is_here and self.is_right), **ranking}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,9 +124,19 @@ class RecallReport:
 
     @property
     def worst(self) -> list[Answer]:
-        """What went wrong, worst first: right skills that came late or never, and answers where nothing fits."""
-        wrong = [answer for answer in self.answers if not answer.is_right]
-        return sorted(wrong, key=lambda each: (1 / each.rank if each.rank else 0.0, -each.confidence))
+        """What went wrong, worst first: right skills that came late or never, and answers where nothing fits.
+
+        Among the latter are those that came when the right skills were left out.
+        """
+        wrong = [answer for answer in self.answers if not answer.is_right or answer.spoke_without]
+        return sorted(wrong, key=_merit)
+
+
+def _merit(answer: Answer) -> tuple[float, float]:
+    """How little went wrong, and among equals how unsure it was."""
+    if answer.spoke_without:
+        return 0.0, -max(answer.confidence_without or 0.0, 0.0 if answer.is_right else answer.confidence)
+    return (1 / answer.rank if answer.rank else 0.0), -answer.confidence
 
 
 def measure(
@@ -139,10 +162,10 @@ def measure(
         if progress:
             progress(at, len(questions))
     here = [answer for answer in answers if answer.is_here]
-    figures = {name: bootstrap([each.figures[name] for each in here], mean, rounds=ROUNDS) for name in MEASURES}
+    measured = [answer.figures for answer in here]
     return RecallReport(
         answers=tuple(answers),
-        figures={name: estimate for name, estimate in figures.items() if estimate},
+        figures={name: _estimate([each[name] for each in measured]) for name in (measured[0] if measured else ())},
         telling=_telling(answers),
         speaking=_speaking(answers),
         names=library.names,
@@ -202,6 +225,7 @@ def _ask(
         confidence=asked.confidence,
         confidence_without=again.confidence if again else None,
         given_without=len(again.items) if again else None,
+        came_without=tuple(item.version.skill_id for item in again.items) if again else (),
     )
 
 
@@ -236,6 +260,20 @@ def weighed_skills(selection: Selection, skill_of: Mapping[str, str]) -> list[st
     return [skill_of.get(one.version_id, one.version_id) for one in weighed]
 
 
+def _estimate(values: Sequence[float]) -> Estimate:
+    """The mean of figures from 0 to 1. A share has the interval of Wilson: drawing again finds nothing that was not there."""
+    drawn = bootstrap(values, mean, rounds=ROUNDS)
+    assert drawn is not None
+    if drawn.low < drawn.high and not set(values) <= {0.0, 1.0}:
+        return drawn
+    return _of_share(drawn, len(values))
+
+
+def _of_share(drawn: Estimate, trials: int) -> Estimate:
+    low, high = wilson(drawn.value * trials, trials, z=Z_TWO_SIDED_95)
+    return replace(drawn, low=min(low, drawn.value), high=max(high, drawn.value))
+
+
 def _telling(answers: Sequence[Answer]) -> Estimate | None:
     scored: list[tuple[float, bool]] = []
     groups: list[int] = []
@@ -245,7 +283,11 @@ def _telling(answers: Sequence[Answer]) -> Estimate | None:
         if answer.confidence_without is not None:
             scored.append((answer.confidence_without, False))
             groups.append(at)
-    return bootstrap(scored, auroc, groups=groups, rounds=ROUNDS)
+    drawn = bootstrap(scored, auroc, groups=groups, rounds=ROUNDS)
+    if drawn is None or drawn.low < drawn.high:
+        return drawn
+    here = sum(positive for _, positive in scored)
+    return _of_share(drawn, min(here, len(scored) - here))  # no surer than a share of the rarer of the two
 
 
 def _speaking(answers: Sequence[Answer]) -> Speaking:

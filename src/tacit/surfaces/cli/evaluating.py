@@ -6,7 +6,7 @@ Writes nothing. The other commands of the group are imported when they are calle
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from tacit.domain.errors import Mistake, NotFound, Refusal
-from tacit.evaluation.recall import Answer, RecallReport, measure, read_questions
+from tacit.evaluation.recall import GIVEN_FIRST, Answer, RecallReport, measure, read_questions
 from tacit.statistics import Estimate
 from tacit.surfaces.cli.progress import progress_bar
 from tacit.surfaces.cli.session import Session, clean, command_options, counted, one_line
@@ -142,6 +142,8 @@ def _answer(answer: Answer, report: RecallReport) -> dict[str, Any]:
         "given": answer.given,
         "came": _came(answer, report),
         "confidence": round(answer.confidence, 4),
+        "given_without": answer.given_without,
+        "came_without": _names(report, answer.came_without[:_CAME]),
         "confidence_without": None if answer.confidence_without is None else round(answer.confidence_without, 4),
         "figures": {name: round(value, 4) for name, value in answer.figures.items()} if answer.is_here else None,
     }
@@ -152,7 +154,7 @@ def _came(answer: Answer, report: RecallReport) -> list[str]:
     return _names(report, answer.ranked[: min(answer.given, _CAME)])
 
 
-def _names(report: RecallReport, skill_ids: Any) -> list[str]:
+def _names(report: RecallReport, skill_ids: Iterable[str]) -> list[str]:
     return [report.names.get(skill_id, skill_id) for skill_id in skill_ids]
 
 
@@ -164,8 +166,11 @@ def _show(session: Session, report: RecallReport, *, worst: int) -> None:
     table = Table(box=None, pad_edge=False)
     for column in ("measure", "value", "95 %", "questions"):
         table.add_column(column, justify="left" if column == "measure" else "right")
-    for name, figure in report.figures.items():
-        table.add_row(name, *_cells(figure))
+    if given := report.figures.get(GIVEN_FIRST):
+        table.add_row("right skill given first (silence is a miss)", *_cells(given))
+        table.add_row("the ranking, given or not:")
+    for name in (name for name in report.figures if name != GIVEN_FIRST):
+        table.add_row(f"  {name}", *_cells(report.figures[name]))
     if report.telling:
         table.add_row("here or not (AUROC)", *_cells(report.telling))
     if report.figures or report.telling:
@@ -203,18 +208,33 @@ def _show_worst(session: Session, report: RecallReport, worst: int) -> None:
     for answer in failures[:worst]:
         line = f"line {answer.question.line}: " if answer.question.line else ""
         console.print(f"  {line}{escape(one_line(answer.question.text, 100))}")
-        console.print(f"    [dim]{escape(clean(_what_came(answer, report)))}[/dim]")
+        for told in _what_came(answer, report):
+            console.print(f"    [dim]{escape(clean(told))}[/dim]")
     console.print('[dim]`tacit recall --explain "…"` shows all scores of one question.[/dim]')
 
 
-def _what_came(answer: Answer, report: RecallReport) -> str:
+def _what_came(answer: Answer, report: RecallReport) -> list[str]:
+    """What went wrong with one question, as it was asked and as it was asked again without its right skills."""
+    told = [] if answer.is_right else [_what_came_first(answer, report)]
+    if answer.spoke_without:
+        left, came = _joined(report, answer.grades), ", ".join(_names(report, answer.came_without[:_CAME]))
+        sure = f"confidence {answer.confidence_without or 0.0:.2f}"
+        told.append(f"without {left} nothing should come; there came {came} ({sure})")
+    return told
+
+
+def _what_came_first(answer: Answer, report: RecallReport) -> str:
     came = ", ".join(_came(answer, report))
     if not answer.is_here:
         return f"nothing should come; there came {came} (confidence {answer.confidence:.2f})"
-    wanted = ", ".join(sorted(_names(report, answer.grades)))
+    wanted = _joined(report, answer.grades)
     if not answer.given:
         return f"wanted {wanted}; nothing was given (confidence {answer.confidence:.2f})"
     if answer.rank and answer.rank <= answer.given:
         return f"wanted {wanted}; it came in place {answer.rank}; there came {came}"
     place = f"it was weighed, in place {answer.rank}, and left out" if answer.rank else "it was not found"
     return f"wanted {wanted}; {place}; there came {came}"
+
+
+def _joined(report: RecallReport, skill_ids: Iterable[str]) -> str:
+    return ", ".join(sorted(_names(report, skill_ids)))

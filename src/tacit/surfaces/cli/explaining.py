@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -15,6 +16,12 @@ from tacit.surfaces.cli.session import clean
 
 MOST = 20
 """How many are shown to a person; programs get all."""
+_LONG = {"name": "skill", "why": "what became of it"}
+"""Columns of long texts, with their headings: they are broken where there is too little room."""
+WHY_WIDTH = 26
+"""Columns of the terminal that are kept for what became of each, at least, where it is so long."""
+NAME_WIDTH = 20
+"""The same for the names."""
 
 
 def show_explained(console: Console, selection: Selection) -> None:
@@ -25,30 +32,60 @@ def show_explained(console: Console, selection: Selection) -> None:
     if selection.note:
         console.print(f"[yellow]{escape(clean(selection.note))}[/yellow]", soft_wrap=True)
     rows = weighed(selection)
-    told = [name for name in WEIGHTS if any(name in row["evidence"] for row in rows[:MOST])]
+    table, dropped = _table(rows[:MOST], width=console.width)
+    console.print(table)
+    if len(rows) > MOST:
+        console.print(f"[dim]and {len(rows) - MOST} more (--json shows all)[/dim]")
+    console.print("[dim]Columns after relevance are nats of evidence; their sum gives the order.[/dim]")
+    if dropped:
+        console.print(f"[dim]No room for {', '.join(dropped)}: --json or a wider terminal shows all.[/dim]")
+    if selection.budgets:
+        console.print(_room(selection))
+
+
+def _table(rows: Sequence[dict[str, Any]], *, width: int) -> tuple[Table, list[str]]:
+    """All rows within the width of a terminal, and the signals that found no room: what became of each goes before them.
+
+    Of the signals those go first that tell least apart.
+    """
+    told = [each for each in WEIGHTS if any(each in row["evidence"] for row in rows)]
+    name, why = (max([len(heading), *(cell_len(clean(row[key])) for row in rows)]) for key, heading in _LONG.items())
+    spare = width - sum(len(each) + 1 for each in (str(len(rows)), "0.000", "relevance", "", ""))
+    apart = {each: _spread([row["evidence"].get(each, 0.0) for row in rows]) for each in told}
+    dropped: list[str] = []
+    while told and min(name, NAME_WIDTH) + min(why, WHY_WIDTH) + _columns(told) > spare:
+        dropped.append(min(told, key=lambda each: apart[each]))
+        told.remove(dropped[-1])
+    spare -= _columns(told)
+    least = spare * NAME_WIDTH // (NAME_WIDTH + WHY_WIDTH)  # where there is too little for both
+    name = min(name, max(least, spare - min(why, WHY_WIDTH)))
     table = Table(box=None, padding=(0, 1, 0, 0))
-    for heading in ("", "skill", "score", "relevance", *told):
-        table.add_column(
-            heading, justify="right" if heading in ("score", "relevance", *told) else "left", overflow="fold"
-        )
-    table.add_column("what became of it", min_width=24, overflow="fold")
-    for place, row in enumerate(rows[:MOST], start=1):
+    table.add_column("")
+    table.add_column(_LONG["name"], width=max(1, name), overflow="fold")
+    for heading in ("score", "relevance", *told):
+        table.add_column(heading, justify="right")
+    table.add_column(_LONG["why"], width=max(1, min(why, spare - name)), overflow="fold")
+    for place, row in enumerate(rows, start=1):
         nats = row["evidence"]
         table.add_row(
             str(place),
             escape(clean(row["name"])),
             f"{row['score']:.3f}",
             f"{row['signals'].get('relevance', 0.0):.2f}" if row["signals"] else "",
-            *(f"{nats[name]:.1f}" if name in nats else "" for name in told),
+            *(f"{nats[each]:.1f}" if each in nats else "" for each in told),
             escape(clean(row["why"])),
             style="bold" if row["given"] else "dim",
         )
-    console.print(table)
-    if len(rows) > MOST:
-        console.print(f"[dim]and {len(rows) - MOST} more (--json shows all)[/dim]")
-    console.print("[dim]Columns after relevance are nats of evidence; their sum gives the order.[/dim]")
-    if selection.budgets:
-        console.print(_room(selection))
+    return table, dropped
+
+
+def _columns(signals: Sequence[str]) -> int:
+    """How much of the width they take."""
+    return sum(max(len(each), len("00.0")) + 1 for each in signals)
+
+
+def _spread(values: Sequence[float]) -> float:
+    return max(values) - min(values)
 
 
 def _room(selection: Selection) -> Table:

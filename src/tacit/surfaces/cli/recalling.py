@@ -8,6 +8,7 @@ import click
 from rich.console import Console
 from rich.markup import escape
 
+from tacit.application.context import crowded_line
 from tacit.application.quoting import citation
 from tacit.domain.document import Passage
 from tacit.domain.errors import Mistake
@@ -95,9 +96,12 @@ def recall(session: Session, *, task: str, kinds: tuple[str, ...], **options: An
 def show_answer(console: Console, selection: Selection) -> None:
     """Show what is given; where a lot held everything back also the use, since its outcome counts as much as any other."""
     show_selection(console, selection)
-    if selection.crowded_out and console.is_terminal:
-        named = escape(clean(", ".join(selection.crowded_out)))
-        console.print(f"[dim]No room for more norms that hold here: {named}[/dim]", soft_wrap=True)
+    crowded, printed = selection.crowded_out, not (selection.abstained or console.is_terminal)
+    if crowded and not (printed and crowded_line(crowded) in selection.text):
+        told = (
+            f"No room for {len(crowded)} more that hold here, `tacit skills show NAME` tells them: {', '.join(crowded)}"
+        )
+        console.print(f"[dim]{escape(clean(told))}[/dim]", soft_wrap=True)
     if selection.abstained and selection.use_id:
         console.print(
             f"This run shows how it goes without. Afterwards: [bold]tacit record {selection.use_id[:12]} --verify "
