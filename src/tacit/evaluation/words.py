@@ -197,10 +197,9 @@ class _Plain:
 
 
 def _said(value: Any) -> str:
-    """What a value of an unknown kind says of itself; its kind where it cannot."""
-    with suppress(Exception):
-        # One more than is looked at, so that the text is known to be cut.
-        return str(value[: _LOOKED_AT + 1] if isinstance(value, bytes | bytearray) else value)
+    """A value of a kind that JSON does not know: bytes as they are written, of anything else its kind."""
+    if isinstance(value, bytes | bytearray):  # one more than is looked at, so that the text is known to be cut
+        return str(value[: _LOOKED_AT + 1])
     return type(value).__name__
 
 
