@@ -38,9 +38,10 @@ from tacit.text.redaction import redact
 if TYPE_CHECKING:
     from tacit import composing, fencing, gate, intake, learning, promoting, refining, tending, trusting, validating
 else:  # most commands use few of them, and none should wait for all
-    composing, gate, intake, learning = map(Later, ("tacit.composing", "tacit.gate", "tacit.intake", "tacit.learning"))
-    fencing, promoting, refining = Later("tacit.fencing"), Later("tacit.promoting"), Later("tacit.refining")
-    tending, trusting, validating = Later("tacit.tending"), Later("tacit.trusting"), Later("tacit.validating")
+    composing, fencing, gate, intake, learning, promoting, refining, tending, trusting, validating = (
+        Later(f"tacit.{name}")
+        for name in "composing fencing gate intake learning promoting refining tending trusting validating".split()
+    )
 
 Progress = Callable[[int, int], None]
 """Told how much is done, of how much."""

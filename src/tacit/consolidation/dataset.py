@@ -329,7 +329,7 @@ class _Draft:
             trajectory_ids=tuple(sorted({example.trajectory_id for example in (*train, *held_out)})),
             policy=self.policy,
             dropped={rule: len(found) for rule, found in sorted(self.faults.items())},
-            why={rule: objections.told_of(found) for rule, found in sorted(self.faults.items())},
+            why={rule: objections.told_of(found, self.policy) for rule, found in sorted(self.faults.items())},
             figures=_figures(train),
         )
         return Dataset(train=train, held_out=held_out, manifest=manifest)

@@ -189,13 +189,12 @@ def too_long(lengths: Sequence[int], of: str, policy: DataPolicy, *, limit: int)
     )
 
 
-def told_of(faults: Sequence[Fault]) -> str:
+def told_of(faults: Sequence[Fault], policy: DataPolicy) -> str:
     """What one fault came to, in words: for all attempts that have it where it can be measured, else for the first."""
     lengths = [fault.tokens for fault in faults if fault.tokens]
     if len(lengths) < 2:
         return faults[0].detail
-    most = faults[0].detail.rpartition(", and ")[2]
-    return f"they take about {_between(lengths)} tokens, and {most}"
+    return f"they take about {_between(lengths)} tokens, and {policy.longest_tokens:,} are the most"
 
 
 def unverified(attempts: Sequence[Attempt]) -> list[Objection]:
@@ -237,7 +236,9 @@ def too_small(tasks: int, policy: DataPolicy, *, of: int = 0, mainly: Sequence[F
     if tasks >= policy.least_tasks:
         return []
     left = (
-        f" (of {of}; the others were left out, most of them because {told_of(mainly)})" if of > tasks and mainly else ""
+        f" (of {of}; the others were left out, most of them because {told_of(mainly, policy)})"
+        if of > tasks and mainly
+        else ""
     )
     such = _SUCH.get(mainly[0].rule, "") if left else ""
     return [

@@ -73,6 +73,8 @@ class Outlook:
     """Why the gate refuses it, all of it."""
     left_out: int = 0
     """Tasks of those kept for the test that would not be asked, since others give them away."""
+    exercises: int = 0
+    """What would be asked of the others; 0 where the data are refused, so that nobody counted."""
     unfinished: str = ""
     """The phase that an earlier cycle was in when it ended early; empty: none was."""
     due_at: datetime | None = None
@@ -122,10 +124,11 @@ class Cycle:
         """What would be used, whether the gate lets it pass, and when the next cycle is due. Changes nothing."""
         attempts = gather(self._memory.store)
         dataset, against = draft(attempts, held_out=HELD_OUT_SHARE)
-        left_out = 0
+        left_out = exercises = 0
         if not against:
             try:
-                left_out = self._proof(dataset).left_out
+                proof = self._proof(dataset)
+                left_out, exercises = proof.left_out, len(proof.exercises())
             except (Refusal, Mistake) as error:
                 against = (Objection(rule="nothing_to_test_by", reason=error.message, hint=error.hint),)
         return Outlook(
@@ -134,6 +137,7 @@ class Cycle:
             dataset=dataset,
             against=against,
             left_out=left_out,
+            exercises=exercises,
             unfinished=self.phase,
             due_at=self.due_at(every),
         )

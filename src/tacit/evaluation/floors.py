@@ -46,15 +46,15 @@ def right_answers(exercises: Iterable[Exercise]) -> dict[str, str]:
 
 def floor_of(rows: Sequence[Row], right: Mapping[str, str]) -> Floor | None:
     """What always the same answer would earn; nothing where one answer is no attempt, or not every answer is known."""
-    answers = [right[exercise] for exercise in {row.exercise for row in rows} if exercise in right]
+    known = [right[exercise] for exercise in {row.exercise for row in rows} if exercise in right]
     answer = _commonest(rows, right)
-    return None if answer is None else Floor(answer or DONE, answers.count(answer) / len(answers))
+    return None if answer is None else Floor(answer or DONE, known.count(answer) / len(known))
 
 
 def height_of(rows: Sequence[Row], right: Mapping[str, str]) -> Height | None:
     """How far these rows of one arm are above their floor; nothing where there is none."""
     floor, answer = floor_of(rows, right), _commonest(rows, right)
-    if floor is None or answer is None:
+    if floor is None:
         return None
     above = paired(rows, [_with_success(row, answer == right[row.exercise]) for row in rows])
     if above is None:

@@ -9,12 +9,10 @@ from tacit.evaluation.comparing import METRICS, ArmFigures, Change, Difference
 from tacit.evaluation.report import (
     NOTHING,
     Report,
-    corrected,
     difference,
     figure,
-    idle_labels,
+    footnotes,
     least,
-    nowhere,
     part,
     share,
     stands,
@@ -56,9 +54,7 @@ def _lines(told: Report) -> Iterator[str]:
         ),
         [*(_success(told, figures) for figures in comparison.arms), *_floor(told)],
     )
-    yield from (
-        f"\n{_cell(line)}" for line in (nowhere(idle_labels(told)), corrected(told, comparison.metrics)) if line
-    )
+    yield from (f"\n{_cell(line)}" for line in footnotes(told, comparison.metrics))
     for metric in comparison.metrics:
         if metric != "success" and metric not in told.idle:
             yield f"\n## {METRICS[metric].label.capitalize()}\n"

@@ -15,12 +15,10 @@ from tacit.evaluation.plots import forest, learning_curve
 from tacit.evaluation.report import (
     NOTHING,
     Report,
-    corrected,
     difference,
     figure,
-    idle_labels,
+    footnotes,
     least,
-    nowhere,
     part,
     share,
     standing,
@@ -107,9 +105,7 @@ def _parts(told: Report) -> Iterator[str]:
         "over all arms. Grey: not shown, chance would be enough.</p>"
     )
     yield _success(told)
-    for line in (nowhere(idle_labels(told)), corrected(told, comparison.metrics)):
-        if line:
-            yield f'<p class="soft">{escape(line)}</p>'
+    yield from (f'<p class="soft">{escape(line)}</p>' for line in footnotes(told, comparison.metrics))
     if told.curve:
         own = comparison.arm(comparison.reference).means["success"].value
         yield f"<h2>Learning curve</h2>{learning_curve(told.curve, level=(comparison.reference, own))}"

@@ -249,12 +249,13 @@ def nowhere(labels: Sequence[str]) -> str:
     return f"In every arm 0: {', '.join(labels)}." if labels else ""
 
 
-def idle_labels(told: Report) -> list[str]:
-    """What is 0 in every arm, by name."""
-    return [*(METRICS[name].label for name in told.idle), *([] if told.has_silence else ["abstained"])]
+def footnotes(told: Report, metrics: Sequence[str]) -> list[str]:
+    """What a reader of the table of success must know beside it, in sentences."""
+    idle = [*(METRICS[name].label for name in told.idle), *([] if told.has_silence else ["abstained"])]
+    return [line for line in (nowhere(idle), _corrected(told, metrics)) if line]
 
 
-def corrected(told: Report, metrics: Sequence[str]) -> str:
+def _corrected(told: Report, metrics: Sequence[str]) -> str:
     """Why an interval may leave out 0 and nothing is shown all the same; empty where that is not so."""
     found = [arm.differences[name] for arm in told.comparison.others for name in metrics if name in arm.differences]
     if all(each.is_shown or each.low <= 0 <= each.high for each in found):

@@ -86,10 +86,12 @@ class Rows:
 
     def named(self, identities: Collection[str]) -> list[Values]:
         """Read the rows with these ids; those that are not there are left out."""
+        wanted = {clean(identity) for identity in identities}
         sql = f"SELECT seq FROM {self.table} WHERE id IN (SELECT value FROM json_each(?))"
-        rows = self.among([row[0] for row in self._connection.run(sql, json.dumps(list(identities)))])
-        wanted = set(identities)
-        return [row for row in rows if row["id"] in wanted]
+        rows = self.among([row[0] for row in self._connection.run(sql, json.dumps(list(wanted)))])
+        for row in (row for row in rows if row["id"] not in wanted):
+            raise self.damage(row["id"], "is not where its index says")
+        return rows
 
     def numbers(self, condition: str = "TRUE", *values: Any, order: str = "seq") -> list[int]:
         """The numbers of the rows that meet a condition."""

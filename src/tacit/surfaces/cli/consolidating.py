@@ -11,16 +11,13 @@ from typing import Any
 import click
 from rich.markup import escape
 
-from tacit.adapters.gathering import gather
 from tacit.domain.adapter import Ruling
 from tacit.domain.errors import Mistake
 from tacit.domain.size import Size
 from tacit.evaluation.comparing import points
-from tacit.evaluation.consolidating import WITH, Cycle, Finding, Outlook
-from tacit.evaluation.proof import is_proof
+from tacit.evaluation.consolidating import WITH, Cycle, Finding
 from tacit.evaluation.report import share
 from tacit.evaluation.suite import Suite
-from tacit.evaluation.suites.own import unseen
 from tacit.evaluation.words import Apart
 from tacit.surfaces.cli.consolidation import Exam, bars, foretell, left_out, show_told, workshop
 from tacit.surfaces.cli.evaluating import suite_options
@@ -76,7 +73,13 @@ def consolidate(
     if dry_run:
         guard = _guard(session, elsewhere, data, options=options)  # a suite that cannot be opened is told now
         outlook = cycle.outlook(every=wait)
-        foretell(session, outlook, base=base, size=size or "", test=_test(session, outlook, guard))
+        test = Exam(
+            tasks=outlook.proof_tasks,
+            exercises=outlook.exercises,
+            guard=guard.name,
+            guard_exercises=len(guard.exercises()),
+        )
+        foretell(session, outlook, base=base, size=size or "", test=test)
         return
     session.caller.require_person("consolidate")
     if activate:
@@ -112,23 +115,6 @@ def _guard(session: Session, name: str, data: Path | None, *, options: Sequence[
     if not name:
         return EverydaySuite()
     return open_suite(name, data=data, store=session.loop.store, options=suite_options(options))
-
-
-def _test(session: Session, outlook: Outlook, guard: Suite) -> Exam:
-    """What would be asked at the end; the exercises are counted as the cycle makes them, where the data pass the gate."""
-    dataset = outlook.dataset
-    exercises = 0
-    if not outlook.against:
-        task_of = {each.trajectory_id: each.task for each in (*dataset.train, *dataset.held_out)}
-        attempts = gather(session.loop.store, named=lambda trajectory: task_of.get(trajectory.id, ""))
-        kept = {task for task in dataset.manifest.held_out_tasks if is_proof(task)}
-        exercises = len(unseen([each for each in attempts if each.task_key], held_out=kept).exercises())
-    return Exam(
-        tasks=outlook.proof_tasks,
-        exercises=exercises,
-        guard=guard.name,
-        guard_exercises=len(guard.exercises()),
-    )
 
 
 def _end(session: Session, finding: Finding, *, activate: bool, by: str) -> None:

@@ -19,12 +19,10 @@ from tacit.evaluation.record import read_run
 from tacit.evaluation.report import (
     NOTHING,
     Report,
-    corrected,
     difference,
     figure,
+    footnotes,
     happened,
-    idle_labels,
-    nowhere,
     stands,
     trivially,
     with_words,
@@ -95,9 +93,8 @@ def _show(session: Session, told: Report, page_file: Path | None) -> None:
     console.print(table)
     if told.floor:
         console.print(f"[dim]{escape(clean(trivially(told.floor)))}[/dim]", soft_wrap=True, highlight=False)
-    for line in (corrected(told, ["success"]), nowhere(idle_labels(told))):
-        if line:
-            console.print(f"[dim]{escape(clean(line))}[/dim]", soft_wrap=True, highlight=False)
+    for line in footnotes(told, ["success"]):
+        console.print(f"[dim]{escape(clean(line))}[/dim]", soft_wrap=True, highlight=False)
     for figures in comparison.arms:
         if said := happened(told.tallies[figures.arm], silence=told.has_silence):
             console.print(f"[dim]{escape(clean(f'{figures.arm}: {said}'))}[/dim]", soft_wrap=True)
