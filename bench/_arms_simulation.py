@@ -424,6 +424,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--out", type=Path, default=None)
     given = parser.parse_args(arguments)
+    if given.rounds < CHUNK:
+        parser.error(f"--rounds must be {CHUNK} or more: so many are drawn together")
     started = time.perf_counter()
     with ProcessPoolExecutor(3) as pool:
         half = given.rounds // 2
