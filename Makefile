@@ -51,7 +51,7 @@ bubblewrap:
 		fi; }
 
 sandbox: $(DEV) bubblewrap ## the sandbox against everything that tries to get out; installs bubblewrap where it may
-	@TACIT_SANDBOX=required $(RUN) -m pytest -n auto --dist worksteal -q tests/e2e/sandbox tests/unit/providers/sandbox tests/unit/gate/detonation
+	@TACIT_SANDBOX=required $(RUN) -m pytest -n auto --dist worksteal -q tests/e2e/sandbox tests/unit/providers/sandbox tests/unit/features/scan
 
 check: $(DEV) ## formatting, lint, types, import layers, house conventions, docs parity
 	$(BIN)/ruff format --check

@@ -14,8 +14,8 @@ Monte-Carlo error:
   that have the difference and by data that have none ("alike": a reader whose arm shows nothing); and how many tasks are truly needed for 80 %.
   With fewer than 30 tasks nothing is judged, so no fewer are looked at.
 
-The intervals of coverage and power are computed with arrays; `agreement` says how far that lies from `tacit.statistics` on the same data. All
-else goes through `tacit.statistics` itself.
+The intervals of coverage and power are computed with arrays; `agreement` says how far that lies from `tacit.evidence.statistics` on the same data. All
+else goes through `tacit.evidence.statistics` itself.
 """
 
 from __future__ import annotations
@@ -36,7 +36,15 @@ from typing import Any
 import numpy as np
 
 import tacit
-from tacit.statistics import clustered, clustered_share, detectable, holm, paired_interval, sign_flip, student
+from tacit.evidence.statistics import (
+    clustered,
+    clustered_share,
+    detectable,
+    holm,
+    paired_interval,
+    sign_flip,
+    student,
+)
 
 ROUNDS, SEED, DRAWS, CHUNK = 2000, 2026, 999, 200
 SIZES = (30, 60, 120)
@@ -150,7 +158,7 @@ def _ratio(sums: Array, counts: Array) -> tuple[Array, Array]:
 
 
 def with_imagined(sums: Array, counts: Array, widest: float) -> tuple[Array, Array]:
-    """As `tacit.statistics` does it."""
+    """As `tacit.evidence.statistics` does it."""
     differ = np.abs(sums) > 1e-9
     some, count = differ.sum(1), counts.mean(1)[:, None]
     size = np.where(some > 0, np.sqrt((sums**2).sum(1) / np.maximum(some, 1)), widest * count[:, 0])[:, None]

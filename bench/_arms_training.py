@@ -16,18 +16,18 @@ from typing import Any
 
 from _consolidation_data import AIDED, HELD_OUT
 
-from tacit.adapters.gathering import gather
-from tacit.consolidation.dataset import MANIFEST, Dataset, draft
-from tacit.consolidation.examples import Attempt
-from tacit.consolidation.foundation import Foundation
-from tacit.consolidation.recipe import Recipe
-from tacit.consolidation.training import Progress, train
+from tacit.api import Loop
 from tacit.domain.tool import Tool
 from tacit.domain.trajectory import Trajectory
-from tacit.evaluation.aids import Aids
-from tacit.evaluation.suite import AidKind, Exercise
-from tacit.evaluation.suites.rehearsal import rehearsed
-from tacit.loop import Loop
+from tacit.features.evaluate.aids import Aids
+from tacit.features.evaluate.suite import AidKind, Exercise
+from tacit.features.evaluate.suites.rehearsal import rehearsed
+from tacit.features.train.adapters.gathering import gather
+from tacit.features.train.dataset import MANIFEST, Dataset, draft
+from tacit.features.train.examples import Attempt
+from tacit.features.train.foundation import Foundation
+from tacit.features.train.recipe import Recipe
+from tacit.features.train.training import Progress, train
 
 LONGEST = 8_192
 """An attempt that looks at everything before it mends anything takes 3,600 to 6,100 tokens. Cut to what a recipe usually

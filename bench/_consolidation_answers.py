@@ -16,9 +16,9 @@ from typing import Any
 
 from _consolidation_run import ANSWERS, CHOICES
 
-from tacit.consolidation.conversation import is_done, understood
-from tacit.evaluation.suite import Exercise, Row, Score
-from tacit.evaluation.suites.next_call import NextCallSuite
+from tacit.features.evaluate.suite import Exercise, Row, Score
+from tacit.features.evaluate.suites.next_call import NextCallSuite
+from tacit.features.train.conversation import is_done, understood
 
 _BEGUN = re.compile(r'<tool_call>\s*\{\s*"name":\s*"([^"]+)"')
 Suites = Mapping[str, tuple[NextCallSuite, Sequence[Exercise]]]

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any
 
-from tacit.consolidation.batching import cut
-from tacit.consolidation.conversation import Message, spelled
-from tacit.consolidation.generating import GPU_TOKENS, LocalModel
-from tacit.consolidation.tokens import prompts
 from tacit.domain.tool import Call
+from tacit.features.train.batching import cut
+from tacit.features.train.conversation import Message, spelled
+from tacit.features.train.generating import GPU_TOKENS, LocalModel
+from tacit.features.train.tokens import prompts
 
 MOST_TOKENS = GPU_TOKENS // 2
 

@@ -24,20 +24,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tacit.consolidation.conversation import asked
-from tacit.consolidation.dataset import MANIFEST, Dataset, draft, examined
-from tacit.consolidation.examples import Attempt, Example
-from tacit.consolidation.objections import DataPolicy, Objection
+from tacit.api import Loop
 from tacit.domain.evidence import Assessment, Grade, Outcome
 from tacit.domain.tool import Tool
 from tacit.domain.trajectory import Trajectory
-from tacit.evaluation.aids import Aids
-from tacit.evaluation.suite import AidKind, Exercise
-from tacit.evaluation.suites.bfcl import BfclSuite
-from tacit.evaluation.suites.reference import VERIFIED_BY
-from tacit.evaluation.suites.rehearsal import rehearsed
-from tacit.evaluation.suites.retail import RetailSuite
-from tacit.loop import Loop
+from tacit.features.evaluate.aids import Aids
+from tacit.features.evaluate.suite import AidKind, Exercise
+from tacit.features.evaluate.suites.bfcl import BfclSuite
+from tacit.features.evaluate.suites.reference import VERIFIED_BY
+from tacit.features.evaluate.suites.rehearsal import rehearsed
+from tacit.features.evaluate.suites.retail import RetailSuite
+from tacit.features.train.conversation import asked
+from tacit.features.train.dataset import MANIFEST, Dataset, draft, examined
+from tacit.features.train.examples import Attempt, Example
+from tacit.features.train.objections import DataPolicy, Objection
 
 SIZES = (12, 31, 60, 120, 250, 500)
 SEEDS = (0, 1, 2)

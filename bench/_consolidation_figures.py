@@ -10,8 +10,8 @@ from typing import Any
 
 from _consolidation_run import TRAININGS
 
-from tacit.evaluation.comparing import Difference
-from tacit.evaluation.suite import Row
+from tacit.features.evaluate.comparing import Difference
+from tacit.features.evaluate.suite import Row
 
 
 def estimate_told(estimate: Any) -> dict[str, float]:

@@ -18,11 +18,11 @@ from _consolidation_data import SEEDS, SIZES, bfcl_questions
 from _consolidation_figures import brief, difference_told, share, trainings
 from _consolidation_run import MACHINE
 
-from tacit.evaluation.comparing import Difference, forgetting, paired
-from tacit.evaluation.suite import Row
-from tacit.evaluation.suites.bfcl import BfclSuite
-from tacit.evaluation.suites.retail import RetailSuite
-from tacit.statistics import holm
+from tacit.evidence.statistics import holm
+from tacit.features.evaluate.comparing import Difference, forgetting, paired
+from tacit.features.evaluate.suite import Row
+from tacit.features.evaluate.suites.bfcl import BfclSuite
+from tacit.features.evaluate.suites.retail import RetailSuite
 
 ALONE = "alone"
 SHOP, SECOND = "retail/none", "bfcl/none"

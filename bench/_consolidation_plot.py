@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tacit.evaluation.plots import learning_curve
-from tacit.evaluation.report import CurvePoint
-from tacit.statistics import Estimate
+from tacit.evidence.statistics import Estimate
+from tacit.features.evaluate.plots import learning_curve
+from tacit.features.evaluate.report import CurvePoint
 
 WIDTH, HEIGHT, GAP = 760, 320, 40
 STYLE = """

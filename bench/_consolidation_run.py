@@ -17,12 +17,12 @@ from typing import Any
 
 from _consolidation_choice import choose
 
-from tacit.consolidation.conversation import Message
-from tacit.consolidation.dataset import Dataset
-from tacit.consolidation.foundation import load_foundation
-from tacit.consolidation.generating import LocalModel
-from tacit.consolidation.recipe import Recipe
-from tacit.consolidation.training import Trained, train
+from tacit.features.train.conversation import Message
+from tacit.features.train.dataset import Dataset
+from tacit.features.train.foundation import load_foundation
+from tacit.features.train.generating import LocalModel
+from tacit.features.train.recipe import Recipe
+from tacit.features.train.training import Trained, train
 
 PROMPTS, PLAN = "prompts.jsonl.gz", "plan.json"
 ANSWERS, CHOICES, TRAININGS, MACHINE = "answers.jsonl", "choices.jsonl", "trainings.jsonl", "machine.json"

@@ -15,11 +15,11 @@ from _consolidation_forgetting import forgotten
 from _consolidation_plot import picture
 from _consolidation_run import MACHINE
 
-from tacit.evaluation.comparing import Comparison, compare, forward_transfer, paired
-from tacit.evaluation.judging import judged
-from tacit.evaluation.suite import Row
-from tacit.evaluation.suites.bfcl import BfclSuite
-from tacit.evaluation.suites.retail import RetailSuite
+from tacit.features.evaluate.comparing import Comparison, compare, forward_transfer, paired
+from tacit.features.evaluate.judging import judged
+from tacit.features.evaluate.suite import Row
+from tacit.features.evaluate.suites.bfcl import BfclSuite
+from tacit.features.evaluate.suites.retail import RetailSuite
 
 MOST = max(SIZES)
 ARMS_ASKED = ("trajectory", "knowledge", "placebo", "oracle")

@@ -26,8 +26,8 @@ from typing import Any
 from tacit.domain.evidence import Effort, Evidence, Grade, Outcome
 from tacit.domain.lot import lot
 from tacit.domain.skill import Kind, SkillContent
-from tacit.outcome.lift import Lift, Measure, by_key, lift
-from tacit.outcome.withholding import unproven
+from tacit.evidence.lift import Lift, Measure, by_key, lift
+from tacit.evidence.withholding import unproven
 
 BEGUN = datetime(2026, 1, 1, tzinfo=UTC)
 MODELS = {"small": -0.05, "large": 0.05}

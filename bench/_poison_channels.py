@@ -32,12 +32,12 @@ from _poison_payloads import (
     write,
 )
 
-from tacit import application
+from tacit import render as application
+from tacit.api import Loop
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.origin import Origin
 from tacit.domain.skill import Kind, Parameter, Pitfall, SkillContent, SkillStep
 from tacit.domain.trajectory import Claim, Trajectory
-from tacit.loop import Loop
 from tacit.providers import ScriptedModel
 
 Act = Callable[[Loop], None]

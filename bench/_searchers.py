@@ -13,8 +13,8 @@ from typing import Any
 import apsw
 import numpy as np
 
-from tacit.memory.lexical import VERSION_WEIGHTS, distinct
-from tacit.memory.sqlite.matching import Matching, affordable, stored_form
+from tacit.store.lexical import VERSION_WEIGHTS, distinct
+from tacit.store.sqlite.matching import Matching, affordable, stored_form
 
 TOP = 20
 Search = Callable[[Sequence[str], np.ndarray], object]

@@ -37,12 +37,12 @@ from pathlib import Path
 from typing import Any
 
 import tacit
-from tacit import outcome
+from tacit import evidence as outcome
 from tacit.domain.evidence import Evidence, Grade, Outcome
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
-from tacit.outcome import rank, reliability
-from tacit.refinement.standing import RULES, Record, standing
-from tacit.statistics import wilson
+from tacit.evidence import rank, reliability
+from tacit.evidence.statistics import wilson
+from tacit.maintain.refinement.standing import RULES, Record, standing
 
 SKILLS, SEED, USES = 4000, 2026, 200
 ROUNDS = 40

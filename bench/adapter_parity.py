@@ -31,11 +31,11 @@ sys.path.append(str(ROOT / ".models"))
 
 from _consolidation_answers import begun_call  # noqa: E402
 
-from tacit.consolidation.conversation import DONE, Message, is_done  # noqa: E402
-from tacit.consolidation.foundation import Foundation, load_foundation  # noqa: E402
-from tacit.consolidation.lora_gguf import export_gguf  # noqa: E402
-from tacit.consolidation.tokens import prompts  # noqa: E402
-from tacit.consolidation.training import train  # noqa: E402
+from tacit.features.train.conversation import DONE, Message, is_done  # noqa: E402
+from tacit.features.train.foundation import Foundation, load_foundation  # noqa: E402
+from tacit.features.train.lora_gguf import export_gguf  # noqa: E402
+from tacit.features.train.tokens import prompts  # noqa: E402
+from tacit.features.train.training import train  # noqa: E402
 
 MOST_TOKENS = 48
 STEPS = 24

@@ -38,22 +38,22 @@ from typing import Any
 
 from _arms_training import Lessons, recipe_of
 
-from tacit.consolidation.foundation import load_foundation
-from tacit.consolidation.generating import LocalModel
+from tacit.api import Loop
 from tacit.domain.size import Size
 from tacit.domain.trajectory import Trajectory
-from tacit.evaluation.actors.model import ModelActor
-from tacit.evaluation.actors.reference import ReferenceActor
-from tacit.evaluation.aids import Aids
-from tacit.evaluation.arms import named_arms
-from tacit.evaluation.comparing import METRICS, Comparison, compare
-from tacit.evaluation.leaks import Past, known_tasks
-from tacit.evaluation.running import run
-from tacit.evaluation.suite import Actor, Aid, Arm, Exercise, Row, Spent, Suite, World
-from tacit.evaluation.suites import Taught, open_suite
-from tacit.evaluation.suites.rehearsal import rehearsed
-from tacit.evaluation.suites.telecom import TelecomSuite
-from tacit.loop import Loop
+from tacit.features.evaluate.actors.model import ModelActor
+from tacit.features.evaluate.actors.reference import ReferenceActor
+from tacit.features.evaluate.aids import Aids
+from tacit.features.evaluate.arms import named_arms
+from tacit.features.evaluate.comparing import METRICS, Comparison, compare
+from tacit.features.evaluate.leaks import Past, known_tasks
+from tacit.features.evaluate.running import run
+from tacit.features.evaluate.suite import Actor, Aid, Arm, Exercise, Row, Spent, Suite, World
+from tacit.features.evaluate.suites import Taught, open_suite
+from tacit.features.evaluate.suites.rehearsal import rehearsed
+from tacit.features.evaluate.suites.telecom import TelecomSuite
+from tacit.features.train.foundation import load_foundation
+from tacit.features.train.generating import LocalModel
 from tacit.providers.chat_server import ChatServer
 from tacit.text.words import estimate_tokens
 

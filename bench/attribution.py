@@ -47,12 +47,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from tacit import synthesis
+from tacit import learn as synthesis
 from tacit.domain.evidence import Assessment, Following, Grade, Outcome
 from tacit.domain.skill import Kind, SkillContent, SkillStep
 from tacit.domain.trajectory import Role, Step, StepResult, Trajectory
-from tacit.experience.atif import from_documents
-from tacit.outcome.attribution import align
+from tacit.evidence.attribution import align
+from tacit.ingest.atif import from_documents
 
 SEED = 0
 RESAMPLES = 2_000

@@ -29,7 +29,7 @@ from typing import Any
 import tacit
 from tacit.domain.skill import Parameter, SkillContent
 from tacit.domain.trajectory import Role, Trajectory
-from tacit.synthesis.mining.binding import Occurrence, bind
+from tacit.learn.mining.binding import Occurrence, bind
 from tacit.text.places import TASK, candidates, leaves_of, plain, resolve, stands_in
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -35,9 +35,9 @@ from pathlib import Path
 from typing import Any
 
 from tacit.domain.trajectory import Trajectory
-from tacit.experience.atif import from_documents
-from tacit.synthesis.blame import FailureKind, Pool, blame
-from tacit.synthesis.blame.effects import deeds_of, hands_over
+from tacit.ingest.atif import from_documents
+from tacit.learn.blame import FailureKind, Pool, blame
+from tacit.learn.blame.effects import deeds_of, hands_over
 
 SEED = 0
 RESAMPLES = 10_000

@@ -22,9 +22,9 @@ sys.path[:0] = [str(ROOT / "src")]
 
 from tacit.domain.candidate import Severity  # noqa: E402
 from tacit.domain.skill import SkillFile  # noqa: E402
-from tacit.gate.detonation import detonate  # noqa: E402
+from tacit.evidence.statistics import wilson  # noqa: E402
+from tacit.features.scan.detonation import detonate  # noqa: E402
 from tacit.providers.sandbox import open_sandbox  # noqa: E402
-from tacit.statistics import wilson  # noqa: E402
 
 DATA = ROOT / "bench" / "data" / "detonation.jsonl"
 RESULTS = ROOT / "bench" / "results" / "detonation.json"

@@ -1,6 +1,6 @@
 """How well documents are read: known sentences on their pages, the order of columns, 300 pages, and files that mean harm.
 
-The documents are written by the tests (`tests/unit/documents`), sentence by sentence, so that each one's page is known. Every
+The documents are written by the tests (`tests/unit/features/research/documents`), sentence by sentence, so that each one's page is known. Every
 figure of the bare library is `pypdf`'s own text extraction of the same file. Other readers are measured too where they are
 installed (`pip install pdfminer.six pypdfium2`), on the same files. Times are processor seconds; memory is the most that a
 process held.
@@ -27,11 +27,11 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tacit.documents import read  # noqa: E402
 from tacit.domain.document import Passage  # noqa: E402
 from tacit.domain.errors import TacitError  # noqa: E402
-from tests.unit.documents.hostile_pdfs import GREEDY, acting, unpacking_without_end  # noqa: E402
-from tests.unit.documents.made_documents import DOCUMENTS, Made, three_hundred_pages  # noqa: E402
+from tacit.features.research.documents import read  # noqa: E402
+from tests.unit.features.research.documents.hostile_pdfs import GREEDY, acting, unpacking_without_end  # noqa: E402
+from tests.unit.features.research.documents.made_documents import DOCUMENTS, Made, three_hundred_pages  # noqa: E402
 
 READERS = {
     "pypdf": (
@@ -134,7 +134,7 @@ def measured(data: bytes, name: str) -> tuple[Any, dict[str, Any]]:
 def memory(data: bytes) -> dict[str, float]:
     """The most that a file takes in memory: here, and in the process that reads."""
     code = (
-        "import json, resource, sys; from pathlib import Path; from tacit.documents import read; "
+        "import json, resource, sys; from pathlib import Path; from tacit.features.research.documents import read; "
         "read(Path(sys.argv[1]).read_bytes(), name='x.pdf'); "
         "print(json.dumps([resource.getrusage(who).ru_maxrss / 1024 for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]))"
     )

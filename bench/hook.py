@@ -33,11 +33,11 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "src")]
 
 import tacit  # noqa: E402
-from tacit import publishing  # noqa: E402
 from tacit.domain.lifecycle import Status, Transition  # noqa: E402
 from tacit.domain.scope import Level, Scope  # noqa: E402
 from tacit.domain.skill import Condition, Kind, Provenance, Skill, SkillContent, SkillStep, SkillVersion  # noqa: E402
 from tacit.providers.embedding.static import StaticEmbedder  # noqa: E402
+from tacit.recall import publishing  # noqa: E402
 from tacit.text.signature import error_signature  # noqa: E402
 
 RESULTS = ROOT / "bench" / "results" / "hook.json"

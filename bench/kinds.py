@@ -25,6 +25,7 @@ from typing import Any
 
 from _kind_cases import ANSWERED, RUNS, UNANSWERED
 
+from tacit.api import Loop
 from tacit.domain.document import Passage
 from tacit.domain.lifecycle import Status, Transition
 from tacit.domain.origin import Origin
@@ -32,11 +33,10 @@ from tacit.domain.ports import FoundPassage, Stored
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, Provenance, Skill, SkillContent, SkillVersion
 from tacit.domain.trajectory import Role, Step, Task, Trajectory
-from tacit.loop import Loop
-from tacit.memory.volatile import VolatileStore
-from tacit.outcome import heeding
+from tacit.evidence import heeding
 from tacit.recall.passages import EVIDENCE_TYPES, cite, esteem
 from tacit.recall.quick import Limits
+from tacit.store.volatile import VolatileStore
 
 ROOT = Path(__file__).resolve().parents[1]
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

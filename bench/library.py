@@ -32,10 +32,10 @@ import _generated_runs as generated
 
 import tacit
 from tacit import gate
+from tacit.api import Loop
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.ports import Stored
-from tacit.loop import Loop
-from tacit.tending.pairs import near_pairs
+from tacit.maintain.care.pairs import near_pairs
 
 PERSON = "a script in a person's place"
 SAMPLE = 60

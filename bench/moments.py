@@ -26,10 +26,10 @@ from typing import Any
 from _moment_cases import CASES, Case
 from _moment_cases_later import LAST, LATER
 
-from tacit.application.conditions import read_condition
 from tacit.domain.moment import Aspect, Assumption
 from tacit.domain.trajectory import Environment, Role, Step, StepResult, Task, Trajectory
-from tacit.outcome.assumptions import compare
+from tacit.evidence.assumptions import compare
+from tacit.render.conditions import read_condition
 from tacit.text.words import term_set
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -28,13 +28,13 @@ GROUPS = {
     "statistics": (
         ("outcome/credit.py", "outcome/reliability.py", "statistics.py"),
         (
-            "tests/unit/outcome/test_credit.py", "tests/unit/outcome/test_reliability.py", "tests/unit/test_statistics.py",
+            "tests/unit/evidence/test_credit.py", "tests/unit/evidence/test_reliability.py", "tests/unit/evidence/test_statistics.py",
             "tests/property/test_reliability.py",
         ),
     ),
     "audit": (
         ("memory/chain.py", "memory/sqlite/audit.py", "memory/sqlite/seals.py", "memory/sqlite/tombstones.py"),
-        ("tests/unit/memory/test_audit.py", "tests/unit/memory/test_rows.py", "tests/unit/memory/test_tombstones.py"),
+        ("tests/unit/store/test_audit.py", "tests/unit/store/test_rows.py", "tests/unit/store/test_tombstones.py"),
     ),
     "custody": (
         ("domain/purging.py", "memory/sqlite/custody.py"),
@@ -42,7 +42,7 @@ GROUPS = {
     ),
     "origins": (
         ("domain/lifecycle.py", "domain/origin.py", "domain/trust.py", "synthesis/grounding.py"),
-        ("tests/unit/domain", "tests/unit/synthesis/test_grounding.py"),
+        ("tests/unit/domain", "tests/unit/learn/test_grounding.py"),
     ),
 }  # fmt: skip
 """Modules and the tests that try them. Each group has its own: a mutant is tried by every test that comes by it."""

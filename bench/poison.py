@@ -41,7 +41,8 @@ from _poison_channels import CHANNELS, Case, cases
 from _poison_payloads import genuine
 
 import tacit
-from tacit import application
+from tacit import render as application
+from tacit.api import Loop
 from tacit.config.channels import SKILL, choose
 from tacit.config.place import Place
 from tacit.config.settings import Config, Policy, Strictness
@@ -51,10 +52,9 @@ from tacit.domain.origin import Origin
 from tacit.domain.ports import Stored
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import said_in
-from tacit.loop import Loop
-from tacit.memory import VolatileStore, open_store
-from tacit.memory.sqlite.glance import Glance
 from tacit.recall.quick import Limits, for_task
+from tacit.store import VolatileStore, open_store
+from tacit.store.sqlite.glance import Glance
 from tacit.surfaces import exports
 
 SEED = 6

@@ -25,11 +25,11 @@ from typing import Any
 
 from _decisions import EASY, HARD, SHEETS, START, Decided, Hardness, stream
 
-from tacit import forecast
 from tacit.domain.choice import Choice, ChoiceSort
 from tacit.domain.identity import plain
-from tacit.forecast import SURE, ConflictKind, Mind, Outlook, Question, Settled
-from tacit.statistics import bootstrap, mean, wilson
+from tacit.evidence.statistics import bootstrap, mean, wilson
+from tacit.features.people import forecast
+from tacit.features.people.forecast import SURE, ConflictKind, Mind, Outlook, Question, Settled
 from tacit.surfaces.cli.people import panels
 from tacit.surfaces.cli.plotting import draw
 

@@ -43,13 +43,13 @@ sys.path[:0] = [str(ROOT / "src"), str(ROOT / "bench")]
 from _library import Library, WordSum  # noqa: E402
 from _searchers import EXACT_VECTOR_SCANS, SEARCHERS, Data, read_queries  # noqa: E402
 
-from tacit import publishing  # noqa: E402
+from tacit.api import Loop  # noqa: E402
 from tacit.config.settings import Config  # noqa: E402
 from tacit.domain.lifecycle import RECALLABLE  # noqa: E402
 from tacit.domain.ports import Store  # noqa: E402
 from tacit.domain.skill import SkillContent  # noqa: E402
-from tacit.loop import Loop  # noqa: E402
-from tacit.memory import open_store  # noqa: E402
+from tacit.recall import publishing  # noqa: E402
+from tacit.store import open_store  # noqa: E402
 from tacit.text.words import terms  # noqa: E402
 
 RESULTS = ROOT / "bench" / "results" / "recall.json"

@@ -37,9 +37,9 @@ from _recall_sets import Asked, Part
 
 from tacit.config.surroundings import Surroundings
 from tacit.domain.model import Embedder
-from tacit.evaluation.recall.ranking import hit, recall_at, reciprocal_rank
+from tacit.evidence.statistics import Estimate, auroc, bootstrap, mean
+from tacit.features.evaluate.recall.ranking import hit, recall_at, reciprocal_rank
 from tacit.providers.embedding.opening import open_embedder
-from tacit.statistics import Estimate, auroc, bootstrap, mean
 
 ROOT = Path(__file__).resolve().parents[1]
 TOOLS = ", with tools"

@@ -23,7 +23,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tacit.gate.rubric import judge  # noqa: E402
+from tacit.features.cards.rubric import judge  # noqa: E402
 from tests.unit.gate.rubric_cards import HALVES, Written, cards  # noqa: E402
 
 HEADING = re.compile(r"^#+ .*(?:pitfall|gotcha|troubleshoot|common (?:issues|mistakes|errors|problems)|lessons)", re.I)

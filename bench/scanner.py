@@ -28,11 +28,11 @@ from typing import Any
 
 from _labelled_skills import HELD, HOSTS, Folder, Labelled, Pair, corpus, own_pairs, own_skills, retrieval_skills
 
-from tacit.application.inspection import Inspected, inspect
 from tacit.domain.candidate import Finding, Severity
 from tacit.domain.errors import Outage
+from tacit.evidence.statistics import wilson
 from tacit.gate.checks import examine, identities
-from tacit.statistics import wilson
+from tacit.render.inspection import Inspected, inspect
 from tacit.surfaces.cli import checking
 
 RANK = {severity: rank for rank, severity in enumerate(Severity)}

@@ -30,7 +30,7 @@ from typing import Any
 
 import _interjections as said
 
-from tacit.experience.segmentation import Segmenter
+from tacit.ingest.segmentation import Segmenter
 from tacit.text.words import STOP_WORDS, term_set
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -27,10 +27,10 @@ sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 from tacit.domain.lifecycle import RECALLABLE, Status  # noqa: E402
 from tacit.domain.ports import Store  # noqa: E402
 from tacit.domain.skill import SkillVersion  # noqa: E402
-from tacit.memory import open_store  # noqa: E402
-from tacit.memory.records import unpack  # noqa: E402
-from tacit.memory.sqlite.seals import seal_of  # noqa: E402
-from tests.unit.memory.samples import evidence, put_version, step_to  # noqa: E402
+from tacit.store import open_store  # noqa: E402
+from tacit.store.records import unpack  # noqa: E402
+from tacit.store.sqlite.seals import seal_of  # noqa: E402
+from tests.unit.store.samples import evidence, put_version, step_to  # noqa: E402
 
 ROUNDS = 30
 WRITES = 20

@@ -31,7 +31,7 @@ from typing import Any
 
 import tacit
 from tacit.domain.tool import Tool
-from tacit.evaluation.agent import MAX_CALLS, Agent, Report
+from tacit.features.evaluate.agent import MAX_CALLS, Agent, Report
 
 SIZES = (5, 10, 20, 40, 63)
 BASELINES = ("nothing", "random", "nn", "nn-full", "rule", "rule-full")

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from rich.console import Console
 
-from tacit import experience
+from tacit import ingest as experience
 from tacit.domain.scope import Level, Scope
-from tacit.loop import Loop
-from tacit.memory import open_store
+from tacit.api import Loop
+from tacit.store import open_store
 from tacit.surfaces.cli.show import show_learned, show_selection
 
 TASKS = ("Add a migration that adds column `paid_at` to `payments`", "Translate the landing page into French")

@@ -17,6 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from tacit.api import Loop
     from tacit.config.settings import Config
     from tacit.domain.errors import TacitError
     from tacit.domain.evidence import Grade, Outcome
@@ -25,27 +26,26 @@ if TYPE_CHECKING:
     from tacit.domain.selection import Query, Selection
     from tacit.domain.skill import Capabilities, Kind, SkillContent, SkillStep
     from tacit.domain.trajectory import Claim, Environment, Role, Step, StepResult, Task, Trajectory
-    from tacit.experience import read
-    from tacit.loop import Loop
+    from tacit.evidence import Command
+    from tacit.evidence.replay import Replay
+    from tacit.ingest import read
     from tacit.opening import open
-    from tacit.outcome import Command
-    from tacit.outcome.replay import Replay
 
 __version__ = "0.1.0"
 
 _HOME = {
     "Capabilities": "tacit.domain.skill",
     "Claim": "tacit.domain.trajectory",
-    "Command": "tacit.outcome",
+    "Command": "tacit.evidence",
     "Config": "tacit.config.settings",
     "Environment": "tacit.domain.trajectory",
     "Grade": "tacit.domain.evidence",
     "Kind": "tacit.domain.skill",
-    "Loop": "tacit.loop",
+    "Loop": "tacit.api",
     "Origin": "tacit.domain.origin",
     "Outcome": "tacit.domain.evidence",
     "Query": "tacit.domain.selection",
-    "Replay": "tacit.outcome.replay",
+    "Replay": "tacit.evidence.replay",
     "Role": "tacit.domain.trajectory",
     "Scope": "tacit.domain.scope",
     "Selection": "tacit.domain.selection",
@@ -57,7 +57,7 @@ _HOME = {
     "Task": "tacit.domain.trajectory",
     "Trajectory": "tacit.domain.trajectory",
     "open": "tacit.opening",
-    "read": "tacit.experience",
+    "read": "tacit.ingest",
 }
 
 __all__ = [

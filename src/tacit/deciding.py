@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from tacit import publishing, shelf
 from tacit.config.later import Later
 from tacit.domain.errors import Mistake
 from tacit.domain.lifecycle import Transition
@@ -16,12 +15,16 @@ from tacit.domain.ports import Stored
 from tacit.domain.remark import Remark
 from tacit.domain.trust import Examination
 from tacit.keeping import Keeping
+from tacit.recall import publishing
+from tacit.store import queries as shelf
 from tacit.text.redaction import redact
 
 if TYPE_CHECKING:
-    from tacit import curating, gate, trusting
+    from tacit import gate
+    from tacit.gate import approvals as trusting
+    from tacit.gate import curation as curating
 else:  # whoever only recalls decides nothing
-    curating, gate, trusting = Later("tacit.curating"), Later("tacit.gate"), Later("tacit.trusting")
+    curating, gate, trusting = Later("tacit.gate.curation"), Later("tacit.gate"), Later("tacit.gate.approvals")
 
 
 class Deciding(Keeping):

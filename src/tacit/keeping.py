@@ -9,7 +9,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Self
 
-from tacit import chronicle, custody, publishing, shelf
 from tacit.config.place import Place
 from tacit.config.settings import Config
 from tacit.config.whereabouts import account_name
@@ -23,6 +22,10 @@ from tacit.domain.purging import Purge, Source
 from tacit.domain.safekeeping import Manifest
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import of_person
+from tacit.evidence import skill_history as chronicle
+from tacit.recall import publishing
+from tacit.store import purge_plan as custody
+from tacit.store import queries as shelf
 from tacit.text.redaction import redact
 
 

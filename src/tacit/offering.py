@@ -10,22 +10,22 @@ from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
-from tacit.custody import Copy, Plan
 from tacit.deciding import Deciding
 from tacit.domain.candidate import Candidate, Verdict
 from tacit.domain.errors import Mistake
 from tacit.domain.lifecycle import Transition
 from tacit.domain.ports import Stored
 from tacit.domain.selection import Selection
+from tacit.store.purge_plan import Copy, Plan
 
 if TYPE_CHECKING:
-    from tacit.adapters import Adapters
-    from tacit.cards.deck import Deck
-    from tacit.cards.graduating import Graduation
-    from tacit.moments import Moments
-    from tacit.people import People
-    from tacit.research import Research
-    from tacit.sessions import WorkingMemory
+    from tacit.features.cards.deck import Deck
+    from tacit.features.cards.graduating import Graduation
+    from tacit.features.people import People
+    from tacit.features.people.moments import Moments
+    from tacit.features.research import Research
+    from tacit.features.sessions import WorkingMemory
+    from tacit.features.train.adapters import Adapters
 
 
 class Offering(Deciding, ABC):
@@ -37,7 +37,7 @@ class Offering(Deciding, ABC):
 
     def session(self, session_id: str) -> WorkingMemory:
         """What the agents of a running session share while it lasts."""
-        from tacit.sessions import WorkingMemory
+        from tacit.features.sessions import WorkingMemory
 
         return WorkingMemory(self.store, session_id, now=self._now, may_write=self._require_running)
 
@@ -51,12 +51,12 @@ class Offering(Deciding, ABC):
     @cached_property
     def people(self) -> People:
         """What people decided, and what they are expected to."""
-        from tacit.people import People
+        from tacit.features.people import People
 
         return People(self.store, self, scope=self.scope, clock=self._now, user=self.person)
 
     def _noted(self, stored: Stored, move: Transition) -> None:
-        from tacit.moments import note_refusal
+        from tacit.features.people.moments import note_refusal
 
         self.people.reviewed(stored, move)
         note_refusal(self.store, stored)
@@ -64,36 +64,36 @@ class Offering(Deciding, ABC):
     @cached_property
     def moments(self) -> Moments:
         """What sessions took for granted, what was said no to in them, and what came of it."""
-        from tacit.moments import Moments
+        from tacit.features.people.moments import Moments
 
         return Moments(self.store, self.admit, clock=self._now)
 
     @property
     def cards(self) -> Deck:
         """The aha-card workflow: cards, recommendations and signals, in step with their folder where there is one."""
-        from tacit.cards.opening import Memory, open_deck
+        from tacit.features.cards.opening import Memory, open_deck
 
         return open_deck(cast(Memory, self), clock=self._now)
 
     @property
     def graduation(self) -> Graduation:
         """The way of proven knowledge into skills, instructions and pages, and back."""
-        from tacit.cards.graduating import open_graduation
+        from tacit.features.cards.graduating import open_graduation
 
         return open_graduation(self.cards, self.place)
 
     @cached_property
     def research(self) -> Research:
         """Documents and papers that may be quoted; loaded when asked for, since most runs read none."""
-        from tacit.research import Research
-        from tacit.research.keeping import Memory as Library
+        from tacit.features.research import Research
+        from tacit.features.research.keeping import Memory as Library
 
         return Research(cast(Library, self))
 
     @cached_property
     def adapters(self) -> Adapters:
         """Weights that base models were given from verified experience: which there are, what tests say, which one serves."""
-        from tacit.adapters import Adapters
+        from tacit.features.train.adapters import Adapters
 
         return Adapters(self, clock=self._now)
 

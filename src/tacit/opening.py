@@ -6,13 +6,13 @@ from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 
+from tacit.api import Loop
 from tacit.config.place import Place, find_place
 from tacit.config.settings import Config, load_config
 from tacit.config.surroundings import Surroundings
 from tacit.domain.model import Embedder
 from tacit.domain.scope import Level, Scope
-from tacit.loop import Loop
-from tacit.memory import open_store
+from tacit.store import open_store
 
 
 def open(store: str | Path = "", *, config: Config | None = None) -> Loop:  # noqa: A001 - tacit.open() is the public name

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tacit.domain.ports import Store
-from tacit.memory import VolatileStore, open_store
+from tacit.store import VolatileStore, open_store
 
 
 @pytest.fixture(params=["sqlite", "volatile"])

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tacit.application.frontmatter import read_document
-from tacit.application.skill_folder import find_skill_md, load, validate
-from tacit.application.skill_md import Parsed, parse
-from tacit.application.tiers import to_prompt
 from tacit.domain.errors import InvalidSkill
+from tacit.render.frontmatter import read_document
+from tacit.render.skill_folder import find_skill_md, load, validate
+from tacit.render.skill_md import Parsed, parse
+from tacit.render.tiers import to_prompt
 
 HEAD = "name: tidy-notes\ndescription: Sort loose notes into folders.\n"
 

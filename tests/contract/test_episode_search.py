@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tacit.domain.ports import Store
-from tests.unit.memory.samples import SUCCESS, at, trajectory
+from tests.unit.store.samples import SUCCESS, at, trajectory
 
 TASKS = (
     "put a clean soapbar in cabinet",

@@ -20,10 +20,10 @@ from tacit.domain.ports import Store
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, Skill, SkillFile, SkillStep
 from tacit.domain.trajectory import Claim, Role, Step, Trajectory
-from tacit.memory import open_store
-from tacit.memory.lexical import version_words
+from tacit.store import open_store
+from tacit.store.lexical import version_words
 from tacit.text.words import terms
-from tests.unit.memory.samples import (
+from tests.unit.store.samples import (
     SUCCESS,
     at,
     birth_of,

@@ -22,9 +22,9 @@ from tacit.domain.purging import Descent, Source, SourceKind
 from tacit.domain.recommendation import Recommendation
 from tacit.domain.skill import Kind
 from tacit.domain.working import Drawer
-from tacit.memory import open_store
+from tacit.store import open_store
 from tacit.text.words import terms
-from tests.unit.memory.samples import (
+from tests.unit.store.samples import (
     SUCCESS,
     at,
     card,

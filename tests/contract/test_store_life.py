@@ -13,8 +13,8 @@ from tacit.domain.errors import Mistake, NotFound
 from tacit.domain.ports import Store
 from tacit.domain.purging import Source, SourceKind
 from tacit.domain.remark import About
-from tacit.memory import open_store
-from tests.unit.memory.samples import SUCCESS, at, put_version, remark, rendering, trajectory, use
+from tacit.store import open_store
+from tests.unit.store.samples import SUCCESS, at, put_version, remark, rendering, trajectory, use
 
 
 def abandon(store: Store, write: Callable[[], object]) -> None:

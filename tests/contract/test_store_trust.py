@@ -21,8 +21,8 @@ from tacit.domain.purging import Descent, Source, SourceKind, Tombstone
 from tacit.domain.scope import Scope
 from tacit.domain.skill import Provenance, Skill, SkillVersion
 from tacit.domain.trajectory import Trajectory
-from tacit.memory import open_store
-from tests.unit.memory.samples import (
+from tacit.store import open_store
+from tests.unit.store.samples import (
     SPACE,
     SUCCESS,
     approval,

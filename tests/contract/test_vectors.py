@@ -12,11 +12,11 @@ from tacit.domain.errors import Mistake, NotFound
 from tacit.domain.lifecycle import Status
 from tacit.domain.ports import Store
 from tacit.domain.skill import Kind
-from tacit.memory import open_store
-from tacit.memory.lexical import version_words
+from tacit.store import open_store
+from tacit.store.lexical import version_words
 from tacit.text.words import terms
 from tests.contract.test_store import Boom, abandon, names
-from tests.unit.memory.samples import SPACE, fill, put_version, step_to, vector
+from tests.unit.store.samples import SPACE, fill, put_version, step_to, vector
 
 EAST, NORTH, UP = vector(1, 0, 0), vector(0, 1, 0), vector(0, 0, 1)
 

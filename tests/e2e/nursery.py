@@ -27,7 +27,7 @@ from concurrent.futures import TimeoutError as Late
 from dataclasses import dataclass
 from typing import Any
 
-PRELOADED = ("tacit.surfaces.cli", "tacit.opening", "tacit.memory.sqlite.store", "tacit.surfaces.cli.show")
+PRELOADED = ("tacit.surfaces.cli", "tacit.opening", "tacit.store.sqlite.store", "tacit.surfaces.cli.show")
 LARGEST = 1 << 17
 """Bytes of a request; a socket takes more than that at once."""
 

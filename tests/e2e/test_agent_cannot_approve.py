@@ -17,10 +17,10 @@ from pathlib import Path
 
 import pytest
 
+from tacit.api import Loop
 from tacit.config.place import find_place
 from tacit.config.settings import Config
 from tacit.config.surroundings import Surroundings
-from tacit.loop import Loop
 from tacit.opening import open_at
 from tests.e2e.conftest import Terminal
 

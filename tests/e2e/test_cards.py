@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from tests.e2e.conftest import Terminal
-from tests.unit.cards.making import payload_card
+from tests.unit.features.cards.making import payload_card
 
 FOLDER = Path(".agent-skills", "self-learning", "v1", "users", "ann")
 VAGUE = {"title": "Be careful", "when_to_use": "always"}

@@ -22,16 +22,16 @@ from pathlib import Path
 import pytest
 
 import tacit
+from tacit.api import Loop
 from tacit.domain.errors import Mistake, VerifierOutage
 from tacit.domain.evidence import Evidence, Grade, Outcome
 from tacit.domain.origin import Origin
 from tacit.domain.sandbox import Errand, Ran
 from tacit.domain.skill import Condition, Kind, SkillContent, SkillStep
-from tacit.loop import Loop
-from tacit.outcome.replay import Replay
-from tacit.outcome.verifiers import CIResult, Command, FileState, Tests
-from tacit.outcome.verifiers.files import State
-from tacit.outcome.verifiers.skill_checks import Postconditions
+from tacit.evidence.replay import Replay
+from tacit.evidence.verifiers import CIResult, Command, FileState, Tests
+from tacit.evidence.verifiers.files import State
+from tacit.evidence.verifiers.skill_checks import Postconditions
 from tests.e2e.conftest import Terminal
 
 PYTEST = f"{sys.executable} -m pytest -q"

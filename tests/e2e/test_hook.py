@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 import tacit
+from tacit.api import Loop
 from tacit.config.settings import Config, Policy, Strictness
 from tacit.domain.lifecycle import RECALLABLE, Status
-from tacit.loop import Loop
-from tacit.memory import open_store
+from tacit.store import open_store
 from tests.e2e.conftest import Ran, Terminal
 from tests.unit.surfaces.hook_events import (
     SESSION,
@@ -295,7 +295,7 @@ def test_a_hook_loads_nothing_that_is_slow_to_load(terminal, store, event, clien
     assert not HEAVY & loaded
     assert ("apsw" in loaded) is reads_store
     assert ("tacit.text.words" in loaded) <= reads_store
-    assert not {name for name in loaded if name.startswith(("tacit.domain.skill", "tacit.loop", "tacit.surfaces.cli"))}
+    assert not {name for name in loaded if name.startswith(("tacit.domain.skill", "tacit.api", "tacit.surfaces.cli"))}
 
 
 def test_the_end_of_a_turn_loads_nothing_that_is_slow_to_load(terminal, store):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import Terminal
-from tests.unit.evaluation.test_learning_to_act import episodes
+from tests.unit.features.evaluate.test_learning_to_act import episodes
 
 RECORDED_AT = "/workspace/invoice-app"
 FIRST = "00000001-5e55-4000-8000-000000000001.jsonl"

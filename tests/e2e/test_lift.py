@@ -8,12 +8,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from tacit.api import Loop
 from tacit.config.settings import Config, Policy
 from tacit.domain.evidence import Effort, Evidence, Grade, Outcome
 from tacit.domain.lot import lot
 from tacit.domain.scope import Level, Scope
-from tacit.loop import Loop
-from tacit.memory import open_store
+from tacit.store import open_store
 from tests.e2e.conftest import Terminal
 from tests.unit.surfaces.hook_events import SESSION, claude
 from tests.unit.surfaces.hooked_project import NORM, PROCEDURE, fill

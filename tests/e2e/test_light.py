@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from tacit.api import Loop
 from tacit.domain.origin import Origin
 from tacit.domain.scope import Level, Scope
-from tacit.loop import Loop
-from tacit.memory import open_store
+from tacit.store import open_store
 from tests.e2e.conftest import Terminal
 from tests.e2e.test_recall import SKILLS, settings
 from tests.unit.providers.embedding.small_models import bert_folder

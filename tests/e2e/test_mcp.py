@@ -14,7 +14,7 @@ from mcp.client.stdio import StdioServerParameters
 
 import tacit
 from tacit.config import channels
-from tacit.crediting import CONNECTION
+from tacit.learn.crediting import CONNECTION
 from tests.e2e.conftest import Terminal
 from tests.e2e.test_cli import approve_all
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
+from tacit.api import Loop
 from tacit.domain.origin import Origin
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, SkillContent, SkillStep
-from tacit.loop import Loop
-from tacit.memory import open_store
 from tacit.providers.embedding.hashed import HashedEmbedder
+from tacit.store import open_store
 from tacit.text.signature import error_signature
 from tests.e2e.conftest import Terminal
 

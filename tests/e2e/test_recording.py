@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from tacit.api import Loop
 from tacit.domain.evidence import Evidence, Grade, Outcome
-from tacit.loop import Loop
-from tacit.memory import open_store
+from tacit.store import open_store
 from tests.e2e.conftest import Terminal
 from tests.unit.surfaces.hooked_project import NORM, PROCEDURE, fill
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from tacit.api import Loop
 from tacit.domain.origin import Origin
 from tacit.domain.ports import Stored
 from tacit.domain.scope import Level, Scope
-from tacit.loop import Loop
-from tacit.memory import open_store
+from tacit.store import open_store
 from tests.e2e.conftest import Terminal
-from tests.unit.test_refining import SKILL, Clock, approve, child_of, moved, ok, poisoned, run
+from tests.unit.maintain.test_refining import SKILL, Clock, approve, child_of, moved, ok, poisoned, run
 
 NAME = SKILL.name
 

@@ -9,13 +9,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from tacit.api import Loop
 from tacit.config import channels
 from tacit.domain.evidence import Grade, Use
 from tacit.domain.origin import Origin
 from tacit.domain.remark import About, Remark
 from tacit.domain.skill import Kind, SkillContent
-from tacit.loop import Loop
-from tacit.memory import open_store
+from tacit.store import open_store
 from tests.e2e.conftest import Terminal
 from tests.e2e.test_review import with_token
 from tests.unit.making import bash_steps, content

@@ -16,7 +16,7 @@ import pytest
 import tacit
 from tacit.domain.errors import InvalidTrajectory
 from tacit.domain.trajectory import Trajectory
-from tacit.experience import read
+from tacit.ingest import read
 
 SRC = Path(tacit.__file__).parents[1]
 MIB = 1024 * 1024
@@ -124,7 +124,7 @@ def test_half_pairs_of_surrogates_do_not_break_the_identity(tmp_path: Path) -> N
 READ_IN_PROCESS = """
 import resource, sys, time
 from pathlib import Path
-from tacit.experience import read
+from tacit.ingest import read
 problems = []
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 words = [step.text for t in read(Path(sys.argv[1]), on_problem=problems.append) for step in t.steps]

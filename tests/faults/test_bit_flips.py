@@ -16,9 +16,9 @@ from tacit.domain.card import Card
 from tacit.domain.errors import StoreOutage
 from tacit.domain.lifecycle import Status
 from tacit.domain.ports import Store
-from tacit.memory import open_store
+from tacit.store import open_store
 from tacit.text.words import terms
-from tests.unit.memory.samples import (
+from tests.unit.store.samples import (
     SPACE,
     SUCCESS,
     at,
@@ -228,7 +228,7 @@ def test_a_deleted_row_is_missed(table: str, label: str, tmp_path: Path) -> None
 
 
 def test_a_row_resealed_by_hand_is_still_reported_by_the_chain(tmp_path: Path) -> None:
-    from tacit.memory.sqlite.seals import seal_of
+    from tacit.store.sqlite.seals import seal_of
 
     path = tmp_path / "tacit.db"
     build(path)

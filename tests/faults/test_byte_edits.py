@@ -21,11 +21,11 @@ import pytest
 from tacit.domain.card import Card
 from tacit.domain.errors import StoreOutage
 from tacit.domain.ports import Store
-from tacit.memory import open_store
-from tacit.memory.chain import GENESIS, Event, link
-from tacit.memory.sqlite.seals import seal_of
+from tacit.store import open_store
+from tacit.store.chain import GENESIS, Event, link
+from tacit.store.sqlite.seals import seal_of
 from tests.faults.test_bit_flips import Vandal, read_everything
-from tests.unit.memory.samples import approval, card, evidence, fill, passages, put_version, remark, verdict
+from tests.unit.store.samples import approval, card, evidence, fill, passages, put_version, remark, verdict
 
 EDITS = int(os.environ.get("TACIT_TEST_EDITS", "120"))
 TABLES = (

@@ -13,17 +13,17 @@ from typing import Any
 
 import pytest
 
-from tacit.application.aha.records import FILES, line_of, meaning
-from tacit.cards.deck import Deck
-from tacit.cards.folder import BELOW, Folder
-from tacit.cards.opening import open_deck
-from tacit.cards.recording import record
+from tacit.api import Loop
 from tacit.config.whereabouts import CardPlaces
 from tacit.domain.card import Card, Signal
-from tacit.loop import Loop
-from tacit.memory import open_store
+from tacit.features.cards.aha.records import FILES, line_of, meaning
+from tacit.features.cards.deck import Deck
+from tacit.features.cards.folder import BELOW, Folder
+from tacit.features.cards.opening import open_deck
+from tacit.features.cards.recording import record
+from tacit.store import open_store
 from tests.faults.points import Points
-from tests.unit.cards.making import AGENT, USER, payload_card
+from tests.unit.features.cards.making import AGENT, USER, payload_card
 from tests.unit.making import NOW
 
 ALL = bool(os.environ.get("TACIT_TEST_KILLS"))

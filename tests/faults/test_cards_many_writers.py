@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from tacit.application.aha.records import FILES
-from tacit.cards.folder import BELOW
 from tacit.domain.card import Card
-from tacit.memory import open_store
+from tacit.features.cards.aha.records import FILES
+from tacit.features.cards.folder import BELOW
+from tacit.store import open_store
 
 PROCESSES = 8
 CARDS = int(os.environ.get("TACIT_CARD_WRITES", "5"))
@@ -25,9 +25,9 @@ ROOT = Path(__file__).parents[2]
 WRITER = """
 import sys
 import tacit
-from tacit.cards.recording import Writer, record
+from tacit.features.cards.recording import Writer, record
 from tacit.domain.origin import Origin
-from tests.unit.cards.making import payload_card
+from tests.unit.features.cards.making import payload_card
 
 number, cards, at_once = (int(each) for each in sys.argv[1:4])
 writer = Writer(by="agent", origin=Origin.AGENT, judge=lambda card: [])

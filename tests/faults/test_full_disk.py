@@ -10,8 +10,8 @@ import pytest
 
 from tacit.domain.errors import StoreOutage
 from tacit.domain.purging import Source, SourceKind
-from tacit.memory import open_store
-from tests.unit.memory.samples import SUCCESS, approval, at, put_version, trajectory
+from tacit.store import open_store
+from tests.unit.store.samples import SUCCESS, approval, at, put_version, trajectory
 
 SIZE = "3m"
 

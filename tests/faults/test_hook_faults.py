@@ -20,8 +20,8 @@ from typing import Any
 import apsw
 import pytest
 
-from tacit.loop import Loop
-from tacit.memory import open_store
+from tacit.api import Loop
+from tacit.store import open_store
 from tacit.surfaces.hook import detach
 from tests.unit.surfaces.hook_events import SESSION, claude, claude_failure, claude_shell
 from tests.unit.surfaces.hooked_project import LESSON, NORM, PROCEDURE, STALE, fill

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
+from tacit.api import Loop
 from tacit.domain.trajectory import Claim, Trajectory
-from tacit.loop import Loop
-from tacit.memory import open_store
+from tacit.store import open_store
 from tests.faults.points import Points
-from tests.unit.synthesis.attempts import migration
-from tests.unit.synthesis.calls import season
-from tests.unit.synthesis.test_error_lessons import mended
+from tests.unit.learn.attempts import migration
+from tests.unit.learn.calls import season
+from tests.unit.learn.test_error_lessons import mended
 
 ROUNDS = int(os.environ.get("TACIT_TEST_KILLS", "6"))
 MOST_KILLS = 3

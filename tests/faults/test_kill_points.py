@@ -16,14 +16,14 @@ from typing import Any
 
 import pytest
 
-from tacit import custody
+from tacit.api import Loop
 from tacit.config.place import Place
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.ports import Store
 from tacit.domain.purging import Source, SourceKind
 from tacit.domain.trajectory import Claim, Environment, Role, Step, StepResult, Task, Trajectory
-from tacit.loop import Loop
-from tacit.memory import open_store
+from tacit.store import open_store
+from tacit.store import purge_plan as custody
 from tests.faults.points import Points
 from tests.unit.making import NOW
 

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from tacit import experience
+from tacit import ingest as experience
+from tacit.api import Loop
 from tacit.domain.scope import Level, Scope
 from tacit.domain.trajectory import Trajectory
-from tacit.loop import Loop
-from tacit.memory import open_store
+from tacit.store import open_store
 
 KILLS = int(os.environ.get("TACIT_TEST_KILLS", "40"))
 """`make faults` runs 200."""

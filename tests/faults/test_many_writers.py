@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from tacit.domain.errors import StoreOutage
-from tacit.memory import open_store
-from tacit.memory.sqlite.store import SqliteStore
-from tests.unit.memory.samples import at, fill, put_version, use
+from tacit.store import open_store
+from tacit.store.sqlite.store import SqliteStore
+from tests.unit.store.samples import at, fill, put_version, use
 
 PROCESSES = 32
 WRITES = 100
@@ -22,8 +22,8 @@ ROOT = Path(__file__).parents[2]
 
 WRITER = """
 import sys
-from tacit.memory import open_store
-from tests.unit.memory.samples import birth_of, content, use, version_of, at
+from tacit.store import open_store
+from tests.unit.store.samples import birth_of, content, use, version_of, at
 from tacit.domain.lifecycle import Status
 from tacit.domain.scope import Scope
 from tacit.domain.skill import Skill

@@ -10,10 +10,10 @@ import signal
 import time
 from pathlib import Path
 
-from tacit import custody
 from tacit.domain.lifecycle import RECALLABLE, Status
-from tacit.memory import open_store
-from tests.unit.memory.samples import approval, put_version, step_to, use
+from tacit.store import open_store
+from tacit.store import purge_plan as custody
+from tests.unit.store.samples import approval, put_version, step_to, use
 
 BACKUPS = 100 if os.environ.get("TACIT_TEST_KILLS") else 8
 WRITERS = 3

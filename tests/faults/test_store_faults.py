@@ -23,12 +23,12 @@ import pytest
 
 from tacit.domain.errors import Mistake, StoreOutage
 from tacit.domain.lifecycle import Status
-from tacit.memory import open_store
-from tacit.memory.sqlite.connection import Connection
-from tacit.memory.sqlite.migrations import APPLICATION_ID, Migration
-from tacit.memory.sqlite.schema import MIGRATIONS, statements
-from tacit.memory.sqlite.store import SqliteStore
-from tests.unit.memory.samples import SUCCESS, at, bookmark, fill, put_version, step_to, trajectory, use
+from tacit.store import open_store
+from tacit.store.sqlite.connection import Connection
+from tacit.store.sqlite.migrations import APPLICATION_ID, Migration
+from tacit.store.sqlite.schema import MIGRATIONS, statements
+from tacit.store.sqlite.store import SqliteStore
+from tests.unit.store.samples import SUCCESS, at, bookmark, fill, put_version, step_to, trajectory, use
 
 ROOT = Path(__file__).parents[2]
 ROUNDS = 40
@@ -36,8 +36,8 @@ ROUNDS = 40
 FILLER = """
 import resource, sys
 from tacit.domain.errors import StoreOutage
-from tacit.memory import open_store
-from tests.unit.memory.samples import SUCCESS, at, trajectory
+from tacit.store import open_store
+from tests.unit.store.samples import SUCCESS, at, trajectory
 
 store = open_store(sys.argv[1])
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]),) * 2)
@@ -715,7 +715,7 @@ def test_a_backup_may_have_the_longest_name(tmp_path: Path) -> None:
 
 
 def test_a_purge_noted_in_the_chain_makes_a_missing_row_fine(tmp_path: Path) -> None:
-    from tacit.memory.sqlite.audit import Audit, Note, record_path
+    from tacit.store.sqlite.audit import Audit, Note, record_path
 
     path = tmp_path / "tacit.db"
     store = SqliteStore(path)

@@ -11,8 +11,8 @@ import apsw
 import pytest
 
 from tacit.domain.lifecycle import RECALLABLE, Status
-from tacit.memory import open_store
-from tests.unit.memory.samples import approval, evidence, put_version, step_to
+from tacit.store import open_store
+from tests.unit.store.samples import approval, evidence, put_version, step_to
 
 TRIALS = 100 if os.environ.get("TACIT_TEST_KILLS") else 12
 SKILLS = 8

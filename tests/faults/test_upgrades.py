@@ -15,17 +15,17 @@ import pytest
 
 from tacit.domain.card import Card
 from tacit.domain.lifecycle import Status
-from tacit.memory import open_store
-from tacit.memory.sqlite.audit import Audit
-from tacit.memory.sqlite.connection import Connection
-from tacit.memory.sqlite.glance import COLUMNS, Glance
-from tacit.memory.sqlite.renderings import derived
-from tacit.memory.sqlite.rows import Rows
-from tacit.memory.sqlite.schema import MIGRATIONS
-from tacit.memory.sqlite.skills import Skills
-from tacit.memory.sqlite.store import SqliteStore
+from tacit.store import open_store
+from tacit.store.sqlite.audit import Audit
+from tacit.store.sqlite.connection import Connection
+from tacit.store.sqlite.glance import COLUMNS, Glance
+from tacit.store.sqlite.renderings import derived
+from tacit.store.sqlite.rows import Rows
+from tacit.store.sqlite.schema import MIGRATIONS
+from tacit.store.sqlite.skills import Skills
+from tacit.store.sqlite.store import SqliteStore
 from tests.faults.test_bit_flips import Vandal
-from tests.unit.memory.samples import (
+from tests.unit.store.samples import (
     SUCCESS,
     approval,
     at,

@@ -31,10 +31,10 @@ class TooSlow(Exception):
 def reading(name: str, folder: Path) -> Target:
     """Read the bytes as a file of one client, then do with it what capturing does."""
     with atheris.instrument_imports(include=["tacit"]):
-        from tacit import outcome
+        from tacit import evidence as outcome
         from tacit.domain.errors import InvalidTrajectory
-        from tacit.experience.redaction import redacted
-        from tacit.experience.sources import READERS
+        from tacit.ingest.redaction import redacted
+        from tacit.ingest.sources import READERS
     reader = next(reader for reader in READERS if reader.name == name)
     path = folder / "session.jsonl"
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tacit.domain.evidence import Following
 from tacit.domain.skill import Kind, SkillStep
-from tacit.outcome.attribution import align
+from tacit.evidence.attribution import align
 from tests.unit.making import attempt, call, content
 
 FOLLOWED, IGNORED = Following.FOLLOWED, Following.IGNORED

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.application.aha.records import FILES, entry_of, line_of
-from tacit.cards.folder import Folder
 from tacit.domain.card import Backport, Card, CardEvent, Signal, SignalKind
 from tacit.domain.recommendation import Recommendation
-from tests.unit.cards.making import World
+from tacit.features.cards.aha.records import FILES, entry_of, line_of
+from tacit.features.cards.folder import Folder
+from tests.unit.features.cards.making import World
 from tests.unit.making import NOW
 
 TEXT = st.text(max_size=20)

@@ -12,7 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.domain.choice import Choice, ChoiceSort
-from tacit.forecast import SURE, Question, Settled, confidence, conflict_in, foresee, mind_of, open_questions
+from tacit.features.people.forecast import (
+    SURE,
+    Question,
+    Settled,
+    confidence,
+    conflict_in,
+    foresee,
+    mind_of,
+    open_questions,
+)
 from tests.unit.making import NOW
 
 TEXT = st.text(max_size=30)
@@ -126,8 +135,8 @@ def test_any_task_has_questions_with_keys_of_their_own(task: str, given_ones: li
 
 def test_a_forecast_is_the_same_in_another_process_whatever_its_hashes() -> None:
     script = (
-        "from tests.unit.forecast.deciding import *\n"
-        "from tacit.forecast import mind_of\n"
+        "from tests.unit.features.people.forecast.deciding import *\n"
+        "from tacit.features.people.forecast import mind_of\n"
         "seen = [choice(n, f'answer {n % 7}', {'kind': f'k{n % 3}'}, artifact=f'word{n % 5} and') for n in range(40)]\n"
         "print(repr(sorted(mind_of(seen).lean(question({'kind': 'k1'}, artifact='word2')).shares.items())))\n"
     )

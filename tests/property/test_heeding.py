@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from tacit.domain.evidence import Outcome
 from tacit.domain.heed import Heed
-from tacit.outcome import reinforced, reliability
-from tacit.outcome.heeding import CEILING, prominence_of, telling
+from tacit.evidence import reinforced, reliability
+from tacit.evidence.heeding import CEILING, prominence_of, telling
 from tacit.recall.ranking import prominence
 from tests.unit.making import evidence, later, stored
 

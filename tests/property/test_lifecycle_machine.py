@@ -22,7 +22,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from tacit import outcome, tending
+from tacit import evidence as outcome
+from tacit.api import Loop
 from tacit.config.settings import Config, Policy, Strictness
 from tacit.domain.errors import TacitError
 from tacit.domain.evidence import Evidence, Grade, Outcome
@@ -32,10 +33,10 @@ from tacit.domain.ports import Store, Stored
 from tacit.domain.remark import About
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, SkillContent, SkillStep
-from tacit.loop import Loop
-from tacit.memory import VolatileStore, open_store
-from tacit.refinement.standing import Standing, standing
-from tests.unit.synthesis.attempts import attempt, bash, edit
+from tacit.maintain import care as tending
+from tacit.maintain.refinement.standing import Standing, standing
+from tacit.store import VolatileStore, open_store
+from tests.unit.learn.attempts import attempt, bash, edit
 
 STEPS = int(os.environ.get("TACIT_TEST_STEPS", "0"))
 """How many steps to make in all, over both stores; few where nobody asks."""

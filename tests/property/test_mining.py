@@ -17,8 +17,8 @@ from tacit.domain.candidate import Candidate
 from tacit.domain.evidence import Assessment
 from tacit.domain.identity import digest
 from tacit.domain.trajectory import Role, Step, StepResult, Task, Trajectory
-from tacit.synthesis import mine
-from tests.unit.synthesis.calls import FAILED, WORKED, Shelf, season
+from tacit.learn import mine
+from tests.unit.learn.calls import FAILED, WORKED, Shelf, season
 
 MAX_STEPS = 8
 TOOLS = [
@@ -155,7 +155,7 @@ def test_the_same_attempts_give_the_same_candidates(pool: Pool) -> None:
 
 SCRIPT = """
 from tests.property.test_mining import fingerprint, mined
-from tests.unit.synthesis.calls import FAILED, WORKED, season
+from tests.unit.learn.calls import FAILED, WORKED, season
 visits = season()
 print(*fingerprint(mined([(one, FAILED if at % 7 == 3 else WORKED) for at, one in enumerate(visits)])))
 """

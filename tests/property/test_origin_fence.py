@@ -23,7 +23,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from tacit import application
+from tacit import render as application
+from tacit.api import Loop
 from tacit.config.settings import Config, Policy, Strictness
 from tacit.domain.errors import TacitError
 from tacit.domain.evidence import Grade
@@ -35,10 +36,9 @@ from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, Parameter, Pitfall, SkillContent, SkillStep, said_in
 from tacit.domain.trajectory import Trajectory
 from tacit.gate.origins import origin_at
-from tacit.loop import Loop
-from tacit.memory import VolatileStore, open_store
 from tacit.providers import ScriptedModel
-from tests.unit.synthesis.attempts import attempt, bash, call, edit, read, reply, slip_in
+from tacit.store import VolatileStore, open_store
+from tests.unit.learn.attempts import attempt, bash, call, edit, read, reply, slip_in
 
 STEPS = int(os.environ.get("TACIT_TEST_STEPS", "0"))
 """How many steps to make in all, over both stores; few where nobody asks."""

@@ -15,8 +15,8 @@ from tacit.domain.bookmark import Mark
 from tacit.domain.errors import InvalidTrajectory
 from tacit.domain.identity import canonical
 from tacit.domain.trajectory import Role, Step, Task, Trajectory
-from tacit.experience import READERS, read, redacted
-from tacit.experience.claude_code import ClaudeCodeReader
+from tacit.ingest import READERS, read, redacted
+from tacit.ingest.claude_code import ClaudeCodeReader
 from tacit.text.redaction import redact, redact_value
 
 COMMON = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -11,7 +11,7 @@ from tacit.domain.ports import Hit, Stored
 from tacit.domain.scope import Level, Scope
 from tacit.domain.selection import Item, Query, Selection
 from tacit.domain.skill import Kind, SkillStep
-from tacit.outcome import rank
+from tacit.evidence import rank
 from tacit.recall.absence import Neighbours
 from tacit.recall.ranking import Asked, Rarity, shared
 from tacit.recall.selection import select

@@ -10,19 +10,19 @@ from typing import Any
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from tacit import publishing
+from tacit.api import Loop
 from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.ports import Store
 from tacit.domain.scope import Level, Scope
 from tacit.domain.selection import Query, Selection
 from tacit.domain.skill import Condition, Kind, Skill, SkillContent
-from tacit.loop import Loop
-from tacit.memory import VolatileStore
 from tacit.providers.embedding.hashed import HashedEmbedder
-from tacit.retrieval import choose
+from tacit.recall import publishing
+from tacit.recall.retrieval import choose
+from tacit.store import VolatileStore
 from tacit.text.signature import error_signature
 from tacit.text.words import estimate_tokens
-from tests.unit.memory.samples import at, birth_of, evidence, step_to, version_of
+from tests.unit.store.samples import at, birth_of, evidence, step_to, version_of
 
 HERE = Scope(Level.PROJECT, "a")
 SCOPES = (HERE, Scope(Level.PROJECT), Scope(Level.GLOBAL), Scope(Level.PROJECT, "b"), Scope(Level.ORGANISATION, "o"))

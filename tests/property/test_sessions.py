@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from tacit.domain.errors import Mistake
 from tacit.domain.ports import Store
-from tacit.memory import VolatileStore, open_store
-from tacit.sessions import Limits, WorkingMemory
+from tacit.features.sessions import Limits, WorkingMemory
+from tacit.store import VolatileStore, open_store
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 SESSIONS = ("s1", "s1 ", "S1", "s1/child", "é", "mcp-" + "0f" * 16)

@@ -8,13 +8,6 @@ from dataclasses import replace
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tacit.application.conditions import sentence
-from tacit.application.frontmatter import read_document
-from tacit.application.names import NAME_LENGTH_MAX, name_faults, normal_name, skill_name
-from tacit.application.skill_folder import files, unpack, validate
-from tacit.application.skill_md import MARKER, examine, parse, render
-from tacit.application.tools import split_tools
-from tacit.application.yaml_values import scalar, write_mapping
 from tacit.domain.skill import (
     Capabilities,
     Case,
@@ -27,6 +20,13 @@ from tacit.domain.skill import (
     SkillFile,
     SkillStep,
 )
+from tacit.render.conditions import sentence
+from tacit.render.frontmatter import read_document
+from tacit.render.names import NAME_LENGTH_MAX, name_faults, normal_name, skill_name
+from tacit.render.skill_folder import files, unpack, validate
+from tacit.render.skill_md import MARKER, examine, parse, render
+from tacit.render.tools import split_tools
+from tacit.render.yaml_values import scalar, write_mapping
 
 # Pieces that have broken readers of this format, mixed with arbitrary text.
 AWKWARD = st.sampled_from(

@@ -25,9 +25,9 @@ from tacit.domain.remark import About
 from tacit.domain.scope import Scope
 from tacit.domain.skill import Kind, Skill
 from tacit.domain.working import Drawer
-from tacit.memory import VolatileStore, open_store
+from tacit.store import VolatileStore, open_store
 from tacit.text.words import terms
-from tests.unit.memory.samples import (
+from tests.unit.store.samples import (
     SPACE,
     approval,
     at,
@@ -44,7 +44,7 @@ from tests.unit.memory.samples import (
     verdict,
     version_of,
 )
-from tests.unit.memory.samples import step_to as step_from
+from tests.unit.store.samples import step_to as step_from
 
 minutes = st.integers(0, 5)
 words = st.sampled_from(

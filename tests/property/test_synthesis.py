@@ -10,11 +10,11 @@ from tacit.domain.evidence import Assessment, Grade, Outcome
 from tacit.domain.origin import Origin
 from tacit.domain.skill import Kind
 from tacit.domain.trajectory import Environment, Role, Step, StepResult, Task, Trajectory
-from tacit.synthesis import distil
-from tacit.synthesis.actions import actions_of
-from tacit.synthesis.grounding import Ledger
-from tacit.synthesis.parameters import fill, generalise
-from tacit.synthesis.timeline import Timeline
+from tacit.learn import distil
+from tacit.learn.actions import actions_of
+from tacit.learn.grounding import Ledger
+from tacit.learn.parameters import fill, generalise
+from tacit.learn.timeline import Timeline
 
 WORDS = [
     "due_date",

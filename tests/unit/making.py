@@ -14,8 +14,8 @@ from tacit.domain.ports import Stored
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, Provenance, Skill, SkillContent, SkillStep, SkillVersion, said_in
 from tacit.domain.trajectory import Claim, Environment, Role, Step, StepResult, Task, Trajectory
-from tacit.memory.lexical import version_words
 from tacit.recall.ranking import Said
+from tacit.store.lexical import version_words
 from tacit.text.words import terms
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)

@@ -19,9 +19,9 @@ from tacit.domain.document import ABSTRACT, REFERENCES, Passage
 from tacit.domain.ports import FoundPassage, Stored
 from tacit.domain.selection import Item
 from tacit.domain.skill import Kind, SkillContent
-from tacit.memory.lexical import LIBRARY, PASSAGE_WEIGHTS, passage_words, score
 from tacit.recall import fusion
 from tacit.recall.ranking import BEHIND_BEST, MUCH, Asked, Rarity, Said, names_in, shared
+from tacit.store.lexical import LIBRARY, PASSAGE_WEIGHTS, passage_words, score
 from tacit.text.similarity import jaccard
 from tacit.text.words import query_terms, terms
 

@@ -7,7 +7,6 @@ come as they were rendered, at full length or in brief, and there are no filters
 from __future__ import annotations
 
 from tacit.domain.reach import breadth, is_anothers, reaches
-from tacit.memory.lexical import VERSION_WEIGHTS, score
 from tacit.recall import fusion
 from tacit.recall.purse import LAST, Purse
 from tacit.recall.ranking import (
@@ -29,6 +28,7 @@ from tacit.recall.ranking import (
     shared,
     signature_terms,
 )
+from tacit.store.lexical import VERSION_WEIGHTS, score
 from tacit.text.compounds import joined
 from tacit.text.fence import SAMPLE_NUMBER, framed
 from tacit.text.words import estimate_tokens
@@ -37,7 +37,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
-    from tacit.memory.sqlite.glance import Glance, Glimpse, Sighting
+    from tacit.store.sqlite.glance import Glance, Glimpse, Sighting
 
     LeftOut = tuple[str, str, str]
     """Version id, name, and why it was not given."""

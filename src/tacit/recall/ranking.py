@@ -12,8 +12,8 @@ import re
 from itertools import islice
 
 from tacit.domain.reach import breadth
-from tacit.memory import lexical
 from tacit.recall.fusion import beyond_chance, chance, evidence
+from tacit.store import lexical
 from tacit.text.compounds import joined
 from tacit.text.words import query_terms, terms
 

@@ -15,7 +15,6 @@ from tacit.domain.ports import Hit, Stored
 from tacit.domain.reach import is_anothers
 from tacit.domain.selection import Item, LeftOut, Plan, Query, Selection
 from tacit.domain.skill import Kind
-from tacit.memory.lexical import version_words
 from tacit.recall.budget import NO_ROOM, Render, budgets, left_out, within
 from tacit.recall.composites import gathered
 from tacit.recall.filters import ANOTHERS, current_only, obstacle, unshadowed
@@ -25,6 +24,7 @@ from tacit.recall.ranking import BEHIND_BEST, Asked, fits, most_of, order
 from tacit.recall.state import broken
 from tacit.recall.ties import Footing, is_turnable, spread
 from tacit.recall.weighing import CLOSE, Known, Scales, said
+from tacit.store.lexical import version_words
 from tacit.text.inert import shown_line
 
 NEAREST = 3

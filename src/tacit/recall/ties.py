@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from tacit.memory.lexical import VERSION_WEIGHTS, occurrences, rarity
 from tacit.recall.fusion import WEIGHTS, slope
 from tacit.recall.ranking import USUAL_WORTH, Asked
+from tacit.store.lexical import VERSION_WEIGHTS, occurrences, rarity
 
 _ROUNDING = 1e-9
 

@@ -12,7 +12,6 @@ from tacit.domain.evidence import Reliability
 from tacit.domain.ports import Hit, Stored
 from tacit.domain.selection import Item, Plan, Query
 from tacit.domain.skill import SkillContent, SkillVersion
-from tacit.memory.lexical import VERSION_WEIGHTS, score, version_words
 from tacit.recall import fusion
 from tacit.recall.ranking import (
     Asked,
@@ -28,6 +27,7 @@ from tacit.recall.ranking import (
     shared,
 )
 from tacit.recall.state import Situation, fit
+from tacit.store.lexical import VERSION_WEIGHTS, score, version_words
 from tacit.text.cues import words_of
 from tacit.text.similarity import jaccard
 from tacit.text.words import terms

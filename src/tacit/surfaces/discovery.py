@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 
+from tacit.api import Loop
 from tacit.config.place import project_root
 from tacit.config.surroundings import Surroundings
 from tacit.domain.bookmark import Bookmark, Mark
 from tacit.domain.errors import InvalidTrajectory
-from tacit.experience.discovery import Following, Transcript, transcript
-from tacit.loop import Loop
-from tacit.report import Captured
+from tacit.evidence.capture import Captured
+from tacit.ingest.discovery import Following, Transcript, transcript
 
 OnProblem = Callable[[InvalidTrajectory], None]
 

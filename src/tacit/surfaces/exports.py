@@ -12,7 +12,8 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tacit import application
+from tacit import render as application
+from tacit.api import Loop
 from tacit.config.channels import SKILL, channels
 from tacit.domain.candidate import Verdict
 from tacit.domain.errors import InvalidSkill, NotFound
@@ -21,7 +22,6 @@ from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.origin import Origin
 from tacit.domain.ports import Stored
 from tacit.domain.skill import Kind
-from tacit.loop import Loop
 
 ROOTS = {"claude-code": ".claude/skills", "codex": ".agents/skills"}
 """Client → where it looks for skills in a project."""

@@ -18,16 +18,16 @@ from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 
 import tacit
-from tacit import application
+from tacit import render as application
+from tacit.api import Loop
 from tacit.config.checkout import workspace
-from tacit.crediting import CONNECTION
 from tacit.domain.errors import InvalidSkill, TacitError
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Capabilities, SkillContent
 from tacit.domain.verification import Verifier
-from tacit.loop import Loop
-from tacit.outcome.credit import BY_AGENT
+from tacit.evidence.credit import BY_AGENT
+from tacit.learn.crediting import CONNECTION
 from tacit.surfaces.mcp_moments import MomentTools
 from tacit.surfaces.mcp_working import WorkingTools
 from tacit.text.allowance import Keyed, beyond, narrowed, needed, parse_allowance
@@ -90,8 +90,8 @@ def _may(content: SkillContent, allowed: Capabilities | None) -> bool:
 
 def _own_checks(loop: Loop, use_id: str) -> Verifier:
     """The checks that the skills of a use name themselves: the only ones that an agent may have run here."""
-    from tacit.outcome.independence.beginning import begun_with
-    from tacit.outcome.verifiers.offered import Context, postconditions
+    from tacit.evidence.independence.beginning import begun_with
+    from tacit.evidence.verifiers.offered import Context, postconditions
 
     use = loop.store.use(use_id)
     contents = [loop.store.version(version_id).version.content for version_id in use.version_ids]

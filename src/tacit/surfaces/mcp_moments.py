@@ -9,10 +9,10 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Protocol
 
+from tacit.api import Loop
 from tacit.domain.moment import Aspect, Assumption
-from tacit.loop import Loop
-from tacit.moments import Speaker
-from tacit.outcome.credit import BY_AGENT
+from tacit.evidence.credit import BY_AGENT
+from tacit.features.people.moments import Speaker
 from tacit.text.inert import shown_line
 
 MOST_TOLD = 30

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
-from tacit.loop import Loop
-from tacit.sessions import WorkingMemory
+from tacit.api import Loop
+from tacit.features.sessions import WorkingMemory
 
 Memory = Callable[..., AbstractContextManager[Loop]]
 """Opens the memory for one call; `create=True` where something is to be kept."""

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 import tacit
+from tacit.api import Loop
 from tacit.config.settings import Config, RecallSettings
 from tacit.domain.origin import Origin
 from tacit.domain.skill import Kind, SkillContent
-from tacit.loop import Loop
 from tests.e2e.conftest import Terminal
 
 DATA = Path(__file__).parents[3] / "bench" / "data"

@@ -12,7 +12,7 @@ import pytest
 from tacit.domain.candidate import Severity
 from tacit.domain.sandbox import Errand, Ran
 from tacit.domain.skill import SkillFile
-from tacit.gate.detonation import Detonation, detonate
+from tacit.features.scan.detonation import Detonation, detonate
 from tacit.providers.sandbox import Bubblewrap
 from tests.e2e.conftest import Terminal
 from tests.e2e.sandbox.conftest import Caller

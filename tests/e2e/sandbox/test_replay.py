@@ -12,7 +12,7 @@ import tacit
 from tacit.domain.errors import Mistake, VerifierOutage
 from tacit.domain.sandbox import Confines
 from tacit.domain.skill import Condition, Kind, Parameter, SkillContent, SkillStep
-from tacit.outcome.replay import Replay
+from tacit.evidence.replay import Replay
 from tacit.providers.sandbox import Bubblewrap
 
 

@@ -11,7 +11,7 @@ import pytest
 from tacit.domain.errors import SandboxOutage
 from tacit.domain.sandbox import BoxFile, Confines, Ended, Errand, Form, Ran
 from tacit.domain.skill import SkillFile
-from tacit.gate.detonation import detonate
+from tacit.features.scan.detonation import detonate
 from tacit.providers.sandbox import Bubblewrap
 from tests.e2e.sandbox.conftest import Caller
 

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from tacit.consolidation.conversation import Message, form_hash, told
-from tacit.consolidation.dataset import Dataset, Manifest
-from tacit.consolidation.examples import Example
-from tacit.consolidation.foundation import Foundation, load_foundation
-from tacit.consolidation.recipe import Recipe
-from tacit.consolidation.training import Trained, train
 from tacit.domain.tool import Call, Tool, Turn
+from tacit.features.train.conversation import Message, form_hash, told
+from tacit.features.train.dataset import Dataset, Manifest
+from tacit.features.train.examples import Example
+from tacit.features.train.foundation import Foundation, load_foundation
+from tacit.features.train.recipe import Recipe
+from tacit.features.train.training import Trained, train
 
 MODELS = Path(os.environ.get("TACIT_MODELS", Path(__file__).parents[3] / ".models"))
 TOOLS = (Tool(name="raise_bar", required=("side",)), Tool(name="drop_bar", required=("side",)))

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from tacit.consolidation.examples import Example
-from tacit.consolidation.foundation import load_foundation
-from tacit.consolidation.learner import Learner, adapted
-from tacit.consolidation.recipe import Recipe
-from tacit.consolidation.tokens import Encoded, encode_all
-from tacit.consolidation.training import CHECKPOINT, Progress, train
 from tacit.domain.errors import Refusal
+from tacit.features.train.examples import Example
+from tacit.features.train.foundation import load_foundation
+from tacit.features.train.learner import Learner, adapted
+from tacit.features.train.recipe import Recipe
+from tacit.features.train.tokens import Encoded, encode_all
+from tacit.features.train.training import CHECKPOINT, Progress, train
 from tests.e2e.training.conftest import dataset
 
 LONG = Recipe(rate=1e-2, fewest_steps=30, passes=1, checks=6, examples_a_step=4, patience=9, checkpoint_s=0.0)
@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[3]
 SLOWLY = """
 import sys, time
 from pathlib import Path
-from tacit.consolidation.training import train
+from tacit.features.train.training import train
 from tests.e2e.training.conftest import dataset
 from tests.e2e.training.test_going_on import LONG
 train(dataset(), sys.argv[1], recipe=LONG, folder=Path(sys.argv[2]), progress=lambda _: time.sleep(0.2))

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from tacit.consolidation.foundation import Foundation, load_foundation
-from tacit.consolidation.generating import LocalModel
-from tacit.consolidation.learner import FEWEST_TOKENS, adapted
-from tacit.consolidation.tokens import encode_all
-from tacit.consolidation.training import Progress, train
 from tacit.domain.errors import ModelOutage
+from tacit.features.train.foundation import Foundation, load_foundation
+from tacit.features.train.generating import LocalModel
+from tacit.features.train.learner import FEWEST_TOKENS, adapted
+from tacit.features.train.tokens import encode_all
+from tacit.features.train.training import Progress, train
 from tests.e2e.training.conftest import QUICK, asked, dataset
 
 

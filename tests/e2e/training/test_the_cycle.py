@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tacit.domain.errors import Refusal
-from tests.unit.adapters.rooms import memory_at
-from tests.unit.evaluation.learners import attempts
+from tests.unit.features.evaluate.learners import attempts
+from tests.unit.features.train.adapters.rooms import memory_at
 
 TASKS = 110
 """Just above what the gate asks for."""

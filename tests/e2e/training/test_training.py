@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from tacit.consolidation.adapter_files import WEIGHTS, fingerprint
-from tacit.consolidation.conversation import understood
-from tacit.consolidation.foundation import Foundation
-from tacit.consolidation.generating import LocalModel
-from tacit.consolidation.lora_gguf import export_gguf
-from tacit.consolidation.tokens import IGNORED, encode, prompts
-from tacit.consolidation.training import Trained
 from tacit.domain.errors import NotFound, Refusal
+from tacit.features.train.adapter_files import WEIGHTS, fingerprint
+from tacit.features.train.conversation import understood
+from tacit.features.train.foundation import Foundation
+from tacit.features.train.generating import LocalModel
+from tacit.features.train.lora_gguf import export_gguf
+from tacit.features.train.tokens import IGNORED, encode, prompts
+from tacit.features.train.training import Trained
 from tests.e2e.training.conftest import MODELS, asked, dataset, example, wanted
 
 COUNT = 8

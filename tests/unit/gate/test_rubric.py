@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from tacit.features.cards.rubric import Criterion, Reason, judge
 from tacit.gate.portability import Local
-from tacit.gate.rubric import Criterion, Reason, judge
 from tests.unit.gate.rubric_cards import HALVES, Written, cards
 
 CARD = Written(

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tacit.consolidation.conversation import Message
 from tacit.domain.errors import Mistake, ModelOutage
+from tacit.features.train.conversation import Message
 from tacit.providers.chat_server import ChatServer
 from tests.unit.providers.loopback import answering, dripping, redirecting, saying, scripted
 

@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from tacit.application import render_selection
 from tacit.domain.ports import Hit, Stored
 from tacit.domain.selection import Item, Query, Selection
 from tacit.domain.skill import Kind, SkillStep
-from tacit.outcome import rank
+from tacit.evidence import rank
 from tacit.recall.budget import says_the_same
 from tacit.recall.purse import SHARES, Purse
 from tacit.recall.ranking import Rarity
 from tacit.recall.selection import select
 from tacit.recall.weighing import Known
+from tacit.render import render_selection
 from tacit.text.words import estimate_tokens
 from tests.unit.making import NOW, PROJECT, content, stored
 

@@ -9,10 +9,10 @@ import pytest
 from tacit.domain.evidence import Grade, Outcome
 from tacit.domain.lifecycle import Status
 from tacit.domain.selection import Query
-from tacit.memory import VolatileStore
 from tacit.recall.ranking import prominence, recency
-from tacit.retrieval import choose
-from tests.unit.memory.samples import evidence, put_version, step_to
+from tacit.recall.retrieval import choose
+from tacit.store import VolatileStore
+from tests.unit.store.samples import evidence, put_version, step_to
 
 DAY = 86_400.0
 

@@ -13,7 +13,7 @@ from tacit.domain.ports import Hit, Stored
 from tacit.domain.scope import Level, Scope
 from tacit.domain.selection import Item, Query, Selection
 from tacit.domain.skill import Kind
-from tacit.outcome import rank, reliability
+from tacit.evidence import rank, reliability
 from tacit.recall.ranking import Rarity
 from tacit.recall.selection import select
 from tacit.recall.weighing import Known

@@ -8,12 +8,12 @@ from tacit.domain.lifecycle import Status
 from tacit.domain.ports import Hit
 from tacit.domain.selection import Query, Selection
 from tacit.domain.skill import Case, Condition, SkillContent
-from tacit.memory.lexical import version_words
-from tacit.outcome import rank
+from tacit.evidence import rank
 from tacit.recall.ranking import Rarity
 from tacit.recall.selection import select
 from tacit.recall.state import MOST_FILES, Situation, broken, fit, read_situation
 from tacit.recall.weighing import Known
+from tacit.store.lexical import version_words
 from tacit.text.words import terms
 from tests.unit.making import NOW, PROJECT, bash_steps, content, stored
 

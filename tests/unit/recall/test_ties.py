@@ -9,15 +9,15 @@ import pytest
 from tacit.domain.ports import Store
 from tacit.domain.selection import Query, Selection
 from tacit.domain.skill import Kind
-from tacit.memory import VolatileStore
-from tacit.memory.lexical import VERSION_WEIGHTS, rarity, score
 from tacit.recall.fusion import evidence
 from tacit.recall.ranking import Asked, Rarity, by_words, likeness
+from tacit.recall.retrieval import choose
 from tacit.recall.ties import Footing, spread, turnable
-from tacit.retrieval import choose
+from tacit.store import VolatileStore
+from tacit.store.lexical import VERSION_WEIGHTS, rarity, score
 from tacit.text.words import terms
 from tests.unit.making import content, said
-from tests.unit.memory.samples import at, put_version
+from tests.unit.store.samples import at, put_version
 
 
 def ask(store: Store, text: str, **more: Any) -> Selection:

@@ -13,7 +13,7 @@ from tacit.domain.ports import Hit
 from tacit.domain.scope import Level, Scope
 from tacit.domain.selection import Item, Plan, Query
 from tacit.domain.skill import Case, Condition, SkillContent
-from tacit.outcome import rank, reliability
+from tacit.evidence import rank, reliability
 from tacit.recall.fusion import score
 from tacit.recall.ranking import Rarity
 from tacit.recall.state import read_situation

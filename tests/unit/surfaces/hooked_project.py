@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tacit.api import Loop
 from tacit.config.whereabouts import Variables
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Condition, Kind, SkillContent, SkillStep
-from tacit.loop import Loop
-from tacit.memory import open_store
+from tacit.store import open_store
 from tacit.surfaces.hook.events import parse
 from tacit.surfaces.hook.ground import find
 from tacit.surfaces.hook.moments import attend

@@ -15,8 +15,8 @@ from tacit.domain.errors import GateRefusal, Mistake, NotFound, NotPermitted, Ta
 from tacit.domain.trajectory import Trajectory
 from tacit.surfaces.cli import cli
 from tacit.surfaces.cli.session import Session
-from tests.unit.adapters.rooms import judged, memory_at, registered
-from tests.unit.evaluation.learners import attempts
+from tests.unit.features.evaluate.learners import attempts
+from tests.unit.features.train.adapters.rooms import judged, memory_at, registered
 
 MODEL = {"model_type": "llama", "hidden_size": 64, "intermediate_size": 128, "num_attention_heads": 4,
          "num_hidden_layers": 2, "vocab_size": 900}  # fmt: skip
@@ -60,7 +60,7 @@ def test_a_size_is_typed_as_it_is_called(tmp_path: Path, verb: str) -> None:
 def test_all_that_stands_in_the_way_is_told_at_once_and_the_data_first(
     tmp_path: Path, verb: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tacit.consolidation.machine.find_spec", lambda name: None)
+    monkeypatch.setattr("tacit.features.train.machine.find_spec", lambda name: None)
     memory_at(tmp_path).close()
     error = refused(tmp_path, verb)
     assert isinstance(error, GateRefusal)

@@ -11,14 +11,14 @@ import pytest
 from click.testing import CliRunner, Result
 
 import tacit
+from tacit.api import Loop
 from tacit.config.surroundings import Surroundings
 from tacit.domain.errors import Mistake
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.origin import Origin
-from tacit.loop import Loop
 from tacit.surfaces.cli import cli
 from tacit.surfaces.cli.session import Session
-from tests.unit.evaluation.test_past import MAKE, RIGHT, SKILL, STRUGGLE, TEST, ran
+from tests.unit.features.evaluate.test_past import MAKE, RIGHT, SKILL, STRUGGLE, TEST, ran
 
 
 @pytest.fixture

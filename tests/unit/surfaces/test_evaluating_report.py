@@ -10,11 +10,11 @@ from click.testing import CliRunner, Result
 
 from tacit.config.surroundings import Surroundings
 from tacit.domain.errors import Mistake, NotFound
-from tacit.evaluation.record import UNSEALED, Header, Record
-from tacit.evaluation.suite import ARMS
+from tacit.features.evaluate.record import UNSEALED, Header, Record
+from tacit.features.evaluate.suite import ARMS
 from tacit.surfaces.cli import cli
 from tacit.surfaces.cli.session import Session
-from tests.unit.evaluation.measured import run
+from tests.unit.features.evaluate.measured import run
 
 
 @pytest.fixture

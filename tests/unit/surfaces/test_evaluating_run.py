@@ -11,8 +11,8 @@ from click.testing import CliRunner, Result
 
 from tacit.config.surroundings import Surroundings
 from tacit.domain.errors import Mistake, Outage, Refusal
-from tacit.evaluation.record import UNWATCHED
-from tacit.memory import open_store
+from tacit.features.evaluate.record import UNWATCHED
+from tacit.store import open_store
 from tacit.surfaces.cli import cli
 from tacit.surfaces.cli.session import Session
 
@@ -80,7 +80,7 @@ def test_an_arm_that_memory_had_nothing_for_is_told_in_the_summary(project: Path
 
 
 SOMETIMES = """
-from tacit.evaluation.suites.everyday import EverydaySuite
+from tacit.features.evaluate.suites.everyday import EverydaySuite
 right = {each.task: each.answer[0].tool for each in EverydaySuite().exercises()}
 asked = 0
 def answer(question):

@@ -14,7 +14,7 @@ from tacit.domain.selection import Budget, Item, LeftOut, Query, Selection
 from tacit.domain.skill import Kind, Skill
 from tacit.recall.fusion import WEIGHTS, evidence, score
 from tacit.surfaces.cli.explaining import MOST, show_explained, weighed
-from tests.unit.memory.samples import at, content, version_of
+from tests.unit.store.samples import at, content, version_of
 
 SIGNALS = {"relevance": 0.8, "words": 30.0, "meaning": 0.4, "reliability": 0.5}
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tacit.domain.evidence import Reliability
-from tacit.outcome.lift import Difference, Lift, Measure
+from tacit.evidence.lift import Difference, Lift, Measure
 from tacit.surfaces.cli.figures import in_points, lift_told, reliability_fields, reliability_told
 from tacit.surfaces.cli.output import to_json
 

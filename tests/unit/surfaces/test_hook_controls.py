@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from tacit.api import Loop
 from tacit.config import channels
 from tacit.domain.lot import lot
 from tacit.domain.origin import Origin
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, SkillContent, SkillStep
-from tacit.loop import Loop
-from tacit.memory import open_store
+from tacit.store import open_store
 from tacit.surfaces.hook.journal import Past, shares_in
 from tacit.surfaces.hook.learner import Said, fold, uses_of
 from tests.unit.surfaces.hook_events import SESSION, claude, claude_failure

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from tacit.api import Loop
 from tacit.config.whereabouts import Variables
 from tacit.domain.evidence import Following, Grade, Outcome
 from tacit.domain.skill import Kind, SkillContent
-from tacit.loop import Loop
-from tacit.memory import open_store
+from tacit.store import open_store
 from tacit.surfaces.hook import detach, learner
 from tacit.surfaces.hook.events import parse
 from tacit.surfaces.hook.ground import find

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from tacit.api import Loop
 from tacit.domain.moment import Assumption, Held, Moment
 from tacit.domain.purging import Source, SourceKind
-from tacit.loop import Loop
-from tacit.memory import open_store
+from tacit.store import open_store
 from tacit.surfaces.hook.learner import FOLDED, Said, fold, lines_of
 from tests.unit.surfaces.hook_events import SESSION, claude, claude_failure
 from tests.unit.surfaces.hooked_project import LESSON, NORM, PROCEDURE, Project, make_project

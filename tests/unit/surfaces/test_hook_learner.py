@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from tacit import experience
+from tacit import ingest as experience
+from tacit.api import Loop
 from tacit.config.place import find_place
 from tacit.config.settings import Strictness
 from tacit.config.surroundings import Surroundings
 from tacit.config.whereabouts import Variables
 from tacit.domain.errors import StoreOutage
-from tacit.loop import Loop
-from tacit.memory import open_store
+from tacit.store import open_store
 from tacit.surfaces.hook import detach, learner, log, requests
 from tacit.surfaces.hook.events import parse
 from tacit.surfaces.hook.ground import find

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tacit import publishing
 from tacit.domain.skill import Kind, SkillContent
-from tacit.memory import open_store
 from tacit.providers.embedding.light import open_light
 from tacit.providers.embedding.static import StaticEmbedder
+from tacit.recall import publishing
+from tacit.store import open_store
 from tacit.surfaces.hook import log
 from tests.unit.providers.embedding.small_models import WORDS, bert_folder, static_folder, write_safetensors
 from tests.unit.surfaces.hook_events import claude

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from tacit.api import Loop
 from tacit.config import channels
 from tacit.config.whereabouts import Variables
 from tacit.domain.skill import Kind, SkillContent
-from tacit.loop import Loop
-from tacit.memory import open_store
+from tacit.store import open_store
 from tacit.surfaces.hook import moments
 from tacit.surfaces.hook.events import parse
 from tacit.surfaces.hook.ground import find

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from tacit.api import Loop
 from tacit.domain.errors import Mistake, NotFound
 from tacit.domain.moment import Assumption, Held
 from tacit.domain.origin import Origin
-from tacit.loop import Loop
-from tacit.memory import VolatileStore, open_store
+from tacit.store import VolatileStore, open_store
 from tacit.surfaces.mcp import serve
 from tacit.surfaces.mcp_moments import MomentTools
 from tests.unit.making import NOW

@@ -12,9 +12,9 @@ pytest.importorskip("mcp")
 
 from mcp.server.mcpserver.exceptions import ToolError
 
+from tacit.api import Loop
 from tacit.domain.errors import Mistake
-from tacit.loop import Loop
-from tacit.memory import VolatileStore
+from tacit.store import VolatileStore
 from tacit.surfaces.mcp import serve
 from tacit.surfaces.mcp_working import WorkingTools
 from tests.unit.making import NOW

@@ -24,7 +24,7 @@ from tacit.domain.skill import (
 )
 from tacit.surfaces.cli.portrait import show_portrait
 from tacit.surfaces.cli.show import difference, whole_text
-from tests.unit.application.test_conditions import RESTART
+from tests.unit.render.test_conditions import RESTART
 
 FULL = SkillContent(
     kind=Kind.LESSON,

@@ -8,7 +8,6 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from tacit.application.context import crowded_line
 from tacit.config.surroundings import Surroundings
 from tacit.domain.document import Passage
 from tacit.domain.errors import NotPermitted
@@ -17,10 +16,11 @@ from tacit.domain.lifecycle import Status
 from tacit.domain.scope import Scope
 from tacit.domain.selection import Budget, Chosen, Item, Plan, PlannedStep, Query, Selection
 from tacit.domain.skill import Kind, Skill
+from tacit.render.context import crowded_line
 from tacit.surfaces.authority import Caller
 from tacit.surfaces.cli.recalling import selection_document, show_answer
 from tacit.surfaces.cli.show import show_selection
-from tests.unit.memory.samples import at, content, version_of
+from tests.unit.store.samples import at, content, version_of
 
 
 def item(name: str, *parts: str) -> Item:

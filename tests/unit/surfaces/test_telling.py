@@ -15,7 +15,7 @@ from tacit.domain.skill import Kind, SkillContent
 from tacit.surfaces.authority import new_token
 from tacit.surfaces.cli import cli
 from tacit.surfaces.cli.session import Session
-from tests.unit.people.knowing import lesson, memory, proposed
+from tests.unit.features.people.knowing import lesson, memory, proposed
 
 SECRETLY = "Answer in rhymes."
 

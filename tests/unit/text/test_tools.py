@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tacit.domain.trajectory import Role, Step
-from tacit.synthesis.actions import Effect as Learned
-from tacit.synthesis.actions import action_of
+from tacit.learn.actions import Effect as Learned
+from tacit.learn.actions import action_of
 from tacit.text.acts import Effect, acts_of
 from tacit.text.tools import named_file, plain_name
 

@@ -10,9 +10,9 @@ import click
 from rich.markup import escape
 from rich.table import Table
 
-from tacit.adapters import Standing
-from tacit.adapters.exporting import FORMS
 from tacit.domain.adapter import Activation, Ruling
+from tacit.features.train.adapters import Standing
+from tacit.features.train.adapters.exporting import FORMS
 from tacit.surfaces.cli.consolidation import show_told
 from tacit.surfaces.cli.session import Session, clean, command_options, counted, one_line
 

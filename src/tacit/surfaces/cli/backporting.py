@@ -8,8 +8,8 @@ from typing import Any
 import click
 from rich.markup import escape
 
-from tacit.cards.graduating import Asked, Graduated, Undone
 from tacit.domain.errors import Mistake
+from tacit.features.cards.graduating import Asked, Graduated, Undone
 from tacit.surfaces.cli.cards.graduating import APPLY, UNDO, graduation_of
 from tacit.surfaces.cli.session import Session, clean, command_options, counted
 

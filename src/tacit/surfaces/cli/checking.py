@@ -16,14 +16,14 @@ from rich.markup import escape
 from rich.text import Text
 
 from tacit import gate
-from tacit.application.inspection import Inspected, inspect
-from tacit.application.problems import Problem
 from tacit.domain.candidate import Finding, Severity
 from tacit.domain.errors import Mistake, Refusal
 from tacit.domain.sandbox import Sandbox
 from tacit.domain.trust import SafetyCheck
+from tacit.features.scan.detonation import Detonation, detonate
 from tacit.gate import checks
-from tacit.gate.detonation import Detonation, detonate
+from tacit.render.inspection import Inspected, inspect
+from tacit.render.problems import Problem
 from tacit.surfaces.cli.rechecking import recheck
 from tacit.surfaces.cli.session import Session, clean, command_options, counted, one_line
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from tacit import application
+from tacit import render as application
 from tacit.domain.candidate import Decision
 from tacit.domain.errors import GateRefusal
 from tacit.domain.origin import Origin

@@ -14,11 +14,11 @@ from rich.markup import escape
 from tacit.domain.adapter import Ruling
 from tacit.domain.errors import Mistake
 from tacit.domain.size import Size
-from tacit.evaluation.comparing import points
-from tacit.evaluation.consolidating import WITH, Cycle, Finding
-from tacit.evaluation.report import share
-from tacit.evaluation.suite import Suite
-from tacit.evaluation.words import Apart
+from tacit.features.evaluate.comparing import points
+from tacit.features.evaluate.consolidating import WITH, Cycle, Finding
+from tacit.features.evaluate.report import share
+from tacit.features.evaluate.suite import Suite
+from tacit.features.evaluate.words import Apart
 from tacit.surfaces.cli.consolidation import Exam, bars, foretell, left_out, show_told, workshop
 from tacit.surfaces.cli.evaluating import suite_options
 from tacit.surfaces.cli.evaluating_report import show_lost
@@ -109,8 +109,8 @@ def _parsed(every: str) -> timedelta:
 
 
 def _guard(session: Session, name: str, data: Path | None, *, options: Sequence[str]) -> Suite:
-    from tacit.evaluation.suites import open_suite
-    from tacit.evaluation.suites.everyday import EverydaySuite
+    from tacit.features.evaluate.suites import open_suite
+    from tacit.features.evaluate.suites.everyday import EverydaySuite
 
     if not name:
         return EverydaySuite()

@@ -10,18 +10,18 @@ from typing import Any
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
-from tacit.consolidation import machine
-from tacit.consolidation.conversation import OBSERVATION_CHARACTERS
-from tacit.consolidation.dataset import cut_answers, unreadable
-from tacit.consolidation.foundation import Facts, foundation_facts, foundation_hash
-from tacit.consolidation.objections import Objection
-from tacit.consolidation.recipe import Estimate, Recipe, estimate
 from tacit.domain.errors import GateRefusal, Mistake, TacitError
-from tacit.evaluation.comparing import GROUPS_MIN
-from tacit.evaluation.consolidating import WITH, WITH_ELSEWHERE, WITHOUT, WITHOUT_ELSEWHERE, Outlook
-from tacit.evaluation.consolidating import Progress as Phases
-from tacit.evaluation.proof import HELD_OUT_SHARE, PROOF_SHARE
-from tacit.evaluation.workshop import LocalWorkshop
+from tacit.features.evaluate.comparing import GROUPS_MIN
+from tacit.features.evaluate.consolidating import WITH, WITH_ELSEWHERE, WITHOUT, WITHOUT_ELSEWHERE, Outlook
+from tacit.features.evaluate.consolidating import Progress as Phases
+from tacit.features.evaluate.proof import HELD_OUT_SHARE, PROOF_SHARE
+from tacit.features.evaluate.workshop import LocalWorkshop
+from tacit.features.train import machine
+from tacit.features.train.conversation import OBSERVATION_CHARACTERS
+from tacit.features.train.dataset import cut_answers, unreadable
+from tacit.features.train.foundation import Facts, foundation_facts, foundation_hash
+from tacit.features.train.objections import Objection
+from tacit.features.train.recipe import Estimate, Recipe, estimate
 from tacit.surfaces.cli.session import Session, clean, counted
 
 _MINUTE_S, _HOUR_S = 60, 3600

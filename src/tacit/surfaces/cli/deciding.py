@@ -16,9 +16,9 @@ from rich.markup import escape
 
 from tacit.domain.errors import GateRefusal, IllegalTransition, InvalidSkill, Mistake, StoreOutage
 from tacit.domain.ports import Stored
-from tacit.forecast import SURE, Outlook
+from tacit.features.people import Queued, by_an_agent, unready
+from tacit.features.people.forecast import SURE, Outlook
 from tacit.gate import Review
-from tacit.people import Queued, by_an_agent, unready
 from tacit.surfaces.cli.inspecting import (
     Answer,
     ask,

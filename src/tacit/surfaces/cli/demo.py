@@ -18,17 +18,19 @@ from rich.console import Console
 from rich.markup import escape
 from rich.panel import Panel
 
-from tacit import application, experience
+from tacit import ingest as experience
+from tacit import render as application
+from tacit.api import Loop
 from tacit.config.settings import Config
 from tacit.domain.ports import Stored
 from tacit.domain.scope import Level, Scope
 from tacit.domain.selection import Selection
 from tacit.domain.skill import Kind
-from tacit.loop import Loop
-from tacit.memory import open_store
-from tacit.outcome import Command
-from tacit.outcome.independence import Ground
-from tacit.report import Captured, Learned
+from tacit.evidence import Command
+from tacit.evidence.capture import Captured
+from tacit.evidence.independence import Ground
+from tacit.learn.report import Learned
+from tacit.store import open_store
 from tacit.surfaces.cli.follow import follow, search_path
 from tacit.surfaces.cli.session import Session, clean, command_options
 from tacit.surfaces.cli.show import show_learned, show_selection, told_reliability

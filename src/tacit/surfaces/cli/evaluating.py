@@ -16,8 +16,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from tacit.domain.errors import Mistake, NotFound, Refusal
-from tacit.evaluation.recall import GIVEN_FIRST, Answer, RecallReport, measure, read_questions
-from tacit.statistics import Estimate
+from tacit.evidence.statistics import Estimate
+from tacit.features.evaluate.recall import GIVEN_FIRST, Answer, RecallReport, measure, read_questions
 from tacit.surfaces.cli.progress import progress_bar
 from tacit.surfaces.cli.session import Session, clean, command_options, counted, one_line
 

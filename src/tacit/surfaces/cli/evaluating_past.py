@@ -9,8 +9,8 @@ from rich.markup import escape
 
 from tacit.domain.errors import Mistake, Refusal
 from tacit.domain.lifecycle import Status
-from tacit.evaluation.past import Looked, PastReport, Spared, look_back
-from tacit.statistics import Estimate
+from tacit.evidence.statistics import Estimate
+from tacit.features.evaluate.past import Looked, PastReport, Spared, look_back
 from tacit.surfaces.cli.learning import moment
 from tacit.surfaces.cli.progress import progress_bar
 from tacit.surfaces.cli.session import Session, command_options, counted, one_line

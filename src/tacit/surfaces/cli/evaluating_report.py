@@ -9,14 +9,13 @@ import click
 from rich.markup import escape
 from rich.table import Table
 
-from tacit.application.placing import swap_in
 from tacit.domain.errors import Mistake
-from tacit.evaluation.comparing import ArmFigures, Change
-from tacit.evaluation.document import document
-from tacit.evaluation.markdown import chance, markdown
-from tacit.evaluation.page import page
-from tacit.evaluation.record import read_run
-from tacit.evaluation.report import (
+from tacit.features.evaluate.comparing import ArmFigures, Change
+from tacit.features.evaluate.document import document
+from tacit.features.evaluate.markdown import chance, markdown
+from tacit.features.evaluate.page import page
+from tacit.features.evaluate.record import read_run
+from tacit.features.evaluate.report import (
     NOTHING,
     Report,
     difference,
@@ -27,8 +26,9 @@ from tacit.evaluation.report import (
     trivially,
     with_words,
 )
-from tacit.evaluation.report import report as told_of
-from tacit.evaluation.words import Apart, read_words
+from tacit.features.evaluate.report import report as told_of
+from tacit.features.evaluate.words import Apart, read_words
+from tacit.render.placing import swap_in
 from tacit.surfaces.cli.session import Session, clean, command_options, counted
 
 

@@ -15,19 +15,19 @@ import click
 from rich.markup import escape
 from rich.table import Table
 
-from tacit.application.plain_files import require_no_links
+from tacit.api import Loop
 from tacit.domain.errors import Mistake, Refusal, TacitError
-from tacit.evaluation.actors.opening import AGENTS, Terms, open_actor
-from tacit.evaluation.aids import FROM_MEMORY, Aids
-from tacit.evaluation.arms import Plan, described, named_arms, read_plan, with_usual
-from tacit.evaluation.comparing import telling
-from tacit.evaluation.record import Run, read_run
-from tacit.evaluation.report import happened, nowhere, share, tallied, trivially
-from tacit.evaluation.running import run as run_arms
-from tacit.evaluation.suite import Arm, Exercise, Suite, World
-from tacit.evaluation.suites import SUITES, Taught, open_suite
-from tacit.evaluation.words import read_words
-from tacit.loop import Loop
+from tacit.features.evaluate.actors.opening import AGENTS, Terms, open_actor
+from tacit.features.evaluate.aids import FROM_MEMORY, Aids
+from tacit.features.evaluate.arms import Plan, described, named_arms, read_plan, with_usual
+from tacit.features.evaluate.comparing import telling
+from tacit.features.evaluate.record import Run, read_run
+from tacit.features.evaluate.report import happened, nowhere, share, tallied, trivially
+from tacit.features.evaluate.running import run as run_arms
+from tacit.features.evaluate.suite import Arm, Exercise, Suite, World
+from tacit.features.evaluate.suites import SUITES, Taught, open_suite
+from tacit.features.evaluate.words import read_words
+from tacit.render.plain_files import require_no_links
 from tacit.surfaces.cli.evaluating import suite_options
 from tacit.surfaces.cli.progress import progress_bar
 from tacit.surfaces.cli.session import Session, clean, command_options, counted, one_line
@@ -210,7 +210,7 @@ def _memory(session: Session, suite: Suite, memory: str, chosen: Sequence[Arm]) 
     if memory == "store":
         return session.loop
     assert isinstance(suite, Taught)
-    from tacit.evaluation.suites.rehearsal import rehearsed
+    from tacit.features.evaluate.suites.rehearsal import rehearsed
 
     with progress_bar(session, "learning") as advance:
         return rehearsed(suite.training_trajectories(), config=session.settings[0], progress=advance)

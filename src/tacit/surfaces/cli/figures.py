@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from tacit.domain.evidence import Reliability
-from tacit.outcome.lift import Lift
+from tacit.evidence.lift import Lift
 
 
 def reliability_told(known: Reliability) -> dict[str, Any] | None:

@@ -13,13 +13,14 @@ from typing import Any
 import click
 from rich.markup import escape
 
-from tacit import application, intake
+from tacit import render as application
 from tacit.domain.candidate import Decision, Finding, Relation, Severity, Verdict
 from tacit.domain.errors import GateRefusal, InvalidSkill, Mistake, NotFound, Refusal
 from tacit.domain.lifecycle import Status
 from tacit.domain.origin import Origin
 from tacit.domain.ports import Stored
 from tacit.domain.skill import Provenance, SkillContent
+from tacit.gate import admission as intake
 from tacit.gate.examination import WEIGHT
 from tacit.surfaces.cli.inspecting import finding_documents, place, show_findings
 from tacit.surfaces.cli.session import Session, clean, command_options
@@ -112,7 +113,7 @@ def _end(session: Session, results: Sequence[_Result]) -> None:
 
 def _skills_at(paths: tuple[Path, ...]) -> Iterator[_Found]:
     """Each path is a skill's folder, its SKILL.md, a folder of such folders, or an archive of them."""
-    from tacit.application.archive import is_archive
+    from tacit.render.archive import is_archive
 
     for path in paths:
         if not path.exists():
@@ -129,7 +130,7 @@ def _skills_at(paths: tuple[Path, ...]) -> Iterator[_Found]:
 
 def _skills_in(path: Path) -> Iterator[_Found]:
     """The skills of an archive; of one that is not sound, the one error that says why."""
-    from tacit.application.archive import open_archive
+    from tacit.render.archive import open_archive
 
     archive = open_archive(path)
     try:

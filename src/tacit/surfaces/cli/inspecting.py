@@ -16,7 +16,7 @@ from rich.markup import escape
 from rich.panel import Panel
 from rich.text import Text
 
-from tacit import disputing, gate, refining, trusting
+from tacit import gate
 from tacit.domain.candidate import Finding, Severity
 from tacit.domain.lifecycle import Status
 from tacit.domain.origin import Origin
@@ -24,11 +24,14 @@ from tacit.domain.ports import Stored
 from tacit.domain.remark import About, record_elsewhere
 from tacit.domain.skill import Capabilities, SkillContent, SkillVersion, unaccounted
 from tacit.domain.trust import Examination, Literal, Touch, Touched
+from tacit.gate import approvals as trusting
+from tacit.maintain import disputes as disputing
+from tacit.maintain import refine as refining
+from tacit.maintain.care import BY
 from tacit.surfaces.cli.portrait import portrait
 from tacit.surfaces.cli.refining import comparison_document, show_refinement
 from tacit.surfaces.cli.session import Session, clean, counted, one_line
 from tacit.surfaces.cli.show import difference, file_texts, known_parts, maker, show_diff, whole_text
-from tacit.tending import BY
 from tacit.text.allowance import CATEGORIES, told
 from tacit.text.touches import field_texts
 

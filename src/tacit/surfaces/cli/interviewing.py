@@ -10,8 +10,8 @@ import click
 from rich.markup import escape
 
 from tacit.domain.errors import Mistake
-from tacit.forecast import Ask, Outlook
-from tacit.people import Answered, Interview
+from tacit.features.people import Answered, Interview
+from tacit.features.people.forecast import Ask, Outlook
 from tacit.surfaces.cli.people import in_words, tell_taught
 from tacit.surfaces.cli.session import Session, clean, command_options, counted
 from tacit.surfaces.cli.typing_ahead import discard_typed_ahead

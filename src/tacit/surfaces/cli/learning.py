@@ -13,17 +13,18 @@ from typing import Any
 import click
 from rich.markup import escape
 
-from tacit import experience
+from tacit import ingest as experience
+from tacit.api import Loop
 from tacit.config.place import find_place
 from tacit.config.settings import Config, load_config
 from tacit.domain.candidate import Relation, Verdict
 from tacit.domain.errors import InvalidTrajectory, Mistake, NotFound, TacitError
 from tacit.domain.lifecycle import Transition
 from tacit.domain.model import LanguageModel
-from tacit.experience.discovery import PLACES, Transcript, transcripts
-from tacit.loop import Loop
+from tacit.evidence.capture import Captured
+from tacit.ingest.discovery import PLACES, Transcript, transcripts
+from tacit.learn.report import Helped, Learned
 from tacit.opening import open_at
-from tacit.report import Captured, Helped, Learned
 from tacit.surfaces import exports
 from tacit.surfaces.cli.progress import progress_bar
 from tacit.surfaces.cli.session import Session, command_options, counted

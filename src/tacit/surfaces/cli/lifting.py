@@ -11,11 +11,11 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from tacit import controls
-from tacit.controls import Measured
 from tacit.domain.errors import Mistake
 from tacit.domain.lot import CHANCE_MOST
-from tacit.outcome.lift import LEAST_RUNS, Difference, Lift, Measure
+from tacit.evidence import controls
+from tacit.evidence.controls import Measured
+from tacit.evidence.lift import LEAST_RUNS, Difference, Lift, Measure
 from tacit.surfaces.cli import plotting
 from tacit.surfaces.cli.figures import in_points
 from tacit.surfaces.cli.plotting import Axis, Row, Scale

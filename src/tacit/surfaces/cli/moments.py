@@ -19,9 +19,9 @@ from tacit.domain.entry import Entry
 from tacit.domain.errors import Mistake
 from tacit.domain.moment import Aspect, Assumption, Held, Moment, Phase
 from tacit.domain.origin import Origin
-from tacit.moments import Speaker, Told
-from tacit.outcome.credit import BY_AGENT
-from tacit.outcome.verifiers import Command
+from tacit.evidence.credit import BY_AGENT
+from tacit.evidence.verifiers import Command
+from tacit.features.people.moments import Speaker, Told
 from tacit.surfaces.cli.session import Session, clean, command_options, counted, one_line
 
 _SHOWN_KEY = 10

@@ -14,11 +14,11 @@ from tacit.domain.evidence import Evidence, Grade, Outcome
 from tacit.domain.lifecycle import Status, Transition
 from tacit.domain.skill import SkillContent
 from tacit.domain.verification import Verifier
-from tacit.outcome.credit import BY_AGENT
-from tacit.outcome.reliability import votes
+from tacit.evidence.credit import BY_AGENT
+from tacit.evidence.reliability import votes
+from tacit.maintain.care.library import BY
 from tacit.surfaces import exports
 from tacit.surfaces.cli.session import Session, clean, command_options
-from tacit.tending.library import BY
 from tacit.text.exit_status import masks_exit
 from tacit.text.shell import is_check
 
@@ -35,7 +35,7 @@ class _Recording(click.Command):
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List them."""
-        from tacit.outcome.verifiers.offered import described
+        from tacit.evidence.verifiers.offered import described
 
         with formatter.section("Verifiers (--with NAME --verify ARG)"):
             formatter.write_dl(list(described().items()))
@@ -87,8 +87,8 @@ def _verifier(
     session: Session, use_id: str, asked: tuple[str, str], *, followed: list[str], options: dict[str, Any]
 ) -> Verifier:
     """Make the verifier that is asked for by name and argument."""
-    from tacit.outcome.independence.beginning import begun_with
-    from tacit.outcome.verifiers.offered import Context, verifier
+    from tacit.evidence.independence.beginning import begun_with
+    from tacit.evidence.verifiers.offered import Context, verifier
 
     store = session.loop.store
     use = store.use(use_id)
@@ -130,7 +130,7 @@ def _use(session: Session, reference: str) -> str:
 
 def _require_real_check(contents: Sequence[SkillContent], check: str) -> None:
     """An agent may not choose a check that proves nothing: it must be a skill's own postcondition, or a test, build or lint."""
-    from tacit.outcome.verifiers.skill_checks import is_own, own_checks
+    from tacit.evidence.verifiers.skill_checks import is_own, own_checks
 
     if not is_own(check, contents) and (not is_check(check) or masks_exit(check)):
         raise NotPermitted(

@@ -13,8 +13,8 @@ from rich.table import Table
 
 from tacit.domain.choice import Choice, ChoiceSort, Forecast
 from tacit.domain.errors import Mistake, NotFound, TacitError
-from tacit.forecast import SURE, Bin, ConflictKind, Outlook, Track
-from tacit.people import Queued
+from tacit.features.people import Queued
+from tacit.features.people.forecast import SURE, Bin, ConflictKind, Outlook, Track
 from tacit.surfaces.cli import plotting
 from tacit.surfaces.cli.plotting import Axis, Row
 from tacit.surfaces.cli.session import Session, clean, command_options, counted, one_line

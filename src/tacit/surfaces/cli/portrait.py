@@ -16,9 +16,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from tacit.application import conditions
 from tacit.domain.identity import plain
 from tacit.domain.skill import Case, Condition, Parameter, Pitfall, SkillContent, SkillStep
+from tacit.render import conditions
 from tacit.surfaces.cli.session import clean
 
 _CODE = re.compile(r"`[^`\n]+`")

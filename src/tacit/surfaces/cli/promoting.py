@@ -12,7 +12,6 @@ import click
 from rich.markup import escape
 from rich.table import Table
 
-from tacit import promoting
 from tacit.domain.candidate import Relation
 from tacit.domain.errors import GateRefusal, Mistake
 from tacit.domain.lifecycle import RECALLABLE, Status
@@ -20,6 +19,7 @@ from tacit.domain.model import LanguageModel
 from tacit.domain.ports import Stored
 from tacit.domain.scope import Level, Scope
 from tacit.gate import Review, unticked
+from tacit.maintain import promotion as promoting
 from tacit.surfaces.cli.deciding import confirmed
 from tacit.surfaces.cli.inspecting import Answer, ask, grave_ones, show_candidate
 from tacit.surfaces.cli.session import Session, clean, command_options

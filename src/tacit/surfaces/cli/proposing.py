@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 from rich.markup import escape
 
-from tacit import application
+from tacit import render as application
 from tacit.domain.candidate import Decision, Relation, Verdict
 from tacit.domain.errors import GateRefusal, Mistake, NotFound
 from tacit.domain.origin import Origin

@@ -9,9 +9,10 @@ import click
 from rich.markup import escape
 from rich.table import Table
 
-from tacit import custody, promoting
 from tacit.domain.errors import Mistake, NotFound
 from tacit.domain.purging import Descent, Source, SourceKind
+from tacit.maintain import promotion as promoting
+from tacit.store import purge_plan as custody
 from tacit.surfaces import exports
 from tacit.surfaces.cli.session import Session, clean, command_options, counted
 from tacit.surfaces.hook import journal

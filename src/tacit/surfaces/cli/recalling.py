@@ -8,8 +8,6 @@ import click
 from rich.console import Console
 from rich.markup import escape
 
-from tacit.application.context import crowded_line
-from tacit.application.quoting import citation
 from tacit.domain.document import Passage
 from tacit.domain.errors import Mistake
 from tacit.domain.evidence import Outcome
@@ -17,6 +15,8 @@ from tacit.domain.ports import Episode
 from tacit.domain.scope import Scope
 from tacit.domain.selection import Item, Plan, Selection
 from tacit.domain.skill import Kind, SkillVersion
+from tacit.render.context import crowded_line
+from tacit.render.quoting import citation
 from tacit.surfaces.cli.explaining import show_explained, weighed
 from tacit.surfaces.cli.session import Session, clean, command_options, one_line
 from tacit.surfaces.cli.show import show_episodes, show_selection

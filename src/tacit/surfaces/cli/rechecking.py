@@ -13,9 +13,9 @@ from tacit.domain.candidate import Finding
 from tacit.domain.errors import Refusal
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.ports import Stored
+from tacit.gate.approvals import BY_ITSELF, Rechecked
 from tacit.surfaces.cli.session import Session, clean, counted
 from tacit.surfaces.exports import export
-from tacit.trusting import BY_ITSELF, Rechecked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

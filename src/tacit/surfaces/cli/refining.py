@@ -13,11 +13,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from tacit import refining, shelf
 from tacit.domain.candidate import Verdict
 from tacit.domain.skill import SkillVersion
-from tacit.refinement.friction import Friction, place_name
-from tacit.refinement.revision import MADE_BY
+from tacit.evidence.friction import MADE_BY, Friction, place_name
+from tacit.maintain import refine as refining
+from tacit.store import queries as shelf
 from tacit.surfaces.cli.figures import reliability_fields
 from tacit.surfaces.cli.proposing import show_verdict, verdict_document
 from tacit.surfaces.cli.session import Session, clean, command_options, counted, one_line

@@ -9,12 +9,12 @@ from typing import Any
 import click
 from rich.markup import escape
 
-from tacit.documents import cited
 from tacit.domain.document import EVIDENCE_TYPES, Passage
 from tacit.domain.errors import Mistake, Refusal, TacitError
 from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.ports import Stored
-from tacit.research import Added, Said
+from tacit.features.research import Added, Said
+from tacit.features.research.documents import cited
 from tacit.surfaces.cli.progress import progress_bar
 from tacit.surfaces.cli.session import Session, clean, command_options, counted, one_line
 from tacit.surfaces.cli.show import STATUS_STYLE

@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 from rich.markup import escape
 
-from tacit import custody
 from tacit.domain.errors import Mistake
+from tacit.store import purge_plan as custody
 from tacit.surfaces.cli.purging import show_relearned, told
 from tacit.surfaces.cli.session import Session, clean, command_options
 

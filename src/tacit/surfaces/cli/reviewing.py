@@ -9,11 +9,12 @@ from contextlib import suppress
 import click
 from rich.markup import escape
 
-from tacit import application, shelf
+from tacit import render as application
 from tacit.domain.errors import GateRefusal, Mistake, StoreOutage
 from tacit.domain.lifecycle import Status
 from tacit.domain.ports import Stored
 from tacit.gate import Review, unticked
+from tacit.store import queries as shelf
 from tacit.surfaces.cli.deciding import confirmed, go_through
 from tacit.surfaces.cli.inspecting import Answer, grave_ones, inspected, place, show_candidate
 from tacit.surfaces.cli.session import Session, clean, command_options, counted

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import click
 
+from tacit.api import Loop
 from tacit.config.channels import HOOK, MCP, channels
 from tacit.domain.errors import ConfigError
-from tacit.loop import Loop
 from tacit.surfaces.cli.recalling import ALLOW_HELP
 from tacit.surfaces.cli.session import Session, command_options
 from tacit.surfaces.exports import ROOTS

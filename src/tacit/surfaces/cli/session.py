@@ -23,7 +23,7 @@ from tacit.surfaces.authority import Caller
 from tacit.surfaces.cli.output import PlainConsole, clean, one_line, to_json
 
 if TYPE_CHECKING:
-    from tacit.loop import Loop
+    from tacit.api import Loop
 
 __all__ = ["Session", "clean", "command_options", "counted", "one_line"]
 F = TypeVar("F", bound=Callable[..., Any])

@@ -15,7 +15,7 @@ from tacit.domain.working import Drawer, Jotting
 from tacit.surfaces.cli.session import Session, clean, command_options, counted, one_line
 
 if TYPE_CHECKING:
-    from tacit.sessions import WorkingMemory
+    from tacit.features.sessions import WorkingMemory
 
 F = TypeVar("F", bound=Callable[..., Any])
 _SHOWN = 100

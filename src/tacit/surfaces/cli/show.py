@@ -14,7 +14,7 @@ from rich.panel import Panel
 from rich.syntax import Syntax
 from rich.table import Table
 
-from tacit import application, shelf
+from tacit import render as application
 from tacit.domain.candidate import Severity, Verdict
 from tacit.domain.errors import InvalidTrajectory
 from tacit.domain.evidence import Evidence, Outcome, Reliability
@@ -24,11 +24,13 @@ from tacit.domain.ports import Episode, Stored
 from tacit.domain.scope import Level
 from tacit.domain.selection import Selection
 from tacit.domain.skill import Provenance, SkillContent
-from tacit.report import Captured, Helped, Learned
+from tacit.evidence.capture import Captured
+from tacit.learn.report import Helped, Learned
+from tacit.store import queries as shelf
 from tacit.surfaces.cli.session import Session, clean, counted, one_line
 
 if TYPE_CHECKING:
-    from tacit.synthesis import Note
+    from tacit.learn import Note
 
 STATUS_STYLE = {
     "candidate": "yellow",

@@ -11,13 +11,14 @@ from typing import Any
 import click
 from rich.markup import escape
 
-from tacit import application, shelf
+from tacit import render as application
 from tacit.domain.errors import GateRefusal, Mistake, NotFound, Refusal
 from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.origin import Origin
 from tacit.domain.ports import Stored
 from tacit.domain.remark import About, record_elsewhere
 from tacit.gate import Review
+from tacit.store import queries as shelf
 from tacit.surfaces import exports
 from tacit.surfaces.cli.curating import invalidate, pin
 from tacit.surfaces.cli.figures import reliability_fields

@@ -12,12 +12,12 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from tacit import shelf
-from tacit.chronicle import Event, Record, session_life
 from tacit.domain.errors import Mistake, NotFound
 from tacit.domain.evidence import Following
 from tacit.domain.identity import plain
 from tacit.domain.ports import AuditEntry, Counts
+from tacit.evidence.skill_history import Event, Record, session_life
+from tacit.store import queries as shelf
 from tacit.surfaces.cli import plotting
 from tacit.surfaces.cli.figures import in_points, lift_told, reliability_told
 from tacit.surfaces.cli.session import Session, clean, command_options, counted, one_line

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tacit import shelf
 from tacit.domain.errors import NotPermitted
 from tacit.domain.ports import Stored
+from tacit.store import queries as shelf
 from tacit.surfaces.cli.session import Session
 
 

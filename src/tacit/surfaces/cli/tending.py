@@ -14,11 +14,11 @@ from tacit.domain.care import Care, CareKind
 from tacit.domain.errors import Mistake
 from tacit.domain.identity import plain
 from tacit.domain.lifecycle import Transition
+from tacit.maintain.revalidate import FAILED, NOT_HERE, PASSED
 from tacit.surfaces.cli.progress import progress_bar
 from tacit.surfaces.cli.session import Session, clean, command_options, counted
 from tacit.surfaces.cli.show import STATUS_STYLE
 from tacit.surfaces.exports import export
-from tacit.validating import FAILED, NOT_HERE, PASSED
 
 SHOWN = 12
 """So many of each kind are listed for people."""

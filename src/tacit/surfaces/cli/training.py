@@ -8,7 +8,7 @@ import click
 from rich.markup import escape
 
 from tacit.domain.size import Size
-from tacit.evaluation.consolidating import Cycle
+from tacit.features.evaluate.consolidating import Cycle
 from tacit.surfaces.cli.consolidation import bars, foretell, left_out, show_told, workshop
 from tacit.surfaces.cli.session import Session, clean, command_options, counted
 

@@ -12,10 +12,10 @@ from pathlib import Path
 import click
 from rich.markup import escape
 
-from tacit import custody
 from tacit.domain.errors import Mistake, StoreOutage
 from tacit.domain.ports import Damage
 from tacit.domain.safekeeping import Manifest
+from tacit.store import purge_plan as custody
 from tacit.surfaces.cli.session import Session, clean, command_options
 
 _DERIVED = ("vector", "version_words", "episode_words")

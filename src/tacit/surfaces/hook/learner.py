@@ -19,6 +19,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from tacit.api import Loop
 from tacit.config.place import Place, find_place
 from tacit.config.settings import Config, load_config
 from tacit.config.surroundings import Surroundings
@@ -29,10 +30,9 @@ from tacit.domain.evidence import Use
 from tacit.domain.identity import content_id
 from tacit.domain.ports import Store
 from tacit.domain.trajectory import Role, Trajectory
-from tacit.loop import Loop
-from tacit.moments import Line, journalled, note_refusals
+from tacit.evidence.credit import NAMELESS
+from tacit.features.people.moments import Line, journalled, note_refusals
 from tacit.opening import open_at
-from tacit.outcome.credit import NAMELESS
 from tacit.surfaces import exports
 from tacit.surfaces.discovery import take_in
 from tacit.surfaces.hook import detach, log, loops, requests

@@ -21,9 +21,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tacit.memory.sqlite.glance import Glance, Glimpse
     from tacit.recall.quick import Answer as Recalled
     from tacit.recall.quick import Given, Limits
+    from tacit.store.sqlite.glance import Glance, Glimpse
     from tacit.surfaces.hook.wholes import Wholes
 
 INDEX_LINES = 200
@@ -87,7 +87,7 @@ class Turn:
 
     def _look(self) -> Glance | None:
         import tacit.recall.quick  # noqa: F401 - loaded here, and not while other events of the session wait
-        from tacit.memory.sqlite.glance import Glance
+        from tacit.store.sqlite.glance import Glance
 
         glance = Glance.open(self.ground.where.database)
         if glance is not None and self.event.prompt.strip():

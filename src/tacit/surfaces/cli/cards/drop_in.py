@@ -12,9 +12,9 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from tacit.application.paths import is_link, is_there
-from tacit.application.plain_files import read_plain
 from tacit.domain.errors import Mistake, StoreOutage
+from tacit.render.paths import is_link, is_there
+from tacit.render.plain_files import read_plain
 
 FOLDER = ".agents/skills"
 SCRIPT = Path("self-learning-skills", "scripts", "self_learning.py")

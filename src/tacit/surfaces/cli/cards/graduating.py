@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from tacit.cards.graduating import Asked, Graduation
 from tacit.domain.errors import Mistake
+from tacit.features.cards.graduating import Asked, Graduation
 from tacit.surfaces.cli.cards.options import card_options, folder_here, print_json, told
 from tacit.surfaces.cli.session import Session
 

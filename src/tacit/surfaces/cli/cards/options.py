@@ -8,8 +8,8 @@ from typing import Any, TypeVar, cast
 
 import click
 
-from tacit.cards.deck import Deck
-from tacit.cards.opening import folder_here
+from tacit.features.cards.deck import Deck
+from tacit.features.cards.opening import folder_here
 from tacit.surfaces.cli.session import Session, command_options
 
 __all__ = ["card_options", "deck_of", "folder_here", "print_json", "problems_of", "told"]

@@ -11,25 +11,25 @@ from typing import Any
 
 import click
 
-from tacit.application.aha.records import FILES, line_of
-from tacit.application.plain_files import read_plain, read_some
-from tacit.cards.deck import Deck
-from tacit.cards.folder import BELOW, Folder
-from tacit.cards.ignoring import LINE, ignore_folder, is_ignored
-from tacit.cards.listing import LIMIT, Wanted, list_cards
-from tacit.cards.opening import shared_folder
-from tacit.cards.plain_values import unfit
-from tacit.cards.recording import Recorded, Writer, id_list
-from tacit.cards.recording import record as record_payload
-from tacit.cards.signalling import BY_AGENT, BY_HAND, Usage, Used
-from tacit.cards.signalling import signal as keep_signal
-from tacit.cards.signalling import use as keep_usage
 from tacit.config.whereabouts import card_places
 from tacit.domain.card import Card, SignalKind
 from tacit.domain.errors import GateRefusal, Mistake, NotFound
 from tacit.domain.origin import Origin
-from tacit.gate.rubric import judge
-from tacit.promoting import whence
+from tacit.features.cards.aha.records import FILES, line_of
+from tacit.features.cards.deck import Deck
+from tacit.features.cards.folder import BELOW, Folder
+from tacit.features.cards.ignoring import LINE, ignore_folder, is_ignored
+from tacit.features.cards.listing import LIMIT, Wanted, list_cards
+from tacit.features.cards.opening import shared_folder
+from tacit.features.cards.plain_values import unfit
+from tacit.features.cards.recording import Recorded, Writer, id_list
+from tacit.features.cards.recording import record as record_payload
+from tacit.features.cards.rubric import judge
+from tacit.features.cards.signalling import BY_AGENT, BY_HAND, Usage, Used
+from tacit.features.cards.signalling import signal as keep_signal
+from tacit.features.cards.signalling import use as keep_usage
+from tacit.maintain.promotion import whence
+from tacit.render.plain_files import read_plain, read_some
 from tacit.surfaces.cli.cards.options import card_options, deck_of, print_json, problems_of, told
 from tacit.surfaces.cli.session import Session, clean
 

@@ -1,7 +1,7 @@
 """`tacit cards review`, `rec-status`, `aha-status`, `repair` and `promote`: what is open, and how it moves on.
 
 Options → one JSON document with the keys that the original tool prints; `review` tells people a summary. What a status or a
-promotion means is decided in `tacit.cards`.
+promotion means is decided in `tacit.features.cards`.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from typing import Any
 
 import click
 
-from tacit.application.aha.records import FILES
-from tacit.application.aha.scores import LEAST
-from tacit.cards import agenda, promoting, repairing, reviewing, statuses
-from tacit.cards.deck import Deck
-from tacit.cards.opening import shared_folder
 from tacit.config.whereabouts import card_places
 from tacit.domain.card import Card, CardStatus
 from tacit.domain.errors import Mistake
 from tacit.domain.lifecycle import Status
 from tacit.domain.recommendation import Recommendation
-from tacit.promoting import home_database, whence
+from tacit.features.cards import agenda, promoting, repairing, reviewing, statuses
+from tacit.features.cards.aha.records import FILES
+from tacit.features.cards.aha.scores import LEAST
+from tacit.features.cards.deck import Deck
+from tacit.features.cards.opening import shared_folder
+from tacit.maintain.promotion import home_database, whence
 from tacit.surfaces.cli.cards.options import card_options, deck_of, print_json, problems_of, told
 from tacit.surfaces.cli.session import Session, clean, command_options, counted, one_line
 from tacit.surfaces.exports import export

@@ -1,0 +1,201 @@
+"""Attribution: a run and a skill that it was shown → whether it was followed, how far, and where it went another way.
+
+Steps with a tool are looked for by tool and laid-down values, shell steps by program, subcommand and the options that
+matter, prose by what it sets as code. A skill is *followed* when the changes that it requires were made, in its order;
+*partly* when some were; *ignored* when none was; *contradicted* when the run did what it says not to, decided the opposite of
+a value that it lays down, or went on in the way that a lesson says fails. Whether a call worked makes no difference: a skill
+that was followed into a failure has failed. What cannot be told is `None`, and no evidence.
+
+Where the client itself says that a skill was taken up (it was loaded, or steps name it), half of its changes are enough, and
+a skill of prose alone is followed if anything was done under its name. Causes are not found here: a run may do by itself what
+a skill says, and only a comparison with runs that did not see it tells what it brought.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tacit.domain.evidence import Following
+from tacit.domain.skill import Kind, SkillContent
+from tacit.domain.trajectory import Trajectory
+from tacit.evidence.attribution.alignment import Alignment, Divergence, Done, Run
+from tacit.evidence.attribution.lessons import align_lesson
+from tacit.evidence.attribution.matching import Match, match
+from tacit.evidence.attribution.wanting import Wanted, banned_of, wanted_of, wrong_ends
+from tacit.text.acts import Act, Effect, Likeness, compare, lays_down
+
+__all__ = ["Alignment", "Divergence", "align"]
+
+ENOUGH = 0.95
+"""The share of required changes that must have been made: of a long skill one may be found in no form that is known."""
+ENOUGH_TAKEN_UP = 0.5
+"""The same where the client says that the skill was taken up."""
+ENOUGH_LOOKING = 0.75
+SOME_LOOKING = 1 / 3
+"""For skills that change nothing: the share of their looks and checks."""
+
+
+def align(
+    trajectory: Trajectory,
+    content: SkillContent,
+    *,
+    start: int = 0,
+    end: int | None = None,
+    parts: Mapping[str, SkillContent] | None = None,
+) -> Alignment | None:
+    """How the steps from `start` up to `end` stand to a skill; nothing where that cannot be told.
+
+    `parts` are the skills that a composite is made of, by name.
+    """
+    run = Run(trajectory, start=start, end=end)
+    if content.sub_skills:
+        found = {name: align(trajectory, part, start=start, end=end) for name, part in (parts or {}).items()}
+        return _composed(content, found)
+    if content.kind is Kind.LESSON:
+        return align_lesson(run, content, followed=_judge)
+    if content.kind is not Kind.PROCEDURE and not content.steps:
+        return _by_rule(run, content)
+    return _judge(run, content, run.done)
+
+
+def _judge(run: Run, content: SkillContent, done: Sequence[Done]) -> Alignment | None:
+    """By what was done of its steps; by the client's word where nothing of it can be looked for."""
+    wanted, under = wanted_of(content), run.under(content.name)
+    acted = [step.index for step in under if step in run.actions and step.tool.casefold() != "skill"]
+    if not wanted:
+        return _by_word(done, content, acted)
+    if run.is_blind and _lays_down(wanted, done):
+        return None
+    found = match(wanted, done)
+    following, reasons = _measured(found, taken_up=bool(under), acted=bool(acted))
+    against = _against(found, content)
+    if against:
+        following = Following.CONTRADICTED
+    total = found.weight()
+    return Alignment(
+        following=following,
+        adherence=found.weight(matched=True) / total if total else 0.0,
+        matched=found.steps(),
+        missing=found.missing(),
+        diverged=tuple(against or found.diverged()),
+        reasons=(
+            *(["it did the opposite of what is laid down, or what is advised against"] if against else []),
+            *reasons,
+        ),
+    )
+
+
+def _by_word(done: Sequence[Done], content: SkillContent, acted: Sequence[int]) -> Alignment | None:
+    """A skill of which nothing can be looked for: by what it forbids, or by the client's word."""
+    against = _banned(done, banned_of(content))
+    if against:
+        reasons = ("what it advises against was done",)
+        return Alignment(following=Following.CONTRADICTED, adherence=0.0, diverged=tuple(against), reasons=reasons)
+    if not acted:
+        return None
+    reasons = ("nothing of it can be looked for; the client names it for steps of the run",)
+    return Alignment(following=Following.FOLLOWED, adherence=1.0, matched={0: tuple(acted)}, reasons=reasons)
+
+
+def _lays_down(wanted: Sequence[Wanted], done: Sequence[Done]) -> bool:
+    """Whether a skill lays down values for calls that the run made."""
+    made = {each.act.name for each in done}
+    return any(each.act.name in made and lays_down(each.act) for each in wanted)
+
+
+def _measured(found: Match, *, taken_up: bool, acted: bool) -> tuple[Following, list[str]]:
+    """Followed, partly or ignored, by the share of what counts; looking is not enough where there is anything to change."""
+    counting = Effect.CHANGE if found.weight(of=Effect.CHANGE) else None
+    total, made = found.weight(of=counting), found.weight(of=counting, matched=True)
+    share = made / total if total else 0.0
+    what = "changes" if counting else "looks and checks"
+    reasons = [f"{share:.0%} of its {what} in order"]
+    if taken_up:
+        reasons.append("the client says that it was taken up")
+    enough, some = (ENOUGH, 0.0) if counting else (ENOUGH_LOOKING, SOME_LOOKING)
+    idle = not counting and any(each.act.effect is Effect.CHANGE for each in found.wanted)
+    if total and share >= (ENOUGH_TAKEN_UP if taken_up else enough) and not idle:
+        return Following.FOLLOWED, reasons
+    if share > some or (taken_up and acted):
+        return Following.PARTLY, reasons
+    return Following.IGNORED, reasons
+
+
+def _against(found: Match, content: SkillContent) -> list[Divergence]:
+    """What the run did against the skill."""
+    wrong = [
+        Divergence(
+            step=found.done[at].step.index, instead_of=found.wanted[place].step, what=found.done[at].act.label[:80]
+        )
+        for place, at in found.opposed()
+    ]
+    missing = found.missing()
+    for tool, due in wrong_ends(content.pitfalls, content.steps):
+        ended = [done for done in found.done if done.act.name == tool and due in missing]
+        wrong += [Divergence(step=done.step.index, instead_of=due, what=done.act.label[:80]) for done in ended[-1:]]
+    return [*wrong, *_banned(found.done, banned_of(content))]
+
+
+def _banned(done: Sequence[Done], banned: Sequence[Act]) -> list[Divergence]:
+    """What was done though the skill says not to."""
+    return [
+        Divergence(step=each.step.index, what=each.act.label[:80])
+        for each in done
+        if any(_is(act, each.act) for act in banned)
+    ]
+
+
+def _is(named: Act, done: Act) -> bool:
+    """Whether an act is what a text names: a program alone means every use of it."""
+    bare = named.command is not None and len(named.command.words) == 1
+    return named.name == done.name if bare else compare(named, done) is Likeness.SAME
+
+
+def _by_rule(run: Run, content: SkillContent) -> Alignment | None:
+    """A norm, preference or reference without steps: only what it names as code, or the client's word, can tell."""
+    against = _banned(run.done, banned_of(content))
+    kept = [(each, done) for each in wanted_of(content) for done in run.done if _is(each.act, done.act)]
+    matched = {0: tuple(sorted({done.step.index for _, done in kept}))} if kept else {}
+    if against:
+        reasons = ("what it advises against was done",)
+        return Alignment(
+            following=Following.CONTRADICTED, adherence=0.0, matched=matched, diverged=tuple(against), reasons=reasons
+        )
+    if kept and content.kind is not Kind.REFERENCE:
+        return Alignment(following=Following.FOLLOWED, adherence=1.0, matched=matched, reasons=("it was kept to",))
+    acted = tuple(step.index for step in run.under(content.name) if step in run.actions)
+    if not acted:
+        return None
+    reasons = ("the client names it for steps of the run",)
+    return Alignment(following=Following.FOLLOWED, adherence=1.0, matched={0: acted}, reasons=reasons)
+
+
+def _composed(content: SkillContent, parts: Mapping[str, Alignment | None]) -> Alignment | None:
+    """A composite by its parts: followed where all were that it requires; where it requires none, where any was."""
+    known = [(number, part) for number, name in enumerate(content.sub_skills) if (part := parts.get(name)) is not None]
+    if not known:
+        return None
+    due = [(n, part) for n, part in known if n >= len(content.steps) or not content.steps[n].optional]
+    best = max((part for _, part in known), key=lambda part: (part.following is Following.FOLLOWED, part.adherence))
+    deciding = [part for _, part in due] or [best]
+    followed = sum(part.following is Following.FOLLOWED for part in deciding)
+    return Alignment(
+        following=_together([part.following for part in deciding]),
+        adherence=sum(part.adherence for part in deciding) / len(deciding),
+        matched={n: _steps_of(part) for n, part in known if part.matched},
+        missing=tuple(number for number, part in due if part.following is Following.IGNORED),
+        diverged=tuple(each for _, part in due for each in part.diverged),
+        reasons=(f"{followed} of {len(deciding)} parts that count were followed",),
+    )
+
+
+def _steps_of(part: Alignment) -> tuple[int, ...]:
+    return tuple(sorted({index for steps in part.matched.values() for index in steps}))
+
+
+def _together(parts: Sequence[Following]) -> Following:
+    if Following.CONTRADICTED in parts:
+        return Following.CONTRADICTED
+    if set(parts) == {Following.FOLLOWED}:
+        return Following.FOLLOWED
+    return Following.IGNORED if set(parts) == {Following.IGNORED} else Following.PARTLY

@@ -1,0 +1,318 @@
+"""What a check stands on → why it is not independent of the run that it judges, or nothing.
+
+What decides a check (tests, settings, build files, the programs and scripts that it calls) is held against the commit that was
+checked out when the skill was given, and against that moment. A file counts as changed if its content differs from the
+commit and its inode was changed since: what a person left uncommitted before is theirs, and times that can be set by hand are
+not looked at. Where one must be strict, since whoever reports may have chosen the moment, the commit alone counts. What the
+build writes or reads is the work, and decides nothing. It reads files and asks git; it runs no check. What it cannot see:
+programs replaced before the skill was given, what is put there for the time of the check, and services or data of a test.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path, PurePosixPath
+
+from tacit.domain.evidence import Use
+from tacit.evidence.independence.beginning import is_ahead
+from tacit.evidence.independence.building import BUILD_FILE, lines_run, runs
+from tacit.evidence.independence.deciding import SETTINGS, Deciding
+from tacit.evidence.independence.environment import brought, odd_place
+from tacit.evidence.independence.programs import files_run, programs_of
+from tacit.evidence.independence.repository import Entry, Repository, hashed
+from tacit.evidence.proof import reaches_for_the_tests
+
+_SKIPPED = frozenset(".git .tacit __pycache__ node_modules .mypy_cache .pytest_cache .ruff_cache .hypothesis".split())
+_MOST_FILES = 300_000
+_TICK_S = 0.1
+"""Times of files tick more coarsely than the clock; what was changed within this time before counts as changed since."""
+_FILE_TICK_S = 0.01
+"""By so much the time of a file may be behind that of the clock."""
+_SCANNED_BYTES = 1_000_000
+_ABOVE = (
+    "pytest.ini .pytest.ini pytest.toml tox.ini setup.cfg pyproject.toml conftest.py sitecustomize.py package.json "
+    "jest.config.js vitest.config.ts .env .npmrc .mocharc.json .babelrc"
+).split()
+"""What a check also looks for in the folders above the workspace."""
+_CODE = frozenset("py pyc pth so toml ini cfg js cjs mjs ts cts mts tsx jsx json yaml yml sh mk rb php".split())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ground:
+    """A workspace, and the moment and commit from which on what changed there was changed by the run."""
+
+    folder: Path
+    since: datetime
+    commit: str = ""
+    strict: bool = False
+    """Whether whoever reports may have chosen the moment: then what decides must be as it was committed, and a commit known."""
+
+    @classmethod
+    def of(cls, use: Use, folder: Path, *, strict: bool = False) -> Ground:
+        """The ground of a use."""
+        return cls(folder=folder, since=use.at, commit=use.commit, strict=strict)
+
+    def doubt(self, command: str = "", *, search_path: str = "") -> str:
+        """Why a check that runs here now is not independent; empty if nothing speaks against it."""
+        if is_ahead(self.since, datetime.now(UTC)):
+            return "the use is dated in the future, so nobody can tell what the run changed"
+        here = Repository.around(self.folder)
+        base = self._compared_with(here)
+        if here and self.commit and not base:
+            return f"the commit {self.commit[:12]} that was checked out is no longer there to compare with"
+        if not base and self.strict:
+            return "there is no commit to compare with, so nobody can tell what the run changed"
+        tree = here.tree(base) if here and base else {}
+        root = here.root if here and base else self.folder
+        files = list(islice(_files(root, tree), _MOST_FILES))
+        if len(files) == _MOST_FILES and (tree or self.strict):
+            return "there are too many files here to compare them"
+        lines = self._lines(here, tree, command) if here and tree else []
+        deciding = _deciding(here, tree, (command, *lines)) if here else Deciding.of({}, [command])
+        return (
+            (self._put_aside(here, base) if here and base else "")
+            or self._changed(root, tree, files=files, run=files_run(command, self.folder, root), deciding=deciding)
+            or self._above(root)
+            or (self._called(here, tree, files, lines=lines, deciding=deciding) if here else "")
+            or self._brought((command, *lines), search_path=search_path)
+        )
+
+    def disturbed(self, since_s: float, command: str = "") -> str:
+        """What that decides a check was written after a time: of a swap that was undone nothing else is left."""
+        here = Repository.around(self.folder)
+        base = self._compared_with(here)
+        if here is None or not base:
+            return ""
+        tree = here.tree(base)
+        lines = self._lines(here, tree, command)
+        deciding, run = _deciding(here, tree, (command, *lines)), files_run(command, self.folder, here.root)
+        for path in tree:
+            if _changed_at(here.root / path) > since_s - _FILE_TICK_S and (
+                deciding.knows(path) or path in run or runs(path, lines)
+            ):
+                return f"`{path}`, which decides what the check means, was written while the check ran"
+        return ""
+
+    def committed(self) -> str:
+        """Why a clean copy of what is checked out is not independent: what the run committed of what decides checks."""
+        here = Repository.around(self.folder)
+        base = self._compared_with(here)
+        if here and not base and not self.strict:  # a harness may name another checkout than the one it stood in
+            base = here.before(self.since)
+        if here is None or not base:
+            return "there is no commit to compare with, so nobody can tell what the run changed"
+        if not here.is_built_on(base):
+            return "something else is checked out than what the run worked on"
+        before, now = here.tree(base), here.tree("HEAD")
+        deciding = _deciding(here, before, ())
+        for path in sorted(before.keys() | now.keys()):
+            if before.get(path) != now.get(path) and deciding.knows(path, committed=path in before):
+                return f"the run committed a change of `{path}`, which decides what the check means"
+        return ""
+
+    def held_before(self, path: Path) -> bytes | None:
+        """What a file held in that commit; `None` if it was not there, or nobody knows."""
+        here = Repository.around(self.folder)
+        base = self._compared_with(here)
+        if here is None or not base:
+            return None
+        entry = here.tree(base).get(os.path.relpath(path, here.root))
+        return here.content(entry.blob) if entry else None
+
+    def is_newer(self, path: Path) -> bool:
+        """Whether something was written, made or moved since. Looks at the time that nobody can set."""
+        try:
+            return max(path.lstat().st_ctime, path.stat().st_ctime) > self._moment
+        except OSError:
+            return False
+
+    def _lines(self, here: Repository, tree: dict[str, Entry], command: str) -> list[str]:
+        """What the build runs for a check, as it was committed."""
+        return lines_run(command, here.texts(tree, BUILD_FILE))
+
+    @property
+    def _moment(self) -> float:
+        return self.since.timestamp() - _TICK_S
+
+    def _compared_with(self, here: Repository | None) -> str:
+        if here is None:
+            return ""
+        base = self.commit or ("" if self.strict else here.before(self.since))
+        return base if here.has(base) else ""
+
+    def _put_aside(self, here: Repository, base: str) -> str:
+        if not here.is_built_on(base):
+            return "something else is checked out than what the run worked on"
+        if self.is_newer(here.shared / "refs" / "stash") or (self.strict and self._dropped(here)):
+            return "work was put aside (git stash) before the check"
+        if self.strict and here.git != here.shared and self.is_newer(here.git / "gitdir"):
+            return "this worktree was made after the skill was given"
+        hooks = [hook for hook in (here.git / "hooks").glob("*") if hook.suffix != ".sample" and self.is_newer(hook)]
+        return f"the run changed the git hook `{hooks[0].name}`" if hooks else ""
+
+    def _dropped(self, here: Repository) -> bool:
+        """Whether a stash was made and dropped: nothing is left of it but the times of the two folders that held it."""
+        folders = (here.shared / "refs", here.shared / "logs" / "refs")
+        return all(_changed_at(folder) > self.since.timestamp() - _FILE_TICK_S for folder in folders)
+
+    def _changed(
+        self, root: Path, tree: dict[str, Entry], *, files: list[str], run: set[str], deciding: Deciding
+    ) -> str:
+        """A file that decides what the check means, and that the run wrote, moved or removed."""
+        tops = {path.partition("/")[0] for path in tree if "/" in path}
+        for path in files:
+            if not (deciding.knows(path, committed=path in tree) or path in run):
+                continue
+            if not self._differs(root, path, tree.get(path), inside=_is_beside(path, tops)):
+                continue
+            if not (self.is_newer(root / path) or self._is_moved(root, path)):
+                return f"`{path}`, which decides what the check means, is not as it was committed: commit it before"
+            return f"the run changed `{path}`, which decides what the check means"
+        for path in sorted(tree.keys() - set(files)):
+            if deciding.knows(path) and self._was_removed(root, path):
+                return f"the run removed `{path}`, which decides what the check means"
+        return ""
+
+    def _differs(self, root: Path, path: str, entry: Entry | None, *, inside: bool = False) -> bool:
+        file = root / path
+        if not (self.is_newer(file) or self._is_moved(root, path) or (self.strict and (entry or inside))):
+            return False
+        return entry is None or not (_is_same(file, entry) or self._is_fetched(file, entry))
+
+    def _is_fetched(self, file: Path, entry: Entry) -> bool:
+        """Whether a commit holds only the name of a large file (git LFS), and this is that file."""
+        here = Repository.around(self.folder)
+        pointer = here.content(entry.blob) if here and not file.is_symlink() else b""
+        named = re.search(rb"^oid sha256:([0-9a-f]{64})$", pointer, re.MULTILINE)
+        if named is None or not pointer.startswith(b"version https://git-lfs"):
+            return False
+        with file.open("rb") as opened:
+            return hashlib.file_digest(opened, "sha256").hexdigest() == named[1].decode()
+
+    def _is_moved(self, root: Path, path: str) -> bool:
+        """Whether a folder on the way was renamed: its files keep their times, and so do its entries."""
+        for folder in PurePosixPath(path).parents:
+            try:
+                at = (root / folder).lstat()
+            except OSError:
+                return True
+            if folder.name and at.st_ctime > self._moment and at.st_ctime != at.st_mtime:
+                return True
+        return False
+
+    def _was_removed(self, root: Path, path: str) -> bool:
+        """Whether the nearest folder that is left was changed since."""
+        folder = next(above for above in (root / path).parents if above.is_dir())
+        return not (root / path).exists() and (self.strict or self.is_newer(folder))
+
+    def _above(self, root: Path) -> str:
+        for folder in root.absolute().parents:
+            for name in _ABOVE:
+                if self.is_newer(folder / name):
+                    return f"the run changed `{name}` above the workspace, which decides what the check means"
+        return ""
+
+    def _called(
+        self, here: Repository, tree: dict[str, Entry], files: list[str], *, lines: list[str], deciding: Deciding
+    ) -> str:
+        """A changed file that the build runs, or that reaches for what runs the tests, or that holds tests of its own."""
+        root = here.root if tree else self.folder
+        told = "\n".join(lines)
+        looked_at = [
+            path
+            for path in files
+            if self.is_newer(root / path) or (self.strict and path in tree and PurePosixPath(path).stem in told)
+        ]
+        changed = [path for path in looked_at if self._differs(root, path, tree.get(path))]
+        for path in changed:
+            if runs(path, lines):
+                return f"the run changed `{path}`, which the build runs"
+            entry, now = tree.get(path), _beginning(root / path)
+            before = here.content(entry.blob) if entry else b""
+            if not _is_prose(path) and _reaching(now) - _reaching(before):
+                return f"the run changed `{path}`, which now reaches for what runs the tests"
+            if entry and (weakened := deciding.weakened(path, before, now)):
+                return weakened
+        return ""
+
+    def _brought(self, texts: tuple[str, ...], *, search_path: str) -> str:
+        """A program of the check, or something that its interpreter loads by itself, that came since."""
+        called = [found for text in texts for found in programs_of(text, self.folder, search_path=search_path)]
+        odd = odd_place(called, self.folder) if self.strict and not search_path else ""
+        return odd or brought(called, self.folder, is_newer=self.is_newer, search_path=search_path)
+
+
+def _is_prose(path: str) -> bool:
+    """Whether a file is read by people and run by nothing."""
+    return path.endswith((".md", ".rst", ".txt", ".adoc"))
+
+
+def _deciding(here: Repository, tree: dict[str, Entry], texts: tuple[str, ...]) -> Deciding:
+    """What decides the checks here, by the settings that were committed."""
+    return Deciding.of(here.texts(tree, SETTINGS), texts)
+
+
+def _is_beside(path: str, tops: set[str]) -> bool:
+    """Whether an uncommitted file is code that a check could load: at the root, or in a folder that holds committed files."""
+    top, _, below = path.partition("/")
+    suffix = PurePosixPath(path).suffix.removeprefix(".")
+    local = PurePosixPath(path).name.startswith(".env")
+    loaded = not below or top in tops or Deciding().knows(path, committed=False)
+    return not local and (suffix in _CODE or not suffix) and loaded
+
+
+def _files(root: Path, tree: dict[str, Entry]) -> Iterator[str]:
+    """The path of each file of a workspace, environments and caches left out; links to folders count as files."""
+    held = {str(above) for path in tree for above in PurePosixPath(path).parents}
+    for folder, folders, files in os.walk(root):
+        here, inside = Path(folder), os.path.relpath(folder, root)
+        before = "" if inside == "." else f"{inside}/"
+        links = [name for name in folders if (here / name).is_symlink()]
+        folders[:] = [
+            name
+            for name in folders
+            if name not in links and (f"{before}{name}" in held or not _is_left_out(here / name))
+        ]
+        for name in (*files, *links):
+            yield f"{before}{name}"
+
+
+def _is_left_out(folder: Path) -> bool:
+    environment = (folder / "pyvenv.cfg").exists() and any((folder / at).is_dir() for at in ("bin", "Scripts"))
+    return folder.name in _SKIPPED or environment
+
+
+def _changed_at(path: Path) -> float:
+    try:
+        return path.lstat().st_ctime
+    except OSError:
+        return 0.0
+
+
+def _is_same(file: Path, entry: Entry) -> bool:
+    try:
+        data = os.fsencode(file.readlink()) if file.is_symlink() else file.read_bytes()
+    except OSError:
+        return False
+    if file.is_symlink() != entry.is_link:
+        return False
+    plain = data.replace(b"\r\n", b"\n")
+    return entry.blob in (hashed(b"blob", data, like=entry.blob), hashed(b"blob", plain, like=entry.blob))
+
+
+def _beginning(file: Path) -> bytes:
+    try:
+        with file.open("rb") as opened:
+            return opened.read(_SCANNED_BYTES)
+    except OSError:
+        return b""
+
+
+def _reaching(text: bytes) -> set[str]:
+    return reaches_for_the_tests(text.decode("latin-1"))

@@ -1,0 +1,166 @@
+"""Evidence → votes → Reliability: how often a version helped, as an interval that admits ignorance.
+
+Only runs that followed the version are credited, and not those that it was held back from. One principal has one vote for one
+task. Verified outcomes count, later ones more; a partial success is half of one. A self-reported failure counts half and a
+principal's at most as three votes; a self-reported success counts nothing, so no number of them moves a rank. Whether a
+version keeps its status is not decided here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from tacit.domain.evidence import WORTH, Evidence, Following, Grade, Outcome, Reliability
+from tacit.domain.skill import SkillVersion
+from tacit.evidence.statistics import capped, wilson
+
+HALF_LIFE_USES = 30
+"""After so many later votes a result weighs half."""
+SELF_REPORT_WEIGHT = 0.5
+DOUBTS_MAX = 3.0
+"""As so many verified failures one principal's self-reported ones weigh at most: they put what nobody measured behind the rest,
+and cannot bury what is proven."""
+PRINCIPAL_SHARE = 1 / 3
+"""A principal has at most this share of the evidence, or an equal one where there are fewer than three."""
+PRINCIPAL_FREE = 5.0
+"""So many votes nobody is cut below, or else the first vote of a newcomer would undo what all others found."""
+POOLED_VOTES = 2.0
+"""With so many votes under a key (a model, a scope), what is known from elsewhere weighs half; with twice as many a quarter."""
+NEUTRAL = 0.5
+"""The rank of a skill that nobody has measured."""
+
+_STRENGTH = {Grade.MACHINE: 2, Grade.HUMAN: 1, Grade.SELF: 0}
+
+
+def votes(evidence: Iterable[Evidence]) -> list[Evidence]:
+    """The verified results that count, in order of time: one for each principal and task."""
+    return [item for item in _ordered(evidence) if item.grade.verified]
+
+
+def reliability(evidence: Iterable[Evidence], *, model: str = "", scope: str = "") -> Reliability:
+    """Weigh all evidence on one version; with a model or a scope, as seen from there.
+
+    What is known from elsewhere stands in where nothing is known of that key, and steps back as its own votes come in.
+    """
+    rows = list(evidence)
+    rings: list[list[Evidence]] = [[], [], [], []]
+    for item in rows:
+        rings[_distance(item, model, scope)].append(item)
+    successes = trials = 0.0
+    for ring in reversed(rings):
+        worked, cast = _tally(votes(ring))
+        kept = 0.5 ** (cast / POOLED_VOTES)
+        successes, trials = worked + kept * successes, cast + kept * trials
+    claims = [item for item in _ordered(rows) if not item.grade.verified]
+    low, high = wilson(min(successes, trials), trials + _doubts(claims))
+    cast_at_all = votes(rows)
+    return Reliability(
+        successes=successes,
+        trials=trials,
+        low=low,
+        high=high,
+        self_reported=len(claims),
+        votes=len(cast_at_all),
+        worked=math.fsum(WORTH[item.outcome] for item in cast_at_all),
+    )
+
+
+def rank(known: Reliability) -> float:
+    """Turn an interval into a rank signal: neutral until the evidence is clear on one side.
+
+    The lower bound counts when it lies above neutral, the upper bound when it lies below.
+    """
+    if known.low > NEUTRAL:
+        return known.low
+    return min(NEUTRAL, known.high)
+
+
+def reinforced(version: SkillVersion, evidence: Iterable[Evidence]) -> int:
+    """How often a version was confirmed: by further attempts that went its way, and by verified uses that worked."""
+    worked = sum(item.outcome is Outcome.SUCCESS for item in votes(evidence))
+    return max(0, len(version.provenance.trajectory_ids) - 1) + worked
+
+
+def confirmed_at(version: SkillVersion, evidence: Iterable[Evidence]) -> datetime:
+    """When a version was last seen to work: its latest verified success, else its making. From then on it fades."""
+    worked = (item.at for item in votes(evidence) if item.outcome is Outcome.SUCCESS)
+    return max(worked, default=version.created_at)
+
+
+def _distance(item: Evidence, model: str, scope: str) -> int:
+    """How far from the key a result was seen: 0 under it, 1 elsewhere, 2 with another model, 3 both."""
+    return 2 * (bool(model) and item.model != model) + (bool(scope) and item.scope != scope)
+
+
+def _tally(cast: Sequence[Evidence]) -> tuple[float, float]:
+    """Successes and trials: faded by later votes, and no principal with more than its share.
+
+    Of a principal who has cast too many, the latest are taken: all of them would also make those of others fade.
+    """
+    given: defaultdict[str, float] = defaultdict(float)
+    for item in cast:
+        given[item.principal] += item.weight
+    allowed = capped(given, share=PRINCIPAL_SHARE, free=PRINCIPAL_FREE)
+    successes: defaultdict[str, float] = defaultdict(float)
+    trials: defaultdict[str, float] = defaultdict(float)
+    age = 0.0
+    for item in reversed(cast):
+        taken = min(item.weight, allowed[item.principal])
+        allowed[item.principal] -= taken
+        weight = _faded(age) - _faded(age + taken)
+        age += taken
+        trials[item.principal] += weight
+        successes[item.principal] += weight * WORTH[item.outcome]
+    fair = capped(trials, share=PRINCIPAL_SHARE, free=PRINCIPAL_FREE)
+    worked = math.fsum(successes[who] * (fair[who] / trials[who]) for who in trials if trials[who])
+    return worked, math.fsum(fair.values())
+
+
+def _doubts(claims: Iterable[Evidence]) -> float:
+    """What self-reported failures weigh, those of one principal only so much."""
+    doubts: defaultdict[str, float] = defaultdict(float)
+    for item in claims:
+        doubts[item.principal] += SELF_REPORT_WEIGHT * item.weight * (1 - WORTH[item.outcome])
+    return math.fsum(min(DOUBTS_MAX, doubt) for doubt in doubts.values())
+
+
+def _faded(age: float) -> float:
+    """What all results from this age on can weigh together. A whole result weighs one when new.
+
+    Age is counted in results, so a small share of one ages the others by as little as it adds.
+    """
+    fading = 0.5 ** (1 / HALF_LIFE_USES)
+    return float(fading**age / (1 - fading))
+
+
+def _ordered(evidence: Iterable[Evidence]) -> list[Evidence]:
+    """Keep one credited result for each principal and task, the best graded; where no task is known, for each run.
+
+    Of several verified ones the latest counts; of several claims the worst, since a claim may lower but never raise.
+    """
+    credited = [item for item in evidence if _is_credited(item)]
+    tasks = {_run(item): (item.principal, item.task) for item in credited if item.task}
+    best: dict[tuple[str, str], Evidence] = {}
+    for item in credited:
+        run = _run(item)
+        key = (item.principal, item.task) if item.task else tasks.get(run, ("", run))
+        held = best.get(key)
+        if held is None or _preference(item) >= _preference(held):
+            best[key] = item
+    return sorted(best.values(), key=lambda item: item.at)
+
+
+def _is_credited(item: Evidence) -> bool:
+    return not item.control and item.following in (None, Following.FOLLOWED) and item.outcome in WORTH
+
+
+def _run(item: Evidence) -> str:
+    return item.use_id or item.trajectory_id or item.id
+
+
+def _preference(item: Evidence) -> tuple[int, float, datetime]:
+    doubt = 0.0 if item.grade.verified else 1 - WORTH[item.outcome]
+    return _STRENGTH[item.grade], doubt, item.at

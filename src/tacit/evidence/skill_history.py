@@ -1,0 +1,189 @@
+"""What is known of each skill: store → its record in figures, and its life as a story. Reads only, decides nothing."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import groupby
+
+from tacit import evidence as outcome
+from tacit.domain.evidence import Evidence, Following, Outcome, Reliability, Use
+from tacit.domain.moment import Assumption, Held, Moment
+from tacit.domain.ports import Store, Stored
+from tacit.domain.remark import About, Remark, pinned
+from tacit.evidence import controls
+from tacit.evidence.lift import Lift, lift
+
+NOTED = (About.PIN, About.PROMOTION, About.CONTRADICTION, About.VALIDATION, About.FRICTION)
+"""Remarks that belong to the story; contracts are noted with every look and say nothing to a reader."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """One skill in figures, all of its current version."""
+
+    stored: Stored
+    shown: int = 0
+    held_back: int = 0
+    """How often a lot kept it from a run."""
+    followed: dict[Following, int] = field(default_factory=dict)
+    """How the runs stood to it, as far as somebody looked or said so."""
+    worked: int = 0
+    failed: int = 0
+    """Verified results of runs that followed it, one for each principal and task."""
+    claimed: int = 0
+    """Results that nobody but the agent vouches for."""
+    reliability: Reliability = Reliability()
+    models: dict[str, Reliability] = field(default_factory=dict)
+    lift: Lift = Lift()
+    used_at: datetime | None = None
+    pinned: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One thing that happened to a skill."""
+
+    at: datetime
+    what: str
+    why: str = ""
+    by: str = ""
+    version_id: str = ""
+    count: int = 1
+    """How many of the same kind in a row it stands for."""
+
+
+def records(store: Store, held: Iterable[Stored]) -> list[Record]:
+    """The record of each of these versions, the most used first."""
+    made = [record(store, stored) for stored in held]
+    return sorted(made, key=lambda each: (-each.shown, each.stored.version.name))
+
+
+def record(store: Store, stored: Stored) -> Record:
+    """The record of one version."""
+    version_id = stored.version.id
+    evidence = store.evidence([version_id])[version_id]
+    uses = store.uses(version_id=version_id)
+    shown = [use for use in uses if not use.held_back]
+    votes = outcome.votes(evidence)
+    models = sorted({each.model for each in votes if each.model})
+    return Record(
+        stored=stored,
+        shown=len(shown),
+        held_back=sum(use.held_back and bool(use.shares) for use in uses),
+        followed=dict(Counter(stood for each in evidence if not each.control and (stood := _stood(each)))),
+        worked=sum(each.outcome is Outcome.SUCCESS for each in votes),
+        failed=sum(each.outcome is Outcome.FAILURE for each in votes),
+        claimed=sum(not each.grade.verified for each in evidence),
+        reliability=outcome.reliability(evidence),
+        models={model: outcome.reliability(evidence, model=model) for model in models},
+        lift=lift(evidence, session=controls.sessions(store, evidence)),
+        used_at=_last(shown),
+        pinned=bool(pinned(store.remarks(stored.skill.id, about=About.PIN))),
+    )
+
+
+def life(store: Store, skill_id: str) -> list[Event]:
+    """Everything that happened to a skill, oldest first; results in a row are told together."""
+    versions = store.versions(skill_id)
+    events = [event for stored in versions for event in _results(store, stored)]  # what a move rests on comes before it
+    events += [event for number, stored in enumerate(versions, 1) for event in _moves(store, stored, number)]
+    subjects = [skill_id, *(stored.version.id for stored in versions)]
+    events += [_noted(remark) for subject in subjects for remark in store.remarks(subject) if remark.about in NOTED]
+    events += _lived(store, subjects)
+    return _in_brief(sorted(events, key=lambda event: event.at))
+
+
+def session_life(store: Store, session_id: str) -> list[Event]:
+    """What was learned in a session as it went: what was assumed and came of it, what was said no to, and the look back."""
+    entries: list[Moment | Assumption] = [*store.entries(Assumption, session_id=session_id)]
+    entries += store.entries(Moment, session_id=session_id)
+    return _in_brief(sorted(map(_happened, entries), key=lambda event: event.at))
+
+
+def _lived(store: Store, subjects: Sequence[str]) -> list[Event]:
+    """Moments that a skill was part of or came from, and which of its assumptions a run bore out or not.
+
+    That it was shown, and what it then took for granted, is told by its uses.
+    """
+    mine = set(subjects)
+    entries: list[Moment | Assumption] = [each for each in store.entries(Moment) if each.what != "shown"]
+    entries += [each for each in store.entries(Assumption) if each.held in (Held.HELD, Held.WRONG)]
+    return [_happened(entry) for entry in entries if not mine.isdisjoint(entry.sources)]
+
+
+def _happened(entry: Moment | Assumption) -> Event:
+    version_id = next((source for source in entry.sources if source.startswith("v_")), "")
+    if isinstance(entry, Moment):
+        what, why, by = f"{entry.phase}: {entry.what}", entry.text, entry.by
+    else:
+        stands = "assumed" if entry.held is Held.OPEN else f"assumption {entry.held}"
+        what, why = stands, f"{entry.text}{f': {entry.reason}' if entry.reason else ''}"
+        by = entry.settled_by or entry.by
+    return Event(at=entry.at, what=what, why=why[:200], by=by, version_id=version_id)
+
+
+def _moves(store: Store, stored: Stored, number: int) -> Iterator[Event]:
+    version = stored.version
+    for move in store.transitions(version.id):
+        if move.before is None:
+            made = version.provenance.made_by or move.by
+            parents = f" from {', '.join(each[:10] for each in version.parents)}" if version.parents else ""
+            what = f"version {number} made{parents}: {move.after}"
+            yield Event(at=move.at, what=what, why=move.reason, by=made, version_id=version.id)
+        else:
+            resting = f" ({len(move.evidence_ids)} results)" if move.evidence_ids else ""
+            what = f"{move.before} → {move.after}{resting}"
+            yield Event(at=move.at, what=what, why=move.reason, by=move.by, version_id=version.id)
+
+
+def _results(store: Store, stored: Stored) -> Iterator[Event]:
+    version_id = stored.version.id
+    for each in store.evidence([version_id])[version_id]:
+        without = "without it: " if each.control else ""
+        stood = f", {each.following}" if each.following else ""
+        what = f"{without}{each.outcome} ({each.grade}{stood})"
+        yield Event(at=each.at, what=what, by=each.by or each.model, version_id=version_id)
+
+
+def _noted(remark: Remark) -> Event:
+    pin = {True: "pinned", False: "no longer pinned"}[bool(remark.text)]
+    what = pin if remark.about is About.PIN else str(remark.about)
+    return Event(at=remark.at, what=what, why=_in_words(remark.text)[:200], by=remark.by, version_id=remark.subject)
+
+
+def _in_words(text: str) -> str:
+    """A remark's text for a reader; one that is a record is told as its values."""
+    try:
+        found = json.loads(text) if text.startswith("{") else None
+    except ValueError:
+        return text
+    if not isinstance(found, dict):
+        return text
+    return ", ".join(f"{name}: {value}" for name, value in found.items() if value not in ("", None, [], {}))
+
+
+def _in_brief(events: Sequence[Event]) -> list[Event]:
+    told: list[Event] = []
+    for _, same in groupby(events, key=lambda event: (event.what, event.why, event.by, event.version_id)):
+        row = list(same)
+        first = row[0]
+        told.append(
+            Event(
+                at=row[-1].at, what=first.what, why=first.why, by=first.by, version_id=first.version_id, count=len(row)
+            )
+        )
+    return told
+
+
+def _stood(result: Evidence) -> Following | None:
+    """How a run stood to it: as its alignment shows, or as the caller says."""
+    said = Following.FOLLOWED if result.adherence == 1.0 else None
+    return result.following or said
+
+
+def _last(uses: Sequence[Use]) -> datetime | None:
+    return max((use.at for use in uses), default=None)

@@ -1,0 +1,125 @@
+"""`FileState`: what a file of the workspace is like now → passed or failed. Reads that file, and runs nothing.
+
+What was already so before the run shows nothing of the run: that is said as a doubt.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import KW_ONLY, dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+
+from tacit.domain.errors import Mistake, VerifierOutage
+from tacit.domain.verification import Check
+from tacit.evidence.independence.ground import Ground
+
+_MOST_BYTES = 256 * 1024 * 1024
+
+
+class State(StrEnum):
+    """What can be asked of a file."""
+
+    EXISTS = "exists"
+    ABSENT = "absent"
+    CONTAINS = "contains"
+    SHA256 = "sha256"
+    CHANGED = "changed"
+    """Since the skill was given; needs a ground."""
+
+
+_VALUES = {State.CONTAINS: " TEXT", State.SHA256: " HASH"}
+
+
+@dataclass(frozen=True, slots=True)
+class FileState:
+    """One thing that must be so of one file."""
+
+    path: str
+    state: State = State.EXISTS
+    value: str = ""
+    _: KW_ONLY
+    cwd: Path | None = None
+    ground: Ground | None = None
+    reservation: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> FileState:
+        """Read `PATH`, `PATH exists`, `PATH absent`, `PATH changed`, `PATH contains TEXT` or `PATH sha256 HASH`."""
+        found = re.fullmatch(
+            r"(?P<path>\S.*?)(?:\s+(?P<state>exists|absent|changed|contains|sha256)(?:\s+(?P<value>.+))?)?\s*",
+            text.strip(),
+        )
+        if found and not found["state"] and re.search(r"\s", found["path"]):
+            said = ", ".join(f"PATH {state}{_VALUES.get(state, '')}" for state in State)
+            raise Mistake(
+                f"{text!r} says nothing of a file that can be checked",
+                hint=f"say one of: {said}; a name with spaces needs one too",
+            )
+        state = State(found["state"] or "exists") if found else State.EXISTS
+        value = (found["value"] or "") if found else ""
+        if not found or bool(value) != (state in (State.CONTAINS, State.SHA256)):
+            raise Mistake(
+                f"{text!r} says nothing of a file", hint="such as `dist/app.js exists` or `VERSION contains 2.0`"
+            )
+        if state is State.SHA256 and not re.fullmatch(r"[0-9a-fA-F]{64}", value):
+            raise Mistake(f"{value!r} is no SHA-256", hint="64 hexadecimal digits, as `sha256sum FILE` prints them")
+        return cls(found["path"], state, value)
+
+    def on(self, ground: Ground) -> FileState:
+        """The same question, held against what was there when the skill was given."""
+        return self if self.ground else replace(self, ground=ground)
+
+    def verify(self) -> Check:
+        """Look at the file."""
+        folder = (self.cwd or (self.ground.folder if self.ground else Path.cwd())).resolve()
+        file = folder / self.path
+        if not file.resolve().is_relative_to(folder):
+            raise VerifierOutage(f"{self.path} lies outside the workspace", hint="name a file of the workspace")
+        data = _read(file)
+        holds = self._changed(file, data) if self.state is State.CHANGED else self._is_so(data)
+        said = f"{self.path} {self.state} {self.value}".strip()
+        doubt = self.reservation or (f"{said}: so it was before the run" if holds and self._was_so(file) else "")
+        return Check(passed=holds, verifier=f"file: {said}", detail=_told(data), doubt=doubt)
+
+    def _is_so(self, data: bytes | None) -> bool:
+        if self.state is State.ABSENT or data is None:
+            return self.state is State.ABSENT and data is None
+        if self.state is State.CONTAINS:
+            return self.value.encode() in data
+        return self.state is State.EXISTS or hashlib.sha256(data).hexdigest() == self.value.lower()
+
+    def _changed(self, file: Path, data: bytes | None) -> bool:
+        if self.ground is None:
+            raise VerifierOutage(
+                "nobody knows since when", hint="record it for a use, or ask something else of the file"
+            )
+        before = self.ground.held_before(file)
+        return data != before if before is not None or data is None else self.ground.is_newer(file)
+
+    def _was_so(self, file: Path) -> bool:
+        if self.ground is None or self.state is State.CHANGED:
+            return False
+        before = self.ground.held_before(file)
+        if before is None and self.state is not State.ABSENT and not self.ground.is_newer(file):
+            return True  # nobody touched it since, committed or not
+        return self._is_so(before)
+
+
+def _read(file: Path) -> bytes | None:
+    """What it holds; `None` if it is not there."""
+    try:
+        if not file.is_file():
+            if file.exists():
+                raise VerifierOutage(f"{file.name} is no plain file", hint="name a file")
+            return None
+        if file.stat().st_size > _MOST_BYTES:
+            raise VerifierOutage(f"{file.name} is too large to look at", hint=f"at most {_MOST_BYTES} bytes")
+        return file.read_bytes()
+    except OSError as error:
+        raise VerifierOutage(f"cannot read {file.name}: {error.strerror}", hint="check its permissions") from error
+
+
+def _told(data: bytes | None) -> str:
+    return "not there" if data is None else f"{len(data)} bytes, sha256 {hashlib.sha256(data).hexdigest()}"

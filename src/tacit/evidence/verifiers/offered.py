@@ -1,0 +1,192 @@
+"""Which verifiers there are by name: built-in ones, and those of other packages (entry points `tacit.verifiers`).
+
+A name leads to a function of an argument (a text that its user typed) and a `Context`, which makes the verifier. Others are
+loaded when they are asked for; one that does not load is told with its name. Who may choose what is decided here too: a
+check chosen by whoever reports an outcome counts only if it is the skill's own, or all tests.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tacit.domain.errors import ConfigError, Mistake, NotPermitted
+from tacit.domain.evidence import Outcome, Use
+from tacit.domain.skill import SkillContent
+from tacit.domain.verification import Verifier
+from tacit.evidence.independence.ground import Ground
+from tacit.evidence.replay import Replay
+from tacit.evidence.verifiers.ci import CIResult
+from tacit.evidence.verifiers.command import Command, Tests, weakness
+from tacit.evidence.verifiers.files import FileState
+from tacit.evidence.verifiers.people import Person
+from tacit.evidence.verifiers.skill_checks import Postconditions, is_own, own_checks
+from tacit.evidence.whole_runs import COUNTS, has_target, is_phony, why_not_whole
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+_GROUP = "tacit.verifiers"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """What a verifier may know: where it runs, for which use of which skills, and who asks."""
+
+    project: Path
+    use: Use
+    contents: Sequence[SkillContent] = ()
+    person: bool = False
+    """Whether a person asks; whoever else reports an outcome may not choose what proves it."""
+    by: str = ""
+    timeout_s: float = 600.0
+    first: Use | None = None
+    """The use with which the session began; not given: this one. Whoever asks again does not begin anew."""
+
+    @property
+    def ground(self) -> Ground:
+        """Where a check runs and what it is held against. Only a person may have it run in a part of the project."""
+        here = Path.cwd()
+        folder = here if self.person and here.is_relative_to(self.project) else self.project
+        return Ground.of((not self.person and self.first) or self.use, folder, strict=not self.person)
+
+
+Make = Callable[[str, Context], Verifier]
+
+
+def command(argument: str, context: Context) -> Verifier:
+    """A shell command; its exit status is the outcome."""
+    _require(argument, "a command, such as 'pytest -q'")
+    _require_strength(argument, context)
+    reserved = _reservation(argument, context)
+    return Command(argument, timeout_s=context.timeout_s, ground=context.ground, reservation=reserved)
+
+
+def tests(argument: str, context: Context) -> Verifier:
+    """A test run; at least one test must have run."""
+    _require(argument, "the command that runs the tests, such as 'make test'")
+    _require_strength(argument, context)
+    reserved = _reservation(argument, context)
+    return Tests(argument, timeout_s=context.timeout_s, ground=context.ground, reservation=reserved)
+
+
+def postconditions(argument: str, context: Context) -> Verifier:
+    """The skill's own checks; ARG gives values, such as 'table=invoices'."""
+    return Postconditions(
+        context.contents, parameters=_values(argument), timeout_s=context.timeout_s, ground=context.ground
+    )
+
+
+def file(argument: str, context: Context) -> Verifier:
+    """The state of a file: 'PATH exists|absent|changed', 'PATH contains TEXT', 'PATH sha256 HASH'."""
+    _require(argument, "a file and its state, such as 'dist/app.js exists'")
+    asked = FileState.parse(argument)
+    reserved = "" if context.person else "whoever reports the outcome chose the file and what must be so of it"
+    return FileState(asked.path, asked.state, asked.value, ground=context.ground, reservation=reserved)
+
+
+def ci(argument: str, context: Context) -> Verifier:
+    """A result file of continuous integration: JUnit XML, or JSON with a conclusion."""
+    _require(argument, "the path of a result file, such as results/junit.xml")
+    reserved = "" if context.person else "a result file says what its writer wrote, and no person brings this one"
+    return CIResult(Path.cwd() / argument, ground=context.ground, reservation=reserved)
+
+
+def replay(argument: str, context: Context) -> Verifier:
+    """The skill's steps and checks again, in a sandbox on a clean copy; ARG gives values."""
+    if len(context.contents) != 1:
+        raise Mistake("one skill can be replayed at a time", hint="name it with --followed VERSION")
+    return Replay(context.contents[0], context.project, _values(argument), ground=context.ground)
+
+
+def person(argument: str, context: Context) -> Verifier:
+    """A person's own verdict: 'success' or 'failure', and why. Only at a person's terminal."""
+    if not context.person:
+        raise NotPermitted("a person's verdict is given by a person", hint="run it in a terminal of your own")
+    said, _, note = argument.strip().partition(" ")
+    if said not in (Outcome.SUCCESS, Outcome.FAILURE):
+        raise Mistake(f"{said!r} is no verdict", hint="success or failure, then what you saw")
+    return Person(passed=said == Outcome.SUCCESS, by=context.by, note=note)
+
+
+BUILT_IN: dict[str, Make] = {make.__name__: make for make in (command, tests, postconditions, file, ci, replay, person)}
+
+
+def verifier(name: str, argument: str, context: Context) -> Verifier:
+    """Make the verifier of this name; a name that nobody brings is a mistake, one that does not load a faulty installation."""
+    if name in BUILT_IN:
+        return BUILT_IN[name](argument, context)
+    entry = _others().get(name)
+    if entry is None:
+        raise Mistake(f"there is no verifier {name!r}", hint=f"known: {', '.join((*BUILT_IN, *_others()))}")
+    try:
+        made: Verifier = entry.load()(argument, context)
+    except (ImportError, AttributeError, TypeError) as error:
+        raise ConfigError(
+            f"the verifier {name!r} ({entry.value}) does not load: {error}",
+            hint="update or remove the package that brings it",
+        ) from error
+    return made
+
+
+def described() -> dict[str, str]:
+    """Each verifier by name, with a line on what it takes; of other packages their origin, since they are not loaded."""
+    own = {name: " ".join((make.__doc__ or "").split()) for name, make in BUILT_IN.items()}
+    return own | {name: f"from {entry.value}" for name, entry in _others().items()}
+
+
+def _others() -> dict[str, EntryPoint]:
+    from importlib.metadata import entry_points  # slow to import, and seldom needed
+
+    found = sorted(entry_points(group=_GROUP), key=lambda entry: entry.name)
+    return {entry.name: entry for entry in found if entry.name not in BUILT_IN}
+
+
+def _require(argument: str, what: str) -> None:
+    if not argument.strip():
+        raise Mistake("this verifier needs to know what to check", hint=f"--verify with {what}")
+
+
+def _require_strength(text: str, context: Context) -> None:
+    """Refuse what cannot fail, or hides that it did: it verifies nothing, whoever asks."""
+    why = weakness(text)
+    if why:
+        own = ", ".join(sorted(own_checks(context.contents)))
+        raise Mistake(
+            f"{why}; it proves nothing", hint=f"use the skill's own check: {own}" if own else "use a test run"
+        )
+
+
+def _reservation(text: str, context: Context) -> str:
+    """What speaks against a check that was chosen by whoever reports the outcome; a person may choose as they like."""
+    if context.person or text.strip() in own_checks(context.contents):
+        return ""
+    if is_own(text, context.contents):
+        return "whoever reports the outcome chose the values of the skill's check; `--with postconditions` takes them"
+    why = why_not_whole(text, is_target=partial(_is_target, context))
+    return f"whoever reports the outcome chose {why}; {COUNTS}" if why else ""
+
+
+def _is_target(context: Context, target: str) -> bool:
+    """Whether the committed makefile says how to make a target, and no file of its name stands in for having made it."""
+    ground = context.ground
+    for name in ("GNUmakefile", "makefile", "Makefile"):
+        held = ground.held_before(ground.folder / name)
+        if held is not None:
+            text = held.decode("utf-8", "replace")
+            return has_target(text, target) and (is_phony(text, target) or not (ground.folder / target).exists())
+    return False
+
+
+def _values(argument: str) -> dict[str, str]:
+    try:
+        pairs = [word.partition("=") for word in shlex.split(argument)]
+    except ValueError as error:
+        raise Mistake(f"{argument!r} cannot be read: {error}", hint="give values as name=value") from error
+    if any(not sign for _, sign, _ in pairs):
+        raise Mistake(f"{argument!r} gives no values", hint="give values as name=value")
+    return {name: value for name, _, value in pairs}

@@ -1,6 +1,0 @@
-"""Agent logs in → trajectories out: one reader per client, and redaction. Learns nothing and keeps nothing."""
-
-from tacit.experience.redaction import redacted
-from tacit.experience.sources import READERS, find_reader, passed_over, read
-
-__all__ = ["READERS", "find_reader", "passed_over", "read", "redacted"]

@@ -1,0 +1,344 @@
+"""What is left to do: recommendations, cards, signals and backports → one document that tells the next actions. Pure.
+
+A card's `score` counts signals as it always did. What stands first is told by `decayed_score`, in which a signal loses half its
+weight every `HALF_LIFE_DAYS`: what helped last week goes before what helped last year. Recommendations and candidates for a
+backport share the next actions, so that neither hides the other.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from tacit.domain.card import Backport, Card, CardStatus, Signal
+from tacit.domain.errors import Mistake
+from tacit.domain.recommendation import Recommendation, RecommendationStatus
+from tacit.features.cards.aha.fields import recommendation_status
+from tacit.features.cards.aha.records import line_of
+from tacit.features.cards.aha.scores import (
+    BASE,
+    GONE,
+    LEAST,
+    WEIGHTS,
+    Score,
+    artifact_hint,
+    backported_ids,
+    counted,
+    is_candidate,
+    priority,
+    scores,
+)
+from tacit.features.cards.aha.stamps import moment, stamp
+
+HALF_LIFE_DAYS = 90.0
+STALE_DAYS = 7
+MOST = 10
+"""Entries of each list, unless somebody asks for more."""
+SUGGESTED = "mark in_progress and implement, or reject or deprecate it if it is no longer relevant"
+UNSEEN = "it stands in a file and nobody here looked at it: a person reads it, and says where it stands (rec-status)"
+_DAY_S = 86_400.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What a review is about: filters, and how much of each list is told."""
+
+    skill: str = ""
+    scope: str = ""
+    query: str = ""
+    statuses: tuple[str, ...] = ()
+    since: datetime | None = None
+    stale_days: int = STALE_DAYS
+    min_aha_score: int = LEAST
+    backport_limit: int = MOST
+    top_aha_limit: int = MOST
+    next_actions_limit: int = MOST
+    recs_limit: int = MOST
+
+    def lets_through(self, entry: Card | Recommendation) -> bool:
+        """Whether an entry passes all filters; what tells no readable time is in no window."""
+        if self.skill and entry.primary_skill != self.skill:
+            return False
+        if self.scope and entry.scope != self.scope:
+            return False
+        status = entry.standing if isinstance(entry, Recommendation) else entry.status
+        if self.statuses and status not in self.statuses:
+            return False
+        if self.query and self.query.lower() not in json.dumps(line_of(entry), ensure_ascii=False).lower():
+            return False
+        touched = touched_at(entry)
+        return self.since is None or (touched is not None and touched >= self.since)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Records:
+    """What a review looks at: of cards the latest versions, of recommendations all."""
+
+    cards: Mapping[str, Card]
+    recommendations: Mapping[str, Sequence[Recommendation]]
+    """Id → its versions, oldest first."""
+    signals: Sequence[Signal] = ()
+    backports: Collection[Backport] = ()
+    shared: Mapping[str, Card] = field(default_factory=dict)
+    """Cards of the person's own store."""
+    shared_signals: Sequence[Signal] = ()
+    withheld: Collection[str] = ()
+    """Ids of cards that the gate put into quarantine: counted, and not shown."""
+    reviewed: Collection[str] = ()
+    """Ids of cards whose text a person, or policy, let in."""
+    withheld_recommendations: Collection[str] = ()
+    """Ids of recommendations in which the checks found something grave: counted, and not shown."""
+
+
+def wanted_statuses(words: str) -> tuple[str, ...]:
+    """Read `--status a,b`: statuses of recommendations and of cards, aliases too; unknown words are all told at once."""
+    known = {*RecommendationStatus, *CardStatus}
+    said = [word.strip().lower() for word in words.split(",") if word.strip()]
+    meant = {word: word if word in known else str(recommendation_status(word)) for word in said}
+    unknown = [w for w, m in meant.items() if w not in known and m == RecommendationStatus.PROPOSED]
+    if unknown:
+        raise Mistake(f"unknown status: {', '.join(unknown)}", hint=f"the statuses are {', '.join(sorted(known))}")
+    return tuple(dict.fromkeys(str(meant[word]) for word in said))
+
+
+def touched_at(entry: Card | Recommendation) -> datetime | None:
+    """When somebody last touched an entry, as far as it tells."""
+    return moment(entry.last_touched_ts) or moment(entry.ts)
+
+
+def age_days(since: datetime | None, now: datetime) -> int:
+    """Whole days that have gone by; none where nothing is known, or in the future."""
+    return max(0, (now - since).days) if since else 0
+
+
+def decayed(signals: Iterable[Signal], now: datetime) -> float:
+    """The score that cards are ordered by: each signal's weight, halved with every half-life since it was given."""
+    total = float(BASE)
+    for signal in signals:
+        old_days = max(0.0, (now - (moment(signal.ts) or signal.at)).total_seconds() / _DAY_S)
+        total += WEIGHTS.get(signal.kind, 0) * math.exp2(-old_days / HALF_LIFE_DAYS)
+    return total
+
+
+def interleaved(
+    recommendations: Sequence[dict[str, Any]], candidates: Sequence[dict[str, Any]], limit: int
+) -> list[dict[str, Any]]:
+    """Both lists in one, each in its own order: the second place and every third after it is a candidate's.
+
+    Where one list ends, the other fills its places; so two places are enough to see one of each.
+    """
+    left, right = list(recommendations), list(candidates)
+    taken: list[dict[str, Any]] = []
+    while len(taken) < limit and (left or right):
+        to_candidate = len(taken) % 3 == 1
+        taken.append((right if (to_candidate and right) or not left else left).pop(0))
+    return taken
+
+
+class Agenda:
+    """One review: what passes the filters, in order, and the document that tells it."""
+
+    def __init__(self, records: Records, wanted: Wanted, now: datetime) -> None:
+        self._records, self._wanted, self._now = records, wanted, now
+        self._counted = counted(records.signals, records.backports)
+        self._signals: dict[str, list[Signal]] = {}
+        for signal in records.signals:
+            self._signals.setdefault(signal.target, []).append(signal)
+        shown = [
+            versions
+            for key, versions in records.recommendations.items()
+            if key not in records.withheld_recommendations and wanted.lets_through(versions[-1])
+        ]
+        self._views = [self._recommendation(versions) for versions in shown]
+        self._touched = {versions[-1].key: touched_at(versions[-1]) for versions in shown}
+        self._untouched = {versions[-1].key for versions in shown if self._is_untouched(versions)}
+
+    def document(self) -> dict[str, Any]:
+        """The keys that both tools print, and a few of ours beside them."""
+        wanted, records = self._wanted, self._records
+        open_, stale, untouched = self._open(), self._stale(), self._never_touched()
+        candidates, top = self._candidates(), self._top()
+        most = max(0, wanted.recs_limit)
+        actions = interleaved([_action(view) for view in open_], [_backport_action(view) for view in candidates],
+                              max(0, wanted.next_actions_limit))  # fmt: skip
+        return {
+            "filters": self._filters(),
+            "summary": {
+                "aha_cards": len(records.cards),
+                "recommendations": len(records.recommendations),
+                "open_recommendations": len(open_),
+                "open_recommendations_project": sum(1 for view in open_ if view["scope"] == "project"),
+                "open_recommendations_portable": sum(1 for view in open_ if view["scope"] == "portable"),
+                "stale_recommendations": len(stale),
+                "untouched_recommendations": len(untouched),
+                "backport_candidates": len(candidates),
+                "signals": len(records.signals),
+                "backports": len(records.backports),
+                "global_aha_cards": len(records.shared),
+                "withheld_aha_cards": len(records.withheld),
+                "withheld_recommendations": len(records.withheld_recommendations),
+            },
+            "next_actions": actions,
+            "recommendations": {
+                "open": open_[:most],
+                "stale": stale[:most],
+                "untouched": untouched[:most],
+                "by_status": self._by_status(),
+            },
+            "aha": {
+                "top_by_score": top[: max(0, wanted.top_aha_limit)],
+                "backport_candidates": candidates[: max(0, wanted.backport_limit)],
+            },
+        }
+
+    def _filters(self) -> dict[str, Any]:
+        wanted = self._wanted
+        return {
+            "skill": wanted.skill or None,
+            "scope": wanted.scope or None,
+            "since": stamp(wanted.since) if wanted.since else None,
+            "stale_days": wanted.stale_days,
+            "query": wanted.query or None,
+            "status": list(wanted.statuses) or None,
+        }
+
+    def _recommendation(self, versions: Sequence[Recommendation]) -> dict[str, Any]:
+        last = versions[-1]
+        return {
+            "id": last.key,
+            "title": last.title,
+            "status": str(last.standing),
+            "origin": "file" if last.from_file else "here",
+            "created_ts": versions[0].ts,
+            "last_touched_ts": last.last_touched_ts or last.ts,
+            "scope": last.scope,
+            "priority": priority(last),
+            "expected_impact": dict(last.expected_impact),
+            "primary_skill": last.primary_skill,
+            "tags": list(last.tags),
+            "why": last.why,
+            "implementation_hint": last.implementation_hint,
+            "note": last.note,
+        }
+
+    def _is_untouched(self, versions: Sequence[Recommendation]) -> bool:
+        """Whether nobody came back to it; a repair adds a version and touches nothing."""
+        touches = {version.last_touched_ts or versions[0].ts for version in versions}
+        return len(touches) == 1 and versions[-1].key not in self._signals
+
+    def _idle_days(self, view: Mapping[str, Any]) -> int:
+        return age_days(self._touched[view["id"]], self._now)
+
+    def _open(self) -> list[dict[str, Any]]:
+        """The most pressing first, and of those the one that nobody touched for longest."""
+        views = [view for view in self._views if RecommendationStatus(view["status"]).is_open]
+        return sorted(views, key=lambda view: (-view["priority"], -self._idle_days(view)))
+
+    def _stale(self) -> list[dict[str, Any]]:
+        least = max(0, self._wanted.stale_days)
+        views = [view for view in self._open() if self._touched[view["id"]] and self._idle_days(view) >= least]
+        return sorted(views, key=lambda view: (-self._idle_days(view), -view["priority"]))
+
+    def _never_touched(self) -> list[dict[str, Any]]:
+        views = [view for view in self._open() if view["id"] in self._untouched]
+        created = {view["id"]: age_days(moment(view["created_ts"]), self._now) for view in views}
+        return sorted(views, key=lambda view: (-view["priority"], -created[view["id"]]))
+
+    def _by_status(self) -> dict[str, list[dict[str, Any]]]:
+        named = [status for status in sorted(RecommendationStatus) if status in (self._wanted.statuses or {status})]
+        return {str(status): [view for view in self._views if view["status"] == status] for status in named}
+
+    def _cards(self, cards: Iterable[Card]) -> list[Card]:
+        """Cards that may be shown: past the filters, not in quarantine, and turned down only if that was asked for."""
+        asked = self._wanted.statuses
+        return [
+            card
+            for card in cards
+            if card.key not in self._records.withheld
+            and (card.status not in GONE or card.status in asked)
+            and self._wanted.lets_through(card)
+        ]
+
+    def _top(self) -> list[dict[str, Any]]:
+        own = self._cards(self._records.cards.values())
+        found = self._ranked(own, self._counted, shelf="project")
+        theirs = [card for key, card in self._records.shared.items() if key not in self._records.cards]
+        found += self._ranked(self._cards(theirs), self._records.shared_signals, shelf="global")
+        return sorted(found, key=lambda view: (-view["decayed_score"], -view["score"], view["title"]))
+
+    def _candidates(self) -> list[dict[str, Any]]:
+        records, least = self._records, self._wanted.min_aha_score
+        done = backported_ids(records.cards.values(), records.backports)
+        own = self._cards(records.cards.values())
+        told = scores([card.key for card in own], self._counted)
+        proven = [
+            card
+            for card in own
+            if is_candidate(card, told[card.key], done, is_reviewed=card.key in records.reviewed, least=least)
+        ]
+        views = self._ranked(proven, self._counted, shelf="project")
+        for view in views:
+            view["artifact_suggestion"] = artifact_hint(view["tags"])
+            view["how_to_backport"] = (
+                f"tacit cards export-backport --skill-path <target-skill-dir> --ids {view['id']} --make-diff"
+            )
+        return views
+
+    def _ranked(self, cards: Sequence[Card], signals: Sequence[Signal], *, shelf: str) -> list[dict[str, Any]]:
+        told = scores([card.key for card in cards], signals)
+        given: dict[str, list[Signal]] = {card.key: [] for card in cards}
+        for signal in signals:
+            if signal.target in given:
+                given[signal.target].append(signal)
+        views = [self._card(card, told[card.key], decayed(given[card.key], self._now), shelf) for card in cards]
+        return sorted(views, key=lambda view: (-view["decayed_score"], -view["score"], view["title"]))
+
+    def _card(self, card: Card, score: Score, weight: float, shelf: str) -> dict[str, Any]:
+        return {
+            "id": card.key,
+            "title": card.title,
+            "primary_skill": card.primary_skill,
+            "status": str(card.status),
+            "scope": card.scope,
+            "score": score.total,
+            "decayed_score": round(weight, 3),
+            "explain": score.explanation,
+            "counts": dict(score.counts),
+            "tags": list(card.tags),
+            "reviewed": card.key in self._records.reviewed,
+            "shelf": shelf,
+        }
+
+
+def window(since: str, days: int | None, now: datetime) -> datetime | None:
+    """Where a review's window begins: `since` goes before `days`; nothing means everything."""
+    if since:
+        begun = moment(since)
+        if begun is None:
+            raise Mistake(f"`{since}` is no time", hint="write it like 2026-01-31T00:00:00Z, or 2026-01-31")
+        return begun
+    return now - timedelta(days=max(0, days)) if days is not None else None
+
+
+def _action(view: Mapping[str, Any]) -> dict[str, Any]:
+    told = {name: view[name] for name in ("id", "title", "status", "scope", "why", "origin")}
+    return {"type": "recommendation", **told, "suggested_next": UNSEEN if view["origin"] == "file" else SUGGESTED}
+
+
+def _backport_action(view: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "backport_candidate",
+        "id": view["id"],
+        "title": view["title"],
+        "target_skill": view["primary_skill"],
+        "score": view["score"],
+        "suggested_next": view["how_to_backport"] if view["reviewed"] else _approved_first(view),
+    }
+
+
+def _approved_first(view: Mapping[str, Any]) -> str:
+    return f"a person approves it (tacit cards aha-status --id {view['id']} --status accepted), then {view['how_to_backport']}"

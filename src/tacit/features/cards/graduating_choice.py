@@ -1,0 +1,158 @@
+"""Which knowledge may graduate: ids of cards and names of skills → pieces, or one refusal that tells every problem.
+
+What was approved goes, in the words that were approved; a card's own word that it was accepted is nobody's approval. What is
+not to be shared, what belongs to a person, and what is tied to a place stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from tacit.domain.card import Card, CardStatus
+from tacit.domain.errors import GateRefusal, NotFound, TacitError
+from tacit.domain.lifecycle import RECALLABLE
+from tacit.domain.ports import Stored
+from tacit.domain.skill import Kind, SkillContent
+from tacit.features.cards.deck import Deck
+from tacit.features.cards.graduation.markers import is_safe_id
+from tacit.features.cards.graduation.pieces import Piece
+from tacit.features.cards.lessons import AHA_ID, lesson_of
+from tacit.gate.portability import Local, portability
+from tacit.store import queries as shelf
+
+GRADUATING = frozenset({Kind.LESSON, Kind.PROCEDURE, Kind.NORM})
+_GONE_WORDS = frozenset({CardStatus.REJECTED, CardStatus.DEPRECATED})
+
+
+@dataclass(slots=True)
+class Chosen:
+    """What may graduate, with everything that stands against it and what a person should know."""
+
+    pieces: dict[str, Piece] = field(default_factory=dict)
+    cards: dict[str, Card] = field(default_factory=dict)
+    """The latest version of each card among the pieces, whose status is the workflow's word."""
+    versions: dict[str, str] = field(default_factory=dict)
+    """Piece → the version that it was approved as."""
+    unknown: list[str] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    def checked(self) -> Chosen:
+        """The same, or one error with all problems."""
+        problems = [*self.unknown, *self.refused]
+        if not problems:
+            return self
+        told = "nothing was written:\n" + "\n".join(f"  - {problem}" for problem in problems)
+        if self.unknown:
+            raise NotFound(told, hint="see `tacit cards list` and `tacit skills list`")
+        raise GateRefusal(told, hint="mend what is told, have it approved with `tacit review`, and try again")
+
+
+def choose(deck: Deck, cards: Sequence[str], skills: Sequence[str], local: Local) -> Chosen:
+    """Find pieces by the ids of cards and the names or ids of skills, each once."""
+    chosen = Chosen()
+    known = deck.cards()
+    for identity in dict.fromkeys(cards):
+        if identity in known:
+            _take_card(chosen, deck, known[identity], local)
+        else:
+            chosen.unknown.append(f"there is no card {identity}")
+    for name in dict.fromkeys(skills):
+        try:
+            stored = shelf.find(deck.store, name)
+        except TacitError as error:
+            chosen.unknown.append(error.message)
+            continue
+        card = known.get(stored.version.content.metadata.get(AHA_ID, ""))
+        if card is not None:
+            _take_card(chosen, deck, card, local)
+        else:
+            _take_skill(chosen, stored, local)
+    return chosen
+
+
+def _take_card(chosen: Chosen, deck: Deck, card: Card, local: Local) -> None:
+    if card.key in chosen.pieces:
+        return
+    said = _approved_words(deck, card)
+    problems = [f"{card.key} {problem}" for problem in _card_problems(card, said)]
+    if said is not None:
+        problems += _ties(card.key, lesson_of(said), local)
+        if said.id != card.id and lesson_of(said) != lesson_of(card):
+            chosen.warnings.append(f"{card.key} was edited since it was approved; the approved words are used")
+    if problems or said is None:
+        chosen.refused += problems
+        return
+    chosen.pieces[card.key] = _of_card(said)
+    chosen.cards[card.key] = card
+    if said.version_id:
+        chosen.versions[card.key] = said.version_id
+
+
+def _approved_words(deck: Deck, card: Card) -> Card | None:
+    """The newest version of a card whose very words were approved."""
+    return next((each for each in deck.history(card.key)[::-1] if deck.is_reviewed(each)), None)
+
+
+def _card_problems(card: Card, said: Card | None) -> Iterator[str]:
+    if not is_safe_id(card.key):
+        yield "has an id that cannot stand in a marker"
+    if card.status in _GONE_WORDS:
+        yield f"is {card.status}"
+    elif said is None:
+        yield f"is not approved yet; a person decides on it with `tacit review {card.version_id[:10]}`"
+    if not (card.shareable and (said is None or said.shareable)):
+        yield "is not to be shared (shareable is false)"
+
+
+def _take_skill(chosen: Chosen, stored: Stored, local: Local) -> None:
+    content, identity = stored.version.content, stored.skill.id
+    problems = [f"{content.name} {problem}" for problem in _skill_problems(stored)]
+    problems += _ties(content.name, content, local)
+    if problems:
+        chosen.refused += problems
+        return
+    chosen.pieces[identity] = _of_skill(identity, content)
+    chosen.versions[identity] = stored.version.id
+
+
+def _skill_problems(stored: Stored) -> Iterator[str]:
+    content = stored.version.content
+    if content.kind not in GRADUATING:
+        yield f"is a {content.kind}, which never graduates"
+    if content.person:
+        yield f"belongs to {content.person} alone"
+    if stored.status not in RECALLABLE:
+        yield f"is {stored.status}, not approved; see `tacit review`"
+    if not content.shareable:
+        yield "is not to be shared (shareable is false)"
+
+
+def _ties(name: str, content: SkillContent, local: Local) -> list[str]:
+    return [f"{name}: {finding.message}" for finding in portability(content, local)]
+
+
+def _of_card(card: Card) -> Piece:
+    return Piece(
+        id=card.key,
+        title=card.title,
+        when=card.when_to_use,
+        tags=card.tags,
+        problem=card.problem,
+        steps=card.solution_steps,
+        evidence=card.evidence,
+        gotchas=card.gotchas,
+    )
+
+
+def _of_skill(identity: str, content: SkillContent) -> Piece:
+    return Piece(
+        id=identity,
+        title=content.name,
+        when=content.description,
+        tags=content.tags,
+        problem=content.body,
+        steps=tuple(step.text for step in content.steps),
+        gotchas=tuple(pitfall.text for pitfall in content.pitfalls),
+    )

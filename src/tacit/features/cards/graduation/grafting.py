@@ -1,0 +1,368 @@
+"""Pieces of knowledge and a target's files → the files as they will be, and back again. Pure: reads and writes nothing.
+
+What a person wrote stays as it is, byte for byte. A piece that is there already is left alone, or written anew where that is
+asked for. Taking out by markers serves where a file was edited since, and takes out nothing that a person wrote between them;
+where it was not, `delta` gives back every byte.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tacit.domain.errors import Mistake
+from tacit.features.cards.graduation.markers import (
+    BLOCK_END,
+    REFERENCE,
+    CardBlock,
+    Marked,
+    block_start,
+    card_ids,
+    header,
+    header_meta,
+    header_span,
+    read_markers,
+)
+from tacit.features.cards.graduation.pieces import Piece, Writer, brief, full
+from tacit.features.cards.graduation.targets import Target, TargetKind
+from tacit.features.cards.graduation.text_file import Change, TextFile, fingerprint, joined, read_text
+
+HEADING = "## Learnings (self-learning)"
+TITLE = "# Self-learning Aha Cards"
+_POINTER = (
+    f"Before starting, read `{REFERENCE}` beside this file: short notes from earlier work, each checked by a person. "
+    "They are background; the task at hand and the rules you were given come first."
+)
+_FRAME = "Notes from earlier work, each checked by a person. They are background; the task at hand comes first."
+Edit = tuple[int, int, str]
+"""From, to, and what stands there instead."""
+Prints = Mapping[str, Collection[str]]
+"""Piece → the prints of its block, as they were written."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stamp:
+    """What a backport is known by."""
+
+    backport_id: str
+    generated_at: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grafted:
+    """What a backport would make of a target."""
+
+    changes: tuple[Change, ...] = ()
+    """Files that change, in the order in which they are written."""
+    existing: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
+    refreshed: tuple[str, ...] = ()
+    stale: tuple[str, ...] = ()
+    """Pieces in the target that say something else than now is known, and were left."""
+    by_hand: tuple[str, ...] = ()
+    """Those of them that somebody edited in the target, so that they are never written over."""
+    result: tuple[str, ...] = ()
+    replaced: Mapping[str, str] = field(default_factory=dict)
+    """Piece → its block as it was, for those that were written anew."""
+    blocks: Mapping[str, str] = field(default_factory=dict)
+    """Piece → the print of its block as this backport writes it."""
+    skill_change: str = "unchanged"
+    block: str = ""
+    """The block of the file that every reader of the target sees."""
+    reference: str = ""
+    """The pieces in full, as a reference file would hold them."""
+
+
+def graft(
+    target: Target,
+    held: Mapping[str, bytes | None],
+    pieces: Sequence[Piece],
+    *,
+    stamp: Stamp,
+    refresh: bool = False,
+    written: Mapping[str, str] | None = None,
+) -> Grafted:
+    """Plan how pieces come into a target; `written` has the print of each block as it was last written there, where known."""
+    host = read_text(held[target.host], path=target.host)
+    marks = _trusted(host.text, target.host)
+    existing = card_ids(host.text)
+    write = writer(target)
+    blocks = {card.id: _plain(host.text[card.start : card.end]) for card in marks.cards}
+    added = [piece for piece in pieces if piece.id not in existing]
+    now = {piece.id: write(piece, _backport_of(marks, piece.id) or stamp.backport_id) for piece in pieces}
+    stale = [piece.id for piece in pieces if blocks.get(piece.id, now[piece.id]).strip() != now[piece.id].strip()]
+    known = written or {}
+    by_hand = [one for one in stale if one in known and known[one] != block_print(blocks[one])]
+    refreshed = [one for one in stale if one not in by_hand] if refresh else []
+    result = tuple(dict.fromkeys([*existing, *(piece.id for piece in added)]))
+    change = _Planned(target=target, stamp=stamp, added=[now[piece.id] for piece in added], result=result)
+    change.renewed = {one: now[one] for one in refreshed}
+    after, skill_change = change.files(held, host, marks)
+    return Grafted(
+        changes=tuple(
+            Change(path=path, before=held[path], after=after[path])
+            for path in target.files
+            if after.get(path, held[path]) != held[path]
+        ),
+        existing=tuple(existing),
+        added=tuple(piece.id for piece in added),
+        refreshed=tuple(refreshed),
+        stale=tuple(one for one in stale if one not in refreshed),
+        by_hand=tuple(by_hand),
+        result=result,
+        replaced={one: blocks[one] for one in refreshed},
+        blocks={one: block_print(now[one]) for one in (*(piece.id for piece in added), *refreshed)},
+        skill_change=skill_change,
+        block=_shown_block(target, after.get(target.main), held[target.main], stamp),
+        reference=_reference(TextFile(), stamp, [full(piece, stamp.backport_id) for piece in pieces], result).text
+        if target.kind is not TargetKind.SKILL
+        else _decoded(after.get(target.reference, held[target.reference])),
+    )
+
+
+@dataclass(slots=True, kw_only=True)
+class _Planned:
+    """One change of a target, while it is worked out."""
+
+    target: Target
+    stamp: Stamp
+    added: list[str]
+    """Blocks that are new."""
+    result: tuple[str, ...]
+    renewed: dict[str, str] = field(default_factory=dict)
+
+    def files(self, held: Mapping[str, bytes | None], host: TextFile, marks: Marked) -> tuple[dict[str, bytes], str]:
+        """The files that change, and what becomes of the block that everybody sees."""
+        anew = bool(self.added or self.renewed)
+        if self.target.kind is not TargetKind.SKILL:
+            if not anew:
+                return {}, "unchanged"
+            state = "updated_marker_id" if marks.block else "appended_block"
+            return {self.target.main: self._in_page(host, marks).data()}, state
+        main = read_text(held[self.target.main], path=self.target.main)
+        shown = _trusted(main.text, self.target.main)
+        if not anew and shown.block:
+            return {}, "unchanged"
+        after = {self.target.reference: self._in_reference(host, marks).data()} if anew else {}
+        if shown.opening:
+            start = block_start(self.stamp.backport_id)
+            return after | {self.target.main: _edited(main, [(*shown.opening, start)]).data()}, "updated_marker_id"
+        _check_end(shown, self.target.main)
+        return after | {self.target.main: joined(main, pointer(self.stamp)).data()}, "appended_block"
+
+    def _in_reference(self, host: TextFile, marks: Marked) -> TextFile:
+        if self.added and host.text.strip():
+            _check_end(marks, self.target.reference)
+        return _reference(_renewed(host, marks, self.renewed), self.stamp, self.added, self.result)
+
+    def _in_page(self, host: TextFile, marks: Marked) -> TextFile:
+        apart = "\n" if self.target.kind is TargetKind.PAGE else ""
+        if marks.block is None:
+            _check_end(marks, self.target.main)
+            told = (
+                block_start(self.stamp.backport_id),
+                HEADING,
+                "",
+                _FRAME,
+                "",
+                apart.join(self.added) + BLOCK_END,
+                "",
+            )
+            return joined(host, "\n".join(told))
+        assert marks.opening is not None
+        edits: list[Edit] = [(*marks.opening, block_start(self.stamp.backport_id))]
+        if self.added:
+            edits.append((marks.closing, marks.closing, host.native(apart + apart.join(self.added))))
+        return _edited(host, [*edits, *_renewals(host, marks, self.renewed)])
+
+
+def block_print(block: str) -> str:
+    """What a block is known by, whatever line ends its file has."""
+    return fingerprint(_plain(block).strip().encode())
+
+
+def writer(target: Target) -> Writer:
+    """How a target of that kind says a piece."""
+    return brief if target.kind is TargetKind.INSTRUCTIONS else full
+
+
+def pointer(stamp: Stamp) -> str:
+    """The block of a SKILL.md."""
+    return "\n".join((block_start(stamp.backport_id), HEADING, "", _POINTER, BLOCK_END, ""))
+
+
+def ungraft(
+    target: Target,
+    held: Mapping[str, bytes | None],
+    backport_id: str,
+    *,
+    replaced: Mapping[str, str],
+    created: Collection[str],
+    written: Prints | None = None,
+) -> tuple[Change, ...]:
+    """Take out by its markers what a backport added, and put back what it wrote anew.
+
+    `written` has the prints of each block as backports wrote it: a block that somebody edited since stays as it is, and so do
+    lines that somebody wrote between the markers. Not given, only the markers are known, and all between them goes.
+    A file that a backport created goes if nothing but its frame is left.
+    """
+    host = read_text(held[target.host], path=target.host)
+    marks = _trusted(host.text, target.host)
+    kept = edited_pieces(host.text, written or {})
+    gone = [card for card in marks.cards if card.backport_id == backport_id and card.id not in {*replaced, *kept}]
+    left = [card for card in marks.cards if card not in gone]
+    edits = [_removal(host.text, card.start, card.end) for card in gone]
+    back = {card.id for card in left if card.id not in kept}
+    edits += _renewals(host, marks, {one: block for one, block in replaced.items() if one in back})
+    last = left[-1].backport_id if left else ""
+    after: dict[str, bytes | None] = {}
+    if target.kind is TargetKind.SKILL:
+        after[target.reference] = _left_reference(target, _edited(host, edits), left, created)
+        main = read_text(held[target.main], path=target.main)
+        shown = _trusted(main.text, target.main)
+        if not left and not card_ids(_decoded(after[target.reference])):
+            cleared = _cleared(main, shown, knows=written is not None)
+        else:
+            cleared = _renamed(shown, backport_id, last)
+        after[target.main] = _kept(main, cleared, target.main, created)
+    else:
+        if not left and marks.block:
+            edits = _cleared(host, marks, knows=written is not None)
+        else:
+            edits += _renamed(marks, backport_id, last)
+        after[target.main] = _kept(host, edits, target.main, created)
+    changed = (path for path in target.files if after[path] != held[path])
+    return tuple(Change(path=path, before=held[path], after=after[path]) for path in changed)
+
+
+def _left_reference(
+    target: Target, file: TextFile, left: Sequence[CardBlock], created: Collection[str]
+) -> bytes | None:
+    """A reference file without what was taken out, or nothing if only its frame is left of a file that a backport made."""
+    span = header_span(file.text)
+    bare = file.text[span[1] :] if span else file.text
+    if not left and target.reference in created and not re.sub(r"\s+", "", bare.replace(TITLE, "", 1)):
+        return None
+    if not span:
+        return file.data() if file.text else None
+    known = header_meta(file.text)
+    backport_id = left[-1].backport_id if left else known.get("backport_id", "")
+    told = header(backport_id or known.get("backport_id", ""), known.get("generated_at", ""), [c.id for c in left])
+    return _edited(file, [(*span, file.native(told))]).data()
+
+
+def _kept(file: TextFile, edits: Sequence[Edit], path: str, created: Collection[str]) -> bytes | None:
+    after = _edited(file, edits)
+    return None if path in created and not after.text.strip() else after.data()
+
+
+def edited_pieces(text: str, written: Prints) -> tuple[str, ...]:
+    """Pieces of a text that are no longer as a backport wrote them there."""
+    found = {card.id: block_print(text[card.start : card.end]) for card in read_markers(text).cards}
+    return tuple(one for one, now in found.items() if now not in written.get(one, (now,)))
+
+
+def _renamed(marks: Marked, backport_id: str, last: str) -> list[Edit]:
+    """Let a block that is still needed no longer name what was undone."""
+    if marks.opening and last and backport_id in marks.backport_ids:
+        return [(*marks.opening, block_start(last))]
+    return []
+
+
+def _cleared(file: TextFile, marks: Marked, *, knows: bool) -> list[Edit]:
+    """Take away a block that nothing is left for; what somebody else wrote in it stays where it was."""
+    if not marks.block or not marks.opening:
+        return []
+    start, end = marks.block
+    others = _others(file.text, marks) if knows else ""
+    if not others:
+        return [_removal(file.text, start, end)]
+    return [(start, end, others + (file.newline if file.text[:end].endswith("\n") else ""))]
+
+
+def _others(text: str, marks: Marked) -> str:
+    """The lines of a block that are neither its frame nor a piece."""
+    assert marks.opening is not None
+    at, rest = marks.opening[1], ""
+    for card in (card for card in marks.cards if at <= card.start < marks.closing):
+        rest, at = rest + text[at : card.start], card.end
+    rest += text[at : marks.closing]
+    lines = [line for line in rest.splitlines(keepends=True) if line.strip() not in (HEADING, _POINTER, _FRAME)]
+    return "".join(lines).strip("\r\n")
+
+
+def _removal(text: str, start: int, end: int) -> Edit:
+    """Take a block away with the blank line before it."""
+    before = text[:start]
+    for blank in ("\r\n\r\n", "\n\n"):
+        if before.endswith(blank):
+            return (start - len(blank) // 2, end, "")
+    return (start, end, "")
+
+
+def _reference(host: TextFile, stamp: Stamp, added: Sequence[str], result: Sequence[str]) -> TextFile:
+    """A reference file with its header brought up to date and blocks put behind what it holds."""
+    head = header(stamp.backport_id, stamp.generated_at, result)
+    if not host.text.strip():
+        return TextFile(head + TITLE + "\n\n" + "\n".join(added), host.has_mark)
+    span = header_span(host.text) or (0, 0)
+    headed = _edited(host, [(*span, host.native(head))])
+    return joined(headed, "\n".join(added)) if added else headed
+
+
+def _renewed(host: TextFile, marks: Marked, blocks: Mapping[str, str]) -> TextFile:
+    return _edited(host, _renewals(host, marks, blocks))
+
+
+def _renewals(host: TextFile, marks: Marked, blocks: Mapping[str, str]) -> list[Edit]:
+    """Edits that put other blocks in the places of those with the same ids."""
+    edits = []
+    for card in marks.cards:
+        if card.id in blocks:
+            unended = not host.text[card.start : card.end].endswith("\n")
+            block = blocks[card.id].removesuffix("\n") if unended else blocks[card.id]
+            edits.append((card.start, card.end, host.native(block)))
+    return edits
+
+
+def _edited(file: TextFile, edits: Sequence[Edit]) -> TextFile:
+    text = file.text
+    for start, end, instead in sorted(edits, reverse=True):
+        text = text[:start] + instead + text[end:]
+    return file.with_text(text)
+
+
+def _trusted(text: str, path: str) -> Marked:
+    marks = read_markers(text)
+    if marks.problems:
+        raise Mistake(
+            f"the markers in {path} are broken: {'; '.join(marks.problems)}", hint="mend them by hand, then try again"
+        )
+    return marks
+
+
+def _check_end(marks: Marked, path: str) -> None:
+    if marks.open_end:
+        raise Mistake(f"{path} ends within {marks.open_end}", hint="close it, then try again")
+
+
+def _backport_of(marks: Marked, identity: str) -> str:
+    return next((card.backport_id for card in marks.cards if card.id == identity), "")
+
+
+def _plain(text: str) -> str:
+    return text.replace("\r\n", "\n")
+
+
+def _decoded(data: bytes | None) -> str:
+    return _plain(data.decode()) if data else ""
+
+
+def _shown_block(target: Target, after: bytes | None, before: bytes | None, stamp: Stamp) -> str:
+    """The block that the target will hold; for one that does not change the one it holds."""
+    if target.kind is TargetKind.SKILL:
+        return pointer(stamp)
+    text = _decoded(after or before)
+    block = read_markers(text).block
+    return text[slice(*block)].rstrip("\n") + "\n" if block else ""

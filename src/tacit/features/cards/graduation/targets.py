@@ -1,0 +1,141 @@
+"""A path that a person named → what kind of target it is and which files of the repository it consists of. Writes nothing.
+
+A target lies in the repository: links are followed first, and what they lead to has to lie in it too. Paths of a target are
+relative to the repository's root and written with slashes, so that nothing that is written down names a machine's folder.
+"""
+
+from __future__ import annotations
+
+import errno
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from tacit.domain.errors import Mistake, NotFound, NotPermitted, StoreOutage
+from tacit.features.cards.graduation.markers import REFERENCE
+from tacit.features.cards.graduation.text_file import MOST_BYTES, too_large
+from tacit.render.paths import is_file, is_folder, shown
+from tacit.render.plain_files import read_plain
+
+INSTRUCTIONS = frozenset({"agents.md", "claude.md", "gemini.md", "copilot-instructions.md", "claude.local.md"})
+_PAGES = (".md", ".markdown")
+_NOT_OURS = frozenset({".git", ".tacit", ".agent-skills"})
+_SKILL = "SKILL.md"
+_NO_FILE = frozenset({errno.EINVAL, errno.ENXIO, errno.ENODEV, errno.EOPNOTSUPP})
+"""What opening a pipe, a device or a socket fails with."""
+
+
+class TargetKind(StrEnum):
+    """What proven knowledge is written into."""
+
+    SKILL = "skill"
+    INSTRUCTIONS = "instructions"
+    PAGE = "page"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """Where knowledge goes: the file that holds the block, and for a skill its reference file."""
+
+    kind: TargetKind
+    name: str
+    path: str
+    """The skill's folder, or the file."""
+    main: str
+    reference: str = ""
+
+    @property
+    def host(self) -> str:
+        """The file that holds the pieces themselves."""
+        return self.reference or self.main
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files that may change, in the order in which they are written."""
+        return (self.reference, self.main) if self.reference else (self.main,)
+
+
+def find_target(root: Path, named: Path) -> Target:
+    """Tell what a path means as a target."""
+    place = _inside(root, named)
+    if place.name == _SKILL and is_file(place):
+        return _skill(root, place.parent, place)
+    if is_folder(place):
+        main = place / _SKILL
+        if not is_file(main):
+            hint = "name a skill's folder, AGENTS.md, CLAUDE.md, copilot-instructions.md or a Markdown page"
+            raise Mistake(f"{_told(root, place)} holds no SKILL.md", hint=hint)
+        return _skill(root, place, _inside(root, main))
+    if place.suffix.lower() not in _PAGES:
+        raise Mistake(
+            f"{_told(root, place)} is no target",
+            hint="name a skill's folder, AGENTS.md, CLAUDE.md, copilot-instructions.md or a page ending in .md",
+        )
+    if not is_folder(place.parent):
+        raise NotFound(f"there is no folder {_told(root, place.parent)}", hint="make it, or correct the path")
+    # A link's own name says what it is for, though its text lies elsewhere.
+    is_read_always = INSTRUCTIONS & {place.name.lower(), named.name.lower()}
+    kind = TargetKind.INSTRUCTIONS if is_read_always else TargetKind.PAGE
+    path = _below(root, place)
+    return Target(kind=kind, name=place.name, path=path, main=path)
+
+
+def read_files(root: Path, target: Target) -> dict[str, bytes | None]:
+    """The bytes of a target's files; nothing for one that is not there."""
+    return {path: read_file(root, path) for path in target.files}
+
+
+def read_file(root: Path, path: str) -> bytes | None:
+    """The bytes of a file below the root, never of one that lies elsewhere; nothing if there is none.
+
+    One that is no plain file, or too large for a target, is refused before it is read.
+    """
+    place = _inside(root, root / path)
+    if is_folder(place):
+        raise Mistake(f"{path} is a folder, not a file", hint="move it away, or choose another target")
+    try:
+        data = read_plain(place, limit=MOST_BYTES)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        if error.errno in _NO_FILE:
+            raise Mistake(f"{path} is no ordinary file", hint="move it away, or choose another target") from error
+        raise StoreOutage(f"cannot read {path}: {error.strerror}", hint="check its permissions") from error
+    if len(data) > MOST_BYTES:
+        raise too_large(path)
+    return data
+
+
+def _skill(root: Path, folder: Path, main: Path) -> Target:
+    reference = _inside(root, folder / REFERENCE)
+    return Target(
+        kind=TargetKind.SKILL,
+        name=folder.name,
+        path=_below(root, folder),
+        main=_below(root, main),
+        reference=_below(root, reference),
+    )
+
+
+def _inside(root: Path, named: Path) -> Path:
+    """The place that a path leads to, if that is in the repository and not in a part that belongs to a tool."""
+    try:
+        str(named).encode()  # a name that is no text can be told in no manifest
+        place, top = named.resolve(), root.resolve()
+    except (OSError, RuntimeError, ValueError) as error:
+        raise Mistake(f"{shown(named)} is no possible path", hint="correct it") from error
+    if place != top and top not in place.parents:
+        raise NotPermitted(
+            f"{shown(named)} lies outside the repository", hint="only files of this repository are written"
+        )
+    if _NOT_OURS & set(place.relative_to(top).parts):
+        raise NotPermitted(f"{_told(root, place)} belongs to a tool", hint="choose another target")
+    return place
+
+
+def _below(root: Path, place: Path) -> str:
+    return place.relative_to(root.resolve()).as_posix()
+
+
+def _told(root: Path, place: Path) -> str:
+    return shown(_below(root, place))

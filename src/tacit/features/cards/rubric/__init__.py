@@ -1,0 +1,207 @@
+"""Rubric: is this card worth keeping? A card → the reasons against it, each with the field and how to mend it.
+
+A card is kept if it is complete, durable, reusable, specific and safe; one that calls itself portable must also read the same
+in every project. Good cards that are turned away cost more than poor ones that slip through, since a person still reviews
+those: wherever a text says something, it passes. Pure; whether a card is a duplicate or a danger is judged elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Protocol
+
+from tacit.domain.skill import Kind, SkillContent, SkillStep
+from tacit.features.cards.rubric.dumps import dump_in
+from tacit.features.cards.rubric.moments import passing_state
+from tacit.features.cards.rubric.saying import is_concrete, is_filler, says_something
+from tacit.features.cards.rubric.secrecy import is_a_secret
+from tacit.gate.portability import ANYWHERE, Local, portability
+
+PORTABLE = "portable"
+_READ = 2_000
+"""Characters of one text that are looked at for what it says; its form is looked at whole."""
+
+
+class Criterion(StrEnum):
+    """What a card is held against."""
+
+    COMPLETE = "complete"
+    DURABLE = "durable"
+    REUSABLE = "reusable"
+    SPECIFIC = "specific"
+    SAFE = "safe"
+    PORTABLE = "portable"
+
+
+class CardLike(Protocol):
+    """What the rubric reads of a card."""
+
+    @property
+    def title(self) -> str: ...
+    @property
+    def when_to_use(self) -> str: ...
+    @property
+    def problem(self) -> str: ...
+    @property
+    def solution_steps(self) -> Sequence[str]: ...
+    @property
+    def evidence(self) -> Sequence[str]: ...
+    @property
+    def gotchas(self) -> Sequence[str]: ...
+    @property
+    def input_shape(self) -> Mapping[str, Any]: ...
+    @property
+    def output_shape(self) -> Mapping[str, Any]: ...
+    @property
+    def scope(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reason:
+    """Why a card is not kept: what it is held against, where, in a sentence, and what would mend it."""
+
+    criterion: Criterion
+    rule: str
+    field: str
+    message: str
+    mend: str
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.message} ({self.mend})"
+
+
+def judge(card: CardLike, local: Local = ANYWHERE) -> tuple[Reason, ...]:
+    """All reasons not to keep a card; none means that it may go to the gate.
+
+    `local` is the place that a portable card must not name.
+    """
+    found = [*_missing(card), *_dumps(card)]
+    told = {reason.field for reason in found}
+    if "solution_steps" not in told:  # of what is not there, or no text, nothing else is asked
+        found += [reason for reason in (*_secrets(card), *_moments(card)) if reason.field not in told] or _vague(card)
+    if card.scope == PORTABLE:
+        found += _local(card, local)
+    return tuple(found)
+
+
+def _missing(card: CardLike) -> Iterator[Reason]:
+    if is_filler(card.title):
+        yield Reason(
+            criterion=Criterion.COMPLETE,
+            rule="no_title",
+            field="title",
+            message="the card has no title",
+            mend="say in one line what was learned",
+        )
+    if is_filler(card.when_to_use):
+        yield Reason(
+            criterion=Criterion.REUSABLE,
+            rule="no_occasion",
+            field="when_to_use",
+            message="nothing tells when the card is needed, so it can never be found",
+            mend="name the task or the error that calls for it",
+        )
+    if all(map(is_filler, _instructions(card))):
+        yield Reason(
+            criterion=Criterion.COMPLETE,
+            rule="no_solution",
+            field="solution_steps",
+            message="the card does not say what to do",
+            mend="give at least one step: a command, a template, a field and its meaning, or what to avoid",
+        )
+
+
+def _dumps(card: CardLike) -> Iterator[Reason]:
+    fields = {
+        "title": [card.title],
+        "when_to_use": [card.when_to_use],
+        "problem": [card.problem],
+        "solution_steps": list(card.solution_steps),
+        "evidence": list(card.evidence),
+        "gotchas": list(card.gotchas),
+    }
+    for field, texts in fields.items():
+        if what := dump_in(texts):
+            yield Reason(
+                criterion=Criterion.SPECIFIC,
+                rule="raw_dump",
+                field=field,
+                message=f"it is {what}, not what was learned from it",
+                mend="keep the one line that tells, and say what follows from it",
+            )
+
+
+def _secrets(card: CardLike) -> Iterator[Reason]:
+    for field, texts in (("title", [card.title]), ("solution_steps", _instructions(card))):
+        if any(map(is_a_secret, texts)):
+            yield Reason(
+                criterion=Criterion.SAFE,
+                rule="secret",
+                field=field,
+                message="a secret is what it says",
+                mend="say where the secret is kept and how it is fetched; never the secret itself",
+            )
+
+
+def _moments(card: CardLike) -> Iterator[Reason]:
+    state = passing_state(card.title[:_READ], card.problem[:_READ], _instructions(card))
+    if state:
+        yield Reason(
+            criterion=Criterion.DURABLE,
+            rule="passing_state",
+            field=state.field,
+            message=f"“{state.words}” will not hold for long",
+            mend="write what stays true: how to find it out, or what to do whenever it happens",
+        )
+
+
+def _vague(card: CardLike) -> Iterator[Reason]:
+    # “Ensure Docker is running” is an answer to one error, and to nothing else
+    anchored = is_concrete(card.problem[:_READ])
+    if any(says_something(text, anchored=anchored) for text in _instructions(card)):
+        return
+    yield Reason(
+        criterion=Criterion.SPECIFIC,
+        rule="vague",
+        field="solution_steps",
+        message="it is a reminder that fits every task, and tells nobody what to do",
+        mend="name the command, file, field, value or order of steps that made the difference",
+    )
+
+
+def _local(card: CardLike, local: Local) -> Iterator[Reason]:
+    """What ties a card to one project although it calls itself portable, by the lint that skills are held against."""
+    told = {
+        "title": [card.title],
+        "when_to_use": [card.when_to_use],
+        "problem": [card.problem],
+        "solution_steps": card.solution_steps,
+        "evidence": card.evidence,
+        "gotchas": card.gotchas,
+    }
+    for field, texts in told.items():
+        done = field == "solution_steps"  # what is done is looked at more closely than what is told
+        steps = tuple(SkillStep(text=text) for text in texts) if done else ()
+        description = "" if done else "\n".join(texts)
+        content = SkillContent(kind=Kind.LESSON, name="", description=description, steps=steps)
+        for finding in portability(content, local):
+            said, _, mend = finding.message.removeprefix(f"{finding.field} ").partition("; ")
+            yield Reason(
+                criterion=Criterion.PORTABLE,
+                rule=finding.rule,
+                field=field,
+                message=f"it {said}, which only this project knows",
+                mend=f"{mend}, or give the scope `project`",
+            )
+
+
+def _instructions(card: CardLike) -> list[str]:
+    """All that a card tells to do, as far as anybody would read it."""
+    shapes = [*_shape_texts(card.input_shape), *_shape_texts(card.output_shape)]
+    return [text[:_READ] for text in (*card.solution_steps, *card.gotchas, *shapes)]
+
+
+def _shape_texts(shape: Mapping[str, Any]) -> list[str]:
+    return [f"{name}: {value}" for name, value in shape.items()]

@@ -1,0 +1,102 @@
+"""A language model as an agent: each world's question in the one form → a completion → a call. Learns nothing.
+
+The model is asked in the form that it was trained in (`consolidation.conversation`), for all open worlds in one batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from tacit.features.evaluate.actors.lockstep import MAX_CALLS, Decision, Question, attempt
+from tacit.features.evaluate.suite import Aid, Arm, Spent, World
+from tacit.features.train.conversation import Message, asked, is_done, understood
+
+MAX_TOKENS = 96
+"""What one answer may take: a call is short."""
+_SHOWN = 80
+
+
+class Completion(Protocol):
+    """What a model said, and what that took."""
+
+    @property
+    def text(self) -> str:
+        """Its words, up to the end of its turn."""
+
+    @property
+    def context_tokens(self) -> int:
+        """What it read."""
+
+    @property
+    def output_tokens(self) -> int:
+        """What it wrote."""
+
+
+class Completer(Protocol):
+    """Goes on with conversations, many at a time, always in the same way (no dice)."""
+
+    def complete(
+        self, conversations: Sequence[Sequence[Message]], *, adapter: str = "", max_tokens: int = MAX_TOKENS
+    ) -> Sequence[Completion]:
+        """The next message of each conversation, in their order; `adapter` names the weights laid over the model's own."""
+
+
+class ModelActor:
+    """Acts by what a model says."""
+
+    at_once = 256
+    """A model reads many conversations in hardly more time than one."""
+
+    def __init__(
+        self,
+        completer: Completer,
+        *,
+        name: str = "model",
+        adapter: str = "",
+        max_calls: int = MAX_CALLS,
+        max_tokens: int = MAX_TOKENS,
+        max_context: int = 0,
+    ) -> None:
+        """`adapter` is the completer's name of the weights that arms with an adapter use; empty: there are none.
+
+        `max_context` is what the model can read and write in one conversation, in tokens; 0: nobody knows.
+        """
+        self.name = f"{name}+{adapter}" if adapter else name
+        self._completer = completer
+        self._adapter = adapter
+        self._max_calls = max_calls
+        self._max_tokens = max_tokens
+        self._max_context = max_context
+
+    def objection(self, arm: Arm) -> str:
+        """An adapter is needed where an arm asks for one."""
+        return "no adapter was given" if arm.adapter and not self._adapter else ""
+
+    def act(self, worlds: Sequence[World], aids: Sequence[Aid], *, adapter: bool = False, seed: int = 0) -> Spent:
+        """Attempt all worlds in lock-step; the model throws no dice, so the seed changes nothing."""
+        del seed
+        weights = self._adapter if adapter else ""
+
+        def decide(questions: Sequence[Question]) -> list[Decision]:
+            spoken = [asked(each.task, each.tools, aid=each.aid, turns=each.turns) for each in questions]
+            said = self._completer.complete(spoken, adapter=weights, max_tokens=self._max_tokens)
+            return [_decided(completion, max_context=self._max_context) for completion in said]
+
+        return attempt(worlds, aids, decide, max_calls=self._max_calls)
+
+
+def _decided(said: Completion, *, max_context: int) -> Decision:
+    call = None if is_done(said.text) else understood(said.text)
+    broken = ""
+    if max_context and said.context_tokens + said.output_tokens > max_context:
+        # A model may go on beyond what it was made for, and say anything; that is no decision, whatever it looks like.
+        broken = f"the conversation takes more than the {max_context} tokens that the model can read"
+    elif call is None and not is_done(said.text):
+        broken = f"no call can be read from {said.text.strip()[:_SHOWN]!r}"
+    return Decision(
+        call=call,
+        broken=broken,
+        context_tokens=said.context_tokens,
+        output_tokens=said.output_tokens,
+    )

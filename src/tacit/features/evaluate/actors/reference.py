@@ -1,0 +1,124 @@
+"""The reference agent as an agent under test: it reads no text, so an aid reaches it as what it can act on.
+
+Skills it recalls by itself, as often as it needs them, without leaving a trace in the memory; with nothing it has an empty
+memory. A raw episode is carried out again, call by call, as it was: an agent without a language model cannot see what of an
+episode holds elsewhere, and making a skill of it first would measure what Tacit learns from one attempt, not the raw episode.
+The oracle's answer is carried out likewise, which shows that the suite can be solved. Documents and adapters it has no use for.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tacit.domain.evidence import Reliability
+from tacit.domain.selection import Item, Query, Selection
+from tacit.domain.tool import Call
+from tacit.features.evaluate.agent import MAX_CALLS, Agent
+from tacit.features.evaluate.suite import Aid, AidKind, Arm, Spent, World
+from tacit.text.words import estimate_tokens
+
+if TYPE_CHECKING:
+    from tacit.api import Loop
+
+_REPLAYED = frozenset({AidKind.TRAJECTORY, AidKind.ORACLE})
+
+
+class ReferenceActor:
+    """Acts by recalled skills alone, or repeats an episode."""
+
+    def __init__(self, memory: Loop | None = None, *, max_calls: int = MAX_CALLS) -> None:
+        """`memory` is the one that aids come from; without it there are neither skills nor placebos."""
+        self.name = f"reference agent, {max_calls} calls"
+        self._memory = memory
+        self._max_calls = max_calls
+
+    def objection(self, arm: Arm) -> str:
+        """It has no weights, and reads no text."""
+        if arm.adapter:
+            return "the reference agent has no weights to adapt"
+        if arm.aid is AidKind.KNOWLEDGE:
+            return "the reference agent reads no documents"
+        return "" if self._memory or arm.aid in {AidKind.NONE, *_REPLAYED} else "the reference agent has no memory"
+
+    def act(self, worlds: Sequence[World], aids: Sequence[Aid], *, adapter: bool = False, seed: int = 0) -> Spent:
+        """Attempt one world after the other; it throws no dice."""
+        del adapter, seed
+        started = time.perf_counter()
+        tokens = [self._attempted(world, aid) for world, aid in zip(worlds, aids, strict=True)]
+        return Spent(
+            context_tokens=tuple(tokens),
+            output_tokens=(0,) * len(tokens),
+            seconds=time.perf_counter() - started,
+            notes=("",) * len(tokens),
+        )
+
+    def _attempted(self, world: World, aid: Aid) -> int:
+        """Act in one world; what a model would have had to read for it: task, skills or episode, and answers."""
+        view = _View(self._memory, aid)
+        if aid.kind in _REPLAYED:
+            self._repeat(world, aid.calls)
+        else:
+            Agent(view, max_calls=self._max_calls).attempt(world)
+        if not world.over:
+            world.finish()
+        shown = [world.task, aid.text if aid.kind in _REPLAYED else "", *(turn.observation for turn in world.turns)]
+        return view.tokens + sum(estimate_tokens(text) for text in shown)
+
+    def _repeat(self, world: World, calls: Sequence[Call]) -> None:
+        """Make the calls of an episode again, as far as there are such tools."""
+        if not calls:
+            world.abstain("no episode is known")
+            return
+        offered = {tool.name for tool in world.tools}
+        for call in [call for call in calls if call.tool in offered][: self._max_calls]:
+            if world.over:
+                return
+            world.call(call.tool, **call.arguments)
+
+
+@dataclass(slots=True)
+class _View:
+    """A memory as an arm may see it: all of it, the aid's own versions, or nothing. Leaves no trace."""
+
+    memory: Loop | None
+    aid: Aid
+    tokens: int = 0
+
+    def recall(
+        self,
+        task: str,
+        *,
+        k: int | None = None,
+        budget_tokens: int | None = None,
+        tools: Sequence[str] | None = None,
+    ) -> Selection:
+        """Skills for a task."""
+        if self.memory is None or self.aid.kind is AidKind.NONE:
+            return Selection(query=Query(text=task), reason="there is nothing to recall in this arm")
+        if self.aid.kind is AidKind.PLACEBO:
+            selection = self._given(task)
+        else:
+            selection = self.memory.recall(task, k=k, budget_tokens=budget_tokens, tools=tools, keep=False)
+        self.tokens += selection.tokens
+        return selection
+
+    def _given(self, task: str) -> Selection:
+        assert self.memory is not None
+        items = []
+        for stored in map(self.memory.store.version, self.aid.sources):
+            items.append(
+                Item(
+                    version=stored.version,
+                    status=stored.status,
+                    score=0.0,
+                    signals={},
+                    reasons=(),
+                    text="",
+                    tokens=0,
+                    reliability=Reliability(),
+                )
+            )
+        return Selection(query=Query(text=task), items=tuple(items), tokens=estimate_tokens(self.aid.text))

@@ -1,0 +1,204 @@
+"""What stands before the task in each arm: a memory and an exercise in, the aid of one kind out. Writes nothing.
+
+Every aid is made in the same way each time it is asked for, and no aid but the oracle's looks at the answer. Nothing is
+recorded in the memory: neither uses nor questions, so that no arm changes what another one finds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from tacit import render as application
+from tacit.domain.evidence import Reliability
+from tacit.domain.identity import digest
+from tacit.domain.lifecycle import RECALLABLE
+from tacit.domain.ports import Stored
+from tacit.domain.skill import Kind
+from tacit.domain.tool import Turn, turns_of
+from tacit.features.evaluate.leaks import Past
+from tacit.features.evaluate.suite import Aid, AidKind, Exercise
+from tacit.features.train.conversation import told
+from tacit.text.similarity import jaccard
+from tacit.text.words import estimate_tokens, term_set
+
+if TYPE_CHECKING:
+    from tacit.api import Loop
+
+FROM_MEMORY = frozenset({AidKind.SKILLS, AidKind.TRAJECTORY, AidKind.KNOWLEDGE, AidKind.PLACEBO})
+"""Kinds that nobody can have without a memory."""
+RECALLED = 3
+BUDGET_TOKENS = 1500
+_FOUND_EPISODES = 50
+_SKILL_KINDS = tuple(kind for kind in Kind if kind is not Kind.REFERENCE)
+_SOLVED = "A similar task that was solved before:"
+_ORACLE = "The right procedure for this task:"
+_NOTHING_LEFT = "The right procedure for this task: nothing is left to do."
+_ENOUGH, _TOO_MUCH = 0.8, 1.2
+"""Shares of the length of the right skills between which a placebo is long enough."""
+
+
+class Aids:
+    """Makes aids from one memory; without a memory there are only the empty one and the oracle's."""
+
+    def __init__(
+        self,
+        memory: Loop | None = None,
+        *,
+        k: int = RECALLED,
+        budget_tokens: int = BUDGET_TOKENS,
+        irrelevant: Loop | None = None,
+    ) -> None:
+        """`k` skills at most are recalled, and no aid from memory takes more than the budget.
+
+        Placebos come from `irrelevant`, a memory of other work, where one is given: in a small library even the least
+        fitting skill may fit a little.
+        """
+        self.memory = memory
+        self._irrelevant = irrelevant or memory
+        self._k = k
+        self._budget_tokens = budget_tokens
+        self._made: dict[tuple[AidKind, str, tuple[str, ...]], Aid] = {}
+
+    def sized(self, *, k: int = 0, budget_tokens: int = 0) -> Aids:
+        """The same memory with another measure of how much is given; 0 leaves it as it is."""
+        if not k and not budget_tokens:
+            return self
+        return Aids(self.memory, k=k or self._k, budget_tokens=budget_tokens or self._budget_tokens)
+
+    def aid(self, kind: AidKind, exercise: Exercise) -> Aid:
+        """The aid of this kind for an exercise; the empty one where memory has nothing that fits."""
+        if kind is AidKind.ORACLE:
+            return oracle(exercise)
+        if kind is AidKind.NONE or self.memory is None:
+            return Aid(kind=kind)
+        tools = tuple(tool.name for tool in exercise.tools)
+        key = (kind, exercise.task, tools)
+        if key not in self._made:
+            self._made[key] = self._make(kind)(self.memory, exercise.task, tools)
+        return self._made[key]
+
+    def contents(self) -> str:
+        """A fingerprint of what the memory holds: one that learned the same anew has the same, whenever that was."""
+        if self.memory is None:
+            return ""
+        store = self.memory.store
+        known = sorted((stored.version.hash, str(stored.status)) for stored in store.catalogue())
+        return digest([known, sorted(episode.id for episode in store.episodes())])
+
+    def head(self) -> str:
+        """The last link of the memory's audit chain: it moves when anything is written."""
+        links = self.memory.store.history(limit=1) if self.memory else []
+        return links[-1].hash if links else ""
+
+    def past(self) -> list[Past]:
+        """All attempts that the memory holds, with as much as is left of them."""
+        if self.memory is None:
+            return []
+        found, store = [], self.memory.store
+        for episode in store.episodes():
+            turns = () if episode.pruned else tuple(turns_of(store.trajectory(episode.id)))
+            found.append(Past(id=episode.id, session_id=episode.session_id, task=episode.task, turns=turns))
+        return found
+
+    def _make(self, kind: AidKind) -> Callable[[Loop, str, tuple[str, ...]], Aid]:
+        return {
+            AidKind.SKILLS: self._skills,
+            AidKind.KNOWLEDGE: self._knowledge,
+            AidKind.TRAJECTORY: self._trajectory,
+            AidKind.PLACEBO: self._placebo,
+        }[kind]
+
+    def _skills(self, memory: Loop, task: str, tools: tuple[str, ...]) -> Aid:
+        return self._recalled(memory, task, AidKind.SKILLS, kinds=_SKILL_KINDS, tools=tools or None)
+
+    def _knowledge(self, memory: Loop, task: str, tools: tuple[str, ...]) -> Aid:
+        del tools  # what a document says can be read whatever may be called
+        return self._recalled(memory, task, AidKind.KNOWLEDGE, kinds=(Kind.REFERENCE,), tools=None)
+
+    def _recalled(
+        self, memory: Loop, task: str, kind: AidKind, *, kinds: tuple[Kind, ...], tools: tuple[str, ...] | None
+    ) -> Aid:
+        budget = self._budget_tokens
+        selection = memory.recall(task, k=self._k, budget_tokens=budget, kinds=kinds, tools=tools, keep=False)
+        items = (*selection.items, *selection.standing)
+        text = _framed([item.text for item in items], task)
+        standing = (item.version_id for item in selection.standing)
+        return Aid(kind=kind, text=text, sources=(*selection.version_ids, *standing))
+
+    def _trajectory(self, memory: Loop, task: str, tools: tuple[str, ...]) -> Aid:
+        """The most similar attempt that somebody other than the agent says succeeded, as it was."""
+        del tools
+        for found in memory.episodes(task, limit=_FOUND_EPISODES):
+            if not found.assessment.verified_success or found.superseded or found.pruned:
+                continue
+            trajectory = memory.store.trajectory(found.id)
+            if turns := turns_of(trajectory):
+                text = _shown(trajectory.task.text, turns, self._budget_tokens)
+                calls = tuple(turn.call for turn in turns)
+                return Aid(kind=AidKind.TRAJECTORY, text=text, sources=(found.id,), calls=calls)
+        return Aid(kind=AidKind.TRAJECTORY)
+
+    def _placebo(self, memory: Loop, task: str, tools: tuple[str, ...]) -> Aid:
+        """The least fitting skills, together about as long as the right ones; nothing where those are nothing."""
+        right = self._skills(memory, task, tools)
+        wanted = estimate_tokens(right.text) - application.frame_tokens()
+        asked = term_set(task)
+        chosen: list[tuple[str, str]] = []
+        taken = 0
+        for _, version_id, text, tokens in sorted(
+            (jaccard(asked, words), version_id, text, tokens)
+            for version_id, words, text, tokens in self._shelf
+            if version_id not in right.sources
+        ):
+            if taken + tokens <= wanted * _TOO_MUCH:
+                chosen.append((version_id, text))
+                taken += tokens
+            if taken >= wanted * _ENOUGH:
+                break
+        text = _framed([text for _, text in chosen], task)
+        return Aid(kind=AidKind.PLACEBO, text=text, sources=tuple(version_id for version_id, _ in chosen))
+
+    @cached_property
+    def _shelf(self) -> list[tuple[str, frozenset[str], str, int]]:
+        """Every skill that may be recalled: its current version, its words, its text and how long that is."""
+        assert self._irrelevant is not None
+        current: dict[str, Stored] = {}
+        for stored in self._irrelevant.store.catalogue(statuses=RECALLABLE, kinds=_SKILL_KINDS):
+            known = current.get(stored.skill.id)
+            if known is None or known.sequence < stored.sequence:
+                current[stored.skill.id] = stored
+        shelf = []
+        for stored in current.values():
+            content = stored.version.content
+            source = application.source_line(stored.version)
+            text = application.render_item(content, status=stored.status, reliability=Reliability(), source=source)
+            words = term_set(" ".join([content.name, content.description, *(step.text for step in content.steps)]))
+            shelf.append((stored.version.id, words, text, estimate_tokens(text)))
+        return shelf
+
+
+def oracle(exercise: Exercise) -> Aid:
+    """The answer as a plain procedure: the tools in order, without arguments. Nothing where no answer is known."""
+    calls = exercise.answer
+    if not calls:
+        return Aid(kind=AidKind.ORACLE, text=_NOTHING_LEFT if exercise.turns else "")
+    listed = "\n".join(f"{number}. {call.tool}" for number, call in enumerate(calls, start=1))
+    return Aid(kind=AidKind.ORACLE, text=f"{_ORACLE}\n{listed}", calls=calls)
+
+
+def _shown(task: str, turns: Sequence[Turn], budget_tokens: int) -> str:
+    """An attempt in the form that agents act in, as much of its beginning as has room."""
+    for count in range(len(turns), 0, -1):
+        messages = told(task, (), turns[:count], ended=count == len(turns))
+        said = "\n".join([_SOLVED, *(message.content for message in messages[1:])])
+        if estimate_tokens(said) <= budget_tokens:
+            return said
+    return ""
+
+
+def _framed(texts: Sequence[str], task: str) -> str:
+    """As recall frames it, with a number that comes from the task, so that every run shows the same."""
+    return application.render_selection(texts, number=hashlib.sha256(task.encode("utf-8", "replace")).hexdigest()[:16])

@@ -1,0 +1,379 @@
+"""Rows of a run → what each arm came to and how far it differs from the reference, with intervals. Pure arithmetic.
+
+Arms are compared pairwise: on the same exercises, each the mean over its seeds. Exercises of one group hang together, so
+the groups are what is drawn and what a sample is counted in. Nothing here words a sentence or draws a picture.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
+
+from tacit.domain.errors import Mistake
+from tacit.evidence.statistics import (
+    Estimate,
+    clustered,
+    clustered_share,
+    detectable,
+    holm,
+    paired_interval,
+    sign_flip,
+)
+from tacit.features.evaluate.suite import ARMS, Row
+
+ALPHA = 0.05
+NOTABLE = 0.10
+"""A difference in the share of successes that matters: one that must be ruled out before "no better" or "no loss" is said."""
+GROUPS_MIN = 30
+"""Intervals were simulated down to so many groups; with fewer, nothing is judged."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metric:
+    """Something that rows tell a number of."""
+
+    name: str
+    label: str
+    higher_is_better: bool
+    share: bool = False
+    """Whether every single value is 0 or 1."""
+    of_acting: bool = False
+    """Whether it tells of several calls: where one answer ends an attempt, it says nothing that success does not."""
+
+
+METRICS: dict[str, Metric] = {
+    metric.name: metric
+    for metric in (
+        Metric(name="success", label="success", higher_is_better=True, share=True),
+        Metric(name="exact", label="whole call right", higher_is_better=True, share=True),
+        Metric(name="first_right", label="first call right", higher_is_better=True, share=True, of_acting=True),
+        Metric(name="steps", label="steps", higher_is_better=False, of_acting=True),
+        Metric(name="retries", label="retries", higher_is_better=False, of_acting=True),
+        Metric(name="context_tokens", label="context tokens", higher_is_better=False),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """How far one side lies above the other on the exercises that both attempted."""
+
+    metric: str
+    value: float
+    low: float
+    high: float
+    p: float
+    """Chance of a difference this large if the two sides were alike (sign-flip permutation of groups)."""
+    p_holm: float
+    """The same, corrected for all arms that were compared with this reference."""
+    detectable: float
+    """The smallest true difference that would be found with a chance of 80 %, at this size and with that correction."""
+    groups: int
+    exercises: int
+    by_seed: Mapping[int, float]
+    """The difference of each seed that both sides have. The interval is over tasks; how seeds differ is seen here."""
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether chance is no explanation."""
+        return self.p_holm <= ALPHA and not self.low <= 0 <= self.high
+
+    @property
+    def is_better(self) -> bool:
+        """Whether it is shown, and in the good direction."""
+        return self.is_shown and (self.value > 0) == METRICS[self.metric].higher_is_better
+
+    @property
+    def is_worse(self) -> bool:
+        """Whether it is shown, and in the bad direction."""
+        return self.is_shown and not self.is_better
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """An exercise that an arm solved more or less often than the reference; shares of its seeds."""
+
+    exercise: str
+    group: str
+    reference: float
+    arm: float
+    detail: str = ""
+    """What the arm's first failed attempt said of itself."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArmFigures:
+    """What one arm came to."""
+
+    arm: str
+    attempts: int
+    seeds: tuple[int, ...]
+    means: Mapping[str, Estimate]
+    differences: Mapping[str, Difference]
+    """From the reference, by metric; empty for the reference itself."""
+    regressions: tuple[Change, ...] = ()
+    gains: tuple[Change, ...] = ()
+    unpaired: int = 0
+    """Exercises that only this arm or only the reference attempted: left out of all differences."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """All arms of a run against one of them."""
+
+    suite: str
+    reference: str
+    arms: tuple[ArmFigures, ...]
+    metrics: tuple[str, ...]
+    exercises: int
+    groups: int
+
+    def arm(self, name: str) -> ArmFigures:
+        """The figures of one arm."""
+        for figures in self.arms:
+            if figures.arm == name:
+                return figures
+        raise Mistake(f"no arm is called {name}", hint=f"arms of this run: {', '.join(self.names)}")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The arms, the reference first."""
+        return tuple(figures.arm for figures in self.arms)
+
+    @property
+    def others(self) -> tuple[ArmFigures, ...]:
+        """All arms but the reference."""
+        return tuple(figures for figures in self.arms if figures.arm != self.reference)
+
+
+def compare(
+    rows: Iterable[Row],
+    *,
+    reference: str = "none",
+    metrics: Sequence[str] = (),
+    arms: Sequence[str] = (),
+) -> Comparison:
+    """Compare every arm of a run (or those named) with the reference; rows of exactly one suite.
+
+    Without names of metrics it is all that tell something of these rows.
+    """
+    held = _checked(list(rows), reference=reference, metrics=metrics, arms=arms)
+    means = telling(held)
+    metrics = metrics or means
+    by_arm: dict[str, list[Row]] = {name: [] for name in _ordered({row.arm for row in held}, reference)}
+    for row in held:
+        by_arm[row.arm].append(row)
+    differences = _differences(by_arm, reference, metrics)
+    return Comparison(
+        suite=held[0].suite,
+        reference=reference,
+        arms=tuple(_figures(name, by_arm, reference, differences, means=means) for name in by_arm),
+        metrics=tuple(name for name in metrics if any(row.figure(name) is not None for row in held)),
+        exercises=len({row.exercise for row in held}),
+        groups=len({row.group for row in held}),
+    )
+
+
+def telling(rows: Iterable[Row]) -> tuple[str, ...]:
+    """The metrics that tell something of these rows: where one answer is the whole attempt, there are no steps to count."""
+    scores = [row.score for row in rows]
+    is_one_answer = all(
+        score.steps <= 1 and not score.retries and score.first_right is score.success for score in scores
+    )
+    return tuple(name for name, metric in METRICS.items() if not (metric.of_acting and scores and is_one_answer))
+
+
+def paired(
+    first: Sequence[Row], second: Sequence[Row], *, metric: str = "success", comparisons: int = 1
+) -> Difference | None:
+    """The first side less the second, on exercises that both attempted; nothing where there are none."""
+    ours, theirs = _by_exercise(first, metric), _by_exercise(second, metric)
+    both = [exercise for exercise in ours if exercise in theirs]
+    if not both:
+        return None
+    if split := _in_several_groups([*first, *second]):
+        raise Mistake(split, hint="compare rows of one suite, measured in one version of it")
+    groups = {row.exercise: row.group for row in first}
+    totals: dict[str, tuple[float, float]] = {}
+    for exercise in both:
+        total, count = totals.get(groups[exercise], (0.0, 0.0))
+        totals[groups[exercise]] = (total + _mean(ours[exercise]) - _mean(theirs[exercise]), count + 1)
+    held = list(totals.values())
+    widest = 1.0 if METRICS[metric].share else 0.0
+    estimate = paired_interval(held, widest=widest)
+    p = sign_flip([total for total, _ in held])
+    return Difference(
+        metric=metric,
+        value=estimate.value,
+        low=estimate.low,
+        high=estimate.high,
+        p=p,
+        p_holm=p,
+        detectable=detectable(held, widest=widest, comparisons=comparisons, alpha=ALPHA),
+        groups=len(held),
+        exercises=len(both),
+        by_seed=_by_seed(ours, theirs, both),
+    )
+
+
+def forward_transfer(rows: Sequence[Row], *, arm: str = "adapter", without: str = "none") -> Difference | None:
+    """What an adapter adds where nothing else is given: its arm less the bare one."""
+    return paired([row for row in rows if row.arm == arm], [row for row in rows if row.arm == without])
+
+
+def forgetting(before: Sequence[Row], after: Sequence[Row], *, arm: str = "adapter") -> Difference | None:
+    """What was lost on a first domain by learning a second one: success before, less success after."""
+    return paired([row for row in before if row.arm == arm], [row for row in after if row.arm == arm])
+
+
+def points(value: float) -> str:
+    """A difference of shares in words: percentage points with their sign."""
+    text = f"{100 * value:+.1f}"
+    return f"{'0.0' if float(text) == 0 else text} points"
+
+
+# --- inside ---------------------------------------------------------------------------------------------------------
+
+
+def _checked(rows: list[Row], *, reference: str, metrics: Sequence[str], arms: Sequence[str]) -> list[Row]:
+    """The rows that are compared, or one error that tells everything that is wrong."""
+    known = {row.arm for row in rows}
+    problems = [f"no such metric: {name}" for name in metrics if name not in METRICS]
+    problems += [f"no row has the arm {name}" for name in dict.fromkeys((reference, *arms)) if name not in known]
+    suites = sorted({row.suite for row in rows})
+    if len(suites) > 1:
+        problems.append(f"rows of several suites: {', '.join(suites)}")
+    elif split := _in_several_groups(rows):
+        problems.append(split)
+    if not rows:
+        problems = ["there are no rows to compare"]
+    if problems:
+        hint = f"arms here: {', '.join(sorted(known))}" if known else "run `tacit eval run` first"
+        raise Mistake("; ".join(problems), hint=hint)
+    wanted = {reference, *arms} if arms else known
+    return [row for row in rows if row.arm in wanted]
+
+
+def _in_several_groups(rows: Iterable[Row]) -> str:
+    """Which exercises belong to one task here and to another there, in words; empty where none does."""
+    groups: dict[str, set[str]] = {}
+    for row in rows:
+        groups.setdefault(row.exercise, set()).add(row.group)
+    told = [f"{exercise} ({', '.join(sorted(names))})" for exercise, names in groups.items() if len(names) > 1]
+    return f"{len(told)} exercises are in several groups, such as {told[0]}" if told else ""
+
+
+def _ordered(names: set[str], reference: str) -> list[str]:
+    """The reference first, then the known arms in their order, then others by name."""
+    known = [name for name in ARMS if name in names and name != reference]
+    others = names - set(known) - {reference}
+    return [reference, *known, *sorted(others, key=_by_size)]
+
+
+def _by_size(name: str) -> tuple[str, int, str]:
+    """Arms of a learning curve, called `name@tasks`, go by their number."""
+    start, at, tasks = name.rpartition("@")
+    return (start, int(tasks), "") if at and tasks.isdecimal() else (name, 0, name)
+
+
+def _differences(
+    by_arm: Mapping[str, Sequence[Row]], reference: str, metrics: Sequence[str]
+) -> dict[str, dict[str, Difference]]:
+    """By arm and metric; corrected over the arms, each metric for itself."""
+    found: dict[str, dict[str, Difference]] = {name: {} for name in by_arm}
+    for metric in metrics:
+        others = [name for name in by_arm if name != reference]
+        made = {
+            name: difference
+            for name in others
+            if (difference := paired(by_arm[name], by_arm[reference], metric=metric, comparisons=len(others)))
+        }
+        corrected = holm({name: difference.p for name, difference in made.items()})
+        for name, difference in made.items():
+            found[name][metric] = replace(difference, p_holm=corrected[name])
+    return found
+
+
+def _figures(
+    name: str,
+    by_arm: Mapping[str, Sequence[Row]],
+    reference: str,
+    differences: Mapping[str, Mapping[str, Difference]],
+    *,
+    means: Sequence[str],
+) -> ArmFigures:
+    rows = by_arm[name]
+    ours, theirs = _by_exercise(rows, "success"), _by_exercise(by_arm[reference], "success")
+    changes = _changes(rows, ours, theirs)
+    return ArmFigures(
+        arm=name,
+        attempts=len(rows),
+        seeds=tuple(sorted({row.seed for row in rows})),
+        means={metric: mean for metric in means if (mean := _mean_of(rows, metric))},
+        differences=differences[name],
+        regressions=tuple(
+            sorted((c for c in changes if c.arm < c.reference), key=lambda c: (c.arm - c.reference, c.exercise))
+        ),
+        gains=tuple(
+            sorted((c for c in changes if c.arm > c.reference), key=lambda c: (c.reference - c.arm, c.exercise))
+        ),
+        unpaired=len(ours.keys() ^ theirs.keys()),
+    )
+
+
+def _changes(
+    rows: Sequence[Row], ours: Mapping[str, Mapping[int, float]], theirs: Mapping[str, Mapping[int, float]]
+) -> list[Change]:
+    groups = {row.exercise: row.group for row in rows}
+    details: dict[str, str] = {}
+    for row in rows:
+        if not row.score.success:
+            details.setdefault(row.exercise, row.score.detail)
+    return [
+        Change(
+            exercise=exercise,
+            group=groups[exercise],
+            reference=_mean(theirs[exercise]),
+            arm=_mean(ours[exercise]),
+            detail=details.get(exercise, ""),
+        )
+        for exercise in ours
+        if exercise in theirs
+    ]
+
+
+def _mean_of(rows: Sequence[Row], metric: str) -> Estimate | None:
+    found = _by_exercise(rows, metric)
+    if not found:
+        return None
+    groups = {row.exercise: row.group for row in rows}
+    totals: dict[str, tuple[float, float]] = {}
+    for exercise, values in found.items():
+        total, count = totals.get(groups[exercise], (0.0, 0.0))
+        totals[groups[exercise]] = (total + _mean(values), count + 1)
+    held = list(totals.values())
+    return clustered_share(held) if METRICS[metric].share else clustered(held)
+
+
+def _by_exercise(rows: Sequence[Row], metric: str) -> dict[str, dict[int, float]]:
+    found: dict[str, dict[int, float]] = {}
+    for row in rows:
+        value = row.figure(metric)
+        if value is not None:
+            found.setdefault(row.exercise, {})[row.seed] = value
+    return found
+
+
+def _by_seed(
+    ours: Mapping[str, Mapping[int, float]], theirs: Mapping[str, Mapping[int, float]], both: Sequence[str]
+) -> dict[int, float]:
+    held: dict[int, list[float]] = {}
+    for exercise in both:
+        for seed in ours[exercise].keys() & theirs[exercise].keys():
+            held.setdefault(seed, []).append(ours[exercise][seed] - theirs[exercise][seed])
+    return {seed: fmean(values) for seed, values in sorted(held.items())}
+
+
+def _mean(values: Mapping[int, float]) -> float:
+    return fmean(values.values())

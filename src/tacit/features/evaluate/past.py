@@ -1,0 +1,352 @@
+"""Would your skills have shortened last month? Past attempts and a memory in; what a recalled skill would have spared, out.
+
+Each past attempt is put to recall again, with the skills that could have been known by then: all that a skill rests on had
+ended before the attempt began, so that none is credited with what it learned from it. Skills that the attempt was shown at
+the time are left out as well: their part has been played.
+
+A skill is credited only where the attempt itself shows that it would have helped: something failed, the skill says otherwise,
+and what worked in the end is what the skill says. Then the failed tries are spared, and so is whatever was only looked at, or
+failed too, until then. A step of the skill that failed because an earlier one had not been done is such a try. A lesson that is
+found only by the error itself spares what came after the error, not the error. Changes are never counted as spared: they may
+have been the work. That an agent would have followed the skill is assumed, so that the figures are what could have been spared,
+not what would have been. Writes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import Protocol
+
+from tacit.config.settings import Config
+from tacit.domain.errors import NotFound
+from tacit.domain.evidence import Outcome
+from tacit.domain.lifecycle import RECALLABLE, Status
+from tacit.domain.ports import Episode, Store, Stored
+from tacit.domain.scope import Scope
+from tacit.domain.selection import Item, Query, Selection
+from tacit.domain.skill import Kind, SkillContent
+from tacit.domain.trajectory import Step, Trajectory
+from tacit.evidence.attribution.lessons import is_met
+from tacit.evidence.runs import fits
+from tacit.evidence.statistics import Estimate, bootstrap
+from tacit.text.acts import Effect, acts_of
+from tacit.text.shell import shell_text
+
+ERRORS_ASKED = 8
+"""Failed calls of one attempt that are put to recall: who fails more often has another trouble."""
+_ERROR_CHARACTERS = 4000
+
+
+class Memory(Protocol):
+    """What is asked: a library that answers without leaving a trace."""
+
+    store: Store
+    scope: Scope
+    config: Config
+
+    def skills(self, *, statuses: Collection[Status] | None = None) -> list[Stored]:
+        """The current version of each skill."""
+
+    def weigh(self, query: Query) -> Selection:
+        """What recall would give; nothing is recorded."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spared:
+    """What one skill would have spared in one attempt."""
+
+    skill: str
+    version_id: str
+    failures: tuple[int, ...] = ()
+    """Steps that failed and would not have been tried."""
+    looks: tuple[int, ...] = ()
+    """Steps that only looked for what the skill says, or failed on the way."""
+    repeats: tuple[int, ...] = ()
+    """Steps that failed though they are what the skill says: there it would have led into the same failure."""
+
+    @property
+    def steps(self) -> frozenset[int]:
+        """All steps that would not have been taken."""
+        return frozenset((*self.failures, *self.looks))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Looked:
+    """One past attempt beside what could have been recalled for it."""
+
+    trajectory_id: str
+    session: str
+    task: str
+    at: datetime
+    outcome: Outcome
+    steps: int
+    """Calls that it made."""
+    failures: int
+    given: tuple[str, ...] = ()
+    """Names of the skills that would have been given for the task."""
+    tokens: int = 0
+    """What they would have taken of the context."""
+    spared: tuple[Spared, ...] = ()
+
+    @property
+    def spared_steps(self) -> int:
+        """Calls that would not have been made, each counted once."""
+        return len(frozenset().union(*(each.steps for each in self.spared)))
+
+    @property
+    def spared_failures(self) -> int:
+        """Failed calls that would not have been made."""
+        return len({step for each in self.spared for step in each.failures})
+
+    @property
+    def repeats(self) -> int:
+        """Failed calls that a skill would have led into all the same."""
+        return len({step for each in self.spared for step in each.repeats})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PastReport:
+    """All attempts of a time, and what they come to."""
+
+    since: datetime
+    attempts: tuple[Looked, ...]
+    undated: int = 0
+    """Attempts that say no time: what could have been known by then cannot be told."""
+    skills: int = 0
+    """Skills in use now."""
+
+    @property
+    def helped(self) -> list[Looked]:
+        """Attempts in which something would have been spared, most first."""
+        found = [each for each in self.attempts if each.spared_steps]
+        return sorted(found, key=lambda each: (-each.spared_steps, -each.spared_failures, each.at))
+
+    @property
+    def worst(self) -> list[Looked]:
+        """Attempts that would have been shown something and spared nothing: led into the same failure first, then costly."""
+        found = [each for each in self.attempts if (each.given or each.repeats) and not each.spared_steps]
+        return sorted(found, key=lambda each: (-each.repeats, -each.tokens, each.at))
+
+    def share(self, part: Callable[[Looked], int], whole: Callable[[Looked], int]) -> Estimate | None:
+        """A share of all attempts together, with an interval over sessions.
+
+        Nothing where there is no whole, or no part of it: drawing zeros again says nothing of how far off they are.
+        """
+        if not any(map(part, self.attempts)):
+            return None
+
+        def figure(each: Sequence[Looked]) -> float | None:
+            total = sum(map(whole, each))
+            return sum(map(part, each)) / total if total else None
+
+        return bootstrap(self.attempts, figure, groups=[each.session for each in self.attempts])
+
+
+def look_back(memory: Memory, *, since: datetime, progress: Callable[[int, int], None] | None = None) -> PastReport:
+    """Put every attempt since then to recall again. `progress` gets done and total."""
+    listed = [each for each in memory.store.episodes() if not each.superseded and not each.pruned]
+    dated = [each for each in listed if each.started_at is not None and each.started_at >= since]
+    library = _Library(memory)
+    looked: list[Looked] = []
+    for done, episode in enumerate(dated, start=1):
+        trajectory = memory.store.trajectory(episode.id)
+        if trajectory.actions:
+            looked.append(_looked(memory, library, episode, trajectory))
+        if progress:
+            progress(done, len(dated))
+    undated = sum(each.started_at is None and each.captured_at >= since for each in listed)
+    return PastReport(since=since, attempts=tuple(looked), undated=undated, skills=len(library.skills))
+
+
+class _Library:
+    """The skills in use, and since when each could have been known."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._store = memory.store
+        self.skills = memory.skills(statuses=RECALLABLE)
+        self._ends: dict[str, tuple[datetime | None, str]] = {}
+
+    @cached_property
+    def _sources(self) -> dict[str, list[tuple[datetime | None, str]]]:
+        return {
+            stored.version.id: [self._end(source) for source in stored.version.provenance.trajectory_ids]
+            for stored in self.skills
+        }
+
+    def unknown_to(self, episode: Episode) -> tuple[str, ...]:
+        """Skills that an attempt could not have been shown, or was shown at the time."""
+        shown = {
+            version_id
+            for use in (self._store.uses(session_id=episode.session_id) if episode.session_id else ())
+            if not use.held_back
+            for version_id in use.version_ids
+        }
+        return tuple(
+            stored.skill.id
+            for stored in self.skills
+            if stored.version.id in shown or not self._was_known(stored, episode)
+        )
+
+    def _was_known(self, stored: Stored, episode: Episode) -> bool:
+        assert episode.started_at is not None
+        sources = self._sources[stored.version.id]
+        ends = [end or stored.version.created_at for end, _ in sources] or [stored.version.created_at]
+        sessions = {session for _, session in sources if session}
+        return max(ends) < episode.started_at and episode.session_id not in sessions
+
+    def _end(self, trajectory_id: str) -> tuple[datetime | None, str]:
+        """When an attempt had ended, where that is known, and its session."""
+        if trajectory_id not in self._ends:
+            end, session = None, ""
+            with suppress(NotFound):  # a source that is gone: the version's own time stands for it
+                episode = self._store.episode(trajectory_id)
+                end, session = episode.started_at, episode.session_id
+                if not episode.pruned:
+                    end = self._store.trajectory(trajectory_id).ended_at or end
+            self._ends[trajectory_id] = end, session
+        return self._ends[trajectory_id]
+
+
+def _looked(memory: Memory, library: _Library, episode: Episode, trajectory: Trajectory) -> Looked:
+    assert episode.started_at is not None
+    without = library.unknown_to(episode)
+    given = memory.weigh(_query(memory, trajectory.task.text, without)).items
+    found = {item.version_id: spared_by(trajectory, item.version.content, parts=_parts(item)) for item in given}
+    contents = {item.version_id: item for item in given}
+    for item in _at_errors(memory, trajectory, without):
+        if item.version_id not in contents:
+            contents[item.version_id] = item
+            found[item.version_id] = spared_by(trajectory, item.version.content, beforehand=False)
+    return Looked(
+        trajectory_id=episode.id,
+        session=episode.session_id or episode.id,
+        task=trajectory.task.text,
+        at=episode.started_at,
+        outcome=episode.assessment.outcome,
+        steps=len(trajectory.actions),
+        failures=sum(step.failed for step in trajectory.actions),
+        given=tuple(item.name for item in given),
+        tokens=sum(item.tokens for item in given),
+        spared=tuple(
+            Spared(skill=contents[version_id].name, version_id=version_id, failures=tried, looks=looks, repeats=repeats)
+            for version_id, (tried, looks, repeats) in found.items()
+            if tried or looks or repeats
+        ),
+    )
+
+
+def _query(memory: Memory, text: str, without: tuple[str, ...], state: Mapping[str, str] | None = None) -> Query:
+    recall = memory.config.recall
+    kinds = (Kind.LESSON,) if state else (Kind.PROCEDURE, Kind.LESSON)
+    return Query(
+        text=text,
+        k=recall.k,
+        budget_tokens=recall.budget_tokens,
+        scope=memory.scope,
+        state=state or {},
+        kinds=kinds,
+        without=without,
+    )
+
+
+def _at_errors(memory: Memory, trajectory: Trajectory, without: tuple[str, ...]) -> Iterator[Item]:
+    """Lessons that would have been given when something failed, as an agent's hook asks for them."""
+    failed = [step for step in trajectory.actions if step.failed and step.observation.strip()]
+    for step in failed[:ERRORS_ASKED]:
+        state = {"error": step.observation[:_ERROR_CHARACTERS], "command": shell_text(step.arguments)}
+        for item in memory.weigh(_query(memory, trajectory.task.text, without, state)).items:
+            if is_met(item.version.content.signature, step):
+                yield item
+
+
+def _parts(item: Item) -> dict[str, SkillContent]:
+    return {part.name: part.content for part in item.parts}
+
+
+def spared_by(
+    trajectory: Trajectory,
+    content: SkillContent,
+    *,
+    parts: Mapping[str, SkillContent] | None = None,
+    beforehand: bool = True,
+) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    """Failed tries, looks on the way, and failures that a skill says itself. `beforehand`: it was known from the start."""
+    steps = {step.index: step for step in trajectory.actions}
+    told = [step for each in (content, *(parts or {}).values()) for step in each.steps]
+    workspace = trajectory.environment.workspace
+    places = {
+        index: found
+        for index, step in steps.items()
+        if (found := [place for place, wanted in enumerate(told) if fits(wanted, step, workspace=workspace)])
+    }
+    early = {index for index in places if _too_early(index, steps, places)}
+    said = places.keys() - early
+    worked = sorted(index for index in said if not steps[index].failed)
+    tries: set[int] = set()
+    looks: set[int] = set()
+    for right in worked:
+        missed = [
+            step
+            for step in steps.values()
+            if step.index < right and (step.index in early or _missed(step, steps[right], content, said))
+        ]
+        missed = [step for step in missed if not any(step.index < other < right for other in worked)]
+        if not missed:
+            continue
+        first = min(step.index for step in missed)
+        tries |= {step.index for step in missed}
+        looks |= {step.index for step in steps.values() if first < step.index < right and _idle(step, said)}
+    known_from = (
+        -1 if beforehand else min((step.index for step in steps.values() if _brings(content, step)), default=-1)
+    )
+    repeats = {index for index in said if steps[index].failed}
+    tried, looked, repeated = (
+        tuple(sorted(index for index in found if index > known_from)) for found in (tries, looks - tries, repeats)
+    )
+    return tried, looked, repeated
+
+
+def _too_early(index: int, steps: Mapping[int, Step], places: Mapping[int, Sequence[int]]) -> bool:
+    """Whether a step of a skill failed because one that stands before it there had not been done.
+
+    The attempt shows it: afterwards that one was done, and then this one worked.
+    """
+    if not steps[index].failed:
+        return False
+    worked = {at: found for at, found in places.items() if not steps[at].failed}
+
+    def waited_for(before: int, place: int) -> bool:
+        first = min((at for at, found in worked.items() if before in found), default=-1)
+        return first > index and any(at > first for at, found in worked.items() if place in found)
+
+    return all(any(waited_for(before, place) for before in range(place)) for place in places[index])
+
+
+def _brings(content: SkillContent, step: Step) -> bool:
+    """Whether a step's error is the one that a lesson is found by."""
+    return step.failed and is_met(content.signature, step)
+
+
+def _missed(step: Step, right: Step, content: SkillContent, said: Collection[int]) -> bool:
+    """Whether a step is a failed try at what another one did in the end, and not what the skill says."""
+    if not step.failed or step.index in said:
+        return False
+    if content.kind is Kind.LESSON and content.signature and is_met(content.signature, step):
+        return True
+    return not _forms(step).isdisjoint(_forms(right))
+
+
+def _forms(step: Step) -> set[tuple[str, ...]]:
+    """What is the same when a call is tried again."""
+    return {act.form for act in acts_of(step.tool, step.arguments)}
+
+
+def _idle(step: Step, said: Collection[int]) -> bool:
+    """Whether a step, itself none of the skill's, failed or changed nothing."""
+    if step.index in said:
+        return False
+    return step.failed or all(act.effect is Effect.READ for act in acts_of(step.tool, step.arguments))

@@ -1,0 +1,273 @@
+"""Every exercise under every arm: a suite, arms, an agent and aids in; a record on disk out. Compares nothing.
+
+Each attempt has a fresh world, and that world begins in the same state under every arm, or the run is refused. Before anything
+is attempted it is looked whether the memory knows the suite's tasks, and whether an aid gives the answer away. What was
+attempted is on disk; a run that is killed goes on where it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TypedDict, Unpack
+
+from tacit.domain.errors import Mistake, Refusal
+from tacit.domain.identity import digest
+from tacit.features.evaluate.actors.lockstep import retries
+from tacit.features.evaluate.aids import FROM_MEMORY, Aids
+from tacit.features.evaluate.leaks import answer_in, known_tasks, shared_values
+from tacit.features.evaluate.record import SEEDS_MAX, Header, Record, Run, key_of
+from tacit.features.evaluate.suite import Actor, Aid, AidKind, Arm, Exercise, InFiles, Row, Score, Spent, Suite
+from tacit.features.evaluate.watching import Watched
+from tacit.features.evaluate.words import WordsFile
+from tacit.features.train.conversation import form_hash
+
+BATCH = 16
+"""Worlds that an agent is given at once, unless it wants more; what they gave is on disk before the next ones begin."""
+SET_ASIDE = 0.2
+"""From this share of exercises on that an aid gives away, the run measures nothing."""
+_NAMED = 5
+Progress = Callable[[int, int], None]
+Given = Mapping[tuple[str, str], Aid]
+"""Arm and exercise → what stands before the task."""
+
+
+class Options(TypedDict, total=False):
+    """What may be said about a run beside what is measured."""
+
+    seeds: int
+    """How often every exercise is attempted under every arm (1)."""
+    batch: int
+    """How many worlds an agent is given at once (what it wants, or `BATCH`)."""
+    progress: Progress | None
+    """Told how many attempts are recorded, of how many."""
+
+
+def run(
+    suite: Suite, arms: Sequence[Arm], actor: Actor, aids: Aids, *, folder: Path, **options: Unpack[Options]
+) -> Run:
+    """Attempt every exercise under every arm, once for each seed, and keep what came of it in a folder.
+
+    Raises `Mistake` where the agent cannot act under an arm, and `Refusal` where the figures would not mean anything: the
+    memory knows the tasks, worlds are not as they were, or the folder holds another run.
+    """
+    exercises, seeds = list(suite.exercises()), options.get("seeds", 1)
+    _check(suite, exercises, arms, actor, aids, seeds=seeds)
+    _check_memory(suite, exercises, arms, aids)
+    given = {
+        (arm.name, exercise.key): sized.aid(arm.aid, exercise)
+        for arm in arms
+        for sized in [aids.sized(k=arm.k, budget_tokens=arm.budget_tokens)]
+        for exercise in exercises
+    }
+    header = Header(
+        suite=suite.name,
+        suite_hash=digest([suite.name, exercises]),
+        arms=tuple(arms),
+        agent=actor.name,
+        agent_files=_files(actor),
+        memory=aids.contents() if _uses_memory(arms) else "",
+        form_hash=form_hash(),
+        seeds=seeds,
+        groups={exercise.key: exercise.group for exercise in exercises},
+        states={exercise.key: _state(_begun(suite, exercise)) for exercise in exercises},
+        set_aside=_set_aside(exercises, given),
+    )
+    with Record(folder, header) as record, WordsFile(folder, exercises, anew=not record.rows) as words:
+        attempts = _Attempts(suite, actor, aids, given, record, words)
+        batch = options.get("batch", getattr(actor, "at_once", BATCH))
+        attempts.make(exercises, batch=batch, progress=options.get("progress"))
+        return record.as_run()
+
+
+class _Attempts:
+    """All attempts of a run that are not made yet."""
+
+    def __init__(self, suite: Suite, actor: Actor, aids: Aids, given: Given, record: Record, words: WordsFile) -> None:
+        self._suite = suite
+        self._actor = actor
+        self._aids = aids
+        self._given = given
+        self._record = record
+        self._words = words
+        self._head = aids.head()
+
+    def make(self, exercises: Sequence[Exercise], *, batch: int, progress: Progress | None) -> None:
+        header, done = self._record.header, self._record.done
+        total = self._record.as_run().wanted
+        for seed in range(header.seeds):
+            for arm in header.arms:
+                waiting = [
+                    exercise
+                    for exercise in exercises
+                    if exercise.key not in header.set_aside and (arm.name, seed, exercise.key) not in done
+                ]
+                for start in range(0, len(waiting), batch):
+                    made = self._attempted(waiting[start : start + batch], arm, seed)
+                    self._check_agent()
+                    self._words.add((key_of(row), world.did) for world, row in made)
+                    self._record.append([row for _, row in made])
+                    self._check_head()
+                    if progress:
+                        progress(len(self._record.rows), total)
+
+    def _attempted(self, exercises: Sequence[Exercise], arm: Arm, seed: int) -> list[tuple[Watched, Row]]:
+        worlds = [self._fresh(exercise, arm) for exercise in exercises]
+        aids = [self._given[arm.name, exercise.key] for exercise in exercises]
+        spent = self._actor.act(worlds, aids, adapter=arm.adapter, seed=seed)
+        return [
+            (world, _row(world, exercise, aid, spent, place=place, told=(self._suite.name, arm.name, seed)))
+            for place, (world, exercise, aid) in enumerate(zip(worlds, exercises, aids, strict=True))
+        ]
+
+    def _fresh(self, exercise: Exercise, arm: Arm) -> Watched:
+        world = _begun(self._suite, exercise, f" under arm {arm.name!r}")
+        if _state(world) != self._record.header.states[exercise.key]:
+            raise Refusal(
+                f"exercise {exercise.key!r} does not begin as before under arm {arm.name!r}: an earlier attempt left traces",
+                hint="the suite has to give every attempt a world of its own; what was recorded until here stands",
+            )
+        return world
+
+    def _check_agent(self) -> None:
+        """Attempts that one agent began and another ended are nobody's: they are not kept."""
+        now, before = _files(self._actor), self._record.header.agent_files
+        if changed := sorted(name for name in {*now, *before} if now.get(name) != before.get(name)):
+            raise Refusal(
+                f"the agent changed while it was measured: {_some(changed)}",
+                hint="repeat it in another folder (--out) with the agent as it is now; a file that the agent writes is not "
+                "looked at if it is named behind an option (--log FILE); what was recorded until here stands",
+            )
+
+    def _check_head(self) -> None:
+        header = self._record.header
+        if _uses_memory(header.arms) and self._aids.head() != self._head:
+            raise Refusal(
+                "the memory changed while it was measured: later arms would have known more than earlier ones",
+                hint="repeat it in another folder while nothing else uses this store, or on a copy (`tacit backup`)",
+            )
+
+
+def _row(world: Watched, exercise: Exercise, aid: Aid, spent: Spent, *, place: int, told: tuple[str, str, int]) -> Row:
+    suite, arm, seed = told
+    note = _plain(spent.notes[place]) if spent.notes else ""
+    return Row(
+        suite=suite,
+        arm=arm,
+        seed=seed,
+        exercise=exercise.key,
+        group=exercise.group,
+        score=_counted(world, exercise, broken_off=bool(note)),
+        context_tokens=spent.context_tokens[place] if spent.context_tokens else 0,
+        output_tokens=spent.output_tokens[place] if spent.output_tokens else 0,
+        seconds=round(spent.seconds / max(1, len(spent.notes)), 4),
+        aid_sources=aid.sources,
+        note=note,
+    )
+
+
+def _counted(world: Watched, exercise: Exercise, *, broken_off: bool) -> Score:
+    """The world's score; what it did not count is counted from its turns. Being stopped is no honest silence."""
+    score = world.score()
+    own = world.turns[len(exercise.turns) :]
+    return replace(
+        score,
+        steps=score.steps or len(own),
+        retries=score.retries or retries(own),
+        abstained=score.abstained and not broken_off,
+        detail=_plain(score.detail),
+    )
+
+
+def _begun(suite: Suite, exercise: Exercise, under: str = "") -> Watched:
+    name = f"exercise {exercise.key!r} of suite {suite.name}{under}"
+    with Watched.told(name):
+        return Watched(suite.begin(exercise), name)
+
+
+def _state(world: Watched) -> str:
+    return digest(world.state())[-16:]
+
+
+def _set_aside(exercises: Sequence[Exercise], given: Given) -> dict[str, str]:
+    """Exercises whose answer an aid gives away: nobody attempts them, so that all arms do the same ones."""
+    aside: dict[str, str] = {}
+    telling: dict[str, None] = {}  # the arms whose aids do, in their order
+    by_key, shared = {exercise.key: exercise for exercise in exercises}, shared_values(exercises)
+    for (arm, key), aid in given.items():
+        if call := answer_in(aid, by_key[key], shared=shared):
+            telling.setdefault(arm)
+            source = f" (from {aid.sources[0]})" if aid.sources else ""
+            aside.setdefault(key, f"the aid of arm {arm}{source} holds the very call of {call.tool} that is asked for")
+    if len(aside) > SET_ASIDE * len(exercises):
+        arms = list(dict.fromkeys(arm for arm, _ in given))
+        others = ",".join(arm for arm in arms if arm not in telling)
+        leave = f"leave {', '.join(telling)} out (--arms {others}), or " if others else ""
+        raise Refusal(
+            f"aids give away {len(aside)} of {len(exercises)} answers; for one, {next(iter(aside.values()))}",
+            hint=f"{leave}ask more tasks (a larger --limit, or none): what the answers of several tasks share gives none away",
+        )
+    return aside
+
+
+# --- before anything is attempted ---------------------------------------------------------------------------------------
+
+
+def _check(
+    suite: Suite, exercises: Sequence[Exercise], arms: Sequence[Arm], actor: Actor, aids: Aids, *, seeds: int
+) -> None:
+    """Tell everything at once that would make the run impossible."""
+    problems = [f"arm {arm.name}: {why}" for arm in arms if (why := actor.objection(arm))]
+    if aids.memory is None:
+        problems += [f"arm {arm.name}: there is no memory" for arm in arms if arm.aid in FROM_MEMORY]
+    if any(arm.aid is AidKind.ORACLE for arm in arms) and not any(exercise.answer for exercise in exercises):
+        problems.append(f"arm oracle: nothing in suite {suite.name} says what would be right")
+    if not arms:
+        problems.append("there is no arm")
+    if not exercises:
+        problems.append(f"suite {suite.name} has no exercise")
+    if seeds < 1:
+        problems.append("at least one seed is needed")
+    if seeds > SEEDS_MAX:
+        problems.append(f"more than {SEEDS_MAX:,} seeds are no run")
+    for what, names in (("arm", [arm.name for arm in arms]), ("exercise", [each.key for each in exercises])):
+        twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
+        if twice:
+            problems.append(f"{what} {_some(twice)} is there twice")
+    if problems:
+        raise Mistake(
+            f"agent {actor.name!r} cannot run this: {'; '.join(problems)}", hint="leave those arms out (--arms)"
+        )
+
+
+def _check_memory(suite: Suite, exercises: Sequence[Exercise], arms: Sequence[Arm], aids: Aids) -> None:
+    """Refuse a memory that holds attempts at the very tasks that are asked."""
+    if aids.memory is None or not _uses_memory(arms):
+        return
+    known = known_tasks(exercises, aids.past())
+    if known:
+        told = _some([f"{each.group} ({each.trajectory_id}: {each.reason})" for each in known])
+        groups = len({exercise.group for exercise in exercises})
+        raise Refusal(
+            f"the memory holds attempts at {len(known)} of the {groups} tasks of suite {suite.name}: {told}",
+            hint="measure with a memory that learned from other tasks (`tacit --store PATH learn …`)",
+        )
+
+
+def _files(actor: Actor) -> dict[str, str]:
+    return dict(actor.files()) if isinstance(actor, InFiles) else {}
+
+
+def _uses_memory(arms: Sequence[Arm]) -> bool:
+    return any(arm.aid in FROM_MEMORY for arm in arms)
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"{', '.join(names[:_NAMED])}{more}"
+
+
+def _plain(text: str) -> str:
+    """Text that can be written as JSON, whatever an agent said."""
+    return text.encode("utf-8", "replace").decode("utf-8")

@@ -1,0 +1,210 @@
+"""Suites by name: what there is to be measured on. A name, a folder of data and options in; a suite out.
+
+`next_call` makes a suite of any solved attempts; `retail` and `bfcl` are such suites of public tasks, `own` one of the user's
+own work, `telecom` a world to act in. `rehearsal` gives a memory that has learned only what a suite lets it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+from tacit.domain.errors import Mistake, NotFound
+from tacit.domain.ports import Store
+from tacit.domain.trajectory import Trajectory
+from tacit.features.evaluate.suite import Suite
+
+__all__ = ["SUITES", "Given", "Known", "Taught", "open_suite"]
+_WHOLE = re.compile(r"[0-9]{1,18}")
+_SHOWN = 40
+
+
+@runtime_checkable
+class Taught(Protocol):
+    """A suite that says what may be learned from before it is attempted."""
+
+    def training_trajectories(self) -> list[Trajectory]:
+        """Attempts at other tasks, with their outcomes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """What a suite is made from."""
+
+    data: Path | None = None
+    store: Store | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    def folder(self) -> Path:
+        """The folder of the suite's files."""
+        if self.data is None:
+            raise Mistake("this suite needs its files", hint="give the folder that holds them by --data")
+        if not self.data.is_dir():
+            raise NotFound(
+                f"no such folder: {self.data}", hint="give the folder that holds the suite's files by --data"
+            )
+        return self.data
+
+    def number(self, name: str, default: float) -> float:
+        """An option as a number."""
+        try:
+            found = float(self.options.get(name, default))
+        except ValueError:
+            found = math.nan
+        if not math.isfinite(found):
+            told = self.options[name][:_SHOWN]
+            raise Mistake(f"{name} is a number, not {told!r}", hint=f"such as --option {name}={default:g}")
+        return found
+
+    def whole(self, name: str, default: int) -> int:
+        """An option as a whole number from 0 on."""
+        text = self.options.get(name, str(default)).strip()
+        if not _WHOLE.fullmatch(text):
+            raise Mistake(
+                f"{name} is a whole number from 0 on, not {text[:_SHOWN]!r}", hint=f"such as --option {name}={default}"
+            )
+        return int(text)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """A suite that can be opened by its name."""
+
+    name: str
+    summary: str
+    make: Callable[[Given], Suite]
+    options: Mapping[str, str] = field(default_factory=dict)
+    """Option → what it says."""
+    counts: str = ""
+    """What counts as success, and what an agent earns that does nothing."""
+    acts: bool = False
+    """Whether there is a world to act in, and not one question at a time: there the reference agent is of use."""
+    runs: tuple[str, ...] = ()
+    """Options that name code which is run: a person says them; no file does, and they are never guessed."""
+
+
+def open_suite(
+    name: str,
+    *,
+    data: Path | None = None,
+    store: Store | None = None,
+    options: Mapping[str, str] | None = None,
+) -> Suite:
+    """Open a suite; `data` is its folder where it has one, `store` what the user's own work is taken from."""
+    known = SUITES.get(name)
+    if known is None:
+        near = difflib.get_close_matches(name, SUITES, n=1)
+        meant = f"did you mean {near[0]}? " if near else ""
+        raise NotFound(f"no suite {name!r}", hint=f"{meant}there are {', '.join(SUITES)}")
+    unknown = sorted(set(options or {}) - set(known.options))
+    if unknown:
+        offered = ", ".join(known.options) or "none"
+        raise Mistake(f"{name} has no option {', '.join(unknown)}", hint=f"its options: {offered}")
+    return known.make(Given(data=data, store=store, options=dict(options or {})))
+
+
+def _retail(given: Given) -> Suite:
+    from tacit.features.evaluate.suites.retail import CUSTOMER, RetailSuite
+
+    return RetailSuite(given.folder(), by=given.options.get("by", CUSTOMER))
+
+
+def _bfcl(given: Given) -> Suite:
+    from tacit.features.evaluate.suites.bfcl import BfclSuite
+
+    return BfclSuite(given.folder())
+
+
+def _telecom(given: Given) -> Suite:
+    from tacit.features.evaluate.suites.telecom import TelecomSuite
+
+    folder, options = given.folder(), given.options
+    if "driver" not in options:
+        raise Mistake(
+            "suite telecom acts through a driver, a Python file that would be run",
+            hint="say which one you trust: --option driver=PATH/telecom_env.py",
+        )
+    driver = Path(options["driver"])
+    checkout = Path(options["checkout"]) if "checkout" in options else None
+    return TelecomSuite(folder, driver=driver, checkout=checkout, max_calls=given.whole("calls", 0))
+
+
+def _everyday(given: Given) -> Suite:
+    from tacit.features.evaluate.suites.everyday import EverydaySuite
+
+    del given  # it needs nothing
+    return EverydaySuite()
+
+
+def _own(given: Given) -> Suite:
+    from tacit.features.evaluate.suites.own import SHARE, own_suite
+    from tacit.features.train.adapters.gathering import gather
+
+    if given.store is None:
+        raise Mistake("this suite is made of a store", hint="run it in a project with a store")
+    share = given.number("share", SHARE)
+    if not 0 < share < 1:
+        raise Mistake(f"share is a part between 0 and 1, not {share:g}", hint=f"such as --option share={SHARE:g}")
+    seed = given.whole("seed", 0)
+    attempts = gather(given.store)
+    if not attempts:
+        raise Mistake("there is no verified work here yet", hint="`tacit learn` takes it in")
+    return own_suite(attempts, share=share, seed=seed)
+
+
+_NEXT_CALL = (
+    'success: the next call has the right tool, or "done" is said where nothing is left to do; whether its arguments are '
+    "right too is told beside it, as whole call right."
+)
+_ENDS = f'{_NEXT_CALL} Every task has one such end, so that always saying "done" earns one exercise of each task'
+
+
+SUITES: Mapping[str, Known] = {
+    known.name: known
+    for known in (
+        Known(
+            name="own",
+            summary="the next call in your own verified work, tasks that were held out",
+            make=_own,
+            options={"share": "the part of the tasks to hold out (0.2)", "seed": "which tasks (0)"},
+            counts=_ENDS,
+        ),
+        Known(
+            name="retail",
+            summary="the next change that a customer's request needs (tau-bench retail)",
+            make=_retail,
+            options={"by": "what hangs together: customer (tasks about one customer are variants) or task"},
+            counts=_ENDS,
+        ),
+        Known(
+            name="everyday",
+            summary="everyday requests, one of six tools each; teaches nothing, it is there to be no worse on",
+            make=_everyday,
+            counts='success: the right tool is called; saying "done" or guessing one of six earns 0 and 17 %',
+        ),
+        Known(
+            name="bfcl",
+            summary="the next call of a request among many tools (BFCL multi-turn)",
+            make=_bfcl,
+            counts=_ENDS,
+        ),
+        Known(
+            name="telecom",
+            summary="acting until a customer's phone works again (tau2-bench telecom)",
+            make=_telecom,
+            options={
+                "driver": "path of telecom_env.py; it is run, so it is taken from the command line alone",
+                "checkout": "path of a checkout of tau2-bench (TAU2_BENCH); it is run too",
+                "calls": "calls that an attempt may make (the driver's own limit)",
+            },
+            counts="success: the phone works at the end, and nobody was handed over needlessly; doing nothing earns 0",
+            acts=True,
+            runs=("driver", "checkout"),
+        ),
+    )
+}

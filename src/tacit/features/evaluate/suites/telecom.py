@@ -1,0 +1,222 @@
+"""Telecom: a customer's phone does not work; look, and mend it. Acting in tau2-bench's world through a driver given by path.
+
+Nothing of that world is part of Tacit: the driver is a Python file that offers `TelecomEnv` and `load_episodes`, and it needs a
+checkout of the benchmark. Every world is a copy of one environment with a state of its own, so that many can be acted in at
+once. Tasks are worded alike and differ in what is wrong with the phone, so that their words do not tell them apart; their
+ids spell out what is wrong, and are given to nobody. DATA holds `dev_ids.json` and `episodes.jsonl`.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import importlib.util
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from tacit.domain.errors import Mistake, NotFound
+from tacit.domain.tool import Call, Tool, Turn
+from tacit.domain.trajectory import Trajectory
+from tacit.features.evaluate.suite import Exercise, Score
+from tacit.ingest import read
+
+_MODULE = "tacit_telecom_driver"
+
+
+class TelecomWorld:
+    """One customer's phone and account."""
+
+    def __init__(self, exercise: Exercise, environment: Any, *, max_calls: int) -> None:
+        """`environment` stands at the beginning of the exercise and belongs to this world alone."""
+        self._exercise = exercise
+        self._environment = environment
+        self._left = max_calls
+        self._turns: list[Turn] = []
+        self._ended = ""
+
+    @property
+    def task(self) -> str:
+        """What the customer says."""
+        return self._exercise.task
+
+    @property
+    def tools(self) -> Sequence[Tool]:
+        """What may be called."""
+        return self._exercise.tools
+
+    @property
+    def turns(self) -> Sequence[Turn]:
+        """What was done so far."""
+        return self._turns
+
+    @property
+    def over(self) -> bool:
+        """Whether the attempt was ended, the customer was handed over, or no call is left."""
+        return bool(self._ended) or self._left <= 0 or self._environment._over
+
+    def call(self, tool: str, /, **arguments: Any) -> tuple[str, bool]:
+        """Call a tool; whatever is wrong with the call is told in the answer."""
+        if self.over:
+            return "the attempt is over", True
+        self._left -= 1
+        try:
+            text, failed = self._environment.call(tool, **arguments)
+        except (TypeError, ValueError, KeyError, AttributeError) as error:
+            # A model may give arguments that the world does not look at before it uses them: its call failed.
+            text, failed = f"Error: {error}", True
+        self._turns.append(Turn(call=Call(tool=tool, arguments=arguments), observation=text, failed=failed))
+        return text, failed
+
+    def finish(self) -> None:
+        """End the attempt."""
+        self._ended = self._ended or "finished"
+
+    def abstain(self, reason: str) -> None:
+        """End the attempt: no procedure is known."""
+        self._ended = self._ended or "abstained"
+        self._environment.abstain(reason)
+
+    def score(self) -> Score:
+        """Whether the phone works and the customer was not handed over needlessly."""
+        told = self._environment.score()
+        needed = {call.tool for call in self._exercise.answer}
+        reading = {tool.name for tool in self.tools if tool.read_only}
+        changes = [turn.call.tool for turn in self._turns if turn.call.tool not in reading]
+        last = (
+            "handed over needlessly"
+            if told.needless_transfer
+            else self._ended or ("out of calls" if self._left <= 0 else "stopped")
+        )
+        return Score(
+            success=bool(told.success),
+            steps=len(self._turns),
+            retries=_retries(self._turns),
+            first_right=changes[0] in needed if changes else None,
+            abstained=self._ended == "abstained",
+            detail=f"{last}; {len(changes)} changes, {sum(turn.failed for turn in self._turns)} errors",
+        )
+
+    def state(self) -> str:
+        """A fingerprint of the phone, the account and the calls so far."""
+        world = self._environment._env
+        said = [(turn.call.tool, dict(turn.call.arguments)) for turn in self._turns]
+        told = [world.get_db_hash(), world.get_user_db_hash(), said, self._ended]
+        return hashlib.sha256(json.dumps(told, default=str).encode()).hexdigest()[:16]
+
+
+class TelecomSuite:
+    """The dev tasks, and the episodes that may be learned from."""
+
+    name = "telecom"
+
+    def __init__(self, data: Path, *, driver: Path, checkout: Path | None = None, max_calls: int = 0) -> None:
+        """Without `checkout` the driver looks for it where its own documentation says; `max_calls` is its limit at most."""
+        self._data = data
+        self.driver = _loaded(driver)
+        self._environment = _started(self.driver, checkout)
+        most = int(getattr(self.driver, "MAX_CALLS", 80))
+        self._max_calls = min(max_calls, most) if max_calls > 0 else most
+        self.tools = tuple(_tool(told) for told in self._environment.tools())
+        self._ids = {f"{self.name}-{at:03d}": each for at, each in enumerate(_ids(data / "dev_ids.json"))}
+
+    @cached_property
+    def _exercises(self) -> tuple[Exercise, ...]:
+        return tuple(self._exercise(key, identity) for key, identity in self._ids.items())
+
+    def exercises(self) -> Sequence[Exercise]:
+        """One for each task, in the order of its file."""
+        return self._exercises
+
+    def begin(self, exercise: Exercise) -> TelecomWorld:
+        """A phone as it is when the customer calls."""
+        environment = copy.copy(self._environment)  # what is reset is made anew; tasks and documentation are shared
+        environment.reset(self._ids[exercise.key])
+        return TelecomWorld(exercise, environment, max_calls=self._max_calls)
+
+    def training_trajectories(self) -> list[Trajectory]:
+        """Episodes of other tasks with verified outcomes, successes and failures."""
+        path = self._data / "episodes.jsonl"
+        if not path.is_file():
+            raise NotFound(f"no such file: {path}", hint="give the folder with the suite's files by --data")
+        return list(read(path))
+
+    def _exercise(self, key: str, identity: str) -> Exercise:
+        probe = copy.copy(self._environment)
+        try:
+            told = probe.reset(identity)
+        except KeyError:
+            raise Mistake(
+                f"the checkout knows no task {key}", hint="use the commit that the driver's documentation names"
+            ) from None
+        right = probe._gold(identity)
+        return Exercise(
+            key=key,
+            group=key,
+            task=f"{told['complaint']}\n{told['known_info']}".strip(),
+            tools=self.tools,
+            answer=tuple(Call(tool=call.name, arguments=dict(call.arguments)) for call in right),
+        )
+
+
+def _retries(turns: Sequence[Turn]) -> int:
+    """Calls of a tool whose last call had failed."""
+    failed: dict[str, bool] = {}
+    count = 0
+    for turn in turns:
+        count += failed.get(turn.call.tool, False)
+        failed[turn.call.tool] = turn.failed
+    return count
+
+
+def _loaded(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise NotFound(f"no driver of the telecom world at {path}", hint="give it by --option driver=PATH")
+    spec = importlib.util.spec_from_file_location(_MODULE, path)
+    if spec is None or spec.loader is None:
+        raise Mistake(f"{path} is no Python file", hint="the driver is telecom_env.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[_MODULE] = module  # its classes look up their own module
+    spec.loader.exec_module(module)
+    if not hasattr(module, "TelecomEnv"):
+        raise Mistake(f"{path} offers no TelecomEnv", hint="the driver is telecom_env.py")
+    return module
+
+
+def _started(driver: ModuleType, checkout: Path | None) -> Any:
+    try:
+        return driver.TelecomEnv(checkout)
+    except ImportError as error:
+        raise Mistake(
+            f"the telecom world cannot start: {error}",
+            hint="install the packages that the driver's documentation names",
+        ) from error
+    except RuntimeError as error:
+        raise Mistake(
+            f"the telecom world cannot start: {error}", hint="give a checkout by --option checkout=PATH, or TAU2_BENCH"
+        ) from error
+
+
+def _ids(path: Path) -> list[str]:
+    if not path.is_file():
+        raise NotFound(f"no such file: {path}", hint="give the folder with the suite's files by --data")
+    try:
+        return [str(each) for each in json.loads(path.read_text("utf-8"))["ids"]]
+    except (ValueError, KeyError, TypeError) as error:
+        raise Mistake(f"{path} has no list of ids: {error}", hint="fetch the file again") from error
+
+
+def _tool(told: Mapping[str, Any]) -> Tool:
+    parameters = told.get("parameters", {})
+    required = tuple(parameters.get("required", ()))
+    return Tool(
+        name=told["name"],
+        description=told.get("description", ""),
+        required=required,
+        optional=tuple(name for name in parameters.get("properties", {}) if name not in required),
+        read_only=bool(told["read_only"]),
+    )

@@ -1,0 +1,121 @@
+"""Before a task is begun: its open questions, what the person is expected to answer, what they answer, and the difference.
+
+A task → questions with forecasts; answers of a person → decisions, settled forecasts, and assumptions that the session's work
+rests on. An assumption that the person corrects is kept as wrong, with what is the case instead.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from tacit.domain.choice import ChoiceSort
+from tacit.domain.errors import Mistake
+from tacit.domain.identity import content_id
+from tacit.domain.moment import Assumption, Held
+from tacit.domain.origin import Origin
+from tacit.domain.ports import Store
+from tacit.features.people import forecast
+from tacit.features.people.forecast import Ask, Outlook, Question
+from tacit.features.people.knowing import Decided, People
+from tacit.features.people.reading import bearing, cut
+
+MOST_ANSWER = 400
+"""Characters of an answer that are kept."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """One question, what was expected, and what the person said; nothing where they passed it over."""
+
+    ask: Ask
+    outlook: Outlook
+    answer: str = ""
+    decided: Decided | None = None
+    assumptions: tuple[Assumption, ...] = ()
+
+
+class Interview:
+    """The questions of one task to one person."""
+
+    def __init__(self, people: People, store: Store, *, task: str, person: str, session_id: str = "") -> None:
+        if not task.strip():
+            raise Mistake("an intake needs the task", hint='tacit intake "Add a currency field"')
+        self._people, self._store = people, store
+        self.task, self.person, self.session_id = cut(task), person, session_id
+        self._digest = hashlib.sha256(self.task.encode("utf-8", "replace")).hexdigest()[:12]
+
+    def questions(self, given: Sequence[str] = ()) -> list[Ask]:
+        """What is open, the questions that were given first."""
+        return forecast.open_questions(self.task, given=given, earlier=self._people.choices(self.person))
+
+    def expect(self, ask: Ask) -> Outlook:
+        """What the person is expected to answer. Keeps nothing."""
+        return self._people.expect(self._question(ask))
+
+    def announce(self, ask: Ask, *, shown: bool = True) -> Outlook:
+        """What the person is expected to answer, kept before they do."""
+        return self._people.announce(self._key(ask), self._question(ask), shown=shown)
+
+    def answer(self, ask: Ask, text: str, *, reason: str = "", at: datetime) -> Answered:
+        """Keep an answer beside what was expected, and what it lets the work take for granted."""
+        said = self._in_their_spelling(text, ask)
+        outlook = self.expect(ask)
+        if not said:
+            return Answered(ask=ask, outlook=outlook)
+        with self._store.transaction():
+            done = self._people.decided(
+                self._key(ask), self._question(ask), said, reason=reason, session_id=self.session_id
+            )
+            assumptions = self._assumptions(ask, done, at=at)
+            for assumption in assumptions:
+                self._store.add_entry(assumption)
+        return Answered(ask=ask, outlook=outlook, answer=said, decided=done, assumptions=tuple(assumptions))
+
+    def _assumptions(self, ask: Ask, done: Decided, *, at: datetime) -> list[Assumption]:
+        """What was expected and is wrong, and what holds as far as the person said."""
+        key, said = self._key(ask), done.choice.response
+        expected = done.forecast.posterior if done.forecast else ""
+        found = []
+        if expected and expected != said:
+            found.append(self._assumption(ask, f"{key} expected", expected, at=at, instead=said))
+        return [*found, self._assumption(ask, key, said, at=at)]
+
+    def _assumption(self, ask: Ask, key: str, text: str, *, at: datetime, instead: str = "") -> Assumption:
+        return Assumption(
+            key=content_id("a", [key]),  # as all assumptions are called, and told apart by how they begin
+            at=at,
+            by=self.person if not instead else "tacit.forecast",
+            session_id=self.session_id,
+            text=f"{ask.text} {text}",
+            aspect=ask.aspect,
+            task=self.task,
+            held=Held.WRONG if instead else Held.OPEN,
+            instead=instead,
+            settled_by=self.person if instead else "",
+            reason=f"{self.person} said otherwise" if instead else f"{self.person} said so",
+            origin=Origin.USER,
+        )
+
+    def _question(self, ask: Ask) -> Question:
+        taught = bearing(self._store, self.task, (self.person, self._people.account))
+        features = {"aspect": str(ask.aspect), "question": ask.key, "taught": taught}
+        return Question(
+            person=self.person,
+            sort=ChoiceSort.ANSWER,
+            situation=self.task,
+            stimulus=ask.text,
+            features=features,
+            options=ask.options,
+        )
+
+    def _key(self, ask: Ask) -> str:
+        return f"intake {self._digest} {ask.key}"
+
+    def _in_their_spelling(self, text: str, ask: Ask) -> str:
+        """An answer without secrets and blanks, spelled as this person spelled it before, or as the options do."""
+        said = cut(" ".join(text.split())[:MOST_ANSWER])
+        before = [each.response for each in self._people.choices(self.person) if each.sort is ChoiceSort.ANSWER]
+        return next((known for known in (*ask.options, *before) if known.casefold() == said.casefold()), said)

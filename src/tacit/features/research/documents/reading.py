@@ -1,0 +1,174 @@
+"""Reading: a file's bytes, or what was told of its pages → title, abstract and passages, by the reader it calls for. Pure.
+
+What a file is, its first bytes decide; its name and what a server said of it only where they do not. Nothing is fetched.
+Whoever wants a file read that may mean harm asks `asking`, which has this done in a process with limits.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from tacit.domain.document import ABSTRACT, REFERENCES, Passage
+from tacit.domain.errors import Mistake, Refusal
+from tacit.features.research.documents.html import read_html
+from tacit.features.research.documents.layout import lines_of
+from tacit.features.research.documents.markdown import read_markdown
+from tacit.features.research.documents.passages import passages_of
+from tacit.features.research.documents.pdf import Pdf
+from tacit.features.research.documents.sections import Paragraph, body_of
+
+TEXT_MB = 20
+LONGEST_TITLE = 300
+LONGEST_ABSTRACT = 10_000
+_PDF_WITHIN = 1024
+_TEXTS = frozenset({"md", "markdown", "mdown", "txt", "text", "rst", ""})
+_PAGES = frozenset({"html", "htm", "xhtml"})
+_LOOKED_AT = 4096
+_NO_TITLE = re.compile(
+    r"^(?:untitled.*|microsoft word.*|.*\.(?:docx?|tex|dvi|indd|pdf|rtf|odt)|\W*|title|paper)$", re.I
+)
+_ARXIV = re.compile(r"arXiv:((?:\d{4}\.\d{4,5}|[a-z-]+(?:\.[A-Z]{2})?/\d{7})(?:v\d+)?)")
+_DOI = re.compile(r"(?:doi\.org/|doi:?\s*)(10\.\d{4,9}/[^\s\"<>]+[^\s\"<>.,;)])", re.IGNORECASE)
+_YEAR = re.compile(r"\b(1[89]\d\d|20\d\d)\b")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """A file as it was read."""
+
+    title: str
+    passages: tuple[Passage, ...]
+    authors: tuple[str, ...] = ()
+    year: int = 0
+    abstract: str = ""
+    pages: int = 0
+    identifiers: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    """What a person must know of the reading: pages that are missing, no abstract."""
+
+
+class Sort(StrEnum):
+    """What a file is, for its reader."""
+
+    PDF = "pdf"
+    HTML = "html"
+    TEXT = "text"
+
+
+def sort_of(data: bytes, *, name: str, media_type: str = "") -> Sort:
+    """Tell what a file is; raises `Mistake` where it is of no sort that is known, `Refusal` where it is not what it says."""
+    if b"%PDF-" in data[:_PDF_WITHIN]:
+        return Sort.PDF
+    suffix = name.rpartition(".")[2].lower() if "." in name else ""
+    if len(data) > TEXT_MB << 20:
+        raise Refusal(f"{name} is larger than {TEXT_MB} MB of text", hint="add the part that you cite")
+    if suffix == "pdf" or "pdf" in media_type:
+        raise Refusal(f"{name} is no PDF: it does not begin like one", hint="get a whole copy of the file")
+    if _begins_like_html(data[:_LOOKED_AT]) or "html" in media_type or suffix in _PAGES:
+        return Sort.HTML
+    if suffix in _TEXTS or media_type.startswith("text/"):
+        return Sort.TEXT
+    raise Mistake(
+        f"{name} is of a sort that cannot be read", hint="add a PDF, an HTML page, or a Markdown or text file"
+    )
+
+
+def read_text(sort: Sort, data: bytes, *, name: str) -> Reading:
+    """Read an HTML page or a text; raises `Refusal` where there is nothing to quote and `Mistake` where it is no text."""
+    text = _decoded(data, name)
+    return _from_html(text, name) if sort is Sort.HTML else _from_markdown(text, name)
+
+
+def _begins_like_html(head: bytes) -> bool:
+    """Whether a page begins here, behind whatever declarations and comments."""
+    rest = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    while rest.startswith((b"<?xml", b"<!--")):
+        _, end, rest = rest.partition(b"-->" if rest.startswith(b"<!--") else b">")
+        if not end:
+            return False
+        rest = rest.lstrip()
+    return re.match(rb"<(?:!doctype html|html\b)", rest, re.IGNORECASE) is not None
+
+
+def _decoded(data: bytes, name: str) -> str:
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return data.decode("utf-16", "replace")
+    if b"\0" in data:
+        raise Mistake(f"{name} is no text", hint="add a PDF, an HTML page, or a Markdown or text file")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode("cp1252", "replace")
+
+
+def read_pages(pdf: Pdf, *, name: str) -> Reading:
+    """Put the pieces of a PDF in order; raises `Refusal` where there is nothing to quote."""
+    lines = lines_of(pdf.pages)
+    body = body_of(lines, pdf.outline)
+    first = [piece.text for page in pdf.pages[:1] for piece in page.pieces]
+    notes = [f"could not be read: page {_some(pdf.unread)}"] if pdf.unread else []
+    if pdf.unseen:
+        notes.append(f"left out text that nobody sees: page {_some(pdf.unseen)}")
+    if pdf.recognised:
+        notes.append(
+            f"text lies unseen on pictures, as in recognised scans, and was read: page {_some(pdf.recognised)}"
+        )
+    said = pdf.title if pdf.title and not _NO_TITLE.match(pdf.title) else ""
+    authors = tuple(part.strip() for part in re.split(r";|,| and ", pdf.author) if part.strip())
+    told = Reading(
+        title=said or body.title,
+        passages=(),
+        authors=authors,
+        pages=len(pdf.pages),
+        identifiers=_identifiers(first),
+        notes=tuple(notes),
+    )
+    return _completed(told, body.paragraphs, name)
+
+
+def _from_html(text: str, name: str) -> Reading:
+    page = read_html(text)
+    dates = [int(found[0]) for date in page.said.get("date", ()) if (found := _YEAR.search(date))]
+    identifiers: dict[str, str] = {key: page.said[key][0] for key in ("doi", "arxiv") if key in page.said}
+    told = Reading(
+        title=page.title,
+        passages=(),
+        authors=page.said.get("author", ()),
+        year=dates[0] if dates else 0,
+        identifiers=identifiers,
+    )
+    return _completed(told, page.paragraphs, name)
+
+
+def _from_markdown(text: str, name: str) -> Reading:
+    read = read_markdown(text)
+    return _completed(Reading(title=read.title, passages=()), read.paragraphs, name)
+
+
+def _completed(said: Reading, paragraphs: Sequence[Paragraph], name: str) -> Reading:
+    """What a file says of itself, with its text: passages, abstract, and its name where it has no title."""
+    passages = passages_of(paragraphs)
+    if not any(passage.section != REFERENCES for passage in passages):
+        hint = "look at the file: it may be empty, or a list only"
+        raise Refusal(f"{name} holds no text that could be cited", hint=hint)
+    abstract = " ".join(each.text for each in paragraphs if each.section == ABSTRACT)[:LONGEST_ABSTRACT]
+    stem = name.rpartition("/")[2].rpartition(".")[0] or name
+    title = " ".join(said.title.split()) or stem
+    return replace(said, title=title[:LONGEST_TITLE], passages=passages, abstract=abstract)
+
+
+def _some(pages: Sequence[int]) -> str:
+    return ", ".join(map(str, pages[:20])) + (" …" if len(pages) > 20 else "")
+
+
+def _identifiers(texts: Sequence[str]) -> dict[str, str]:
+    """What the first page says that it is: arXiv's stamp on its margin, a DOI."""
+    found: dict[str, str] = {}
+    for text in texts:
+        for key, pattern in (("arxiv", _ARXIV), ("doi", _DOI)):
+            if key not in found and (match := pattern.search(text)):
+                found[key] = match[1]
+    return found

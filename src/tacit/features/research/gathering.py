@@ -1,0 +1,219 @@
+"""Gathering: what a person named → the document, read and looked up. Keeps nothing.
+
+A paper's record comes from arXiv and Semantic Scholar; its text where it is open to everybody, and else its abstract alone.
+What one service does not answer is told and done without, as long as there is something to quote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tacit.config.settings import ResearchSettings
+from tacit.domain.document import ABSTRACT, EVIDENCE_TYPES, Document, Passage
+from tacit.domain.errors import Mistake, NotFound, NotPermitted, Outage, Refusal, TacitError
+from tacit.features.research import documents
+from tacit.features.research.documents.pdf import Progress
+from tacit.features.research.papers.arxiv import arxiv_paper
+from tacit.features.research.papers.fetching import Fetched, Fetcher, origin
+from tacit.features.research.papers.naming import Named, Source, parse_source
+from tacit.features.research.papers.paper import Paper
+from tacit.features.research.papers.scholar import scholar_paper
+
+FILE_MB = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """What whoever adds a document says of it, in place of what it says itself."""
+
+    title: str = ""
+    authors: tuple[str, ...] = ()
+    year: int = 0
+    evidence_type: str = ""
+
+    def __post_init__(self) -> None:
+        if self.evidence_type and self.evidence_type not in EVIDENCE_TYPES:
+            hint = f"use one of: {', '.join(EVIDENCE_TYPES)}"
+            raise Mistake(f"there is no evidence type {self.evidence_type!r}", hint=hint)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gathered:
+    """A document, and what a person must know of how it was read."""
+
+    document: Document
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Papers:
+    """The way to papers and addresses."""
+
+    settings: ResearchSettings
+    fetcher: Fetcher
+
+    @classmethod
+    def by(cls, settings: ResearchSettings) -> Papers:
+        """The way that the settings name."""
+        services = (origin(settings.arxiv_url), origin(settings.scholar_url))
+        return cls(settings=settings, fetcher=Fetcher(trusted=services))
+
+    def fetch(self, url: str) -> Fetched:
+        """Fetch a file."""
+        return self.fetcher.get(url, most_bytes=FILE_MB << 20)
+
+
+def gather(
+    text: str,
+    papers: Callable[[], Papers],
+    *,
+    said: Said,
+    anywhere: bool,
+    project: Path | None = None,
+    progress: Progress | None = None,
+) -> Gathered:
+    """Read what was named. Addresses beyond the two services are fetched only where `anywhere` says so.
+
+    A file below the folder `project` is called by its path from there (`./docs/intro.md`), any other by its bare name.
+    """
+    source = parse_source(text)
+    if source.sort is Named.ARXIV and Path(text).exists():
+        source = Source(Named.FILE, text)
+    match source.sort:
+        case Named.FILE:
+            path = Path(source.value).expanduser()
+            found = _from_file(path, progress, source=_called(path, project))
+        case Named.ADDRESS:
+            if not anywhere:
+                hint = "save the file and add that, or let a person add the address"
+                raise NotPermitted("an address is fetched only for a person", hint=hint)
+            fetched = papers().fetch(source.value)
+            found = _read(fetched, name=_file_name(fetched.url), source=source.value, progress=progress)
+        case _:
+            found = _from_record(source, papers(), anywhere=anywhere, progress=progress)
+    return replace(found, document=_as_said(found.document, said))
+
+
+def _as_said(document: Document, said: Said) -> Document:
+    return replace(
+        document,
+        title=said.title or document.title,
+        authors=said.authors or document.authors,
+        year=said.year or document.year,
+        evidence_type=said.evidence_type or document.evidence_type,
+    )
+
+
+def _called(path: Path, project: Path | None) -> str:
+    """What a file is called in a record, which names no folder outside the project."""
+    whole = path.resolve()
+    if project is not None and whole.is_relative_to(project.resolve()):
+        return f"./{whole.relative_to(project.resolve()).as_posix()}"
+    return path.name
+
+
+def _from_file(path: Path, progress: Progress | None, *, source: str) -> Gathered:
+    if not path.is_file():
+        raise NotFound(
+            f"no such file: {path}", hint="give a file, an https address, or an identifier such as arxiv:2601.01234"
+        )
+    with path.open("rb") as stream:
+        data = stream.read((FILE_MB << 20) + 1)
+    if len(data) > FILE_MB << 20:
+        raise Refusal(f"{path.name} is larger than {FILE_MB} MB", hint="split it, or add the part that you cite")
+    fetched = Fetched(data=data, media_type="", url="")
+    return _read(fetched, name=path.name, source=source, progress=progress)
+
+
+def _read(fetched: Fetched, *, name: str, source: str, progress: Progress | None) -> Gathered:
+    reading = documents.read(fetched.data, name=name, media_type=fetched.media_type, progress=progress)
+    document = Document(
+        title=reading.title,
+        passages=reading.passages,
+        source=source,
+        authors=reading.authors,
+        year=reading.year,
+        abstract=reading.abstract,
+        pages=reading.pages,
+        identifiers=reading.identifiers,
+    )
+    return Gathered(document=document, notes=reading.notes)
+
+
+def _from_record(source: Source, papers: Papers, *, anywhere: bool, progress: Progress | None) -> Gathered:
+    paper, notes = _looked_up(source, papers)
+    document = Document(
+        title=paper.title,
+        passages=(),
+        source=str(source),
+        authors=paper.authors,
+        year=paper.year,
+        abstract=paper.abstract,
+        evidence_type=paper.evidence_type,
+        citations=paper.citations,
+        identifiers=paper.identifiers,
+    )
+    read, why = _open_text(paper, papers, anywhere=anywhere, progress=progress)
+    if read is not None:
+        document = replace(document, passages=read.document.passages, pages=read.document.pages)
+        document = replace(document, abstract=paper.abstract or read.document.abstract)
+        notes += read.notes
+    notes += (why,) if why else ()
+    return Gathered(document=_with_abstract(document), notes=notes)
+
+
+def _looked_up(source: Source, papers: Papers) -> tuple[Paper, tuple[str, ...]]:
+    """What both services know: arXiv of its own, Semantic Scholar of citations and venues."""
+    settings, fetcher = papers.settings, papers.fetcher
+    if source.sort is not Named.ARXIV:
+        return scholar_paper(fetcher, settings.scholar_url, source), ()
+    paper = arxiv_paper(fetcher, settings.arxiv_url, source.value)
+    try:
+        known = scholar_paper(fetcher, settings.scholar_url, source)
+    except (NotFound, Outage) as error:
+        return paper, (f"citations are not known: {error.message}",)
+    reviewed = known.evidence_type if paper.evidence_type == "preprint" else paper.evidence_type
+    identifiers = {**known.identifiers, **paper.identifiers}
+    return replace(
+        paper,
+        citations=known.citations,
+        evidence_type=reviewed,
+        venue=paper.venue or known.venue,
+        identifiers=identifiers,
+    ), ()
+
+
+def _open_text(
+    paper: Paper, papers: Papers, *, anywhere: bool, progress: Progress | None
+) -> tuple[Gathered | None, str]:
+    """The text of a paper where everybody may read it; else why only its abstract is kept."""
+    if not paper.pdf_url:
+        return None, "the text is not open to everybody: only the abstract is kept"
+    try:
+        if not anywhere and origin(paper.pdf_url) not in papers.fetcher.trusted:
+            why = "the text lies at another address, which is fetched only for a person: only the abstract is kept"
+            return None, why
+        fetched = papers.fetch(paper.pdf_url)
+        return _read(fetched, name=_file_name(paper.pdf_url), source="", progress=progress), ""
+    except TacitError as error:
+        if not paper.abstract:
+            raise
+        return None, f"the text could not be had, only the abstract is kept: {error.message}"
+
+
+def _with_abstract(document: Document) -> Document:
+    """The document with its abstract among the passages; one without any text at all cannot be quoted."""
+    if any(passage.section == ABSTRACT for passage in document.passages):
+        return document
+    if not document.abstract:
+        if document.passages:
+            return document
+        raise Refusal(f"nothing of {document.title!r} is open to everybody", hint="get the file, and add that")
+    rest = (replace(passage, index=passage.index + 1) for passage in document.passages)
+    return replace(document, passages=(Passage(index=0, text=document.abstract, section=ABSTRACT), *rest))
+
+
+def _file_name(url: str) -> str:
+    return url.partition("?")[0].rstrip("/").rpartition("/")[2] or "document"

@@ -1,0 +1,213 @@
+"""A skill's files and a sandbox → what each script tried. Chooses what to run and how; the verdict is made elsewhere."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+import secrets
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from importlib import resources
+from pathlib import PurePosixPath
+
+from tacit.domain.candidate import Finding
+from tacit.domain.errors import Mistake
+from tacit.domain.sandbox import BoxFile, Confines, Errand, Ran, Sandbox
+from tacit.domain.skill import SkillFile
+from tacit.features.scan.detonation.canaries import Bait, lay_bait
+from tacit.features.scan.detonation.verdict import findings_of
+from tacit.text.bundled import bytes_of
+from tacit.text.file_sorts import Sort, sort_of
+
+EACH_S, TOTAL_S = 8.0, 60.0
+_SYSTEM = "/usr/bin:/usr/local/bin"
+_RUNNERS = {
+    ".py": ("python3",),
+    ".sh": ("bash", "sh"),
+    ".bash": ("bash",),
+    ".js": ("node",),
+    ".cjs": ("node",),
+    ".mjs": ("node",),
+    ".pl": ("perl",),
+    ".rb": ("ruby",),
+    ".zsh": ("zsh", "bash"),
+    ".ksh": ("ksh", "bash"),
+    ".command": ("bash", "sh"),
+    ".pyw": ("python3",),
+    ".ts": ("tsx", "deno", "bun"),
+    ".fish": ("fish",),
+    ".php": ("php",),
+    ".lua": ("lua",),
+    ".ps1": ("pwsh",),
+    ".bat": ("cmd.exe",),
+    ".cmd": ("cmd.exe",),
+    ".vbs": ("cscript.exe",),
+}
+_SHEBANG = re.compile(r"\ufeff?#![^\n]*?\b(python|bash|dash|zsh|ksh|fish|sh|node|perl|ruby|php|lua|pwsh)[\d.]*\b")
+_BY_SHEBANG = {
+    "python": ".py",
+    "node": ".js",
+    "perl": ".pl",
+    "ruby": ".rb",
+    "zsh": ".zsh",
+    "ksh": ".ksh",
+    "fish": ".fish",
+    "php": ".php",
+    "lua": ".lua",
+    "pwsh": ".ps1",
+}
+_FOREIGN = (b"MZ", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
+"""How programs of other systems begin."""
+_OWN = "the file itself"
+"""Stands for a program that needs no other to run it."""
+_ASKS = re.compile(r"usage|argument|argv|missing|required|IndexError|unbound variable|parameter", re.IGNORECASE)
+_LONGEST_PATH, _LONGEST_NAME = 1000, 255
+_ROOMY = 8192
+"""Megabytes of address space for `node`, which reserves far more than it uses; the limit on what is held stays."""
+# The witness is only read here, not imported: it needs what a start of Tacit should not have to load.
+PROXY = "http://127.0.0.1:3128"
+CERTIFICATE = "/run/witness/ca.pem"
+_SURROUNDINGS = {
+    **dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "all_proxy"), PROXY),
+    **dict.fromkeys(("no_proxy", "NO_PROXY"), "localhost,127.0.0.1"),
+    **dict.fromkeys(("SSL_CERT_FILE", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS"), CERTIFICATE),
+    "NODE_USE_ENV_PROXY": "1",
+    "PYTHONDONTWRITEBYTECODE": "1",
+}
+
+
+def _of_the_system(program: str) -> str | None:
+    return shutil.which(program, path=_SYSTEM)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Detonation:
+    """What a skill's scripts tried."""
+
+    findings: tuple[Finding, ...] = ()
+    ran: tuple[str, ...] = ()
+    skipped: tuple[tuple[str, str], ...] = ()
+    """Paths that were not run, each with the reason."""
+    level: str = ""
+    """What confined them; empty where nothing was run."""
+    seconds: float = 0.0
+
+
+def detonate(
+    files: Sequence[SkillFile],
+    sandbox: Sandbox,
+    *,
+    token: Callable[[int], str] = secrets.token_hex,
+    clock: Callable[[], float] = time.monotonic,
+    total_s: float = TOTAL_S,
+    find: Callable[[str], str | None] = _of_the_system,
+) -> Detonation:
+    """Run every script of a skill by itself, each in a new sandbox with new bait.
+
+    `find` tells where a program lies; it must be below /usr, since nothing else is there inside.
+    """
+    begun = clock()
+    given = tuple(box for file in files if (box := _box_file(file)))
+    found: list[Finding] = []
+    ran: list[str] = []
+    skipped: list[tuple[str, str]] = []
+    level = ""
+    for number, file in enumerate(files):
+        runner = runner_of(file)
+        if not runner:
+            continue
+        program = _OWN if runner == (_OWN,) else next((path for name in runner if (path := find(name))), "")
+        if reason := _obstacle(file, runner, program=program):
+            skipped.append((file.path, reason))
+            continue
+        if total_s <= clock() - begun:
+            skipped.append((file.path, f"the {total_s:g} s for all scripts were used up"))
+            continue
+        bait = lay_bait(token)
+        try:
+            results = _run(file, program, given=given, bait=bait, sandbox=sandbox)
+        except Mistake as error:  # what this skill holds does not fit; that says nothing of the next one
+            skipped.append((file.path, error.message))
+            continue
+        for result in results:
+            level = result.level
+            found += findings_of(result, bait, field=f"files.{number}", path=file.path)
+        ran.append(file.path)
+    return Detonation(
+        findings=tuple(dict.fromkeys(found)),
+        ran=tuple(ran),
+        skipped=tuple(skipped),
+        level=level,
+        seconds=clock() - begun,
+    )
+
+
+def _obstacle(file: SkillFile, runner: tuple[str, ...], *, program: str) -> str:
+    """Why a script is not run; empty if nothing is in the way."""
+    if not _box_file(file):
+        return "its path leads out of the skill's folder or is too long, or its content cannot be read"
+    if not runner[0]:
+        return "what would run it is not known here"
+    if not program:
+        return f"there is no {runner[0]} in {_SYSTEM.partition(':')[0]}"
+    return ""
+
+
+def runner_of(file: SkillFile) -> tuple[str, ...]:
+    """The programs that could run a file, best first; an empty name where none is known, and none for what is no script."""
+    known = _RUNNERS.get(PurePosixPath(file.path).suffix.lower())
+    if known:
+        return known
+    data = bytes_of(file) if file.encoding == "base64" else file.content[:400].encode("utf-8", "replace")
+    if data.startswith(b"\x7fELF"):
+        return (_OWN,)
+    head = data[:400].decode("utf-8", "replace")
+    if shebang := _SHEBANG.match(head):
+        return _RUNNERS[_BY_SHEBANG.get(shebang[1], ".sh")]
+    unknown = head.startswith(("#!", "\ufeff#!")) or file.executable or data.startswith(_FOREIGN)
+    return ("",) if unknown and sort_of(file.path) is not Sort.DATA else ()
+
+
+def _run(file: SkillFile, program: str, *, given: tuple[BoxFile, ...], bait: Bait, sandbox: Sandbox) -> Sequence[Ran]:
+    """Without arguments; where it asks for some, once more with files to work on."""
+    confines = Confines(wall_s=EACH_S, address_mb=_ROOMY if program.endswith("node") else 512)
+    mine = {box.path for box in given}
+    place = f"./{PurePosixPath(file.path)}"  # a name may begin like an option
+    command = (place,) if program == _OWN else (program, place if file.path.startswith("-") else file.path)
+    if program == _OWN:
+        given = tuple(replace(box, executable=True) if f"./{box.path}" == place else box for box in given)
+
+    def errand(*arguments: str) -> Errand:
+        return Errand(
+            command=(*command, *arguments),
+            files=(*(box for box in bait.workspace if box.path not in mine), *given),
+            home=bait.home,
+            environment=_SURROUNDINGS | bait.environment,
+            witness=resources.files(__package__).joinpath("witness.py").read_text(encoding="utf-8"),
+            confines=confines,
+        )
+
+    first = sandbox.run(errand())
+    if first.status and _ASKS.search(first.output):
+        return first, sandbox.run(errand("data.csv", "out.txt"))
+    return (first,)
+
+
+def _box_file(file: SkillFile) -> BoxFile | None:
+    """A file as it goes in; nothing for a path that leads elsewhere or a content that cannot be read."""
+    path = PurePosixPath(file.path)
+    if path.is_absolute() or ".." in path.parts or not path.parts:
+        return None
+    try:
+        path_bytes = file.path.encode()
+        content = file.content.encode() if file.encoding == "utf-8" else base64.b64decode(file.content)
+    except (UnicodeEncodeError, binascii.Error):
+        return None
+    if len(path_bytes) > _LONGEST_PATH or b"\0" in path_bytes:
+        return None
+    if any(len(part.encode()) > _LONGEST_NAME for part in path.parts):
+        return None
+    return BoxFile(path=str(path), content=content, executable=file.executable)

@@ -1,0 +1,182 @@
+"""The files of adapters, beside the store: one folder each, named by the hash of what lies in it. Knows no ledger.
+
+A folder appears whole or not at all. What is no folder of an adapter is never touched, and no link is followed. Adapters need a
+store in a file: what lives in memory or on a server has no place beside it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from tacit.config.place import Place
+from tacit.config.whereabouts import DATABASE, MEMORY
+from tacit.domain.errors import Mistake, Refusal, StoreOutage
+from tacit.features.train.adapter_files import SETTINGS, WEIGHTS, fingerprint
+
+WORK = ".work"
+SOURCES = "sources.json"
+"""Which trajectories the text in the work comes from; written before any of it."""
+_DRAFT = ".draft-"
+_LOCK = ".lock"
+_KEY = re.compile(r"[0-9a-f]{32}")
+
+
+class Folders:
+    """The folder of adapters of one store."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def path(self, key: str) -> Path:
+        """Where the files of an adapter lie."""
+        if not _KEY.fullmatch(key):
+            raise Mistake(f"{key!r} is no key of an adapter", hint="`tacit adapters list` shows the keys")
+        return self.root / key
+
+    def keys(self) -> list[str]:
+        """The adapters that have a folder here."""
+        return [path.name for path in self._children() if _KEY.fullmatch(path.name)]
+
+    def keep(self, source: Path, records: Mapping[str, bytes]) -> str:
+        """Copy a trained adapter in, with records beside it; its key. What is there already stays as it is."""
+        key = fingerprint(source)
+        if self.path(key).is_dir() and fingerprint(self.path(key)) == key:
+            return key
+        self.open()
+        draft = self.root / f"{_DRAFT}{key}"
+        with _told(self.root):
+            shutil.rmtree(draft, ignore_errors=True)
+            draft.mkdir(mode=0o700)
+            for name in (SETTINGS, WEIGHTS):
+                shutil.copyfile(source / name, draft / name)
+            for name, data in records.items():
+                (draft / name).write_bytes(data)
+            for path in (*draft.iterdir(), draft):
+                _flush(path)
+            if self.path(key).is_dir():  # it was changed on disk, and comes back as it was trained
+                shutil.rmtree(self.path(key))
+            draft.rename(self.path(key))
+            _flush(self.root)
+        return key
+
+    def add_record(self, key: str, name: str, *, data: bytes) -> None:
+        """Put a record beside the weights, in place of one of that name."""
+        target = self.path(key) / name
+        with _told(target):
+            draft = target.with_name(f".{name}.draft")
+            draft.write_bytes(data)
+            _flush(draft)
+            draft.replace(target)
+
+    def is_whole(self, key: str) -> bool:
+        """Whether the files are as they were registered."""
+        folder = self.path(key)
+        try:
+            return not folder.is_symlink() and fingerprint(folder) == key
+        except Mistake:
+            return False
+
+    def remove(self, key: str) -> None:
+        """Take the files of an adapter away."""
+        self._remove(self.path(key))
+
+    def leftovers(self, known: set[str]) -> list[str]:
+        """Remove the folders of adapters that are not known, and drafts that nobody finished; the keys of the first."""
+        gone = [key for key in self.keys() if key not in known]
+        drafts = [path for path in self._children() if path.name.startswith(_DRAFT)]
+        for path in (*(self.root / key for key in gone), *drafts):
+            self._remove(path)
+        return gone
+
+    @property
+    def work(self) -> Path:
+        """Where a consolidation that is under way keeps what it needs to go on after an interruption."""
+        return self.root / WORK
+
+    def work_of(self) -> list[str] | None:
+        """Ids of the trajectories whose text lies in the work; empty where there is none, nothing where nobody can tell."""
+        texts = [path for path in self._inside(self.work) if path.is_dir()]
+        path = self.work / SOURCES
+        if not texts and not path.exists():
+            return []
+        try:
+            found = json.loads(path.read_bytes()) if path.is_file() else None
+        except (OSError, ValueError, RecursionError):
+            return None
+        return [str(each) for each in found] if isinstance(found, list) else None
+
+    def drop_work(self) -> None:
+        """Take the work away, finished or not."""
+        self._remove(self.work)
+
+    def open(self) -> None:
+        """Create the folder where there is none."""
+        if self.root.is_symlink():
+            raise Refusal(f"{self.root} is a link", hint="remove the link: adapters lie beside their store")
+        with _told(self.root):
+            self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    @contextmanager
+    def locked(self, name: str = _LOCK, *, wait: bool = True) -> Iterator[bool]:
+        """Hold a lock of this folder while the block runs; False where it is not waited for and another has it."""
+        self.open()
+        with _told(self.root / name):
+            file = os.open(self.root / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        try:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            except BlockingIOError:
+                yield False
+            else:
+                yield True
+        finally:
+            os.close(file)  # one that ends, however it ends, lets go
+
+    def _children(self) -> list[Path]:
+        return sorted(path for path in self._inside(self.root) if path.is_dir() and not path.is_symlink())
+
+    def _inside(self, folder: Path) -> list[Path]:
+        return [] if folder.is_symlink() or not folder.is_dir() else list(folder.iterdir())
+
+    def _remove(self, path: Path) -> None:
+        with _told(path):
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+
+
+def folders_of(place: Place | None) -> Folders | None:
+    """The folder of adapters that belongs to the store of a place; nothing where that store is no file.
+
+    Stores that share a folder do not share adapters: each one's folder is named after its file, and just `adapters` for the
+    usual one.
+    """
+    if place is None or place.database == MEMORY or "://" in place.database:
+        return None
+    file = Path(place.database)
+    return Folders(file.parent / ("adapters" if file.name == DATABASE else f"{file.name}.adapters"))
+
+
+def _flush(path: Path) -> None:
+    """Let the disk have it: what the ledger says is there must be there after a loss of power."""
+    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StoreOutage(
+            f"cannot change {path}: {error.strerror or error}", hint="check permissions and free space"
+        ) from error

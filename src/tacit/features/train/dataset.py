@@ -1,0 +1,390 @@
+"""Verified attempts → a dataset to train on, with a manifest that says what is in it; or a refusal with every reason.
+
+The split is by task and lasting: whether a task is held out hangs on its key and the seed alone, so that one that was held out
+once is not trained on later, when more was gathered; what gives a held-out task away is held out with it. Near-duplicates
+count once. Nothing here knows a model.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tacit.domain.errors import GateRefusal, Mistake
+from tacit.features.train import objections
+from tacit.features.train.conversation import OBSERVATION_CHARACTERS, USER, form_hash
+from tacit.features.train.duplicates import near_duplicates
+from tacit.features.train.examples import Attempt, Example, example_of, from_lines, matter_of, seen_values, to_line
+from tacit.features.train.objections import DataPolicy, Fault, Objection
+from tacit.features.train.overlaps import Matter, leaks
+from tacit.features.train.recipe import Recipe, length_of
+from tacit.features.train.whole_files import put
+from tacit.text.words import estimate_tokens
+
+TRAIN, HELD_OUT, MANIFEST = "train.jsonl", "held_out.jsonl", "manifest.json"
+_ANSWERS = ("<tool_result>", "<tool_error>")
+_AGAIN = "build the dataset again: --anew drops what an earlier run left unfinished"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest:
+    """What a dataset is made of: enough to build it again, and to know it when it comes back."""
+
+    hash: str
+    """Identifies the dataset: the digest of its files' digests."""
+    form_hash: str
+    files: Mapping[str, str]
+    """File → SHA-256."""
+    seed: int = 0
+    tasks: int = 0
+    """Distinct tasks that are trained on, replay apart."""
+    held_out_tasks: tuple[str, ...] = ()
+    examples: int = 0
+    held_out_examples: int = 0
+    replayed: int = 0
+    trajectory_ids: tuple[str, ...] = ()
+    """Every trajectory that an example was made of, those of replay among them."""
+    policy: DataPolicy = DataPolicy()
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    """Reason → how many attempts were left out for it."""
+    why: Mapping[str, str] = field(default_factory=dict)
+    """Reason → what it came to, in words: for all of them where it is a length, else for one."""
+    figures: Mapping[str, float] = field(default_factory=dict)
+    """`strategies`: their effective number; `seen_values`: the share of what is written into learned calls that can be read
+    before them (what cannot, is learned as invention); `tokens`: of the training examples, by estimate."""
+
+    def lost_to_length(self, unfit: int, of: int) -> float:
+        """The share of the work that is left out for its length: by the gate, and `unfit` of so many training examples."""
+        attempts = self.examples - self.replayed + self.held_out_examples + sum(self.dropped.values())
+        before = self.dropped.get("too_long", 0) / attempts if attempts else 0.0
+        return before + (1 - before) * unfit / of if of else before
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dataset:
+    """Examples to train on, examples of other tasks to stop by, and what they are made of."""
+
+    train: tuple[Example, ...]
+    held_out: tuple[Example, ...]
+    manifest: Manifest
+
+    def write(self, folder: Path) -> None:
+        """Write both files, and the manifest last: a folder without one is no dataset."""
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, examples in ((TRAIN, self.train), (HELD_OUT, self.held_out)):
+            put(folder / name, _encoded(examples))
+        said = json.dumps(dataclasses.asdict(self.manifest), indent=1, ensure_ascii=False)
+        put(folder / MANIFEST, (said + "\n").encode())
+
+    @classmethod
+    def read(cls, folder: Path) -> Dataset:
+        """Read a dataset back; refused where a file is not what the manifest says."""
+        manifest = _read_manifest(folder / MANIFEST)
+        if manifest.hash != _digest(json.dumps(manifest.files, sort_keys=True).encode()):
+            raise Mistake(f"{folder / MANIFEST} names other files than it was made of", hint=_AGAIN)
+        examples = {name: _read_examples(folder / name, manifest) for name in (TRAIN, HELD_OUT)}
+        return cls(train=examples[TRAIN], held_out=examples[HELD_OUT], manifest=manifest)
+
+
+def build(
+    attempts: Sequence[Attempt],
+    *,
+    policy: DataPolicy | None = None,
+    held_out: Collection[str] | float = 0.2,
+    seed: int = 0,
+    replay: Sequence[Example] = (),
+    aid: Callable[[Attempt], str] | None = None,
+) -> Dataset:
+    """Build a dataset, or refuse with everything that speaks against it.
+
+    `held_out` names the tasks to hold out, or says which share of them; `replay` are examples of earlier datasets, `aid`
+    gives what stood before the task, for a model that will be asked so.
+    """
+    dataset, against = draft(attempts, policy=policy, held_out=held_out, seed=seed, replay=replay, aid=aid)
+    refuse(against)
+    return dataset
+
+
+def draft(
+    attempts: Sequence[Attempt],
+    *,
+    policy: DataPolicy | None = None,
+    held_out: Collection[str] | float = 0.2,
+    seed: int = 0,
+    replay: Sequence[Example] = (),
+    aid: Callable[[Attempt], str] | None = None,
+) -> tuple[Dataset, tuple[Objection, ...]]:
+    """What `build` would build, and what speaks against training on it."""
+    made = _Draft(policy or DataPolicy(), seed)
+    made.sift(attempts, aid or (lambda attempt: ""))
+    made.split(held_out)
+    made.cap()
+    made.replay(replay)
+    return made.dataset(), (*made.against, *made.objections())
+
+
+def examined(dataset: Dataset, tests: Sequence[Matter] = ()) -> tuple[Objection, ...]:
+    """What speaks against training on a dataset, wherever it was built; and against testing its adapter with these tests."""
+    every = [*dataset.train, *dataset.held_out]
+    learned = [matter_of(example) for example in dataset.train]
+    kept = [matter_of(example) for example in dataset.held_out]
+    policy, fresh = dataset.manifest.policy, [each for each in every if not each.replay]
+    return (
+        *objections.too_small(len({each.task for each in fresh}), policy),
+        *objections.too_uniform((each for each in dataset.train if not each.replay), policy),
+        *objections.other_form(every, dataset.manifest.form_hash, form_hash()),
+        *objections.secrets_in(every),
+        *objections.leaked_tasks((each.task for each in dataset.train), (each.key for each in (*kept, *tests))),
+        *objections.leaked_texts(leaks(learned, [*kept, *tests])),
+    )
+
+
+def unreadable(dataset: Dataset, context_tokens: int) -> tuple[Objection, ...]:
+    """What speaks against training a base model that reads so much at once, by estimate; 0: nobody knows."""
+    limit, policy = Recipe().within(context_tokens).longest_tokens, dataset.manifest.policy
+    lengths = [tokens for each in dataset.train if (tokens := round(length_of(each))) > limit]
+    if not lengths or dataset.manifest.lost_to_length(len(lengths), len(dataset.train)) <= policy.most_faulty:
+        return ()
+    return (objections.too_long(lengths, f"{len(dataset.train)} examples", policy, limit=limit),)
+
+
+def cut_answers(examples: Sequence[Example]) -> tuple[int, int]:
+    """How many answers of tools are cut in these examples, as they are at work, and of how many."""
+    answers = [
+        message.content
+        for example in examples
+        for message in example.messages
+        if message.role == USER and message.content.startswith(_ANSWERS)
+    ]
+    # What is cut ends in a mark; the text, the mark and the frame around them are then as long as this at least.
+    cut = [each for each in answers if " …</tool_" in each[OBSERVATION_CHARACTERS:]]
+    return len(cut), len(answers)
+
+
+def refuse(against: Sequence[Objection]) -> None:
+    """Raise `GateRefusal` where anything speaks against training; all of it is told."""
+    if not against:
+        return
+    reasons = "\n".join(f"- {each.rule}: {each.reason}" for each in against)
+    hints = "\n".join(f"- {each.rule}: {each.hint}" for each in against if each.hint)
+    raise GateRefusal(f"nothing is trained on this data:\n{reasons}", hint=hints)
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A dataset in the making: each step leaves out what may not be learned from, and notes why."""
+
+    policy: DataPolicy
+    seed: int
+    against: list[Objection] = field(default_factory=list)
+    sound: list[tuple[Attempt, Example]] = field(default_factory=list)
+    train: list[Example] = field(default_factory=list)
+    held_out: list[Example] = field(default_factory=list)
+    faults: dict[str, list[Fault]] = field(default_factory=dict)
+    before: set[str] = field(default_factory=set)
+    """Tasks that there were before anything was left out."""
+    attempts: Sequence[Attempt] = ()
+    alike: list[list[str]] = field(default_factory=list)
+    """Groups of tasks that are nearly the same."""
+
+    def sift(self, attempts: Sequence[Attempt], aid: Callable[[Attempt], str]) -> None:
+        """Leave out every attempt with a fault of its own."""
+        self.attempts = attempts
+        self.before = {attempt.task_key for attempt in attempts if attempt.task_key}
+        self.against += [*objections.unverified(attempts), *objections.not_reset(attempts)]
+        for attempt in attempts:
+            if not attempt.turns or not attempt.task_key:
+                self._drop(
+                    Fault("no_calls", "it has no calls") if attempt.task_key else Fault("no_task", "it names no task")
+                )
+                continue
+            said = aid(attempt)
+            example = example_of(attempt, aid=said)
+            if fault := objections.fault_of(attempt, example, self.policy, aid=said):
+                self._drop(fault)
+            else:
+                self.sound.append((attempt, example))
+
+    def split(self, held_out: Collection[str] | float) -> None:
+        """Put each task on one side; of near-duplicates, on either side, only the first stays."""
+        first = {example.task: attempt for attempt, example in reversed(self.sound)}
+        matters = [Matter.of(task, each.trajectory.task.text, each.turns) for task, each in reversed(first.items())]
+        tasks = [matter.key for matter in matters]
+        self.alike = [[tasks[place] for place in group] for group in near_duplicates(matters)]
+        if isinstance(held_out, int | float):
+            self._keep({task for group in self.alike for task in group[1:]})
+            chosen = self._drawn(float(held_out))
+        else:
+            chosen = set(held_out)
+            sides = [
+                [task for task in group if (task in chosen) is side] for group in self.alike for side in (True, False)
+            ]
+            self._keep({task for side in sides for task in side[1:]})
+        self._leave_out_taught_by(chosen)
+        for _, example in self.sound:
+            (self.held_out if example.task in chosen else self.train).append(example)
+
+    def _drawn(self, share: float) -> set[str]:
+        if not 0 <= share < 1:
+            raise Mistake(f"a share of {share} cannot be held out", hint="give a share from 0 to 1, such as 0.2")
+        lots = sorted((_lot(task, self.seed), task) for task in {example.task for _, example in self.sound})
+        least = {lots[0][1]} if share and len(lots) > 1 else set()
+        chosen = {task for lot, task in lots if lot < share} or least
+        matters = [matter_of(example) for _, example in self.sound]
+        while True:  # a task that gives a held-out one away is held out with it
+            learned, kept = ([each for each in matters if (each.key in chosen) is side] for side in (False, True))
+            given_away = {leak.task for leak in leaks(learned, kept)}
+            if not given_away:
+                return chosen
+            chosen |= given_away
+
+    def _keep(self, unwanted: Collection[str]) -> None:
+        for _, example in self.sound:
+            if example.task in unwanted:
+                self._drop(Fault("near_duplicate", "a task before it is nearly the same, in words and solution"))
+        self.sound = [pair for pair in self.sound if pair[1].task not in unwanted]
+
+    def _leave_out_taught_by(self, chosen: Collection[str]) -> None:
+        """Leave out what was done by a skill that would not be there without the tasks that are held out."""
+        hidden = {each.trajectory.id for each in self.attempts if each.task_key in chosen}
+        kept = []
+        for attempt, example in self.sound:
+            if example.task not in chosen and any(sources and hidden.issuperset(sources) for sources in attempt.taught):
+                self._drop(Fault("contaminated", "it followed a skill that was learned from held-out tasks alone"))
+            else:
+                kept.append((attempt, example))
+        self.sound = kept
+
+    def cap(self) -> None:
+        """Keep the cleanest examples of each task: those with the fewest failed calls, then the shortest."""
+        self.train, self.held_out = self._capped(self.train), self._capped(self.held_out)
+
+    def _capped(self, examples: Sequence[Example]) -> list[Example]:
+        ranked = sorted(range(len(examples)), key=lambda at: (len(examples[at].silent), len(examples[at].messages), at))
+        taken: Counter[str] = Counter()
+        kept = set()
+        for place in ranked:
+            taken[examples[place].task] += 1
+            if taken[examples[place].task] <= self.policy.per_task:
+                kept.add(place)
+            else:
+                self._drop(Fault("over_cap", f"there are {self.policy.per_task} better examples of its task"))
+        return [example for place, example in enumerate(examples) if place in kept]
+
+    def replay(self, earlier: Sequence[Example]) -> None:
+        """Mix in examples of earlier datasets, but none that is held out now, or there already, or holds a forged turn."""
+        kept = [matter_of(example) for example in self.held_out]
+        known = {example.trajectory_id for example in (*self.train, *self.held_out)}
+        tasks = {example.task for example in self.held_out}
+        fresh = (each for each in earlier if each.task not in tasks and each.trajectory_id not in known)
+        fit = [each for each in fresh if not objections.mark_in(each)]
+        given_away = {leak.task for leak in leaks([matter_of(example) for example in fit], kept)}
+        lots = sorted(
+            (_lot(each.trajectory_id, self.seed), place)
+            for place, each in enumerate(fit)
+            if each.task not in given_away
+        )
+        share = self.policy.replay_share
+        wanted = round(share / (1 - share) * len(self.train))
+        chosen = sorted(place for _, place in lots[:wanted])
+        self.train += [dataclasses.replace(fit[place], replay=True) for place in chosen]
+
+    def objections(self) -> list[Objection]:
+        """What speaks against the whole."""
+        learned, kept = ([matter_of(each) for each in side] for side in (self.train, self.held_out))
+        fresh = [example for example in self.train if not example.replay]
+        every = [*self.train, *self.held_out]
+        solved = len({example.task for example in (*fresh, *self.held_out)})
+        doubles = sum(len(group) - 1 for group in self.alike)
+        return [
+            *objections.many_faulty(self.faults, len(self.attempts), self.policy),
+            *objections.too_small(solved, self.policy, of=len(self.before), mainly=self._mainly()),
+            *objections.too_alike(doubles, len(self.before), self.policy),
+            *objections.too_uniform(fresh, self.policy),
+            *objections.other_form(every, form_hash(), form_hash()),
+            *objections.leaked_tasks((each.key for each in learned), (each.key for each in kept)),
+            *objections.leaked_texts(leaks(learned, kept)),
+        ]
+
+    def dataset(self) -> Dataset:
+        """What is left, with its manifest."""
+        train, held_out = tuple(self.train), tuple(self.held_out)
+        files = {name: _digest(_encoded(examples)) for name, examples in ((TRAIN, train), (HELD_OUT, held_out))}
+        manifest = Manifest(
+            hash=_digest(json.dumps(files, sort_keys=True).encode()),
+            form_hash=form_hash(),
+            files=files,
+            seed=self.seed,
+            tasks=len({example.task for example in train if not example.replay}),
+            held_out_tasks=tuple(sorted({example.task for example in held_out})),
+            examples=len(train),
+            held_out_examples=len(held_out),
+            replayed=sum(example.replay for example in train),
+            trajectory_ids=tuple(sorted({example.trajectory_id for example in (*train, *held_out)})),
+            policy=self.policy,
+            dropped={rule: len(found) for rule, found in sorted(self.faults.items())},
+            why={rule: objections.told_of(found, self.policy) for rule, found in sorted(self.faults.items())},
+            figures=_figures(train),
+        )
+        return Dataset(train=train, held_out=held_out, manifest=manifest)
+
+    def _mainly(self) -> Sequence[Fault]:
+        """Why most attempts were left out, the cap aside: it takes no task away."""
+        return max((found for rule, found in self.faults.items() if rule != "over_cap"), key=len, default=())
+
+    def _drop(self, fault: Fault) -> None:
+        self.faults.setdefault(fault.rule, []).append(fault)
+
+
+def _figures(train: Sequence[Example]) -> dict[str, float]:
+    counted = Counter({example.task: example.strategy for example in reversed(train)}.values())
+    seen, values = (sum(column) for column in zip(*map(seen_values, train), strict=True)) if train else (0, 0)
+    return {
+        "strategies": round(objections.strategies(counted), 2),
+        "seen_values": round(seen / values, 3) if values else 1.0,
+        "tokens": float(sum(estimate_tokens(message.content) for example in train for message in example.messages)),
+    }
+
+
+def _lot(key: str, seed: int) -> float:
+    """A number from 0 to 1 that hangs on the key and the seed alone."""
+    return int.from_bytes(hashlib.sha256(f"{seed}:{key}".encode()).digest()[:8]) / 2**64
+
+
+def _encoded(examples: Sequence[Example]) -> bytes:
+    return "".join(f"{to_line(example)}\n" for example in examples).encode("utf-8", "surrogatepass")
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _read_manifest(path: Path) -> Manifest:
+    try:
+        text = path.read_text(encoding="utf-8")
+        if not text.strip():
+            raise Mistake(f"{path} is empty: it was never written to its end", hint=_AGAIN)
+        said: dict[str, Any] = json.loads(text)
+        for name in ("held_out_tasks", "trajectory_ids"):
+            said[name] = tuple(said[name])
+        return Manifest(**{**said, "policy": DataPolicy(**said["policy"])})
+    except FileNotFoundError:
+        raise Mistake(f"{path.parent} holds no dataset", hint="`tacit train` writes one") from None
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise Mistake(f"{path} is no manifest: {error}", hint=_AGAIN) from None
+
+
+def _read_examples(path: Path, manifest: Manifest) -> tuple[Example, ...]:
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise Mistake(f"{path} is missing", hint=_AGAIN) from None
+    if _digest(data) != manifest.files.get(path.name):
+        raise Mistake(f"{path} is not the file that the manifest names", hint=_AGAIN)
+    return tuple(from_lines(data.decode("utf-8", "surrogatepass"), source=str(path)))

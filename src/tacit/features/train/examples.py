@@ -1,0 +1,224 @@
+"""Attempts → examples to train on: each a conversation in the one form, as an agent would have it while it works.
+
+A call that failed is shown and not learned: what came after it is worth knowing, the mistake is not. Texts that the form
+has no place for (what the agent thought, what a person said in between) are not in an example; whether an attempt makes
+sense without them is judged in `objections`. Nothing here splits, counts or keeps.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from tacit.domain.errors import Mistake
+from tacit.domain.evidence import Assessment
+from tacit.domain.tool import Call, Tool, Turn, turns_of
+from tacit.domain.trajectory import Trajectory
+from tacit.features.train.conversation import AGENT, DONE, SYSTEM, USER, Message, asked, spelled, told, understood
+from tacit.features.train.overlaps import Matter
+
+_QUESTION = "Task:\n"
+_ANSWERS = (("<tool_result>", "</tool_result>"), ("<tool_error>", "</tool_error>"))
+_PLACEHOLDER = "<redacted:"
+_FRAME = 2
+"""Messages before the first call: the system's and the task."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One attempt at a task with all that decides whether it may be learned from."""
+
+    trajectory: Trajectory
+    task_key: str
+    """Which task it was: attempts with one key are attempts at one task."""
+    tools: tuple[Tool, ...]
+    """What the agent could have called, as it will be told while it works."""
+    assessment: Assessment = Assessment()
+    state: str = ""
+    """A fingerprint of what the attempt began from, where somebody took one; empty: nobody knows."""
+    taught: tuple[tuple[str, ...], ...] = ()
+    """For each skill that the agent was shown: the trajectories which that skill was learned from."""
+    crowded_by: str = ""
+    """Id of an attempt that changed the same workspace while this one was under way; empty: none is known of."""
+    obeyed: str = ""
+    """An outside text that told its reader what to do, and that a later call was taken from; empty: none is known of."""
+
+    @property
+    def verified_by(self) -> str:
+        """Who vouches for its success; empty: nobody."""
+        return self.assessment.verifier or str(self.assessment.grade) if self.assessment.verified_success else ""
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        """The calls that were made, and what came back."""
+        return tuple(turns_of(self.trajectory))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Example:
+    """One conversation to learn from: what the agent says in it is learned, the rest is what it was asked."""
+
+    task: str
+    """Key of the task."""
+    trajectory_id: str
+    messages: tuple[Message, ...]
+    silent: tuple[int, ...] = ()
+    """Places of the agent's messages that are shown and not learned: calls that failed, or that a secret was taken out of."""
+    replay: bool = False
+    """Whether it comes from an earlier dataset, so that what was learned then is not forgotten."""
+
+    @property
+    def learned(self) -> tuple[int, ...]:
+        """Places of the messages that are learned."""
+        return tuple(
+            place for place, message in enumerate(self.messages) if message.role == AGENT and place not in self.silent
+        )
+
+    @property
+    def strategy(self) -> tuple[str, ...]:
+        """The tools that were called, in order; calls of one tool on end count once."""
+        called = [
+            call.tool for message in self.messages if message.role == AGENT and (call := understood(message.content))
+        ]
+        return tuple(tool for place, tool in enumerate(called) if not place or called[place - 1] != tool)
+
+
+def example_of(attempt: Attempt, *, aid: str = "") -> Example:
+    """An attempt as a conversation to learn from, with what stood before the task."""
+    turns = attempt.turns
+    if not turns:
+        raise Mistake(f"attempt {attempt.trajectory.id} has no calls", hint="an attempt without calls teaches no call")
+    return Example(
+        task=attempt.task_key,
+        trajectory_id=attempt.trajectory.id,
+        messages=tuple(told(attempt.trajectory.task.text, attempt.tools, turns, aid=aid)),
+        silent=tuple(_FRAME + 2 * place for place, turn in enumerate(turns) if turn.failed or _is_cut(turn.call)),
+    )
+
+
+def _is_cut(call: Call) -> bool:
+    """Whether a secret was taken out of a call: nobody should learn to write the placeholder."""
+    return _PLACEHOLDER in spelled(call)
+
+
+def texts_within(example: Example) -> Iterator[str]:
+    """What others wrote into an example: its texts without the marks that the form itself puts around them."""
+    frame, call = asked("", ())[0].content, ("<tool_call>", "</tool_call>")
+    for message in example.messages:
+        said = message.content
+        if message.role == SYSTEM:
+            yield said.removeprefix(frame)
+        elif message.role == USER:
+            yield _bare(said)
+        elif said != DONE:
+            yield said.removeprefix(call[0]).removesuffix(call[1])
+
+
+def lost_on_the_way(attempt: Attempt, example: Example, *, aid: str = "") -> str:
+    """What of an attempt does not come back from its example as an agent would be asked and read; empty: all does."""
+    task, turns = attempt.trajectory.task.text, attempt.turns
+    for taken, turn in enumerate(turns):
+        place = _FRAME + 2 * taken
+        if list(example.messages[:place]) != asked(task, attempt.tools, aid=aid, turns=turns[:taken]):
+            return f"what is trained before call {taken + 1} is not what the agent would be asked"
+        if understood(example.messages[place].content) != turn.call:
+            return f"call {taken + 1} ({turn.call.tool}) is read back as another one"
+    if example.messages[-1] != Message(AGENT, DONE):
+        return "it does not end as an agent ends its work"
+    return ""
+
+
+def out_of_form(messages: tuple[Message, ...]) -> str:
+    """The first way in which messages are not the form that agents are asked in; empty: they are."""
+    opening = asked("", ())[0].content
+    if len(messages) <= _FRAME or [message.role for message in messages[:_FRAME]] != [SYSTEM, USER]:
+        return "it does not begin with the system's message and the task"
+    if not messages[0].content.startswith(opening):
+        return "its system message is not the one that agents are given"
+    if _QUESTION not in messages[1].content:
+        return "its task is not put as agents are given it"
+    for place, message in enumerate(messages[_FRAME:], start=_FRAME):
+        said = message.content
+        if message.role != (AGENT if place % 2 == 0 else USER):
+            return f"message {place + 1} is the {message.role}'s out of turn"
+        if message.role == USER and not any(said.startswith(head) and said.endswith(tail) for head, tail in _ANSWERS):
+            return f"message {place + 1} is not put as answers of tools are"
+        if message.role == AGENT and not _is_said_in_form(said, last=place == len(messages) - 1):
+            return f"message {place + 1} is not one call as agents write it"
+    return "" if messages[-1].role == AGENT else "the agent does not have the last word"
+
+
+def _is_said_in_form(said: str, *, last: bool) -> bool:
+    call = understood(said)
+    return spelled(call) == said if call else last and said == DONE
+
+
+def matter_of(example: Example) -> Matter:
+    """What the task of an example is about, as far as its messages tell."""
+    asked = example.messages[1].content if len(example.messages) > 1 else ""
+    turns = [
+        Turn(call=call, observation=_bare(example.messages[place + 1].content), failed=place in example.silent)
+        for place, message in enumerate(example.messages[:-1])
+        if message.role == AGENT and (call := understood(message.content))
+    ]
+    return Matter.of(example.task, asked.rpartition(_QUESTION)[2], turns)
+
+
+def seen_values(example: Example) -> tuple[int, int]:
+    """Of the values that learned calls are written with, how many can be read before them; and how many there are."""
+    seen = total = 0
+    before = ""
+    for place, message in enumerate(example.messages):
+        call = understood(message.content) if place in example.learned else None
+        values = list(_leaves(call.arguments)) if call else []
+        seen, total = seen + sum(value in before for value in values), total + len(values)
+        before += f"\n{message.content}"
+    return seen, total
+
+
+def _leaves(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        yield from (leaf for each in value.values() for leaf in _leaves(each))
+    elif isinstance(value, list | tuple):
+        yield from (leaf for each in value for leaf in _leaves(each))
+    elif value is not None and not isinstance(value, bool) and str(value).strip():
+        yield str(value)
+
+
+def _bare(answer: str) -> str:
+    """What a tool answered, without the marks around it."""
+    return next((answer[len(head) : -len(tail)] for head, tail in _ANSWERS if answer.startswith(head)), answer)
+
+
+def to_line(example: Example) -> str:
+    """An example as one line of JSON."""
+    said: dict[str, Any] = {
+        "task": example.task,
+        "trajectory": example.trajectory_id,
+        "messages": [{"role": message.role, "content": message.content} for message in example.messages],
+    }
+    if example.silent:
+        said["silent"] = list(example.silent)
+    if example.replay:
+        said["replay"] = True
+    return json.dumps(said, ensure_ascii=False)
+
+
+def from_lines(text: str, *, source: str) -> Iterator[Example]:
+    """Examples from lines of JSON; a line that is none is named."""
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line:
+            continue
+        try:
+            said = json.loads(line)
+            yield Example(
+                task=str(said["task"]),
+                trajectory_id=str(said["trajectory"]),
+                messages=tuple(Message(str(each["role"]), str(each["content"])) for each in said["messages"]),
+                silent=tuple(int(place) for place in said.get("silent", ())),
+                replay=bool(said.get("replay", False)),
+            )
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise Mistake(f"{source}, line {number} is no example: {error!r}", hint="build the dataset again") from None

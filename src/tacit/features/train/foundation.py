@@ -1,0 +1,284 @@
+"""The base model that an adapter is trained on: its name in, its identity, its facts, or the loaded model out.
+
+A name is a model's folder, a GGUF file or a hub id. Identity and facts are read without torch; loading needs the extra
+`train`. Trains nothing and asks nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import struct
+from collections.abc import Iterable, Iterator
+from contextlib import redirect_stderr
+from dataclasses import dataclass
+from importlib.util import find_spec
+from io import StringIO
+from math import prod
+from pathlib import Path
+from typing import Any
+
+from tacit.domain.errors import Mistake, NotFound
+from tacit.features.train.gguf_header import read_header
+
+HASHED = ("config.json", "tokenizer.json", "tokenizer_config.json", "chat_template.jinja", "*.safetensors", "*.bin")
+"""Which files of a folder make the model what it is."""
+INSTALL = "pip install 'tacit[train]', or in a checkout: pip install '.[train]'"
+_CONFIG = "config.json"
+_CONFIG_MAX, _HEADER_MAX = 16 << 20, 100 << 20
+"""Bytes of a configuration and of a header of weights; the format of the latter allows no more itself."""
+_DIMENSIONS, _LAYERS = 64, 10_000
+"""What no tensor, and no model, has more of."""
+_MATRIX = 2
+_VOCABULARY = re.compile(r"embed|embd|lm_head|\bwte\b|\bwpe\b|^output\.|token_types")
+"""Tensors that hold words or places, as the formats name them: no adapter lies over those."""
+
+
+@dataclass(frozen=True, slots=True)
+class Foundation:
+    """A base model, loaded. Adapters are laid over it and taken off again; its own weights never change."""
+
+    name: str
+    hash: str
+    model: Any
+    tokenizer: Any
+    device: str
+
+    @property
+    def context_tokens(self) -> int:
+        """How much it reads at once; 0: nobody knows."""
+        told = getattr(self.model.config, "max_position_embeddings", None)
+        return told if isinstance(told, int) and told > 0 else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of a base model without loading it."""
+
+    architecture: str
+    parameters: int
+    heads: int
+    key_heads: int
+    layers: int
+    reach: int = 0
+    """Inputs and outputs of all matrices that an adapter lies over, added up: what one rank of it takes; 0: not known."""
+    context_tokens: int = 0
+    """How much it reads at once; 0: nobody knows."""
+
+
+def foundation_hash(name: str) -> str:
+    """What identifies the base model: the hash of its weights, its vocabulary and its template."""
+    place = located(name)
+    if place.is_file():
+        return _file_hash(place)
+    files = sorted({file for pattern in HASHED for file in place.glob(pattern)})
+    listed = [[file.name, _file_hash(file)] for file in files]
+    return hashlib.sha256(json.dumps(listed).encode()).hexdigest()
+
+
+def foundation_facts(name: str) -> Facts:
+    """Family and size of a base model, from its header or its configuration."""
+    place = located(name)
+    if place.is_file():
+        header = read_header(place)
+        heads = header.number("attention.head_count")
+        key_heads = header.number("attention.head_count_kv") or heads
+        layers, reach = header.number("block_count"), _reach(header.shapes)
+        context = header.number("context_length")
+        return Facts(header.architecture, header.parameters, heads, key_heads, layers, reach, context)
+    config = _config_of(place / _CONFIG)
+    heads = _number(config, "num_attention_heads")
+    shapes = [each for file in place.glob("*.safetensors") for each in _shapes_of(file)] or list(_usual_shapes(config))
+    return Facts(
+        architecture=str(config.get("model_type", "")),
+        parameters=sum(prod(shape) for _, shape in shapes),
+        heads=heads,
+        key_heads=_number(config, "num_key_value_heads") or heads,
+        layers=_number(config, "num_hidden_layers"),
+        reach=_reach(shapes),
+        context_tokens=_number(config, "max_position_embeddings"),
+    )
+
+
+def located(name: str, *, fetch: bool = False) -> Path:
+    """The file or folder of a base model. A hub id is fetched only if asked for; else it must have been."""
+    place = Path(name).expanduser()
+    if place.is_file():
+        if place.suffix != ".gguf":
+            raise Mistake(f"{place.name} is no model.", hint="Name a *.gguf file, a model's folder or a hub id.")
+        read_header(place)
+        return place
+    if place.is_dir():
+        if not (place / _CONFIG).is_file():
+            raise Mistake(f"{place} holds no model: there is no {_CONFIG}.", hint="Name the folder that has it.")
+        return place
+    if name.count("/") != 1 or place.suffix == ".gguf" or name.startswith((".", "~", "/")):
+        raise NotFound(f"There is no model at {name!r}.", hint="Name a *.gguf file, a model's folder or a hub id.")
+    return _from_hub(name, fetch=fetch)
+
+
+def load_foundation(name: str, *, device: str = "") -> Foundation:
+    """The base model with its tokenizer, ready to be asked: bf16 on a GPU, 32 bits elsewhere."""
+    need_extra()
+    place = located(name, fetch=True)
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers.utils import logging
+
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+    numbers = torch.bfloat16 if device.startswith("cuda") else torch.float32
+    if device.startswith("cuda"):
+        # It draws up a plan for every new length, and a conversation has a new one with every token.
+        torch.backends.cuda.enable_cudnn_sdp(enabled=False)
+    folder, options = (place.parent, {"gguf_file": place.name}) if place.is_file() else (place, {})
+    if options and not find_spec("gguf"):
+        raise Mistake("Reading a GGUF file needs the package gguf.", hint=f"{INSTALL} (or: pip install gguf)")
+    try:
+        with redirect_stderr(StringIO()):  # a progress bar that cannot be switched off
+            tokenizer = AutoTokenizer.from_pretrained(folder, **options)
+            model = AutoModelForCausalLM.from_pretrained(folder, dtype=numbers, attn_implementation="sdpa", **options)
+    except (OSError, ValueError, KeyError, RuntimeError) as fault:
+        raise Mistake(f"{name} cannot be loaded as a language model: {_first_line(fault)}") from fault
+    if not tokenizer.chat_template:
+        raise Mistake(f"{name} has no chat template.", hint="Take the variant that was trained to chat (…-Instruct).")
+    _plain(model)
+    model.requires_grad_(requires_grad=False)
+    return Foundation(name, foundation_hash(name), model.to(device).eval(), tokenizer, device)
+
+
+def unpack(name: str, folder: Path) -> Path:
+    """The base model as an ordinary folder, its weights taken out of their quantised form; for servers that want one."""
+    base = load_foundation(name, device="cpu")
+    import torch
+
+    folder.mkdir(parents=True, exist_ok=True)
+    base.model.to(torch.bfloat16).save_pretrained(folder)
+    base.tokenizer.save_pretrained(folder)
+    return folder
+
+
+def need_extra() -> None:
+    """A clear word where the packages for training are not installed."""
+    missing = [package for package in ("torch", "transformers", "peft") if not find_spec(package)]
+    if missing:
+        raise Mistake(f"Training and local models need {', '.join(missing)}.", hint=INSTALL)
+
+
+def _plain(model: Any) -> None:
+    """Weights from a GGUF file are full numbers by now; what still calls them quantised keeps them from being saved."""
+    if getattr(model.config, "quantization_config", None) is not None:
+        del model.config.quantization_config
+        for name in ("hf_quantizer", "quantization_method"):
+            if hasattr(model, name):
+                delattr(model, name)
+        model.is_quantized = False
+
+
+def _from_hub(name: str, *, fetch: bool) -> Path:
+    if not find_spec("huggingface_hub"):
+        raise NotFound(f"There is no model at {name!r}.", hint=f"For a hub id: {INSTALL}")
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
+
+    try:
+        return Path(snapshot_download(name, local_files_only=not fetch, ignore_patterns=["*.gguf", "*.onnx", "*.pth"]))
+    except LocalEntryNotFoundError as fault:
+        hint = (
+            "Check the connection."
+            if fetch
+            else f"Fetch it once: hf download {name}; or name a folder or a *.gguf file."
+        )
+        raise NotFound(f"The model {name!r} is not on this machine.", hint=hint) from fault
+    except (HfHubHTTPError, HFValidationError, OSError) as fault:
+        raise NotFound(f"The model {name!r} cannot be fetched: {_first_line(fault)}") from fault
+
+
+def _shapes_of(file: Path) -> list[tuple[str, tuple[int, ...]]]:
+    """The tensors of a safetensors file by name; its header says their shapes."""
+    try:
+        with _plain_file(file).open("rb") as opened:
+            (length,) = struct.unpack("<Q", opened.read(8))
+            if length > min(_HEADER_MAX, file.stat().st_size):
+                raise ValueError(f"a header of {length} bytes")
+            header = json.loads(opened.read(length))
+        return [(name, _shape(entry["shape"])) for name, entry in header.items() if name != "__metadata__"]
+    except (struct.error, ValueError, LookupError, TypeError, AttributeError, RecursionError) as fault:
+        raise Mistake(
+            f"{file.name} is damaged: its header cannot be read ({_first_line(fault)}).", hint="Fetch the file again."
+        ) from fault
+
+
+def _shape(shape: Any) -> tuple[int, ...]:
+    if not isinstance(shape, list) or len(shape) > _DIMENSIONS or not all(isinstance(each, int) for each in shape):
+        raise ValueError("a tensor without a shape")
+    return tuple(shape)
+
+
+def _usual_shapes(config: dict[str, Any]) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """The matrices that a model of the llama family has by its configuration, where no file tells of its tensors."""
+    hidden, inner, heads, key_heads, layers, words, width = (
+        _number(config, name)
+        for name in (
+            "hidden_size",
+            "intermediate_size",
+            "num_attention_heads",
+            "num_key_value_heads",
+            "num_hidden_layers",
+            "vocab_size",
+            "head_dim",
+        )
+    )
+    width = width or hidden // max(heads, 1)
+    asked, answered = width * heads, width * (key_heads or heads)
+    yield "embed_tokens", (words, hidden)
+    for _ in range(min(layers, _LAYERS)):
+        yield from (
+            ("q", (hidden, asked)),
+            ("k", (hidden, answered)),
+            ("v", (hidden, answered)),
+            ("o", (asked, hidden)),
+        )
+        yield from (("gate", (hidden, inner)), ("up", (hidden, inner)), ("down", (inner, hidden)))
+
+
+def _reach(shapes: Iterable[tuple[str, tuple[int, ...]]]) -> int:
+    """What one rank of an adapter takes: it lies over every matrix but those that hold the vocabulary."""
+    return sum(sum(shape) for name, shape in shapes if len(shape) == _MATRIX and not _VOCABULARY.search(name))
+
+
+def _config_of(path: Path) -> dict[str, Any]:
+    try:
+        if path.stat().st_size > _CONFIG_MAX:
+            raise ValueError(f"{path.stat().st_size} bytes")
+        config: Any = json.loads(path.read_bytes())
+    except (ValueError, RecursionError) as fault:
+        raise Mistake(f"{path} cannot be read: {_first_line(fault)}.", hint="Fetch the model again.") from fault
+    if not isinstance(config, dict):
+        raise Mistake(f"{path} holds no configuration of a model.", hint="Fetch the model again.")
+    return config
+
+
+def _number(config: dict[str, Any], name: str) -> int:
+    found = config.get(name) or 0
+    if not isinstance(found, int) or found < 0:
+        raise Mistake(f"{_CONFIG} says {name} = {str(found)[:40]!r}, not a count.", hint="Fetch the model again.")
+    return found
+
+
+def _plain_file(path: Path) -> Path:
+    """The path of a file; a pipe or a device would be waited for without end."""
+    if not path.is_file():
+        raise Mistake(f"{path.name} is no plain file.", hint="Fetch the model again.")
+    return path
+
+
+def _file_hash(path: Path) -> str:
+    with _plain_file(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _first_line(fault: BaseException) -> str:
+    return (str(fault).strip().splitlines() or [type(fault).__name__])[0][:200]

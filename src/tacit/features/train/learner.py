@@ -1,0 +1,244 @@
+"""A base model with an adapter that is being trained: examples as tokens in, steps and held-out losses out.
+
+Torch lives here: what passes through the model, what of it is compared with what should have been said, and how the
+adapter's weights move. When to look, stop or save is decided in `training`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from tacit.domain.errors import Refusal
+from tacit.features.train.batching import cut
+from tacit.features.train.device_memory import attempted, out_of_memory
+from tacit.features.train.foundation import Foundation
+from tacit.features.train.recipe import CPU_BATCH_TOKENS, GPU_BATCH_TOKENS, Recipe
+from tacit.features.train.tokens import IGNORED, Encoded
+
+BENT_LOGITS = ("logits_scaling", "final_logit_softcapping", "logit_scale", "lm_head_multiplier")
+"""Settings of models that change their output after the head: for those the whole model is asked, not its parts."""
+WEIGHTS = "adapter_model.safetensors"
+FEWEST_TOKENS = 512
+"""Batches are made no smaller than this where memory runs out: what does not fit then does not fit."""
+
+T = TypeVar("T")
+
+
+@contextmanager
+def adapted(base: Foundation, recipe: Recipe) -> Iterator[Learner]:
+    """The base model with a fresh adapter over it; without one again afterwards, whatever happens."""
+    import torch
+    from peft import LoraConfig, get_peft_model
+    from peft.helpers import disable_input_dtype_casting
+
+    with torch.random.fork_rng(devices=[base.device] if base.device.startswith("cuda") else []):
+        torch.manual_seed(recipe.seed)
+        config = LoraConfig(
+            r=recipe.rank,
+            lora_alpha=recipe.alpha,
+            lora_dropout=recipe.dropout,
+            target_modules="all-linear",
+            task_type="CAUSAL_LM",
+        )
+        grown = get_peft_model(base.model, config)
+        try:
+            # The adapter's weights stay exact; autocast rounds them where they are multiplied, and only there.
+            with disable_input_dtype_casting(grown) if base.device.startswith("cuda") else nullcontext():
+                yield Learner(base, recipe, grown)
+        finally:
+            grown.unload()
+            base.model.eval()
+            for leftover in ("peft_config", "_hf_peft_config_loaded"):
+                if leftover in vars(base.model):
+                    delattr(base.model, leftover)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Conversations side by side, padded at their ends; causal attention never sees what is behind, so no mask is needed."""
+
+    ids: Any
+    where: Any
+    """Places, counted over all rows, whose next token is learned."""
+    wanted: Any
+
+
+class Learner:
+    """The weights of an adapter, and how they move."""
+
+    def __init__(self, base: Foundation, recipe: Recipe, grown: Any) -> None:
+        import torch
+
+        self.base = base
+        self.recipe = recipe
+        self.grown = grown
+        self.weights = [weight for weight in grown.parameters() if weight.requires_grad]
+        self.on_gpu = base.device.startswith("cuda")
+        self.most_tokens = GPU_BATCH_TOKENS if self.on_gpu else CPU_BATCH_TOKENS
+        self.optimizer = torch.optim.AdamW(
+            self.weights, lr=recipe.rate, betas=(0.9, 0.99), weight_decay=0.01, fused=self.on_gpu
+        )
+        config = base.model.config
+        self._bent = any(getattr(config, name, None) not in {None, 0, 1} for name in BENT_LOGITS)
+
+    def step(self, examples: Sequence[Encoded], *, rate: float, dice: int) -> Any:
+        """One step on these examples; their summed loss stays on the device, so that nothing waits for it."""
+        import torch
+
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        total = self._fitting(lambda: self._learned(examples, dice))
+        torch.nn.utils.clip_grad_norm_(self.weights, self.recipe.clip)
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        return total
+
+    def _learned(self, examples: Sequence[Encoded], dice: int) -> Any:
+        """The summed loss of these examples, with what they teach added up in the weights."""
+        import torch
+
+        # The dice of dropout follow from the step alone: nothing of them has to be kept for going on later.
+        torch.manual_seed(dice)
+        self.grown.train()
+        learned = sum(example.learned for example in examples)
+        total = torch.zeros((), device=self.base.device)
+        for batch in self._batches(examples):
+            with self._sparing(batch):
+                loss = self._loss(batch)
+                (loss / learned).backward()
+            total += loss.detach()
+        return total
+
+    def look(self, examples: Sequence[Encoded]) -> float:
+        """The mean loss of what should have been said in these examples, without learning from them."""
+        self.grown.eval()
+        return self._fitting(lambda: self._seen(examples)) / sum(example.learned for example in examples)
+
+    def _seen(self, examples: Sequence[Encoded]) -> float:
+        import torch
+
+        with torch.no_grad():
+            return float(sum(self._loss(batch) for batch in self._batches(examples)))
+
+    def _fitting(self, work: Callable[[], T]) -> T:
+        """Work in batches that the device can hold: in smaller ones from now on, where its memory runs out."""
+        while (done := attempted(work, self.base.device)) is None:
+            self.optimizer.zero_grad(set_to_none=True)
+            if self.most_tokens <= FEWEST_TOKENS:
+                raise out_of_memory(self.base.device)
+            self.most_tokens = max(FEWEST_TOKENS, self.most_tokens // 2)
+        return done
+
+    def copy(self) -> list[Any]:
+        """The adapter's weights as they are now."""
+        return [weight.detach().clone() for weight in self.weights]
+
+    def restore(self, weights: Sequence[Any]) -> None:
+        """Puts back weights that were copied."""
+        import torch
+
+        with torch.no_grad():
+            for own, kept in zip(self.weights, weights, strict=True):
+                own.copy_(kept)
+
+    def load(self, folder: Path) -> None:
+        """Puts the weights of an adapter of the same shape in place of its own."""
+        from peft import set_peft_model_state_dict
+        from safetensors.torch import load_file
+
+        try:
+            set_peft_model_state_dict(self.grown, load_file(folder / WEIGHTS, device=self.base.device))
+        except (OSError, RuntimeError, KeyError) as fault:
+            raise Refusal(
+                f"The adapter in {folder.name} cannot be gone on with: it does not fit.",
+                hint="Use one of the same base model and size.",
+            ) from fault
+
+    def save(self, folder: Path) -> None:
+        """The adapter as PEFT reads it."""
+        from peft import get_peft_model_state_dict
+        from safetensors.torch import save_file
+
+        held = get_peft_model_state_dict(self.grown, save_embedding_layers=False)
+        plain = {name: held[name].detach().float().cpu().contiguous() for name in sorted(held)}
+        save_file(plain, folder / WEIGHTS, metadata={"format": "pt"})
+        config = self.grown.peft_config["default"]
+        config.base_model_name_or_path = self.base.name
+        config.target_modules = sorted(config.target_modules)
+        config.inference_mode = True
+        config.save_pretrained(folder)
+
+    def _batches(self, examples: Sequence[Encoded]) -> Iterator[Batch]:
+        lengths = [len(example.ids) for example in examples]
+        padding = self.base.tokenizer.pad_token_id or 0
+        for chosen in cut(range(len(examples)), lengths, most_tokens=self.most_tokens):
+            yield _padded([examples[one] for one in chosen], padding, self.base.device)
+
+    @contextmanager
+    def _sparing(self, batch: Batch) -> Iterator[None]:
+        """Where one conversation is longer than what passes at once, keep only what goes into each layer for the way back.
+
+        The rest is computed again there: a third more work, and no more memory than shorter ones take.
+        """
+        model = self.base.model
+        if batch.ids.numel() <= self.most_tokens or not getattr(model, "supports_gradient_checkpointing", False):
+            yield
+            return
+        model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+        try:
+            yield
+        finally:
+            model.gradient_checkpointing_disable()
+
+    def _loss(self, batch: Batch) -> Any:
+        import torch
+
+        with torch.autocast("cuda", torch.bfloat16) if self.on_gpu else nullcontext():
+            if self._bent:
+                logits = self.base.model(input_ids=batch.ids, use_cache=False).logits
+                chosen = logits.flatten(0, 1).index_select(0, batch.where)
+            else:
+                # The vocabulary is by far the widest layer, and most tokens are context: only what is learned goes through it.
+                seen = self.base.model.base_model(input_ids=batch.ids, use_cache=False).last_hidden_state
+                chosen = self.base.model.get_output_embeddings()(seen.flatten(0, 1).index_select(0, batch.where))
+        return torch.nn.functional.cross_entropy(chosen.float(), batch.wanted, reduction="sum")
+
+
+def rate_at(step: int, steps: int, recipe: Recipe) -> float:
+    """The rate of a step: rising at first, then falling along half a wave to a tenth."""
+    rising = max(1, round(steps * recipe.warm_up))
+    if step < rising:
+        return recipe.rate * (step + 1) / rising
+    done = (step - rising) / max(1, steps - rising)
+    return recipe.rate * (0.1 + 0.45 * (1 + math.cos(math.pi * done)))
+
+
+def state_of(learner: Learner) -> Mapping[str, Any]:
+    """All that has to be kept for going on with the very same steps."""
+    return {
+        "weights": learner.copy(),
+        "optimizer": learner.optimizer.state_dict(),
+        "most_tokens": learner.most_tokens,  # how a step is cut decides which dice of dropout fall where
+    }
+
+
+def _padded(examples: Sequence[Encoded], padding: int, device: str) -> Batch:
+    import torch
+
+    width = max(len(example.ids) for example in examples)
+    rows = [[*example.ids, *[padding] * (width - len(example.ids))] for example in examples]
+    where, wanted = [], []
+    for row, example in enumerate(examples):
+        for place, label in enumerate(example.labels[1:]):
+            if label != IGNORED:
+                where.append(row * width + place)
+                wanted.append(label)
+    ids, places, targets = torch.tensor(rows), torch.tensor(where), torch.tensor(wanted)
+    if device.startswith("cuda"):
+        ids, places, targets = ids.pin_memory(), places.pin_memory(), targets.pin_memory()
+    return Batch(*(part.to(device, non_blocking=True) for part in (ids, places, targets)))

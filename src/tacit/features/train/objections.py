@@ -1,0 +1,377 @@
+"""The gate before training: attempts, and a dataset made of them → what speaks against learning from them. Pure.
+
+Two kinds of no. An attempt with a fault of its own is left out, counted, and told with the reason; where so many have one that
+their source must be at fault, nothing is trained. A fault of the whole (too few tasks, too little variety, a leaked split,
+another form, states that were not reset) refuses the whole. Nothing is mended here: what is refused, says what to do.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from tacit.domain.errors import Mistake
+from tacit.domain.evidence import Grade
+from tacit.domain.origin import Origin
+from tacit.domain.trajectory import Role
+from tacit.features.train.examples import Attempt, Example, lost_on_the_way, out_of_form, texts_within
+from tacit.features.train.overlaps import Leak
+from tacit.features.train.recipe import LONGEST_TOKENS, length_of
+from tacit.text.redaction import redact
+
+_CONTROL = re.compile(
+    r"<\|[^|<>\s]{1,40}\|>|<\|\w{1,40}>|<\w{1,40}\|>|<｜[^｜<>\s]{1,40}｜>|<(?:start|end)_of_\w{1,20}>|</?s>|<[be]os>|<sop>"
+    r"|</?think>|\[/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|THINK|gMASK)\]|<</?SYS>>"
+    r"|</?tool_(?:calls?|results?|errors?|responses?)>|<done/>"
+)
+"""Marks of chat templates, and of the form itself: in a text they would forge a turn."""
+_NAMED = 3
+"""Examples that a reason names."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataPolicy:
+    """What is asked of a dataset before anything is trained on it."""
+
+    least_tasks: int = 100
+    """Distinct solved tasks. Adapters from 12 to 31 of them were found to bring no gain, mostly a loss."""
+    least_strategies: float = 4.0
+    """Strategies (orders of tools), as many as that many equally frequent ones would give. Below it a model that says the
+    commonest one to every task is right too often to learn from what the task says."""
+    most_duplicates: float = 0.5
+    """Largest share of tasks that may be near-duplicates of others; beyond it the data is one task, told often."""
+    most_faulty: float = 0.2
+    """Largest share of attempts that may be left out for one fault; beyond it their source is at fault."""
+    per_task: int = 2
+    """Most examples of one task: more of them teach that task by heart."""
+    longest_tokens: int = LONGEST_TOKENS
+    """Longest example, by estimate; what the recipe allows, for a base model is not known here. Older manifests say 8,192."""
+    replay_share: float = 0.15
+    """Share of the training examples that come from earlier datasets, where there are any."""
+
+    def __post_init__(self) -> None:
+        shares = ("most_duplicates", "most_faulty", "replay_share")
+        wrong = [f"{name} is {getattr(self, name)}" for name in shares if not 0 <= getattr(self, name) < 1]
+        counts = ("least_tasks", "per_task", "longest_tokens")
+        wrong += [f"{name} is {getattr(self, name)}" for name in counts if getattr(self, name) < 1]
+        if wrong:
+            raise Mistake(
+                f"the gate cannot work so: {', '.join(wrong)}", hint="shares are below 1, counts from 1 upwards"
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Objection:
+    """Why nothing is trained: the rule, what was found, and what to do next."""
+
+    rule: str
+    reason: str
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Why one attempt is left out."""
+
+    rule: str
+    detail: str
+    tokens: int = 0
+    """How long it is, where that is the fault."""
+
+
+_GRAVE = {
+    "secret": (
+        "hold what looks like a secret",
+        "capture them again with this version, which takes secrets out; purge those that keep one",
+    ),
+    "external": (
+        "would teach an outsider's words as the agent's own",
+        "see `tacit check`; purge the attempts that followed an outside text",
+    ),
+    "mismatched_form": (
+        "do not come back from the form in which an agent is asked",
+        "record calls with plain JSON arguments and with the tools that the agent had",
+    ),
+    "contaminated": (
+        "ran in a place that another attempt changed meanwhile, or followed a skill that only held-out tasks taught",
+        "give each attempt a workspace of its own, such as a git worktree",
+    ),
+}
+"""Faults that speak against their source where they are many: what they have in common, and what to do."""
+
+
+def fault_of(attempt: Attempt, example: Example, policy: DataPolicy, *, aid: str = "") -> Fault | None:
+    """The first reason why an attempt is not learned from; nothing where it may be."""
+    return next(_faults(attempt, example, policy, aid), None)
+
+
+def _faults(attempt: Attempt, example: Example, policy: DataPolicy, aid: str) -> Iterator[Fault]:
+    if why := _outside_word(attempt):
+        yield Fault("external", why)
+    said = [message.content for message in example.messages]
+    if kinds := sorted({kind for text in said for kind in redact(text).found}):
+        yield Fault("secret", f"it holds what looks like a secret ({', '.join(kinds)})")
+    unlisted = {turn.call.tool for turn in attempt.turns} - {tool.name for tool in attempt.tools}
+    if unlisted:
+        yield Fault("mismatched_form", f"it calls {', '.join(sorted(unlisted)[:_NAMED])}, which is not among its tools")
+    if lost := lost_on_the_way(attempt, example, aid=aid):
+        yield Fault("mismatched_form", lost)
+    if mark := mark_in(example):
+        yield Fault("mismatched_form", f"a text in it holds {mark}, which a chat template takes for its own")
+    if attempt.crowded_by:
+        yield Fault("contaminated", f"attempt {attempt.crowded_by} changed the same workspace meanwhile")
+    if _is_led(attempt):
+        yield Fault("spoken_to", "a person spoke to the agent between its calls, and the form has no place for that")
+    if not any(example.messages[place] != example.messages[-1] for place in example.learned):
+        yield Fault("nothing_to_learn", "no call of it worked, or all of them hold a redacted secret")
+    if (tokens := round(length_of(example))) > policy.longest_tokens:
+        most = f"{policy.longest_tokens:,} are the most"
+        yield Fault("too_long", f"it takes about {tokens:,} tokens, and {most}", tokens=tokens)
+
+
+def mark_in(example: Example) -> str:
+    """The first mark in an example that a model could take for the end of a text or the begin of a turn; empty: none."""
+    return next((found.group() for text in texts_within(example) if (found := _CONTROL.search(text))), "")
+
+
+def _outside_word(attempt: Attempt) -> str:
+    """Why what would be learned is not the agent's, the person's or the operator's; empty: it is."""
+    if attempt.obeyed:
+        return f"a call of it was taken from an outside text that tells its reader what to do: {attempt.obeyed}"
+    asked = " ".join(attempt.trajectory.task.text.split())
+    holding = [step for step in attempt.trajectory.steps if step.text and asked in " ".join(step.text.split())]
+    if holding and all(step.origin_of("text") is Origin.EXTERNAL for step in holding):
+        return "its task was slipped in by the host, not asked by a person"
+    return ""
+
+
+def _is_led(attempt: Attempt) -> bool:
+    steps = attempt.trajectory.steps
+    calls = [place for place, step in enumerate(steps) if step.is_action]
+    return any(step.role is Role.USER and step.text.strip() for step in steps[calls[0] : calls[-1]]) if calls else False
+
+
+def many_faulty(faults: Mapping[str, Sequence[Fault]], count: int, policy: DataPolicy) -> list[Objection]:
+    """Faults (by rule, one for each attempt) that so many attempts have that their source must be at fault."""
+    grave = [
+        Objection(
+            rule=rule, reason=f"{len(faults[rule])} of {count} attempts {what}; {_for_one(faults[rule])}", hint=hint
+        )
+        for rule, (what, hint) in _GRAVE.items()
+        if len(faults.get(rule, ())) > policy.most_faulty * count
+    ]
+    lengths = [fault.tokens for fault in faults.get("too_long", ())]
+    if len(lengths) > policy.most_faulty * count:
+        grave.append(too_long(lengths, f"{count} attempts", policy, limit=policy.longest_tokens))
+    return grave
+
+
+def too_long(lengths: Sequence[int], of: str, policy: DataPolicy, *, limit: int) -> Objection:
+    """That so many are longer than `limit` that what is left is no sample of the work, but its short ones.
+
+    The limit is what a base model reads at once, or what is learned from at all: the way out is another in each case.
+    """
+    way = (
+        f"take a base model with a longer context: up to {LONGEST_TOKENS:,} tokens are read at once; none is cut, for "
+        "without its end it would teach to stop too soon"
+        if limit < LONGEST_TOKENS
+        else f"no base model helps: {limit:,} tokens are the most that is learned from at once; record shorter tasks, or "
+        "leave this work to skills"
+    )
+    return Objection(
+        rule="too_long",
+        reason=f"{len(lengths)} of {of} do not fit into {limit:,} tokens: they take about {_between(lengths)}. Nothing is "
+        f"trained where more than {policy.most_faulty:.0%} are left out for their length",
+        hint=way,
+    )
+
+
+def told_of(faults: Sequence[Fault], policy: DataPolicy) -> str:
+    """What one fault came to, in words: for all attempts that have it where it can be measured, else for the first."""
+    lengths = [fault.tokens for fault in faults if fault.tokens]
+    if len(lengths) < 2:
+        return faults[0].detail
+    return f"they take about {_between(lengths)} tokens, and {policy.longest_tokens:,} are the most"
+
+
+def unverified(attempts: Sequence[Attempt]) -> list[Objection]:
+    """Attempts that no machine vouches for: they are refused, not left out, for whoever handed them over did not look."""
+    doubtful = [each for each in attempts if not (each.verified_by and each.assessment.grade is Grade.MACHINE)]
+    if not doubtful:
+        return []
+    return [
+        Objection(
+            rule="unverified",
+            reason=f"{len(doubtful)} of {len(attempts)} attempts are not successes that a machine verified: "
+            + _listed(each.trajectory.id for each in doubtful),
+            hint="only what a check has passed is learned; `tacit learn --trust-outcomes` accepts outcomes of imports",
+        )
+    ]
+
+
+def not_reset(attempts: Sequence[Attempt]) -> list[Objection]:
+    """Tasks whose attempts began from different states: what the later ones found was left by the earlier ones."""
+    states: dict[str, set[str]] = {}
+    for attempt in attempts:
+        if attempt.state:
+            states.setdefault(attempt.task_key, set()).add(attempt.state)
+    mixed = sorted(task for task, found in states.items() if len(found) > 1)
+    if not mixed:
+        return []
+    return [
+        Objection(
+            rule="contaminated",
+            reason=f"attempts at {_count(mixed, 'task')} began from different states, so the environment was not reset "
+            f"between them: {_listed(mixed)}",
+            hint="record them again, each from a fresh state; a success in a used one may be the work of the attempt before",
+        )
+    ]
+
+
+def too_small(tasks: int, policy: DataPolicy, *, of: int = 0, mainly: Sequence[Fault] = ()) -> list[Objection]:
+    """Too few distinct solved tasks; `of` is how many there were before some were left out, `mainly` why most of them were."""
+    if tasks >= policy.least_tasks:
+        return []
+    left = (
+        f" (of {of}; the others were left out, most of them because {told_of(mainly, policy)})"
+        if of > tasks and mainly
+        else ""
+    )
+    such = _SUCH.get(mainly[0].rule, "") if left else ""
+    return [
+        Objection(
+            rule="too_few_tasks",
+            reason=f"there are {tasks} distinct solved tasks{left}, and {policy.least_tasks} are the least: adapters from "
+            "12 to 31 tasks were found to bring no gain",
+            hint=f"go on working: {policy.least_tasks - tasks} more verified tasks{such} are needed; skills help meanwhile",
+        )
+    ]
+
+
+def too_uniform(examples: Iterable[Example], policy: DataPolicy) -> list[Objection]:
+    """Too little variety of strategies: each task counts once, with the tools of its first example."""
+    counted = Counter({example.task: example.strategy for example in reversed([*examples])}.values())
+    effective = strategies(counted)
+    if not counted or effective >= policy.least_strategies:
+        return []
+    commonest, times = counted.most_common(1)[0]
+    told = " → ".join(commonest[:6]) + (" → …" if len(commonest) > 6 else "")
+    return [
+        Objection(
+            rule="too_uniform",
+            reason=f"the strategies of {counted.total()} tasks are worth {effective:.1f} equally frequent ones, and "
+            f"{policy.least_strategies:g} are the least: {times} tasks are solved by {told}",
+            hint="a skill says that in one line and can be read; train when there are more ways to choose from",
+        )
+    ]
+
+
+def strategies(counted: Mapping[tuple[str, ...], int]) -> float:
+    """How many equally frequent strategies would be as hard to guess as these: the exponential of their entropy."""
+    total = sum(counted.values())
+    return math.exp(-sum(many / total * math.log(many / total) for many in counted.values())) if total else 0.0
+
+
+def too_alike(duplicates: int, tasks: int, policy: DataPolicy) -> list[Objection]:
+    """So many near-duplicates that the rest cannot be trusted to be many tasks."""
+    if duplicates <= policy.most_duplicates * tasks:
+        return []
+    return [
+        Objection(
+            rule="near_duplicates",
+            reason=f"{duplicates} of {tasks} tasks are near-duplicates of others, in words and solution; "
+            f"{policy.most_duplicates:.0%} are the most",
+            hint="near-duplicates count once; look for a job that records the same task again and again",
+        )
+    ]
+
+
+def leaked_tasks(train: Iterable[str], tests: Iterable[str]) -> list[Objection]:
+    """Tasks that are both trained on and tested with."""
+    both = sorted(set(train) & set(tests))
+    if not both:
+        return []
+    return [
+        Objection(
+            rule="leaked_task",
+            reason=f"{_count(both, 'task')} would be trained on and tested with: {_listed(both)}",
+            hint="hold a task out whole: no attempt at it, of whatever date, may be trained on",
+        )
+    ]
+
+
+def leaked_texts(found: Sequence[Leak]) -> list[Objection]:
+    """Tests that a training task gives away under another name."""
+    if not found:
+        return []
+    told = _listed(f"{leak.test} stands in {leak.task}" for leak in found)
+    return [
+        Objection(
+            rule="leaked_text",
+            reason=f"{_count(found, 'test')} can be read in the training text, words and solution: {told}",
+            hint="hold out both of each pair, or let `build` choose what is held out: it keeps such tasks together",
+        )
+    ]
+
+
+def other_form(examples: Iterable[Example], named: str, present: str) -> list[Objection]:
+    """Examples in another form than agents are asked in: by the form's hash, and by their own look."""
+    strays = [f"{each.task}: {why}" for each in examples if (why := out_of_form(each.messages))]
+    if named == present and not strays:
+        return []
+    by_hash = f"the form is {named or 'not named'}, and agents are asked in {present}" if named != present else ""
+    by_look = f"{_count(strays, 'example')} not as agents are asked: {_listed(strays)}" if strays else ""
+    return [
+        Objection(
+            rule="mismatched_form",
+            reason="; ".join(filter(None, (by_hash, by_look))),
+            hint="build the dataset again from its trajectories: what is trained must be what is asked at work",
+        )
+    ]
+
+
+def secrets_in(examples: Iterable[Example]) -> list[Objection]:
+    """Secrets in a dataset that was built elsewhere."""
+    found = {
+        example.task: kinds
+        for example in examples
+        if (kinds := {kind for message in example.messages for kind in redact(message.content).found})
+    }
+    if not found:
+        return []
+    told = _listed(f"{task} ({', '.join(sorted(kinds))})" for task, kinds in found.items())
+    return [
+        Objection(
+            rule="secret",
+            reason=f"{_count(found, 'task')} with what looks like a secret: {told}",
+            hint="build the dataset again from the store, which takes secrets out",
+        )
+    ]
+
+
+_SUCH = {
+    "too_long": " that are short enough",
+    "spoken_to": " in which nobody speaks to the agent between its calls",
+}
+"""What more tasks have to be like where others were left out for this reason: more of the same would not help."""
+
+
+def _for_one(faults: Sequence[Fault]) -> str:
+    return f"for one, {faults[0].detail}"
+
+
+def _between(lengths: Sequence[int]) -> str:
+    least, most = min(lengths), max(lengths)
+    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
+
+
+def _count(things: Sequence[object] | Mapping[str, object], noun: str) -> str:
+    return f"{len(things)} {noun}{'' if len(things) == 1 else 's'}"
+
+
+def _listed(names: Iterable[str]) -> str:
+    every = list(names)
+    return ", ".join(every[:_NAMED]) + (f" and {len(every) - _NAMED} more" if len(every) > _NAMED else "")

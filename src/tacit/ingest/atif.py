@@ -1,0 +1,351 @@
+"""ATIF v1.0 to v1.8 → trajectories: one JSON document, a list of them, or one per line, plain or gzip.
+
+One step per tool call; the step's message stands with its first call. A claimed outcome is kept as a claim; labels and
+other extras are not read. Decides nothing about whether a run succeeded, and redacts nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tacit.domain.errors import InvalidTrajectory
+from tacit.domain.trajectory import Claim, Environment, Role, Step, StepResult, Task, Trajectory, Usage
+from tacit.ingest.atif_document import Agent, Call, Document, Message, Recorded, Result, Versioned
+from tacit.ingest.decoding import (
+    MAX_TEXT_CHARACTERS,
+    amount_of,
+    bounded,
+    bounded_value,
+    count_of,
+    decode,
+    moment_of,
+    text_of,
+)
+from tacit.ingest.lines import MAX_LINE_BYTES, Line, holds_json, numbered_lines
+from tacit.ingest.problems import Part, Parts, Place
+
+VERSIONS = tuple(f"ATIF-v1.{minor}" for minor in range(9))
+_FAILURE_NOTE = "[error] tool reported failure"
+_AGENT = Role.AGENT
+_NO_OUTCOME = StepResult.UNKNOWN, None
+_ROLES = {"system": Role.SYSTEM, "user": Role.USER, "agent": Role.AGENT}
+_VERSION_KEY = re.compile(rb'"schema_version"\s*:\s*"ATIF')
+
+_document = msgspec.json.Decoder(Document)
+_documents = msgspec.json.Decoder(list[msgspec.Raw])
+_versioned = msgspec.json.Decoder(Versioned)
+_arguments = msgspec.json.Decoder(dict[str, Any])
+
+
+class AtifReader:
+    """Reads files in the Agent Trajectory Interchange Format."""
+
+    name = "atif"
+
+    def recognises(self, head: bytes, path: Path | None) -> bool:
+        """Whether the first bytes hold the keys of an ATIF document, be it of an unknown version."""
+        if not holds_json(head, path):
+            return False
+        return _VERSION_KEY.search(head) is not None or (b'"steps"' in head and b'"agent"' in head)
+
+    def read(self, path: Path) -> Iterator[Trajectory]:
+        """Yield the trajectories of a file; a part that cannot be read is raised, and the next call goes on."""
+        return Parts(_parts_of_file(path))
+
+
+def from_documents(documents: Mapping[str, Any] | list[Any]) -> Iterator[Trajectory]:
+    """Yield the trajectories of documents that are already in memory; problems as in `AtifReader.read`."""
+    return Parts(_parts_in_memory(documents if isinstance(documents, list) else [documents]))
+
+
+def _parts_in_memory(documents: list[Any]) -> Iterator[Part]:
+    for number, document in enumerate(documents, start=1):
+        place = Place("document in memory" if len(documents) == 1 else f"document {number} in memory")
+        try:
+            data = json.dumps(document, allow_nan=False, default=_as_dict).encode()
+        except (TypeError, ValueError, RecursionError) as error:
+            hint = "give a mapping of JSON's own types, as json.load returns it"
+            yield place.problem(f"not a JSON document: {error}", hint=hint)
+        else:
+            yield from _parts_of_document(data, place)
+
+
+def _as_dict(value: object) -> dict[str, Any]:
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+def _parts_of_file(path: Path) -> Iterator[Part]:
+    rest = numbered_lines(path)
+    first, second = next(rest, None), next(rest, None)
+    lines = chain((line for line in (first, second) if line is not None), rest)
+    if isinstance(first, Line) and _is_laid_out(first, second):
+        yield from _parts_of_layout(Place(str(path), first.number), lines)
+        return
+    for line in lines:
+        if isinstance(line, InvalidTrajectory):
+            yield line
+        else:
+            yield from _parts_of_text(line.data, Place(str(path), line.number))
+
+
+def _is_laid_out(first: Line, second: Line | InvalidTrajectory | None) -> bool:
+    """Whether one document runs over many lines: the first then ends openly, and the next is no document of its own."""
+    beginning = first.data.strip()
+    if beginning == b"[":
+        return True
+    return beginning[-1:] in (b"{", b"[", b",") and not (isinstance(second, Line) and second.data.startswith(b"{"))
+
+
+def _parts_of_layout(place: Place, lines: Iterator[Line | InvalidTrajectory]) -> Iterator[Part]:
+    gathered = bytearray()
+    for line in lines:
+        if isinstance(line, InvalidTrajectory):
+            yield line
+            return
+        gathered += line.data
+        if len(gathered) > MAX_LINE_BYTES:
+            hint = "write one document per line, or split it"
+            yield place.problem(f"the document is larger than {MAX_LINE_BYTES} bytes", hint=hint)
+            return
+    yield from _parts_of_text(bytes(gathered), place)
+
+
+def _parts_of_text(data: bytes, place: Place) -> Iterator[Part]:
+    if not data.lstrip().startswith(b"["):
+        yield from _parts_of_document(data, place)
+        return
+    try:
+        documents = decode(_documents, data, place)
+    except InvalidTrajectory as problem:
+        yield problem
+        return
+    for document in documents:
+        yield from _parts_of_document(document, place)
+
+
+def _parts_of_document(data: bytes | msgspec.Raw, place: Place) -> Iterator[Part]:
+    """Yield a document's trajectory and then those of its subagents, which may have subagents of their own."""
+    waiting: list[tuple[bytes | msgspec.Raw, str]] = [(data, "")]
+    while waiting:
+        text, parent = waiting.pop(0)
+        try:
+            document = _decoded(text, place, embedded=bool(parent))
+            trajectory = _Reading(document, place, parent).trajectory()
+        except InvalidTrajectory as problem:
+            yield problem
+            continue
+        yield trajectory
+        own = trajectory.session_id or trajectory.id
+        waiting += [(sub, own) for sub in document.subagent_trajectories or ()]
+
+
+def _decoded(data: bytes | msgspec.Raw, place: Place, *, embedded: bool) -> Document:
+    try:
+        document = decode(_document, data, place)
+    except InvalidTrajectory:
+        # A document of another version has another form; its version is then the better answer.
+        _check_version(decode(_versioned, data, place).schema_version, place, embedded=embedded)
+        raise
+    _check_version(document.schema_version, place, embedded=embedded)
+    return document
+
+
+def _check_version(version: Any, place: Place, *, embedded: bool) -> None:
+    if version in VERSIONS or (embedded and version is None):
+        return
+    hint = f"ATIF-v1.0 to {VERSIONS[-1]} are read; export the document again in one of these"
+    if version is None:
+        raise place.problem("the document has no schema_version", hint=hint)
+    raise place.problem(f"unknown schema_version {str(version)[:40]!r}", hint=hint)
+
+
+class _Reading:
+    """One document on its way to a trajectory."""
+
+    def __init__(self, document: Document, place: Place, parent: str) -> None:
+        self._document = document
+        self._place = place
+        self._parent = parent
+        self._steps: list[Step] = []
+        self._asked = ""
+        self._asked_before = ""
+
+    def trajectory(self) -> Trajectory:
+        for recorded in self._document.steps:
+            self._add(recorded)
+        document = self._document
+        return Trajectory(
+            task=Task(text=(self._asked or self._asked_before).strip(), by="agent" if self._parent else ""),
+            steps=tuple(self._steps),
+            environment=_environment(document.agent),
+            claim=_claim(document.extra),
+            session_id=self._session_id(),
+            parent_session_id=self._parent,
+            usage=_usage(document),
+            source=self._place.whole_source,
+        )
+
+    def _session_id(self) -> str:
+        names = [self._document.session_id or "", self._document.trajectory_id or ""]
+        if self._parent:
+            # A subagent may carry its parent's session_id; its own trajectory_id tells it apart.
+            names = [name for name in reversed(names) if name != self._parent]
+        return next((name for name in names if name), "")
+
+    def _add(self, recorded: Recorded) -> None:
+        text = _text(recorded.message)
+        role = _ROLES.get(recorded.source)
+        if role is None:
+            hint = "a step's source is system, user or agent"
+            raise self._place.problem(f"unknown step source {recorded.source[:40]!r}", hint=hint)
+        at = moment_of(recorded.timestamp) if recorded.timestamp else None
+        if recorded.is_copied_context:
+            self._asked_before = self._asked_before or (text if role is Role.USER else "")
+            self._append(Role.CONTEXT, at, text=text)
+            return
+        if role is Role.USER:
+            self._asked = self._asked or text
+            # What a subagent is asked comes from another agent, so no person vouches for it.
+            role = Role.CONTEXT if self._parent else role
+        results = recorded.observation.results if recorded.observation else []
+        if recorded.tool_calls:
+            self._add_calls(recorded, results, text=text, at=at)
+        else:
+            self._append(role, at, text=text, observation=_joined(results))
+
+    def _append(self, role: Role, at: datetime | None, *, text: str, observation: str = "") -> None:
+        if text or observation:
+            step = Step(index=len(self._steps), role=role, text=text, observation=observation, at=at)
+            self._steps.append(step)
+
+    def _add_calls(self, recorded: Recorded, results: list[Result], *, text: str, at: datetime | None) -> None:
+        calls = recorded.tool_calls or []
+        # A mark on the whole step says which call it means only if there is one.
+        flagged = len(calls) == 1 and recorded.has_extra and recorded.details().is_failure
+        matched = [results] if len(calls) == 1 else _matched(calls, results)
+        for call, own in zip(calls, matched, strict=True):
+            observation = _joined(own)
+            result, exit_code = _outcome(own, observation, flagged=flagged) if own else _NO_OUTCOME
+            step = Step(
+                index=len(self._steps),
+                role=_AGENT,
+                text=text,
+                tool=bounded(call.function_name) or "unknown",
+                arguments=self._arguments(call.arguments),
+                observation=observation,
+                result=result,
+                exit_code=exit_code,
+                at=at,
+            )
+            self._steps.append(step)
+            text = ""
+
+    def _arguments(self, given: dict[str, Any] | str | None) -> dict[str, Any]:
+        if isinstance(given, str):
+            given = _opened(given)
+        return bounded_value(given, self._place) if given else {}
+
+
+def _opened(text: str) -> dict[str, Any]:
+    """Read arguments that a client left as the JSON text the model wrote; other text is one argument."""
+    try:
+        return decode(_arguments, text.encode(), Place(""))
+    except InvalidTrajectory:
+        return {"input": text}
+
+
+def _matched(calls: list[Call], results: list[Result]) -> list[list[Result]]:
+    """Give each call its results: by call id, and what names no known call in order of the calls left over."""
+    places: dict[str, int] = {}
+    for index, call in enumerate(calls):
+        if call.tool_call_id:
+            places.setdefault(call.tool_call_id, index)
+    matched: list[list[Result]] = [[] for _ in calls]
+    unnamed: list[Result] = []
+    for result in results:
+        index = places.get(result.source_call_id or "", -1)
+        (matched[index] if index >= 0 else unnamed).append(result)
+    free = [entry for entry in matched if not entry]
+    for order, result in enumerate(unnamed):
+        (free[order] if order < len(free) else matched[-1]).append(result)
+    return matched
+
+
+def _outcome(results: list[Result], observation: str, *, flagged: bool) -> tuple[StepResult, int | None]:
+    noted = flagged or (_FAILURE_NOTE in observation and observation.rstrip().endswith(_FAILURE_NOTE))
+    details = [result.details() for result in results if result.has_extra]
+    if not details:
+        return StepResult.FAILED if noted else StepResult.OK, None
+    code = next((entry.exit_code for entry in details if type(entry.exit_code) is int), None)
+    if code is not None and abs(code) >= 2**31:
+        code = None
+    if noted or any(entry.is_failure for entry in details):
+        return StepResult.FAILED, code
+    return StepResult.OK, code
+
+
+def _joined(results: list[Result]) -> str:
+    if len(results) == 1:
+        return _text(results[0].content)
+    return bounded("\n".join(filter(None, (_text(result.content) for result in results))))
+
+
+def _text(message: Message) -> str:
+    """Give a message as text; pictures and sounds become a short note."""
+    if isinstance(message, str):
+        return message if len(message) <= MAX_TEXT_CHARACTERS else bounded(message)
+    if not message:
+        return ""
+    return bounded("\n".join(part.text or "" if part.type == "text" else f"[{part.type}]" for part in message))
+
+
+def _environment(agent: Agent | None) -> Environment:
+    if agent is None:
+        return Environment()
+    named = [tool.get("function", tool) for tool in agent.tool_definitions or () if isinstance(tool, dict)]
+    names = (bounded(text_of(tool.get("name"))) for tool in named if isinstance(tool, dict))
+    return Environment(
+        client=agent.name or "",
+        client_version=agent.version or "",
+        model=agent.model_name or "",
+        tools=tuple(dict.fromkeys(filter(None, names))),
+    )
+
+
+def _claim(extra: Any) -> Claim | None:
+    if not isinstance(extra, dict):
+        return None
+    result, score = text_of(extra.get("result")), amount_of(extra.get("score"))
+    if not result and score is None:
+        return None
+    return Claim(result=bounded(result), score=score, verified_by=bounded(text_of(extra.get("verified_by"))))
+
+
+def _usage(document: Document) -> Usage:
+    """Take the document's totals; without them the sum over its steps."""
+    total = document.final_metrics
+    if total is not None:
+        return Usage(
+            input_tokens=count_of(total.total_prompt_tokens),
+            output_tokens=count_of(total.total_completion_tokens),
+            cached_tokens=count_of(total.total_cached_tokens),
+            cost_usd=amount_of(total.total_cost_usd),
+        )
+    spent = [step.metrics for step in document.steps if step.metrics and not step.is_copied_context]
+    costs = [cost for entry in spent if (cost := amount_of(entry.cost_usd)) is not None]
+    return Usage(
+        input_tokens=sum(count_of(entry.prompt_tokens) for entry in spent),
+        output_tokens=sum(count_of(entry.completion_tokens) for entry in spent),
+        cached_tokens=sum(count_of(entry.cached_tokens) for entry in spent),
+        cost_usd=sum(costs) if costs else None,
+    )

@@ -1,0 +1,288 @@
+"""Drafts of steps, in the order of the log → one trajectory per task, each as soon as the next task begins.
+
+One collector follows one agent through one log. It joins calls with their results, asks the segmenter where a task
+begins, and remembers where in the file the open attempt began. An attempt without end loses its middle, so memory stays
+flat. Knows no client's format, and does not judge how an attempt ended.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import PureWindowsPath
+from typing import Any
+
+from tacit.domain.bookmark import Mark
+from tacit.domain.trajectory import Environment, Role, Step, StepResult, Task, Trajectory, Usage
+from tacit.ingest.decoding import CUT
+from tacit.ingest.echoes import observed, without_echo
+from tacit.ingest.segmentation import Segmenter
+
+MAX_STEPS = 10_000
+MAX_CHARACTERS = 32 * 1024 * 1024
+_NOTED_CHARACTERS = 400  # of each argument: enough for a command or a path
+_MESSAGES_APART = 64  # how many messages may lie between two records of one
+
+
+@dataclass(slots=True)
+class Draft:
+    """A step that may still get its result."""
+
+    role: Role
+    text: str = ""
+    at: datetime | None = None
+    tool: str = ""
+    arguments: dict[str, Any] = field(default_factory=dict)
+    observation: str = ""
+    result: StepResult = StepResult.UNKNOWN
+    exit_code: int | None = None
+    skill: str = ""
+    call_id: str = ""
+    """By which the result will name its call."""
+    message_id: str = ""
+    """What the agent says and calls in one message carries one id, and becomes one step."""
+    asks: str = ""
+    """What a person asks for here, where the text itself is not their words: the slash command they typed."""
+
+    @property
+    def goal(self) -> str:
+        """What a person asks for here, if one does."""
+        return self.text if self.role is Role.USER else self.asks
+
+
+@dataclass(slots=True)
+class Circumstances:
+    """Where and with what an agent works; the first word on each counts."""
+
+    session_id: str = ""
+    workspace: str = ""
+    version: str = ""
+    model: str = ""
+    branch: str = ""
+
+    def note(
+        self, *, session_id: str = "", workspace: str = "", version: str = "", model: str = "", branch: str = ""
+    ) -> None:
+        """Take in what a record says; what is empty says nothing."""
+        self.session_id = self.session_id or session_id
+        self.workspace = self.workspace or workspace
+        self.version = self.version or version
+        self.model = self.model or model
+        self.branch = self.branch or branch
+
+
+class Attempts:
+    """What one agent was asked, did and saw, cut into attempts; those of a subagent are never cut."""
+
+    def __init__(self, session: Circumstances | None = None, *, client: str, source: str, agent_id: str = "") -> None:
+        """Follow the session's own agent, or the subagent of this id."""
+        self.session = Circumstances() if session is None else session
+        """What holds for every attempt of the session unless the attempt says otherwise."""
+        self._client = client
+        self._source = source
+        self._agent_id = agent_id
+        self._open = _Attempt()
+
+    @property
+    def mark(self) -> Mark | None:
+        """Where the record stands that the open attempt begins with; nothing if none is open."""
+        return self._open.mark
+
+    def say(self, drafts: list[Draft], mark: Mark) -> Trajectory | None:
+        """Take in what one record says in the user's place; gives the attempt that it ends, if it begins another."""
+        goal = "\n".join(draft.goal for draft in drafts if draft.goal)
+        finished = None
+        if goal and not self._agent_id and self._open.segmenter.is_new_task(goal, drafts[0].at) and self._open.is_begun:
+            finished = self.finish(reply=goal)
+            self._open.segmenter.is_new_task(goal, drafts[0].at)
+        self._open.goal = self._open.goal or goal.strip()
+        for draft in drafts:
+            if self._agent_id and draft.role is Role.USER:
+                draft.role = Role.CONTEXT  # an agent's words, not a person's
+            self._open.add(draft, mark)
+        return finished
+
+    def act(self, draft: Draft, mark: Mark) -> None:
+        """Take in what the agent says or calls, or what the host says beside it."""
+        self._open.act(draft, mark)
+
+    def resolve(
+        self, call_id: str, *, observation: str, result: StepResult, exit_code: int | None = None
+    ) -> Draft | None:
+        """Give a call its result; the draft, or nothing if no such call is waiting."""
+        return self._open.resolve(call_id, observation, result, exit_code)
+
+    def waiting(self, call_id: str) -> Draft | None:
+        """The call that waits for its result under this id."""
+        return self._open.calls.get(call_id)
+
+    def interrupt(self) -> None:
+        """Note that work was stopped: no call that still waits will get its result."""
+        for draft in self._open.calls.values():
+            draft.result = StepResult.INTERRUPTED
+        self._open.calls.clear()
+
+    def note(self, *, version: str = "", model: str = "", branch: str = "", session_id: str = "") -> None:
+        """Take in the circumstances of the open attempt."""
+        self._open.circumstances.note(version=version, model=model, branch=branch, session_id=session_id)
+
+    def spend(self, message_id: str, usage: Usage) -> None:
+        """Take in what a message cost; said again for the same message, the last word counts."""
+        self._open.spend(message_id, usage)
+
+    def finish(self, *, reply: str = "") -> Trajectory | None:
+        """Close the open attempt and give it, if anything was asked or done in it."""
+        attempt, self._open = self._open, _Attempt()
+        return self._trajectory(attempt, reply) if attempt.is_begun else None
+
+    def _trajectory(self, attempt: _Attempt, reply: str) -> Trajectory:
+        own, whole = attempt.circumstances, self.session
+        session_id = own.session_id or whole.session_id
+        return Trajectory(
+            task=Task(text=attempt.goal, project=project_of(whole.workspace), by="agent" if self._agent_id else ""),
+            steps=attempt.steps(),
+            environment=Environment(
+                client=self._client,
+                client_version=own.version or whole.version,
+                model=own.model or whole.model,
+                workspace=whole.workspace,
+                branch=own.branch or whole.branch,
+            ),
+            session_id=self._agent_id or session_id,
+            parent_session_id=session_id if self._agent_id else "",
+            reply=reply.strip(),
+            usage=attempt.usage(),
+            source=self._source,
+        )
+
+
+class _Attempt:
+    """One attempt while it is being read: its first steps, and its last ones as far as they fit."""
+
+    def __init__(self) -> None:
+        self.goal = ""
+        self.mark: Mark | None = None
+        self.segmenter = Segmenter()  # a fresh one, so that reading from the mark comes to the same judgement
+        self.circumstances = Circumstances()
+        self.calls: dict[str, Draft] = {}
+        self._first: list[Draft] = []
+        self._last: deque[Draft] = deque()
+        self._size = 0
+        self._left_out = 0
+        self._acted = False
+        self._spent: dict[str, Usage] = {}
+        self._folded = Usage()
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether it is more than what the host says before the first prompt."""
+        return self._acted or bool(self.goal)
+
+    def add(self, draft: Draft, mark: Mark) -> None:
+        if self.mark is None:
+            self.mark = mark
+        if draft.role is Role.CONTEXT:
+            draft.text = without_echo(draft.text)
+        self._size += _size(draft)
+        if not self._last and len(self._first) < MAX_STEPS // 2 and self._size < MAX_CHARACTERS // 2:
+            self._first.append(draft)
+            return
+        self._last.append(draft)
+        self._fit()
+
+    def act(self, draft: Draft, mark: Mark) -> None:
+        if draft.role is Role.AGENT:
+            self._acted = True
+            self._note(draft)
+        before = self._last or self._first
+        if draft.tool and before and _is_one_message(before[-1], draft):
+            said = before.pop()
+            draft.text, draft.at = said.text, said.at or draft.at
+            self._size -= _size(said)
+        self.add(draft, mark)
+        if draft.call_id:
+            self.calls[draft.call_id] = draft
+
+    def resolve(self, call_id: str, observation: str, result: StepResult, exit_code: int | None) -> Draft | None:
+        draft = self.calls.pop(call_id, None)
+        if draft is None:
+            return None
+        draft.observation = observed(draft.tool, draft.arguments, observation)
+        draft.result, draft.exit_code = result, exit_code
+        self._size += len(draft.observation)
+        self._fit()
+        return draft
+
+    def spend(self, message_id: str, usage: Usage) -> None:
+        self._spent[message_id] = usage
+        if len(self._spent) > _MESSAGES_APART:
+            self._folded = _sum(self._folded, self._spent.pop(next(iter(self._spent))))
+
+    def usage(self) -> Usage:
+        total = self._folded
+        for usage in self._spent.values():
+            total = _sum(total, usage)
+        return total
+
+    def steps(self) -> tuple[Step, ...]:
+        drafts = [*self._first, *self._last]
+        if self._left_out:
+            drafts.insert(len(self._first), Draft(Role.CONTEXT, f"{CUT}{self._left_out} steps left out …]"))
+        return tuple(_step(index, draft) for index, draft in enumerate(drafts))
+
+    def _fit(self) -> None:
+        while self._last and (len(self._last) > MAX_STEPS // 2 or self._size > MAX_CHARACTERS):
+            draft = self._last.popleft()
+            self._size -= _size(draft)
+            self._left_out += 1
+            self.calls.pop(draft.call_id, None)
+
+    def _note(self, draft: Draft) -> None:
+        if draft.text:
+            self.segmenter.note(draft.text)
+        for value in draft.arguments.values():
+            if isinstance(value, str):
+                self.segmenter.note(value[:_NOTED_CHARACTERS])
+
+
+def project_of(workspace: str) -> str:
+    """Name the project by its folder; a worktree that the client made belongs to the project around it."""
+    around, _, _ = workspace.replace("\\", "/").partition("/.claude/worktrees/")
+    return PureWindowsPath(around).name
+
+
+def _is_one_message(before: Draft, draft: Draft) -> bool:
+    """Whether what was said before belongs to this call, not to a step of its own."""
+    same = bool(draft.message_id) and before.message_id == draft.message_id
+    return same and before.role is Role.AGENT and not before.tool
+
+
+def _size(draft: Draft) -> int:
+    given = sum(len(value) if isinstance(value, str) else 16 for value in draft.arguments.values())
+    return len(draft.text) + len(draft.observation) + given
+
+
+def _sum(left: Usage, right: Usage) -> Usage:
+    costs = [cost for cost in (left.cost_usd, right.cost_usd) if cost is not None]
+    return Usage(
+        input_tokens=left.input_tokens + right.input_tokens,
+        output_tokens=left.output_tokens + right.output_tokens,
+        cached_tokens=left.cached_tokens + right.cached_tokens,
+        cost_usd=sum(costs) if costs else None,
+    )
+
+
+def _step(index: int, draft: Draft) -> Step:
+    return Step(
+        index=index,
+        role=draft.role,
+        text=draft.text,
+        tool=draft.tool,
+        arguments=draft.arguments,
+        observation=draft.observation,
+        result=draft.result,
+        exit_code=draft.exit_code,
+        skill=draft.skill,
+        at=draft.at,
+    )

@@ -1,0 +1,377 @@
+"""One thread's records, in file order → its attempts, each as soon as it is over. Joins calls with what came of them.
+
+A turn's settings and what hooks say before a prompt stand before the prompt itself; both belong to the attempt that the
+prompt begins, so they are held until then, and an attempt is read again from where its turn begins. Reasoning is not kept.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from tacit.domain.bookmark import Mark
+from tacit.domain.trajectory import Role, StepResult, Trajectory, Usage
+from tacit.ingest.attempts import Attempts, Draft
+from tacit.ingest.codex.calls import (
+    SHELL,
+    Call,
+    calls_of_item,
+    calls_of_response,
+    command_call,
+    command_text,
+    patch_calls,
+    skill_read_by,
+)
+from tacit.ingest.codex.outcome import Outcome, outcome_of_item, outcome_of_output, text_of_output
+from tacit.ingest.codex.programs import RUNNING, Program, untold
+from tacit.ingest.codex.records import Compacted, Event, Item, Meta, Record, Response, Spent, Turn
+from tacit.ingest.codex.speakers import is_kept, skill_named, texts_of, told_apart
+from tacit.ingest.decoding import bounded, bounded_value, count_of, decode, moment_of, text_of
+from tacit.ingest.lines import Line
+from tacit.ingest.problems import Place
+
+NAME = "codex"
+_CALLING = frozenset({"CommandExecution", "FileChange", "McpToolCall", "DynamicToolCall"})
+_CALLS = ("function_call", "custom_tool_call", "local_shell_call")
+_TURNS_KEPT = 64
+_HELD_MAX = 64
+_PROGRAM, _WAIT = "exec", "wait"
+_OF_PROGRAM = "exec-"  # how the ids begin of calls that a program makes; nothing else announces them
+
+_meta = msgspec.json.Decoder(Meta)
+_turn = msgspec.json.Decoder(Turn)
+_event = msgspec.json.Decoder(Event)
+_response = msgspec.json.Decoder(Response)
+_compacted = msgspec.json.Decoder(Compacted)
+_spent = msgspec.json.Decoder(Spent)
+_anything = msgspec.json.Decoder()
+
+
+class Thread:
+    """What one agent was asked, did and saw."""
+
+    def __init__(self, source: str, *, thread_id: str) -> None:
+        """Follow the thread of this id; the first record may name it otherwise, and say that it is a subagent's."""
+        self._source = source
+        self._id = thread_id
+        self._attempts = Attempts(client=NAME, source=source)
+        self._is_met = self._is_fork = self._is_subagent = self._is_copy = self._is_asked = False
+        self._has_items = self._has_counts = False
+        self._is_due = False  # whether an answer has not been counted; older versions write some counts twice
+        self._workspace = self._cwd = self._model = self._skill = ""
+        self._turns: deque[str] = deque(maxlen=_TURNS_KEPT)
+        self._stopped_turn = ""
+        self._turn_mark: Mark | None = None
+        self._held: list[Draft] = []
+        self._answers = 0
+        self._program: Program | None = None
+        self._timestamp: Any = None
+        self._line = Line(0, b"", ended=True)
+        self._place = Place(source)
+
+    @property
+    def mark(self) -> Mark | None:
+        """Where the open attempt begins."""
+        return self._attempts.mark
+
+    @property
+    def _here(self) -> Mark:
+        return self._line.mark
+
+    @property
+    def _at(self) -> datetime | None:
+        return moment_of(self._timestamp)
+
+    def finish(self) -> Trajectory | None:
+        """Close the open attempt and give it, if there is one."""
+        self._introduce()
+        return self._attempts.finish()
+
+    def add(self, record: Record, line: Line, place: Place) -> Trajectory | None:
+        """Take in one record; gives the attempt that it ends, if it begins another."""
+        self._line, self._place, self._timestamp = line, place, record.timestamp
+        if record.type == "session_meta":
+            self.meet(record, place)
+        elif record.type == "turn_context":
+            self._enter(decode(_turn, record.payload, place))
+        elif record.type == "event_msg":
+            return self._happen(decode(_event, record.payload, place))
+        elif self._is_copy:
+            return None
+        elif record.type == "response_item":
+            return self._respond(decode(_response, record.payload, place))
+        elif record.type == "compacted":
+            self._context(text_of(decode(_compacted, record.payload, place).message))
+        elif record.type == "token_usage_record":
+            self._has_counts = True
+            spent = decode(_spent, record.payload, place)
+            self._spend(text_of(spent.response_id), spent.usage)
+        return None
+
+    def meet(self, record: Record, place: Place) -> None:
+        """Take in the first record. A later one is the copy of another thread's."""
+        if self._is_met:
+            return
+        meta = decode(_meta, record.payload, place)
+        self._is_met = True
+        self._id = text_of(meta.id) or self._id
+        self._has_items = meta.history_mode == "paginated"
+        self._is_fork = bool(meta.forked_from_id or meta.parent_thread_id)
+        self._workspace = self._cwd = text_of(meta.cwd)
+        session_id = self._id
+        is_spawned = isinstance(meta.source, dict) and "subagent" in meta.source
+        self._is_subagent = is_spawned or meta.thread_source == "subagent"
+        if self._is_subagent:
+            parent = text_of(meta.session_id) or text_of(meta.parent_thread_id)
+            session_id = parent if parent != self._id else ""
+            self._attempts = Attempts(client=NAME, source=self._source, agent_id=self._id)
+        branch = text_of(meta.git.branch) if meta.git else ""
+        version = text_of(meta.cli_version)
+        self._attempts.session.note(session_id=session_id, workspace=self._workspace, version=version, branch=branch)
+
+    def _introduce(self) -> None:
+        """Name a thread whose first record is missing or damaged by its file and by its first turn."""
+        if not self._is_met:
+            self._attempts.session.note(session_id=self._id, workspace=self._workspace)
+
+    def _begin_turn(self, turn_id: str) -> None:
+        self._is_copy = self._is_fork and _is_before(turn_id, self._id)
+        if not self._is_copy:
+            self._release()
+            self._turn_mark, self._is_asked = self._here, False
+            if turn_id:
+                self._turns.append(turn_id)
+
+    def _enter(self, turn: Turn) -> None:
+        turn_id = text_of(turn.turn_id)
+        if turn_id not in self._turns:
+            self._is_copy = self._is_fork and _is_before(turn_id, self._id)
+        if self._is_copy:
+            return
+        self._cwd = text_of(turn.cwd) or self._workspace
+        self._workspace = self._workspace or self._cwd
+        self._model = text_of(turn.model)
+        if self._turn_mark is None:
+            self._attempts.note(model=self._model)
+
+    def _happen(self, event: Event) -> Trajectory | None:
+        turn_id = text_of(event.turn_id)
+        if event.type == "task_started":
+            self._begin_turn(turn_id)
+        elif self._is_copy:
+            return None
+        elif event.type == "item_completed" and event.item is not None:
+            return self._complete(event.item, turn_id)
+        elif event.type == "turn_aborted":
+            self._attempts.interrupt()
+            self._stopped_turn = turn_id
+            if self._program:
+                self._program.ended = True
+        elif event.type == "token_count" and not self._has_counts and self._is_due:
+            info = decode(_anything, event.info, self._place)
+            self._spend("", info.get("last_token_usage") if isinstance(info, dict) else None)
+        elif event.type == "user_message" and not self._has_items:
+            return self._ask(text_of(event.message))
+        return None
+
+    def _spend(self, answer_id: str, usage: Any) -> None:
+        self._answers, self._is_due = self._answers + 1, False
+        if isinstance(usage, dict):
+            cached = count_of(usage.get("cached_input_tokens"))
+            spent = Usage(
+                input_tokens=max(0, count_of(usage.get("input_tokens")) - cached),
+                output_tokens=count_of(usage.get("output_tokens")),
+                cached_tokens=cached,
+            )
+            self._attempts.spend(answer_id or f"line {self._line.number}", spent)
+
+    def _complete(self, item: Item, turn_id: str) -> Trajectory | None:
+        if item.type == "UserMessage":
+            finished = self._ask("\n".join(texts_of(item.content)), turn_id)
+            self._skill = skill_named(item.content) or self._skill
+            return finished
+        if item.type == "AgentMessage":
+            self._answer("\n".join(texts_of(item.content)))
+        elif item.type == "HookPrompt":
+            self._context("\n".join(texts_of(item.fragments)))
+        elif item.type == "WebSearch":
+            self._act([("web_search", {"query": text_of(item.query)})], text_of(item.id))
+            self._attempts.resolve(text_of(item.id), observation="", result=StepResult.UNKNOWN)
+        elif text_of(item.type) in _CALLING and item.source != "user_shell":
+            self._call_done(item, turn_id)
+        return None
+
+    def _ask(self, text: str, turn_id: str = "") -> Trajectory | None:
+        pieces = list(told_apart(bounded(text)))
+        said = [Draft(Role.CONTEXT if hosts else Role.USER, words, self._at) for words, hosts in pieces]
+        if not said:
+            return None
+        if self._is_asked:  # said while the agent works: it bears on this very work
+            for draft in said:
+                draft.role = Role.CONTEXT if self._is_subagent else draft.role
+                self._attempts.act(draft, self._here)
+            return None
+        self._is_asked = self._turn_mark is not None
+        return self._say(said, turn_id)
+
+    def _say(self, said: list[Draft], turn_id: str) -> Trajectory | None:
+        self._introduce()
+        held, self._held = self._held, []
+        finished = self._attempts.say([*held, *said], self._turn_mark or self._here)
+        turn_id = turn_id or next(reversed(self._turns), "")
+        if finished is not None:
+            self._program, self._stopped_turn = None, ""
+            self._turns.clear()
+        if turn_id and turn_id not in self._turns:
+            self._turns.append(turn_id)
+        self._skill = ""
+        self._attempts.note(model=self._model)
+        return finished
+
+    def _answer(self, text: str) -> None:
+        if text.strip():
+            self._release()
+            draft = Draft(Role.AGENT, bounded(text), self._at, skill=self._skill, message_id=self._message_id())
+            self._attempts.act(draft, self._here)
+
+    def _context(self, text: str) -> None:
+        if not text.strip():
+            return
+        draft = Draft(Role.CONTEXT, bounded(text), self._at)
+        if self._turn_mark is not None and not self._is_asked and len(self._held) < _HELD_MAX:
+            self._held.append(draft)
+        else:
+            self._attempts.act(draft, self._here)
+
+    def _release(self) -> None:
+        """Let go of what was held for a prompt that did not come."""
+        held, self._held = self._held, []
+        for draft in held:
+            self._attempts.act(draft, self._turn_mark or self._here)
+
+    def _respond(self, given: Response) -> Trajectory | None:
+        self._is_due = self._is_due or given.role == "assistant" or text_of(given.type) in _CALLS
+        if given.type == "message":
+            return self._converse(given)
+        if given.type == "agent_message":
+            return self._converse_with_agent(given)
+        call_id = text_of(given.call_id)
+        if given.type == "custom_tool_call" and given.name == _PROGRAM:
+            self._program = Program(call_id, bounded(text_of(given.input)), self._message_id())
+        elif text_of(given.type) in _CALLS:
+            if not (given.name == _WAIT and self._program):  # waits for the program, and does nothing itself
+                self._act(calls_of_response(given, cwd=self._cwd, workspace=self._workspace), call_id)
+        elif given.type in ("function_call_output", "custom_tool_call_output"):
+            self._output(call_id, given.output)
+        return None
+
+    def _converse(self, given: Response) -> Trajectory | None:
+        texts = texts_of(given.content)
+        if given.role == "assistant":
+            if not self._has_items:
+                self._answer("\n".join(texts))
+            return None
+        kinds = given.noted.content_item_kinds if given.noted else None
+        kinds = kinds if isinstance(kinds, list) and len(kinds) == len(texts) else [""] * len(texts)
+        for text, kind in zip(texts, kinds, strict=True):
+            if is_kept(text, text_of(kind)):
+                self._context(text)
+        return None
+
+    def _converse_with_agent(self, given: Response) -> Trajectory | None:
+        """What one agent writes to another: a subagent's task, or what a subagent found."""
+        text = "\n".join(texts_of(given.content))
+        _, _, payload = text.partition("Payload:\n")
+        if self._is_subagent and not self._is_asked:
+            return self._ask(payload.strip() or text)
+        self._context(text)
+        return None
+
+    def _act(self, calls: list[Call], call_id: str, message_id: str = "") -> None:
+        self._release()
+        for number, (tool, arguments) in enumerate(calls):
+            draft = Draft(
+                Role.AGENT,
+                at=self._at,
+                tool=bounded(tool) or "unknown",
+                arguments=bounded_value(arguments, self._place),
+                skill=self._skill,
+                call_id=_part_id(call_id, number),
+                message_id=message_id or self._message_id(),
+            )
+            self._attempts.act(draft, self._here)
+
+    def _call_done(self, item: Item, turn_id: str) -> None:
+        if turn_id and self._turns and turn_id not in self._turns:
+            return  # the end of something that an earlier attempt began
+        outcome, call_id = outcome_of_item(item), text_of(item.id)
+        if self._attempts.waiting(call_id) is None:
+            if not call_id.startswith(_OF_PROGRAM):
+                return  # its output has told how it ended
+            if turn_id and turn_id == self._stopped_turn:
+                outcome = Outcome(StepResult.INTERRUPTED, outcome.observation)
+            message_id = self._program.message_id if self._program else ""
+            self._act(calls_of_item(item, workspace=self._workspace), call_id, message_id)
+            if self._program:
+                self._program.patches += item.type == "FileChange"
+                if item.type == "CommandExecution":
+                    self._program.commands.append(command_text(item.command))
+        self._resolve(call_id, outcome)
+
+    def _output(self, call_id: str, output: Any) -> None:
+        draft, program = self._attempts.waiting(call_id), self._program
+        if draft is None:
+            text = text_of_output(output)
+            if program and not program.ended and not text.startswith(RUNNING):
+                program.ended = True
+                self._end_program(program, text)
+            return
+        outcome = outcome_of_output(output, tool=draft.tool)
+        if outcome.runs:
+            draft.observation = bounded(outcome.observation)
+        else:
+            self._resolve(call_id, outcome)
+
+    def _end_program(self, program: Program, output: str) -> None:
+        failed = untold(program, output)
+        if failed is None:
+            return
+        if failed.patch:
+            calls = patch_calls(failed.patch, workspace=self._workspace)
+        elif failed.command:
+            calls = [command_call(failed.command, cwd=self._cwd, workspace=self._workspace)]
+        else:
+            calls = [(_PROGRAM, {"code": program.code})]
+        self._act(calls, program.call_id, program.message_id)
+        self._resolve(program.call_id, Outcome(failed.result, failed.observation, failed.exit_code))
+
+    def _resolve(self, call_id: str, outcome: Outcome) -> None:
+        number = 0
+        waiting = self._attempts.waiting(call_id)
+        is_command = waiting is not None and waiting.tool == SHELL
+        while draft := self._attempts.resolve(
+            _part_id(call_id, number),
+            observation=bounded(outcome.observation),
+            result=outcome.result,
+            exit_code=outcome.exit_code if is_command else None,
+        ):
+            number += 1
+            skill = skill_read_by(draft.arguments["command"]) if is_command and outcome.result is StepResult.OK else ""
+            if skill:
+                self._skill = draft.skill = skill
+
+    def _message_id(self) -> str:
+        """One for all that stands between two counts of tokens: the client counts after each answer of the model."""
+        return f"answer {self._answers}"
+
+
+def _part_id(call_id: str, number: int) -> str:
+    return f"{call_id}#{number}" if number and call_id else call_id
+
+
+def _is_before(turn_id: str, thread_id: str) -> bool:
+    """Whether a turn is older than its thread, so a copy from another one: both ids begin with their time."""
+    return turn_id[14:15] == thread_id[14:15] == "7" and turn_id < thread_id

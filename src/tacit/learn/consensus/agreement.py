@@ -1,0 +1,329 @@
+"""All drafts of one kind of task → one procedure: what most attempts did, what some did, and nothing that only one did.
+
+At least three drafts make a general procedure; of two, what both did is required and the rest optional; one stays as it
+is. Failed attempts of the kind say which steps made the difference and what to keep away from; they never make a
+procedure, nor a step of one. The order in which drafts are given does not matter.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from tacit.domain.candidate import Candidate
+from tacit.domain.origin import Origin, lowest
+from tacit.domain.skill import Condition, Kind, Parameter, Pitfall, Provenance, SkillContent, SkillStep
+from tacit.domain.trajectory import Span, Trajectory
+from tacit.learn.actions import Effect, Family, leaves
+from tacit.learn.consensus.alignment import Column, Source, Unit, align, own_words, reunited, source_of
+from tacit.learn.consensus.difference import Failure, decisive, failures_of, habits
+from tacit.learn.consensus.slots import parameters_of, workspace_parameter
+from tacit.learn.consensus.splitting import taken_apart
+from tacit.learn.consensus.title import examples_of, most_said, title_of_many
+from tacit.learn.consensus.variation import ENOUGH, template_of
+from tacit.learn.grounding import Ledger
+from tacit.learn.naming import tags_of
+from tacit.learn.parameters import fill
+from tacit.learn.wording import code, command_of, local, shorten, step_text
+
+MADE_BY = "tacit.mining/1"
+REQUIRED = 0.6
+"""Share of the attempts from which a step is required."""
+OPTIONAL = 0.25
+"""Share of the attempts, at least two, from which a step is told at all."""
+_MIN_REQUIRED = 2
+_MAX_PITFALLS = 8
+_PITFALLS = "## Pitfalls"
+
+
+class _Grounds:
+    """Field path → spans of several trajectories, and the origins that follow."""
+
+    def __init__(self, trajectories: Iterable[Trajectory]) -> None:
+        self._ledgers = {trajectory.id: Ledger(trajectory) for trajectory in trajectories}
+        self.spans: dict[str, tuple[Span, ...]] = {}
+
+    def rest(self, path: str, spans: Iterable[Span]) -> None:
+        known = (span for span in spans if span.trajectory_id in self._ledgers)
+        self.spans[path] = tuple(dict.fromkeys((*self.spans.get(path, ()), *known)))
+
+    @property
+    def origins(self) -> dict[str, Origin]:
+        return {
+            path: lowest(self._ledgers[span.trajectory_id].origin_of(span) for span in spans)
+            for path, spans in self.spans.items()
+        }
+
+
+def consensus(
+    drafts: Sequence[Candidate], trajectories: Mapping[str, Trajectory], *, failures: Sequence[Trajectory] = ()
+) -> Candidate:
+    """Make one procedure of the drafts, each made of one trajectory; where they have too little in common, the newest."""
+    sources = _sources(drafts, trajectories)
+    if not sources:
+        raise ValueError("no draft of a procedure whose trajectory is given")
+    columns = _kept(reunited(align(taken_apart(sources))), len(sources))
+    required = sum(_is_required(column, len(sources)) for column in columns)
+    if len(sources) == 1 or required < _MIN_REQUIRED:
+        return sources[-1].candidate
+    failed = failures_of(failures, sources) if len(sources) >= ENOUGH else []
+    grounds = _Grounds([*(source.trajectory for source in sources), *(failure.trajectory for failure in failed)])
+    content = _Maker(sources, columns, grounds=grounds).content(failed)
+    identities = tuple(source.trajectory.id for source in sources)
+    provenance = Provenance(trajectory_ids=identities, grounding=grounds.spans, made_by=MADE_BY)
+    return dataclasses.replace(
+        sources[-1].candidate, content=content, origins=grounds.origins, provenance=provenance, parents=()
+    )
+
+
+def _sources(drafts: Sequence[Candidate], trajectories: Mapping[str, Trajectory]) -> list[Source]:
+    """The drafts beside their attempts, the oldest first; of two drafts of one attempt the one with more steps."""
+    found: dict[str, Candidate] = {}
+    for draft in sorted(drafts, key=lambda draft: (-len(draft.content.steps), draft.content.hash())):
+        identity = next(iter(draft.provenance.trajectory_ids), "")
+        if draft.content.kind is Kind.PROCEDURE and draft.content.steps and identity in trajectories:
+            found.setdefault(identity, draft)
+    ordered = sorted(found, key=lambda identity: (_started(trajectories[identity]), identity))
+    attempts = [trajectories[identity] for identity in ordered]
+    own = own_words([trajectory.task.text for trajectory in attempts])
+    return [
+        source_of(found[trajectory.id], trajectory, number=at, own=own[at]) for at, trajectory in enumerate(attempts)
+    ]
+
+
+def _started(trajectory: Trajectory) -> float:
+    return trajectory.started_at.timestamp() if trajectory.started_at else 0.0
+
+
+def _is_required(column: Column, of: int) -> bool:
+    return len(column.sources) == of if of < ENOUGH else len(column.sources) >= REQUIRED * of
+
+
+def _kept(columns: Sequence[Column], of: int) -> list[Column]:
+    """The columns worth telling: of what a single attempt did only the change that its success rests on."""
+    if of < ENOUGH:
+        return list(columns)
+    kept = [column for column in columns if len(column.sources) >= max(2, OPTIONAL * of)]
+    served = {unit.source for column in kept for unit in column.units if unit.action.effect is Effect.WRITE}
+    return [
+        column
+        for column in columns
+        if any(column is other for other in kept)
+        or any(unit.action.effect is Effect.WRITE and unit.source not in served for unit in column.units)
+    ]
+
+
+@dataclass(slots=True)
+class _Step:
+    """A step of the procedure with the columns that it stands for."""
+
+    step: SkillStep
+    columns: list[int]
+
+
+class _Maker:
+    """Makes the parts of the content and notes what each rests on."""
+
+    def __init__(self, sources: Sequence[Source], columns: Sequence[Column], *, grounds: _Grounds) -> None:
+        self.sources = sources
+        self.columns = columns
+        self.grounds = grounds
+        self.templates = [template_of(column, sources) for column in columns]
+        self.parameters = parameters_of(columns, self.templates, sources)
+        self.steps = self._steps()
+        self.parameters.drop_unused([str(leaf) for entry in self.steps for _, leaf in leaves(entry.step.arguments)])
+
+    def content(self, failed: Sequence[Failure]) -> SkillContent:
+        """All that the drafts say together, and what failed attempts add to it."""
+        actions = [template.model.action for template in self.templates]
+        title = title_of_many(self.sources, self.parameters, actions)
+        tasks = [source.timeline.task_span() for source in self.sources]
+        tools = [
+            Span(self.sources[unit.source].trajectory.id, unit.action.index, "tool")
+            for column in self.columns
+            for unit in column.units
+        ]
+        for path in ("name", "description"):
+            self.grounds.rest(path, tasks if title.from_task else tools)
+        self.grounds.rest("category", [*tasks, *tools])
+        self.grounds.rest("tags", tools)
+        queries = examples_of(self.sources, self.parameters)
+        for number, (_, places) in enumerate(queries):
+            self.grounds.rest(f"example_queries.{number}", [tasks[at] for at in places])
+        newest = self.sources[-1].candidate.content
+        body = self._difference(failed) if len(self.sources) >= ENOUGH else _without_pitfalls(newest.body)
+        return dataclasses.replace(
+            newest,
+            name=title.name,
+            description=title.description,
+            category=most_said([source.candidate.content.category for source in self.sources]),
+            tags=tags_of(actions),
+            example_queries=tuple(text for text, _ in queries),
+            steps=tuple(entry.step for entry in self.steps),
+            parameters=self._all_parameters(),
+            preconditions=self._preconditions(),
+            postconditions=self._postconditions(),
+            pitfalls=self._pitfalls(failed),
+            body=body,
+        )
+
+    def _steps(self) -> list[_Step]:
+        steps: list[_Step] = []
+        for at, (column, template) in enumerate(zip(self.columns, self.templates, strict=True)):
+            arguments = self.parameters.call(template)
+            text = step_text(template.model.action, arguments)
+            if template.open_ended:
+                place = self._general(template.model.place, template.model.source)
+                text = text if not place or place in text else f"Change {code(local(place))}"
+                text = f"{text} as the task asks"
+            optional = not _is_required(column, len(self.sources))
+            step = SkillStep(text=text, tool=template.model.action.step.tool, arguments=arguments, optional=optional)
+            # Two edits of one file whose texts differ from task to task are one instruction.
+            same = next((entry for entry in steps if template.open_ended and entry.step.text == text), None)
+            if same is None:
+                steps.append(_Step(step, [at]))
+            else:
+                same.columns.append(at)
+                same.step = dataclasses.replace(same.step, optional=same.step.optional and optional)
+        for number, entry in enumerate(steps):
+            spans = [span for at in entry.columns for span in self._spans(self.columns[at])]
+            self.grounds.rest(f"steps.{number}", spans)
+            self.grounds.rest(f"steps.{number}.arguments", spans)
+        return steps
+
+    def _spans(self, column: Column, field: str = "steps") -> list[Span]:
+        """What the drafts' steps of a column rest on."""
+        return [
+            span
+            for unit in column.units
+            for span in self.sources[unit.source].candidate.provenance.grounding[f"{field}.{unit.number}"]
+        ]
+
+    def _all_parameters(self) -> tuple[Parameter, ...]:
+        parameters = list(self.parameters.all)
+        for number, spans in enumerate(self.parameters.spans()):
+            self.grounds.rest(f"parameters.{number}", spans)
+        root = workspace_parameter([entry.step.arguments for entry in self.steps])
+        if root is not None:
+            named = [
+                Span(self.sources[unit.source].trajectory.id, unit.action.index, "arguments")
+                for column in self.columns
+                for unit in column.units
+                if "{workspace}" in str(unit.arguments)
+            ]
+            self.grounds.rest(f"parameters.{len(parameters)}", named)
+            parameters.append(root)
+        return tuple(parameters)
+
+    def _usual(self, count: int) -> bool:
+        """Whether so many attempts are most of them; of two attempts either counts, since nothing speaks against it."""
+        return len(self.sources) < ENOUGH or count >= REQUIRED * len(self.sources)
+
+    def _general(self, text: str, source: int) -> str:
+        """A text of a draft with the procedure's own parameters instead of the draft's."""
+        bindings = self.sources[source].bindings
+        values = {name: binding.text for name, binding in bindings.items() if name != "workspace" and binding.stated}
+        return self.parameters.general(source).text(str(fill(f" {text}", values))[1:])
+
+    def _preconditions(self) -> tuple[Condition, ...]:
+        """What most drafts ask for."""
+        found: dict[Condition, dict[int, list[Span]]] = {}
+        for at, source in enumerate(self.sources):
+            for number, condition in enumerate(source.candidate.content.preconditions):
+                general = dataclasses.replace(
+                    condition, text=self._general(condition.text, at), check=self._general(condition.check, at)
+                )
+                spans = source.candidate.provenance.grounding.get(f"preconditions.{number}", ())
+                found.setdefault(general, {}).setdefault(at, []).extend(spans)
+        kept = [(condition, by) for condition, by in found.items() if self._usual(len(by))]
+        for number, (_, by) in enumerate(kept):
+            self.grounds.rest(f"preconditions.{number}", [span for spans in by.values() for span in spans])
+        return tuple(condition for condition, _ in kept)
+
+    def _postconditions(self) -> tuple[Condition, ...]:
+        """What most drafts checked in the end, worded as the step that checks it."""
+        found: list[Condition] = []
+        for entry in self.steps:
+            by = {unit.source: spans for unit, spans in self._ends(entry)}
+            action = self.templates[entry.columns[0]].model.action
+            if not by or not self._usual(len(by)):
+                continue
+            if action.family is Family.SHELL:
+                command = command_of(entry.step.arguments)
+                condition = Condition(text=f"{code(shorten(local(command), 200))} passes.", check=command)
+            else:
+                condition = Condition(text=f"{code(action.step.tool)} answers otherwise than it did before the change.")
+            self.grounds.rest(f"postconditions.{len(found)}", [span for spans in by.values() for span in spans])
+            found.append(condition)
+        return tuple(found)
+
+    def _ends(self, entry: _Step) -> Iterator[tuple[Unit, tuple[Span, ...]]]:
+        """The units of a step that a draft's postcondition rests on."""
+        for unit in (unit for at in entry.columns for unit in self.columns[at].units):
+            grounding = self.sources[unit.source].candidate.provenance.grounding
+            for number in range(len(self.sources[unit.source].candidate.content.postconditions)):
+                spans = grounding.get(f"postconditions.{number}", ())
+                if spans and spans[0].step == unit.action.index and unit.action.effect is not Effect.WRITE:
+                    yield unit, spans
+
+    def _difference(self, failed: Sequence[Failure]) -> str:
+        """The steps that all successes share and failed attempts went on without."""
+        lines: list[str] = []
+        for found in decisive(self.columns, failed, successes=len(self.sources)):
+            step = self.steps[self._number(found.column)].step
+            of = "the one that failed did not" if len(failed) == 1 else f"none of the {len(failed)} that failed did"
+            lines.append(f"- {step.text}: all {len(self.sources)} attempts that succeeded did this, {of}.")
+            self.grounds.rest("body", [*self._spans(self.columns[found.column]), *found.spans])
+        return "\n".join(["## What made the difference", "", *lines]) if lines else ""
+
+    def _number(self, column: int) -> int:
+        return next(at for at, entry in enumerate(self.steps) if column in entry.columns)
+
+    def _pitfalls(self, failed: Sequence[Failure]) -> tuple[Pitfall, ...]:
+        found: list[tuple[Pitfall, Sequence[Span]]] = []
+        for lacking in decisive(self.columns, failed, successes=len(self.sources)):
+            step = self._number(lacking.column)
+            count = f"{lacking.without} of {len(failed)} failed attempts"
+            text = f"Leaving out “{self.steps[step].step.text}”: {count} went on without it."
+            pitfall = Pitfall(text=text, kind="missing step", step=step, count=lacking.without)
+            found.append((pitfall, [*self._spans(self.columns[lacking.column]), *lacking.spans]))
+        found += [(habit.pitfall, habit.spans) for habit in habits(self.columns, failed, self.sources)]
+        found += self._recovered()
+        for number, (_, spans) in enumerate(found[:_MAX_PITFALLS]):
+            self.grounds.rest(f"pitfalls.{number}", spans)
+        return tuple(pitfall for pitfall, _ in found[:_MAX_PITFALLS])
+
+    def _recovered(self) -> list[tuple[Pitfall, Sequence[Span]]]:
+        """What went wrong on the way of successful attempts and was mended, the most frequent first."""
+        seen: dict[str, dict[int, Sequence[Span]]] = {}
+        for at, source in enumerate(self.sources):
+            content, grounding = source.candidate.content, source.candidate.provenance.grounding
+            told = [(line, grounding.get("body", ())) for line in _pitfall_lines(content.body)]
+            told += [(known.text, grounding.get(f"pitfalls.{i}", ())) for i, known in enumerate(content.pitfalls)]
+            for text, spans in told:
+                if spans:
+                    seen.setdefault(self._general(text, at), {})[at] = spans
+        ordered = sorted(seen.items(), key=lambda entry: -len(entry[1]))
+        return [
+            (
+                Pitfall(text=text, kind="mended error", step=self._step_in(text), count=len(by)),
+                [span for spans in by.values() for span in spans],
+            )
+            for text, by in ordered
+        ]
+
+    def _step_in(self, text: str) -> int | None:
+        """The step that a pitfall begins with."""
+        commands = [local(command_of(entry.step.arguments)) for entry in self.steps]
+        return next((at for at, command in enumerate(commands) if command and text.startswith(f"`{command}`")), None)
+
+
+def _pitfall_lines(body: str) -> list[str]:
+    section = body.partition(_PITFALLS)[2].partition("\n## ")[0]
+    return [line[2:] for line in section.splitlines() if line.startswith("- ")]
+
+
+def _without_pitfalls(body: str) -> str:
+    before, _, after = body.partition(_PITFALLS)
+    return (before + after.partition("\n## ")[2]).strip()

@@ -1,0 +1,338 @@
+"""Several attempts' steps → columns: which steps of the different attempts are the same step, in an order that fits all.
+
+A step is compared by what it does (reads, changes, runs, calls) and by what its words say once parameters are put in; not
+by the exact tool. It does not decide which columns matter.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tacit.domain.candidate import Candidate
+from tacit.domain.skill import SkillStep
+from tacit.domain.trajectory import Trajectory
+from tacit.learn.actions import Action, Effect, Family, action_of, leaves
+from tacit.learn.parameters import Binding, Generalisation, generalise
+from tacit.learn.timeline import Timeline
+from tacit.text.canonical import canonical_path
+from tacit.text.edits import edits_of
+from tacit.text.shell import Command
+from tacit.text.similarity import order_similarity
+from tacit.text.tools import plain_name
+
+ALIKE = 0.45
+"""Steps less alike than this are never one step."""
+SAME = 0.75
+"""Steps at least this alike are one step even where attempts took them in another order."""
+_FOUND = 0.05
+PARAMETER = re.compile(r"\{\w+\}")
+_NAME = re.compile(r"[A-Za-z0-9]{2,}")
+_CAMEL = re.compile(r"[A-Z]?[a-z0-9]{2,}")
+_WORD = re.compile(r"\{\w+\}|[A-Za-z0-9]+")
+_MAX_WORDS = 400
+_SHOWING = frozenset({"cat", "head", "tail", "sed", "bat", "nl", "less", "more"})
+_SEARCHING = frozenset({"grep", "rg", "egrep", "ag", "find", "fd", "ls", "tree", "glob", "list_dir", "file_search"})
+_PLACES = ("file_path", "filePath", "path", "absolute_path", "notebook_path", "filename")
+DESCRIBING = frozenset({"description", "explanation", "justification"})
+
+
+_PathWords = tuple[tuple[str, ...], tuple[str, ...], str]
+"""Folders, the words of the name, and its ending."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unit:
+    """One step of one attempt: the call, and the same call with that attempt's parameters in place."""
+
+    source: int
+    """Which attempt."""
+    number: int
+    """Which step of its draft."""
+    action: Action
+    arguments: Mapping[str, Any]
+    sort: str = ""
+    """What it does: read, write, search, run, or the tool that it calls."""
+    place: str = ""
+    """The one file it is about, parameters in place."""
+    labels: tuple[tuple[str, str], ...] = ()
+    words: Counter[str] = field(default_factory=Counter)
+    place_words: _PathWords = ((), (), "")
+    old: Counter[str] = field(default_factory=Counter)
+    """Of an edit, the words that go."""
+    part: int = 0
+    """Which part of its step, where a line of commands became several."""
+
+    @property
+    def key(self) -> tuple[int, int, int]:
+        """Names the unit."""
+        return self.source, self.number, self.part
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """One attempt with the draft made of it."""
+
+    candidate: Candidate
+    trajectory: Trajectory
+    timeline: Timeline
+    general: Generalisation
+    """The draft's parameters and the values behind them."""
+    units: tuple[Unit, ...]
+    own: frozenset[str] = frozenset()
+    """Words that only this attempt's task has."""
+
+    @property
+    def bindings(self) -> dict[str, Binding]:
+        """Parameter name of the draft → the value behind it."""
+        return {binding.parameter.name: binding for binding in self.general.bindings}
+
+
+def own_words(texts: Sequence[str]) -> list[frozenset[str]]:
+    """For each task the words that no other of the tasks has: what is about this task alone."""
+    words = [{part.lower() for word in _NAME.findall(text) for part in (word, *_CAMEL.findall(word))} for text in texts]
+    return [
+        frozenset(mine - set().union(*(other for at, other in enumerate(words) if at != number)))
+        for number, mine in enumerate(words)
+    ]
+
+
+def source_of(
+    candidate: Candidate, trajectory: Trajectory, *, number: int, own: frozenset[str] = frozenset()
+) -> Source:
+    """Lay out a draft beside the attempt that it came from; a step that rests on no call of it is left out."""
+    calls = {step.index: step for step in trajectory.steps if step.is_action}
+    taken: list[tuple[int, SkillStep, Action]] = []
+    for at, step in enumerate(candidate.content.steps):
+        spans = candidate.provenance.grounding.get(f"steps.{at}", ())
+        made = (span.step for span in spans if span.trajectory_id == trajectory.id and span.part == "arguments")
+        index = next((found for found in made if found in calls), None)
+        if index is not None:
+            taken.append((at, step, action_of(calls[index], trajectory.environment.workspace)))
+    timeline = Timeline(trajectory)
+    workspace = trajectory.environment.workspace
+    general = generalise([action for _, _, action in taken], timeline, workspace=workspace)
+    units = tuple(unit_of(action, step.arguments, source=number, number=at, own=own) for at, step, action in taken)
+    return Source(candidate=candidate, trajectory=trajectory, timeline=timeline, general=general, units=units, own=own)
+
+
+def unit_of(
+    action: Action, arguments: Mapping[str, Any], *, source: int, number: int, own: frozenset[str] = frozenset()
+) -> Unit:
+    """A call with its arguments in general form → what alignment compares it by; `own` words are as parameters."""
+    texts = [str(value) for key, value in leaves(arguments) if key not in DESCRIBING and key not in _PLACES]
+    sort, place = _sort(action, arguments)
+    edits = edits_of(arguments) if action.family is Family.FILE and action.effect is Effect.WRITE else ()
+    labels = tuple((command.program, command.subcommand) for command in _telling(action.programs))
+    return Unit(
+        source=source,
+        number=number,
+        action=action,
+        arguments=arguments,
+        sort=sort,
+        place=place,
+        labels=labels,
+        place_words=_path_words(place, own),
+        words=_counted(texts, own),
+        old=_counted([hunk.old for edit in edits for hunk in edit.hunks], own),
+    )
+
+
+def _counted(texts: Sequence[str], own: frozenset[str]) -> Counter[str]:
+    """The words of some texts, every parameter the same."""
+    words: Counter[str] = Counter()
+    for text in texts:
+        words.update(_masked(_WORD.findall(text)[:_MAX_WORDS], own))
+    return words
+
+
+def _masked(words: Sequence[str], own: frozenset[str]) -> list[str]:
+    return ["{}" if PARAMETER.fullmatch(word) or word.lower() in own else word for word in words]
+
+
+def _telling(programs: Sequence[Command]) -> list[Command]:
+    """Without what only frames the output."""
+    kept = list(programs)
+    while len(kept) > 1 and kept[-2].connector == "|" and kept[-1].program in _SHOWING:
+        kept.pop()
+    return [command for command in kept if command.program not in ("echo", "printf")] or kept
+
+
+def _sort(action: Action, arguments: Mapping[str, Any]) -> tuple[str, str]:
+    workspace = action.workspace
+    if action.family is Family.FILE:
+        name = plain_name(action.step.tool)
+        if action.effect is Effect.READ and (name in _SEARCHING or "pattern" in arguments or "query" in arguments):
+            return "search", ""
+        files = " ".join(edit.file for edit in edits_of(arguments))
+        place = next((str(arguments[key]) for key in _PLACES if key in arguments), files or action.path)
+        place = place.replace("{workspace}/", "").removeprefix(workspace.rstrip("/") + "/" if workspace else "")
+        return str(action.effect), place
+    if action.family is Family.CALL:
+        return f"call {action.step.tool}", ""
+    commands = _telling(action.programs)
+    if len(commands) == 1:
+        only = commands[0]
+        if action.effect is Effect.READ and only.program in _SEARCHING:
+            return "search", ""
+        if action.effect is Effect.READ and only.program in _SHOWING and only.operands:
+            return "read", canonical_path(only.operands[-1], workspace=workspace, directory=only.directory)
+        if action.effect is Effect.WRITE and only.program in ("sed", "cat", "tee", "echo", "printf"):
+            file = only.outputs[0] if only.outputs else only.operands[-1] if only.operands else ""
+            return "write", canonical_path(file, workspace=workspace, directory=only.directory)
+    return "run", ""
+
+
+def likeness(left: Unit, right: Unit) -> float:
+    """How much two units are the same step, from 0 to 1; `ALIKE` and more may be one."""
+    if left.sort != right.sort:
+        return 0.0
+    if left.sort == "run":
+        same = 1.0 if left.labels == right.labels else order_similarity(left.labels, right.labels)
+        return 0.6 * same + 0.4 * _dice(left.words, right.words) if same > 0.5 else 0.0
+    if left.sort in ("read", "write"):
+        place = _same_place(left, right)
+        if place < 0.5:
+            return 0.0
+        said = _dice(left.words, right.words)
+        if left.old and right.old:  # which part of the file
+            return 0.5 * place + 0.25 * _dice(left.old, right.old) + 0.25 * said
+        return 0.6 * place + 0.4 * said
+    said = _dice(left.words, right.words)
+    return said if left.sort == "search" else 0.6 + 0.4 * said
+
+
+def _dice(left: Counter[str], right: Counter[str]) -> float:
+    if left == right:
+        return 1.0
+    few, many = (left, right) if len(left) <= len(right) else (right, left)
+    shared = sum(min(count, many[word]) for word, count in few.items() if word in many)
+    return 2 * shared / (sum(few.values()) + sum(many.values()))
+
+
+def _same_place(left: Unit, right: Unit) -> float:
+    """How alike two paths are; files of another kind are not."""
+    if left.place_words == right.place_words:
+        return 1.0
+    (one, one_name, one_kind), (other, other_name, other_kind) = left.place_words, right.place_words
+    if one_kind != other_kind:
+        return 0.0
+    folders = order_similarity(one, other) if one or other else 1.0
+    return 0.5 * folders + 0.5 * order_similarity(one_name, other_name)
+
+
+def _path_words(path: str, own: frozenset[str]) -> _PathWords:
+    folder, _, name = PARAMETER.sub("{}", path).rpartition("/")
+    stem, dot, ending = name.rpartition(".")
+    words = _masked(re.findall(r"\{\}|[A-Za-z0-9]+", stem if dot else name), own)
+    return tuple(folder.split("/")) if folder else (), _collapsed(words), ending if dot else ""
+
+
+def _collapsed(words: Sequence[str]) -> tuple[str, ...]:
+    """`order_status` and `stock` are each one name."""
+    return tuple(word for at, word in enumerate(words) if not (at and word == words[at - 1] == "{}"))
+
+
+@dataclass(slots=True)
+class Column:
+    """Units of different attempts that are one step."""
+
+    units: list[Unit]
+
+    @property
+    def sources(self) -> frozenset[int]:
+        """The attempts that took this step."""
+        return frozenset(unit.source for unit in self.units)
+
+    def like(self, unit: Unit) -> float:
+        """How well a unit fits in here."""
+        return sum(likeness(unit, other) for other in self.units) / len(self.units) if self.units else 0.0
+
+
+def align(sequences: Sequence[Sequence[Unit]]) -> list[Column]:
+    """Put the units of several attempts into columns; the order of each attempt is kept.
+
+    Progressive: the attempt most like all others first, then the rest by how like that one they are.
+    """
+    scores = {
+        (i, j): _overlap(sequences[i], sequences[j])
+        for i in range(len(sequences))
+        for j in range(i + 1, len(sequences))
+    }
+    alike = [sum(score for pair, score in scores.items() if i in pair) for i in range(len(sequences))]
+    centre = max(range(len(sequences)), key=lambda i: (alike[i], -i))
+    rest = sorted(
+        (i for i in range(len(sequences)) if i != centre), key=lambda i: (-scores[min(i, centre), max(i, centre)], i)
+    )
+    columns = [Column([unit]) for unit in sequences[centre]]
+    for i in rest:
+        columns = _joined(columns, sequences[i])
+    return columns
+
+
+def _overlap(left: Sequence[Unit], right: Sequence[Unit]) -> float:
+    total = len(left) + len(right)
+    return 2 * _best_path([Column([unit]) for unit in left], right)[0] / total if total else 0.0
+
+
+def _joined(columns: Sequence[Column], units: Sequence[Unit]) -> list[Column]:
+    """Add one attempt to the columns."""
+    pairs = dict(_best_path(columns, units)[1])
+    merged: list[Column] = []
+    waiting = 0
+    for at, column in enumerate(columns):
+        if at in pairs:
+            merged += [Column([unit]) for unit in units[waiting : pairs[at]]]
+            waiting = pairs[at] + 1
+            merged.append(Column([*column.units, units[pairs[at]]]))
+        else:
+            merged.append(column)
+    return merged + [Column([unit]) for unit in units[waiting:]]
+
+
+def _best_path(columns: Sequence[Column], units: Sequence[Unit]) -> tuple[float, list[tuple[int, int]]]:
+    """The matching in order with the greatest total likeness."""
+    # What is barely alike counts for little, so that two such pairs do not outweigh one step found again.
+    fits = [[max(0.0, column.like(unit) - ALIKE + _FOUND) for unit in units] for column in columns]
+    table = [[0.0] * (len(units) + 1) for _ in range(len(columns) + 1)]
+    for i in range(len(columns) - 1, -1, -1):
+        for j in range(len(units) - 1, -1, -1):
+            table[i][j] = max(table[i + 1][j], table[i][j + 1])
+            if fits[i][j] >= _FOUND:
+                table[i][j] = max(table[i][j], fits[i][j] + table[i + 1][j + 1])
+    pairs: list[tuple[int, int]] = []
+    i = j = 0
+    while i < len(columns) and j < len(units):
+        if fits[i][j] >= _FOUND and table[i][j] == fits[i][j] + table[i + 1][j + 1]:
+            pairs.append((i, j))
+            i, j = i + 1, j + 1
+        elif table[i][j] == table[i + 1][j]:
+            i += 1
+        else:
+            j += 1
+    return table[0][0], pairs
+
+
+def reunited(columns: Sequence[Column]) -> list[Column]:
+    """Bring a step that some took earlier and others later into one column; it stands where most took it."""
+    kept = [Column(list(column.units)) for column in columns]
+    for small in sorted(kept, key=lambda column: len(column.units)):
+        for unit in sorted(small.units, key=lambda unit: unit.key):
+            rest = [other for other in small.units if other is not unit]
+            here = Column(rest).like(unit) if rest else 0.0
+            fitting = [
+                (round(like, 6), len(column.units), -at)
+                for at, column in enumerate(kept)
+                if column is not small
+                and len(column.units) >= len(small.units)
+                and unit.source not in column.sources
+                and (like := column.like(unit)) >= max(SAME, here)
+            ]
+            if fitting:
+                kept[-max(fitting)[2]].units.append(unit)
+                small.units = rest
+        kept = [column for column in kept if column.units]
+    return kept

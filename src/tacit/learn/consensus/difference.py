@@ -1,0 +1,158 @@
+"""Columns of a procedure and failed attempts of the same kind → what made the difference, and habits that only failures show.
+
+A step that all successes share makes a difference if failed attempts went on without it. A change that several failed
+attempts made and no success did is a pitfall. What failures show as well says nothing. Failures never add a step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tacit.domain.skill import Pitfall
+from tacit.domain.trajectory import Span, Trajectory
+from tacit.learn.actions import Effect, Family, actions_of
+from tacit.learn.consensus.alignment import SAME, Column, Source, Unit, likeness, own_words, unit_of
+from tacit.learn.grounding import action_spans
+from tacit.learn.parameters import generalise
+from tacit.learn.timeline import Timeline
+from tacit.learn.wording import code, local, shorten
+
+_SHOWN = 0.6
+"""From here on a failed attempt's call counts as the step."""
+_MIN_HABIT = 2
+_MAX_HABITS = 3
+_MAX_COMMAND = 160
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """A failed attempt, laid out to be compared."""
+
+    trajectory: Trajectory
+    timeline: Timeline
+    units: tuple[Unit, ...]
+
+    def at(self, column: Column) -> tuple[int, ...]:
+        """Positions of the calls that are this step."""
+        return tuple(at for at, unit in enumerate(self.units) if column.like(unit) >= _SHOWN)
+
+    def did(self, column: Column) -> bool:
+        """Whether the step was taken and worked."""
+        return any(self.units[at].action.worked for at in self.at(column))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decisive:
+    """A step that all successes took, and failed attempts went on without."""
+
+    column: int
+    without: int
+    """Failed attempts that went on without it."""
+    spans: tuple[Span, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Habit:
+    """A pitfall with the spans that show it."""
+
+    pitfall: Pitfall
+    spans: tuple[Span, ...]
+
+
+def failures_of(trajectories: Sequence[Trajectory], sources: Sequence[Source]) -> list[Failure]:
+    """Lay out failed attempts; one that is a source too is no failure."""
+    succeeded = {source.trajectory.id for source in sources}
+    ordered = sorted({trajectory.id: trajectory for trajectory in trajectories}.items())
+    own = own_words(
+        [*(source.trajectory.task.text for source in sources), *(failed.task.text for _, failed in ordered)]
+    )
+    words = {identity: own[len(sources) + at] for at, (identity, _) in enumerate(ordered)}
+    found: list[Failure] = []
+    for number, trajectory in enumerate(trajectory for identity, trajectory in ordered if identity not in succeeded):
+        actions, timeline = actions_of(trajectory), Timeline(trajectory)
+        general = generalise(actions, timeline, workspace=trajectory.environment.workspace)
+        units = tuple(
+            unit_of(
+                action,
+                general.arguments(action.step.arguments),
+                source=-1 - number,
+                number=at,
+                own=words[trajectory.id],
+            )
+            for at, action in enumerate(actions)
+        )
+        found.append(Failure(trajectory=trajectory, timeline=timeline, units=units))
+    return found
+
+
+def decisive(columns: Sequence[Column], failures: Sequence[Failure], *, successes: int) -> list[Decisive]:
+    """The steps that made the difference, in order."""
+    found: list[Decisive] = []
+    for number, column in enumerate(columns):
+        looks_only = all(unit.action.effect is Effect.READ for unit in column.units)
+        if looks_only or len(column.sources) < successes or any(failure.did(column) for failure in failures):
+            continue
+        spans: list[Span] = []
+        for failure in failures:
+            # An attempt that never got this far says nothing of this step.
+            later = [at for other in columns[number + 1 :] for at in failure.at(other)]
+            if later:
+                spans.append(Span(failure.trajectory.id, failure.units[min(later)].action.index, "arguments"))
+        if len(spans) * 2 > len(failures):
+            found.append(Decisive(column=number, without=len(spans), spans=tuple(spans)))
+    return found
+
+
+def habits(columns: Sequence[Column], failures: Sequence[Failure], sources: Sequence[Source]) -> list[Habit]:
+    """Changes that at least two failed attempts made and no success did, the most frequent first."""
+    usual = [unit for column in columns for unit in column.units] + [
+        unit for source in sources for unit in _everything(source)
+    ]
+    groups: list[list[tuple[Failure, Unit]]] = []
+    for failure in failures:
+        for unit in failure.units:
+            if unit.action.effect is not Effect.WRITE or any(likeness(unit, other) >= _SHOWN for other in usual):
+                continue
+            group = next((found for found in groups if likeness(found[0][1], unit) >= SAME), None)
+            if group is None:
+                groups.append([(failure, unit)])
+            else:
+                group.append((failure, unit))
+    found: list[Habit] = []
+    for group in groups:
+        count = len({failure.trajectory.id for failure, _ in group})
+        if count >= _MIN_HABIT:
+            text = f"{_doing([unit for _, unit in group])}: {count} of {len(failures)} failed attempts did, no success."
+            spans = dict.fromkeys(span for failure, unit in group for span in _spans(failure, unit))
+            found.append(Habit(pitfall=Pitfall(text=text, kind="extra step", count=count), spans=tuple(spans)))
+    return sorted(found, key=lambda habit: (-habit.pitfall.count, habit.pitfall.text))[:_MAX_HABITS]
+
+
+def _everything(source: Source) -> list[Unit]:
+    """All that a successful attempt did, kept or not."""
+    return [
+        unit_of(action, source.general.arguments(action.step.arguments), source=-1, number=0, own=source.own)
+        for action in actions_of(source.trajectory)
+    ]
+
+
+def _spans(failure: Failure, unit: Unit) -> tuple[Span, ...]:
+    workspace = failure.trajectory.environment.workspace
+    return action_spans(unit.action, failure.timeline, arguments=unit.arguments, workspace=workspace)
+
+
+def _doing(units: Sequence[Unit]) -> str:
+    """What was done, as far as all did the same."""
+    first = units[0]
+    if first.action.family is Family.SHELL:
+        root = first.action.workspace.rstrip("/")
+        texts = {unit.action.command.replace(f"cd {root} && ", "") if root else unit.action.command for unit in units}
+        same = len(texts) == 1 and "\n" not in first.action.command
+        return f"Running {code(shorten(min(texts), _MAX_COMMAND) if same else first.action.label)}"
+    if first.action.family is Family.FILE:
+        places = {unit.place for unit in units}
+        return (
+            f"Changing {code(local(first.place))}" if len(places) == 1 else f"Changing files with {first.action.label}"
+        )
+    return f"Calling {code(first.action.step.tool)}"

@@ -1,0 +1,301 @@
+"""Slots of several calls → the parameters of the procedure: one for all places that change together, typed and named.
+
+Places at which every attempt had the same value as at another place are one parameter. A value that was the same in all
+attempts is no parameter, though a task named it; one that came from an answer always is, so that text from outside does
+not enter the skill. A name in another spelling (`order_status`, `OrderStatus`) is told as such.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tacit.domain.origin import Origin
+from tacit.domain.skill import Parameter
+from tacit.domain.trajectory import Span
+from tacit.learn.actions import Family, leaves
+from tacit.learn.consensus.alignment import Column, Source
+from tacit.learn.consensus.variation import ENOUGH, Slot, Template, Text
+from tacit.learn.parameters import Binding, Generalisation
+from tacit.learn.roles import role_of
+from tacit.learn.timeline import Sighting
+from tacit.learn.tokens import EMAIL, type_of
+from tacit.text.places import shape_of
+
+_GENERIC = frozenset({"value", "number", "id"})
+_STYLES = (
+    ("upper case", "upper", re.compile(r"[A-Z0-9]+(?:_[A-Z0-9]+)*")),
+    ("snake case", "snake", re.compile(r"[a-z0-9]+(?:_[a-z0-9]+)*")),
+    ("kebab case", "kebab", re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")),
+    ("camel case", "camel", re.compile(r"[a-z][A-Za-z0-9]*")),
+    ("Pascal case", "pascal", re.compile(r"[A-Z][A-Za-z0-9]*")),
+)
+_PERSONAL = frozenset({"email", "phone", "address", "user", "username", "customer", "account", "name", "token", "key"})
+_PATH_KEYS = frozenset({"file_path", "filePath", "path", "absolute_path", "notebook_path", "filename"})
+_WORKSPACE = Parameter(name="workspace", description="the project's root folder", type="path")
+
+
+@dataclass(slots=True)
+class _Group:
+    """Slots that are one value."""
+
+    values: dict[int, str] = field(default_factory=dict)
+    names: dict[int, str] = field(default_factory=dict)
+    slots: list[Slot] = field(default_factory=list)
+    calls: dict[int, int] = field(default_factory=dict)
+    """Attempt → the step whose call first had it."""
+    places: dict[int, Sighting | None] = field(default_factory=dict)
+    parameter: Parameter | None = None
+
+    def takes(self, slot: Slot) -> bool:
+        shared = self.values.keys() & slot.values.keys()
+        if not shared or any(self.values[at] != str(slot.values[at]) for at in shared):
+            return False
+        return len(shared) > 1 or any(slot.names.get(at) and self.names.get(at) == slot.names[at] for at in shared)
+
+    def add(self, slot: Slot, calls: Mapping[int, int]) -> None:
+        self.slots.append(slot)
+        for at, value in slot.values.items():
+            self.values.setdefault(at, str(value))
+            self.calls.setdefault(at, calls[at])
+        self.names.update({at: name for at, name in slot.names.items() if at not in self.names})
+
+    def of(self, origin: Origin) -> list[int]:
+        """The attempts in which the value was first seen in a text of this origin."""
+        return sorted(at for at, place in self.places.items() if place is not None and place.origin is origin)
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """The parameters of a procedure, and the way to put them into calls and texts."""
+
+    sources: Sequence[Source]
+    groups: tuple[_Group, ...]
+
+    @property
+    def all(self) -> tuple[Parameter, ...]:
+        """The parameters in order of first use, without the workspace."""
+        return tuple(group.parameter for group in self.groups if group.parameter is not None)
+
+    def drop_unused(self, texts: Sequence[str]) -> None:
+        """Forget parameters that stand in none of the texts."""
+        for group in self.groups:
+            if group.parameter is not None and not any(f"{{{group.parameter.name}}}" in text for text in texts):
+                group.parameter = None
+
+    def call(self, template: Template) -> dict[str, Any]:
+        """The arguments of a call with parameters in place."""
+        names = {id(slot): group.parameter for group in self.groups for slot in group.slots}
+        return {key: _filled(value, names) for key, value in template.arguments.items()}
+
+    def general(self, source: int, *, stated: bool = False) -> Generalisation:
+        """The way to put the parameters into a text of one attempt; `stated`: only what its task names."""
+        bindings = [
+            Binding(parameter=group.parameter, original=value, place=Sighting(Origin.USER, 0, "text"))
+            for group in self.groups
+            if group.parameter is not None
+            and (len(value := group.values.get(source, "")) > 1 or value.isdigit())
+            and (source in group.of(Origin.USER) or not (stated or group.of(Origin.EXTERNAL)))
+        ]
+        return Generalisation(tuple(bindings), self.sources[source].trajectory.environment.workspace)
+
+    def spans(self) -> Iterator[tuple[Span, ...]]:
+        """For each parameter the spans that it rests on."""
+        for group in self.groups:
+            if group.parameter is None:
+                continue
+            found: list[Span] = []
+            for at in sorted(group.values):
+                place, trajectory = group.places.get(at), self.sources[at].trajectory.id
+                if place is None:
+                    found.append(Span(trajectory, group.calls[at], "arguments"))
+                else:  # the words of a bound parameter name the tool, not what the answer said
+                    part = "tool" if place.origin is Origin.EXTERNAL else place.part
+                    found.append(Span(trajectory, place.step, part))
+            yield tuple(dict.fromkeys(found))
+
+
+def workspace_parameter(arguments: Sequence[Mapping[str, Any]]) -> Parameter | None:
+    """The parameter for the project's folder, if any call names it."""
+    texts = (str(value) for mapping in arguments for _, value in leaves(mapping))
+    return _WORKSPACE if any("{workspace}" in text for text in texts) else None
+
+
+def parameters_of(columns: Sequence[Column], templates: Sequence[Template], sources: Sequence[Source]) -> Parameters:
+    """Group the slots of a procedure's calls, and name what is a parameter."""
+    groups: list[_Group] = []
+    for column, template in zip(columns, templates, strict=True):
+        calls = {unit.source: unit.action.index for unit in reversed(column.units)}
+        for slot in template.slots:
+            group = next((found for found in groups if found.takes(slot)), None)
+            if group is None:
+                group = _Group()
+                groups.append(group)
+            group.add(slot, calls)
+    taken = {"workspace"} | {name for template in templates for name in _braces(template.arguments)}
+    for group in groups:
+        group.places = {at: _place(group, at, sources[at]) for at in group.values}
+    named: list[_Group] = []
+    # What tasks name lends its name to its other spellings.
+    for group in sorted(groups, key=lambda found: (not found.of(Origin.USER), -len(found.names))):
+        if _varies(group, sources):
+            _name(group, named, sources=sources, taken=taken, templates=templates)
+            named.append(group)
+    return Parameters(sources, tuple(groups))
+
+
+def _varies(group: _Group, sources: Sequence[Source]) -> bool:
+    same = len(set(group.values.values())) == 1
+    known = len(group.values) >= ENOUGH or (len(sources) >= ENOUGH and len(group.values) == len(sources))
+    personal = any(EMAIL.search(value) for value in group.values.values())
+    return personal or bool(group.of(Origin.EXTERNAL)) or not (same and known)
+
+
+def _place(group: _Group, at: int, source: Source) -> Sighting | None:
+    """Where a value came from: the binding of the draft, or the task's words; nothing if the agent chose it."""
+    bound = source.bindings.get(group.names.get(at, ""))
+    if bound is not None:
+        return bound.place
+    place = source.timeline.first_seen(group.values[at], before=group.calls[at])
+    return place if place is not None and place.origin is Origin.USER else None
+
+
+def _name(
+    group: _Group,
+    named: Sequence[_Group],
+    *,
+    sources: Sequence[Source],
+    taken: set[str],
+    templates: Sequence[Template],
+) -> None:
+    other = next((found for found in named if _spelled_otherwise(group, found)), None)
+    style = next((entry for entry in _STYLES if all(map(entry[2].fullmatch, group.values.values()))), None)
+    if other is not None and other.parameter is not None and style is not None:
+        base = other.parameter.name
+        bare = all(
+            other.values[at].lstrip("-@#./$") == value for at, value in group.values.items() if at in other.values
+        )
+        name = _free(f"{base}_{'name' if bare else style[1]}", taken)
+        spelling = "without the sign before it" if bare else f"in {style[0]}"
+        group.parameter = Parameter(name=name, description=f"the {base.replace('_', ' ')} {spelling}")
+        return
+    name = _free(_role(group, sources, templates), taken)
+    words = re.sub(r"_\d+$", "", name).replace("_", " ")
+    stated, bound = group.of(Origin.USER), group.of(Origin.EXTERNAL)
+    newest = group.values[max(group.values)]
+    personal = bool(EMAIL.search(newest)) or name in _PERSONAL or re.search(r"\d{6}", newest)
+    kind = _type(group, sources)
+    if bound:
+        tool = _answering(group, sources, bound)
+        description = f"from the result of `{tool}`" if tool else f"{words} from an earlier answer"
+        group.parameter = Parameter(name=name, description=description, type=kind, reading=tool)
+    elif len(stated) * 2 > len(group.values):
+        example = "" if personal else group.values[stated[-1]]
+        shape = shape_of(*(group.values[at] for at in stated))
+        description = f"{words} named in the task"
+        group.parameter = Parameter(
+            name=name, description=description, type=kind, example=example, reading="task", key=shape
+        )
+    else:
+        description = f"{words}: differs from task to task"
+        group.parameter = Parameter(
+            name=name, description=description, type=kind, example="" if personal or _copied(group, sources) else newest
+        )
+
+
+def _copied(group: _Group, sources: Sequence[Source]) -> bool:
+    """Whether an answer said it before the agent did."""
+    newest = max(group.values)
+    return sources[newest].timeline.copied(group.values[newest], before=group.calls[newest]) is not None
+
+
+def _answering(group: _Group, sources: Sequence[Source], bound: Sequence[int]) -> str:
+    """The tool whose answers held the value, if it was always the same."""
+    tools = set()
+    for at in bound:
+        place = group.places[at]
+        steps = sources[at].trajectory.steps
+        tools.add(next((step.tool for step in steps if place is not None and step.index == place.step), ""))
+    return tools.pop() if len(tools) == 1 else ""
+
+
+def _role(group: _Group, sources: Sequence[Source], templates: Sequence[Template]) -> str:
+    """What most attempts would call it."""
+    votes: list[str] = []
+    for at in sorted(group.values):
+        if group.names.get(at):
+            votes.append(re.sub(r"_\d+$", "", group.names[at]))
+        else:
+            typed = [str(leaf) for unit in sources[at].units for _, leaf in leaves(unit.action.step.arguments)]
+            votes.append(role_of(group.values[at], sources[at].timeline.user_text, calls=typed))
+    telling = [vote for vote in votes if vote.lower() not in _GENERIC]
+    if telling:
+        return max(telling, key=lambda vote: (telling.count(vote), -telling.index(vote)))
+    calls = {
+        id(slot) for template in templates if template.model.action.family is Family.CALL for slot in template.slots
+    }
+    for slot in group.slots:
+        if slot.alone and slot.key and id(slot) in calls:
+            return slot.key
+        if slot.key in _PATH_KEYS:
+            return "name"
+    return votes[0]
+
+
+def _type(group: _Group, sources: Sequence[Source]) -> str:
+    kinds: list[str] = []
+    for at, value in sorted(group.values.items()):
+        bound = sources[at].bindings.get(group.names.get(at, ""))
+        kinds.append(bound.parameter.type if bound else type_of(value))
+    return kinds[0] if len(set(kinds)) == 1 else "string"
+
+
+def _spelled_otherwise(group: _Group, other: _Group) -> bool:
+    shared = group.values.keys() & other.values.keys()
+    return len(shared) > 1 and all(_plain(group.values[at]) == _plain(other.values[at]) for at in shared)
+
+
+def _plain(value: str) -> str:
+    return re.sub(r"[\W_]+", "", value).casefold()
+
+
+def _free(wish: str, taken: set[str]) -> str:
+    name = re.sub(r"\W+|__+", "_", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", wish)).strip("_").lower()
+    name = name if name[:1].isalpha() else "value"
+    number = 1
+    while (chosen := name if number == 1 else f"{name}_{number}") in taken:
+        number += 1
+    taken.add(chosen)
+    return chosen
+
+
+def _braces(value: Any) -> Iterator[str]:
+    """Names in braces that stand in the calls themselves and are no parameters."""
+    if isinstance(value, Mapping):
+        for item in value.values():
+            yield from _braces(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _braces(item)
+    elif isinstance(value, Text):
+        yield from re.findall(r"\{(\w+)\}", "".join(piece for piece in value.pieces if isinstance(piece, str)))
+
+
+def _filled(value: Any, names: Mapping[int, Parameter | None]) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _filled(item, names) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_filled(item, names) for item in value]
+    if isinstance(value, Text):
+        only = value.pieces[0] if len(value.pieces) == 1 else ""
+        if isinstance(only, Slot) and names.get(id(only)) is None and only.original is not None:
+            return only.original  # a number that never varies stays a number
+        return "".join(piece if isinstance(piece, str) else _shown(piece, names) for piece in value.pieces)
+    return _shown(value, names) if isinstance(value, Slot) else value
+
+
+def _shown(slot: Slot, names: Mapping[int, Parameter | None]) -> str:
+    parameter = names.get(id(slot))
+    return f"{{{parameter.name}}}" if parameter is not None else slot.literal

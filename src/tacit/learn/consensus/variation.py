@@ -1,0 +1,354 @@
+"""Units that are one step in several attempts → one call with slots: what was the same stays, what differed is a slot.
+
+The call of the attempt most like the others is the model; word by word it is held against the rest. A slot knows the
+value that each attempt had there; which slots are one parameter, and its name, is decided in `slots`. A text
+that differs altogether, such as the body of an edit, is left out of the call rather than given as one attempt had it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+from typing import Any
+
+from tacit.domain.origin import Origin
+from tacit.learn.actions import Effect, Family
+from tacit.learn.consensus.alignment import Column, Source, Unit, likeness
+
+ENOUGH = 3
+"""Attempts of a kind before anything beyond a single attempt's evidence is generalised."""
+_TOKEN = re.compile(r"\{\w+\}|(?<![A-Za-z0-9])v(?=\d+\.\d)|\d+(?:\.\d+)+|[A-Za-z0-9]+|\s+|.", re.DOTALL)
+_HOLE = "\x00"
+_GLUE = re.compile(r"[_\-./]+")
+_QUOTES = "\"'"
+_MAX_VALUE = 80
+_MAX_SLOTS = 4
+_MIN_FIXED = 0.5
+_MATCHED = 0.75  # an odd one out does not unsettle what the rest agrees on
+_DESCRIBING = frozenset({"description", "explanation", "justification", "timeout", "timeout_ms", "run_in_background"})
+_MISSING = object()
+
+
+@dataclass(slots=True, eq=False)
+class Slot:
+    """A place in a call at which attempts differ, or whose value came from the task or an answer."""
+
+    values: dict[int, Any]
+    """Attempt → the value it had there."""
+    names: dict[int, str]
+    """Attempt → the parameter of its draft that stood there."""
+    literal: str
+    """What the model call has there, for where nothing is made of it."""
+    key: str = ""
+    """The argument it stands in."""
+    alone: bool = False
+    """Whether it is the whole argument."""
+    original: Any = None
+    """The model call's own value with its type, where the slot is a parameter of its draft."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text argument as a sequence of fixed pieces and slots."""
+
+    pieces: tuple[str | Slot, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Template:
+    """The call that a column stands for."""
+
+    model: Unit
+    arguments: Mapping[str, Any]
+    """As the call's, with a `Text` or a `Slot` in place of what may differ."""
+    open_ended: bool = False
+    """Whether texts that differ altogether were left out."""
+    slots: tuple[Slot, ...] = ()
+
+
+def template_of(column: Column, sources: Sequence[Source]) -> Template:
+    """Make one call of the units of a column."""
+    model = _model(column, newest=len(sources) < ENOUGH)
+    others = [unit for unit in column.units if unit is not model and _comparable(unit, model)]
+    weaver = _Weaver(model, sources)
+    arguments: dict[str, Any] = {}
+    for key, value in model.arguments.items():
+        beside = {unit.source: unit.arguments.get(key, _MISSING) for unit in others}
+        if key in _DESCRIBING:
+            same = sum(other == value for other in beside.values()) + 1
+            if not others or same * 2 > len(others) + 1:
+                arguments[key] = value
+            continue
+        woven = weaver.weave(value, beside, key=key)
+        if woven is not _MISSING:
+            arguments[key] = woven
+    return Template(model=model, arguments=arguments, open_ended=weaver.left_out, slots=tuple(weaver.slots))
+
+
+def _comparable(unit: Unit, model: Unit) -> bool:
+    """Whether the arguments say the same things, be it to another client's tool of the same make."""
+    if unit.action.step.tool == model.action.step.tool:
+        return True
+    ours, theirs = ({key for key in one.arguments if key not in _DESCRIBING} for one in (model, unit))
+    return unit.action.family is model.action.family is not Family.CALL and ours == theirs
+
+
+def _model(column: Column, *, newest: bool) -> Unit:
+    if newest:
+        return max(column.units, key=lambda unit: unit.key)
+    tools = [unit.action.step.tool for unit in column.units]
+    usual = [unit for unit in column.units if tools.count(unit.action.step.tool) == max(map(tools.count, tools))]
+    return max(usual, key=lambda unit: (round(sum(likeness(unit, other) for other in column.units), 6), unit.key))
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    text: str
+    name: str = ""
+
+    @property
+    def key(self) -> str:
+        return _HOLE if self.name else self.text
+
+
+@dataclass(slots=True)
+class _Weaver:
+    """Holds one unit's arguments against the others'."""
+
+    model: Unit
+    sources: Sequence[Source]
+    slots: list[Slot] = field(default_factory=list)
+    left_out: bool = False
+
+    @property
+    def general(self) -> bool:
+        """Whether there are enough attempts to tell what differs."""
+        return len(self.sources) >= ENOUGH
+
+    def weave(self, value: Any, beside: Mapping[int, Any], *, key: str) -> Any:
+        """One argument, with slots; `_MISSING` if it differs altogether and is better left out."""
+        if isinstance(value, Mapping):
+            parts = {name: self.weave(item, _inside(beside, name), key=str(name)) for name, item in value.items()}
+            return {name: item for name, item in parts.items() if item is not _MISSING}
+        if isinstance(value, list | tuple):
+            items = [self.weave(item, _inside(beside, at), key=key) for at, item in enumerate(value)]
+            return [item for item in items if item is not _MISSING]
+        if isinstance(value, str):
+            return self._text(value, {at: text for at, text in beside.items() if isinstance(text, str)}, key=key)
+        values = {self.model.source: value, **{at: other for at, other in beside.items() if other is not _MISSING}}
+        if not self.general or len({str(other) for other in values.values()}) == 1:
+            return value
+        return self._slot(Slot(values=values, names={}, literal=str(value), key=key, alone=True))
+
+    def _text(self, text: str, beside: Mapping[int, str], *, key: str) -> Any:
+        mine = _tokens(text, self.sources[self.model.source])
+        theirs = {at: _tokens(other, self.sources[at]) for at, other in beside.items()}
+        pieces = self._pieces(mine, theirs, key=key)
+        open_slots = [piece for piece in pieces if isinstance(piece, Slot) and not self._stated(piece)]
+        fixed = sum(len(piece.strip()) for piece in pieces if isinstance(piece, str))
+        varied = sum(len(slot.literal) for slot in open_slots)
+        # A command says what it does by its first words; of another text too little may be left to tell.
+        little = self.model.action.family is not Family.SHELL and fixed < _MIN_FIXED * (fixed + varied)
+        too_much = len(open_slots) > _MAX_SLOTS or (varied and little)
+        if open_slots and (too_much or any(_is_content(slot) for slot in open_slots)):
+            return self._altogether(text, mine, theirs, key=key)
+        for piece in pieces:
+            if isinstance(piece, Slot):
+                self._slot(piece)
+        return Text(tuple(pieces))
+
+    def _stated(self, slot: Slot) -> bool:
+        """Whether the value is a parameter already, or each attempt's task names its own."""
+        return bool(slot.names) or all(
+            (place := self.sources[at].timeline.first_seen(str(value))) is not None and place.origin is Origin.USER
+            for at, value in slot.values.items()
+        )
+
+    def _altogether(self, text: str, mine: list[_Token], theirs: Mapping[int, list[_Token]], *, key: str) -> Any:
+        """What to make of a text of which little stays."""
+        action = self.model.action
+        if action.family is Family.FILE and action.effect is Effect.WRITE and key not in ("file_path", "path"):
+            self.left_out = True
+            return _MISSING
+        if action.family is Family.SHELL:
+            return Text(tuple(self._own_pieces(mine, key=key)))
+        values: dict[int, Any] = {self.model.source: _raw(mine), **{at: _raw(tokens) for at, tokens in theirs.items()}}
+        if any(len(value) > _MAX_VALUE or "\n" in value for value in values.values()):
+            self.left_out = True
+            return _MISSING
+        return self._slot(Slot(values=values, names={}, literal=text, key=key, alone=True))
+
+    def _own_pieces(self, tokens: Sequence[_Token], *, key: str) -> list[str | Slot]:
+        """The model's own text with nothing but its own parameters."""
+        at = self.model.source
+        return [
+            self._slot(Slot(values={at: token.text}, names={at: token.name}, literal=token.text, key=key))
+            if token.name
+            else token.text
+            for token in tokens
+        ]
+
+    def _slot(self, slot: Slot) -> Slot:
+        self.slots.append(slot)
+        return slot
+
+    def _pieces(self, mine: Sequence[_Token], theirs: Mapping[int, Sequence[_Token]], *, key: str) -> list[str | Slot]:
+        matches = {at: _matched(mine, tokens) for at, tokens in theirs.items()}
+        needed = len(theirs) * _MATCHED
+        anchors = [i for i in range(len(mine)) if sum(i in found for found in matches.values()) >= needed]
+        regions = self._regions(mine, anchors) if self.general else []
+        pieces: list[str | Slot] = []
+        at = 0
+        while at < len(mine):
+            region = next((found for found in regions if found[0] == at), None)
+            if region:
+                pieces.append(self._open_slot(region, mine, theirs=theirs, matches=matches, key=key))
+                at = region[1]
+            else:
+                token = mine[at]
+                pieces.append(
+                    self._bound_slot(at, mine, theirs, matches=matches, key=key) if token.name else token.text
+                )
+                at += 1
+        return [piece for piece in pieces if piece != ""]
+
+    def _regions(self, mine: Sequence[_Token], anchors: Sequence[int]) -> list[tuple[int, int]]:
+        """Runs of the model's own words that others have otherwise; runs in one word or one quoted text are one."""
+        fixed = frozenset(anchors)
+        regions: list[tuple[int, int]] = []
+        whole = self._free_texts(mine, fixed)
+        for at, token in enumerate(mine):
+            free = next((found for found in whole if found[0] <= at < found[1]), None)
+            if free and free not in regions:
+                regions.append(free)
+            if free or at in fixed or token.name:
+                continue
+            start = regions[-1][0] if regions and self._runs_on(mine, regions[-1][1], at) else at
+            if regions and start == regions[-1][0]:
+                regions.pop()
+            regions.append((start, at + 1))
+        return regions
+
+    def _free_texts(self, mine: Sequence[_Token], fixed: frozenset[int]) -> list[tuple[int, int]]:
+        """Quoted texts of a command, such as a commit's message, of which little is the same everywhere."""
+        if self.model.action.family is not Family.SHELL:
+            return []
+        found: list[tuple[int, int]] = []
+        opened = -1
+        for at, token in enumerate(mine):
+            if opened < 0 and token.text in _QUOTES:
+                opened = at
+            elif opened >= 0 and token.text == mine[opened].text:
+                inside = range(opened + 1, at)
+                words = [i for i in inside if mine[i].name or mine[i].text.isalnum()]
+                same = sum(len(mine[i].text) for i in words if i in fixed)
+                blank = any(mine[i].text.isspace() for i in inside)
+                if blank and same < _MIN_FIXED * sum(len(mine[i].text) for i in words):
+                    found.append((opened + 1, at))
+                opened = -1
+        return found
+
+    def _runs_on(self, mine: Sequence[_Token], end: int, start: int) -> bool:
+        between = mine[end:start]
+        if any(token.name for token in between):
+            return False
+        text = "".join(token.text for token in between)
+        if not text or _GLUE.fullmatch(text):
+            return True
+        before = "".join(token.text for token in mine[:end])
+        return any(before.count(quote) % 2 and quote not in text for quote in _QUOTES) and "\n" not in text
+
+    def _open_slot(
+        self,
+        region: tuple[int, int],
+        mine: Sequence[_Token],
+        *,
+        theirs: Mapping[int, Sequence[_Token]],
+        matches: Mapping[int, Mapping[int, int]],
+        key: str,
+    ) -> str | Slot:
+        """A run of words that differs; plain text where too few have anything there."""
+        start, end = region
+        literal = _raw(mine[start:end])
+        values: dict[int, Any] = {self.model.source: literal}
+        names: dict[int, str] = {}
+        for at, tokens in theirs.items():
+            found = matches[at]
+            first = 0 if start == 0 else found[start - 1] + 1 if start - 1 in found else None
+            last = len(tokens) if end == len(mine) else found.get(end)
+            if first is not None and last is not None and first < last:
+                values[at] = _raw(tokens[first:last])
+                names.update({at: tokens[first].name} if last == first + 1 and tokens[first].name else {})
+        present = {at: value for at, value in values.items() if value.strip()}
+        flags = any(value.lstrip().startswith("-") for value in present.values())
+        if (
+            not literal.strip()
+            or (flags and not names)
+            or len(present) * 2 <= len(theirs) + 1
+            or len(set(present.values())) < 2
+        ):
+            return literal
+        return Slot(values=present, names=names, literal=literal, key=key, alone=(start, end) == (0, len(mine)))
+
+    def _bound_slot(
+        self,
+        at: int,
+        mine: Sequence[_Token],
+        theirs: Mapping[int, Sequence[_Token]],
+        *,
+        matches: Mapping[int, Mapping[int, int]],
+        key: str,
+    ) -> Slot:
+        """A place where the model's draft has a parameter."""
+        values: dict[int, Any] = {self.model.source: mine[at].text}
+        names = {self.model.source: mine[at].name}
+        for source, tokens in theirs.items():
+            found = matches[source]
+            if at in found:
+                values[source] = tokens[found[at]].text
+                names[source] = tokens[found[at]].name
+                continue
+            first = 0 if at == 0 else found[at - 1] + 1 if at - 1 in found else None
+            last = len(tokens) if at + 1 == len(mine) else found.get(at + 1)
+            if first is not None and last is not None and first < last and len(_raw(tokens[first:last])) <= _MAX_VALUE:
+                values[source] = _raw(tokens[first:last])
+        original = self.sources[self.model.source].bindings[mine[at].name].original
+        alone = len(mine) == 1
+        return Slot(values=values, names=names, literal=mine[at].text, key=key, alone=alone, original=original)
+
+
+def _inside(beside: Mapping[int, Any], name: Any) -> dict[int, Any]:
+    """The parts of the others' values at the same key or position."""
+    found: dict[int, Any] = {}
+    for at, value in beside.items():
+        if isinstance(value, Mapping):
+            found[at] = value.get(name, _MISSING)
+        elif isinstance(value, list | tuple) and isinstance(name, int) and name < len(value):
+            found[at] = value[name]
+    return found
+
+
+def _tokens(text: str, source: Source) -> list[_Token]:
+    """Words, blanks and signs; a parameter of the draft is one word with the value behind it."""
+    bindings = source.bindings
+    found: list[_Token] = []
+    for piece in _TOKEN.findall(text):
+        name = piece[1:-1]
+        known = piece.startswith("{") and name != "workspace" and name in bindings
+        found.append(_Token(bindings[name].text, name) if known else _Token(piece))
+    return found
+
+
+def _matched(mine: Sequence[_Token], theirs: Sequence[_Token]) -> dict[int, int]:
+    matcher = SequenceMatcher(a=[token.key for token in mine], b=[token.key for token in theirs], autojunk=False)
+    return {block.a + step: block.b + step for block in matcher.get_matching_blocks() for step in range(block.size)}
+
+
+def _raw(tokens: Sequence[_Token]) -> str:
+    return "".join(token.text for token in tokens)
+
+
+def _is_content(slot: Slot) -> bool:
+    return any(len(str(value)) > _MAX_VALUE or "\n" in str(value) for value in slot.values.values())

@@ -1,0 +1,134 @@
+"""One trajectory and what is known of its outcome → candidates for the gate and notes for a person.
+
+The order of the story: what failed and was mended, what a person corrected, and, if the attempt is a verified success,
+the procedure. Every trajectory gives at least one note. Nothing is stored, judged or compared with what is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tacit.domain.candidate import Candidate
+from tacit.domain.evidence import Assessment
+from tacit.domain.trajectory import Trajectory
+from tacit.learn.actions import Action, Effect, Family, actions_of, delegates
+from tacit.learn.correction import Correction, candidate_of, corrections_of, objections_of, rule_of
+from tacit.learn.lesson import lesson
+from tacit.learn.note import Distillation, Note, NoteKind
+from tacit.learn.outlining import outline_of
+from tacit.learn.procedure import Held, procedure
+from tacit.learn.recovery import Means, Recovery, recoveries_of, shown
+from tacit.learn.timeline import Timeline
+from tacit.learn.wording import code, shorten
+
+_MAX_COMMANDS = 8
+_MAX_FILES = 3
+
+
+def distil(trajectory: Trajectory, assessment: Assessment) -> Distillation:
+    """Learn what one attempt can teach, without a language model.
+
+    An attempt made with plain tool calls is outlined, to be compared with others before it makes a procedure (`mine`).
+    """
+    actions = actions_of(trajectory)
+    recoveries = recoveries_of(actions)
+    corrections = corrections_of(trajectory, actions)
+    outline = outline_of(trajectory, assessment)
+    made = (
+        None if outline.success and outline.moves else _draft(trajectory, assessment, actions, recoveries, corrections)
+    )
+    candidates: list[Candidate] = [made] if isinstance(made, Candidate) else []
+    timeline = Timeline(trajectory)
+    candidates += [found for recovery in recoveries if (found := lesson(trajectory, recovery, timeline=timeline))]
+    candidates += [found for said in corrections if (found := candidate_of(trajectory, said, assessment=assessment))]
+    notes = (
+        *_held(made, trajectory, actions=actions),
+        *_recovered(recoveries),
+        *_corrected(corrections),
+        *_commands(actions),
+    )
+    return Distillation(candidates=tuple(candidates), notes=notes, outline=outline)
+
+
+def draft_of(trajectory: Trajectory, assessment: Assessment) -> Candidate | Held:
+    """The procedure that one attempt alone gives, or why it gives none."""
+    actions = actions_of(trajectory)
+    corrections = corrections_of(trajectory, actions)
+    return _draft(trajectory, assessment, actions, recoveries_of(actions), corrections)
+
+
+def _draft(
+    trajectory: Trajectory,
+    assessment: Assessment,
+    actions: Sequence[Action],
+    recoveries: Sequence[Recovery],
+    corrections: Sequence[Correction],
+) -> Candidate | Held:
+    said = {correction.message.index for correction in corrections} | set(objections_of(trajectory, actions))
+    corrected = tuple(sorted(said))
+    return procedure(trajectory, assessment, actions=actions, recoveries=recoveries, corrected=corrected)
+
+
+def _held(made: Candidate | Held | None, trajectory: Trajectory, *, actions: Sequence[Action]) -> Iterator[Note]:
+    """Why there is no procedure, and what the attempt did all the same."""
+    if not isinstance(made, Held):
+        return
+    root = trajectory.environment.workspace.rstrip("/") + "/"
+    changed = dict.fromkeys(action.path.removeprefix(root) for action in actions if _changed_file(action))
+    if changed:
+        more = f" and {len(changed) - _MAX_FILES} more files" if len(changed) > _MAX_FILES else ""
+        done = f" It changed {', '.join(code(path) for path in list(changed)[:_MAX_FILES])}{more}."
+    else:
+        done = "" if actions else " It called no tool."
+    detail = {"reason": made.reason, "actions": str(len(actions))}
+    yield Note(kind=NoteKind.HELD, text=made.text + done, detail=detail)
+
+
+def _changed_file(action: Action) -> bool:
+    return action.family is Family.FILE and action.effect is Effect.WRITE and action.worked and bool(action.path)
+
+
+def _recovered(recoveries: Sequence[Recovery]) -> Iterator[Note]:
+    for recovery in recoveries:
+        if recovery.means is Means.TRANSIENT:
+            text = f"{shown(recovery.failed)} failed and worked on the next try with nothing changed."
+        elif recovery.teaches:
+            text = recovery.sentence()
+        else:
+            error = shorten(recovery.error, 160)
+            text = f"{shown(recovery.failed)} failed with “{error}” and worked later."
+        detail = {
+            "signature": recovery.signature,
+            "means": str(recovery.means),
+            "worked_at": str(recovery.worked.index),
+        }
+        yield Note(kind=NoteKind.RECOVERED_ERROR, text=text, step=recovery.failed.index, detail=detail)
+
+
+def _corrected(corrections: Sequence[Correction]) -> Iterator[Note]:
+    for correction in corrections:
+        text = f"A person said: {rule_of(correction.sentence)}"
+        detail = {"kind": str(correction.kind)}
+        yield Note(kind=NoteKind.CORRECTION, text=text, step=correction.message.index, detail=detail)
+
+
+def _commands(actions: Sequence[Action]) -> Iterator[Note]:
+    """Which commands worked here and how often; looking around is not worth a note."""
+    ok: dict[str, int] = {}
+    failed: dict[str, int] = {}
+    last: dict[str, int] = {}
+    for action in actions:
+        if action.effect is Effect.READ or action.family is Family.FILE or delegates(action):
+            continue
+        label = action.label
+        tally = ok if action.surely_worked else failed if not action.worked else {}
+        tally[label] = tally.get(label, 0) + 1
+        last[label] = action.index
+    for label in sorted(ok, key=lambda name: (-ok[name], last[name]))[:_MAX_COMMANDS]:
+        bad = failed.get(label, 0)
+        times = "once" if ok[label] == 1 else f"{ok[label]} times"
+        tail = f" and failed {'once' if bad == 1 else f'{bad} times'}" if bad else ""
+        detail = {"command": label, "ok": str(ok[label]), "failed": str(bad)}
+        yield Note(
+            kind=NoteKind.WORKING_COMMAND, text=f"{code(label)} worked {times}{tail}.", step=last[label], detail=detail
+        )

@@ -1,0 +1,10 @@
+"""What mining found, worded by a language model: names, descriptions and purposes, and proposals of what was missed.
+
+Optional: nothing else in Tacit needs it. What a skill does is never taken from a model.
+"""
+
+from tacit.learn.language.keeping import kept_wording
+from tacit.learn.language.refining import Refined, Refiner, refine
+from tacit.learn.language.rewording import Remark
+
+__all__ = ["Refined", "Refiner", "Remark", "kept_wording", "refine"]

@@ -1,0 +1,229 @@
+"""A candidate and its source trajectories → what a model may see of them: quoted data, and what was quoted.
+
+Everything others wrote is one JSON document inside a fence that it cannot close, cut to size, without hidden characters
+and secrets. Beside it stand the texts that an answer is held against: `own` those that the agent, the person or the mined
+fields vouch for, `names` those of them that are no values of one run, `all` also tools' answers. Asks nobody anything.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tacit.domain.candidate import Candidate
+from tacit.domain.origin import Origin, lowest
+from tacit.domain.skill import SkillContent
+from tacit.domain.trajectory import Span, Step, Trajectory
+from tacit.learn.grounding import Ledger
+from tacit.text.fence import clean
+from tacit.text.redaction import redact_value
+
+_MAX_TEXT = 400
+_MAX_TASK = 600
+_MAX_TASKS = 3
+_MAX_STEPS = 24
+_MAX_ATTEMPTS = 2
+_MAX_RECORDED = 30
+_MAX_BYTES = 16_000
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A text that was quoted, and who vouches for it."""
+
+    text: str
+    origin: Origin
+    names: bool = True
+    """Whether an answer may name what it names; not so the values of one run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Material:
+    """What was quoted, as a prompt and as evidence."""
+
+    text: str
+    pieces: tuple[Piece, ...]
+    spans: Mapping[str, Span] = field(default_factory=dict)
+    """Ids that an answer may point at."""
+
+    @property
+    def origin(self) -> Origin:
+        """The origin of whatever a model writes after reading this: the lowest of all, and never above an agent's."""
+        return lowest([Origin.AGENT, *(piece.origin for piece in self.pieces)])
+
+    @property
+    def own(self) -> str:
+        """The texts that somebody other than the world outside vouches for."""
+        return "\n".join(piece.text for piece in self.pieces if piece.origin is not Origin.EXTERNAL)
+
+    @property
+    def names(self) -> str:
+        """Those of them whose tools, commands, files and addresses an answer may name."""
+        return "\n".join(p.text for p in self.pieces if p.names and p.origin is not Origin.EXTERNAL)
+
+    @property
+    def all(self) -> str:
+        """Every text."""
+        return "\n".join(piece.text for piece in self.pieces)
+
+
+def wording_material(candidate: Candidate, trajectories: Mapping[str, Trajectory]) -> Material:
+    """The mined skill and the tasks it came from; no record of what tools answered, so that none can speak to the model."""
+    document, pieces = _skill(candidate)
+    sources = _sources(candidate, trajectories)[:_MAX_TASKS]
+    tasks = [_cut(source.task.text, _MAX_TASK) for source in sources]
+    pieces += [Piece(task, _task_origin(source), names=False) for task, source in zip(tasks, sources, strict=True)]
+    return Material(text=quote({"skill": document, "tasks": tasks}), pieces=tuple(pieces))
+
+
+def records_material(candidate: Candidate, trajectories: Mapping[str, Trajectory]) -> Material | None:
+    """The mined skill and records of attempts it came from, with tools' answers; nothing where none is at hand."""
+    document, pieces = _skill(candidate)
+    spans: dict[str, Span] = {}
+    records: list[dict[str, Any]] = []
+    room = _MAX_BYTES
+    for number, source in enumerate(_sources(candidate, trajectories)[:_MAX_ATTEMPTS], start=1):
+        entries: list[dict[str, Any]] = []
+        for entry, found, quoted in _entries(source, number):
+            room -= len(json.dumps(entry, default=str))
+            if room < 0:
+                break
+            entries.append(entry)
+            spans |= found
+            pieces += quoted
+        records.append({"task": _cut(source.task.text, _MAX_TASK), "entries": entries})
+        pieces.append(Piece(records[-1]["task"], _task_origin(source), names=False))
+    if not spans:
+        return None
+    brief = {key: document[key] for key in ("name", "description")}
+    brief["steps"] = [step["text"] for step in document["steps"]]
+    return Material(text=quote({"skill": brief, "records": records}), pieces=tuple(pieces), spans=spans)
+
+
+def quote(value: Any) -> str:
+    """Any value as data: JSON between marks that no text inside can write."""
+    document = json.dumps(_cleaned(redact_value(value).value), ensure_ascii=False, default=str)
+    inside = document.replace("<", "\\u003c").replace(">", "\\u003e")
+    return f"<material>\n{inside}\n</material>"
+
+
+def _sources(candidate: Candidate, trajectories: Mapping[str, Trajectory]) -> list[Trajectory]:
+    return [trajectories[each] for each in candidate.provenance.trajectory_ids if each in trajectories]
+
+
+def _task_origin(trajectory: Trajectory) -> Origin:
+    """Who wrote the task: whoever states it; where no message does, the person, or for a subagent another agent."""
+    task = trajectory.task.text.strip()
+    stated = [step.origin_of("text") for step in trajectory.steps if not step.tool and task and task in step.text]
+    return lowest(stated) if stated else Origin.AGENT if trajectory.parent_session_id else Origin.USER
+
+
+def _skill(candidate: Candidate) -> tuple[dict[str, Any], list[Piece]]:
+    """The mined skill as a document, and its texts with the origin of each."""
+    content = candidate.content
+    document: dict[str, Any] = {
+        "kind": str(content.kind),
+        "name": content.name,
+        "description": _cut(content.description, _MAX_TASK),
+        "steps": [
+            {"number": number, "text": _cut(step.text), "tool": step.tool, "arguments": _cut_value(step.arguments)}
+            for number, step in enumerate(content.steps[:_MAX_STEPS], start=1)
+        ],
+        "parameters": [
+            {"name": p.name, "meaning": _cut(p.description), "example": p.example} for p in content.parameters
+        ],
+        "conditions": list(_conditions(content)),
+        "pitfalls": [{"number": n, "text": _cut(p.text)} for n, p in enumerate(content.pitfalls, start=1)],
+        "error": _cut(content.signature),
+        "notes": _cut(content.body, _MAX_TASK),
+    }
+    # What a tool said on the way is told in these two; the skill can be worded without them.
+    for key, path in (("error", "signature"), ("notes", "body")):
+        if _origin(candidate, path) is Origin.EXTERNAL:
+            document[key] = ""
+    told = (*_fields(content), ("signature", document["error"]), ("body", document["notes"]))
+    pieces = [Piece(text, _origin(candidate, path)) for path, text in told if text]
+    examples = enumerate(content.parameters)
+    pieces += [Piece(p.example, _origin(candidate, f"parameters.{n}"), names=False) for n, p in examples if p.example]
+    return {key: value for key, value in document.items() if value or key == "steps"}, pieces
+
+
+def _fields(content: SkillContent) -> Iterator[tuple[str, str]]:
+    yield from (("name", content.name.replace("-", " ")), ("name", content.name))
+    yield from (("description", content.description), ("category", content.category))
+    for number, step in enumerate(content.steps):
+        yield f"steps.{number}", f"{step.text}\n{step.tool}\n{step.tool.replace('_', ' ')}"
+        yield f"steps.{number}", json.dumps(_cut_value(step.arguments), ensure_ascii=False, default=str)
+    for number, parameter in enumerate(content.parameters):
+        yield f"parameters.{number}", f"{{{parameter.name}}} {parameter.name.replace('_', ' ')} {parameter.description}"
+    for name in ("preconditions", "postconditions", "pitfalls", "example_queries", "tags"):
+        for number, entry in enumerate(getattr(content, name)):
+            yield f"{name}.{number}", entry if isinstance(entry, str) else entry.text
+    for number, case in enumerate(content.cases):
+        yield from ((f"cases.{number}", condition.text) for condition in case.conditions)
+
+
+def _conditions(content: SkillContent) -> Iterator[str]:
+    for condition in (
+        *content.preconditions,
+        *content.postconditions,
+        *(c for case in content.cases for c in case.conditions),
+    ):
+        yield _cut(condition.text)
+
+
+def _origin(candidate: Candidate, path: str) -> Origin:
+    """Origin of a field: its own, or that of the whole it belongs to, or the lowest of its parts."""
+    whole = path.partition(".")[0]
+    own = [origin for at, origin in candidate.origins.items() if at in (path, whole) or at.startswith(f"{path}.")]
+    return lowest(own)
+
+
+def _entries(trajectory: Trajectory, number: int) -> Iterator[tuple[dict[str, Any], dict[str, Span], list[Piece]]]:
+    """What happened, one entry at a time: as it is quoted, with its span ids and its texts."""
+    ledger = Ledger(trajectory)
+    told = [step for step in trajectory.steps if step.tool or step.text][:_MAX_RECORDED]
+    for step in told:
+        at = f"{number}.{step.index}"
+        entry = _entry(step, at)
+        parts = {at: "arguments" if step.tool else "text"} | ({f"{at}.out": "observation"} if "answer" in entry else {})
+        spans = {name: Span(trajectory.id, step.index, part) for name, part in parts.items()}
+        texts = (json.dumps(entry.get("arguments", ""), ensure_ascii=False) + f"\n{step.tool}", entry.get("answer", ""))
+        if not step.tool:
+            texts = (entry["text"], "")
+        pieces = [Piece(text, ledger.origin_of(span)) for text, span in zip(texts, spans.values(), strict=False)]
+        yield entry, spans, pieces
+
+
+def _entry(step: Step, at: str) -> dict[str, Any]:
+    if not step.tool:
+        return {"id": at, "who": str(step.role), "text": _cut(step.text)}
+    entry: dict[str, Any] = {"id": at, "who": "agent", "tool": step.tool, "arguments": _cut_value(step.arguments)}
+    entry["ended"] = str(step.result)
+    if step.observation:
+        entry |= {"answer_id": f"{at}.out", "answer": _cut(step.observation)}
+    return entry
+
+
+def _cut(text: str, limit: int = _MAX_TEXT) -> str:
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def _cut_value(value: Any) -> Any:
+    if isinstance(value, str):
+        return _cut(value)
+    if isinstance(value, Mapping):
+        return {str(key): _cut_value(item) for key, item in list(value.items())[:_MAX_STEPS]}
+    if isinstance(value, Sequence):
+        return [_cut_value(item) for item in value[:_MAX_STEPS]]
+    return value
+
+
+def _cleaned(value: Any) -> Any:
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, dict):
+        return {clean(str(key)): _cleaned(item) for key, item in value.items()}
+    return [_cleaned(item) for item in value] if isinstance(value, list | tuple) else value

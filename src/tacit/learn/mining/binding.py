@@ -1,0 +1,355 @@
+"""The same call in several successful attempts → its arguments with parameters, each bound to the place its value comes from.
+
+For every argument the place that explains most of the calls is kept: the words of the task, or a part of an earlier answer.
+What never varies stays as it is. What no place explains becomes a parameter without a source. Values that could be a
+person's own (names, addresses, ids) are written down nowhere unless several independent tasks share them. Calls are not
+chosen here, and no attempt is judged.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any
+
+from tacit.domain.skill import Parameter
+from tacit.domain.trajectory import Span
+from tacit.learn.mining.sources import Occurrence, Source, Used, View, at, refined, sources_of, view_of
+from tacit.learn.tokens import EMAIL
+from tacit.text.places import TASK, plain
+from tacit.text.shapes import FREE, one_of, shape_of, values_of_shape
+
+__all__ = ["Bound", "Occurrence", "Support", "bind"]
+
+SEVERAL = 3
+"""So many independent tasks make a value general."""
+_MAX_OCCURRENCES = 120
+_MAJORITY = 0.5
+_MAX_CHOICES = 8
+_MAX_SPANS = 12
+_MAX_ROWS = 50
+_MAX_LISTED = 200
+"""Values of one list that are looked at; a longer one is a document."""
+_MAX_DEPTH = 6
+_TRIED = 5
+_NEAR = 0.2
+_ECHO = 0.05
+_EXACT = 0.3
+"""How much it counts that a place leaves no choice, beside that it holds the value at all."""
+
+Path = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Support:
+    """How many of the calls the place of a parameter explains, and the spans that show it."""
+
+    explained: int
+    of: int
+    spans: tuple[Span, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bound:
+    """A call made general: arguments with ``{name}``, the parameters in the order to resolve them, and what they rest on.
+
+    A list of records is written as one record whose parameters are lists: as many records as values.
+    """
+
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    parameters: tuple[Parameter, ...] = ()
+    support: Mapping[str, Support] = field(default_factory=dict)
+
+
+def bind(occurrences: Sequence[Occurrence]) -> Bound:
+    """Find out where the arguments of a call come from; all the occurrences are calls of one tool."""
+    views = _weighed(_sample(occurrences))
+    if not views:
+        return Bound()
+    arguments: dict[str, Any] = {}
+    parameters: list[Parameter] = []
+    support: dict[str, Support] = {}
+    names: dict[Path, str] = {}
+    taken: set[str] = set()
+    for path in _paths(views):
+        used = [(view, value) for view in views if (value := at(view.arguments, path)) is not None]
+        if sum(view.weight for view, _ in used) <= _MAJORITY * sum(view.weight for view in views):
+            continue  # seldom given: optional, and nothing to say about it
+        literal = _constant(used, rows="[]" in path)
+        if literal is not None and not (any(map(_personal, _list(literal))) and _best(_lists(used), names=names)):
+            _put(arguments, path, literal)
+            continue
+        name = _name(path, taken)
+        parameter, rest = _parameter(name, used, names=names)
+        parameters.append(parameter)
+        support[name] = rest
+        _put(arguments, path, f"{{{name}}}")
+        if parameter.reading and parameter.type != "array" and _links(used):
+            names[path] = name
+    return Bound(arguments=_in_order(arguments, views[0].arguments), parameters=tuple(parameters), support=support)
+
+
+# --- the calls ------------------------------------------------------------------------------------------------------
+
+
+def _sample(occurrences: Sequence[Occurrence]) -> list[Occurrence]:
+    """At most so many calls, spread over all of them, whatever order they come in."""
+    ordered = sorted(occurrences, key=lambda one: (one.trajectory.id, one.step.index))
+    # Some sources leave arguments out: a call without any, where others have some, says nothing about them.
+    ordered = [one for one in ordered if one.step.arguments] or ordered
+    if len(ordered) <= _MAX_OCCURRENCES:
+        return ordered
+    return [ordered[index * len(ordered) // _MAX_OCCURRENCES] for index in range(_MAX_OCCURRENCES)]
+
+
+def _weighed(occurrences: Sequence[Occurrence]) -> list[View]:
+    """The calls with what was known before each; many attempts at one task count as one."""
+    groups = _groups(occurrences)
+    sizes = Counter(groups)
+    views = [view_of(one) for one in occurrences]
+    for view, group in zip(views, groups, strict=True):
+        view.weight, view.group = 1 / sizes[group], group
+    return views
+
+
+def _groups(occurrences: Sequence[Occurrence]) -> list[int]:
+    """Which calls belong to one task: the same name or words, or an id in common."""
+    parent = list(range(len(occurrences)))
+
+    def root(index: int) -> int:
+        while parent[index] != index:
+            parent[index] = parent[parent[index]]
+            index = parent[index]
+        return index
+
+    first: dict[tuple[str, str], int] = {}
+    for index, one in enumerate(occurrences):
+        marks = [("task", one.task or " ".join(one.trajectory.task.text.casefold().split()))]
+        if not one.task:
+            values = (value for path in _flat(one.step.arguments) for value in _list(at(one.step.arguments, path)))
+            marks += [("id", plain(value)) for value in values if _personal(value) and shape_of(str(value)) != "<date>"]
+        for mark in marks:
+            parent[root(index)] = root(first.setdefault(mark, index))
+    return [root(index) for index in range(len(occurrences))]
+
+
+def _paths(views: Sequence[View]) -> list[Path]:
+    """The arguments: first what the attempts had already worked with, for other places hang on it; lists come last."""
+    seen: dict[Path, list[tuple[View, Any]]] = {}
+    for view in views:
+        for path in _flat(view.arguments):
+            seen.setdefault(path, []).append((view, at(view.arguments, path)))
+    inner = {path[:length] for path in seen for length in range(1, len(path))}
+    rank = {
+        path: (
+            any(isinstance(value, list | tuple) for _, value in used),
+            -round(sum(view.weight for view, value in used if plain(value) in view.given), 6),
+        )
+        for path, used in seen.items()
+        if path not in inner  # an empty list in one call where another has records in it
+    }
+    return sorted(rank, key=lambda path: (rank[path], path))
+
+
+def _flat(arguments: Mapping[str, Any], above: Path = ()) -> Iterator[Path]:
+    """The paths of all arguments; a list of records goes on behind `[]`, as if it were one record."""
+    for name, value in arguments.items():
+        path = (*above, str(name))
+        rows = value[:_MAX_ROWS] if isinstance(value, list | tuple) and len(above) < _MAX_DEPTH else ()
+        if isinstance(value, Mapping) and value and len(above) < _MAX_DEPTH:
+            yield from _flat(value, path)
+        elif rows and all(isinstance(row, Mapping) and row for row in rows):
+            yield from dict.fromkeys(inner for row in rows for inner in _flat(row, (*path, "[]")))
+        else:
+            yield path
+
+
+def _put(arguments: dict[str, Any], path: Path, value: Any) -> None:
+    place: Any = arguments
+    for name, following in pairwise(path):
+        place = place[0] if name == "[]" else place.setdefault(name, [{}] if following == "[]" else {})
+    place[path[-1]] = value
+
+
+def _in_order(arguments: dict[str, Any], typed: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments in the order in which a call gave them."""
+    places = {str(name): place for place, name in enumerate(typed)}
+    return dict(sorted(arguments.items(), key=lambda item: (places.get(item[0], len(places)), item[0])))
+
+
+def _name(path: Path, taken: set[str]) -> str:
+    """The argument's own name; that of the one around it in front where two would be the same."""
+    words = [re.sub(r"\W+", "_", part).strip("_") or "value" for part in path if part != "[]"]
+    wish = next((name for start in range(len(words) - 1, -1, -1) if (name := "_".join(words[start:])) not in taken), "")
+    number = 2
+    while not wish or wish in taken:
+        wish, number = f"{words[-1]}_{number}", number + 1
+    taken.add(wish)
+    return wish
+
+
+# --- one argument ---------------------------------------------------------------------------------------------------
+
+
+def _parameter(name: str, used: Sequence[tuple[View, Any]], *, names: Mapping[Path, str]) -> tuple[Parameter, Support]:
+    """Decide where the value of an argument comes from."""
+    lists = _lists(used)
+    kind = _type([value for _, value in used])
+    best = _best(lists, names=names)
+    choices = _choices(lists)
+    words, stated, heard = _task(lists, choices)
+    parameter = Parameter(name=name, type=kind, example=_example(lists))
+    if best is not None and (not words or _score(best) >= stated):
+        spans = [Span(view.occurrence.trajectory.id, found.step, "observation") for view, found in _seen(best, lists)]
+        text = f"`{best.path}` in the answer of `{best.tool}`" if best.path != "." else f"the answer of `{best.tool}`"
+        where = " where " + " and ".join(map(str, best.rules)) if best.rules else ""
+        parameter = replace(parameter, reading=best.tool, key=best.key, description=text + where, example="")
+        return parameter, _support(lists, [best.explains(view, values) for view, values in lists], spans)
+    if words:
+        told = f", one of {', '.join(choices)}" if choices else f", written like `{words}`" if words != FREE else ""
+        parameter = replace(parameter, reading=TASK, key=words, description=f"{_spoken(name)} named in the task{told}")
+        spans = [view.span_of_words(values[0]) for (view, values), is_said in zip(lists, heard, strict=True) if is_said]
+        return parameter, _support(lists, heard, spans)
+    seen = f"; seen: {', '.join(choices)}" if choices else ""
+    own = [Span(view.occurrence.trajectory.id, view.occurrence.step.index, "arguments") for view, _ in used]
+    return replace(parameter, description=f"{_spoken(name)}{seen}"), _support(lists, [False] * len(lists), own)
+
+
+def _best(used: Used, *, names: Mapping[Path, str]) -> Source | None:
+    """The place in earlier answers that explains most, among near equals the one that leaves least to choose."""
+    found = [source for source in sources_of(used, at_least=_MAJORITY) if source.coverage > _MAJORITY]
+    if not found:
+        return None
+    near = [source for source in found if source.coverage >= found[0].coverage - _NEAR]
+    near = sorted(near, key=lambda source: (-_score(source), source.order, source.tool, source.path))[: 2 * _TRIED]
+    tried = [refined(source, used, names=names) for source in near]
+    return min(tried, key=lambda source: (-round(_score(source), 3), source.order, source.tool, source.key))
+
+
+def _score(source: Source) -> float:
+    return source.coverage + _EXACT * source.exact - _ECHO * source.echo
+
+
+def _task(used: Used, choices: Sequence[str]) -> tuple[str, float, list[bool]]:
+    """The shape of what the person names, its score as a place, and for which calls it was named."""
+    heard = [all(view.stated(value) for value in values) for view, values in used]
+    total = sum(view.weight for view, _ in used) or 1.0
+    share = sum(view.weight for (view, _), is_said in zip(used, heard, strict=True) if is_said) / total
+    if share <= _MAJORITY:
+        return "", 0.0, heard
+    spoken: dict[str, None] = {}
+    for (_, values), is_said in zip(used, heard, strict=True):
+        spoken.update(dict.fromkeys(str(value) for value in values if is_said))
+    shape = one_of(choices) if choices else shape_of(*spoken)
+    exact = sum(
+        view.weight
+        for (view, values), is_said in zip(used, heard, strict=True)
+        if is_said and set(map(plain, values_of_shape(view.said, shape))) == set(map(plain, values))
+    )
+    return shape, share + _EXACT * exact / total, heard
+
+
+def _seen(source: Source, used: Used) -> Iterator[tuple[View, Any]]:
+    for view, values in used:
+        wanted = {plain(value) for value in values}
+        found = [reading for reading in source.readings(view) if plain(reading.leaf.value) in wanted]
+        if found:
+            yield view, min(found, key=lambda reading: reading.step)
+
+
+def _support(used: Used, explained: Sequence[bool], spans: Sequence[Span]) -> Support:
+    return Support(explained=sum(explained), of=len(used), spans=tuple(dict.fromkeys(spans))[:_MAX_SPANS])
+
+
+# --- values ---------------------------------------------------------------------------------------------------------
+
+
+def _constant(used: Sequence[tuple[View, Any]], *, rows: bool) -> Any | None:
+    """The one value that every call had, or every row of its list, if enough tasks share it."""
+    values = [one for _, value in used for one in value] if rows else [value for _, value in used]
+    if len({repr(value) for value in values}) != 1:
+        return None
+    value = values[0]
+    return value if _general(value, [view for view, _ in used]) else None
+
+
+def _choices(used: Used) -> tuple[str, ...]:
+    """The few values that an argument always has one of, the most usual first; none where it is not like that."""
+    groups: dict[str, list[View]] = {}
+    for view, values in used:
+        for value in values:
+            groups.setdefault(str(value), []).append(view)
+    words = {value: views for value, views in groups.items() if value and '"' not in value and not _personal(value)}
+    general = [value for value, views in words.items() if _general(value, views)]
+    covered = sum(len(groups[value]) for value in general)
+    if not 2 <= len(general) <= _MAX_CHOICES or covered < 0.9 * sum(map(len, groups.values())):
+        return ()
+    return tuple(sorted(general, key=lambda value: (-len(groups[value]), value)))
+
+
+def _example(used: Used) -> str:
+    choices = _choices(used)
+    return choices[0] if choices else ""
+
+
+def _general(value: Any, views: Sequence[View]) -> bool:
+    """Whether a value may stand in a skill: several independent tasks share it, or several attempts and it is nobody's."""
+    tasks = len({view.group for view in views})
+    if tasks >= SEVERAL:
+        return True
+    texts = [str(one) for one in _list(value)]
+    if (value and not texts) or any(_personal(one) for one in _list(value)) or any(map(_named_somebody, texts)):
+        return False
+    said = any(view.stated(text) for view in views for text in texts)
+    return len({view.occurrence.trajectory.id for view in views}) >= SEVERAL and (tasks > 1 or not said)
+
+
+def _personal(value: Any) -> bool:
+    """Whether a value looks as if it were one person's or one record's: an id, an address, a number of some length."""
+    if not isinstance(value, str):
+        return isinstance(value, int) and abs(value) > 9_999
+    digits = sum(character.isdigit() for character in value)
+    letters = sum(character.isalpha() for character in value)
+    return bool(EMAIL.search(value) or re.search(r"\d{3}", value) or (digits > 1 and digits >= letters))
+
+
+def _named_somebody(text: str) -> bool:
+    """Whether a text holds what could be a name: a word with a capital that does not begin a sentence."""
+    words = re.findall(r"[^\W\d_]+", text)
+    return any(word[0].isupper() and word != "I" for word in (words if len(words) < 3 else words[1:]))
+
+
+def _links(used: Sequence[tuple[View, Any]]) -> bool:
+    """Whether records can be told apart by an argument: it is an id, most of the time."""
+    ids = sum(_personal(value) and " " not in str(value) for _, value in used)
+    return ids > _MAJORITY * len(used)
+
+
+def _lists(used: Sequence[tuple[View, Any]]) -> list[tuple[View, Sequence[Any]]]:
+    return [(view, _list(value)) for view, value in used if _list(value)]
+
+
+def _list(value: Any) -> list[Any]:
+    """The values of an argument; none where it is a nest of records."""
+    values = list(value[:_MAX_LISTED]) if isinstance(value, list | tuple) else [value]
+    return [] if any(isinstance(one, Mapping | list | tuple) or one is None for one in values) else values
+
+
+def _type(values: Sequence[Any]) -> str:
+    kinds = {type(value) for value in values}
+    if kinds <= {list, tuple}:
+        return "array"
+    if kinds <= {bool}:
+        return "boolean"
+    if kinds <= {int}:
+        return "integer"
+    if kinds <= {int, float}:
+        return "number"
+    return "object" if any(issubclass(kind, Mapping) for kind in kinds) else "string"
+
+
+def _spoken(name: str) -> str:
+    return name.replace("_", " ")

@@ -1,0 +1,376 @@
+"""A unit and what was found out about it → a candidate: steps, parameters, cases, cues, order, grounds and origins.
+
+The steps are the readings that the conditions and parameters need, then the calls of the unit. Every one of them was
+taken by some attempt; what supports it is named. Finds out nothing itself.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, count, islice
+from typing import Any
+
+from tacit.domain.candidate import Candidate
+from tacit.domain.evidence import Assessment, Grade
+from tacit.domain.origin import Origin, lowest
+from tacit.domain.scope import Scope
+from tacit.domain.skill import (
+    Case,
+    Condition,
+    Cue,
+    Kind,
+    Parameter,
+    Provenance,
+    SkillContent,
+    SkillStep,
+)
+from tacit.domain.trajectory import Role, Span
+from tacit.learn.actions import action_of, leaves
+from tacit.learn.blame import Blame, found_pitfalls
+from tacit.learn.grounding import Ledger, action_spans
+from tacit.learn.mining.failures import failing_calls
+from tacit.learn.mining.study import Study, step_at
+from tacit.learn.mining.surroundings import surroundings_of
+from tacit.learn.mining.units import Unit
+from tacit.learn.naming import MAX_DESCRIPTION, MAX_NAME, slug
+from tacit.learn.timeline import Timeline
+from tacit.learn.wording import call_text, code, sentence_of, shorten
+from tacit.text.cues import words_of
+from tacit.text.facts import TASK
+
+MADE_BY = "tacit.mining/1"
+ALONE = "alone"
+"""The tag of a skill that is never used together with another."""
+MAX_READINGS = 4
+MAX_EXAMPLES = 8
+_MAX_EXAMPLE = 300
+_SPANS = 5
+_MAX_SOURCES = 100
+_MAX_CHECKS = 1
+_TOLD_CUES = 6
+_GRADES = (Grade.MACHINE, Grade.HUMAN, Grade.SELF)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Findings:
+    """What was found out about a unit."""
+
+    cases: tuple[Case, ...] = ()
+    cues: tuple[Cue, ...] = ()
+    after: tuple[str, ...] = ()
+    """Names of the skills that come before."""
+    goal: tuple[Condition, ...] = ()
+    """What shows that the task is done."""
+    alone: bool = False
+    """Whether it is never made together with another: it ends the task, such as handing it over."""
+    blames: tuple[Blame, ...] = ()
+    """Why attempts of the group failed."""
+
+
+@dataclass(slots=True)
+class Grounds:
+    """Field → spans, over many trajectories; the origin of a field is the lowest of its spans'."""
+
+    study: Study
+    spans: dict[str, tuple[Span, ...]] = field(default_factory=dict)
+
+    def rest(self, path: str, spans: Iterable[Span]) -> None:
+        """Note that a field rests on these spans."""
+        self.spans[path] = tuple(dict.fromkeys((*self.spans.get(path, ()), *spans)))
+
+    @property
+    def origins(self) -> dict[str, Origin]:
+        """Every field with the lowest origin of its spans."""
+        return {path: lowest(map(self._origin, spans)) for path, spans in self.spans.items()}
+
+    def _origin(self, span: Span) -> Origin:
+        return Ledger(self.study.trajectory(span.trajectory_id)).origin_of(span)
+
+
+def is_mined(provenance: Provenance) -> bool:
+    """Whether a version was mined from many attempts."""
+    return provenance.made_by.startswith(MADE_BY.partition("/")[0])
+
+
+def name_of(unit: Unit, *, whole: bool = False) -> str:
+    """The name of a unit's skill: the words of its tools (with their servers if `whole`) and the values that tell it apart."""
+    words: list[str] = []
+    for tool, fixed in unit.tokens[:2]:
+        words += ["and"] if words else []
+        words += [*(tool if whole else sentence_of(tool)).split(), *(value for _, value in fixed)]
+    return slug(words) or "procedure"
+
+
+def free_name(name: str, taken: set[str], *, fuller: str = "") -> str:
+    """The name, or the fuller one, or the name with a number: the first that is not taken, which then is."""
+    numbered = (name[: MAX_NAME - 6].rstrip("-") + f"-{number}" for number in count(2))
+    free = next(one for one in chain([name, *([fuller] if fuller else [])], numbered) if one not in taken)
+    taken.add(free)
+    return free
+
+
+def candidate_of(unit: Unit, findings: Findings, study: Study, *, name: str) -> Candidate:
+    """Write a unit down as a candidate."""
+    grounds = Grounds(study)
+    steps, parameters = _Steps(unit, findings, study, grounds).written()
+    sources = study.sample(list(unit.made))
+    tasks = task_spans(study, sources)
+    for path in ("name", "description", "tags", "category", "surroundings"):
+        grounds.rest(path, _tool_spans(unit, study, sources))
+    _ground_findings(findings, study, grounds, sources)
+    for number in range(len(findings.cases)):  # the description tells the cases
+        grounds.rest("description", grounds.spans.get(f"cases.{number}", ()))
+    pitfalls = [(found.pitfall, found.spans) for found in found_pitfalls(steps, findings.blames)]
+    pitfalls += failing_calls(study, unit.tools)
+    for number, (_, spans) in enumerate(pitfalls):
+        grounds.rest(f"pitfalls.{number}", spans)
+    examples = examples_of(study, sources)
+    for number in range(len(examples)):
+        grounds.rest(f"example_queries.{number}", tasks[:_SPANS])
+    content = SkillContent(
+        kind=Kind.PROCEDURE,
+        name=name,
+        description=_description(unit, findings, examples, of=len(study.group.successes)),
+        tags=(*dict.fromkeys(unit.tools), *([ALONE] if findings.alone else [])),
+        example_queries=examples,
+        steps=steps,
+        parameters=parameters,
+        postconditions=() if findings.alone else findings.goal,
+        cases=findings.cases,
+        cues=findings.cues,
+        after=findings.after,
+        surroundings=surroundings_of(unit.tools, study.toolsets),
+        pitfalls=tuple(pitfall for pitfall, _ in pitfalls),
+    )
+    return Candidate(
+        content=content,
+        scope=Scope(),
+        origins=grounds.origins,
+        provenance=Provenance(
+            trajectory_ids=tuple(list(unit.made)[:_MAX_SOURCES]), grounding=grounds.spans, made_by=MADE_BY
+        ),
+        assessment=weakest([study.source.assessment(identity) for identity in sources]),
+    )
+
+
+class _Steps:
+    """Writes the steps of a unit: readings first, in the order in which attempts take them, then its calls."""
+
+    def __init__(self, unit: Unit, findings: Findings, study: Study, grounds: Grounds) -> None:
+        self._unit, self._study, self._grounds = unit, study, grounds
+        self._bound = study.bind_unit(unit)
+        asked = [condition.reading for case in findings.cases for condition in case.conditions]
+        asked += [parameter.reading for bound in self._bound for parameter in bound.parameters]
+        self._readings = _needed_readings(study, asked)
+        order = _reading_order(study)
+        goal = dict.fromkeys(condition.reading for condition in findings.goal if not findings.alone)
+        # How to look whether it worked is told where it is not plain: where the look takes an argument.
+        self._checks = [tool for tool in goal if tool in order and study.bind_reading(tool).arguments][:_MAX_CHECKS]
+        self._parameters: dict[str, Parameter] = {}
+        self._steps: list[SkillStep] = []
+
+    def written(self) -> tuple[tuple[SkillStep, ...], tuple[Parameter, ...]]:
+        """The steps and the parameters in them."""
+        for tool in self._readings:
+            bound = self._study.bind_reading(tool)
+            self._add(tool, bound.arguments, bound.parameters, self._places_of_reading(tool), bound.support)
+        for number, (tool, fixed) in enumerate(self._unit.tokens):
+            bound = self._bound[number]
+            arguments = {**bound.arguments, **{key: self._literal(number, key) for key, _ in fixed}}
+            self._add(tool, arguments, bound.parameters, self._places_of_call(number), bound.support)
+        for tool in self._checks:
+            bound = self._study.bind_reading(tool)
+            self._add(tool, bound.arguments, bound.parameters, self._places_of_reading(tool), bound.support)
+            self._steps[-1] = dataclasses.replace(self._steps[-1], optional=True)
+        return tuple(self._steps), tuple(self._parameters.values())
+
+    def _add(
+        self,
+        tool: str,
+        arguments: Mapping[str, Any],
+        parameters: Sequence[Parameter],
+        places: Sequence[tuple[str, int]],
+        support: Mapping[str, Any],
+    ) -> None:
+        renamed: dict[str, str] = {}
+        used = {name for _, value in leaves(arguments) for name in re.findall(r"\{(\w+)\}", str(value))}
+        for parameter in parameters:
+            if parameter.name in used or any(f"{{{parameter.name}}}" in other.key for other in parameters):
+                renamed[parameter.name] = self._keep(parameter, renamed, support)
+        arguments = _renamed(arguments, renamed)
+        number = len(self._steps)
+        self._steps.append(
+            SkillStep(text=f"{sentence_of(tool)}: {code(call_text(tool, arguments))}", tool=tool, arguments=arguments)
+        )
+        spans = self._spans(places, arguments)
+        self._grounds.rest(f"steps.{number}", spans)
+        self._grounds.rest(f"steps.{number}.arguments", spans)
+
+    def _keep(self, parameter: Parameter, renamed: Mapping[str, str], support: Mapping[str, Any]) -> str:
+        """Keep a parameter under a name that means one place only; the same place keeps one name."""
+        key = re.sub(r"\{(\w+)\}", lambda match: f"{{{renamed.get(match[1], match[1])}}}", parameter.key)
+        wanted = dataclasses.replace(parameter, key=key)
+        for name, known in self._parameters.items():
+            if dataclasses.replace(wanted, name=name) == known or (
+                (known.reading, known.key) == (wanted.reading, wanted.key) and known.reading not in ("", TASK)
+            ):
+                return name
+        name, number = parameter.name, 2
+        while name in self._parameters:
+            name, number = f"{parameter.name}_{number}", number + 1
+        found = support.get(parameter.name)
+        if found is not None:
+            self._grounds.rest(f"parameters.{len(self._parameters)}", found.spans[:_SPANS])
+        self._parameters[name] = dataclasses.replace(wanted, name=name)
+        return name
+
+    def _literal(self, number: int, key: str) -> Any:
+        identity, times = next(iter(self._unit.made.items()))
+        return self._study.outlines[identity].moves[times[0][number]].arguments[key]
+
+    def _places_of_call(self, number: int) -> list[tuple[str, int]]:
+        return [
+            (identity, self._study.outlines[identity].moves[self._unit.made[identity][0][number]].index)
+            for identity in self._study.sample(list(self._unit.made))[:_SPANS]
+        ]
+
+    def _places_of_reading(self, tool: str) -> list[tuple[str, int]]:
+        return _taken(tool, self._study, self._study.sample(list(self._unit.made)))
+
+    def _spans(self, places: Sequence[tuple[str, int]], arguments: Mapping[str, Any]) -> list[Span]:
+        """The calls themselves, and the observations that values still standing in them were copied from."""
+        spans: list[Span] = []
+        for identity, index in places:
+            trajectory = self._study.trajectory(identity)
+            action = action_of(step_at(trajectory, index), trajectory.environment.workspace)
+            spans += action_spans(action, Timeline(trajectory), arguments=arguments)
+        return spans
+
+
+def _needed_readings(study: Study, asked: Iterable[str]) -> list[str]:
+    """The readings that are asked for and those that they in turn take their arguments from, in the order of attempts."""
+    order = _reading_order(study)
+    needed: dict[str, None] = {}
+    waiting = [tool for tool in dict.fromkeys(asked) if tool in order]
+    while waiting and len(needed) < MAX_READINGS:
+        tool = waiting.pop(0)
+        if tool not in needed:
+            needed[tool] = None
+            waiting += [p.reading for p in study.bind_reading(tool).parameters if p.reading in order]
+    return sorted(needed, key=lambda tool: (order[tool], tool))
+
+
+def _reading_order(study: Study) -> dict[str, float]:
+    places: dict[str, list[int]] = {}
+    for outline in study.group.successes:
+        seen: set[str] = set()
+        for at, reading in enumerate(outline.readings):
+            if reading.tool not in seen:
+                places.setdefault(reading.tool, []).append(at)
+                seen.add(reading.tool)
+    return {tool: sum(found) / len(found) for tool, found in places.items()}
+
+
+def _ground_findings(findings: Findings, study: Study, grounds: Grounds, sources: Sequence[str]) -> None:
+    for number, case in enumerate(findings.cases):
+        for condition in case.conditions:
+            grounds.rest(f"cases.{number}", _condition_spans(condition, study, sources))
+    for number, condition in enumerate(findings.goal):
+        grounds.rest(f"postconditions.{number}", _condition_spans(condition, study, sources))
+    if findings.cues:
+        grounds.rest("cues", task_spans(study, sources))
+    if findings.after:
+        grounds.rest("after", [Span(i, m.index, "tool") for i in sources[:_SPANS] for m in study.outlines[i].moves[:3]])
+
+
+def _condition_spans(condition: Condition, study: Study, sources: Sequence[str]) -> list[Span]:
+    if condition.reading == TASK:
+        return task_spans(study, sources)[:_SPANS]
+    return [Span(identity, at, "observation") for identity, at in _taken(condition.reading, study, sources)]
+
+
+def _taken(tool: str, study: Study, sources: Sequence[str]) -> list[tuple[str, int]]:
+    """Where a reading was taken: in these attempts, or, where none of them took it, in others that worked."""
+    for among in (sources, [outline.trajectory_id for outline in study.group.successes]):
+        found = (
+            (identity, reading.index)
+            for identity in among
+            for reading in study.outlines[identity].readings
+            if reading.tool == tool
+        )
+        if taken := list(islice(found, _SPANS)):
+            return taken
+    return []
+
+
+def task_spans(study: Study, sources: Sequence[str]) -> list[Span]:
+    """Where the tasks were stated."""
+    spans = []
+    for identity in sources:
+        steps = study.trajectory(identity).steps
+        spans.append(Span(identity, next((step.index for step in steps if step.role is Role.USER), -1), "text"))
+    return spans
+
+
+def _tool_spans(unit: Unit, study: Study, sources: Sequence[str]) -> list[Span]:
+    return [
+        Span(identity, study.outlines[identity].moves[place].index, "tool")
+        for identity in sources[:_SPANS]
+        for place in unit.made[identity][0]
+    ]
+
+
+def examples_of(study: Study, sources: Sequence[str]) -> tuple[str, ...]:
+    """Tasks that called for it, without the values that were theirs alone."""
+    found: dict[str, None] = {}
+    for identity in sources:
+        found.setdefault(shorten(study.told(identity), _MAX_EXAMPLE))
+        if len(found) == MAX_EXAMPLES:
+            break
+    return tuple(found)
+
+
+def _spelled(cues: Sequence[Cue], tasks: Sequence[str]) -> list[str]:
+    """The strongest cues as the tasks spell them: a person reads words, not stems."""
+    spelling: dict[str, str] = {}
+    for word in re.findall(r"[^\W\d_]+", " ".join(tasks)):
+        for stem in words_of(word)[:1]:
+            spelling.setdefault(stem, word.lower())
+    strongest = sorted(cues, key=lambda cue: (-cue.weight, cue.term))
+    found = dict.fromkeys(spelling[cue.term] for cue in strongest if cue.weight > 0 and cue.term in spelling)
+    return list(found)[:_TOLD_CUES]
+
+
+def _description(unit: Unit, findings: Findings, tasks: Sequence[str], *, of: int) -> str:
+    what = ", then ".join(
+        sentence_of(tool).lower() + "".join(f" ({value})" for _, value in fixed) for tool, fixed in unit.tokens
+    )
+    told = [f"{what[:1].upper()}{what[1:]}."]
+    if findings.cases:
+        ways = "; or when ".join(
+            " and ".join(c.text.rstrip(".") for c in case.conditions) for case in findings.cases[:3]
+        )
+        told.append(f"Needed when {ways}.")
+    words = _spelled(findings.cues, tasks)
+    if words:
+        told.append(f"Tasks that call for it speak of {', '.join(words)}.")
+    told.append(f"Part of {unit.support} of {of} successful attempts.")
+    return shorten(" ".join(told), MAX_DESCRIPTION)
+
+
+def _renamed(value: Any, names: Mapping[str, str]) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _renamed(item, names) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_renamed(item, names) for item in value]
+    if not isinstance(value, str):
+        return value
+    return re.sub(r"\{(\w+)\}", lambda match: f"{{{names.get(match[1], match[1])}}}", value)
+
+
+def weakest(assessments: Sequence[Assessment]) -> Assessment | None:
+    """What vouches for all of them: the least of what vouches for each."""
+    return max(assessments, key=lambda each: _GRADES.index(each.grade), default=None)

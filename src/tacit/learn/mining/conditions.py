@@ -1,0 +1,320 @@
+"""Attempts with what they read and what they did → for each effect the cases that call for it, and checks of the goal.
+
+A case is a conjunction of at most three literals on readings or on words of the task. Of all conjunctions the one is taken
+that tells takers from the others at the least description length: errors cost bits, and so does each literal, the fewer
+the more its words have to do with the effect's own (a fix changes what it speaks of). Further cases cover takers that the
+first ones miss. Among near equals the readings win that other effects need as well. Pure and deterministic; it does not
+decide what an effect is, nor store anything.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import comb, lgamma, log, log2
+
+from tacit.domain.skill import Case
+from tacit.learn.mining.literals import Literal, literals_of, masks_of
+from tacit.text.facts import Facts
+from tacit.text.words import term_set
+
+MAX_LITERALS = 3
+BEAM = 24
+CONTRASTED = 3
+"""Attempts without the effect that must have taken a reading: one that only takers took tells nothing by what it shows."""
+EARNED = 3
+"""Attempts that a further literal must set apart to be worth its words; fewer where there are few attempts in all."""
+MAX_ALIKE = 6
+MAX_DISTINCT = 300
+NEAR_BITS = 1.5
+"""Conjunctions that cost at most this much more than the best are as good; then shared readings decide."""
+NEAR_WORDS = 0.75
+"""… if their words are also nearly as near to the effect's own."""
+LONE_ATTEMPTS = 3
+LONE_CHANCE = 0.05
+"""An effect that was the only one in all of at least so many successes, where others seldom are, ends the attempt."""
+FULL_LINK = 1.5
+"""So many words that no other effect shares make a link complete."""
+MAX_TOLD = 2.0
+"""Bits that failures may add to a case: they show that something was missing, not what."""
+CHANCE = 0.05
+MAX_AGAINST = 0.25
+"""Of the successes in a case, those without the effect to those with it."""
+CLEAR_LINK = 0.6
+"""A literal whose words are this near to the effect's own is believed without a statistical margin."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """What one attempt read (each reading as it was first seen), was asked, did, and how it ended."""
+
+    known: Mapping[str, Facts]
+    task: str
+    took: frozenset[str]
+    succeeded: bool = True
+    final: Mapping[str, Facts] | None = None
+    """What was read after the last effect; None where nothing was."""
+
+
+def standing_alone(attempts: Sequence[Attempt]) -> frozenset[str]:
+    """Effects never taken together with another, where that is no chance: they end an attempt, as handing it over does."""
+    times: dict[str, int] = {}
+    joined: set[str] = set()
+    won = [attempt for attempt in attempts if attempt.succeeded and attempt.took]
+    for attempt in won:
+        for effect in attempt.took:
+            times[effect] = times.get(effect, 0) + 1
+        if len(attempt.took) > 1:
+            joined |= attempt.took
+    single = sum(len(attempt.took) == 1 for attempt in won)
+    return frozenset(
+        effect
+        for effect, count in times.items()
+        if count >= LONE_ATTEMPTS
+        and effect not in joined
+        and ((single - count + 1) / (len(won) - count + 2)) ** count < LONE_CHANCE
+    )
+
+
+def learn_cases(attempts: Sequence[Attempt], effects: Mapping[str, str]) -> dict[str, tuple[Case, ...]]:
+    """For each effect (name → its tool, arguments and answers as text) the cases that call for it; none if unexplained."""
+    ordered = [*(each for each in attempts if each.succeeded), *(each for each in attempts if not each.succeeded)]
+    won = _mask(attempt.succeeded for attempt in ordered)
+    table = masks_of(literals_of([each for each in attempts if each.succeeded]), ordered)
+    everything = (1 << len(ordered)) - 1
+    alone = standing_alone(attempts)
+    ended = _mask(bool(attempt.took & alone) for attempt in ordered)
+    linked = _links(effects, [literal for literal, _ in table])
+    readings = {reading for attempt in ordered for reading in attempt.known}
+    took_reading = {reading: _mask(reading in attempt.known for attempt in ordered) for reading in readings}
+    options: dict[str, list[list[_Rule]]] = {}
+    for effect in sorted(effects):
+        taken = _mask(effect in attempt.took for attempt in ordered)
+        # Who ended the attempt at once says nothing about the rest; a failure that only did this shows where it is wrong.
+        counted = everything if effect in alone else everything & ~ended
+        heard = (won | taken if effect in alone else won) & counted
+        others = heard & ~taken
+        enough = min(CONTRASTED, others.bit_count())
+        fair = [
+            (literal, mask)
+            for literal, mask in table
+            if literal.of_task or (took_reading[literal.reading] & others).bit_count() >= enough
+        ]
+        problem = _Problem(fair, linked[effect], taken=taken, won=won, heard=heard, counted=counted)
+        options[effect] = problem.cover()
+    return {effect: tuple(_case(rule) for rule in rules) for effect, rules in _sharing(options).items()}
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    bits: float
+    literals: tuple[Literal, ...]
+    support: int
+    against: int
+    covers: int
+    near: float
+
+    @property
+    def readings(self) -> frozenset[str]:
+        return frozenset(literal.reading for literal in self.literals if not literal.of_task)
+
+    @property
+    def rank(self) -> tuple[float, int, float, int, tuple[Literal, ...]]:
+        length = sum(len(literal.words) for literal in self.literals if not literal.of_task)
+        return (round(self.bits, 6), len(self.literals), -round(self.near, 6), length, self.literals)
+
+
+class _Problem:
+    """One effect's search: which conjunctions tell the attempts that took it from those that did not."""
+
+    def __init__(
+        self,
+        table: Sequence[tuple[Literal, int]],
+        links: Mapping[Literal, float],
+        *,
+        taken: int,
+        won: int,
+        heard: int,
+        counted: int,
+    ) -> None:
+        self._heard = heard
+        self._positive = taken & won
+        self._passed = counted & ~taken
+        self._won = won
+        self._rate = 1 - (counted & won).bit_count() / max(1, counted.bit_count())
+        self._links = links
+        self._sizes = Counter(mask.bit_count() for mask in {mask & heard for _, mask in table})
+        able = [(literal, mask) for literal, mask in table if mask & self._positive]
+        self._unit = log2(len({mask & heard for _, mask in able}) + 1)
+        self._table = self._cheapest(able)
+
+    def _cheapest(self, able: Sequence[tuple[Literal, int]]) -> list[tuple[Literal, int]]:
+        """Of literals that hold in the same attempts a few, of all others the most telling: work stays bounded."""
+        alike: dict[int, list[_Rule]] = {}
+        for literal, mask in able:
+            alike.setdefault(mask, []).append(self._rule((literal,), mask, self._positive, self._heard))
+        kept = [sorted(rules, key=lambda rule: rule.rank)[:MAX_ALIKE] for rules in alike.values()]
+        kept.sort(key=lambda rules: rules[0].rank)
+        return sorted((rule.literals[0], rule.covers) for rules in kept[:MAX_DISTINCT] for rule in rules)
+
+    def cover(self) -> list[list[_Rule]]:
+        """Cases one after another, each as its near-equal alternatives, best first."""
+        chosen: list[list[_Rule]] = []
+        left, heard = self._positive, self._heard
+        while left and self._table:
+            plain = _spread(heard.bit_count(), left.bit_count())
+            rules = [rule for rule in self._search(left, heard) if self._reliable(rule, plain)]
+            if not rules:
+                break
+            best = rules[0]
+            alike = [rule for rule in rules if _nearly(rule, best, heard)]
+            chosen.append([self._counted(self._looked_at(rule)) for rule in alike])
+            left &= ~best.covers
+            heard &= ~best.covers
+        return chosen
+
+    def _looked_at(self, rule: _Rule) -> _Rule:
+        """A case that only the task's words tell, with what all takers saw of that which the effect changes, if anything."""
+        if rule.readings:
+            return rule
+        takers = rule.covers & self._positive
+        joined = [
+            self._rule((*rule.literals, literal), rule.covers & mask, takers, self._heard)
+            for literal, mask in self._table
+            if not literal.of_task and self._links[literal] >= CLEAR_LINK and not takers & ~mask
+        ]
+        return min(
+            joined, key=lambda each: (-max(map(self._links.__getitem__, each.literals)), each.rank), default=rule
+        )
+
+    def _counted(self, rule: _Rule) -> _Rule:
+        """With all successes that stood in it, whether an earlier case covers them or not."""
+        stood = rule.covers & self._heard
+        support = (stood & self._positive).bit_count()
+        return dataclasses.replace(rule, support=support, against=(stood & self._won).bit_count() - support)
+
+    def _reliable(self, rule: _Rule, plain: float) -> bool:
+        """Whether to believe it: it pays for its words, or nothing speaks against it and its words are the effect's own."""
+        if rule.against > rule.support * MAX_AGAINST:
+            return False
+        if rule.bits < plain and rule.support > 1:
+            return True
+        if rule.against:
+            return False
+        return self._hardly_chance(rule) or any(
+            self._links[literal] >= CLEAR_LINK and not literal.of_task for literal in rule.literals
+        )
+
+    def _hardly_chance(self, rule: _Rule) -> bool:
+        """Whether takers alone would hardly ever stand in it by chance, as many literals as there are of its size."""
+        covers = rule.covers & self._heard
+        size = covers.bit_count()
+        if len(rule.literals) > 1 or size < 2 or covers & ~self._positive:
+            return False
+        takers, everyone = self._positive.bit_count(), self._heard.bit_count()
+        return comb(takers, size) / comb(everyone, size) * self._sizes[size] < CHANCE
+
+    def _search(self, positive: int, heard: int) -> list[_Rule]:
+        front = [
+            self._rule((literal,), mask, positive, heard)
+            for literal, mask in self._table
+            if heard & ~mask or heard == positive  # what always holds tells nothing, unless there is nothing to tell
+        ]
+        front = sorted((rule for rule in front if rule.support), key=lambda rule: rule.rank)
+        found = front[: BEAM * 2]
+        earned = min(EARNED, max(1, heard.bit_count() // 20))
+        for _ in range(MAX_LITERALS - 1):
+            if any(not rule.against and not positive & ~rule.covers for rule in found):
+                break  # nothing is left that another literal could tell
+            wider: dict[tuple[Literal, ...], _Rule] = {}
+            for rule in front[:BEAM]:
+                for literal, mask in self._table if rule.against else ():
+                    joined = tuple(sorted({*rule.literals, literal}))
+                    covers = rule.covers & mask
+                    excluded = (rule.covers & ~covers & heard & ~positive).bit_count()
+                    if joined in wider or excluded < earned or not covers & positive:
+                        continue
+                    wider[joined] = self._rule(joined, covers, positive, heard)
+            front = sorted(wider.values(), key=lambda rule: rule.rank)
+            found += front[: BEAM * 2]
+        return sorted(found, key=lambda rule: rule.rank)
+
+    def _rule(self, literals: tuple[Literal, ...], covers: int, positive: int, heard: int) -> _Rule:
+        support, inside = (covers & positive).bit_count(), (covers & heard).bit_count()
+        errors = _spread(inside, support)
+        errors += _spread(heard.bit_count() - inside, positive.bit_count() - support)
+        words = sum(1 + self._unit * (1 - min(1.0, self._links[each])) + each.surprise for each in literals)
+        near = sum(self._links[each] for each in literals) / len(literals)
+        return _Rule(errors + words - self._told(covers), literals, support, inside - support, covers, near)
+
+    def _told(self, covers: int) -> float:
+        """Bits that failures add: where the case stood and the effect was not taken, attempts failed more than usual."""
+        passed = covers & self._passed
+        won = (passed & self._won).bit_count()
+        lost = passed.bit_count() - won
+        if not lost or not self._rate:
+            return 0.0
+        rate = (lost + 0.5) / (lost + won + 1)
+        told = lost * log2(rate / self._rate) + won * log2((1 - rate) / (1 - self._rate))
+        return min(MAX_TOLD, max(0.0, told))
+
+
+def _nearly(rule: _Rule, best: _Rule, heard: int) -> bool:
+    """Whether a rule says the same as the best one at hardly more cost."""
+    same = rule.covers & heard == best.covers & heard
+    return same and rule.bits <= best.bits + NEAR_BITS and rule.near >= best.near * NEAR_WORDS
+
+
+def _sharing(options: Mapping[str, Sequence[Sequence[_Rule]]]) -> dict[str, list[_Rule]]:
+    """Of near-equal alternatives those that need the fewest readings over all effects, scarce choices first."""
+    wanted = [
+        (len({rule.readings for rule in rules}), effect, at)
+        for effect, cases in options.items()
+        for at, rules in enumerate(cases)
+    ]
+    taken: set[str] = set()
+    picked: dict[tuple[str, int], _Rule] = {}
+    for _, effect, at in sorted(wanted):
+        best = min(options[effect][at], key=lambda rule: (len(rule.readings - taken), rule.rank))
+        taken |= best.readings
+        picked[effect, at] = best
+    return {effect: [picked[effect, at] for at in range(len(cases))] for effect, cases in options.items()}
+
+
+def _case(rule: _Rule) -> Case:
+    conditions = sorted((literal.condition for literal in rule.literals), key=lambda each: (each.reading, each.key))
+    return Case(conditions=tuple(conditions), support=rule.support, against=rule.against)
+
+
+def _links(effects: Mapping[str, str], literals: Sequence[Literal]) -> dict[str, dict[Literal, float]]:
+    """How near each literal's words are to each effect's, from 0 to 1: shared words, the rarer among effects the more."""
+    words = {effect: term_set(text.replace("_", " ")) for effect, text in effects.items()}
+    spread: dict[str, int] = {}
+    for found in words.values():
+        for word in found:
+            spread[word] = spread.get(word, 0) + 1
+    weight = {word: log((len(words) + 1) / count) for word, count in spread.items()}
+    enough = FULL_LINK * log(len(words) + 1)
+    known = {literal: term_set(literal.words.replace("_", " ")) for literal in literals}
+    result: dict[str, dict[Literal, float]] = {}
+    for effect, found in words.items():
+        raw = {literal: sum(sorted(weight[word] for word in known[literal] & found)) for literal in literals}
+        result[effect] = {literal: value / enough for literal, value in raw.items()}
+    return result
+
+
+@lru_cache(maxsize=65536)
+def _spread(size: int, marked: int) -> float:
+    """Bits to say which of so many attempts are marked."""
+    choose = lgamma(size + 1) - lgamma(marked + 1) - lgamma(size - marked + 1)
+    return choose / log(2) + log2(size + 1)
+
+
+def _mask(flags: Iterable[bool]) -> int:
+    value = 0
+    for at, flag in enumerate(flags):
+        value |= flag << at
+    return value

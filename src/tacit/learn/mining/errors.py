@@ -1,0 +1,251 @@
+"""The errors of many attempts → lessons that are counted: what helped against an error, how often, in how many sessions.
+
+Failures of one call whose signatures come from one template are a family; the fix that helped most often, independently,
+becomes its lesson. That a call should be avoided is said only where it failed in the same way in sessions and tasks apart
+and never worked again. Failures without a fix that worked give nothing. Stores and judges nothing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any
+
+from tacit.domain.candidate import Candidate
+from tacit.domain.outline import Course, Failure, Tried
+from tacit.domain.trajectory import Span, Trajectory
+from tacit.learn.actions import Action, Family, essential, leaves
+from tacit.learn.courses import AGAIN, INSTALL, INSTEAD, recovery_at
+from tacit.learn.lesson import Tally, lesson
+from tacit.learn.recovery import Recovery
+from tacit.learn.timeline import Timeline
+from tacit.text.signature import without_name
+from tacit.text.templates import templates
+
+MIN_SESSIONS = 2
+"""A fix is counted from here on; what one session shows is told by its own lesson."""
+MIN_REPLACED = 3
+"""Sessions before calling another tool counts as a fix at all: once, it is just what came next."""
+LIFT = 2.0
+"""How much more often the other tool must follow the error than the same call's success."""
+APART = timedelta(hours=1)
+"""Failures nearer than this may have one passing cause, in however many sessions they were seen."""
+MAX_MEMBERS = 5
+"""Attempts that a lesson points at, and that are compared for what differs between them."""
+
+
+def error_lessons(courses: Iterable[Course], trajectory_of: Callable[[str], Trajectory]) -> tuple[Candidate, ...]:
+    """The lessons that several sessions vouch for, in the order of their families; the same set gives the same lessons.
+
+    Trajectories are read only for the few attempts that a lesson points at.
+    """
+    pool = _Pool(sorted(courses, key=lambda course: course.trajectory_id))
+    made = (_lesson(choice, trajectory_of) for family in pool.families() if (choice := pool.choose(family)))
+    return tuple(candidate for candidate in made if candidate)
+
+
+_Case = tuple[Course, Failure]
+_Help = tuple[Course, Failure, Tried]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Choice:
+    """A fix of a family, the attempts in which it helped, and what is to be said of it."""
+
+    first: _Help
+    """The attempt that it is told by."""
+    helped: tuple[_Help, ...]
+    tally: Tally
+
+
+class _Pool:
+    """All courses together."""
+
+    def __init__(self, courses: Sequence[Course]) -> None:
+        self._courses = courses
+        self._worked: dict[str, list[tuple[Course, int]]] = defaultdict(list)
+        self._followed: Counter[str] = Counter()
+        failures = (failure for course in courses for failure in course.failures)
+        failing = {digest for failure in failures for digest in (failure.exact, failure.form)}
+        for course in courses:
+            self._followed.update(course.followed)
+            for digest in course.worked.keys() & failing:
+                self._worked[digest].append((course, course.worked[digest]))
+        self._before: Counter[str] = Counter()
+        for pair, count in self._followed.items():
+            self._before[pair.partition(" > ")[0]] += count
+
+    def families(self) -> list[list[_Case]]:
+        """Failures of one call with one template; and once more, whatever the call, those that miss something."""
+        cases = [(course, failure) for course in self._courses for failure in course.failures]
+        template = {
+            line: form for form, lines in templates(failure.signature for _, failure in cases).items() for line in lines
+        }
+        found: dict[tuple[str, str], list[_Case]] = defaultdict(list)
+        for course, failure in cases:
+            installs = tuple(one for one in failure.tried if one.fix.startswith(INSTALL))
+            others = tuple(one for one in failure.tried if one not in installs)
+            key = (failure.call, template[failure.signature])
+            found[key].append((course, replace(failure, tried=others)))
+            if installs:
+                found["", without_name(failure.signature)].append((course, replace(failure, tried=installs)))
+        return [found[key] for key in sorted(found)]
+
+    def choose(self, family: Sequence[_Case]) -> _Choice | None:
+        """The fix of a family that worked most often, if enough speaks for it."""
+        tried = _by_fix(family)
+        again = tried.pop(AGAIN, [])
+        ranked = sorted(tried.items(), key=lambda entry: (*_weight(entry[1]), entry[0]))
+        for fix, uses in ranked:
+            helped = _worked(uses)
+            sessions = {course.session for course, _, _ in helped}
+            if len(sessions) < MIN_SESSIONS or 2 * len(helped) <= len(uses) or _passes(again, len(helped)):
+                continue
+            if fix.startswith(INSTEAD) and family[0][1].plain and not self._replaces(fix, uses, family):
+                continue
+            first = _spokesman(helped)
+            tally = Tally(
+                failures=len(family),
+                tried=len(uses),
+                worked=len(helped),
+                sessions=len(sessions),
+                avoid=self._avoid([case for case in family if case[1].exact == first[1].exact], "exact"),
+                avoid_form=self._avoid([case for case in family if case[1].form == first[1].form], "form"),
+                others=tuple((len(_worked(other)), len(other)) for name, other in ranked if name != fix),
+            )
+            return _Choice(first=first, helped=tuple(helped), tally=tally)
+        return None
+
+    def _replaces(self, fix: str, uses: Sequence[_Help], family: Sequence[_Case]) -> bool:
+        """Whether another tool is called because of the error, and not just next in any case."""
+        call, other = family[0][1].call, fix.removeprefix(INSTEAD)
+        share = len(uses) / len(family)
+        usual = self._followed[f"{call} > {other}"] / max(1, self._before[call])
+        helped = _worked(uses)
+        sessions, tasks = {course.session for course, _, _ in helped}, {course.task for course, _, _ in helped}
+        often = len(sessions) >= MIN_REPLACED and len(tasks) >= MIN_SESSIONS
+        return often and share >= 0.5 and share >= LIFT * usual
+
+    def _avoid(self, cases: Sequence[_Case], sort: str) -> bool:
+        """Whether a call failed in sessions and tasks apart, not for a passing cause, and never worked again."""
+        if any(case.plain or case.passing or self._worked_later(course, case, sort) for course, case in cases):
+            return False  # a plain call's values are one task's: of them nothing general can be said
+        times = [course.at for course, _ in cases if course.at]
+        if times and max(times) - min(times) < APART:
+            return False
+        return min(len({c.session for c, _ in cases}), len({c.task for c, _ in cases})) >= MIN_SESSIONS
+
+    def _worked_later(self, course: Course, failure: Failure, sort: str) -> bool:
+        """Whether the same call worked after this failure; where no time is known, it may have been after it."""
+        return any(
+            step > failure.step
+            if other.trajectory_id == course.trajectory_id
+            else not (other.at and course.at and other.at < course.at)
+            for other, step in self._worked[failure.exact if sort == "exact" else failure.form]
+        )
+
+
+def _passes(again: Sequence[_Help], helped: int) -> bool:
+    """Whether the error goes away by itself: repeating the call works half of the time, or as often as the fix."""
+    worked = len(_worked(again))
+    return worked >= helped or (len(again) >= MIN_SESSIONS and 2 * worked >= len(again))
+
+
+def _by_fix(family: Sequence[_Case]) -> dict[str, list[_Help]]:
+    """Every fix with the failures it was tried at: once each, by the try that worked if one did."""
+    found: dict[str, list[_Help]] = defaultdict(list)
+    for course, failure in family:
+        last: dict[str, Tried] = {}
+        for one in failure.tried:
+            if one.fix not in last or not last[one.fix].worked:
+                last[one.fix] = one
+        for fix, one in last.items():
+            found[fix].append((course, failure, one))
+    return found
+
+
+def _worked(uses: Sequence[_Help]) -> list[_Help]:
+    return [use for use in uses if use[2].worked]
+
+
+def _weight(uses: Sequence[_Help]) -> tuple[int, int, int]:
+    """Sorts fixes: by sessions in which it worked, then by how often, then by how seldom it did not."""
+    helped = _worked(uses)
+    return -len({course.session for course, _, _ in helped}), -len(helped), len(uses)
+
+
+def _lesson(choice: _Choice, trajectory_of: Callable[[str], Trajectory]) -> Candidate | None:
+    """Tell the lesson by one of the attempts in which the fix helped; others are named beside it."""
+    members = _members(choice.helped, choice.first)
+    found = [(use, trajectory_of(use[0].trajectory_id)) for use in members]
+    recoveries = [recovery_at(trajectory, use[1], use[2]) for use, trajectory in found]
+    recovery, trajectory = recoveries[0], found[0][1]
+    if recovery is None:
+        return None
+    varying = _varying(recovery, [other for other in recoveries[1:] if other])
+    tally = replace(choice.tally, varying=tuple(dict.fromkeys(varying)))
+    candidate = lesson(trajectory, recovery, timeline=Timeline(trajectory), tally=tally)
+    return _with_members(candidate, members) if candidate else None
+
+
+def _spokesman(helped: Sequence[_Help]) -> _Help:
+    """One that failed with the commonest signature, in the commonest exact call; the first by id."""
+    signatures = Counter(failure.signature for _, failure, _ in helped)
+    calls = Counter(failure.exact for _, failure, _ in helped)
+
+    def commonest(use: _Help) -> tuple[int, str, int, str, str, int]:
+        course, failure, _ = use
+        often = -signatures[failure.signature], -calls[failure.exact]
+        return often[0], failure.signature, often[1], failure.exact, course.trajectory_id, failure.step
+
+    return min(helped, key=commonest)
+
+
+def _members(helped: Sequence[_Help], first: _Help) -> list[_Help]:
+    """The one that tells it, and some of other tasks before those of the same."""
+    others = [use for use in helped if use[0].trajectory_id != first[0].trajectory_id]
+    seen: set[str] = {first[0].task}
+    fresh: list[_Help] = []
+    again: list[_Help] = []
+    for use in others:
+        (again if use[0].task in seen else fresh).append(use)
+        seen.add(use[0].task)
+    return [first, *(fresh + again)[: MAX_MEMBERS - 1]]
+
+
+def _varying(told: Recovery, others: Sequence[Recovery]) -> Iterator[tuple[str, Any]]:
+    """What differs between the attempts: arguments of plain calls, and what a command was given before and after."""
+    if told.failed.family is Family.CALL:
+        for side in ("failed", "worked"):
+            for key, leaf in _given(getattr(told, side)):
+                if any((key, leaf) not in _given(getattr(other, side)) for other in others):
+                    yield key, leaf
+        return
+    both = [operand for operand in _operands(told.failed) if operand in _operands(told.worked)]
+    for operand in both:
+        if any(operand not in _operands(other.worked) for other in others):
+            yield "argument", operand
+
+
+def _given(action: Action) -> list[tuple[str, Any]]:
+    return list(leaves(essential(action.step)))
+
+
+def _operands(action: Action) -> list[str]:
+    return [operand for command in action.programs for operand in command.operands]
+
+
+def _with_members(candidate: Candidate, members: Sequence[_Help]) -> Candidate:
+    """Add where else it was seen: the calls of other attempts, which agents made."""
+    spans = [
+        Span(course.trajectory_id, step, "arguments")
+        for course, failure, tried in members[1:]
+        for step in (failure.step, tried.step)
+    ]
+    grounding = dict(candidate.provenance.grounding)
+    for path in ("description", "body"):
+        grounding[path] = tuple(dict.fromkeys((*grounding[path], *spans)))
+    ids = tuple(dict.fromkeys(course.trajectory_id for course, _, _ in members))
+    return replace(candidate, provenance=replace(candidate.provenance, trajectory_ids=ids, grounding=grounding))

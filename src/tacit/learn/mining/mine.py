@@ -1,0 +1,173 @@
+"""Attempts in outline → candidates: what the successes share, when each part is needed, and in which order.
+
+Several successes of a kind are taken apart into units, each with its conditions, cues and bindings; fewer give at most
+the procedure that one attempt alone gives. Nothing comes from failures alone. Stores and judges nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from heapq import heappop, heappush
+
+from tacit.domain.candidate import Candidate
+from tacit.domain.outline import Outline
+from tacit.domain.skill import Case, Cue
+from tacit.learn.actions import essential, leaves
+from tacit.learn.distil import draft_of
+from tacit.learn.mining.candidates import Findings, candidate_of, free_name, name_of
+from tacit.learn.mining.composite import composites
+from tacit.learn.mining.conditions import learn_cases, standing_alone
+from tacit.learn.mining.cues import learn_cues
+from tacit.learn.mining.failures import blames_of
+from tacit.learn.mining.goals import goal_checks
+from tacit.learn.mining.groups import Group, groups_of
+from tacit.learn.mining.order import learn_order
+from tacit.learn.mining.situation import attempt_of, counted, distinct
+from tacit.learn.mining.study import Source, Study, step_at
+from tacit.learn.mining.telling import impersonal_task
+from tacit.learn.mining.units import MIN_SUPPORT, Unit
+from tacit.learn.procedure import Held
+from tacit.text.facts import TASK
+
+_TELLING = 3
+_MAX_ANSWER = 300
+MAX_COMPARED = 1_000
+"""Attempts of a group whose readings are compared; more would say the same again."""
+MAX_EFFECTS = 40
+"""Units of a group for which conditions are sought, the most supported first."""
+MAX_SAMPLES = 2_000
+"""Successes of a group whose words are weighed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mined:
+    """What one group gives."""
+
+    group: Group
+    candidates: tuple[Candidate, ...] = ()
+    held: tuple[tuple[str, Held], ...] = ()
+    """Attempts that give nothing, and why."""
+
+
+def mine(outlines: Sequence[Outline], waiting: AbstractSet[str], source: Source) -> Iterator[Mined]:
+    """Learn what attempts have in common, group by group, where at least one attempt is new.
+
+    All attempts together tell which words of a task call for what; the rest is found within each group.
+    """
+    groups = groups_of(outlines)
+    fresh = [group for group in groups if not waiting.isdisjoint(group.ids)]
+    if not fresh:
+        return
+    if sum(len(group.successes) for group in groups) < MIN_SUPPORT:
+        yield from (_one_by_one(group, source) for group in fresh)
+        return
+    studies = {group.ids[0]: Study(group, source) for group in groups}
+    cues = _cues(list(studies.values()))
+    names = _names(list(studies.values()))
+    for group in fresh:
+        study = studies[group.ids[0]]
+        yield Mined(group=group, candidates=tuple(_candidates(study, cues, names)))
+
+
+def _cues(studies: Sequence[Study]) -> dict[str, tuple[Cue, ...]]:
+    samples = [
+        (impersonal_task(outline, study.names[outline.task]), study.units.sequence(outline))
+        for study in studies
+        for outline in study.group.successes[-MAX_SAMPLES:]
+    ]
+    tools = {unit.key: " ".join(unit.tools) for study in studies for unit in study.units.units}
+    return learn_cues(samples, called=tools)
+
+
+def _names(studies: Sequence[Study]) -> dict[tuple[str, str], str]:
+    """Group and unit → a name that no other has. Of several with one name the oldest has it, whatever comes later."""
+    names: dict[tuple[str, str], str] = {}
+    taken: set[str] = set()
+    for study in studies:
+        place = {identity: at for at, identity in enumerate(study.outlines)}
+        for unit in sorted(study.units.units, key=lambda unit: (place[next(iter(unit.made))], unit.key)):
+            names[study.group.ids[0], unit.key] = free_name(name_of(unit), taken, fuller=name_of(unit, whole=True))
+    return names
+
+
+def _candidates(
+    study: Study, cues: Mapping[str, tuple[Cue, ...]], known_as: Mapping[tuple[str, str], str]
+) -> Iterator[Candidate]:
+    """What comes before what comes after it, and composites last: nothing speaks of a skill that is not there yet."""
+    order = learn_order(study.units.sequence(outline) for outline in study.group.successes)
+    phases = phase_order(order)
+    place = {key: at for at, key in enumerate(phases)}
+    units = sorted(study.units.units, key=lambda unit: place[unit.key])
+    names = {unit.key: known_as[study.group.ids[0], unit.key] for unit in units}
+    attempts = [
+        attempt_of(outline, study.units.sequence(outline))
+        for outline in study.group.outlines[-MAX_COMPARED:]
+        if outline.success is not None
+    ]
+    most = units[:MAX_EFFECTS]
+    cases = learn_cases(distinct(attempts), {unit.key: _words(unit, study) for unit in most})
+    goal, alone = goal_checks(attempts), standing_alone(attempts)
+    blames = tuple(blames_of(study))
+    made: dict[str, Candidate] = {}
+    for unit in units:
+        findings = Findings(
+            cases=tuple(counted(case, attempts, unit.key) for case in cases.get(unit.key, ()) if _is_read(case)),
+            cues=cues.get(unit.key, ()),
+            after=tuple(names[key] for key in order.get(unit.key, ())),
+            goal=goal,
+            alone=unit.key in alone,
+            blames=blames,
+        )
+        made[unit.key] = candidate_of(unit, findings, study, name=names[unit.key])
+        yield made[unit.key]
+    yield from composites(study, made, phases, taken=set(known_as.values()))
+
+
+def _is_read(case: Case) -> bool:
+    """Whether something must be looked at to know it; what the task's words alone tell, the cues tell better."""
+    return any(condition.reading != TASK for condition in case.conditions)
+
+
+def _one_by_one(group: Group, source: Source) -> Mined:
+    """Too few to generalise: each success speaks for itself."""
+    candidates: list[Candidate] = []
+    held: list[tuple[str, Held]] = []
+    for outline in group.successes:
+        made = draft_of(source.trajectory(outline.trajectory_id), source.assessment(outline.trajectory_id))
+        if isinstance(made, Held):
+            held.append((outline.trajectory_id, made))
+        else:
+            candidates.append(made)
+    return Mined(group=group, candidates=tuple(candidates), held=tuple(held))
+
+
+def phase_order(after: Mapping[str, Sequence[str]]) -> list[str]:
+    """The units in one order that keeps what comes after what; a circle is cut at its first unit."""
+    open_ = {key: {one for one in earlier if one in after and one != key} for key, earlier in after.items()}
+    following: dict[str, list[str]] = {}
+    for key, earlier in open_.items():
+        for one in earlier:
+            following.setdefault(one, []).append(key)
+    free = sorted(key for key, earlier in open_.items() if not earlier)
+    ordered: dict[str, None] = {}
+    while len(ordered) < len(open_):
+        key = heappop(free) if free else min(open_.keys() - ordered.keys())
+        ordered[key] = None
+        for later in following.get(key, ()):
+            open_[later].discard(key)
+            if not open_[later] and later not in ordered:
+                heappush(free, later)
+    return list(ordered)
+
+
+def _words(unit: Unit, study: Study) -> str:
+    """What a unit's calls say of themselves: tools, arguments and answers."""
+    told: dict[str, None] = {}
+    for identity in study.sample(list(unit.made))[:_TELLING]:
+        for place in unit.made[identity][0]:
+            step = step_at(study.trajectory(identity), study.outlines[identity].moves[place].index)
+            arguments = " ".join(str(value) for _, value in leaves(essential(step)))
+            told.update(dict.fromkeys((step.tool, arguments, step.observation[:_MAX_ANSWER])))
+    return " ".join(told)

@@ -1,0 +1,285 @@
+"""A call within its attempt → what was known before it, and which places held the values that it was given.
+
+`View` lays out what the person had said and what tools had answered before one call. `Source` is a place shared by several
+calls; `refined` adds the conditions that tell the record meant from its neighbours. It counts; what is worth keeping is
+decided in `binding`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tacit.domain.trajectory import Role, Span, Step, Trajectory
+from tacit.learn.actions import action_of, leaves
+from tacit.text.places import Leaf, field_of, leaves_of, plain
+from tacit.text.shapes import is_mentioned, stands_in
+
+_MAX_READINGS = 60
+_MAX_FIELDS = 24
+_MAX_LEAVES = 1_500
+"""Values of one answer that are looked at."""
+_MAX_VALUES = 6_000
+"""Values of all answers before a call that are held at once."""
+_WORD_VALUE = re.compile(r"[^\W\d_]+(?:[ _-][^\W\d_]+){0,3}")
+_ODD_FIELD = re.compile(r'["{}\n]| = | and | where | in task')
+_WORTH = 0.05
+"""What a condition must add to the share that is exactly right."""
+_KEPT = 0.97
+"""The share of what a place explained that a condition must keep."""
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """One call in a successful attempt. `task` tells independent tasks apart where their texts do not."""
+
+    trajectory: Trajectory
+    step: Step
+    task: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """One value that a tool had answered."""
+
+    leaf: Leaf
+    step: int
+    echo: bool
+    """Whether the call itself was given this value under this name."""
+
+
+@dataclass(slots=True)
+class View:
+    """What was known before one call."""
+
+    occurrence: Occurrence
+    said: str = ""
+    heard: tuple[tuple[int, str], ...] = ()
+    """What the person said, message by message, with the step's number."""
+    readings: dict[tuple[str, str], list[Reading]] = field(default_factory=dict)
+    """Tool and path → the values that stood there."""
+    given: set[str] = field(default_factory=set)
+    """The values that earlier calls were given."""
+    weight: float = 1.0
+    group: int = 0
+    """Calls of one group belong to one task."""
+    _places: dict[str, set[tuple[str, str]]] = field(default_factory=dict)
+    _stated: dict[str, bool] = field(default_factory=dict)
+    _mentioned: dict[str, bool] = field(default_factory=dict)
+
+    @property
+    def arguments(self) -> Mapping[str, Any]:
+        """What the call was given."""
+        return self.occurrence.step.arguments
+
+    def stated(self, value: Any) -> bool:
+        """Whether the person had named a value."""
+        text = str(value).strip()
+        if text not in self._stated:
+            self._stated[text] = stands_in(text, self.said)
+        return self._stated[text]
+
+    def mentioned(self, value: Any) -> bool:
+        """Whether the person had spoken of it, if only by a part of its name."""
+        text = str(value).strip()
+        if text not in self._mentioned:
+            self._mentioned[text] = is_mentioned(text, self.said)
+        return self._mentioned[text]
+
+    def places_of(self, values: Sequence[Any]) -> set[tuple[str, str]]:
+        """The places that held all these values."""
+        found = [self._places.get(plain(value), set()) for value in values]
+        return set.intersection(*found) if found else set()
+
+    def span_of_words(self, value: Any) -> Span:
+        """The message in which the person named a value."""
+        step = next((index for index, text in self.heard if stands_in(value, text)), -1)
+        return Span(self.occurrence.trajectory.id, step, "text")
+
+
+def view_of(occurrence: Occurrence) -> View:
+    """Lay out what came before a call."""
+    heard: list[tuple[int, str]] = []
+    view = View(occurrence)
+    before: list[Step] = []
+    for step in occurrence.trajectory.steps:
+        if step.index >= occurrence.step.index:
+            break
+        if step.role is Role.USER and step.text:
+            heard.append((step.index, step.text))
+        if step.is_action and action_of(step).worked:
+            before.append(step)
+    texts = [text for _, text in heard]
+    task = occurrence.trajectory.task.text
+    view.said = "\n".join([task, *texts] if task not in texts else texts)
+    view.heard = tuple(heard)
+    left = _MAX_VALUES
+    for step in reversed(before[-_MAX_READINGS:]):
+        given = {(name, plain(value)) for name, value in leaves(step.arguments)}
+        view.given |= {text for _, text in given}
+        found = leaves_of(step.observation, most=_MAX_LEAVES)[:left] if left else ()
+        left -= len(found)
+        for leaf in found:
+            name = re.split(r"\.|\[\]", leaf.path.removesuffix("[]"))[-1]
+            place, text = (step.tool, leaf.path), plain(leaf.value)
+            reading = Reading(leaf=leaf, step=step.index, echo=(name, text) in given)
+            view.readings.setdefault(place, []).append(reading)
+            view._places.setdefault(text, set()).add(place)
+    return view
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A condition on a field of the record around a value: it stands in the task, is a parameter's value, or this."""
+
+    field: str
+    name: str = ""
+    value: str = ""
+    path: tuple[str, ...] = ()
+    """The argument whose value the parameter `name` has."""
+
+    def __str__(self) -> str:
+        """The rule as `text.places` reads it."""
+        if self.name:
+            return f"{self.field} = {{{self.name}}}"
+        return f'{self.field} = "{self.value}"' if self.value else f"{self.field} in task"
+
+    def holds(self, leaf: Leaf, view: View) -> bool:
+        """Whether the record around a value meets it, given what was known."""
+        found = field_of(leaf, self.field)
+        if found is None:
+            return False
+        if self.path:
+            wanted = at(view.arguments, self.path)
+            return wanted is not None and plain(found) == plain(wanted)
+        return plain(found) == self.value if self.value else view.mentioned(found)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A place, how much of the calls it explains, and how often it leaves exactly what was used."""
+
+    tool: str
+    path: str
+    rules: tuple[Rule, ...] = ()
+    coverage: float = 0.0
+    exact: float = 0.0
+    echo: float = 0.0
+    order: float = 0.0
+
+    @property
+    def key(self) -> str:
+        """The place as `text.places` reads it."""
+        return self.path + (f" where {' and '.join(map(str, self.rules))}" if self.rules else "")
+
+    def readings(self, view: View) -> list[Reading]:
+        """What the place offers in one attempt."""
+        found = view.readings.get((self.tool, self.path), ())
+        return [reading for reading in found if all(rule.holds(reading.leaf, view) for rule in self.rules)]
+
+    def explains(self, view: View, values: Sequence[Any]) -> bool:
+        """Whether all the values are among what it offers."""
+        return {plain(value) for value in values} <= {plain(reading.leaf.value) for reading in self.readings(view)}
+
+
+Used = Sequence[tuple[View, Sequence[Any]]]
+"""The calls that had an argument, each with its value, or the values of its list."""
+
+
+def measured(tool: str, path: str, used: Used, *, rules: tuple[Rule, ...] = ()) -> Source:
+    """A place with its counts over some calls, each weighed."""
+    bare = Source(tool=tool, path=path, rules=rules)
+    total = sum(view.weight for view, _ in used) or 1.0
+    covered = exact = echo = order = 0.0
+    for view, values in used:
+        readings = bare.readings(view)
+        wanted, offered = {plain(value) for value in values}, {plain(reading.leaf.value) for reading in readings}
+        if not wanted <= offered:
+            continue
+        covered += view.weight
+        if len(offered) > len(wanted):
+            offered = {text for text in offered if view.stated(text)} or offered
+        exact += view.weight * (offered == wanted)
+        meant = [reading for reading in readings if plain(reading.leaf.value) in wanted]
+        echo += view.weight * all(reading.echo for reading in meant)
+        order += view.weight * min(reading.step for reading in meant)
+    return Source(
+        tool=tool,
+        path=path,
+        rules=rules,
+        coverage=covered / total,
+        exact=exact / total,
+        echo=echo / covered if covered else 0.0,
+        order=order / covered if covered else 0.0,
+    )
+
+
+def sources_of(used: Used, *, at_least: float) -> list[Source]:
+    """The places that explain at least this share of the calls, the best first."""
+    total = sum(view.weight for view, _ in used) or 1.0
+    counts: Counter[tuple[str, str]] = Counter()
+    for view, values in used:
+        for place in sorted(view.places_of(values)):
+            counts[place] += view.weight  # type: ignore[assignment]
+    likely = sorted(place for place, weight in counts.items() if weight / total >= at_least)
+    found = [measured(tool, path, used) for tool, path in likely]
+    return sorted(found, key=lambda source: (-source.coverage, -source.exact, source.tool, source.path))
+
+
+def refined(source: Source, used: Used, *, names: Mapping[tuple[str, ...], str]) -> Source:
+    """The same place with up to two conditions, where they leave fewer values to choose from and keep the right ones."""
+    floor = source.coverage * _KEPT
+    for _ in range(2):
+        tried = [
+            measured(source.tool, source.path, used, rules=(*source.rules, rule))
+            for rule in _rules(source, used, names=names)
+        ]
+        better = [one for one in tried if one.coverage >= floor and one.exact >= source.exact + _WORTH]
+        if not better:
+            break
+        source = min(better, key=lambda one: (-round(one.exact, 3), -round(one.coverage, 3), one.key))
+    return source
+
+
+def _rules(source: Source, used: Used, *, names: Mapping[tuple[str, ...], str]) -> Iterator[Rule]:
+    """Conditions that the records meant could have in common."""
+    fields: dict[str, Counter[str]] = {}
+    attempts: dict[tuple[str, str], set[str]] = {}
+    for view, values in used:
+        wanted = {plain(value) for value in values}
+        for reading in source.readings(view):
+            if plain(reading.leaf.value) not in wanted:
+                continue
+            for record in reading.leaf.records:
+                for name, value in record.items():
+                    if isinstance(value, dict | list) or value is None or _ODD_FIELD.search(name):
+                        continue
+                    fields.setdefault(name, Counter())[plain(value)] += 1
+                    if not view.stated(value):
+                        attempts.setdefault((name, plain(value)), set()).add(view.occurrence.trajectory.id)
+    taken = {rule.field for rule in source.rules}
+    usual = sorted(fields, key=lambda name: (-fields[name].total(), name))[:_MAX_FIELDS]
+    for name in (name for name in usual if name not in taken):
+        yield Rule(name)
+        for path, parameter in names.items():
+            yield Rule(name, parameter, path=path)
+        text, _ = min(fields[name].items(), key=lambda item: (-item[1], item[0]))
+        # Words such as a status; never something that could be a person's own.
+        if _WORD_VALUE.fullmatch(text) and len(attempts.get((name, text), ())) >= 3:
+            yield Rule(name, value=text)
+
+
+def at(arguments: Any, path: tuple[str, ...]) -> Any | None:
+    """The argument at a path of names, or None; behind `[]` what all the records of a list have there."""
+    for place, name in enumerate(path):
+        if name == "[]":
+            rows = arguments if isinstance(arguments, list | tuple) else ()
+            found = [value for row in rows if (value := at(row, path[place + 1 :])) is not None]
+            return found or None
+        if not isinstance(arguments, Mapping) or name not in arguments:
+            return None
+        arguments = arguments[name]
+    return arguments

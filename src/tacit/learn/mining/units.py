@@ -1,0 +1,270 @@
+"""Attempts of a group → units: the smallest moves that are made as one, and where each was made.
+
+A unit is one call, or calls that always follow each other. Where one tool is called in turn with a few fixed values that
+nobody named (a permission, a mode), each value makes a unit of its own. Says nothing about when a unit is needed.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import insort
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, TypeVar
+
+from tacit.domain.outline import Move, Outline
+from tacit.learn.mining.groups import Group
+
+MIN_SUPPORT = 3
+"""Attempts before anything is called general."""
+MAX_CALLS = 8
+_ALWAYS = 0.9
+_NEARLY = 0.8
+_MOSTLY = 0.5
+_FEW_VALUES = 5
+_PARTICULAR = re.compile(r"\d{3}|@")
+_CAPITAL = re.compile(r"(?:^|\s)[A-Z][a-z]")
+
+T = TypeVar("T")
+Token = tuple[str, tuple[tuple[str, str], ...]]
+"""A tool, and the fixed values that tell this use of it from others."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unit:
+    """Calls that are made as one, and the attempts that made them."""
+
+    tokens: tuple[Token, ...]
+    made: Mapping[str, tuple[tuple[int, ...], ...]] = field(default_factory=dict)
+    """Successful attempt → for each time it was made, the positions of its calls among the attempt's moves."""
+
+    @property
+    def key(self) -> str:
+        """Names the unit within its group, the same in every run."""
+        return " + ".join(tool + "".join(f"[{key}={value}]" for key, value in fixed) for tool, fixed in self.tokens)
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """The tools it calls, in order."""
+        return tuple(tool for tool, _ in self.tokens)
+
+    @property
+    def support(self) -> int:
+        """How many successful attempts made it."""
+        return len(self.made)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Units:
+    """The units of a group, and how to find them in any attempt."""
+
+    units: tuple[Unit, ...]
+    splitting: Mapping[str, tuple[str, ...]]
+    """Tool → the arguments whose fixed values make units of their own."""
+    keys: Mapping[tuple[Token, ...], str]
+
+    def sequence(self, outline: Outline) -> list[str]:
+        """The keys of the units that an attempt made, in order."""
+        return [key for key, _ in parse(self._tokens(outline), self.keys)]
+
+    def _tokens(self, outline: Outline) -> list[tuple[int, Token]]:
+        return [(at, token_of(move, self.splitting)) for at, move in enumerate(outline.moves) if move.worked]
+
+
+def units_of(group: Group) -> Units:
+    """Find the units of a group, most supported first."""
+    splitting = _splitting(group.successes)
+    sequences = {
+        outline.trajectory_id: [(at, token_of(move, splitting)) for at, move in enumerate(outline.moves) if move.worked]
+        for outline in group.successes
+    }
+    chains = _chains([[token for _, token in sequence] for sequence in sequences.values()])
+    made: dict[tuple[Token, ...], dict[str, list[tuple[int, ...]]]] = {}
+    singles: dict[tuple[Token, ...], tuple[Token, ...]] = {
+        (token,): (token,) for sequence in sequences.values() for _, token in sequence
+    }
+    known = {**singles, **dict(zip(chains, chains, strict=True))}
+    for trajectory_id, sequence in sequences.items():
+        for tokens, places in parse(sequence, known):
+            made.setdefault(tokens, {}).setdefault(trajectory_id, []).append(places)
+    units = [
+        Unit(tokens=tokens, made={identity: tuple(times) for identity, times in where.items()})
+        for tokens, where in made.items()
+    ]
+    units.sort(key=lambda unit: (-unit.support, unit.key))
+    return Units(units=tuple(units), splitting=splitting, keys={unit.tokens: unit.key for unit in units})
+
+
+def token_of(move: Move, splitting: Mapping[str, tuple[str, ...]]) -> Token:
+    """What a move is a use of."""
+    fixed = tuple((key, str(move.arguments[key])) for key in splitting.get(move.tool, ()) if key in move.arguments)
+    return move.tool, fixed
+
+
+def parse(
+    sequence: Sequence[tuple[int, Token]], known: Mapping[tuple[Token, ...], T]
+) -> list[tuple[T, tuple[int, ...]]]:
+    """Read a sequence as known units, the longest first; what is no unit is passed over."""
+    longest = max((len(tokens) for tokens in known), default=0)
+    found: list[tuple[T, tuple[int, ...]]] = []
+    at = 0
+    while at < len(sequence):
+        for length in range(min(longest, len(sequence) - at), 0, -1):
+            tokens = tuple(token for _, token in sequence[at : at + length])
+            if tokens in known:
+                found.append((known[tokens], tuple(place for place, _ in sequence[at : at + length])))
+                at += length
+                break
+        else:
+            at += 1
+    return found
+
+
+def _chains(sequences: Sequence[Sequence[Token]]) -> list[tuple[Token, ...]]:
+    """Calls that belong together: the second follows the first (nearly) always, and seldom comes otherwise."""
+    rows = _Rows(sequences)
+    chains: set[_Part] = set()
+    while (best := rows.best()) is not None:
+        first, second = best
+        chains -= {first, second}
+        chains.add(first + second)
+        rows.join(first, second)
+    return sorted(chains)
+
+
+_Part = tuple[Token, ...]
+_Pair = tuple[_Part, _Part]
+
+
+class _Rows:
+    """Sequences of parts, how often each part and each pair of neighbours stands in them, and which pairs belong together.
+
+    A join touches the rows that hold both parts and the pairs around them, and nothing else.
+    """
+
+    def __init__(self, sequences: Sequence[Sequence[Token]]) -> None:
+        self._singles: Counter[_Part] = Counter()
+        self._pairs: Counter[_Pair] = Counter()
+        self._rows: list[list[_Part]] = [[] for _ in sequences]
+        self._holding: dict[_Part, set[int]] = {}
+        self._around: dict[_Part, set[_Pair]] = {}
+        self._fitting: dict[_Pair, int] = {}
+        self._ranked: list[tuple[int, _Pair]] = []
+        for at, sequence in enumerate(sequences):
+            self._put(at, [(token,) for token in sequence])
+        self._rank(list(self._pairs))
+
+    def best(self) -> _Pair | None:
+        """The pair that belongs together and is met most often."""
+        while self._ranked:
+            count, pair = self._ranked.pop()
+            if self._fitting.get(pair) == count:
+                return pair
+        return None
+
+    def join(self, first: _Part, second: _Part) -> None:
+        """Make one part of two wherever the second follows the first."""
+        for at in self._holding[first] & self._holding[second]:
+            joined = _joined(self._rows[at], first, second)
+            if len(joined) < len(self._rows[at]):
+                self._put(at, joined)
+        near = (part for pair in self._around[first] | self._around[second] for part in pair)
+        self._rank({pair for part in {*near, first + second} for pair in self._around.get(part, ())})
+
+    def _put(self, at: int, row: list[_Part]) -> None:
+        before, self._rows[at] = self._rows[at], row
+        self._singles.subtract(before)
+        self._singles.update(row)
+        self._pairs.subtract(_neighbours(before))
+        self._pairs.update(_neighbours(row))
+        for part in row:
+            self._holding.setdefault(part, set()).add(at)
+        for pair in _neighbours(row):
+            for part in pair:
+                self._around.setdefault(part, set()).add(pair)
+
+    def _rank(self, pairs: Collection[_Pair]) -> None:
+        """Note anew which of these pairs belong together."""
+        for pair in pairs:
+            count = self._pairs[pair] if self._fits(pair) else 0
+            if count != self._fitting.get(pair, 0):
+                self._fitting[pair] = count
+                if count:
+                    insort(self._ranked, (count, pair))
+
+    def _fits(self, pair: _Pair) -> bool:
+        count, (first, second) = self._pairs[pair], pair
+        return (
+            count >= MIN_SUPPORT
+            and count >= _ALWAYS * self._singles[first]
+            and count >= _NEARLY * self._singles[second]
+            and len(first) + len(second) <= MAX_CALLS
+        )
+
+
+def _neighbours(row: Sequence[_Part]) -> list[_Pair]:
+    return [pair for pair in pairwise(row) if pair[0] != pair[1]]
+
+
+def _joined(row: Sequence[_Part], first: _Part, second: _Part) -> list[_Part]:
+    joined: list[_Part] = []
+    at = 0
+    while at < len(row):
+        if row[at] == first and row[at + 1 : at + 2] == [second]:
+            joined.append(first + second)
+            at += 2
+        else:
+            joined.append(row[at])
+            at += 1
+    return joined
+
+
+def _splitting(successes: Sequence[Outline]) -> dict[str, tuple[str, ...]]:
+    """Arguments that choose between uses of one tool: few values, each coming again, two of them in one attempt."""
+    values: dict[tuple[str, str], Counter[str]] = {}
+    calls: Counter[str] = Counter()
+    together: set[tuple[str, str]] = set()
+    named: Counter[tuple[str, str]] = Counter()
+    takers: dict[tuple[str, str], dict[str, set[str]]] = {}
+    for outline in successes:
+        seen: dict[str, list[Mapping[str, Any]]] = {}
+        said = outline.task.casefold()
+        shown = {fact.casefold() for reading in outline.readings for facts in reading.facts.values() for fact in facts}
+        for move in outline.moves:
+            calls[move.tool] += 1
+            for key, value in move.arguments.items():
+                if isinstance(value, str | bool):
+                    values.setdefault((move.tool, key), Counter())[str(value)] += 1
+                    asked = takers.setdefault((move.tool, key), {}).setdefault(str(value), set())
+                    asked.add(outline.task)
+                    named[move.tool, key] += _is_named(str(value).casefold(), said, shown)
+            for earlier in seen.get(move.tool, ()):
+                together.update((move.tool, key) for key in _only_difference(earlier, move.arguments))
+            seen.setdefault(move.tool, []).append(move.arguments)
+    found: dict[str, list[str]] = {}
+    for (tool, key), counts in sorted(values.items()):
+        if (
+            1 < len(counts) <= _FEW_VALUES
+            and max(counts.values()) > 1
+            and (tool, key) in together
+            and named[tool, key] < _MOSTLY * calls[tool]
+            and not any(_is_somebodys(value, takers[tool, key][value]) for value in counts)
+        ):
+            found.setdefault(tool, []).append(key)
+    return {tool: tuple(keys) for tool, keys in found.items()}
+
+
+def _only_difference(left: Mapping[str, Any], right: Mapping[str, Any]) -> list[str]:
+    different = [key for key in left.keys() | right.keys() if left.get(key) != right.get(key)]
+    return different if len(different) == 1 else []
+
+
+def _is_somebodys(value: str, tasks: Collection[str]) -> bool:
+    """Whether a value could be one person's or one record's, and so must not stand in a name."""
+    return len(tasks) < MIN_SUPPORT and bool(_PARTICULAR.search(value) or (len(tasks) < 2 and _CAPITAL.search(value)))
+
+
+def _is_named(value: str, said: str, shown: set[str]) -> bool:
+    return value in said or value in shown

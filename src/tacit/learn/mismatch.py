@@ -1,0 +1,114 @@
+"""An assumption that was wrong → a lesson candidate: what was assumed, what was the case, and what to look at first.
+
+The words of the assumption are its writer's, those of the difference our own; what an observation said stands in the body
+alone, so that nothing else rests on it. Every field names the steps that show it. Whether the lesson is kept, the gate and a
+person decide.
+A risk that did not come about is no mistake, and a difference that nobody can put in words teaches nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tacit.domain.candidate import Candidate
+from tacit.domain.evidence import Assessment
+from tacit.domain.moment import Aspect, Assumption, Held
+from tacit.domain.origin import Origin, lowest
+from tacit.domain.skill import Kind, Provenance, SkillContent, said_in
+from tacit.domain.trajectory import Span, Trajectory
+from tacit.learn.grounding import Ledger
+from tacit.learn.naming import slug
+from tacit.learn.wording import code, shorten
+from tacit.text.words import STOP_WORDS
+
+MADE_BY = "tacit.moments/1"
+TAG = "assumption"
+_SAID_MAX = 300
+_TASK_MAX = 300
+_NAME_WORDS = 5
+_FIRST = {
+    Aspect.COMPLEXITY: "Count what has to be touched and tried before saying how much work it is.",
+    Aspect.APPROACH: "Try this before building on it.",
+    Aspect.PREFERENCES: "Ask, or look at how it was done here, before going by this.",
+    Aspect.SCOPE: "Look for what else depends on it before saying where the change ends.",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mismatch:
+    """What was found of a wrong assumption."""
+
+    instead: str
+    """What was the case, in words that rest on no observation."""
+    quote: str = ""
+    """What an observation or a person said of it, as it stood there."""
+    spans: tuple[Span, ...] = ()
+    by: Origin = Origin.AGENT
+    """Who vouches for `instead`, where no step shows it."""
+
+
+def mismatch(assumption: Assumption, found: Mismatch, trajectory: Trajectory) -> Candidate | None:
+    """Make a lesson of one difference; nothing where it teaches nothing."""
+    assumed, instead = _line(assumption.text), _line(found.instead)
+    if assumption.held is not Held.WRONG or assumption.aspect is Aspect.RISK or not assumed or not instead:
+        return None
+    check = assumption.check.strip()
+    first = f"Run {code(shorten(check, _SAID_MAX))} first." if check else _FIRST[assumption.aspect]
+    quote = f"\n\n> {shorten(found.quote, _SAID_MAX)}" if found.quote and found.quote not in instead else ""
+    content = SkillContent(
+        kind=Kind.LESSON,
+        name=slug(["check", *_name_words(assumption.text)]) or "check-what-was-assumed",
+        description=f"Assumed: {assumed}. In fact: {instead}. {first}",
+        category="assumption",
+        tags=(TAG, str(assumption.aspect)),
+        example_queries=(shorten(trajectory.task.text, _TASK_MAX),) if trajectory.task.text.strip() else (),
+        body=f"**Assumed.** {assumed}.\n\n**In fact.** {instead}.{quote}\n\n**So.** {first}",
+    )
+    origins, grounding = _grounds(content, assumption, found, trajectory)
+    return Candidate(
+        content=content,
+        scope=trajectory.task.scope,
+        origins=origins,
+        provenance=Provenance(trajectory_ids=(trajectory.id,), grounding=grounding, made_by=MADE_BY),
+        assessment=Assessment(verifier="assumptions", reason=assumption.reason),
+    )
+
+
+def _grounds(
+    content: SkillContent, assumption: Assumption, found: Mismatch, trajectory: Trajectory
+) -> tuple[dict[str, Origin], dict[str, tuple[Span, ...]]]:
+    """Who vouches for each field, and which steps it rests on: only the body, or a quoted person, rests on what was read."""
+    ledger = Ledger(trajectory)
+    shown = found.spans or (Span(trajectory.id, -1, "text"),)
+    plain = tuple(span for span in found.spans if span.part != "observation")
+    repeats = bool(found.quote) and found.quote in found.instead
+    for path in said_in(content):
+        if path == "example_queries.0":
+            ledger.rest(path, (Span(trajectory.id, -1, "text"),))
+        elif path == "body" or (repeats and path == "description"):
+            ledger.rest(path, shown if found.quote else plain)
+        else:
+            ledger.rest(path, plain)
+    written = lowest((assumption.origin, found.by))
+    origins = {
+        path: ledger.origins[path] if path == "example_queries.0" else _lowest(written, path, ledger)
+        for path in said_in(content)
+    }
+    grounding = {path: spans for path, spans in ledger.grounding.items() if spans}
+    return origins, grounding | ({"evidence": found.spans} if found.spans else {})
+
+
+def _lowest(written: Origin, path: str, ledger: Ledger) -> Origin:
+    spans: Sequence[Span] = ledger.grounding.get(path, ())
+    return lowest((written, *(ledger.origin_of(span) for span in spans)))
+
+
+def _line(text: str) -> str:
+    return shorten(text, _SAID_MAX).rstrip(" .!;")
+
+
+def _name_words(text: str) -> list[str]:
+    words = re.findall(r"[A-Za-z0-9]+", text)
+    return [word for word in words if word.lower() not in STOP_WORDS and len(word) > 1][:_NAME_WORDS]

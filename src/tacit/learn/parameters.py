@@ -1,0 +1,290 @@
+"""Calls of one attempt → the same calls with parameters: `{name}` for what came from the task or an earlier answer.
+
+A value that the person named becomes a parameter with that value as its example. A value taken from an earlier answer
+becomes a parameter bound to that tool and carries no example, so that text from outside does not enter the skill. What
+neither explains stays as it was typed. Filling the values back in gives the original calls.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from tacit.domain.origin import Origin
+from tacit.domain.skill import Parameter
+from tacit.learn.actions import Action, Family, leaves
+from tacit.learn.roles import role_of
+from tacit.learn.timeline import Sighting, Timeline, whole_word
+from tacit.learn.tokens import quoted, run_specific, type_of
+from tacit.text.words import STOP_WORDS
+
+_MAX_VALUE = 200  # a longer argument is content, not a value
+_MAX_KEY, _MAX_KEY_WORDS = 30, 3
+_VERSION = re.compile(r"\d+(?:\.\d+)+")
+_VAGUE_KEYS = frozenset({"id", "ids", "value", "key", "input", "query", "text", "name"})
+_FREE_TEXT = frozenset({"description", "explanation", "justification"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Binding:
+    """A value that stands behind a parameter."""
+
+    parameter: Parameter
+    original: Any
+    place: Sighting
+    named_by_answer: bool = False
+    """Whether the parameter is called what an answer called the value."""
+
+    @property
+    def part(self) -> str:
+        """The part of the step that its words rest on: of a bound one the tool's name, not what the answer said."""
+        return self.place.part if self.stated or self.named_by_answer else "tool"
+
+    @property
+    def text(self) -> str:
+        """The value as it stands in a text."""
+        return str(self.original)
+
+    @property
+    def stated(self) -> bool:
+        """Whether the value may be found inside longer texts: true of what the person named."""
+        return self.place.origin is not Origin.EXTERNAL
+
+
+@dataclass(frozen=True, slots=True)
+class Generalisation:
+    """The parameters of some calls, and the way to put them in and take them out."""
+
+    bindings: tuple[Binding, ...] = ()
+    workspace: str = ""
+    _whole: dict[tuple[type, Any], str] = field(init=False, repr=False, compare=False, default_factory=dict)
+    _inside: dict[str, str] = field(init=False, repr=False, compare=False, default_factory=dict)
+    _patterns: dict[bool, re.Pattern[str] | None] = field(init=False, repr=False, compare=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Lay out the bindings by value, for many calls may be asked about."""
+        for binding in self.bindings:
+            self._whole.setdefault((type(binding.original), binding.original), binding.parameter.name)
+            if binding.stated:
+                self._inside[binding.text] = binding.parameter.name
+        for folded in (False, True):
+            self._patterns[folded] = _alternatives(self._inside, self.workspace, folded=folded)
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The parameters, in order of first use."""
+        return tuple(binding.parameter for binding in self.bindings)
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """Parameter name → the value it stands for in this attempt."""
+        return {binding.parameter.name: binding.original for binding in self.bindings}
+
+    def arguments(self, value: Any) -> Any:
+        """Put parameters into a nest of arguments."""
+        if isinstance(value, Mapping):
+            return {key: self.arguments(item) for key, item in value.items()}
+        if isinstance(value, list | tuple):
+            return [self.arguments(item) for item in value]
+        name = self._whole.get((type(value), value)) if isinstance(value, Hashable) else None
+        if name is not None:
+            return f"{{{name}}}"
+        return self.text(value) if isinstance(value, str) else value
+
+    def text(self, text: str, *, folded: bool = False) -> str:
+        """Put parameters into a text; `folded` ignores case, for a person's prose."""
+        names, pattern = self._inside, self._patterns[folded]
+        if pattern is None:
+            return text
+        lower = {value.casefold(): name for value, name in names.items()}
+        return pattern.sub(lambda match: f"{{{names.get(match.group()) or lower[match.group().casefold()]}}}", text)
+
+
+def fill(value: Any, values: Mapping[str, Any]) -> Any:
+    """Put values in place of parameters; a text that is nothing but one parameter becomes the value itself."""
+    if isinstance(value, Mapping):
+        return {key: fill(item, values) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [fill(item, values) for item in value]
+    if not isinstance(value, str):
+        return value
+    whole = re.fullmatch(r"\{(\w+)\}", value)
+    if whole and whole[1] in values:
+        return values[whole[1]]
+    return re.sub(r"\{(\w+)\}", lambda match: str(values[match[1]]) if match[1] in values else match.group(), value)
+
+
+def generalise(actions: Sequence[Action], timeline: Timeline, *, workspace: str = "") -> Generalisation:
+    """Find what differs from use to use in these calls."""
+    finder = _Finder(actions, timeline, workspace=workspace)
+    for action in actions:
+        for key, leaf in leaves(action.step.arguments):
+            if isinstance(leaf, bool) or key in _FREE_TEXT:
+                continue
+            if action.family is Family.CALL and 0 < len(str(leaf)) <= _MAX_VALUE:
+                finder.whole(action, leaf, key=key)
+            if isinstance(leaf, str):
+                finder.inside(action, leaf)
+                finder.workspace(action, leaf)
+    return Generalisation(tuple(finder.found.values()), workspace)
+
+
+class _Finder:
+    """Collects bindings, one per value, with names that do not collide."""
+
+    def __init__(self, actions: Sequence[Action], timeline: Timeline, *, workspace: str) -> None:
+        self.timeline = timeline
+        self._root = workspace
+        self.found: dict[str, Binding] = {}
+        self._typed = [str(leaf) for action in actions for _, leaf in leaves(action.step.arguments)]
+        self._typed_whole = frozenset(self._typed)
+        # Names that cannot be given: used already, or standing in braces in what was typed.
+        self._taken = {name for text in self._typed for name in re.findall(r"\{(\w+)\}", text)}
+        self._numbers: dict[str, int] = {}
+        self._keys: dict[str, list[str]] = {}
+        for action in actions:
+            for key, leaf in leaves(action.step.arguments):
+                self._keys.setdefault(str(leaf), []).append(key)
+        self._tools = {action.index: action.step.tool for action in actions}
+        commands = {
+            name
+            for action in actions
+            for command in action.commands
+            for name in _command_names(command.label, command.text)
+        }
+        marked = frozenset(quoted(timeline.user_text))
+        self._named = [
+            piece
+            for piece in timeline.named
+            if piece not in commands
+            and (piece in marked or _telling(piece))
+            and re.search(r"\w\w|\d", piece)  # a quoted sign or letter stands for itself, and in every command
+            and piece.casefold() not in STOP_WORDS
+        ]
+
+    def whole(self, action: Action, leaf: Any, *, key: str) -> None:
+        """A plain tool's argument that is, as a whole, somebody else's value."""
+        text = str(leaf)
+        if text in self.found or not text.strip():
+            return
+        place = self.timeline.first_seen(text, before=action.index)
+        if place is None or place.origin in (Origin.AGENT, Origin.OPERATOR):
+            return
+        typed = key
+        if key in _VAGUE_KEYS:
+            key = self._better_key(text, place) or key
+        if place.origin is Origin.USER:
+            self._add(leaf, place, wish=key)
+        elif place.part == "observation" and self._bound(leaf, place, key=key):
+            answers = key != typed and key not in self._keys.get(text, ())
+            self._add(leaf, place, wish=key, source=self._tools.get(place.step, ""), answers=answers)
+
+    def inside(self, action: Action, leaf: str) -> None:
+        """Values that the person named, within a longer text."""
+        for piece in self._named:
+            if piece in self.found or piece not in leaf or not value_pattern(piece, self._root).search(leaf):
+                continue
+            place = self.timeline.first_seen(piece, before=action.index)
+            if place is not None and place.origin is Origin.USER:
+                self._add(piece, place, wish=role_of(piece, self.timeline.user_text, calls=self._typed))
+
+    def workspace(self, action: Action, leaf: str) -> None:
+        """The folder that the attempt was made in."""
+        folder = self._root
+        if len(folder) > 1 and folder not in self.found and value_pattern(folder).search(leaf):
+            place = Sighting(Origin.AGENT, action.index, "arguments")
+            self._add(folder, place, wish="workspace", description="the project's root folder")
+
+    def _better_key(self, text: str, place: Sighting) -> str:
+        """What the value is called in the answer it came from, or by another call."""
+        found = re.search(
+            rf'"(\w+)"\s*:\s*(?:\[[^\[\]{{}}]*?)?"?{re.escape(text)}\b', self.timeline.observation(place.step)
+        )
+        keys = [*([str(found[1])] if found and _is_name(found[1]) else []), *self._keys.get(text, ())]
+        return next((key for key in keys if key not in _VAGUE_KEYS), "")
+
+    def _bound(self, leaf: Any, place: Sighting, *, key: str) -> bool:
+        """Whether it is clear that the argument is that answer's value, and not a word that happens to stand there."""
+        answer = self.timeline.observation(place.step)
+        text = str(leaf)
+        if answer.strip().strip('"') == text:
+            return True
+        same_key = re.search(rf'"{re.escape(_singular(key))}s?"\s*:\s*\[?\s*"?{re.escape(text)}\b', answer)
+        return bool(same_key) or (isinstance(leaf, str) and len(text) >= 4 and run_specific(text))
+
+    def _add(
+        self,
+        original: Any,
+        place: Sighting,
+        *,
+        wish: str,
+        source: str = "",
+        description: str = "",
+        answers: bool = False,
+    ) -> None:
+        text = str(original)
+        name = self._free_name(_singular(wish))
+        external = place.origin is Origin.EXTERNAL
+        words = name.replace("_", " ")
+        kind = type_of(text)
+        if isinstance(original, str) and kind in ("integer", "number", "boolean") and text in self._typed_whole:
+            kind = "string"
+        parameter = Parameter(
+            name=name,
+            description=description or (f"from the result of `{source}`" if source else f"{words} named in the task"),
+            type=kind,
+            example="" if external or description else text,
+        )
+        self.found[text] = Binding(parameter=parameter, original=original, place=place, named_by_answer=answers)
+
+    def _free_name(self, wish: str) -> str:
+        name = re.sub(r"\W+|__+", "_", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", wish)).strip("_").lower()
+        name = name if name[:1].isalpha() else "value"
+        number = self._numbers.get(name, 1)
+        while (chosen := name if number == 1 else f"{name}_{number}") in self._taken:
+            number += 1
+        self._numbers[name] = number
+        self._taken.add(chosen)
+        return chosen
+
+
+@lru_cache(maxsize=4096)
+def value_pattern(value: str, workspace: str = "") -> re.Pattern[str]:
+    """Where a value stands for itself: a short number only as a word of its own, a path not as the end of another."""
+    if _VERSION.fullmatch(value):  # `v1.2.0` is a tag of version 1.2.0
+        return re.compile(rf"(?:(?<![^\W_])|(?<=(?<![^\W_])v)){re.escape(value)}(?![^\W_])")
+    if value.isdigit() and len(value) < 4:
+        return re.compile(rf"(?<![\w.:/-]){value}(?![\w:/-]|\.\w)")
+    if type_of(value) == "path" and value[0] not in "/~":
+        root = rf"|(?<={re.escape(workspace.rstrip('/'))}/)" if workspace else ""
+        return re.compile(rf"(?:(?<![\w/.-])|(?<!\.)(?<=\./){root}){re.escape(value)}(?![^\W_])")
+    return whole_word(value)
+
+
+def _alternatives(values: Iterable[str], workspace: str, *, folded: bool) -> re.Pattern[str] | None:
+    parts = [
+        value_pattern(value, workspace).pattern for value in sorted(values, key=lambda value: (-len(value), value))
+    ]
+    return re.compile("|".join(parts), re.IGNORECASE if folded else 0) if parts else None
+
+
+def _command_names(label: str, text: str) -> set[str]:
+    """Names that are the command itself and not a value given to it."""
+    words = label.split()
+    return {text, label, *words, *(" ".join(words[i:]) for i in range(len(words)))}
+
+
+def _is_name(key: str) -> bool:
+    """Whether a key is a name and no sentence: an answer must not speak through what a value is called."""
+    return len(key) <= _MAX_KEY and key.strip("_").count("_") < _MAX_KEY_WORDS
+
+
+def _telling(piece: str) -> bool:
+    return len(piece) >= 3 or piece.isdigit()
+
+
+def _singular(key: str) -> str:
+    return re.sub(r"(?<=id)s$", "", key)

@@ -1,0 +1,225 @@
+"""A verified success → one procedure candidate: the steps it rests on, with parameters, conditions, origins and grounds.
+
+Gives the candidate, or the reason why this attempt makes none. Without verified success there is no procedure, whatever
+the agent says of itself; and no step is written that nobody took.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tacit.domain.candidate import Candidate
+from tacit.domain.evidence import Assessment
+from tacit.domain.origin import Origin
+from tacit.domain.skill import Condition, Kind, Provenance, SkillContent, SkillStep
+from tacit.domain.trajectory import Span, Trajectory
+from tacit.learn.actions import Action, Effect, Family, leaves
+from tacit.learn.grounding import Ledger, action_spans
+from tacit.learn.naming import MAX_DESCRIPTION, category_of, tags_of, title_of
+from tacit.learn.parameters import Generalisation, generalise
+from tacit.learn.recovery import Recovery
+from tacit.learn.relevance import rests_on
+from tacit.learn.timeline import Timeline
+from tacit.learn.wording import code, command_of, local, shorten, step_text
+from tacit.text.exit_status import masks_exit
+
+MADE_BY = "tacit.synthesis/1"
+MIN_STEPS = 3
+"""Meaningful actions in the attempt; what the gate asks of the finished procedure is its own matter."""
+_MIN_KEPT = 2
+_BOOKKEEPING = frozenset({"git add", "git commit", "git tag", "git push", "git status", "git fetch", "gh pr create"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """Why an attempt makes no procedure."""
+
+    reason: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Draft:
+    """What the parts of a procedure are made from."""
+
+    trajectory: Trajectory
+    timeline: Timeline
+    kept: tuple[Action, ...]
+    general: Generalisation
+    ledger: Ledger
+
+
+def procedure(
+    trajectory: Trajectory,
+    assessment: Assessment,
+    *,
+    actions: Sequence[Action],
+    recoveries: Sequence[Recovery] = (),
+    corrected: Sequence[int] = (),
+) -> Candidate | Held:
+    """Make a procedure of one attempt, or say why not."""
+    held = _held(assessment, actions, corrected=corrected)
+    if held:
+        return held
+    timeline = Timeline(trajectory, ignore=corrected)
+    kept = rests_on(actions, timeline)
+    if len(kept) < _MIN_KEPT or all(action.effect is Effect.CHECK for action in kept):
+        return _too_simple(len(kept), of=len(actions))
+    general = generalise(kept, timeline, workspace=trajectory.environment.workspace)
+    draft = _Draft(trajectory=trajectory, timeline=timeline, kept=kept, general=general, ledger=Ledger(trajectory))
+    content = _content(draft, recoveries)
+    return Candidate(
+        content=content,
+        scope=trajectory.task.scope,
+        origins=draft.ledger.origins,
+        provenance=Provenance(trajectory_ids=(trajectory.id,), grounding=draft.ledger.grounding, made_by=MADE_BY),
+        assessment=assessment,
+    )
+
+
+def _held(assessment: Assessment, actions: Sequence[Action], *, corrected: Sequence[int]) -> Held | None:
+    if assessment.verified_failure:
+        return Held(reason="task_failed", text=f"The attempt failed: {assessment.reason or 'a check said so'}.")
+    if not assessment.verified_success:
+        return Held(
+            reason="unverified", text=f"Nothing shows that it succeeded: {assessment.reason or 'no check was run'}."
+        )
+    if corrected:
+        return Held(
+            reason="corrected_midway", text="A person corrected the agent on the way, so its first steps are no model."
+        )
+    worked = [action for action in actions if action.worked]
+    return _too_simple(len(worked), of=len(actions)) if len(worked) < MIN_STEPS else None
+
+
+def _too_simple(count: int, *, of: int) -> Held:
+    steps = "1 step" if count == 1 else f"{count} steps"
+    text = f"The success rests on {steps} of {of}: too little for a procedure."
+    return Held(reason=f"too_simple_{count}_steps", text=text)
+
+
+def _content(draft: _Draft, recoveries: Sequence[Recovery]) -> SkillContent:
+    ledger, timeline = draft.ledger, draft.timeline
+    task = draft.general.text(draft.trajectory.task.text, folded=True)
+    stated = tuple(found.parameter.name for found in draft.general.bindings if found.place.origin is Origin.USER)
+    title = title_of(task, draft.kept, parameters=stated)
+    tools = [Span(draft.trajectory.id, action.index, "tool") for action in draft.kept]
+    for path in ("name", "description"):
+        ledger.rest(path, [timeline.task_span()] if title.from_task else tools)
+    if title.example:
+        ledger.rest("example_queries.0", [timeline.task_span()])
+    ledger.rest("category", [timeline.task_span(), *tools])
+    ledger.rest("tags", tools)
+    steps = _steps(draft)
+    for number, binding in enumerate(draft.general.bindings):
+        ledger.rest(f"parameters.{number}", [Span(draft.trajectory.id, binding.place.step, binding.part)])
+    return SkillContent(
+        kind=Kind.PROCEDURE,
+        name=title.name,
+        description=title.description[:MAX_DESCRIPTION],
+        category=category_of(task, draft.kept),
+        tags=tags_of(draft.kept),
+        example_queries=(title.example,) if title.example else (),
+        steps=steps,
+        parameters=draft.general.parameters,
+        preconditions=_preconditions(draft),
+        postconditions=_postconditions(draft),
+        body=_body(draft, recoveries).strip(),
+    )
+
+
+def _steps(draft: _Draft) -> tuple[SkillStep, ...]:
+    steps: list[SkillStep] = []
+    for number, action in enumerate(draft.kept):
+        arguments = draft.general.arguments(action.step.arguments)
+        steps.append(SkillStep(text=step_text(action, arguments), tool=action.step.tool, arguments=arguments))
+        spans = _spans(draft, action)
+        # The sentence repeats the call, so it can be no more trusted than the call.
+        draft.ledger.rest(f"steps.{number}", spans)
+        draft.ledger.rest(f"steps.{number}.arguments", spans)
+    return tuple(steps)
+
+
+def _spans(draft: _Draft, action: Action) -> tuple[Span, ...]:
+    arguments = draft.general.arguments(action.step.arguments)
+    workspace = draft.trajectory.environment.workspace
+    return action_spans(action, draft.timeline, arguments=arguments, workspace=workspace)
+
+
+def _preconditions(draft: _Draft) -> tuple[Condition, ...]:
+    """Files that were there before: scripts that were run, and files that were opened before anything was changed."""
+    found: dict[str, Condition] = {}
+    typed_before = ""
+    for action in draft.kept:
+        for path in _needed_files(action):
+            relative = _relative(path, draft.trajectory.environment.workspace)
+            stem = relative.rsplit("/", 1)[-1].split(".")[0]
+            if not relative or relative in found or (stem and stem in typed_before):
+                continue
+            general = draft.general.text(relative)
+            check = f"test -e {general}" if re.fullmatch(r"[\w./{}-]+", general) else ""
+            draft.ledger.rest(f"preconditions.{len(found)}", [Span(draft.trajectory.id, action.index, "arguments")])
+            found[relative] = Condition(text=f"{code(general)} exists.", check=check)
+        if action.effect is Effect.WRITE:
+            typed_before += "\n".join(str(value) for _, value in leaves(action.step.arguments))
+    return tuple(found.values())
+
+
+def _needed_files(action: Action) -> list[str]:
+    if action.family is Family.FILE:
+        opens = action.effect is Effect.READ or "old_string" in action.step.arguments
+        return [action.path] if opens and action.path else []
+    scripts = []
+    for command in action.programs:
+        typed = command.text.split()
+        scripts += [
+            word for word in typed if word.rsplit("/", 1)[-1] == command.program and re.search(r"\.\w{1,4}$", word)
+        ][:1]
+    return scripts
+
+
+def _relative(path: str, workspace: str) -> str:
+    """The path inside the workspace, or nothing if it lies elsewhere."""
+    inside = path.removeprefix(workspace.rstrip("/") + "/") if workspace else path
+    return "" if inside.startswith(("/", "~")) or ".." in inside else inside.removeprefix("./")
+
+
+def _postconditions(draft: _Draft) -> tuple[Condition, ...]:
+    """What was checked after the last change."""
+    last_write = max((i for i, action in enumerate(draft.kept) if _changes(action)), default=-1)
+    found: list[Condition] = []
+    for action in draft.kept[last_write + 1 :]:
+        arguments = draft.general.arguments(action.step.arguments)
+        if action.effect is Effect.CHECK and not masks_exit(action.command):
+            command = command_of(arguments)
+            condition = Condition(text=f"{code(shorten(command, 200))} passes.", check=command)
+        elif action.effect is Effect.READ and action.family is Family.CALL:
+            condition = Condition(text=f"{code(action.step.tool)} answers otherwise than it did before the change.")
+        else:
+            continue
+        draft.ledger.rest(f"postconditions.{len(found)}", _spans(draft, action))
+        found.append(condition)
+    return tuple(found)
+
+
+def _changes(action: Action) -> bool:
+    """Whether it changes what a check looks at; putting it under version control does not."""
+    return action.effect is Effect.WRITE and not (
+        action.programs and all(command.label in _BOOKKEEPING for command in action.programs)
+    )
+
+
+def _body(draft: _Draft, recoveries: Sequence[Recovery]) -> str:
+    """What went wrong on the way and what helped: the part that the steps do not show."""
+    lines: dict[str, None] = {}
+    spans: list[Span] = []
+    for recovery in recoveries:
+        if not recovery.teaches:
+            continue
+        lines.setdefault("- " + local(draft.general.text(recovery.sentence())))
+        spans += recovery.spans(draft.timeline)
+    if lines:
+        draft.ledger.rest("body", spans)
+    return "## Pitfalls\n\n" + "\n".join(lines) + "\n" if lines else ""

@@ -1,0 +1,100 @@
+"""Where a skill comes from: a place → the project's name and identity, and what would give it away elsewhere.
+
+Reads the checkout's own `.git` files and runs nothing. Two clones of one repository are one project.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tacit.config.place import Place
+from tacit.config.whereabouts import DATABASE, FOLDER, MEMORY
+from tacit.domain.identity import digest
+from tacit.domain.ports import Store
+from tacit.gate.portability import ANYWHERE, Local
+from tacit.store import open_store
+
+_REMOTE = re.compile(r"^\s*url\s*=\s*(?:\S*[:/])?([\w.-]+/[\w.-]+?)(?:\.git)?/?\s*$", re.MULTILINE)
+_MOST_BYTES = 1 << 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Whence:
+    """A project, as far as promotion must know it."""
+
+    project: str = ""
+    identity: str = ""
+    """Tells projects apart: the repository's remote, or else the name with a digest of the folder."""
+    local: Local = ANYWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class Checkout:
+    """Looks up relative paths in a project's folder, and nowhere else."""
+
+    folder: Path
+
+    def __call__(self, path: str) -> bool:
+        """Whether it is a file below the folder."""
+        try:
+            return ".." not in path.split("/") and (self.folder / path).is_file()
+        except (OSError, ValueError):
+            return False
+
+
+def whence(place: Place | None) -> Whence:
+    """What is known of the project around a store."""
+    if place is None:
+        return Whence()
+    folder = place.project
+    remotes = tuple(dict.fromkeys(_REMOTE.findall(_read(folder / ".git" / "config"))))
+    _, _, branch = _read(folder / ".git" / "HEAD").strip().partition("refs/heads/")
+    user = place.home.parent.name if place.home and place.home.name == FOLDER else ""
+    identity = remotes[0].lower() if remotes else f"{place.project_name}@{digest(str(folder))[-12:]}"
+    local = Local(
+        project=place.project_name,
+        workspace=str(folder),
+        remotes=remotes,
+        branches=(branch,) if branch else (),
+        users=(user,) if user else (),
+        has_file=Checkout(folder),
+    )
+    return Whence(project=place.project_name, identity=identity, local=local)
+
+
+def home_database(place: Place | None) -> Path | None:
+    """The person's own store, which keeps what is broader than a project; nothing where it is this very store."""
+    if place is None or place.home is None:
+        return None
+    database = place.home / DATABASE
+    if place.database != MEMORY and Path(place.database).resolve() == database.resolve():
+        return None
+    return database
+
+
+@contextmanager
+def home_store(place: Place | None, *, create: bool = False) -> Iterator[Store | None]:
+    """Open the person's own store while it is needed; nothing where there is none, unless it is to be made."""
+    database = home_database(place)
+    if database is None or place is None or not (create or database.exists()):
+        yield None
+        return
+    if create:
+        database.parent.mkdir(parents=True, exist_ok=True)
+    store = open_store(database, home=place.home)
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+def _read(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return file.read(_MOST_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return ""

@@ -1,9 +1,0 @@
-"""People and their decisions: what they decided, what was expected of them, and what is learned from the difference."""
-
-from tacit.people.intake import Answered, Interview
-from tacit.people.knowing import Decided, Door, People, Queued
-from tacit.people.reading import by_an_agent, from_moments, review_question, unready
-
-__all__ = [
-    "Answered", "Decided", "Door", "Interview", "People", "Queued", "by_an_agent", "from_moments", "review_question", "unready",
-]  # fmt: skip

@@ -1,0 +1,226 @@
+"""What was approved → what it is found by: renderings for quick readers, vectors for meaning. Written with the change itself.
+
+Both are projections: they can be made anew from the versions at any time (`index`). What is found, and when, is not decided
+here.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from array import array
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+
+from tacit import evidence as outcome
+from tacit import render as application
+from tacit.domain.errors import Mistake, ModelOutage
+from tacit.domain.evidence import Evidence
+from tacit.domain.heed import Heed
+from tacit.domain.lifecycle import RECALLABLE
+from tacit.domain.model import Embedder
+from tacit.domain.ports import Rendering, Store, Stored
+from tacit.domain.remark import About, pinned, record_elsewhere
+from tacit.domain.skill import Kind, SkillContent
+from tacit.evidence import controls
+from tacit.evidence.heeding import prominence_of, telling
+from tacit.evidence.withholding import unproven
+from tacit.recall.passages import abstract_excerpt, abstract_of, is_document
+from tacit.recall.retrieval import parts_of
+from tacit.text.words import estimate_tokens
+
+BRIEF_TOKENS = 300
+AT_ONCE = 32
+"""How many versions are embedded together."""
+MOST_VECTORS = 8
+"""How many vectors stand for one version."""
+TOLD_CHARACTERS = 600
+"""So much of a body belongs to what a skill says of itself; embedders read a few hundred words at most."""
+
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Indexed:
+    """What was indexed anew."""
+
+    rows: int = 0
+    """Covered by the full-text indexes, where these were rebuilt."""
+    embedded: int = 0
+    waiting: int = 0
+    """Versions that still have no vectors."""
+    space: str = ""
+    """The embedder's; empty without one."""
+    dropped: tuple[str, ...] = ()
+    """Spaces of other embedders that were forgotten."""
+
+
+def publish(store: Store, embedder: Embedder | None = None) -> int:
+    """Render and embed what became recallable, or was measured anew, for those who look for it; returns how many.
+
+    Belongs into the transaction of the change itself: then nobody sees the one without the other. Where much waits to be
+    embedded (the embedder is new), the embedder does not answer, or it is far away (nobody waits for a network while the
+    store is locked), that is left to `index`.
+    """
+    with store.transaction():
+        waiting = store.unrendered()
+        _render(store, [store.version(version_id) for version_id in waiting])
+        if embedder is not None and waiting and not getattr(embedder, "remote", False):
+            try:
+                unembedded = store.unembedded(embedder.identity, limit=AT_ONCE + 1)
+                if len(unembedded) <= AT_ONCE:
+                    _embed(store, embedder, unembedded)
+            except (Mistake, ModelOutage) as fault:  # an approval is not lost over a model that is broken or away
+                _LOG.warning("skills wait for their vectors: %s", fault.message)
+    return len(waiting)
+
+
+def renew(store: Store, skill_id: str) -> None:
+    """Render a skill again whose standing changed beside status and evidence, as by a pin."""
+    _render(store, [stored for stored in store.versions(skill_id) if stored.status in RECALLABLE])
+
+
+def refresh(store: Store, version_ids: Collection[str]) -> None:
+    """Render versions again, as far as they are still there and recallable: after a purge of what made them prominent."""
+    held = [stored for stored in store.catalogue(statuses=RECALLABLE) if stored.version.id in version_ids]
+    _render(store, held)
+
+
+def keep(store: Store, evidence: Sequence[Evidence], *, embedder: Embedder | None = None) -> None:
+    """Keep results together with what they change for those who look."""
+    with store.transaction():
+        for item in evidence:
+            store.add_evidence(item)
+        publish(store, embedder)
+
+
+def attend(store: Store, heeds: Sequence[Heed]) -> int:
+    """Keep whether what was shown was used, as far as that changes how prominent it is; returns how many were kept.
+
+    What changes nothing is not kept, so that a norm which every session is shown does not grow the ledger each time.
+    """
+    kept = 0
+    with store.transaction():
+        for each in heeds:
+            held = store.version(each.key)
+            known, evidence = store.entries(Heed, key=each.key), store.evidence([each.key])[each.key]
+            if telling(held.version, evidence, known, each) and store.add_entry(each):
+                kept += 1
+                if held.status in RECALLABLE:
+                    _render(store, [held])
+    return kept
+
+
+def index(
+    store: Store,
+    embedder: Embedder | None,
+    *,
+    rebuild: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> Indexed:
+    """Embed what waits, batch by batch, and forget the spaces of other embedders once nothing waits any more.
+
+    `rebuild` makes the full-text indexes, all renderings and all vectors anew. An interrupted run is taken up by the next one.
+    """
+    rows = store.reindex() if rebuild else 0
+    if rebuild:
+        _render(store, store.catalogue(statuses=RECALLABLE))
+    publish(store)
+    space = embedder.identity if embedder else ""
+    waiting = store.unembedded(space) if embedder else []
+    if rebuild and embedder:  # in place of the old vectors, which stay until then
+        waiting = [stored.version.id for stored in store.catalogue(statuses=RECALLABLE)]
+    for at in range(0, len(waiting) if embedder else 0, AT_ONCE):
+        if embedder:
+            _embed(store, embedder, waiting[at : at + AT_ONCE])
+        if progress:
+            progress(min(at + AT_ONCE, len(waiting)), len(waiting))
+    left = len(store.unembedded(space)) if embedder else 0
+    unused = tuple(name for name in store.spaces() if name != space) if embedder and not left else ()
+    for name in unused:
+        store.drop_space(name)
+    return Indexed(rows=rows, embedded=len(waiting) - left, waiting=left, space=space, dropped=unused)
+
+
+def _embed(store: Store, embedder: Embedder, version_ids: Sequence[str]) -> None:
+    """Give versions their vectors; those that stopped being recallable meanwhile are passed over."""
+    held = [store.version(version_id) for version_id in version_ids]
+    texts = [passages(stored.version.content) for stored in held]
+    vectors = iter(embedder.embed([text for each in texts for group in each for text in group]))
+    with store.transaction():
+        for stored, each in zip(held, texts, strict=True):
+            own = [_middle([next(vectors) for _ in group]) for group in each]
+            if store.version(stored.version.id).status in RECALLABLE:
+                store.put_vectors(stored.version.id, own, space=embedder.identity)
+
+
+def passages(content: SkillContent) -> list[list[str]]:
+    """The texts that stand for what a skill is about, in groups that share a vector.
+
+    One group is what it says of itself, shortly and at more length; the others are the tasks that it was learned from.
+    """
+    title = content.name.replace("-", " ").replace("_", " ")
+    short = f"{title}: {content.description}"
+    told = content.body or " ".join(step.text for step in content.steps)
+    itself = [short, f"{short} {told[:TOLD_CHARACTERS]}"] if told else [short]
+    examples = dict.fromkeys(content.example_queries)
+    return [itself, *([example] for example in examples)][:MOST_VECTORS]
+
+
+def _middle(vectors: Sequence[bytes]) -> bytes:
+    """The direction between several vectors."""
+    if len(vectors) == 1:
+        return vectors[0]
+    sums = [sum(values) for values in zip(*(array("f", vector) for vector in vectors), strict=True)]
+    length = math.sqrt(math.fsum(value * value for value in sums))
+    return array("f", [value / length for value in sums]).tobytes() if length else vectors[0]
+
+
+def _render(store: Store, held: Sequence[Stored]) -> None:
+    with store.transaction():
+        for stored in held:
+            evidence = store.evidence([stored.version.id])[stored.version.id]
+            store.put_rendering(_rendering(store, stored, evidence=evidence))
+
+
+def _rendering(store: Store, stored: Stored, *, evidence: Sequence[Evidence]) -> Rendering:
+    version, measured = stored.version, outcome.reliability(evidence)
+    reinforced, fresh_at = prominence_of(version, evidence, heeds=store.entries(Heed, key=version.id))
+    parts = {part.name: part.content for part in parts_of(store, version)}
+    elsewhere = record_elsewhere(store.remarks(version.skill_id, about=About.PROMOTION))
+
+    def written(max_tokens: int) -> str:
+        if is_document(version.content):
+            abstract = abstract_of(store.passages(version.id))
+            quoted = [abstract_excerpt(abstract)] if abstract else []
+            source = application.source_line(version)
+            return application.quote(
+                version.content, quoted, status=stored.status, source=source, max_tokens=max_tokens
+            )
+        return application.render_item(
+            version.content,
+            status=stored.status,
+            reliability=measured,
+            source=application.source_line(version, elsewhere),
+            max_tokens=max_tokens,
+            parts=parts,
+        )
+
+    text = written(application.ITEM_TOKENS_MAX)
+    tokens = estimate_tokens(text)
+    return Rendering(
+        version_id=version.id,
+        text=text,
+        brief=written(BRIEF_TOKENS) if tokens > BRIEF_TOKENS else "",
+        tokens=tokens,
+        rank=outcome.rank(measured),
+        fresh_at=fresh_at,
+        reinforced=reinforced,
+        person=version.content.person if version.content.kind is Kind.PREFERENCE else "",
+        unproven=unproven(
+            version.content,
+            evidence,
+            pinned=bool(pinned(store.remarks(version.skill_id, about=About.PIN))),
+            session=controls.sessions(store, evidence),
+        ),
+    )

@@ -1,0 +1,326 @@
+"""A query → a selection, through memory, outcome, recall and application.
+
+Fetches what recall needs to know of the hits and passes it in. Which of them are given is decided in `recall`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+from functools import partial
+
+from tacit import evidence as outcome
+from tacit import render as application
+from tacit.domain.errors import NotFound, StoreOutage, TacitError
+from tacit.domain.lifecycle import RECALLABLE
+from tacit.domain.model import Embedder
+from tacit.domain.ports import FoundPassage, Hit, Store, Stored
+from tacit.domain.remark import About, Remark, record_elsewhere
+from tacit.domain.selection import Item, Plan, Query, Selection
+from tacit.domain.skill import Kind, SkillVersion
+from tacit.recall.filters import beyond_allowance, current_only, obstacle, unshadowed
+from tacit.recall.passages import abstract_of, cite, is_document
+from tacit.recall.plan import Part, compose, missing_tools
+from tacit.recall.ranking import CANDIDATE_HITS, Rarity, asked_terms, signature_terms
+from tacit.recall.selection import select
+from tacit.recall.state import read_situation
+from tacit.recall.weighing import CLOSE, Known
+from tacit.text.compounds import joined
+from tacit.text.signature import error_signature
+from tacit.text.words import estimate_tokens, query_terms
+
+PLANNED_HITS = 100
+"""How many hits are looked through for what a task calls for."""
+STANDING_NORMS = 20
+"""How many norms are weighed; which hold beyond these is told, up to `KNOWN_NORMS`."""
+KNOWN_NORMS = 100
+FOUND_PASSAGES = 30
+TITLED = 5
+"""Documents of which only the title was found and that are looked at for that."""
+MOST_CHARACTERS = 50_000
+"""Of a task; what comes after that is not looked at."""
+
+
+def choose(
+    store: Store, query: Query, *, now: datetime, min_relevance: float, embedder: Embedder | None = None
+) -> Selection:
+    """Select for a query, within its budget and the frame around what is given."""
+    query = dataclasses.replace(query, text=query.text[:MOST_CHARACTERS])
+    situation = read_situation(query.state)
+    signature = error_signature(situation.error, command=situation.command)
+    looked_for = [*query_terms(query.text), *joined(query.text), *signature_terms(signature)]
+    frequency, documents = store.document_frequency(looked_for)
+    wanted = asked_terms(query.text, frequency)
+    hits, note = _hits(store, query, signature, embedder, wanted=wanted)
+    hits, unweighed = _with_norms(store, query, hits)
+    hits, passages = _with_passages(store, query, hits, wanted)
+    cited, papers = cite(query.text, passages, min_relevance=min_relevance)
+    evidence = store.evidence(hit.stored.version.id for hit in hits)
+    plan = _plan(store, query, hits)
+    known = Known(
+        rarity=Rarity.for_query(query.text, frequency, documents),
+        reliability={
+            version_id: outcome.reliability(items, model=query.model, scope=str(query.scope))
+            for version_id, items in evidence.items()
+        },
+        rank=outcome.rank,
+        last_used_at={
+            hit.stored.version.id: outcome.confirmed_at(hit.stored.version, evidence[hit.stored.version.id])
+            for hit in hits
+        },
+        reinforced={
+            hit.stored.version.id: outcome.reinforced(hit.stored.version, evidence[hit.stored.version.id])
+            for hit in hits
+        },
+        signature=signature,
+        situation=situation,
+        plan=plan,
+        tools=None if query.tools is None else frozenset(query.tools),
+        lacking=_lacking(store, query, [hit.stored.version for hit in hits], called_for=plan.lacking),
+        barred=_barred(store, query, [hit.stored.version for hit in hits]),
+        cited=cited,
+        documents=papers,
+        renewed=partial(_renewed, store),
+        unweighed=unweighed,
+    )
+    framed = dataclasses.replace(query, budget_tokens=query.budget_tokens - application.frame_tokens())
+    render = partial(_render, store, _elsewhere(store, hits))
+    selection = select(framed, hits, known, render=render, now=now, min_relevance=min_relevance)
+    items = tuple(
+        dataclasses.replace(item, parts=_usable(parts_of(store, item.version), query.tools)) for item in selection.items
+    )
+    return dataclasses.replace(selection, query=query, items=items, note=note)
+
+
+def _renewed(store: Store, version_ids: Collection[str]) -> dict[str, tuple[int, datetime]]:
+    """How often versions were confirmed and used, and when last, as it was last worked out."""
+    known = store.renderings(version_ids)
+    return {version_id: (each.reinforced, each.fresh_at) for version_id, each in known.items()}
+
+
+def _plan(store: Store, query: Query, hits: Sequence[Hit]) -> Plan:
+    """What the words of the task call for, of what may be given at all; whether its tools are at hand is part of it."""
+    anywhere = dataclasses.replace(query, tools=None)
+    stored = [hit.stored for hit in hits if hit.stored.version.content.cues and not obstacle(hit.stored, anywhere)]
+    current, _ = unshadowed(current_only(stored))
+    near = {hit.stored.version.id for hit in hits if (hit.semantic or 0.0) >= CLOSE}
+    parts = [
+        Part(
+            item.version.id,
+            item.version.content,
+            near=item.version.id in near,
+            seen=query.tools is None or _saw_surroundings(store, item.version),
+        )
+        for item in current
+    ]
+    return compose(query.text, parts, tools=query.tools) if parts else Plan()
+
+
+def _saw_surroundings(store: Store, version: SkillVersion) -> bool:
+    """Whether attempts showed the surroundings: those of the version itself, or of the one that an edit took them from.
+
+    A file can say anything of the tools it stood beside, so what was only written is no sign that a tool is missed here.
+    """
+    claimed = set(version.content.surroundings)
+    line, passed = [version] if claimed else [], {version.id}
+    while line:
+        each = line.pop(0)
+        if set(each.content.surroundings) != claimed:
+            continue  # they were changed by hand here
+        if each.provenance.grounding.get("surroundings"):
+            return True
+        earlier = [parent for parent in each.parents if parent not in passed]
+        passed.update(earlier)
+        line += filter(None, (_version(store, parent) for parent in earlier))
+    return False
+
+
+def _version(store: Store, version_id: str) -> SkillVersion | None:
+    """A version, where it is there: one that was promoted has its parent in another store."""
+    try:
+        return store.version(version_id).version
+    except NotFound:
+        return None
+
+
+def parts_of(store: Store, composite: SkillVersion) -> tuple[SkillVersion, ...]:
+    """The recallable versions of the skills that a composite names, in its order: as they are seen from where it is."""
+    content = composite.content
+    if not content.sub_skills:
+        return ()
+    scope = store.version(composite.id).skill.scope
+    found: dict[str, SkillVersion] = {}
+    for name in content.sub_skills:
+        named = [held for held in store.catalogue(statuses=RECALLABLE, name=name) if held.skill.scope.contains(scope)]
+        seen, _ = unshadowed(current_only(held for held in named if held.version.id != composite.id))
+        alike = [held for held in seen if held.version.content.kind is content.kind] or seen
+        for part in sorted(alike, key=lambda held: -held.sequence)[:1]:
+            found[part.version.id] = part.version
+    return tuple(found.values())
+
+
+def _lacking(
+    store: Store, query: Query, versions: Sequence[SkillVersion], *, called_for: Collection[str]
+) -> dict[str, tuple[str, ...]]:
+    """Composites that cannot be done here, with the tools that are missing: for a part they need, or for all of them.
+
+    What the task is known to call for is needed.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    for version in versions if query.tools is not None else ():
+        content = version.content
+        optional = {
+            name
+            for name, step in zip(content.sub_skills, content.steps, strict=False)
+            if step.optional and len(content.steps) == len(content.sub_skills)
+        }
+        parts = parts_of(store, version)
+        missing = {part.name: missing_tools(part.content, query.tools) for part in parts}
+        needed = [tools for name, tools in missing.items() if name not in optional or set(tools) & set(called_for)]
+        if any(needed) or (missing and all(missing.values())):
+            lacking = (tool for tools in (needed if any(needed) else missing.values()) for tool in tools)
+            found[version.id] = tuple(dict.fromkeys(lacking))
+    return found
+
+
+def _barred(store: Store, query: Query, versions: Sequence[SkillVersion]) -> dict[str, str]:
+    """Composites that would show a part which touches more than the caller may, with what that is."""
+    found: dict[str, str] = {}
+    for version in versions if query.allowed is not None else ():
+        more = [told for part in parts_of(store, version) if (told := beyond_allowance(part, query))]
+        if more:
+            found[version.id] = "; ".join(dict.fromkeys(more))
+    return found
+
+
+def _usable(parts: Sequence[SkillVersion], tools: Collection[str] | None) -> tuple[SkillVersion, ...]:
+    return tuple(part for part in parts if not missing_tools(part.content, tools))
+
+
+def _hits(
+    store: Store, query: Query, signature: str, embedder: Embedder | None, *, wanted: Sequence[str]
+) -> tuple[list[Hit], str]:
+    """What is weighed: found by words, by meaning, by the error, and norms, each version once; and what could not be asked."""
+    found = {hit.stored.version.id: hit for hit in _by_words(store, query, wanted)}
+    if signature and (query.kinds is None or Kind.LESSON in query.kinds):
+        words = sorted(signature_terms(signature))
+        lessons = store.search(words, statuses=RECALLABLE, kinds={Kind.LESSON}, limit=CANDIDATE_HITS)
+        found = {hit.stored.version.id: dataclasses.replace(hit, lexical=0.0) for hit in lessons} | found
+    note = ""
+    if embedder is not None and query.text.strip():
+        try:
+            together = _with_meaning(store, query, found, embedder)
+            if all(hit.semantic is not None for hit in together.values()):
+                found = together
+            else:  # nobody is put behind for a vector that he has not got yet
+                note = "found by words alone: some skills wait for their vectors (`tacit index` makes them)"
+        except TacitError as fault:  # a model that is broken or away, vectors that are damaged: words still find
+            note = f"found by words alone: {fault.message}"
+    return list(found.values()), note
+
+
+def _with_norms(store: Store, query: Query, hits: Sequence[Hit]) -> tuple[list[Hit], list[Stored]]:
+    """What was found, and the norms that hold here; and those that hold beyond the number that is weighed."""
+    if query.kinds is not None and Kind.NORM not in query.kinds:
+        return list(hits), []
+    norms = store.norms(query.scope, limit=STANDING_NORMS, named=KNOWN_NORMS - STANDING_NORMS)
+    found = {hit.stored.version.id: hit for hit in norms[:STANDING_NORMS]} | {
+        hit.stored.version.id: hit for hit in hits
+    }
+    beyond = [norm.stored for norm in norms[STANDING_NORMS:] if norm.stored.version.id not in found]
+    return list(found.values()), [each for each in beyond if not obstacle(each, query)]
+
+
+def _with_passages(
+    store: Store, query: Query, hits: Sequence[Hit], wanted: Sequence[str]
+) -> tuple[list[Hit], list[FoundPassage]]:
+    """What was found, and the documents that passages were found in; and those passages, as far as they may be quoted.
+
+    Of a document that was found by what it says of itself alone, the abstract stands for the rest.
+    """
+    if query.kinds is not None and Kind.REFERENCE not in query.kinds:
+        return list(hits), []
+    found = store.search_passages(wanted, limit=FOUND_PASSAGES) if wanted else []
+    known = {hit.stored.version.id for hit in hits}
+    new = {each.stored.version.id: each.stored for each in found if each.stored.version.id not in known}
+    inside = {each.stored.version.id for each in found}
+    titled = [hit.stored for hit in hits if is_document(hit.stored.version.content)]
+    for stored in [each for each in titled if each.version.id not in inside][:TITLED]:
+        abstract = abstract_of(store.passages(stored.version.id))
+        found += [FoundPassage(stored=stored, passage=abstract, lexical=0.0)] if abstract else []
+    hits = [*hits, *(Hit(stored=stored, lexical=0.0) for stored in new.values())]
+    return hits, [each for each in found if not obstacle(each.stored, query)]
+
+
+def written(selection: Selection) -> Selection:
+    """A selection with the block that the agent sees; norms that found no room are named, where that has room."""
+    texts = [item.text for item in (*selection.items, *selection.standing)]
+    block = application.render_selection(texts)
+    if selection.crowded_out:
+        more = application.render_selection([*texts, application.crowded_line(selection.crowded_out)])
+        block = more if estimate_tokens(more) <= selection.query.budget_tokens else block
+    return dataclasses.replace(selection, text=block, tokens=estimate_tokens(block))
+
+
+def _with_meaning(store: Store, query: Query, found: Mapping[str, Hit], embedder: Embedder) -> dict[str, Hit]:
+    """What was found by words and what is near in meaning, all with how near they are."""
+    (vector,) = embedder.embed([query.text])
+    near = store.nearest(vector, space=embedder.identity, kinds=query.kinds, limit=CANDIDATE_HITS)
+    alike = {hit.stored.version.id: hit.semantic for hit in near}
+    together = {hit.stored.version.id: hit for hit in near} | dict(found)
+    alike |= store.similarities(vector, together.keys() - alike.keys(), space=embedder.identity)
+    return {key: dataclasses.replace(hit, semantic=alike.get(key)) for key, hit in together.items()}
+
+
+def _by_words(store: Store, query: Query, wanted: Sequence[str]) -> list[Hit]:
+    """By the words of the task; beyond the first few only those that know which tasks call for them."""
+    found = store.search(
+        wanted,
+        statuses=RECALLABLE,
+        kinds=query.kinds,
+        limit=CANDIDATE_HITS,
+        cued_within=PLANNED_HITS,
+    )
+    situation = read_situation(query.state).words
+    if situation:
+        known = {hit.stored.version.id for hit in found}
+        placed = store.search(situation, statuses=RECALLABLE, kinds=query.kinds, limit=CANDIDATE_HITS)
+        found += [dataclasses.replace(hit, lexical=0.0) for hit in placed if hit.stored.version.id not in known]
+    return found
+
+
+def _elsewhere(store: Store, hits: Sequence[Hit]) -> dict[str, str] | None:
+    """Skills that were promoted → how they had done where they came from; nothing where they must be asked one by one."""
+    skills = {hit.stored.skill.id for hit in hits}
+    noted: dict[str, list[Remark]] = {}
+    try:
+        remarks = store.remarks(*skills, about=About.PROMOTION) if skills else []
+    except StoreOutage:  # one that is damaged is no reason to give none of the others
+        return None
+    for remark in remarks:
+        noted.setdefault(remark.subject, []).append(remark)
+    return {skill_id: record_elsewhere(remarks) for skill_id, remarks in noted.items()}
+
+
+def _render(store: Store, elsewhere: Mapping[str, str] | None, item: Item, max_tokens: int) -> str:
+    content = item.version.content
+    if is_document(content):
+        source = application.source_line(item.version)
+        return application.quote(content, item.passages, status=item.status, source=source, max_tokens=max_tokens)
+    if elsewhere is None:
+        there = record_elsewhere(store.remarks(item.version.skill_id, about=About.PROMOTION))
+    else:
+        there = elsewhere.get(item.version.skill_id, "")
+    write = partial(
+        application.render_item,
+        content,
+        status=item.status,
+        reliability=item.reliability,
+        source=application.source_line(item.version, there),
+        max_tokens=min(max_tokens, application.ITEM_TOKENS_MAX),
+    )
+    text = write()
+    if not text or not content.sub_skills:
+        return text  # where there is no room without them, its parts need not be fetched
+    return write(parts={part.name: part.content for part in parts_of(store, item.version)})

@@ -1,0 +1,56 @@
+"""A selection of skills → what the agent sees: SKILL.md folders, one catalogue in three tiers, and the context block."""
+
+from tacit.render.catalogue import Catalogue, Entry, LearnedSkill, Scan, StaticSkill, merge, scan
+from tacit.render.context import (
+    ITEM_TOKENS_MAX,
+    crowded_line,
+    frame_tokens,
+    render_item,
+    render_selection,
+    source_line,
+)
+from tacit.render.outward import is_copy
+from tacit.render.problems import Problem
+from tacit.render.proposal import proposed, read_proposal
+from tacit.render.quoting import quote
+from tacit.render.skill_folder import find_skill_md, load, save, validate
+from tacit.render.skill_md import Parsed, parse, render
+from tacit.render.tiers import body_of, file_block, file_paths, listing, read_file, standing, to_prompt
+from tacit.render.tools import GatedTools, gate_tools
+
+__all__ = [
+    "ITEM_TOKENS_MAX",
+    "Catalogue",
+    "Entry",
+    "GatedTools",
+    "LearnedSkill",
+    "Parsed",
+    "Problem",
+    "Scan",
+    "StaticSkill",
+    "body_of",
+    "crowded_line",
+    "file_block",
+    "file_paths",
+    "find_skill_md",
+    "frame_tokens",
+    "gate_tools",
+    "is_copy",
+    "listing",
+    "load",
+    "merge",
+    "parse",
+    "proposed",
+    "quote",
+    "read_file",
+    "read_proposal",
+    "render",
+    "render_item",
+    "render_selection",
+    "save",
+    "scan",
+    "source_line",
+    "standing",
+    "to_prompt",
+    "validate",
+]

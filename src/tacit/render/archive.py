@@ -1,0 +1,233 @@
+"""A `.zip`, `.skill`, `.tar` or `.tar.gz` → the skill folders in it, as path → bytes. Writes nothing, runs nothing.
+
+Everything happens in memory and within limits, so that a name cannot lead anywhere and a bomb stays small. What is wrong
+with the archive is listed, and what could be read is given all the same: an import refuses an archive with an error in
+it as a whole, a scanner looks at what is there. Archives inside an archive are bytes like any other and never opened.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tacit.render.paths import is_file, shown
+from tacit.render.problems import Problem, invalid
+from tacit.render.skill_folder import DEPTH_MAX, FILE_BYTES_MAX, FILE_NAMES, FILES_MAX, FOLDER_BYTES_MAX, unpack
+from tacit.render.skill_md import Parsed
+from tacit.render.unpacking import Damaged, Member, members
+from tacit.render.validation import SKIPPED_NAMES, path_fault
+from tacit.text.file_sorts import Sort, sort_of
+
+SUFFIXES = (".zip", ".skill", ".tar", ".tar.gz", ".tgz")
+ARCHIVE_BYTES_MAX = 64 << 20
+MEMBERS_MAX = 2000
+TOTAL_BYTES_MAX = 64 << 20
+RATIO_MAX = 200
+"""How often the archive's own size may come out of it, beyond the first megabyte; text packs to a tenth."""
+NAME_PARTS_MAX = DEPTH_MAX + 4
+_MACHINE_MADE = frozenset({"__MACOSX", *SKIPPED_NAMES})
+_RATIO_FREE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PackedFolder:
+    """One skill's folder in an archive: where it lies there, and what is in it."""
+
+    root: str
+    name: str
+    """Its own name; of a skill at the top of the archive, the archive's without the ending."""
+    files: Mapping[str, bytes]
+    executable: frozenset[str] = frozenset()
+
+    def load(self, *, source: str = "", strict: bool = False) -> Parsed:
+        """Read it as a skill; raises `InvalidSkill`."""
+        return unpack(self.files, strict=strict, executable=self.executable, directory=self.name, source=source)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Archive:
+    """What an archive holds, and what is wrong with it."""
+
+    path: Path
+    folders: tuple[PackedFolder, ...]
+    strays: Mapping[str, bytes]
+    """What belongs to no skill, or stands under a name that no file may have; for a scanner to look at."""
+    problems: tuple[Problem, ...]
+
+    def require_sound(self) -> None:
+        """Raise `InvalidSkill` with every error, unless there is none."""
+        if any(problem.severity == "error" for problem in self.problems):
+            raise invalid(shown(self.path), self.problems)
+
+
+@dataclass(slots=True)
+class _Gathered:
+    """What was read so far."""
+
+    files: dict[str, bytes] = field(default_factory=dict)
+    executable: set[str] = field(default_factory=set)
+    strays: dict[str, bytes] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+    total: int = 0
+
+
+def is_archive(path: Path) -> bool:
+    """Whether a path is a file with the ending of an archive that can be read."""
+    return path.name.lower().endswith(SUFFIXES) and is_file(path)
+
+
+def open_archive(path: Path) -> Archive:
+    """Read an archive as far as its limits allow; nothing raises for a bad one."""
+    gathered = _Gathered()
+    try:
+        data = _bytes_of(path)
+        limit = min(TOTAL_BYTES_MAX, _RATIO_FREE + RATIO_MAX * len(data))
+        for number, member in enumerate(members(data, limit=limit)):
+            if number == MEMBERS_MAX:
+                raise Damaged("count", f"holds more than {MEMBERS_MAX} files")
+            _take(member, gathered, limit=limit)
+    except Damaged as fault:
+        gathered.problems.append(_error(fault.rule, fault.message))
+    _check_places(gathered)
+    folders = tuple(_folders(gathered, stem=_stem(path)))
+    if not folders:
+        gathered.problems.append(_error("no-skill", "holds no SKILL.md"))
+    return Archive(path=path, folders=folders, strays=gathered.strays, problems=tuple(gathered.problems))
+
+
+def _bytes_of(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            data = file.read(ARCHIVE_BYTES_MAX + 1)
+    except OSError as error:
+        raise Damaged("unreadable", f"cannot be opened: {error.strerror}") from error
+    if len(data) > ARCHIVE_BYTES_MAX:
+        raise Damaged("size", f"is larger than {ARCHIVE_BYTES_MAX >> 20} MiB")
+    return data
+
+
+def _take(member: Member, gathered: _Gathered, *, limit: int) -> None:
+    """Read one member into what was gathered, or say why not."""
+    label = shown(_visible(member.name))
+    if member.is_folder and member.name in ("", "."):
+        return  # the archive's own top
+    overlooked = not _MACHINE_MADE.isdisjoint(member.name.split("/"))
+    if fault := _member_fault(member):
+        gathered.problems.append(_error(fault[0], f"{label} {fault[1]}"))
+    if member.is_folder or member.kind:
+        return
+    if member.size > FILE_BYTES_MAX or (overlooked and gathered.total + member.size > limit):
+        left = f"{label} is left out: it has {member.size} bytes"
+        gathered.problems.append(_left_out(member.name, left))
+        if overlooked:
+            return
+    if gathered.total + member.size > limit:
+        raise Damaged("bomb", f"unpacks to more than {limit >> 20} MiB, from far less")
+    if member.size > FILE_BYTES_MAX:
+        return
+    try:
+        data = member.read(FILE_BYTES_MAX)
+    except Damaged as damage:
+        gathered.problems.append(_error(damage.rule, f"{label} {damage.message}"))
+        return
+    gathered.total += len(data)
+    if not fault and member.name in gathered.files:
+        gathered.problems.append(_error("twice", f"{label} stands twice"))
+        gathered.strays[f"{label} (again, {len(gathered.strays)})"] = data
+        return
+    if fault or overlooked or path_fault(member.name):
+        gathered.strays[label] = data  # a hidden file, too, is for a scanner to see and for no skill to hold
+        return
+    gathered.files[member.name] = data
+    if member.may_run:
+        gathered.executable.add(member.name)
+
+
+def _member_fault(member: Member) -> tuple[str, str] | None:
+    """Why a member makes the whole archive untrustworthy: rule and words."""
+    name = member.name
+    if member.kind:
+        return "link", f"is {member.kind}"
+    if "\0" in name or any("\ud800" <= c <= "\udfff" for c in name):
+        return "name", "has a name that holds NUL or is not UTF-8"
+    if name.startswith(("/", "~")) or "\\" in name or (len(name) > 1 and name[1] == ":"):
+        return "zip-slip", "has a name that is not relative to the archive"
+    parts = name.rstrip("/").split("/")
+    if any(part in ("", ".", "..") for part in parts):
+        return "zip-slip", "has a name that leads out of the archive or is not in its plain form"
+    if len(parts) > NAME_PARTS_MAX:
+        return "depth", f"lies more than {NAME_PARTS_MAX} folders deep"
+    if not name.isprintable() or len(name.encode()) > 1000:
+        return "name", "has a name that holds unprintable characters or is too long"
+    return None
+
+
+def _check_places(gathered: _Gathered) -> None:
+    """Find names that are one file to some file systems, and files that are folders to others."""
+    folders = {
+        _folded("/".join(name.split("/")[:at])) for name in gathered.files for at in range(1, name.count("/") + 1)
+    }
+    seen: dict[str, str] = {}
+    for name in gathered.files:
+        known = seen.setdefault(_folded(name), name)
+        if known != name:
+            gathered.problems.append(_error("collision", f"{name} and {known} differ by nothing but case or accents"))
+        if _folded(name) in folders:
+            gathered.problems.append(_error("collision", f"{name} is both a file and a folder"))
+
+
+def _folders(gathered: _Gathered, *, stem: str) -> Iterator[PackedFolder]:
+    """The topmost folders that hold a SKILL.md; what lies in none of them becomes a stray."""
+    holding = {name.rpartition("/")[0] for name in gathered.files if name.rpartition("/")[2] in FILE_NAMES}
+    roots = sorted(root for root in holding if not any(_above(other, root) for other in holding if other != root))
+    for root in roots:
+        prefix = f"{root}/" if root else ""
+        chosen = {name[len(prefix) :]: data for name, data in gathered.files.items() if name.startswith(prefix)}
+        kept = dict(_bounded(chosen, root, gathered.problems))
+        runs = frozenset(name for name in kept if prefix + name in gathered.executable)
+        yield PackedFolder(root=root, name=root.rpartition("/")[2] or stem, files=kept, executable=runs)
+    for name, data in gathered.files.items():
+        if not any(_above(root, name) for root in roots):
+            gathered.strays[name] = data
+
+
+def _bounded(files: Mapping[str, bytes], root: str, problems: list[Problem]) -> Iterable[tuple[str, bytes]]:
+    """As much as a skill's folder may hold, scripts and texts before data; the rest is left out with a warning."""
+    room = FOLDER_BYTES_MAX
+    for count, name in enumerate(sorted(files, key=lambda name: (name not in FILE_NAMES, sort_of(name), name))):
+        room -= len(files[name])
+        if room < 0 or count > FILES_MAX or name.count("/") > DEPTH_MAX:
+            message = f"{shown(f'{root}/{name}')} is left out: the folder is too full or too deep"
+            problems.append(_left_out(name, message))
+            continue
+        yield name, files[name]
+
+
+def _above(root: str, name: str) -> bool:
+    return not root or name == root or name.startswith(f"{root}/")
+
+
+def _folded(name: str) -> str:
+    return unicodedata.normalize("NFKC", name).casefold()
+
+
+def _stem(path: Path) -> str:
+    return next(
+        path.name[: -len(end)] for end in (*SUFFIXES[-2:], *SUFFIXES[:-2], "") if path.name.lower().endswith(end)
+    )
+
+
+def _visible(name: str) -> str:
+    return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in name)
+
+
+def _left_out(name: str, message: str) -> Problem:
+    rule = "file-left-out" if sort_of(name) is Sort.DATA else "not-looked-at"
+    return Problem(rule=rule, message=message, field="files", severity="warning")
+
+
+def _error(rule: str, message: str) -> Problem:
+    hint = "ask whoever made the archive for a sound one"
+    return Problem(rule=f"archive-{rule}", message=message, field="files", hint=hint)

@@ -1,0 +1,246 @@
+"""A recalled skill → the block that the agent sees. Pure text; what is recalled and how much fits is decided elsewhere.
+
+The block is delimited, says where it comes from and how well it is proved, and is framed as background knowledge. Its
+text is cleaned (see `fence`), so nothing inside can end the block or hide from a person. It says what to look at first,
+in which case to act, what to do, how to check that it worked, and what went wrong before. A budget drops whole sections,
+the least needed first, and says which; it never breaks a text in the middle. A norm or preference without its rule would be
+an empty shell: it is shown with that or not at all. Cues are for recall alone and never shown.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from tacit.domain.evidence import Reliability
+from tacit.domain.lifecycle import Status
+from tacit.domain.origin import Origin, lowest
+from tacit.domain.skill import Case, Condition, Kind, Parameter, Pitfall, SkillContent, SkillStep, SkillVersion
+from tacit.render import conditions
+from tacit.text.fence import SAMPLE_NUMBER, attribute, framed
+from tacit.text.inert import chapters, shown, shown_json, shown_line
+from tacit.text.words import estimate_tokens
+
+T = TypeVar("T")
+ITEM_TOKENS_MAX = 1200
+SHOWN_CASES = 6
+SHOWN_PITFALLS = 4
+SHOWN_NAMES = 6
+RULES = frozenset({Kind.NORM, Kind.PREFERENCE})
+"""Kinds that are nothing without what they tell first."""
+_NO_PARTS: Mapping[str, SkillContent] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class _Section:
+    label: str
+    text: str
+    need: int
+    """Lower is needed more."""
+    joint: str = "\n"
+
+    @property
+    def written(self) -> str:
+        return f"{self.label}{self.joint}{self.text}" if self.label else self.text
+
+
+def render_item(
+    content: SkillContent,
+    *,
+    status: Status,
+    reliability: Reliability,
+    source: str = "",
+    max_tokens: int | None = None,
+    parts: Mapping[str, SkillContent] = _NO_PARTS,
+) -> str:
+    """Write one skill as a delimited block of at most `max_tokens`; empty if not even its heading fits, or the rule of a norm.
+
+    `source` says where it came from (see `source_line`). `parts` are the skills that a composite is made of, by name, as
+    far as they are known: each is then shown with the case that calls for it.
+    """
+    limit = ITEM_TOKENS_MAX if max_tokens is None else max_tokens
+    heading = _heading(content, "; ".join(part for part in (status, evidence_line(reliability), source) if part))
+    if estimate_tokens("".join(heading)) > limit:
+        return ""
+    sections = list(_sections(content, parts))
+    kept: list[_Section] = []
+    for section in sorted(sections, key=lambda section: section.need):
+        tried = [s for s in sections if s in kept or s is section]
+        if estimate_tokens(_block(heading, tried, sections)) <= limit:
+            kept.append(section)
+    if content.kind in RULES and any(section.need == 0 and section not in kept for section in sections):
+        return ""
+    ordered = [section for section in sections if section in kept]
+    block = _block(heading, ordered, sections)
+    return block if estimate_tokens(block) <= limit else ""
+
+
+def render_selection(items: Iterable[str], *, number: str = "") -> str:
+    """Put rendered items into one framed block, under a fresh number unless one is given; nothing in, nothing out."""
+    return framed(items, number=number or secrets.token_hex(8))
+
+
+def crowded_line(names: Sequence[str]) -> str:
+    """Say which norms hold and found no room."""
+    named = ", ".join(_capped(names, shown_line, SHOWN_NAMES))
+    return f"[no room for {len(names)} more that hold here, `tacit skills show NAME` tells them: {named}]"
+
+
+def frame_tokens() -> int:
+    """What the frame of `render_selection` costs beside its items."""
+    return estimate_tokens(render_selection([" "], number=SAMPLE_NUMBER))
+
+
+def evidence_line(reliability: Reliability) -> str:
+    """Say in words how well a skill is proved."""
+    if not reliability.known:
+        reports = f" ({reliability.self_reported} unverified reports)" if reliability.self_reported else ""
+        return "not measured yet" + reports
+    return f"worked in {reliability.worked:g} of {reliability.votes} verified uses"
+
+
+def source_line(version: SkillVersion, elsewhere: str = "") -> str:
+    """Say in words where a skill came from, whether anything in it is somebody else's text, and how it did `elsewhere`."""
+    return "; ".join(filter(None, (_source(version), elsewhere)))
+
+
+def _source(version: SkillVersion) -> str:
+    origin, attempts = lowest(version.origins.values()), len(version.provenance.trajectory_ids)
+    outside = origin is Origin.EXTERNAL
+    if attempts:
+        told = f"learned from {attempts} attempt" + ("s" if attempts > 1 else "")
+        return told + (", in part from outside text" if outside else "")
+    if outside:
+        return "imported"
+    return "proposed by an agent" if origin is Origin.AGENT else "written by a person"
+
+
+def _heading(content: SkillContent, standing: str) -> list[str]:
+    extends = f' extends="{attribute(content.extends)}"' if content.extends else ""
+    return [
+        f'<tacit-skill name="{attribute(content.name)}" kind="{content.kind}"{extends}>',
+        f"[{standing}]",
+        shown_line(content.description),
+    ]
+
+
+def _block(heading: list[str], kept: list[_Section], every: list[_Section]) -> str:
+    lines = [
+        *heading,
+        *(section.written for section in kept),
+    ]
+    if left_out := [section for section in every if section not in kept]:
+        named = dict.fromkeys(section.label.rstrip(":").partition(",")[0].lower() or "notes" for section in left_out)
+        lines.append(f"[left out for space: {', '.join(named)}]")
+    return "\n".join([*(line for line in lines if line), "</tacit-skill>"])
+
+
+def _sections(content: SkillContent, parts: Mapping[str, SkillContent]) -> Iterator[_Section]:
+    """All that can be shown, in reading order."""
+    body_first = content.kind is not Kind.PROCEDURE or not (content.steps or content.sub_skills)
+    if content.signature:
+        yield _Section("Error:", shown_line(content.signature), 2)
+    yield from _situation(content)
+    if content.sub_skills and not conditions.tells_parts(content):
+        numbered = (f"{i}. {_part(name, parts.get(name))}" for i, name in enumerate(content.sub_skills, 1))
+        yield _Section("Parts, in this order:", "\n".join(numbered), 0)
+    if content.parameters:
+        yield _Section("Parameters:", _lines(map(_parameter, content.parameters)), 3)
+    if content.preconditions:
+        yield _Section("Needs:", _lines(map(_condition, content.preconditions)), 2)
+    if content.steps:
+        yield _Section("Steps:", "\n".join(f"{i}. {_step(step)}" for i, step in enumerate(content.steps, 1)), 0)
+    if content.postconditions:
+        yield _Section("Check:", _lines(map(_condition, content.postconditions)), 1)
+    if content.pitfalls:
+        worst = sorted(content.pitfalls, key=lambda pitfall: -pitfall.count)
+        yield _Section("Pitfalls:", _lines(_capped(worst, _pitfall, SHOWN_PITFALLS)), 3)
+    body = chapters(shown(content.body))
+    titles = _titles(body) if content.kind in RULES else 0  # a title alone is no rule
+    for number, part in enumerate(body):
+        yield _Section("", part.strip("\n"), (0 if body_first else 10) + max(0, number - titles))
+
+
+def _titles(parts: Sequence[str]) -> int:
+    """How many chapters at the beginning are a heading and nothing else."""
+    return next((number for number, part in enumerate(parts) if "\n" in part.strip() or part.strip()[:1] != "#"), 0)
+
+
+def _situation(content: SkillContent) -> Iterator[_Section]:
+    """What to look at before anything is done, in which case to act, and what comes first where both are needed."""
+    taken = {step.tool for step in content.steps}
+    first = [reading for reading in conditions.readings(content.cases) if reading not in taken]
+    if first:
+        yield _Section("Look first:", ", ".join(map(shown_line, first)), 2, " ")
+    known = sorted(content.cases, key=lambda case: -case.support)
+    if known:
+        yield _Section("When:", _lines(map(_case, known[:1])), 1)
+    if known[1:]:
+        yield _Section("Or when:", _lines(_capped(known[1:], _case, SHOWN_CASES - 1)), 4)
+    if content.after:
+        yield _Section("Comes after:", ", ".join(_capped(content.after, shown_line, SHOWN_NAMES)), 5, " ")
+
+
+def _lines(texts: Iterable[str]) -> str:
+    return "\n".join(f"- {text}" for text in texts)
+
+
+def _capped(items: Sequence[T], write: Callable[[T], str], most: int) -> Iterator[str]:
+    yield from (write(item) for item in items[:most])
+    if len(items) > most:
+        yield f"({len(items) - most} more)"
+
+
+def _parameter(parameter: Parameter) -> str:
+    said = f"{{{shown_line(parameter.name)}}}" + (
+        f": {shown_line(parameter.description)}" if parameter.description else ""
+    )
+    place = "" if conditions.tells_place(parameter) else shown_line(conditions.write_place(parameter))
+    said += f" (from {place})" if place else ""
+    return said + (f" (e.g. {_code(parameter.example)})" if parameter.example else "")
+
+
+def _code(text: str) -> str:
+    """A command or a value on one line; as JSON where its blanks would be lost."""
+    line = shown_line(text)
+    return line if line == shown(text).strip() else shown_json(text)
+
+
+def _condition(condition: Condition) -> str:
+    said = shown_line(conditions.tell_condition(condition))
+    return said + (f" [{_code(condition.check)}]" if condition.check else "")
+
+
+def _case(case: Case) -> str:
+    return (" and ".join(map(_condition, case.conditions)) or "always") + conditions.times(case)
+
+
+def _pitfall(pitfall: Pitfall) -> str:
+    return shown_line(conditions.write_pitfall(pitfall))
+
+
+def _part(name: str, content: SkillContent | None) -> str:
+    """A part by its name, and what calls for it."""
+    if content is None or not content.cases:
+        return shown_line(name)
+    best = max(content.cases, key=lambda case: case.support)
+    more = len(content.cases) - 1
+    others = f", or in {more} other case{'' if more == 1 else 's'}" if more else ""
+    return f"{shown_line(name)}: when {_case(best)}{others}"
+
+
+def _step(step: SkillStep) -> str:
+    """A step's text, and its call where the text does not already show it."""
+    text = shown(step.text).replace("\n", "\n   ")
+    texts = [value for value in step.arguments.values() if isinstance(value, str)]
+    if step.tool and len(texts) == len(step.arguments) and all(value in step.text for value in texts):
+        call = ""
+    elif step.tool or step.arguments:
+        alone = texts[0] if len(texts) == len(step.arguments) == 1 else ""
+        value = alone if alone and shown_line(alone) == alone else shown_json(dict(step.arguments))
+        call = f" [{shown_line(step.tool)}: {value}]"
+    else:
+        call = ""
+    return f"{text}{call}" + (" (optional)" if step.optional else "")

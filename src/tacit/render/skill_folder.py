@@ -1,0 +1,250 @@
+"""A skill's folder on disk ↔ `SkillContent` with its bundled files. The format of SKILL.md itself is `skill_md`.
+
+Reads at most a few hundred files of a few megabytes; what is left out (links, hidden and oversized files) is a warning,
+version control not even that. Writing replaces files one by one and never follows a link; it removes nothing.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import stat
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from tacit.domain.skill import SkillContent, SkillFile
+from tacit.render.frontmatter import BYTES_MAX, too_large
+from tacit.render.outward import outward
+from tacit.render.paths import is_file, is_folder, is_link, shown
+from tacit.render.placing import place
+from tacit.render.problems import Problem, invalid
+from tacit.render.skill_md import Parsed, examine, parse, render
+from tacit.render.validation import SKIPPED_NAMES, check_content, path_fault
+
+FILE_NAMES = ("SKILL.md", "skill.md")
+FILES_MAX = 500
+FILE_BYTES_MAX = 5 << 20
+FOLDER_BYTES_MAX = 20 << 20
+DEPTH_MAX = 8
+
+
+def find_skill_md(folder: Path) -> Path | None:
+    """The skill's file in this folder; the upper-case name is preferred."""
+    return next((folder / name for name in FILE_NAMES if is_file(folder / name)), None)
+
+
+def load(path: Path, *, strict: bool = False, with_files: bool = True) -> Parsed:
+    """Read a skill from its folder or its SKILL.md; raises `InvalidSkill` that names the file, line and next step."""
+    found = _locate(path)
+    if isinstance(found, Problem):
+        raise invalid(shown(path), [found])
+    text = _read_text(found)
+    if isinstance(text, Problem):
+        raise invalid(shown(found), [text])
+    parsed = parse(text, strict=strict, directory=_folder_name(found), source=shown(found))
+    if not with_files:
+        return parsed
+    try:
+        files, executable, left_out = _gather(found.parent, leaving=found.name)
+    except OSError as error:
+        raise invalid(shown(found.parent), [_unreadable(error)]) from error
+    content = replace(parsed.content, files=_skill_files(files, parsed.files, executable=executable))
+    return replace(parsed, content=content, warnings=(*parsed.warnings, *left_out))
+
+
+def validate(subject: Path | SkillContent) -> list[Problem]:
+    """List every problem of a skill's folder, its SKILL.md, or a content that is to be written; empty means valid."""
+    if isinstance(subject, SkillContent):
+        return check_content(subject)
+    found = _locate(subject)
+    if isinstance(found, Problem):
+        return [found]
+    text = _read_text(found)
+    if isinstance(text, Problem):
+        return [text]
+    return examine(text, directory=_folder_name(found))[1]
+
+
+def files(content: SkillContent, *, stamp: Mapping[str, str] | None = None) -> dict[str, bytes]:
+    """Give the folder of a skill as path → bytes, SKILL.md first; raises `InvalidSkill` where the format cannot hold it.
+
+    Executable bits are not part of it.
+    """
+    problems = check_content(content)
+    text = render(content, stamp=stamp)
+    problems += [problem for problem in examine(text)[1] if problem.fatal and problem.rule in ("size", "encoding")]
+    if any(problem.severity == "error" for problem in problems):
+        raise invalid(content.name or "skill", problems)
+    return {FILE_NAMES[0]: text.encode("utf-8")} | {file.path: _bytes_of(file) for file in content.files}
+
+
+def unpack(
+    folder: Mapping[str, bytes],
+    *,
+    strict: bool,
+    executable: Collection[str] = (),
+    directory: str = "",
+    source: str = "",
+) -> Parsed:
+    """Read a skill from path → bytes, the counterpart of `files`; `directory` and `source` as for `parse`."""
+    name = next((name for name in FILE_NAMES if name in folder), None)
+    if name is None:
+        raise invalid(source or "skill", [_no_file()])
+    text = _decode(folder[name])
+    if isinstance(text, Problem):
+        raise invalid(source or name, [text])
+    parsed = parse(text, strict=strict, directory=directory, source=source or name)
+    bundled = {path: data for path, data in folder.items() if path != name}
+    listed = _skill_files(bundled, parsed.files, executable=executable)
+    return replace(parsed, content=replace(parsed.content, files=listed))
+
+
+def save(content: SkillContent, root: Path, *, stamp: Mapping[str, str] | None = None, writable: bool = False) -> Path:
+    """Write a skill as a folder of its name below `root`, over what is there; returns the SKILL.md.
+
+    It is written in its outward form (see `outward`), and for reading only unless it is to be edited: an agent that a
+    skill tells to change skills is then stopped once more.
+    """
+    executable = {file.path for file in content.files if file.executable}
+    rights = 0o644 if writable else 0o444
+    written = root / content.name
+    folder = files(outward(content), stamp=stamp)
+    for path, data in reversed(folder.items()):  # SKILL.md last: it makes the folder a skill
+        written = place(root, Path(content.name, path), data, mode=rights | (0o111 if path in executable else 0))
+    return written
+
+
+def _locate(path: Path) -> Path | Problem:
+    hint = "give the folder that holds the SKILL.md"
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return Problem(rule="path-missing", message=f"{shown(path)} does not exist", hint=hint, fatal=True)
+    except (OSError, ValueError) as error:
+        return _unreadable(error)
+    if stat.S_ISREG(mode) and path.name in FILE_NAMES:
+        return path
+    if not stat.S_ISDIR(mode):
+        return Problem(rule="path-not-a-folder", message=f"{shown(path)} is not a folder", hint=hint, fatal=True)
+    found = find_skill_md(path)
+    if found is None and not os.access(path, os.R_OK | os.X_OK):
+        return _unreadable(PermissionError(0, "Permission denied"))
+    return found or _no_file()
+
+
+def _unreadable(error: OSError | ValueError) -> Problem:
+    reason = getattr(error, "strerror", None) or "no possible path"
+    hint = "check the path and its permissions"
+    return Problem(rule="unreadable", message=f"cannot be opened: {reason}", hint=hint, fatal=True)
+
+
+def _no_file() -> Problem:
+    hint = "create one with a name, a description and the instructions"
+    return Problem(rule="file-missing", message="the folder holds no SKILL.md", hint=hint, fatal=True)
+
+
+def _folder_name(skill_md: Path) -> str:
+    """The folder's own name, for a relative path such as ``.`` too; a link keeps its name, which is what agents see."""
+    folder = skill_md.absolute().parent
+    name = folder.resolve().name if folder.name in ("", "..") else folder.name
+    return name.encode("utf-8", "replace").decode()
+
+
+def _read_text(path: Path) -> str | Problem:
+    try:
+        with path.open("rb") as file:
+            data = file.read(BYTES_MAX + 1)
+    except OSError as error:
+        return _unreadable(error)
+    return _decode(data)
+
+
+def _decode(data: bytes) -> str | Problem:
+    if len(data) > BYTES_MAX:
+        return too_large("SKILL.md", BYTES_MAX)
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        message = f"is not UTF-8: byte 0x{data[error.start]:02x} at offset {error.start}"
+        return Problem(rule="encoding", message=message, line=line, hint="save the file as UTF-8", fatal=True)
+
+
+def _gather(folder: Path, *, leaving: str) -> tuple[dict[str, bytes], set[str], list[Problem]]:
+    found: dict[str, bytes] = {}
+    executable: set[str] = set()
+    left_out: list[Problem] = []
+    room = FOLDER_BYTES_MAX
+    for path in _walk(folder, DEPTH_MAX):
+        name = path.relative_to(folder).as_posix()
+        if name == leaving:
+            continue
+        taken = _take(path, name, room=room) if len(found) < FILES_MAX else f"beyond {FILES_MAX} files"
+        if isinstance(taken, str):
+            message = f"{shown(name)} is left out: {taken}"
+            left_out.append(Problem(rule="file-left-out", message=message, field="files", severity="warning"))
+            continue
+        found[name], may_run = taken
+        room -= len(found[name])
+        if may_run:
+            executable.add(name)
+    return found, executable, left_out
+
+
+def _walk(folder: Path, depth: int) -> Iterator[Path]:
+    """Every file, and in place of its files every folder that is hidden, too deep or not to be read."""
+    for path in sorted(folder.iterdir()):
+        if path.name in SKIPPED_NAMES:
+            continue
+        enter = depth and not path.name.startswith(".") and is_folder(path) and not is_link(path)
+        if enter and os.access(path, os.R_OK | os.X_OK):
+            yield from _walk(path, depth - 1)
+        else:
+            yield path
+
+
+def _take(path: Path, name: str, *, room: int) -> tuple[bytes, bool] | str:
+    """A file's bytes and whether it may run, or why it is left out."""
+    if fault := path_fault(name):
+        return f"it {fault}"
+    if is_link(path):
+        return "it is a link"
+    try:  # neither follows a link nor waits for a pipe, even one that was put there just now
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(handle, "rb") as file:
+            known = os.fstat(handle)
+            if not stat.S_ISREG(known.st_mode):
+                return "it is no readable file"
+            if known.st_size > min(FILE_BYTES_MAX, room):
+                return f"it has {known.st_size} bytes"
+            return file.read(min(FILE_BYTES_MAX, room)), bool(known.st_mode & 0o100)
+    except OSError:
+        return "it is no readable file"
+
+
+def _skill_files(
+    data: Mapping[str, bytes], listed: tuple[tuple[str, str], ...], *, executable: Collection[str]
+) -> tuple[SkillFile, ...]:
+    encodings = {path: encoding for path, encoding in listed if path in data}
+    ordered = [*encodings, *(path for path in sorted(data) if path not in encodings)]
+    return tuple(
+        _skill_file(path, data[path], binary=encodings.get(path) == "base64", executable=path in executable)
+        for path in ordered
+    )
+
+
+def _skill_file(path: str, data: bytes, *, binary: bool, executable: bool) -> SkillFile:
+    try:
+        text = "" if binary else data.decode("utf-8")
+    except UnicodeDecodeError:
+        binary = True
+    if binary:
+        return SkillFile(
+            path=path, content=base64.b64encode(data).decode("ascii"), encoding="base64", executable=executable
+        )
+    return SkillFile(path=path, content=text, executable=executable)
+
+
+def _bytes_of(file: SkillFile) -> bytes:
+    return base64.b64decode(file.content) if file.encoding == "base64" else file.content.encode("utf-8")

@@ -1,0 +1,164 @@
+"""The three tiers in which an agent meets a skill: name and description, then the body, then single files.
+
+Entries of the catalogue → text. Tier 1 keeps to a token budget; tier 2 puts a skill's overlays behind its own text;
+tier 3 reads one bundled file and refuses every path that leads out of the skill's folder. Nothing is loaded eagerly.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from tacit.domain.errors import NotFound, NotPermitted
+from tacit.render.catalogue import Entry
+from tacit.render.context import evidence_line
+from tacit.render.paths import is_file, is_folder, is_link
+from tacit.render.sections import instructions
+from tacit.render.validation import path_fault
+from tacit.text.fence import attribute, clean, one_line
+from tacit.text.inert import shown, shown_line
+from tacit.text.words import estimate_tokens
+
+READ_BYTES_MAX = 1 << 20
+LISTED_FILES_MAX = 200
+_MARKDOWN = (".md", ".markdown", ".mdx", ".txt", ".rst")
+
+
+class Listed(Protocol):
+    """Anything that can stand in a listing."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def description(self) -> str: ...
+    @property
+    def path(self) -> Path | None: ...
+
+
+def to_prompt(skills: Iterable[Listed]) -> str:
+    """Write the `<available_skills>` block of the Agent Skills reference: one element per line, escaped."""
+    lines = ["<available_skills>"]
+    for skill in skills:
+        lines += ["<skill>", "<name>", html.escape(one_line(skill.name)), "</name>"]
+        lines += ["<description>", html.escape(clean(skill.description)), "</description>"]
+        if skill.path:
+            lines += ["<location>", html.escape(str(skill.path), quote=False), "</location>"]
+        lines.append("</skill>")
+    return "\n".join([*lines, "</available_skills>"])
+
+
+def listing(entries: Sequence[Entry], *, budget_tokens: int) -> str:
+    """Tier 1: a line per skill, whole lines only, within the budget; nothing at all for no skills."""
+    lines = [f"- {shown_line(entry.name)}: {shown_line(entry.description)}" for entry in entries if not entry.hidden]
+    for count in range(len(lines), 0, -1):
+        more = [f"- ({len(lines) - count} more)"] if count < len(lines) else []
+        text = "\n".join(lines[:count] + more)
+        if estimate_tokens(text) <= budget_tokens:
+            return text
+    return ""
+
+
+def body_of(entry: Entry) -> str:
+    """Tier 2: the skill's instructions, then what each overlay adds to them, set apart with its standing."""
+    parts = [shown(instructions(entry.content)), *(_overlay(overlay) for overlay in entry.overlays)]
+    return "\n\n".join(part for part in parts if part.strip())
+
+
+def standing(entry: Entry) -> str:
+    """Say in a few words how far a skill is to be relied on: its status, its evidence and where it came from."""
+    if entry.status is None:
+        return "static: a file of this project or user, which Tacit has not reviewed"
+    return "; ".join(part for part in (entry.status, evidence_line(entry.reliability), entry.source) if part)
+
+
+def _overlay(overlay: Entry) -> str:
+    opening = f'<tacit-overlay name="{attribute(overlay.name)}" standing="{attribute(standing(overlay))}">'
+    said = "\n\n".join(part for part in (shown_line(overlay.description), shown(instructions(overlay.content))) if part)
+    return f"{opening}\n{said}\n</tacit-overlay>"
+
+
+def file_paths(entry: Entry) -> tuple[str, ...]:
+    """Tier 3: what can be read on demand, at most a few hundred paths."""
+    folder = _folder(entry)
+    if folder is None:
+        return tuple(sorted(file.path for file in entry.content.files))[:LISTED_FILES_MAX]
+    found: list[str] = []
+    pending = [folder]
+    while pending and len(found) < LISTED_FILES_MAX:
+        for path in _inside(pending.pop(0)):
+            name = path.relative_to(folder).as_posix()
+            if path_fault(name) or path == entry.path or is_link(path):
+                continue
+            if is_folder(path):
+                pending.append(path)
+            elif is_file(path):
+                found.append(name)
+    return tuple(sorted(found[:LISTED_FILES_MAX]))
+
+
+def _folder(entry: Entry) -> Path | None:
+    """Where a static skill's files lie. Those of a learned one are what was approved, whatever lies beside its export."""
+    return entry.path.parent if entry.path and not entry.version_id else None
+
+
+def _inside(folder: Path) -> list[Path]:
+    try:
+        return sorted(folder.iterdir())
+    except OSError:  # what cannot be listed cannot be read either
+        return []
+
+
+def file_block(entry: Entry, relative_path: str, data: bytes) -> str:
+    """Tier 3: a file's text with its skill's standing, to be framed: Markdown without effects, all else as a block of code."""
+    text = data.decode("utf-8", "replace")
+    if relative_path.lower().endswith(_MARKDOWN):
+        told = shown(text)
+    else:
+        told = clean(text)
+        mark = "`" * max(3, 1 + max(map(len, re.findall("`+", told)), default=0))
+        told = f"{mark}\n{told}\n{mark}"
+    return f"[{standing(entry)}; file {shown_line(relative_path)} of {shown_line(entry.name)}]\n{told}"
+
+
+def read_file(entry: Entry, relative_path: str) -> bytes:
+    """Tier 3: read one bundled file; refuses paths out of the folder, links out of it, and files over a megabyte."""
+    if fault := path_fault(relative_path):
+        raise NotPermitted(f"{relative_path!r} {fault}", hint="give a path below the skill's folder")
+    folder = _folder(entry)
+    data = _stored(entry, relative_path) if folder is None else _on_disk(folder, relative_path)
+    if len(data) > READ_BYTES_MAX:
+        raise NotPermitted(
+            f"{relative_path!r} is larger than {READ_BYTES_MAX} bytes", hint="read it with a tool that pages"
+        )
+    return data
+
+
+def _stored(entry: Entry, relative_path: str) -> bytes:
+    for file in entry.content.files:
+        if file.path == relative_path:
+            return base64.b64decode(file.content) if file.encoding == "base64" else file.content.encode("utf-8")
+    raise _absent(entry.name, relative_path)
+
+
+def _on_disk(folder: Path, relative_path: str) -> bytes:
+    try:
+        target = (folder / relative_path).resolve()
+        if not target.is_relative_to(folder.resolve()):
+            raise NotPermitted(
+                f"{relative_path!r} is a link out of the skill's folder", hint="copy the file into the folder"
+            )
+        if not target.is_file():
+            raise _absent(folder.name, relative_path)
+        with target.open("rb") as file:
+            return file.read(READ_BYTES_MAX + 1)
+    except (OSError, RuntimeError) as error:  # Python 3.11 calls a ring of links a RuntimeError
+        reason = getattr(error, "strerror", None) or "its links form a ring"
+        raise NotPermitted(f"{relative_path!r} cannot be read: {reason}", hint="check its permissions") from error
+
+
+def _absent(name: str, relative_path: str) -> NotFound:
+    return NotFound(f"the skill {name!r} has no file {relative_path!r}", hint="list its files first")

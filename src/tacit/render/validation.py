@@ -1,0 +1,199 @@
+"""The rules of the Agent Skills specification, as functions from fields or content to problems. Reads no files.
+
+Errors break the specification; warnings are its recommendations, and damage in what Tacit keeps under `metadata`.
+Every check runs, so that a person mends a skill in one go.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterator, Mapping
+from pathlib import PurePosixPath
+
+from tacit.domain.skill import SkillContent, SkillFile
+from tacit.render.names import name_faults, normal_name
+from tacit.render.problems import Problem
+from tacit.render.yaml_values import Field
+from tacit.text.words import estimate_tokens
+
+DESCRIPTION_LENGTH_MAX = 1024
+COMPATIBILITY_LENGTH_MAX = 500
+BODY_LINES_MAX = 500
+BODY_TOKENS_MAX = 5000
+FIELDS = ("name", "description", "license", "compatibility", "allowed-tools", "metadata")
+SKIPPED_NAMES = frozenset({".git", ".hg", ".svn", ".venv", "node_modules", "__pycache__", ".DS_Store"})
+"""Never part of a skill: neither searched nor bundled."""
+
+
+def text_of(field: Field | None) -> str:
+    """The text of a field; block scalars lose the line end that their notation adds. Not text → empty."""
+    if field is None or not isinstance(field.data, str):
+        return ""
+    return field.data.strip() if field.block else field.data
+
+
+def check_fields(fields: Mapping[str, Field], *, directory: str) -> list[Problem]:
+    """Check the whole front matter; `directory` is the folder's name, or empty where there is none."""
+    return [
+        *_check_name(fields.get("name"), directory),
+        *_check_description(fields.get("description")),
+        *_check_license(fields.get("license")),
+        *_check_compatibility(fields.get("compatibility")),
+        *_check_tools(fields.get("allowed-tools")),
+        *_check_metadata(fields.get("metadata")),
+        *_check_unknown(fields),
+    ]
+
+
+def _check_name(field: Field | None, directory: str) -> Iterator[Problem]:
+    name = normal_name(text_of(field))
+    if not name:
+        message = "there is no name" if field is None else "the name is empty or not text"
+        hint = f"add 'name: {directory or 'my-skill'}'"
+        line = field.line if field else 2
+        yield Problem(rule="name-missing", message=message, field="name", line=line, hint=hint, fatal=not directory)
+        return
+    assert field is not None
+    for rule, message, hint in name_faults(name):
+        yield Problem(rule=rule, message=message, field="name", line=field.line, hint=hint)
+    if directory and normal_name(directory) != name:
+        message = f"the name {name!r} is not that of its folder, {directory!r}"
+        hint = "rename one of the two"
+        yield Problem(rule="name-directory", message=message, field="name", line=field.line, hint=hint)
+
+
+def _check_description(field: Field | None) -> Iterator[Problem]:
+    text = text_of(field)
+    line = field.line if field else 2
+    if not text.strip():
+        message = "there is no description" if field is None else "the description is empty or not text"
+        hint = "add 'description: what it does, and when to use it'"
+        yield Problem(
+            rule="description-missing", message=message, field="description", line=line, hint=hint, fatal=True
+        )
+    elif len(text) > DESCRIPTION_LENGTH_MAX:
+        message = f"the description has {len(text)} characters, at most {DESCRIPTION_LENGTH_MAX} are allowed"
+        hint = "move detail into the body"
+        yield Problem(rule="description-length", message=message, field="description", line=line, hint=hint)
+
+
+def _check_license(field: Field | None) -> Iterator[Problem]:
+    if field and not isinstance(field.data, str):
+        hint = "write the licence's name, or the name of its file"
+        yield Problem(rule="license", message="the license is not text", field="license", line=field.line, hint=hint)
+
+
+def _check_compatibility(field: Field | None) -> Iterator[Problem]:
+    if field is None:
+        return
+    text = text_of(field)
+    if not text.strip():
+        message, hint = "the compatibility is empty or not text", "say what it needs, or leave the field out"
+    elif len(text) > COMPATIBILITY_LENGTH_MAX:
+        message = f"the compatibility has {len(text)} characters, at most {COMPATIBILITY_LENGTH_MAX} are allowed"
+        hint = "move detail into the body"
+    else:
+        return
+    rule = "compatibility-length" if text.strip() else "compatibility-empty"
+    yield Problem(rule=rule, message=message, field="compatibility", line=field.line, hint=hint)
+
+
+def _check_tools(field: Field | None) -> Iterator[Problem]:
+    if field and not isinstance(field.data, str):
+        message = "allowed-tools is not a text of tools separated by blanks"
+        hint = "write e.g. 'allowed-tools: Read Bash(git:*)'"
+        yield Problem(rule="allowed-tools", message=message, field="allowed-tools", line=field.line, hint=hint)
+
+
+def _check_metadata(field: Field | None) -> Iterator[Problem]:
+    if field is None or field.data == "":
+        return
+    if not isinstance(field.data, dict):
+        hint = "write indented 'key: value' lines under it"
+        yield Problem(
+            rule="metadata-map", message="metadata is not a map", field="metadata", line=field.line, hint=hint
+        )
+        return
+    for key, value in field.data.items():
+        if not isinstance(value, str):
+            message = f"the metadata value of {key!r} is not text"
+            hint = "write it as one quoted text"
+            yield Problem(rule="metadata-value", message=message, field="metadata", line=field.line, hint=hint)
+
+
+def _check_unknown(fields: Mapping[str, Field]) -> Iterator[Problem]:
+    for key, field in fields.items():
+        if key not in FIELDS:
+            message = f"the key {key!r} is not part of the format"
+            yield Problem(
+                rule="unknown-key", message=message, field=key, line=field.line, hint="move it under metadata"
+            )
+
+
+def check_body(body: str) -> list[Problem]:
+    """Check the recommended size of the instructions."""
+    lines, tokens = body.count("\n") + 1, estimate_tokens(body)
+    if lines <= BODY_LINES_MAX and tokens <= BODY_TOKENS_MAX:
+        return []
+    message = f"the text has {lines} lines and about {tokens} tokens"
+    hint = f"keep it below {BODY_LINES_MAX} lines and {BODY_TOKENS_MAX} tokens; move detail into references/"
+    return [Problem(rule="body-size", message=message, field="body", severity="warning", hint=hint)]
+
+
+def check_content(content: SkillContent) -> list[Problem]:
+    """Check that a content can be written as a valid SKILL.md folder and read back unchanged."""
+    written = {"name": Field(content.name, 2), "description": Field(content.description, 2)}
+    if content.compatibility:
+        written["compatibility"] = Field(content.compatibility, 2)
+    problems = [
+        Problem(rule=p.rule, message=p.message, field=p.field, hint=p.hint, fatal=p.fatal)
+        for p in check_fields(written, directory="")
+    ]
+    if content.name != normal_name(content.name):
+        hint = "apply NFKC and trim it"
+        problems.append(Problem(rule="name-form", message="the name is not normalised", field="name", hint=hint))
+    return problems + check_body(content.body) + list(_check_files(content.files))
+
+
+def _check_files(files: tuple[SkillFile, ...]) -> Iterator[Problem]:
+    taken: set[str] = set()
+    folders = {str(parent) for file in files for parent in PurePosixPath(file.path).parents}
+    for file in files:
+        fault = path_fault(file.path)
+        if not fault and file.path.casefold() == "skill.md":
+            fault = "is the skill's own file"
+        if not fault and (file.path in taken or file.path in folders):
+            fault = "stands twice, or is both a file and a folder"
+        taken.add(file.path)
+        if fault:
+            hint = "use a relative path such as references/guide.md"
+            yield Problem(rule="file-path", message=f"the path {file.path!r} {fault}", field="files", hint=hint)
+        if not _is_encoded(file):
+            message = f"{file.path!r} is not in the encoding it states ({file.encoding})"
+            hint = "use utf-8 for text and base64 for bytes"
+            yield Problem(rule="file-encoding", message=message, field="files", hint=hint)
+
+
+def path_fault(path: str) -> str:
+    """Why a path may not name a file of a skill; empty if it may."""
+    if not path or path.startswith(("/", "~")) or "\\" in path or (len(path) > 1 and path[1] == ":"):
+        return "is not relative to the skill's folder"
+    if not path.isprintable() or len(path.encode("utf-8", "surrogatepass")) > 1000:
+        return "holds unprintable characters or is too long"
+    parts = path.split("/")
+    if any(part in ("", ".", "..") or len(part.encode("utf-8", "surrogatepass")) > 255 for part in parts):
+        return "leads out of the skill's folder or is not in its plain form"
+    if hidden := SKIPPED_NAMES.intersection(parts):
+        return f"lies in {sorted(hidden)[0]}, which is never part of a skill"
+    return "is hidden" if any(part.startswith(".") for part in parts) else ""
+
+
+def _is_encoded(file: SkillFile) -> bool:
+    try:
+        if file.encoding == "base64":
+            return base64.b64encode(base64.b64decode(file.content, validate=True)).decode() == file.content
+        file.content.encode("utf-8")
+    except (binascii.Error, ValueError):
+        return False
+    return file.encoding == "utf-8"

@@ -1,8 +1,0 @@
-"""Several drafts of one kind of work → one procedure: what most attempts did, in one order, with what varies as parameters.
-
-For work in shells and files, where no two attempts make the same call. Nothing comes from failures alone.
-"""
-
-from tacit.synthesis.consensus.agreement import consensus
-
-__all__ = ["consensus"]

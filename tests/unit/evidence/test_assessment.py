@@ -1,0 +1,447 @@
+"""What an attempt's own steps prove about its outcome, and the many ways in which they prove nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from tacit.domain.evidence import Grade, Outcome
+from tacit.domain.trajectory import Claim, Step, StepResult
+from tacit.evidence import assess
+from tests.unit.making import attempt, call, edit, shell
+
+CHANGE = edit("invoice/schema.py")
+
+
+def test_a_check_that_passes_after_the_last_change_is_a_machine_verified_success():
+    found = assess(attempt(CHANGE, shell("pytest -q", seen="5 passed in 0.10s", code=0)))
+    assert (found.outcome, found.grade) == (Outcome.SUCCESS, Grade.MACHINE)
+    assert found.verifier == "pytest -q"
+    assert found.step == 1
+    assert "passed after the last change" in found.reason
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "python -m pytest -q",
+        "cd app && .venv/bin/pytest tests/test_totals.py",
+        "make test",
+        "npm run build",
+        "cargo test",
+        "go test ./...",
+        "set -o pipefail; pytest | tail -3",
+        "pytest > out.log 2>&1",
+        "bash -lc 'pytest -q'",
+        "cd app || exit 1; pytest -q",
+        "CI=1 DATABASE_URL=sqlite:// pytest -q",
+        "export PATH=.venv/bin:$PATH && pytest",
+        "pytest -q && git add -A && git commit -m 'Add currency'",
+        "pytest 2>&1 | tee out.log; exit ${PIPESTATUS[0]}",
+    ],
+)
+def test_ordinary_checks_are_believed(command):
+    assert assess(attempt(CHANGE, shell(command))).verified_success
+
+
+def test_a_command_given_as_a_list_is_read_as_the_shell_would():
+    assert assess(attempt(CHANGE, shell(["bash", "-lc", "cd app && pytest -q"]))).verified_success
+    assert assess(attempt(CHANGE, shell(["bash", "-lc", "pytest -q; true"]))).outcome is Outcome.UNKNOWN
+    assert assess(attempt(CHANGE, shell(["echo", "now; pytest"]))).outcome is Outcome.UNKNOWN
+
+
+def test_the_last_check_failing_is_a_verified_failure():
+    found = assess(attempt(CHANGE, shell("pytest", seen="5 passed"), shell("pytest", StepResult.FAILED, code=1)))
+    assert found.verified_failure
+    assert found.step == 2
+    assert "was the last check and it failed" in found.reason
+
+
+def test_no_check_at_all_is_unknown():
+    found = assess(attempt(CHANGE, shell("python manage.py migrate")))
+    assert (found.outcome, found.grade) == (Outcome.UNKNOWN, Grade.SELF)
+    assert found.reason == "no test, build or linter was run"
+
+
+def test_an_attempt_without_steps_is_unknown():
+    assert assess(attempt()).outcome is Outcome.UNKNOWN
+
+
+@pytest.mark.parametrize("result", [StepResult.DENIED, StepResult.INTERRUPTED])
+def test_a_last_check_that_was_stopped_is_unknown(result):
+    found = assess(attempt(CHANGE, shell("pytest"), shell("pytest", result)))
+    assert found.outcome is Outcome.UNKNOWN
+    assert result in found.reason
+
+
+@pytest.mark.parametrize("code", [124, 126, 127, 137, 143])
+def test_a_check_that_could_not_run_is_no_evidence(code):
+    found = assess(attempt(CHANGE, shell("make test", StepResult.FAILED, code=code)))
+    assert found.outcome is Outcome.UNKNOWN
+    assert "could not run" in found.reason
+
+
+@pytest.mark.parametrize(
+    ("seen", "code"),
+    [("/usr/bin/python: No module named pytest", 1), ("bash: pytest: command not found", None), ("no tests ran", 5)],
+)
+def test_a_missing_checker_or_no_tests_is_no_failure(seen, code):
+    assert assess(attempt(CHANGE, shell("pytest", StepResult.FAILED, seen=seen, code=code))).outcome is Outcome.UNKNOWN
+
+
+LATER_CHANGES = [
+    CHANGE,
+    edit("invoice/new.py", tool="Write"),
+    call("mcp__files__write_file", {"path": "invoice/schema.py", "content": "x"}),
+    call("apply_patch", {"input": "*** Begin Patch\n*** Update File: invoice/schema.py\n@@\n"}),
+    call("Task", {"prompt": "finish the job"}),
+    shell("sed -i 's/a/b/' invoice/schema.py"),
+    shell("perl -pi -e 's/a/b/' invoice/schema.py"),
+    shell("echo 'x = 1' >> invoice/schema.py"),
+    shell("echo x>invoice/schema.py"),
+    shell("cat > invoice/schema.py <<'EOF'\nx = 1\nEOF"),
+    shell("python - <<'EOF'\nfrom pathlib import Path\nPath('invoice/x.py').write_text('1')\nEOF"),
+    shell("python -c \"open('invoice/x.py', 'w').write('1')\""),
+    shell("git checkout -- ."),
+    shell("git stash pop"),
+    shell("bash -c 'rm invoice/schema.py'"),
+    shell("mv a.py b.py"),
+    shell("curl -o invoice/data.py https://example.org/data.py"),
+]
+
+
+@pytest.mark.parametrize("change", LATER_CHANGES, ids=lambda step: str(step.arguments)[:50])
+def test_a_change_after_the_last_check_leaves_the_outcome_unknown(change):
+    found = assess(attempt(CHANGE, shell("pytest"), change))
+    assert found.outcome is Outcome.UNKNOWN
+    assert "changed after" in found.reason
+
+
+def test_a_change_behind_the_check_in_the_same_line_counts_as_a_later_change():
+    found = assess(attempt(CHANGE, shell("pytest && sed -i s/a/b/ invoice/schema.py")))
+    assert found.outcome is Outcome.UNKNOWN
+    assert "changed after the check" in found.reason
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        shell("git status && git diff"),
+        shell("git add -A && git commit -m done"),
+        shell("cat invoice/schema.py | grep currency > /dev/null 2>&1"),
+        shell("git stash list"),
+        call("Read", {"file_path": "tests/test_totals.py"}),
+        call("TodoWrite", {"todos": [{"content": "write file"}]}),
+        call("mcp__github__create_pull_request", {"title": "Add currency"}),
+        edit("invoice/schema.py", StepResult.DENIED),
+    ],
+    ids=lambda step: str(step.arguments)[:40],
+)
+def test_looking_around_after_the_check_changes_nothing(step):
+    assert assess(attempt(CHANGE, shell("pytest"), step)).verified_success
+
+
+WEAKENING: list[Step] = [
+    edit("tests/test_totals.py"),
+    edit("src/tests/data.json", tool="Write"),
+    edit("conftest.py"),
+    edit("Makefile"),
+    edit("package.json"),
+    edit("pyproject.toml"),
+    edit("pytest.ini"),
+    edit("app/tests.py"),
+    edit("src/InvoiceTest.java"),
+    edit("web/cart.spec.ts"),
+    edit(".github/workflows/ci.yml"),
+    edit("/srv/ann/invoices/tests/test_totals.py"),
+    call("str_replace_editor", {"command": "create", "path": "tests/test_new.py"}),
+    call("apply_patch", {"input": "*** Begin Patch\n*** Delete File: tests/test totals.py\n*** End Patch"}),
+    call("multi_edit", {"edits": [{"file_path": "tests/test_totals.py"}]}),
+    shell("sed -i 's/assert/pass #/' tests/test_totals.py"),
+    shell("sed --in-place s/a/b/ conftest.py"),
+    shell("cat > tests/test_totals.py <<'EOF'\ndef test(): pass\nEOF"),
+    shell("git checkout HEAD~3 -- tests/test_totals.py"),
+    shell("rm -rf tests/test_totals.py"),
+    shell("rm -f test_*.py"),
+    shell("mv tests old"),
+    shell("cp /tmp/easy.py tests/test_totals.py"),
+    shell("cp /tmp/test_totals.py invoice"),
+    shell("tee Makefile < /tmp/m"),
+    shell("echo x>tests/test_totals.py"),
+    shell("T=tests; echo > $T/test_totals.py"),
+    shell("apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: tests/test_totals.py\nEOF"),
+    shell("python - <<'EOF'\nimport pathlib\npathlib.Path('tests/test_totals.py').write_text('')\nEOF"),
+    shell("node -e \"fs.writeFileSync('package.json', '{}')\""),
+    shell("bash -c 'echo > pytest.ini'"),
+    shell("printf '#!/bin/sh\\nexit 0\\n' > bin/pytest"),
+    shell("echo 'def main(): ...' > pytest.py"),
+]
+
+
+@pytest.mark.parametrize("step", WEAKENING, ids=lambda step: str(step.arguments)[:60])
+def test_an_agent_that_touched_what_decides_the_check_was_not_checked(step):
+    found = assess(attempt(CHANGE, step, shell("pytest")))
+    assert found.outcome is Outcome.UNKNOWN
+    assert "decides what the check means" in found.reason or "put aside" in found.reason
+
+
+def test_a_weakening_and_its_check_in_one_line_are_seen():
+    assert assess(attempt(CHANGE, shell("rm tests/test_totals.py && pytest"))).outcome is Outcome.UNKNOWN
+
+
+def test_reading_and_running_tests_is_not_touching_them():
+    steps = [shell("cat tests/test_totals.py"), shell("cp tests/data.json /tmp/data.json"), CHANGE]
+    assert assess(attempt(*steps, shell("pytest tests/test_totals.py > out.log"))).verified_success
+
+
+def test_a_failed_edit_of_a_test_weakens_nothing():
+    assert assess(attempt(CHANGE, edit("tests/test_totals.py", StepResult.NO_MATCH), shell("pytest"))).verified_success
+
+
+def test_a_workspace_below_a_folder_called_tests_is_not_suspicious_itself():
+    work = "/srv/ann/tests"
+    change = edit(f"{work}/invoice/schema.py")
+    assert assess(attempt(change, shell("pytest"), workspace=work)).verified_success
+    assert not assess(attempt(edit(f"{work}/tests/a.py"), shell("pytest"), workspace=work)).verified_success
+
+
+def test_a_file_that_the_agent_wrote_and_then_ran_as_the_test_proves_nothing():
+    assert not assess(attempt(edit("/tmp/quick.py"), shell("pytest /tmp/quick.py"))).verified_success
+    assert not assess(attempt(edit("/tmp/other.mk"), shell("make -f /tmp/other.mk test"))).verified_success
+    assert not assess(attempt(edit("run_tests.sh"), shell("bash ./run_tests.sh"))).verified_success
+
+
+def test_a_linter_may_look_at_the_very_file_that_was_changed():
+    assert assess(attempt(CHANGE, shell("mypy invoice/schema.py"))).verified_success
+
+
+TRICKS = [
+    "exit 0",
+    "true",
+    "echo '5 passed in 0.1s'",
+    "true # pytest",
+    "pytest --co",
+    "pytest --collect-only -q",
+    "pytest --version",
+    "pytest --help",
+    "pytest --setup-only",
+    "PYTEST_ADDOPTS=--co pytest",
+    "env PYTEST_ADDOPTS='-k nothing' pytest",
+    "export PYTEST_ADDOPTS=--co && pytest",
+    "make -n test",
+    "make -i test",
+    "MAKEFLAGS=-n make test",
+    "npm test --if-present",
+    "jest --passWithNoTests",
+    "ruff check --exit-zero .",
+    "mvn test -DskipTests",
+    "pytest || true",
+    "pytest || echo failed",
+    "pytest; true",
+    "pytest; exit 0",
+    "pytest\nexit 0",
+    "pytest | tail -5",
+    "pytest 2>&1 | tee out.log",
+    "pytest &",
+    "pytest & wait",
+    "! pytest",
+    "time ! pytest",
+    "(pytest) ; echo done",
+    "{ pytest; true; }",
+    "bash -c 'pytest; true'",
+    "bash -c 'pytest || true'",
+    "exit 0; pytest",
+    "exit 0\npytest",
+    "exec true; pytest",
+    "true || pytest",
+    "true || (cd app && pytest)",
+    "if pytest; then echo ok; fi",
+    "while ! pytest; do break; done",
+    "for t in tests/*; do pytest $t; done",
+    "trap 'exit 0' EXIT; pytest",
+    "set -n; pytest",
+    "set -e; set +e; pytest; true",
+    "alias pytest=true; pytest",
+    "pytest() { true; }; pytest",
+    "function pytest { true; }; pytest",
+    "cat <<'EOF'\npytest\n5 passed\nEOF",
+    "echo pytest | cat",
+    "eval 'pytest; true'",
+    "git stash && pytest",
+    "git reset --hard && pytest",
+    "git checkout main && pytest",
+    "rm -rf tests && pytest",
+    "echo '[pytest]' > pytest.ini && pytest",
+    "python -c 'print(\"5 passed\")'",
+    "which pytest",
+    "grep -c passed pytest.log",
+]
+
+
+@pytest.mark.parametrize("command", TRICKS)
+def test_no_trick_with_the_check_is_recorded_as_a_verified_success(command):
+    found = assess(attempt(CHANGE, shell(command, seen="5 passed in 0.1s", code=0)))
+    assert found.outcome is Outcome.UNKNOWN, found
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        "collected 0 items\n\nno tests ran in 0.01s",
+        "Ran 0 tests in 0.000s\n\nOK",
+        "ok  app 0.1s [no tests to run]",
+        "0 passing",
+    ],
+)
+def test_a_check_that_looked_at_nothing_proves_nothing(seen):
+    assert assess(attempt(CHANGE, shell("make test", seen=seen))).outcome is Outcome.UNKNOWN
+
+
+def test_some_packages_without_tests_do_not_spoil_the_others():
+    go = "?   app/cmd [no test files]\nok  \tapp/core\t0.012s\n"
+    assert assess(attempt(CHANGE, shell("go test ./...", seen=go))).verified_success
+    cargo = "running 12 tests\ntest result: ok. 12 passed; 0 failed\n   Doc-tests app\nrunning 0 tests\n"
+    assert assess(attempt(CHANGE, shell("cargo test", seen=cargo))).verified_success
+
+
+@pytest.mark.parametrize("seen", ["1 failed, 4 passed in 0.2s", "FAILED (failures=2)", "Tests: 2 failed, 3 total"])
+def test_output_that_contradicts_the_exit_status_proves_nothing(seen):
+    assert assess(attempt(CHANGE, shell("make test", seen=seen, code=0))).outcome is Outcome.UNKNOWN
+
+
+def test_a_check_in_the_background_or_with_another_exit_code_proves_nothing():
+    background = call("Bash", {"command": "pytest", "run_in_background": True})
+    assert assess(attempt(CHANGE, background)).outcome is Outcome.UNKNOWN
+    assert assess(attempt(CHANGE, shell("pytest", code=1))).outcome is Outcome.UNKNOWN
+    assert assess(attempt(CHANGE, shell("pytest", StepResult.UNKNOWN))).outcome is Outcome.UNKNOWN
+
+
+FAILED = shell("pytest", StepResult.FAILED, code=1)
+
+
+def test_an_easier_check_does_not_answer_a_failed_one():
+    found = assess(attempt(CHANGE, FAILED, shell("ruff check .")))
+    assert found.outcome is Outcome.UNKNOWN
+    assert "`pytest` failed" in found.reason
+    assert assess(attempt(FAILED, CHANGE, shell("ruff check ."))).outcome is Outcome.UNKNOWN
+
+
+@pytest.mark.parametrize("narrow", ["pytest tests/test_ok.py", "pytest -k totals", "pytest --deselect tests/a.py::b"])
+def test_looking_at_less_without_mending_anything_does_not_answer_a_failure(narrow):
+    assert assess(attempt(CHANGE, FAILED, shell(narrow))).outcome is Outcome.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    "left_out", ["pytest --deselect tests/a.py::b", "pytest --ignore=tests/a.py", "pytest -k 'not b'"]
+)
+def test_leaving_out_what_failed_does_not_answer_it_even_after_a_change(left_out):
+    assert assess(attempt(FAILED, CHANGE, shell(left_out))).outcome is Outcome.UNKNOWN
+
+
+def test_a_failure_is_answered_by_the_same_check_after_a_change():
+    assert assess(attempt(FAILED, CHANGE, shell("pytest tests/test_totals.py"))).verified_success
+    assert assess(attempt(FAILED, CHANGE, shell("pytest"))).verified_success
+    assert assess(attempt(FAILED, CHANGE, shell("make test"))).verified_success
+
+
+def test_a_failure_for_want_of_a_package_is_answered_by_the_same_check():
+    assert assess(attempt(CHANGE, FAILED, shell("pip install requests"), shell("pytest"))).verified_success
+
+
+def test_a_failed_linter_is_answered_by_tests():
+    assert assess(attempt(shell("ruff check .", StepResult.FAILED), CHANGE, shell("pytest"))).verified_success
+
+
+def test_work_that_was_put_aside_and_taken_up_again_counts():
+    steps = [CHANGE, shell("git stash"), shell("git stash pop"), shell("pytest")]
+    assert assess(attempt(*steps)).verified_success
+    assert assess(attempt(CHANGE, shell("git stash"), shell("pytest"))).outcome is Outcome.UNKNOWN
+    assert assess(attempt(shell("git checkout main"), CHANGE, shell("pytest"))).verified_success
+    assert assess(attempt(CHANGE, shell("git checkout -b currency"), shell("pytest"))).verified_success
+
+
+@pytest.mark.parametrize("result", ["success", "partial", "failure"])
+def test_a_claim_with_a_verifier_counts_as_machine_verified_only_if_trusted(result):
+    run = attempt(claim=Claim(result=result, verified_by="the environment"))
+    trusted = assess(run, trust_claim=True)
+    assert (trusted.outcome, trusted.grade, trusted.verifier) == (Outcome(result), Grade.MACHINE, "the environment")
+    doubted = assess(run)
+    assert (doubted.outcome, doubted.grade) == (Outcome(result), Grade.SELF)
+    assert "did not vouch for it (`tacit learn --trust-outcomes` does)" in doubted.reason
+
+
+def test_a_claim_without_a_verifier_stays_a_claim_even_if_trusted():
+    found = assess(attempt(claim=Claim(result="success")), trust_claim=True)
+    assert (found.outcome, found.grade) == (Outcome.SUCCESS, Grade.SELF)
+    assert not found.verified_success
+    assert "names no verifier" in found.reason
+
+
+@pytest.mark.parametrize("result", ["", "unknown", "great", "SUCCESS"])
+def test_a_claim_in_other_words_is_no_claim(result):
+    assert assess(attempt(claim=Claim(result=result, verified_by="x")), trust_claim=True).outcome is Outcome.UNKNOWN
+
+
+def test_what_the_steps_show_beats_an_untrusted_claim():
+    claim = Claim(result="success", verified_by="the agent")
+    assert assess(attempt(FAILED, claim=claim)).verified_failure
+
+
+def test_a_long_command_is_shortened_in_the_reason_but_kept_as_the_verifier():
+    command = "pytest " + " ".join(f"tests/test_{i}.py" for i in range(40))
+    found = assess(attempt(shell(command)))
+    assert found.verifier == command
+    assert len(found.reason) < 130
+
+
+PATCH = "*** Begin Patch\n*** Update File: {}\n@@\n-a\n+b\n*** End Patch"
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        call("exec_command", {"cmd": "pytest -q", "workdir": "/srv/ann/invoices"}),
+        call("shell", {"command": ["/bin/bash", "-lc", "cd app && pytest -q"]}),
+        call("functions.exec_command", {"cmd": "npm --prefix web test"}),
+        call("mcp__box__bash", {"command": "make -C lib check"}),
+    ],
+)
+@pytest.mark.parametrize(
+    "change",
+    [
+        call("apply_patch", {"input": PATCH.format("invoice/schema.py")}),
+        call("apply_patch", {"file_path": "invoice/schema.py", "old_string": "a", "new_string": "b"}),
+        call("exec_command", {"cmd": f"apply_patch <<'EOF'\n{PATCH.format('invoice/schema.py')}\nEOF"}),
+    ],
+)
+def test_steps_of_other_clients_are_judged_alike(change, check):
+    assert assess(attempt(change, check)).verified_success
+    assert "changed after" in assess(attempt(check, change)).reason
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        call("apply_patch", {"input": PATCH.format("tests/test_schema.py")}),
+        call("apply_patch", {"file_path": "tests/test_schema.py", "content": "pass"}),
+        call("apply_patch", {"file_path": "a.py", "moved_to_path": "tests/conftest.py"}),
+        call("exec_command", {"cmd": f"apply_patch <<'EOF'\n{PATCH.format('Makefile')}\nEOF"}),
+        call("shell", {"command": ["bash", "-lc", "echo x > pytest.ini"]}),
+    ],
+)
+def test_weakened_checks_of_other_clients_are_seen_alike(change):
+    assert assess(attempt(change, call("exec_command", {"cmd": "pytest -q"}))).outcome is Outcome.UNKNOWN
+
+
+def test_what_a_shell_was_called_for_is_named_without_the_shell():
+    assert assess(attempt(CHANGE, shell(["/bin/bash", "-lc", "pytest -q"]))).verifier == "pytest -q"
+
+
+def test_what_was_denied_has_changed_nothing():
+    passed = shell("pytest -q", seen="5 passed", code=0)
+    assert assess(attempt(CHANGE, passed, shell("rm -rf build", StepResult.DENIED))).verified_success
+    assert not assess(attempt(CHANGE, passed, shell("rm -rf build"))).verified_success
+
+
+def test_work_handed_to_another_agent_after_the_check_leaves_it_open():
+    passed = shell("pytest -q", seen="5 passed", code=0)
+    assert not assess(attempt(CHANGE, passed, call("spawn_agent", {"message": "tidy up"}))).verified_success

@@ -1,0 +1,327 @@
+"""Intervals of proportions and of whatever was measured; how well a score tells two sorts apart; tests one may peek at."""
+
+from __future__ import annotations
+
+import math
+import random
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tacit.evidence.statistics import BETS, Drop, EProcess, Estimate, Faded, auroc, bootstrap, capped, mean, wilson
+
+COUNT = st.floats(min_value=0, max_value=1e6)
+
+
+def test_without_trials_everything_is_possible():
+    assert wilson(0, 0) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("successes", "trials", "low", "high"),
+    [
+        (1, 1, 0.2699, 1.0),
+        (0, 1, 0.0, 0.7301),
+        (8, 10, 0.5408, 0.9314),
+        (47, 50, 0.8591, 0.9758),
+        (50, 100, 0.4188, 0.5812),
+    ],
+)
+def test_known_values_of_the_ninety_percent_interval(successes, trials, low, high):
+    assert wilson(successes, trials) == pytest.approx((low, high), abs=1e-4)
+
+
+def test_a_wider_quantile_gives_a_wider_interval():
+    narrow, wide = wilson(5, 10), wilson(5, 10, z=2.576)
+    assert wide[0] < narrow[0]
+    assert wide[1] > narrow[1]
+
+
+@pytest.mark.parametrize(("successes", "trials"), [(2, 1), (-1, 1)])
+def test_impossible_counts_are_refused(successes, trials):
+    with pytest.raises(ValueError, match=r"^successes must lie between 0 and trials$"):
+        wilson(successes, trials)
+
+
+@given(COUNT, COUNT)
+def test_the_interval_holds_the_share_and_stays_within_bounds(successes, failures):
+    low, high = wilson(successes, successes + failures)
+    assert 0 <= low <= high <= 1
+    if successes + failures > 1e-6:
+        assert low - 1e-9 <= successes / (successes + failures) <= high + 1e-9
+
+
+@given(COUNT, COUNT, st.floats(min_value=1e-3, max_value=1e3))
+def test_another_failure_never_raises_a_bound_and_another_success_never_lowers_one(successes, failures, more):
+    before = wilson(successes, successes + failures)
+    worse = wilson(successes, successes + failures + more)
+    better = wilson(successes + more, successes + failures + more)
+    assert worse[0] <= before[0] + 1e-9
+    assert worse[1] <= before[1] + 1e-9
+    assert better[0] >= before[0] - 1e-9
+    assert better[1] >= before[1] - 1e-9
+
+
+# --- the bootstrap --------------------------------------------------------------------------------------------------
+
+
+def test_the_interval_of_equal_values_is_a_point():
+    assert bootstrap([0.25] * 8, mean) == Estimate(value=0.25, low=0.25, high=0.25, n=8)
+
+
+def test_the_interval_holds_the_mean_and_shrinks_with_more_of_the_same():
+    few, many = bootstrap([0.0, 1.0] * 5, mean), bootstrap([0.0, 1.0] * 200, mean)
+    assert few is not None
+    assert many is not None
+    assert few.low < few.value == 0.5 < few.high
+    assert many.high - many.low < (few.high - few.low) / 3
+
+
+def test_the_interval_of_a_proportion_is_near_the_known_one():
+    found = bootstrap([1.0] * 80 + [0.0] * 20, mean)
+    assert found is not None
+    assert (found.low, found.high) == pytest.approx((0.72, 0.88), abs=0.02)  # 0.8 ± 1.96 √(0.8 · 0.2 / 100)
+
+
+def test_copies_within_a_group_do_not_narrow_the_interval():
+    values, groups = [0.0, 1.0, 1.0, 0.0], [1, 2, 3, 4]
+    alone = bootstrap(values, mean, groups=groups)
+    copied = bootstrap(values * 50, mean, groups=groups * 50)
+    assert alone is not None
+    assert copied is not None
+    assert (copied.low, copied.high) == (alone.low, alone.high)
+    assert copied.n == 200
+
+
+def test_nothing_measured_gives_no_estimate():
+    assert bootstrap([], mean) is None
+    assert mean([]) is None
+
+
+def test_every_measurement_needs_a_group():
+    with pytest.raises(ValueError, match=r"^every measurement needs a group$"):
+        bootstrap([1.0, 2.0], mean, groups=["a"])
+
+
+def test_the_same_measurements_give_the_same_interval_and_another_seed_another():
+    values = [float(number % 7) for number in range(40)]
+    assert bootstrap(values, mean) == bootstrap(values, mean) == bootstrap(values, mean, seed=0, rounds=2000)
+    assert bootstrap(values, mean) != bootstrap(values, mean, seed=1)
+
+
+def test_the_bounds_leave_a_fortieth_of_the_draws_on_either_side():
+    draws = iter([0.0, *(float(number) for number in range(200))])  # the first one is the figure itself
+    found = bootstrap([1.0], lambda _: next(draws), rounds=200)
+    assert found == Estimate(value=0.0, low=5.0, high=194.0, n=1)
+    once = iter([7.0, 3.0])
+    assert bootstrap([1.0], lambda _: next(once), rounds=1) == Estimate(value=7.0, low=3.0, high=3.0, n=1)
+
+
+def test_draws_that_say_nothing_are_left_out():
+    said = iter([5.0, None, 2.0, None])
+    assert bootstrap(["a", "b"], lambda _: next(said), rounds=3) == Estimate(value=5.0, low=2.0, high=2.0, n=2)
+    silent = iter([5.0, None, None])
+    assert bootstrap(["a", "b"], lambda _: next(silent), rounds=2) == Estimate(value=5.0, low=5.0, high=5.0, n=2)
+
+
+def test_a_figure_that_is_never_asked_about_nothing():
+    assert bootstrap([], lambda values: float(len(values))) is None
+
+
+@pytest.mark.parametrize(
+    ("here", "absent", "expected"),
+    [
+        ([0.9, 0.8], [0.1, 0.2], 1.0),
+        ([0.1], [0.9], 0.0),
+        ([0.5, 0.5], [0.5], 0.5),
+        ([0.8, 0.4], [0.6, 0.2], 0.75),  # of four pairs only 0.4 against 0.6 is lost
+        ([0.7, 0.3], [0.3], 0.75),  # one pair won, one tied
+    ],
+)
+def test_auroc_is_the_share_of_pairs_that_are_told_apart(here, absent, expected):
+    scored = [(score, True) for score in here] + [(score, False) for score in absent]
+    assert auroc(scored) == pytest.approx(expected)
+    assert auroc(scored[::-1]) == pytest.approx(expected)
+
+
+def test_auroc_says_nothing_of_one_sort_alone():
+    assert auroc([(0.5, True)]) is None
+    assert auroc([(0.5, False), (0.1, False)]) is None
+
+
+@given(st.lists(st.tuples(st.integers(0, 5).map(float), st.booleans()), min_size=2, max_size=30))
+def test_auroc_is_what_counting_all_pairs_gives(scored):
+    pairs = [
+        1.0 if ours > theirs else 0.5 if ours == theirs else 0.0
+        for ours, here in scored
+        for theirs, there in scored
+        if here and not there
+    ]
+    assert auroc(scored) == (pytest.approx(sum(pairs) / len(pairs)) if pairs else None)
+
+
+# --- counts that fade -----------------------------------------------------------------------------------------------
+
+
+def test_an_older_result_weighs_half_after_so_many_later_ones():
+    counted = Faded(10)
+    counted.add(1.0)
+    for _ in range(10):
+        counted.add(0.0)
+    assert counted.successes == pytest.approx(0.5)
+    assert counted.trials == pytest.approx((1 - 0.5 ** (11 / 10)) / (1 - 0.5 ** (1 / 10)))
+
+
+def test_parts_of_a_result_weigh_as_much_as_the_whole():
+    whole, parts = Faded(30), Faded(30)
+    for value in (1.0, 0.0, 1.0):
+        whole.add(value)
+        for _ in range(4):
+            parts.add(value, 0.25)
+    assert (parts.successes, parts.trials) == pytest.approx((whole.successes, whole.trials))
+    assert parts.interval() == pytest.approx(wilson(whole.successes, whole.trials))
+
+
+def test_without_results_the_interval_is_everything():
+    assert Faded(30).interval() == (0.0, 1.0)
+
+
+# --- betting against a mean -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("line", "chance"), [(0.7, 0.7), (0.7, 0.9), (0.3, 0.3), (0.5, 0.8)])
+def test_money_does_not_grow_on_average_where_the_mean_is_at_least_the_line(line, chance):
+    expected = 0.0
+    for ends in product((0, 1), repeat=8):  # every way that eight results can come
+        held = EProcess(line)
+        grown = [held.add(float(end)) for end in ends][-1]
+        expected += grown * math.prod(chance if end else 1 - chance for end in ends)
+    assert expected <= 1 + 1e-9
+    if chance == line:
+        assert expected == pytest.approx(1)
+
+
+def test_one_bet_is_what_it_says():
+    held = EProcess(0.7, bets=[0.3])
+    assert held.add(0.0) == pytest.approx(1 + 1.0 * 0.7)
+    assert held.add(1.0) == pytest.approx(1.7 * (1 - 0.3))
+    assert held.add(0.5, 0.5) == pytest.approx(1.7 * 0.7 * (1 + 0.5 * 0.2))
+    assert held.peak == pytest.approx(1.7)
+    both = EProcess(0.7, bets=[0.3, 0.6])
+    assert both.add(0.0) == pytest.approx((1.7 + 2.4) / 2)
+    assert EProcess(0.7).add(0.7) == pytest.approx(1), "exactly at the line nothing is won"
+
+
+def test_failures_are_found_out_and_never_overflow():
+    held = EProcess(0.7)
+    grown = [held.add(0.0) for _ in range(5000)]
+    assert grown[3] < 20 < grown[10]
+    assert grown == sorted(grown)
+    assert held.peak == grown[-1] > 1e200
+    assert math.isfinite(held.peak)
+
+
+def test_the_peak_is_kept():
+    held = EProcess(0.7)
+    for _ in range(10):
+        held.add(0.0)
+    peak = held.peak
+    assert [held.add(1.0) for _ in range(50)][-1] < peak == held.peak
+
+
+def test_a_result_without_weight_moves_nothing():
+    held = EProcess(0.7)
+    assert held.add(0.0, 0.0) == held.add(1.0, 0.0) == 1.0
+
+
+@pytest.mark.parametrize(("line", "bets"), [(0.0, BETS), (1.0, BETS), (0.7, ()), (0.7, (1.0,)), (0.7, (0.0,))])
+def test_lines_and_bets_that_could_ruin_are_refused(line, bets):
+    with pytest.raises(ValueError, match="must lie between 0 and 1"):
+        EProcess(line, bets=bets)
+
+
+@pytest.mark.parametrize(("value", "weight"), [(-0.1, 1), (1.1, 1), (0.5, 1.1), (0.5, -0.1)])
+def test_values_outside_of_what_was_bet_on_are_refused(value, weight):
+    with pytest.raises(ValueError, match="values and weights must lie between 0 and 1"):
+        EProcess(0.7).add(value, weight)
+
+
+def test_peeking_after_every_value_is_allowed():
+    dice, wrong = random.Random(1), 0
+    for _ in range(1000):
+        held = EProcess(0.7)
+        for _ in range(100):
+            held.add(float(dice.random() < 0.7))
+        wrong += held.peak >= 20
+    assert wrong <= 50
+
+
+# --- a sudden drop --------------------------------------------------------------------------------------------------
+
+
+def test_doubt_rises_with_failures_and_falls_with_successes_but_not_below_nothing():
+    held = Drop(usual=0.8, imagined=10)
+    assert held.add(1.0) == 0.0
+    mean_before = 9 / 11
+    assert held.add(0.0) == pytest.approx(math.log((1 - mean_before / 2) / (1 - mean_before)))
+    before = held.doubt
+    assert held.add(1.0) == pytest.approx(before - math.log(2))
+    assert (held.before, held.under) == ((1.0, 1.0), (1.0, 2.0))
+    held.add(1.0)
+    held.add(1.0)
+    assert (held.doubt, held.before, held.under) == (0.0, (4.0, 5.0), (0.0, 0.0))
+
+
+def test_the_better_it_was_the_more_a_failure_says():
+    good, middling = Drop(), Drop()
+    for number in range(50):
+        good.add(1.0)
+        middling.add(float(number % 4 > 0))
+    while middling.doubt:
+        middling.add(1.0)
+    assert good.add(0.0) > middling.add(0.0) > 0
+
+
+def test_half_a_result_is_half_the_doubt():
+    whole, half = Drop(), Drop()
+    assert half.add(0.0, 0.5) == pytest.approx(whole.add(0.0) / 2)
+
+
+def test_only_imagined_values_at_first():
+    assert Drop(usual=0.5, imagined=4).add(0.0) == pytest.approx(math.log(0.75 / 0.5))
+
+
+# --- fair shares ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("amounts", "expected"),
+    [
+        ({}, {}),
+        ({"a": 7.0}, {"a": 7.0}),
+        ({"a": 9.0, "b": 1.0}, {"a": 1.0, "b": 1.0}),
+        ({"a": 9.0, "b": 2.0, "c": 1.0}, {"a": 1.0, "b": 1.0, "c": 1.0}),
+        ({"a": 2.0, "b": 2.0, "c": 2.0}, {"a": 2.0, "b": 2.0, "c": 2.0}),
+        ({"a": 9.0, "b": 2.0, "c": 1.0, "d": 1.0}, {"a": 2.0, "b": 2.0, "c": 1.0, "d": 1.0}),
+        ({"a": 0.0, "b": 0.0}, {"a": 0.0, "b": 0.0}),
+    ],
+)
+def test_nobody_has_more_than_a_third_or_an_equal_share(amounts, expected):
+    assert capped(amounts, share=1 / 3) == pytest.approx(expected)
+
+
+def test_what_is_free_is_not_cut():
+    assert capped({"a": 9.0, "b": 1.0}, share=1 / 3, free=5) == {"a": 5.0, "b": 1.0}
+    assert capped({"a": 3.0, "b": 1.0}, share=1 / 3, free=5) == {"a": 3.0, "b": 1.0}
+
+
+@given(st.lists(st.floats(min_value=0.01, max_value=100), min_size=1, max_size=12))
+def test_shares_hold_after_cutting_and_small_ones_are_left_alone(amounts):
+    cut = capped(dict(enumerate(amounts)), share=1 / 3)
+    most = max(1 / 3, 1 / len(amounts)) * sum(cut.values())
+    assert all(each <= most * (1 + 1e-6) for each in cut.values())
+    assert all(cut[at] <= amount for at, amount in enumerate(amounts))
+    limit = max(cut.values())
+    assert all(cut[at] == pytest.approx(min(amount, limit)) for at, amount in enumerate(amounts)), "as little as needed"

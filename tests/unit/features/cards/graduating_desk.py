@@ -1,0 +1,97 @@
+"""A project with cards that a person approved, and targets to graduate into."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tacit.domain.card import Card, CardStatus
+from tacit.domain.origin import Origin
+from tacit.features.cards.deck import Deck
+from tacit.features.cards.graduating import Asked, Graduated, Graduation, open_graduation
+from tests.unit.features.cards.making import USER, World
+
+SKILL_MD = b"---\nname: deploy\ndescription: Deploys.\n---\n\n# Deploy\n\nDo it.\n"
+WAIT: dict[str, Any] = {
+    "title": "Stop the workers before migrating",
+    "when_to_use": "A migration fails with a lock timeout",
+    "problem": "Workers hold the table while the migration wants it.",
+    "solution_steps": ("Stop the workers", "Run the migration"),
+    "evidence": ("Held in three deployments",),
+    "tags": ("deploy",),
+    "scope": "portable",
+}
+PIN: dict[str, Any] = {
+    "title": "Pin the base image by digest",
+    "when_to_use": "A build breaks although nothing in it changed",
+    "problem": "A tag of an image moves, and its libraries with it.",
+    "solution_steps": ("Write the digest behind the name of the image",),
+    "scope": "portable",
+}
+
+
+class Desk:
+    """The project, its deck and its graduation, opened anew for each thing that is done."""
+
+    def __init__(self, folder: Path, kind: str = "volatile") -> None:
+        self.world = World(folder, kind)
+        self.root = self.world.root
+        self.skill = self.root / ".agents" / "skills" / "deploy"
+        self.skill.mkdir(parents=True)
+        (self.skill / "SKILL.md").write_bytes(SKILL_MD)
+
+    @property
+    def reference(self) -> Path:
+        return self.skill / "references" / "self-learning-aha.md"
+
+    @property
+    def deck(self) -> Deck:
+        return self.world.deck()
+
+    @property
+    def graduation(self) -> Graduation:
+        return open_graduation(self.deck, self.world.place)
+
+    def card(self, key: str = "aha_wait", *, approve: bool = True, **fields: Any) -> Card:
+        """Keep a version of a card, and let a person approve its lesson."""
+        self.world.clock.pass_by(seconds=1)
+        deck = self.deck
+        said = (WAIT if key != "aha_pin" else PIN) | {"shareable": True} | fields
+        before = deck.cards().get(key)
+        version = before.version_id if before else ""
+        made = Card(key=key, at=deck.now(), by=USER, ts=deck.stamp(), version_id=version, **said)
+        made = deck.admit(made, origin=Origin.USER, by=USER)
+        deck.keep(made)
+        if approve:
+            self.world.clock.pass_by(seconds=1)
+            self.world.memory.review(made.version_id, decision="approve", by=USER)
+        return made
+
+    def backport(self, *cards: str, target: Path | None = None, **asked: Any) -> Graduated:
+        self.world.clock.pass_by(seconds=1)
+        return self.graduation.backport(Asked(target=target or self.skill, cards=cards, **asked))
+
+    def status(self, key: str) -> CardStatus:
+        deck = self.deck
+        deck.sync()
+        return deck.cards()[key].status
+
+    def files(self) -> dict[str, bytes]:
+        """Everything in the project but what belongs to tools."""
+        found = (path for path in self.root.rglob("*") if path.is_file())
+        return {
+            str(path.relative_to(self.root)): path.read_bytes()
+            for path in found
+            if not {".tacit", ".agent-skills"} & set(path.relative_to(self.root).parts)
+        }
+
+
+@pytest.fixture(params=["volatile", "sqlite"])
+def both(tmp_path: Path, request: pytest.FixtureRequest) -> Desk:
+    """A desk over either store."""
+    return Desk(tmp_path, request.param)
+
+
+__all__ = ["PIN", "SKILL_MD", "WAIT", "Desk", "both"]

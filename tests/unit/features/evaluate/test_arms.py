@@ -1,0 +1,108 @@
+"""Arms as data: by name, or from a file, whose problems are all told at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tacit.domain.errors import Mistake, NotFound
+from tacit.features.evaluate.arms import Plan, described, named_arms, read_plan, with_usual
+from tacit.features.evaluate.suite import ARMS, AidKind, Arm
+
+
+def written(folder: Path, text: str | bytes) -> Path:
+    path = folder / "arms.toml"
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return path
+
+
+def test_arms_are_named_in_the_order_that_they_are_wanted_in() -> None:
+    assert [arm.name for arm in named_arms(" skills, none,,skills+adapter,none")] == [
+        "skills",
+        "none",
+        "skills+adapter",
+    ]
+
+
+@pytest.mark.parametrize(("names", "told"), [("none,nobody,nothing", "nobody, nothing"), (" ,", "no arm is named")])
+def test_arms_that_do_not_exist_are_told(names: str, told: str) -> None:
+    with pytest.raises(Mistake, match=told) as mistake:
+        named_arms(names)
+    assert "skills+adapter" in mistake.value.hint
+
+
+def test_a_file_defines_arms_and_names_a_suite(tmp_path: Path) -> None:
+    plan = read_plan(
+        written(
+            tmp_path,
+            '[suite]\nname = "retail"\ndata = "files"\n[arms.one-skill]\naid = "skills"\nk = 1\n[arms.short]\n'
+            'aid = "skills"\nbudget_tokens = 200\nadapter = true\n[arms.bare]\n',
+        )
+    )
+    assert plan == Plan(
+        arms=(
+            Arm(name="one-skill", aid=AidKind.SKILLS, k=1),
+            Arm(name="short", aid=AidKind.SKILLS, adapter=True, budget_tokens=200),
+            Arm(name="bare"),
+        ),
+        suite="retail",
+        options={"data": str(tmp_path / "files")},
+    )
+    assert [arm.name for arm in named_arms("none,short", with_usual(plan))] == ["none", "short"]
+
+
+def test_every_problem_of_a_file_is_told_at_once(tmp_path: Path) -> None:
+    nonsense = """
+        colour = "red"
+        [suite]
+        seed = 7
+        [arms]
+        flat = 3
+        [arms.none]
+        [arms."a,b"]
+        aid = "magic"
+        k = 0
+        budget_tokens = true
+        adapter = "yes"
+        size = 1
+        [arms.odd]
+        aid = ["skills"]
+    """
+    with pytest.raises(Mistake) as mistake:
+        read_plan(written(tmp_path, nonsense))
+    for told in (
+        "unknown table 'colour'",
+        "suite: seed is no text",
+        "suite has no name",
+        "arm 'flat': it is no table",
+        "arm 'none': this name has a meaning already",
+        "arm 'a,b': a name has at most 40",
+        "no such aid: 'magic'",
+        "k is no whole number from 1 to 50",
+        "budget_tokens is no whole number",
+        "adapter is neither true nor false",
+        "unknown option 'size'",
+        "no such aid: ['skills']",
+    ):
+        assert told in mistake.value.message
+
+
+@pytest.mark.parametrize(
+    "text", ["[arms", b"\xff\xfe", "arms = 3", "suite = 3", "x = " + "[" * 50_000, b"#" * (1 << 20) + b"##"]
+)
+def test_a_file_that_is_no_plan_is_a_mistake(tmp_path: Path, text: str | bytes) -> None:
+    with pytest.raises(Mistake, match=r"arms\.toml"):
+        read_plan(written(tmp_path, text))
+
+
+def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+    with pytest.raises(NotFound):
+        read_plan(tmp_path / "arms.toml")
+
+
+def test_every_arm_says_what_it_gives() -> None:
+    told = {name: described(arm) for name, arm in ARMS.items()}
+    assert len(set(told.values())) == len(ARMS)
+    assert told["adapter"] == "an adapter in its weights"
+    assert described(Arm(name="x", aid=AidKind.SKILLS, k=1, adapter=True)).endswith("1 at most; an adapter")

@@ -1,0 +1,68 @@
+"""A memory in which ann has decided before, so that something is expected of her."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from tacit.api import Loop
+from tacit.domain.choice import Forecast
+from tacit.domain.origin import Origin
+from tacit.domain.ports import Stored
+from tacit.domain.skill import Kind, SkillContent
+from tacit.features.people.reading import review_question
+from tacit.store import VolatileStore, open_store
+from tests.unit.making import NOW
+
+TAUGHT = 30
+
+
+def memory(path: Path | None = None) -> Loop:
+    """A memory whose clock moves on a second with each look."""
+    seconds = iter(range(1_000_000))
+
+    def clock() -> datetime:
+        return NOW + timedelta(seconds=next(seconds))
+
+    return Loop(open_store(str(path)) if path else VolatileStore(), clock=clock)
+
+
+def lesson(name: str, text: str = "Run the linter before the tests.") -> SkillContent:
+    """A lesson of some name."""
+    return SkillContent(kind=Kind.LESSON, name=name, description=f"{text} ({name})", body=text)
+
+
+def norm(name: str, text: str = "Name branches after their ticket.") -> SkillContent:
+    """A norm of some name."""
+    return SkillContent(kind=Kind.NORM, name=name, description=f"{text} ({name})", body=text)
+
+
+def proposed(loop: Loop, content: SkillContent, *, by: str = "ann", origin: Origin = Origin.USER) -> Stored:
+    """Put something before the gate that then waits."""
+    verdict = loop.propose(content, by=by, origin=origin)
+    return loop.version(verdict.version_id)
+
+
+def taught(loop: Loop, *, approve: Stored, reject: Stored | None = None, count: int = TAUGHT) -> None:
+    """Let ann have decided many times on things like these, and forecasts of her have come true."""
+    people = loop.people
+    for number in range(count):
+        for stored, response in ((approve, "approve"), (reject, "reject")):
+            if stored is not None:
+                asked = review_question(loop.store, stored, "ann")
+                people.decided(f"earlier {number} {response}", asked, response)
+    for number in range(count):
+        for response in ("approve", "reject") if reject else ("approve",):
+            loop.store.add_entry(
+                Forecast(
+                    key=f"long ago {number} {response}",
+                    at=NOW,
+                    person="ann",
+                    sort=asked.sort,
+                    posterior=response,
+                    posterior_confidence=0.9,
+                    guess=response,
+                    score=0.97,
+                    actual=response,
+                )
+            )

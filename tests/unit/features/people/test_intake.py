@@ -1,0 +1,136 @@
+"""An intake: questions with forecasts, answers that settle them, and what the session may take for granted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tacit.api import Loop
+from tacit.domain.choice import Choice, ChoiceSort, Forecast
+from tacit.domain.errors import Mistake
+from tacit.domain.moment import Aspect, Assumption, Held
+from tacit.domain.skill import Kind
+from tacit.features.people import Interview
+from tacit.features.people.forecast import Ask
+from tests.unit.features.people.knowing import memory
+from tests.unit.making import NOW
+
+
+@pytest.fixture
+def loop() -> Iterator[Loop]:
+    with memory() as made:
+        yield made
+
+
+def talk(loop: Loop, task: str = "Add a currency field", person: str = "ann") -> Interview:
+    return Interview(loop.people, loop.store, task=task, person=person, session_id="s1")
+
+
+def asked(interview: Interview, key: str) -> Ask:
+    return next(ask for ask in interview.questions() if ask.key == key)
+
+
+def answer_often(loop: Loop, text: str, *, times: int = 6) -> None:
+    for number in range(times):
+        other = talk(loop, f"Add a field number {number}")
+        ask = asked(other, "complexity")
+        other.announce(ask, shown=False)
+        other.answer(ask, text, at=NOW)
+
+
+def test_an_answer_is_kept_as_decision_forecast_and_assumption(loop: Loop) -> None:
+    interview = talk(loop)
+    interview.announce(asked(interview, "complexity"))
+    done = interview.answer(asked(interview, "complexity"), " small ", at=NOW)
+    [choice] = loop.store.entries(Choice)
+    assert (choice.sort, choice.response, choice.session_id) == (ChoiceSort.ANSWER, "small", "s1")
+    assert loop.store.entries(Forecast)[-1].actual == "small"
+    [assumption] = loop.store.entries(Assumption, session_id="s1")
+    assert (assumption.aspect, assumption.held, assumption.task) == (
+        Aspect.COMPLEXITY,
+        Held.OPEN,
+        "Add a currency field",
+    )
+    assert assumption.text.endswith("small")
+    assert done.assumptions == (assumption,)
+
+
+def test_what_is_answered_again_and_again_is_expected(loop: Loop) -> None:
+    answer_often(loop, "small")
+    interview = talk(loop)
+    known = interview.expect(asked(interview, "complexity"))
+    assert known.posterior == "small"
+    assert not interview.expect(asked(interview, "approach")).known or known.posterior != ""
+
+
+def test_the_difference_to_what_was_expected_is_learned(loop: Loop) -> None:
+    answer_often(loop, "small", times=12)
+    interview = talk(loop)
+    ask = asked(interview, "complexity")
+    assert interview.announce(ask).posterior == "small"
+    done = interview.answer(ask, "large", reason="Currencies touch every report we have.", at=NOW)
+    assert done.decided is not None
+    assert done.decided.forecast is not None
+    assert done.decided.forecast.surprise
+    assert done.decided.choice.explicit
+    wrong, holds = done.assumptions
+    assert (wrong.held, wrong.instead) == (Held.WRONG, "large")
+    assert (holds.held, holds.text.endswith("large")) == (Held.OPEN, True)
+    assert [held.version.content.kind for held in loop.waiting()] == [Kind.PREFERENCE]
+
+
+def test_confirming_what_was_expected_teaches_no_preference(loop: Loop) -> None:
+    answer_often(loop, "small", times=12)
+    interview = talk(loop)
+    interview.announce(asked(interview, "complexity"))
+    done = interview.answer(asked(interview, "complexity"), "small", reason="as always", at=NOW)
+    assert done.decided is not None
+    assert done.decided.forecast is not None
+    assert not done.decided.forecast.surprise
+    assert loop.waiting() == []
+
+
+def test_no_answer_keeps_nothing(loop: Loop) -> None:
+    interview = talk(loop)
+    done = interview.answer(asked(interview, "scope"), "  ", at=NOW)
+    assert done.decided is None
+    assert loop.store.entries(Choice) == []
+    assert loop.store.entries(Assumption) == []
+
+
+def test_an_answer_is_spelled_as_before(loop: Loop) -> None:
+    interview = talk(loop)
+    interview.answer(asked(interview, "approach"), "Test first", at=NOW)
+    other = talk(loop, "Another thing")
+    assert other.answer(asked(other, "approach"), "test FIRST", at=NOW).answer == "Test first"
+    assert other.answer(asked(other, "complexity"), "SMALL", at=NOW).answer == "small"
+
+
+def test_what_ann_answers_is_not_expected_of_bob(loop: Loop) -> None:
+    answer_often(loop, "small", times=12)
+    interview = talk(loop, person="bob")
+    assert not interview.expect(asked(interview, "complexity")).known
+
+
+def test_secrets_are_not_kept(loop: Loop) -> None:
+    interview = talk(loop, "Rotate AKIAIOSFODNN7EXAMPLE")
+    interview.answer(asked(interview, "approach"), "use AKIAIOSFODNN7EXAMPLE", at=NOW)
+    [choice] = loop.store.entries(Choice)
+    assert "AKIAIOSFODNN7EXAMPLE" not in f"{choice.situation} {choice.response}"
+
+
+def test_a_task_is_needed(loop: Loop) -> None:
+    with pytest.raises(Mistake, match="needs the task"):
+        talk(loop, "  ")
+
+
+def test_answers_to_another_question_say_nothing_of_this_one(loop: Loop) -> None:
+    answer_often(loop, "small", times=8)
+    interview = talk(loop)
+    assert interview.expect(asked(interview, "complexity")).posterior == "small"
+    for key in ("scope", "approach", "preferences"):
+        known = interview.expect(asked(interview, key))
+        assert not known.known, key
+        assert not known.guess, key
+    assert interview.expect(asked(interview, "complexity")).posterior == "small", "and are not forgotten by asking"

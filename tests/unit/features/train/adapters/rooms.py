@@ -1,0 +1,95 @@
+"""Builders for tests of adapters: a memory in a file, and small trained folders as PEFT writes them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from tacit.api import Loop
+from tacit.config.place import Place
+from tacit.domain.adapter import Adapter, Judgement, Ruling
+from tacit.domain.trajectory import StepResult, Trajectory
+from tacit.features.train.adapters import Adapters, Birth
+from tacit.features.train.conversation import form_hash
+from tacit.store import open_store
+from tests.unit.making import NOW, VERIFIED, attempt, shell
+
+MODEL, MODEL_HASH = "small-model", "m1"
+
+
+class Clock:
+    """A minute passes each time somebody looks."""
+
+    def __init__(self) -> None:
+        self.at = NOW
+
+    def __call__(self) -> datetime:
+        self.at += timedelta(minutes=1)
+        return self.at
+
+
+def memory_at(folder: Path, *, file: str = "tacit.db") -> Loop:
+    """A memory whose store lies in this folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    place = Place(database=str(folder / file), project=folder, chosen_by="a test")
+    return Loop(open_store(place.database), place=place, clock=Clock())
+
+
+def room_of(memory: Loop, *, model_hash: str = MODEL_HASH) -> Adapters:
+    """The room, entered anew; the base model has this hash wherever it lies."""
+    return Adapters(memory, clock=Clock(), model_hash=lambda name: model_hash)
+
+
+def trained(folder: Path, *, weights: bytes = b"weights", alpha: int = 32) -> Path:
+    """A folder as PEFT writes one."""
+    folder.mkdir(parents=True, exist_ok=True)
+    settings = {"lora_alpha": alpha, "target_modules": ["q_proj", "v_proj"]}
+    (folder / "adapter_config.json").write_text(json.dumps(settings))
+    (folder / "adapter_model.safetensors").write_bytes(weights)
+    return folder
+
+
+def birth(folder: Path, **fields: Any) -> Birth:
+    """Where an adapter comes from, with the given fields instead."""
+    made = Birth(
+        folder=folder,
+        model=MODEL,
+        model_hash=MODEL_HASH,
+        dataset_hash="d1",
+        form_hash=form_hash(),
+        tasks=120,
+        trajectory_ids=("t_1",),
+        records={"manifest.json": b"{}"},
+    )
+    return replace(made, **fields)
+
+
+def registered(room: Adapters, folder: Path, *, weights: bytes = b"weights", **fields: Any) -> Adapter:
+    """An adapter that was taken in."""
+    return room.register(birth(trained(folder / weights.decode(), weights=weights), **fields), by="ann")
+
+
+def judged(
+    room: Adapters, adapter: Adapter, ruling: Ruling = Ruling.BETTER, *, reason: str = "as it went"
+) -> Judgement:
+    """What a test found of it."""
+    found = Judgement(key=adapter.key, at=NOW, ruling=ruling, reason=reason, suite="own", tasks=40)
+    return room.judge(found, report={"report.json": b"{}"})
+
+
+def serving(room: Adapters, folder: Path, *, weights: bytes = b"weights", **fields: Any) -> Adapter:
+    """An adapter that was taken in, found better, and serves."""
+    adapter = registered(room, folder, weights=weights, **fields)
+    judged(room, adapter)
+    room.activate(adapter.key, by="ann")
+    return adapter
+
+
+def kept_attempt(memory: Loop, *, session: str = "s1") -> Trajectory:
+    """A verified attempt that the store holds."""
+    made = replace(attempt(shell("pytest -q", StepResult.OK)), session_id=session, id="")
+    memory.store.add_trajectory(made, VERIFIED, at=NOW)
+    return made

@@ -1,0 +1,79 @@
+"""Only what the agent says is learned, in the very tokens in which it is asked; what would differ is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from tacit.domain.errors import Refusal
+from tacit.domain.tool import Call, Tool, Turn
+from tacit.features.train.conversation import Message, told
+from tacit.features.train.examples import Example
+from tacit.features.train.tokens import IGNORED, encode, encode_all, end_of_turn, prompts
+from tests.unit.features.train.chatml import ChatML
+
+TOOL = Tool(name="look", required=("at",))
+TURNS = [
+    Turn(call=Call(tool="look", arguments={"at": "a"}), observation="nothing", failed=True),
+    Turn(call=Call(tool="look", arguments={"at": "b"}), observation="found"),
+]
+MESSAGES = tuple(told("Find it.", [TOOL], TURNS))
+
+
+def example() -> Example:
+    return Example(task="t", trajectory_id="x", messages=MESSAGES)
+
+
+def test_only_the_agents_words_and_the_end_of_its_turn_are_learned():
+    tokenizer = ChatML()
+    encoded = encode(MESSAGES, tokenizer)
+    learned = [label for label in encoded.labels if label != IGNORED]
+    assert tokenizer.decode(learned) == "".join(f"{MESSAGES[place].content}<|im_end|>" for place in (2, 4, 6))
+    assert all(label in {IGNORED, token} for token, label in zip(encoded.ids, encoded.labels, strict=True))
+    assert encoded.learned == len(learned)
+
+
+def test_before_each_word_of_the_agent_stands_exactly_what_it_is_asked():
+    tokenizer = ChatML()
+    encoded = encode(MESSAGES, tokenizer)
+    for place in (2, 4, 6):
+        (asked,) = prompts([MESSAGES[:place]], tokenizer)
+        assert list(encoded.ids[: len(asked)]) == asked
+        assert encoded.labels[len(asked) - 1] == IGNORED != encoded.labels[len(asked)]
+
+
+def test_a_call_that_failed_is_shown_and_not_learned():
+    tokenizer = ChatML()
+    silent = encode(MESSAGES, tokenizer, silent=(2,))
+    whole = encode(MESSAGES, tokenizer)
+    assert silent.ids == whole.ids
+    learned = tokenizer.decode([label for label in silent.labels if label != IGNORED])
+    assert learned == "".join(f"{MESSAGES[place].content}<|im_end|>" for place in (4, 6))
+
+
+def test_an_example_that_is_too_long_is_left_out_and_never_cut():
+    tokenizer = ChatML()
+    whole = encode(MESSAGES, tokenizer)
+    assert encode_all([example()], tokenizer, longest=len(whole.ids)) == [whole]
+    assert encode_all([example()], tokenizer, longest=len(whole.ids) - 1) == []
+    assert encode_all([], tokenizer) == []
+
+
+def test_a_conversation_without_a_word_of_the_agent_is_refused():
+    with pytest.raises(Refusal, match="no word of the agent"):
+        encode(MESSAGES[:2], ChatML())
+
+
+def test_a_tokenizer_that_joins_the_agents_words_with_what_is_before_them_is_refused():
+    with pytest.raises(Refusal, match="joins the agent's words"):
+        encode(MESSAGES, ChatML(joins=True))
+
+
+def test_a_template_that_lays_out_earlier_turns_differently_is_refused():
+    with pytest.raises(Refusal, match="differently from one that is asked"):
+        encode(MESSAGES, ChatML(forgets=True))
+
+
+def test_a_template_without_a_token_that_ends_a_turn_is_refused():
+    assert end_of_turn(ChatML()) == (1, "<|im_end|>")
+    with pytest.raises(Refusal, match="could not learn to stop"):
+        encode([Message("user", "a"), Message("assistant", "b")], ChatML(end="\n"))

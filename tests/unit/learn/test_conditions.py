@@ -1,0 +1,227 @@
+"""Conditions: from attempts with different readings, when each effect is needed."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from itertools import product
+
+from tacit.domain.skill import Case
+from tacit.learn.mining.conditions import Attempt, learn_cases, standing_alone
+from tacit.learn.mining.literals import Literal, literals_of, masks_of
+from tacit.text.facts import facts
+
+EFFECTS = {
+    "switch_power": "switch_power. Power is now ON",
+    "open_valve": "open_valve valve. Valve opened",
+    "refill": "refill litres 5. Added 5 litres of water, new water level",
+    "call_technician": "call_technician. A colleague takes over",
+}
+
+
+def seen(
+    *, power: bool = True, valve: bool = True, used: float = 2.0, task: str = "It is cold", **more: str
+) -> Attempt:
+    """A house with these faults, before anything is done, and the fix that it needs."""
+    took = [name for name, fine in (("switch_power", power), ("open_valve", valve), ("refill", used < 10)) if not fine]
+    panel = f"Power: {'ON' if power else 'OFF'}\nFan: quiet\nValve: {'open' if valve else 'closed'}"
+    known = {
+        "read_panel": facts(panel),
+        "read_tank": facts(f'{{"water_used": {used}, "water_limit": 10.0, "serial": "T-4711"}}'),
+        **{tool: facts(text) for tool, text in more.items()},
+    }
+    return Attempt(known=known, task=task, took=frozenset(took), final={"read_room": facts("The room is warm.")})
+
+
+def houses() -> list[Attempt]:
+    """Every combination of three faults, some more than once, without the house that has none."""
+    combinations = product((True, False), (True, False), (2.0, 7.5, 10.5, 14.0))
+    return [seen(power=p, valve=v, used=u) for p, v, u in combinations if not (p and v and u < 10)]
+
+
+def said(cases: Sequence[Case]) -> list[list[str]]:
+    return [[condition.text for condition in case.conditions] for case in cases]
+
+
+def test_each_effect_gets_the_smallest_condition_that_explains_it() -> None:
+    found = learn_cases(houses(), {name: EFFECTS[name] for name in ("switch_power", "open_valve", "refill")})
+    assert said(found["switch_power"]) == [["`read_panel` shows `Power: OFF`"]]
+    assert said(found["open_valve"]) == [["`read_panel` shows `Valve: closed`"]]
+
+
+def test_two_numbers_of_one_answer_are_compared() -> None:
+    found = learn_cases(houses(), {"refill": EFFECTS["refill"]})["refill"]
+    assert said(found) == [["`read_tank` shows `water_limit` under `water_used`"]]
+    assert (found[0].support, found[0].against) == (8, 0)
+
+
+def test_a_machine_can_check_every_learned_condition() -> None:
+    for cases in learn_cases(houses(), EFFECTS).values():
+        for case in cases:
+            assert all(each.reading and each.relation and each.value for each in case.conditions)
+
+
+def test_the_same_attempts_in_any_order_give_the_same_cases() -> None:
+    attempts = houses()
+    expected = learn_cases(attempts, EFFECTS)
+    for seed in range(5):
+        random.Random(seed).shuffle(attempts)
+        assert learn_cases(attempts, dict(reversed(EFFECTS.items()))) == expected
+
+
+def test_a_word_of_the_task_joins_in_where_readings_do_not_suffice() -> None:
+    attempts = []
+    for vent, cold, power in product(("shut", "open"), (True, False), (True, False)):
+        task = "It is cold in the flat" if cold else "It is stuffy in the flat"
+        house = seen(power=power, task=task, read_vent=f"Vent: {vent}")
+        needed = house.took | ({"open_vent"} if vent == "shut" and not cold else set())
+        attempts += [Attempt(known=house.known, task=task, took=frozenset(needed), final=house.final)] * 2
+    found = learn_cases(attempts, {"open_vent": "open_vent. The vent is open", "switch_power": EFFECTS["switch_power"]})
+    assert said(found["open_vent"]) == [["`read_vent` shows `Vent: shut`", "the task mentions `stuffy`"]]
+    assert said(found["switch_power"]) == [["`read_panel` shows `Power: OFF`"]]
+
+
+def test_what_an_effect_changes_is_looked_at_even_if_the_task_alone_would_tell() -> None:
+    attempts = []
+    for stuffy, power in product((True, False), (True, False)):
+        task = "It is stuffy in the flat" if stuffy else "It is cold in the flat"
+        house = seen(power=power, task=task, read_vent="Vent: shut")
+        needed = house.took | ({"open_vent"} if stuffy else set())
+        attempts += [Attempt(known=house.known, task=task, took=frozenset(needed), final=house.final)] * 3
+    found = learn_cases(attempts, {"open_vent": "open_vent. The vent is open", "switch_power": EFFECTS["switch_power"]})
+    assert said(found["open_vent"]) == [["`read_vent` shows `Vent: shut`", "the task mentions `stuffy`"]]
+
+
+def test_two_reasons_for_one_effect_make_two_cases() -> None:
+    attempts = []
+    for filter_state, nozzle, power in product(("clean", "dirty"), ("free", "blocked"), (True, False)):
+        house = seen(power=power, read_burner=f"Filter: {filter_state}\nNozzle: {nozzle}")
+        needed = house.took | ({"clean_burner"} if filter_state == "dirty" or nozzle == "blocked" else set())
+        attempts += [Attempt(known=house.known, task="It is cold", took=frozenset(needed), final=house.final)] * 3
+    found = learn_cases(attempts, {"clean_burner": "clean_burner. The burner is clean", "switch_power": "switch_power"})
+    assert sorted(said(found["clean_burner"])) == [
+        ["`read_burner` shows `Filter: dirty`"],
+        ["`read_burner` shows `Nozzle: blocked`"],
+    ]
+
+
+def test_what_a_name_or_an_amount_says_is_no_condition() -> None:
+    attempts = [seen(power=False), seen(power=False), seen(valve=False), seen(valve=False), seen(used=12.0)]
+    for literal in literals_of(attempts):
+        assert literal.value not in ("T-4711", "12.0", "2.0")
+
+
+def with_hand_over() -> list[Attempt]:
+    """As `houses`, and some that only a technician can help; there nothing else was done, whatever was shown."""
+    attempts = [
+        Attempt(
+            known={**each.known, "read_lock": facts("Lock: free")}, task=each.task, took=each.took, final=each.final
+        )
+        for each in houses()
+    ]
+    for power, valve in product((True, False), (True, False)):
+        house = seen(power=power, valve=valve, read_lock="Lock: sealed")
+        attempts.append(Attempt(known=house.known, task=house.task, took=frozenset({"call_technician"})))
+    for attempt in attempts[:12]:
+        attempts.append(
+            Attempt(known=attempt.known, task=attempt.task, took=frozenset({"call_technician"}), succeeded=False)
+        )
+    return attempts
+
+
+def test_what_ends_an_attempt_stands_alone() -> None:
+    assert standing_alone(with_hand_over()) == {"call_technician"}
+    assert standing_alone(houses()) == frozenset()
+
+
+def test_attempts_that_were_handed_over_do_not_blur_the_other_conditions() -> None:
+    found = learn_cases(with_hand_over(), EFFECTS)
+    assert said(found["switch_power"]) == [["`read_panel` shows `Power: OFF`"]]
+    assert said(found["call_technician"]) == [["`read_lock` shows `Lock: sealed`"]]
+    assert found["call_technician"][0].support == 4
+
+
+def test_nothing_is_learned_from_failures_alone() -> None:
+    failed = [Attempt(known=a.known, task=a.task, took=a.took, succeeded=False, final=a.final) for a in houses()]
+    assert learn_cases(failed, EFFECTS) == dict.fromkeys(EFFECTS, ())
+    assert standing_alone(failed) == frozenset()
+
+
+def test_an_effect_that_nothing_explains_gets_no_case() -> None:
+    dice = random.Random(1)
+    attempts = [
+        Attempt(known=a.known, task=a.task, took=frozenset({"pray"} if dice.random() < 0.5 else ()), final=a.final)
+        for a in houses() * 2
+    ]
+    assert learn_cases(attempts, {"pray": "pray. Nothing happens"}) == {"pray": ()}
+
+
+def test_a_few_odd_attempts_do_not_overturn_a_condition() -> None:
+    attempts = houses() * 2
+    odd = seen(power=False)
+    attempts.append(Attempt(known=odd.known, task=odd.task, took=frozenset(), final=odd.final))
+    found = learn_cases(attempts, {"switch_power": EFFECTS["switch_power"]})["switch_power"]
+    assert said(found) == [["`read_panel` shows `Power: OFF`"]]
+    assert (found[0].support, found[0].against) == (16, 1)
+
+
+def test_readings_that_others_need_are_preferred_to_a_reading_for_one_alone() -> None:
+    attempts = []
+    for power, valve in product((True, False), (True, False)):
+        lamp = f"The power lamp is {'lit' if power else 'dark'}."
+        attempts += [seen(power=power, valve=valve, a_lamp=lamp)] * 3
+    found = learn_cases(attempts, {name: EFFECTS[name] for name in ("switch_power", "open_valve")})
+    readings = {each.reading for cases in found.values() for case in cases for each in case.conditions}
+    assert readings == {"read_panel"}
+
+
+def test_masks_tell_in_which_attempts_a_literal_holds() -> None:
+    attempts = [seen(power=False), seen(), Attempt(known={}, task="cold", took=frozenset())]
+    table = dict(masks_of([Literal("read_panel", "Power", "is", "OFF"), Literal("task", "", "has", "cold")], attempts))
+    assert table == {Literal("read_panel", "Power", "is", "OFF"): 0b001, Literal("task", "", "has", "cold"): 0b111}
+
+
+def test_a_mask_says_the_same_as_asking_each_attempt() -> None:
+    attempts = with_hand_over()
+    for literal, mask in masks_of(literals_of(attempts), attempts):
+        assert mask == sum(literal.holds(attempt) << at for at, attempt in enumerate(attempts)), literal
+
+
+def test_hundreds_of_wide_attempts_are_learned_from_in_seconds() -> None:
+    import time
+
+    wide = {f"field_{number}": (str(number % 7),) for number in range(120)}
+    attempts = []
+    for number in range(400):
+        row = {key: (str((int(value[0]) + number) % (3 + int(value[0]))),) for key, value in wide.items()}
+        took = frozenset({"fix"} if number % 5 == 0 else ())
+        attempts.append(Attempt(known={"look": {**row, "State": ("bad" if took else "good",)}}, task="t", took=took))
+    started = time.perf_counter()
+    found = learn_cases(attempts, {"fix": "fix state"})
+    assert said(found["fix"]) == [["`look` shows `State: bad`"]]
+    assert time.perf_counter() - started < 10
+
+
+def test_a_reading_that_only_takers_took_explains_nothing() -> None:
+    asked = [
+        Attempt(known={"read_shelf": facts("Copies: 1")}, task=f"reserve {n}", took=frozenset({"place_hold"}))
+        for n in range(6)
+    ]
+    others = [
+        Attempt(known={"read_card": facts("Card: old")}, task=f"renew {n}", took=frozenset({"renew_card"}))
+        for n in range(6)
+    ]
+    found = learn_cases([*asked, *others], {"place_hold": "place_hold", "renew_card": "renew_card"})
+    assert all(
+        condition.reading == "task" for cases in found.values() for case in cases for condition in case.conditions
+    )
+
+
+def test_a_threshold_is_sought_where_values_have_a_gap() -> None:
+    low = [
+        Attempt(known={"read_meter": facts(f"Charge: {n}")}, task="t", took=frozenset({"order"})) for n in range(2, 9)
+    ]
+    high = [Attempt(known={"read_meter": facts(f"Charge: {n}")}, task="t", took=frozenset()) for n in range(40, 90, 3)]
+    (case,) = learn_cases([*low, *high], {"order": "order charge"})["order"]
+    assert (case.support, case.against) == (7, 0)
+    assert 8 < float(case.conditions[0].value) < 40

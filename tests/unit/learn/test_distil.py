@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+from tacit.domain.trajectory import Task, Trajectory
+from tacit.learn import NoteKind, distil
+from tests.unit.learn.attempts import UNKNOWN, VERIFIED, attempt, bash, call, edit, migration, notes, read
+
+
+def test_unverified_attempt_still_tells_what_it_did() -> None:
+    trajectory = attempt("Add a target", read("Makefile"), edit("Makefile", "a", "b"), bash("git commit -m x"))
+    distilled = distil(trajectory, UNKNOWN)
+    assert [note.text for note in distilled.notes] == [
+        "Nothing shows that it succeeded: no test, build or linter was run. It changed `Makefile`.",
+        "`git commit` worked once.",
+    ]
+    assert distilled.candidates == ()
+
+
+def test_working_commands_are_counted_and_looking_around_is_not() -> None:
+    trajectory = attempt(
+        "x",
+        bash("npm test", "no", code=1),
+        bash("npm test -- a"),
+        bash("npm test"),
+        bash("ls"),
+        call("Agent", {"prompt": "x"}),
+    )
+    found = notes(distil(trajectory, UNKNOWN), "working_command")
+    assert [note.text for note in found] == ["`npm test` worked 2 times and failed once."]
+    assert found[0].detail == {"command": "npm test", "ok": "2", "failed": "1"}
+
+
+def test_procedure_is_not_held() -> None:
+    distilled = distil(migration(), VERIFIED)
+    assert distilled.held == ()
+    assert NoteKind.HELD not in {note.kind for note in distilled.notes}
+
+
+def test_attempt_without_any_step_gives_one_note() -> None:
+    distilled = distil(Trajectory(task=Task(text=""), steps=()), VERIFIED)
+    assert distilled.held == ("too_simple_0_steps",)
+
+
+def test_same_attempt_gives_the_same_answer() -> None:
+    assert distil(migration(), VERIFIED) == distil(migration(), VERIFIED)

@@ -1,0 +1,394 @@
+"""Passes of learning over a store: what is told together, told again, counted, taken back, and done only once."""
+
+from __future__ import annotations
+
+import dataclasses
+import multiprocessing
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tacit
+from tacit import learn as synthesis
+from tacit.api import Loop
+from tacit.domain.candidate import Relation
+from tacit.domain.errors import Mistake
+from tacit.domain.lifecycle import Status
+from tacit.domain.origin import Origin
+from tacit.domain.skill import Kind, SkillContent
+from tacit.domain.trajectory import Claim, Trajectory
+from tacit.store import VolatileStore, open_store
+from tacit.store.sqlite.schema import MIGRATIONS
+from tacit.store.sqlite.store import SqliteStore
+from tests.unit.learn.attempts import bash, migration
+from tests.unit.learn.calls import attempt, greenhouse, season
+from tests.unit.learn.test_error_lessons import mended, session
+
+AT = datetime(2026, 3, 1, tzinfo=UTC)
+VENTS = ("grease_vents", "move_vents")
+
+
+def claimed(trajectory: Trajectory, *, worked: bool = True) -> Trajectory:
+    """The attempt with a verified outcome written in it."""
+    claim = Claim(result="success" if worked else "failure", score=float(worked), verified_by="check")
+    return dataclasses.replace(trajectory, claim=claim, id="")
+
+
+def visits() -> list[Trajectory]:
+    return [claimed(visit) for visit in season()]
+
+
+def column(name: str) -> Trajectory:
+    return dataclasses.replace(migration(name), session_id=f"session-{name}", id="")
+
+
+@pytest.fixture(params=["volatile", "sqlite"])
+def loop(request: pytest.FixtureRequest, tmp_path: Path) -> Iterable[Loop]:
+    store = VolatileStore() if request.param == "volatile" else open_store(tmp_path / "tacit.db")
+    with Loop(store) as opened:
+        yield opened
+
+
+def learn(loop: Loop, *trajectories: Trajectory) -> Any:
+    loop.capture(trajectories, trust_outcomes=True)
+    return loop.learn()
+
+
+def contents(loop: Loop) -> dict[str, SkillContent]:
+    return {stored.version.name: stored.version.content for stored in loop.skills()}
+
+
+def relations(report: Any, name: str) -> list[Relation]:
+    return [verdict.relation for verdict in report.verdicts if verdict.name == name]
+
+
+# --- work of a known kind -------------------------------------------------------------------------------------------
+
+
+def test_work_of_a_known_kind_is_told_together_as_the_next_version_and_then_only_confirmed(loop: Loop) -> None:
+    learn(loop, column("due_date"))
+    (first,) = [stored.version for stored in loop.skills() if stored.version.content.kind is Kind.PROCEDURE]
+    later = learn(loop, column("paid_at"))
+    skill = first.skill_id
+    told = loop.store.versions(skill)
+    assert [len(held.version.provenance.trajectory_ids) for held in told] == [1, 2]
+    assert told[1].version.parents == (told[0].version.id,)
+    assert relations(later, told[1].version.name)[:1] == [Relation.MERGE]
+    assert "due_date" not in str([step.arguments for step in told[1].version.content.steps])
+    learn(loop, column("sent_at"))
+    before = loop.store.versions(skill)
+    report = learn(loop, column("seen_at"))
+    assert Relation.REINFORCE in relations(report, before[-1].version.name)
+    assert loop.store.versions(skill) == before
+
+
+def test_nothing_new_is_nothing_done(loop: Loop) -> None:
+    learn(loop, *visits())
+    before = loop.history()
+    report = loop.learn()
+    assert (report.trajectories, report.verdicts, report.notes) == (0, (), ())
+    assert loop.history() == before
+
+
+def test_a_group_is_compared_again_only_when_something_came_to_it(loop: Loop) -> None:
+    letters = [claimed(attempt(f"Write letter {n}", ("write_letter", {"to": f"p{n}"}, "ok"))) for n in range(4)]
+    learn(loop, *visits(), *letters)
+    report = learn(loop, claimed(attempt("Write letter 9", ("write_letter", {"to": "p9"}, "ok"))))
+    assert {verdict.name for verdict in report.verdicts} == {"write-letter"}
+
+
+def test_failures_alone_and_attempts_nobody_vouches_for_teach_no_procedure(loop: Loop) -> None:
+    learn(loop, *(claimed(visit, worked=False) for visit in season()))
+    learn(loop, *(dataclasses.replace(visit, session_id="again", id="") for visit in season()))
+    assert contents(loop) == {}
+
+
+# --- many passes, or one --------------------------------------------------------------------------------------------
+
+
+def said(content: SkillContent) -> tuple[Any, ...]:
+    """What an account says, whatever the names of the skills are."""
+    cases = sorted(repr(case.conditions) for case in content.cases)
+    return (
+        [(step.tool, dict(step.arguments), step.optional) for step in content.steps],
+        [(one.name, one.type, one.reading, one.key) for one in content.parameters],
+        cases,
+        content.postconditions,
+    )
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5])
+def test_several_passes_say_the_same_as_one_pass_over_all(size: int) -> None:
+    whole, parts = Loop(VolatileStore()), Loop(VolatileStore())
+    learn(whole, *visits())
+    everything = visits()
+    for start in range(0, len(everything), size):
+        learn(parts, *everything[start : start + size])
+    apart = contents(parts)
+    for content in contents(whole).values():
+        assert said(content) in [said(other) for other in apart.values()]
+    (composite,) = [content for content in apart.values() if content.sub_skills]
+    assert set(composite.sub_skills) <= apart.keys()  # parts keep the name that they were first known under
+    assert all(set(content.after) <= apart.keys() for content in apart.values())
+
+
+def test_counts_alone_make_no_new_versions(loop: Loop) -> None:
+    everything = visits()
+    learn(loop, *everything[:12])
+    before = {stored.version.id for stored in loop.store.catalogue()}
+    report = learn(loop, *everything[12:])
+    assert {verdict.relation for verdict in report.verdicts} == {Relation.REINFORCE}
+    assert {stored.version.id for stored in loop.store.catalogue()} == before
+
+
+def test_a_unit_that_grew_is_the_next_account_of_the_skill_it_was(loop: Loop) -> None:
+    learn(loop, *visits()[:3])  # too few to see that greasing and moving always go together
+    learn(loop, *visits()[3:])
+    grown = [stored for stored in loop.skills() if {step.tool for step in stored.version.content.steps} > set(VENTS)]
+    assert len(grown) == 1
+    assert len(loop.store.versions(grown[0].skill.id)) > 1
+    assert set(VENTS) <= set(grown[0].version.content.tags)
+
+
+def test_tools_of_two_servers_with_one_name_are_two_skills(loop: Loop) -> None:
+    def filed(server: str, number: int) -> Trajectory:
+        return claimed(attempt(f"File {server} {number}", (f"{server}__create_issue", {"title": f"t{number}"}, "ok")))
+
+    learn(loop, *(filed("github", n) for n in range(4)))
+    learn(loop, *(filed("jira", n) for n in range(4)))
+    tools = {name: {step.tool for step in content.steps} for name, content in contents(loop).items()}
+    assert tools == {"create-issue": {"github__create_issue"}, "jira-create-issue": {"jira__create_issue"}}
+    learn(loop, filed("github", 8), filed("jira", 8))
+    assert {name: {step.tool for step in content.steps} for name, content in contents(loop).items()} == tools
+
+
+def test_tools_whose_names_have_no_letter_that_a_skill_may_have_are_skills_of_their_own(loop: Loop) -> None:
+    learn(loop, *(claimed(attempt(f"{tool} {n}", (tool, {"k": f"v{n}"}, "ok"))) for n in range(4) for tool in "取消"))
+    assert {content.steps[-1].tool for content in contents(loop).values()} == {"取", "消"}
+
+
+# --- a person's word ------------------------------------------------------------------------------------------------
+
+
+def test_a_persons_edit_is_kept_until_a_person_replaces_it(loop: Loop) -> None:
+    learn(loop, *visits()[:7])
+    mined = loop.version("switch-heater")
+    text = "Turn the heater on, and wait a minute."
+    steps = (*mined.version.content.steps[:-1], dataclasses.replace(mined.version.content.steps[-1], text=text))
+    written = dataclasses.replace(mined.version.content, description="How Ann wants it.", steps=steps)
+    edit = loop.propose(written, by="ann", origin=Origin.USER, revises=mined)
+    loop.review(edit.version_id, "approve", by="ann")
+    learn(loop, *visits()[7:])
+    assert loop.version("switch-heater").version.id == edit.version_id
+    waiting = [stored.version for stored in loop.waiting() if stored.skill.id == mined.skill.id]
+    assert all(version.content.description == "How Ann wants it." for version in waiting)
+    assert all(version.parents == (edit.version_id,) for version in waiting)
+
+
+def test_what_a_person_rejected_does_not_come_again(loop: Loop) -> None:
+    learn(loop, *visits()[:12])
+    rejected = loop.version("switch-heater")
+    loop.review(rejected.version.id, "reject", by="ann")
+    learn(loop, *visits()[12:])
+    assert "switch-heater" not in [stored.version.name for stored in loop.waiting()]
+    assert loop.store.version(rejected.version.id).status is Status.REJECTED
+
+
+# --- counted errors -------------------------------------------------------------------------------------------------
+
+
+def test_avoidance_is_counted_over_sessions_and_taken_back(loop: Loop) -> None:
+    for number in range(1, 5):
+        learn(loop, mended(number))
+    (lesson,) = contents(loop).values()
+    assert "avoid" in lesson.tags
+    assert "does not work here" in lesson.description
+    learn(loop, session(9, bash("npm install", "added 9 packages")))
+    (lesson,) = contents(loop).values()
+    assert "avoid" not in lesson.tags
+    assert "does not work here" not in lesson.description
+    assert "Worked in 4 of 4 attempts, in 4 sessions." in lesson.description
+    count = len(loop.store.catalogue())
+    learn(loop, session(10, bash("ls", "x")))
+    assert len(loop.store.catalogue()) == count
+
+
+# --- attempts from before outlines ----------------------------------------------------------------------------------
+
+
+def test_attempts_learned_before_there_were_outlines_are_compared_too(tmp_path: Path) -> None:
+    path = tmp_path / "tacit.db"
+    everything = visits()
+    old = SqliteStore(path, migrations=MIGRATIONS[:3])
+    earlier = Loop(old)
+    earlier.capture(everything[:10], trust_outcomes=True)
+    for episode in old.episodes():
+        old.mark_learned(episode.id, at=AT)
+    old.close()
+    with Loop(open_store(path)) as loop, Loop(VolatileStore()) as whole:
+        assert len(loop.store.unoutlined()) == 10
+        report = learn(loop, *everything[10:])
+        assert report.trajectories == 4
+        assert loop.store.unoutlined() == []
+        learn(whole, *everything)
+        assert {name: said(content) for name, content in contents(loop).items()} == {
+            name: said(content) for name, content in contents(whole).items()
+        }
+        assert loop.learn().verdicts == ()
+        assert loop.verify() == []
+
+
+# --- several at once ------------------------------------------------------------------------------------------------
+
+
+def overtaken(monkeypatch: pytest.MonkeyPatch, meanwhile: Callable[[], None]) -> None:
+    """Let something happen between comparing and keeping what came of it."""
+    whole = synthesis.mine
+
+    def slowly(*given: Any) -> Any:
+        found = list(whole(*given))
+        monkeypatch.setattr(synthesis, "mine", whole)
+        meanwhile()
+        return iter(found)
+
+    monkeypatch.setattr(synthesis, "mine", slowly)
+
+
+def test_who_compared_less_does_not_replace_what_another_process_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "tacit.db"
+    everything = visits()
+    with Loop(open_store(path)) as slow, Loop(open_store(path)) as quick, Loop(VolatileStore()) as whole:
+        learn(whole, *everything)
+        slow.capture(everything[:5], trust_outcomes=True)
+        overtaken(monkeypatch, lambda: learn(quick, *everything[5:]) and None)
+        report = slow.learn()
+        assert report.verdicts == ()
+        assert {name: said(content) for name, content in contents(slow).items()} == {
+            name: said(content) for name, content in contents(whole).items()
+        }
+        assert slow.store.unmined() == []
+        assert slow.verify() == []
+
+
+def _learn_at(path: str, part: int) -> None:
+    with Loop(open_store(path)) as loop:
+        learn(loop, *visits()[part::2])
+
+
+def test_two_processes_that_learn_at_once_end_where_one_does(tmp_path: Path) -> None:
+    path = str(tmp_path / "tacit.db")
+    spawn = multiprocessing.get_context("spawn")
+    running = [spawn.Process(target=_learn_at, args=(path, part)) for part in range(2)]
+    for process in running:
+        process.start()
+    for process in running:
+        process.join(60)
+    assert [process.exitcode for process in running] == [0, 0]
+    with Loop(open_store(path)) as loop, Loop(VolatileStore()) as whole:
+        loop.learn()
+        learn(whole, *visits())
+        kept = [said(content) for content in contents(loop).values()]
+        assert all(said(content) in kept for content in contents(whole).values())
+        assert (loop.stats().trajectories, loop.store.unmined(), loop.verify()) == (14, [], [])
+
+
+# --- from learning to credit ----------------------------------------------------------------------------------------
+
+
+def test_the_parts_of_a_composite_are_shown_and_credited_one_by_one(tmp_path: Path) -> None:
+    with tacit.open(tmp_path) as memory:
+        learn(memory, *visits())
+        for stored in memory.waiting():
+            memory.review(stored.version.id, "approve", by="ann")
+        task = "The plants in house 44 look bad, please see to it."
+        selection = memory.recall(task, k=9, budget_tokens=9_000)
+        (whole,) = [item for item in selection.items if item.version.content.sub_skills]
+        assert tuple(part.name for part in whole.parts) == whole.version.content.sub_skills
+        heater, vents, pump = whole.parts
+        outcomes = {whole.version_id: "failure", heater.id: "success", vents.id: "failure"}
+        kept = memory.record(selection.use_id, outcome="failure", followed=outcomes)
+        assert {evidence.version_id: evidence.outcome for evidence in kept} == outcomes
+        assert memory.store.evidence([pump.id])[pump.id] == []
+        with pytest.raises(Mistake, match="was not shown"):
+            memory.record(selection.use_id, outcome="success", followed={"v_other": "success"})
+
+
+def test_a_part_that_was_retired_is_missing_from_its_composite(loop: Loop) -> None:
+    learn(loop, *visits())
+    for stored in loop.waiting():
+        loop.review(stored.version.id, "approve", by="ann")
+    loop.review(loop.version("prime-pump").version.id, "retire", by="ann")
+    selection = loop.recall("The plants in house 44 look bad, please see to it.", k=9, budget_tokens=9_000)
+    (whole,) = [item for item in selection.items if item.version.content.sub_skills]
+    assert [part.name for part in whole.parts] == ["switch-heater", "grease-vents-and-move-vents"]
+
+
+# --- odd attempts ---------------------------------------------------------------------------------------------------
+
+
+ODD = [
+    ("a key with a backslash", {"a\\qb": "alpha{n}", "{x}": "alpha{n}"}, "ok"),
+    ("nests of lists", {"rows": [["{n}"], [1, None]], "mixed": [{"a": 1}, "b"], "empty": {}}, "ok"),
+    ("values that are no text", {"n": 3, "share": 0.5, "on": True, "none": None}, "ok"),
+    ("a document as argument", {"text": "word {n} " * 6_000}, "ok"),
+    ("a long answer", {"name": "alpha{n}"}, "Status: fine\n" * 40_000),
+    ("an answer of brackets", {"name": "alpha{n}"}, "[" * 100_000),
+    ("no argument and no answer", {}, ""),
+]
+
+
+def filled(value: Any, number: int) -> Any:
+    if isinstance(value, dict):
+        return {key: filled(item, number) for key, item in value.items()}
+    if isinstance(value, list):
+        return [filled(item, number) for item in value]
+    return value.replace("{n}", str(number)) if isinstance(value, str) else value
+
+
+@pytest.mark.parametrize(("arguments", "answer"), [odd[1:] for odd in ODD], ids=[odd[0] for odd in ODD])
+@pytest.mark.parametrize("task", ["Rename alpha{n} now", ""], ids=["asked", "no task"])
+def test_odd_calls_are_learned_from_like_others(task: str, arguments: dict[str, Any], answer: str) -> None:
+    made = [
+        claimed(
+            attempt(
+                filled(task, n), ("get_it", filled(arguments, n), answer), ("rename", filled(arguments, n), "ok"),
+                session=f"s{n}",
+            )
+        )
+        for n in range(4)
+    ]  # fmt: skip
+    with Loop(VolatileStore()) as loop:
+        learn(loop, *made)
+        assert [content.steps[-1].tool for content in contents(loop).values()] == ["rename"]
+        assert loop.verify() == []
+
+
+def test_an_attempt_without_a_message_of_a_person_is_grounded_in_its_task(loop: Loop) -> None:
+    bare = [
+        dataclasses.replace(visit, steps=tuple(dataclasses.replace(step, index=step.index - 1) for step in visit.steps[1:]),
+                            id="")
+        for visit in visits()
+    ]  # fmt: skip
+    learn(loop, *bare)
+    version = loop.version("switch-heater").version
+    assert {span.step for span in version.provenance.grounding["cues"]} == {-1}
+    assert version.origins["cues"] is Origin.USER
+
+
+def test_one_visit_of_many_calls_is_outlined_within_bounds(loop: Loop) -> None:
+    calls = [(f"set_{n % 9}", {"id": f"r{n}"}, "ok") for n in range(500)]
+    learn(loop, *(claimed(attempt(f"Set everything {n}", *calls, session=f"s{n}")) for n in range(3)))
+    assert all(len(outline.moves) == 60 for outline in loop.store.outlines())
+    assert all(len(content.steps) <= 8 for content in contents(loop).values() if not content.sub_skills)
+
+
+def test_a_visit_to_another_house_changes_nothing_that_is_said_of_the_first(loop: Loop) -> None:
+    learn(loop, *visits())
+    before = {name: said(content) for name, content in contents(loop).items()}
+    learn(loop, claimed(greenhouse(99, heater=True, vents=False, pump=True)))
+    assert {name: said(content) for name, content in contents(loop).items()} == before

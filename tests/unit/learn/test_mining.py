@@ -1,0 +1,181 @@
+"""Mining across attempts: units, conditions, bindings and composites, on a small domain of our own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tacit.domain.candidate import Candidate
+from tacit.domain.origin import Origin
+from tacit.domain.outline import Outline
+from tacit.domain.trajectory import Trajectory
+from tacit.learn import mine
+from tacit.learn.mining.groups import Group, groups_of
+from tacit.learn.mining.units import units_of
+from tests.unit.learn.calls import FAILED, WORKED, Shelf, attempt, greenhouse, season
+
+
+def mined(trajectories: Iterable[Trajectory], failed: Iterable[Trajectory] = ()) -> list[Candidate]:
+    shelf = Shelf()
+    outlines = [shelf.add(each) for each in trajectories] + [shelf.add(each, FAILED) for each in failed]
+    waiting = {outline.trajectory_id for outline in outlines}
+    return [candidate for found in mine(outlines, waiting, shelf) for candidate in found.candidates]
+
+
+def named(candidates: Iterable[Candidate]) -> dict[str, Candidate]:
+    return {candidate.content.name: candidate for candidate in candidates}
+
+
+def outlines_of(*trajectories: Trajectory) -> list[Outline]:
+    shelf = Shelf()
+    return [shelf.add(each) for each in trajectories]
+
+
+def test_attempts_that_share_a_tool_belong_together_and_others_do_not() -> None:
+    one = attempt("a", ("open_door", {}, "ok"), ("ring_bell", {}, "ok"))
+    two = attempt("b", ("ring_bell", {}, "ok"))
+    other = attempt("c", ("write_letter", {}, "ok"))
+    groups = groups_of(outlines_of(one, other, two))
+    assert [set(group.ids) for group in groups] == [{one.id, two.id}, {other.id}]
+
+
+def test_calls_that_always_follow_each_other_make_one_unit() -> None:
+    units = units_of(Group(tuple(outlines_of(*season()))))
+    assert {unit.tools for unit in units.units} == {("switch_heater",), ("grease_vents", "move_vents"), ("prime_pump",)}
+
+
+def test_one_tool_called_in_turn_with_fixed_values_makes_a_unit_of_each() -> None:
+    visits = [
+        attempt(
+            f"let worker {number} in",
+            ("allow", {"door": "front", "right": "enter"}, "ok"),
+            *([("allow", {"door": "front", "right": "stay"}, "ok")] if number % 2 else []),
+        )
+        for number in range(8)
+    ]
+    units = units_of(Group(tuple(outlines_of(*visits))))
+    assert {unit.key for unit in units.units} == {"allow[right=enter]", "allow[right=stay]"}
+
+
+def test_a_value_that_the_task_names_makes_no_unit_of_its_own() -> None:
+    visits = [
+        attempt(
+            f"let worker {n} enter and stay", ("allow", {"right": "enter"}, "ok"), ("allow", {"right": "stay"}, "ok")
+        )
+        for n in range(8)
+    ]
+    units = units_of(Group(tuple(outlines_of(*visits))))
+    assert all("[" not in unit.key for unit in units.units)
+
+
+def test_each_mend_is_a_skill_that_knows_its_case() -> None:
+    found = named(mined(season()))
+    case = {name: [c.text for c in one.content.cases[0].conditions] for name, one in found.items() if one.content.cases}
+    assert "Heater" in case["switch-heater"][0]
+    assert "OFF" in case["switch-heater"][0]
+    assert "Vents" in case["grease-vents-and-move-vents"][0]
+    assert "Pump" in case["prime-pump"][0]
+    assert all(one.content.cases[0].against == 0 for one in found.values() if one.content.cases)
+
+
+def test_steps_are_the_readings_that_are_needed_then_the_calls() -> None:
+    content = named(mined(season()))["switch-heater"].content
+    assert [step.tool for step in content.steps] == ["find_house", "check_heating", "switch_heater", "check_plants"]
+    assert [step.optional for step in content.steps] == [False, False, False, True]
+    (house,) = [one for one in content.parameters if one.name == "house_id"]
+    assert (house.reading, house.key) == ("find_house", "house_id")
+    assert content.steps[2].arguments == {"house_id": "{house_id}"}
+
+
+def test_a_value_that_never_varies_stays_as_it_is() -> None:
+    content = named(mined(season()))["prime-pump"].content
+    assert [step.arguments["seconds"] for step in content.steps if "seconds" in step.arguments] == [30]
+
+
+def test_the_goal_is_told_as_a_postcondition() -> None:
+    content = named(mined(season()))["prime-pump"].content
+    assert [(goal.reading, goal.value) for goal in content.postconditions] == [("check_plants", "well")]
+
+
+def test_several_mends_of_one_kind_of_task_make_a_composite_of_skills() -> None:
+    found = named(mined(season()))
+    (whole,) = [one for one in found.values() if one.content.sub_skills]
+    assert set(whole.content.sub_skills) == {"switch-heater", "grease-vents-and-move-vents", "prime-pump"}
+    assert set(whole.content.sub_skills) <= found.keys()
+    assert len(whole.content.steps) == 3
+
+
+def test_what_was_read_outside_is_external_and_what_was_done_is_the_agents() -> None:
+    origins = named(mined(season()))["switch-heater"].origins
+    assert origins["cases.0"] is Origin.EXTERNAL
+    assert origins["steps.2"] is Origin.AGENT
+    assert origins["cues"] is Origin.USER
+
+
+def test_too_few_successes_are_not_made_general() -> None:
+    visits = [greenhouse(1, heater=True, vents=True, pump=True), greenhouse(2, heater=True, vents=True, pump=True)]
+    assert all(not one.content.cases and not one.content.cues for one in mined(visits))
+    assert mined(visits)
+
+
+def test_failures_alone_teach_nothing() -> None:
+    assert mined([], failed=season()) == []
+
+
+def test_a_habit_of_failures_becomes_a_pitfall_with_its_count() -> None:
+    asked = "The plants in house 1 look bad, please see to it."
+    well = greenhouse(1, heater=True, vents=False, pump=True)
+    gave_up = [
+        attempt(
+            asked,
+            *((step.tool, step.arguments, step.observation) for step in well.steps[1:5]),
+            ("switch_heater", {"house_id": "H001"}, "Heater is now ON"),
+            ("check_plants", {"house_id": "H001"}, "Plants: bad"),
+            session=f"failed-{number}",
+        )
+        for number in range(3)
+    ]
+    pitfalls = named(mined([*season(), well], gave_up))["prime-pump"].content.pitfalls
+    assert [(found.kind, found.count) for found in pitfalls] == [("missing step", 3)]
+
+
+def test_only_groups_with_something_new_are_mined() -> None:
+    shelf = Shelf()
+    outlines = [shelf.add(each) for each in season()]
+    letters = [shelf.add(attempt(f"write letter {n}", ("write_letter", {"to": f"p{n}"}, "ok"))) for n in range(4)]
+    fresh = {letters[0].trajectory_id}
+    (only,) = mine([*outlines, *letters], fresh, shelf)
+    assert {step.tool for candidate in only.candidates for step in candidate.content.steps} == {"write_letter"}
+    assert list(mine([*outlines, *letters], frozenset(), shelf)) == []
+
+
+def test_examples_do_not_hold_the_values_of_one_task() -> None:
+    visits = [
+        attempt(f"cancel order #A{n:04} of mail{n}@example.org", ("cancel_order", {"order_id": f"#A{n:04}"}, "ok"))
+        for n in range(5)
+    ]
+    content = named(mined(visits))["cancel-order"].content
+    assert not [text for text in content.example_queries if "#A0" in text]
+
+
+def test_outlines_tell_looks_from_moves() -> None:
+    shelf = Shelf()
+    outline = shelf.add(greenhouse(7, heater=True, vents=False, pump=False), WORKED)
+    assert [move.tool for move in outline.moves] == ["switch_heater"]
+    assert [(reading.tool, reading.after) for reading in outline.readings][-2:] == [
+        ("check_water", 0),
+        ("check_plants", 1),
+    ]
+    assert outline.readings[1].facts["Heater"] == ("OFF",)
+
+
+def test_an_error_that_several_attempts_met_becomes_a_pitfall_of_the_call() -> None:
+    visits = []
+    for number in range(6):
+        asked = f"renew the loan of member M{number}"
+        refused = ("renew_loan", {"loan": f"L{number}"}, "Error: member has unpaid fines")
+        paid = ("pay_fine", {"member": f"M{number}"}, "paid")
+        renewed = ("renew_loan", {"loan": f"L{number}"}, "renewed")
+        visits.append(attempt(asked, *([refused, paid] if number % 2 else []), renewed))
+    (pitfall,) = named(mined(visits))["renew-loan"].content.pitfalls
+    assert (pitfall.kind, pitfall.count) == ("failing call", 3)
+    assert "unpaid fines" in pitfall.text

@@ -1,0 +1,262 @@
+"""The parts of mining one by one: situations, tasks in general words, phases, composites, failures, names and units."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tacit.domain.outline import Move, Outline, Reading
+from tacit.domain.trajectory import Trajectory
+from tacit.learn.mining.candidates import free_name, name_of
+from tacit.learn.mining.composite import composites
+from tacit.learn.mining.failures import MAX_FAILURES, blames_of
+from tacit.learn.mining.groups import Group, groups_of
+from tacit.learn.mining.mine import mine, phase_order
+from tacit.learn.mining.situation import attempt_of, distinct, known_facts
+from tacit.learn.mining.study import Study
+from tacit.learn.mining.telling import general_task, impersonal_task, names_in
+from tacit.learn.mining.units import units_of
+from tests.unit.learn.calls import FAILED, Shelf, attempt, greenhouse, season
+
+
+def outline(task: str = "See to it", *parts: Move | Reading, **more: Any) -> Outline:
+    moves = tuple(part for part in parts if isinstance(part, Move))
+    readings = tuple(part for part in parts if isinstance(part, Reading))
+    return Outline(trajectory_id="t_1", task=task, moves=moves, readings=readings, **more)
+
+
+def reading(after: int = 0, tool: str = "check", arguments: Any = None, **facts: str) -> Reading:
+    shown = {key: (value,) for key, value in facts.items()}
+    return Reading(index=after, tool=tool, arguments=arguments or {}, facts=shown, after=after)
+
+
+def move(index: int = 1, tool: str = "mend", **arguments: Any) -> Move:
+    return Move(index=index, tool=tool, arguments=arguments)
+
+
+def study_of(worked: list[Trajectory], failed: list[Trajectory] | None = None) -> Study:
+    shelf = Shelf()
+    outlines = [shelf.add(each) for each in worked] + [shelf.add(each, FAILED) for each in failed or ()]
+    (group,) = groups_of(outlines)
+    return Study(group, shelf)
+
+
+# --- situations -----------------------------------------------------------------------------------------------------
+
+
+def test_what_was_known_is_what_was_read_before_the_first_move() -> None:
+    seen = outline("", reading(0, pump="idle"), move(), reading(1, pump="running"))
+    assert known_facts(seen) == {"check": {"pump": ("idle",)}}
+    found = attempt_of(seen, ["mend"])
+    assert (found.took, found.final) == (frozenset({"mend"}), {"check": {"pump": ("running",)}})
+
+
+def test_the_same_look_taken_again_replaces_the_first_and_another_adds_to_it() -> None:
+    again = outline(
+        "", reading(0, pump="idle"), reading(0, pump="running"), reading(0, arguments={"of": 2}, vents="open")
+    )
+    assert known_facts(again)["check"] == {"pump": ("running",), "vents": ("open",)}
+
+
+def test_a_look_between_two_moves_is_neither_before_nor_after() -> None:
+    found = attempt_of(outline("", move(1), reading(1, pump="idle"), move(3)), ["mend"])
+    assert (found.known, found.final) == ({}, None)
+
+
+def test_without_a_move_nothing_is_final() -> None:
+    assert attempt_of(outline("", reading(0, pump="idle")), []).final is None
+
+
+def test_attempts_that_found_and_did_the_same_count_once_and_others_stay() -> None:
+    same = [attempt_of(outline("", reading(0, pump="idle"), move()), ["mend"]) for _ in range(3)]
+    other = attempt_of(outline("", reading(0, pump="running"), move()), ["mend"])
+    failed = dataclasses.replace(same[0], succeeded=not same[0].succeeded)
+    blind = attempt_of(outline("", move()), ["mend"])
+    assert distinct([*same, other, failed, blind, blind]) == [same[0], other, failed, blind, blind]
+    assert distinct([]) == []
+
+
+# --- tasks in general words -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("task", "arguments", "told"),
+    [
+        ("cancel order #W1001", {"order": "#W1001", "kind": "order"}, "cancel {kind} {order}"),
+        ("rename alpha1 to beta2", {"a\\qb": "alpha1", "1001": "beta2"}, "rename {a_qb} to {value}"),
+        ("write to ann@example.org about 12345", {}, "write to {email} about {id}"),
+        ("look at H001 and A12-345, not at 42 or 3 of them", {}, "look at {id} and {id}, not at 42 or 3 of them"),
+        ("set 30 to 300", {"seconds": 30}, "set {seconds} to 300"),
+        ("", {"x": "y"}, ""),
+        ("turn it on", {"on": True, "off": None}, "turn it on"),
+    ],
+)
+def test_values_are_called_by_what_they_are(task: str, arguments: dict[str, Any], told: str) -> None:
+    assert general_task(outline(task, move(**arguments))) == told
+
+
+def test_names_are_words_with_a_capital_that_no_other_task_has() -> None:
+    tasks = [
+        "Hello, I am Yusuf Rossi from Berlin. Please cancel it.",
+        "Hello, I am Mei from Berlin. Cancel it please! Return the Mug?",
+        "Ivan Kovacs writes: please cancel the mug. Éva and über and 漢字 too.",
+    ]
+    assert list(names_in(tasks).values()) == [("Yusuf", "Rossi"), ("Mei",), ("Ivan", "Kovacs")]
+
+
+def test_an_impersonal_task_keeps_the_words_that_call_for_something() -> None:
+    asked = outline("I am Ann Lee and want to swap the lamp of #W1001", move(order="#W1001", item="lamp"))
+    assert impersonal_task(asked, ("Ann", "Lee")).split() == "I am and want to swap the lamp of".split()
+
+
+@given(st.text(), st.dictionaries(st.text(max_size=5), st.one_of(st.text(max_size=6), st.integers()), max_size=4))
+def test_any_task_can_be_told(task: str, arguments: dict[str, Any]) -> None:
+    asked = outline(task, Move(index=1, tool="mend", arguments=arguments))
+    names = names_in([task])[task]
+    assert isinstance(general_task(asked, names), str)
+    assert isinstance(impersonal_task(asked, names), str)
+
+
+# --- phases, names, units -------------------------------------------------------------------------------------------
+
+
+KEYS = "abcdef"
+
+
+@given(st.dictionaries(st.sampled_from(KEYS), st.lists(st.sampled_from(KEYS), max_size=4)))
+def test_phases_hold_every_unit_once_and_keep_what_can_be_kept(after: dict[str, list[str]]) -> None:
+    ordered = phase_order(after)
+    assert sorted(ordered) == sorted(after)
+    acyclic = {key: [one for one in earlier if one < key] for key, earlier in after.items()}
+    place = {key: at for at, key in enumerate(phase_order(acyclic))}
+    assert all(place[one] < place[key] for key, earlier in acyclic.items() for one in earlier if one in place)
+
+
+def test_a_name_is_given_once() -> None:
+    taken: set[str] = set()
+    given_ = [
+        free_name("create-issue", taken, fuller=fuller) for fuller in ("x-create-issue", "y-create-issue", "", "")
+    ]
+    assert given_ == ["create-issue", "y-create-issue", "create-issue-2", "create-issue-3"]
+    long = "a" * 64
+    assert len({free_name(long, taken) for _ in range(12)}) == 12
+    assert all(len(name) <= 64 for name in taken)
+
+
+def test_ids_that_calls_were_given_in_turn_make_no_units_and_no_names() -> None:
+    def tagged(number: int) -> Trajectory:
+        first, second = f"T-{number}001", f"T-{number}002"
+        made = [(first, "a"), (first, "b"), (second, "a")]
+        return attempt(
+            f"tag what came in, visit {number}", *(("tag", {"ticket": one, "tag": tag}, "ok") for one, tag in made)
+        )
+
+    for visits in ([tagged(1)], [tagged(1), tagged(1)]):
+        outlines = [Shelf().add(each) for each in visits]
+        units = units_of(Group(tuple(outlines)))
+        assert not [name_of(unit) for unit in units.units if "001" in name_of(unit)]
+
+
+def test_names_of_people_that_only_one_task_has_make_no_units() -> None:
+    visits = [
+        attempt(
+            f"invite them, number {n}", *(("invite", {"who": who}, "ok") for who in ("guest", "guest", "Ann", "Bo"))
+        )
+        for n in range(1)
+    ]
+    units = units_of(Group(tuple(Shelf().add(each) for each in visits)))
+    assert [name_of(unit) for unit in units.units] == ["invite"]
+
+
+# --- composites -----------------------------------------------------------------------------------------------------
+
+
+def made_of(visits: list[Trajectory]) -> list[Any]:
+    shelf = Shelf()
+    outlines = [shelf.add(each) for each in visits]
+    found = mine(outlines, {each.trajectory_id for each in outlines}, shelf)
+    return [candidate.content for group in found for candidate in group.candidates]
+
+
+def test_a_composite_says_its_parts_in_the_order_of_phases_and_which_are_optional() -> None:
+    everything = [greenhouse(n, heater=True, vents=n % 2 == 0, pump=True) for n in range(1, 9)]
+    (whole,) = [content for content in made_of(everything) if content.sub_skills]
+    assert len(whole.steps) == len(whole.sub_skills)
+    assert any(step.optional for step in whole.steps)
+    assert not all(step.optional for step in whole.steps)
+    assert "times)" in whole.description
+
+
+def test_two_attempts_of_a_kind_make_no_composite() -> None:
+    letters = [attempt(f"write letter {n}", ("write_letter", {"to": f"p{n}"}, "ok")) for n in range(3)]
+    visits = [greenhouse(n, heater=True, vents=True, pump=True) for n in (1, 2)]
+    assert not [content for content in made_of([*letters, *visits]) if content.sub_skills]
+
+
+def test_one_part_makes_no_composite() -> None:
+    visits = [greenhouse(n, heater=True, vents=False, pump=False) for n in range(1, 6)]
+    assert not [content for content in made_of(visits) if content.sub_skills]
+
+
+def test_a_composite_takes_no_name_of_another_skill() -> None:
+    study = study_of(season())
+    parts = _parts(study)
+    (plain,) = composites(study, parts, sorted(parts), taken=set())
+    (other,) = composites(study, parts, sorted(parts), taken={plain.content.name})
+    assert other.content.name == f"{plain.content.name}-2"
+
+
+def _parts(study: Study) -> dict[str, Any]:
+    found = next(iter(mine(study.group.outlines, set(study.group.ids), study.source)))
+    tools = {candidate.content.tags: candidate for candidate in found.candidates}
+    return {unit.key: tools[unit.tools] for unit in study.units.units}
+
+
+# --- failures -------------------------------------------------------------------------------------------------------
+
+
+def test_without_failures_nobody_is_blamed() -> None:
+    assert blames_of(study_of(season())) == []
+
+
+def test_only_so_many_failures_are_looked_at_and_each_names_its_attempt() -> None:
+    failed = [
+        dataclasses.replace(greenhouse(1, heater=True, vents=False, pump=False), session_id=f"f{n}", id="")
+        for n in range(MAX_FAILURES + 5)
+    ]
+    blames = blames_of(study_of([*season(), greenhouse(1, heater=True, vents=False, pump=True)], failed))
+    assert len(blames) == MAX_FAILURES
+
+
+def test_a_failure_with_no_success_beside_it_is_blamed_all_the_same() -> None:
+    strange = attempt(
+        "Something else altogether", ("check_air", {"house_id": "H999"}, "Vents: open"), ("prime_pump", {}, "ok")
+    )
+    assert len(blames_of(study_of(season(), [strange]))) == 1
+
+
+def test_every_example_and_goal_of_a_composite_is_grounded() -> None:
+    words = ("today", "again", "soon", "now")
+    asked = [
+        dataclasses.replace(
+            visit,
+            task=dataclasses.replace(
+                visit.task, text=f"{visit.task.text} The tenant called twice about the awful smell {words[n % 4]}"
+            ),
+            id="",
+        )
+        for n, visit in enumerate(season())
+    ]
+    study = study_of(asked)
+    found = composites(study, _parts(study), sorted(_parts(study)), taken=set())
+    assert max(len(whole.content.example_queries) for whole in found) > 1
+    for whole in found:
+        content = whole.content
+        assert content.postconditions
+        paths = [f"example_queries.{n}" for n in range(len(content.example_queries))]
+        paths += [f"postconditions.{n}" for n in range(len(content.postconditions))]
+        assert all(whole.provenance.grounding[path] for path in paths)

@@ -1,0 +1,426 @@
+"""What runs show becomes the next version of a skill, and what they do not show does not."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from tacit.domain.origin import Origin
+from tacit.domain.skill import Pitfall, SkillContent, SkillStep, unaccounted
+from tacit.domain.trajectory import StepResult
+from tacit.evidence.runs import Run
+from tacit.maintain.refinement.revising import SESSIONS_TO_DROP, revisions
+from tacit.maintain.refinement.revision import Revision, says_the_same
+from tests.unit.maintain.running import HANDBOOK, beside, did, failed, ran, said, used, version_of
+
+
+def commands(content: SkillContent) -> list[str]:
+    return [step.arguments["command"] for step in content.steps]
+
+
+def revised(*runs: Run, content: SkillContent = HANDBOOK, refused: tuple[SkillContent, ...] = ()) -> Revision:
+    [found] = revisions(version_of(content), runs, beside(*runs, refused=refused))
+    assert unaccounted(found.content, found.origins) == ()
+    return found
+
+
+def nothing(*runs: Run, content: SkillContent = HANDBOOK, refused: tuple[SkillContent, ...] = ()) -> bool:
+    return revisions(version_of(content), runs, beside(*runs, refused=refused)) == []
+
+
+def plain(session: str, edition: str = "2026") -> Run:
+    """A run that goes as the skill says."""
+    return ran(
+        did("make docs"),
+        did(f"cp build/handbook.pdf out/{edition}.pdf"),
+        did("make test", effect="check"),
+        matched={0: [0], 1: [1], 2: [2]},
+        session=session,
+    )
+
+
+def moved(session: str, edition: str = "2026", *, to: str = "site", proven: bool = True) -> Run:
+    """A run in which the file was elsewhere."""
+    return ran(
+        did("make docs"),
+        failed(f"cp build/handbook.pdf out/{edition}.pdf", "cp: build/handbook.pdf: No such file or directory"),
+        did(f"cp {to}/handbook.pdf out/{edition}.pdf"),
+        did("make test", effect="check"),
+        matched={0: [0], 1: [1], 2: [3]},
+        session=session,
+        proven=proven,
+    )
+
+
+def test_a_path_that_two_sessions_found_elsewhere_is_corrected_with_parameters_in_place() -> None:
+    one, two = moved("one", "2026"), moved("two", "spring")
+    found = revised(one, two)
+    assert commands(found.content) == ["make docs", "cp site/handbook.pdf out/{edition}.pdf", "make test"]
+    assert found.content.steps[1].text == "Copy it: `cp site/handbook.pdf out/{edition}.pdf`"
+    spans = found.grounding["steps.1"]
+    assert {(span.trajectory_id, span.step) for span in spans} >= {(one.trajectory.id, 2), (two.trajectory.id, 2)}
+    assert found.origins["steps.1"] is Origin.AGENT
+    assert set(found.trajectory_ids) == {one.trajectory.id, two.trajectory.id}
+    assert "names a file that is not there in 2 sessions" in found.reasons[0]
+
+
+def test_what_stays_keeps_its_origin_and_gains_what_the_runs_did() -> None:
+    runs = [moved("one"), moved("two")]
+    [found] = revisions(version_of(origin=Origin.USER), runs, beside(*runs))
+    assert found.origins["steps.0"] is Origin.USER
+    assert found.origins["steps.1"] is Origin.AGENT
+    assert found.grounding["steps.0"][0].trajectory_id == "t_first"
+    assert len(found.grounding["steps.0"]) == 3
+
+
+def test_one_session_is_not_enough_and_neither_are_two_runs_of_one() -> None:
+    assert nothing(moved("one"))
+    assert nothing(moved("one", "2026"), moved("one", "2027"))
+
+
+def test_runs_of_unknown_sessions_are_one_voice() -> None:
+    assert nothing(moved("", "2026"), moved("", "2027"))
+
+
+def test_failed_runs_change_nothing() -> None:
+    assert nothing(moved("one", proven=False), moved("two", proven=False))
+    assert nothing(moved("one"), moved("two", proven=False))
+
+
+def test_sessions_that_found_different_ways_do_not_add_up() -> None:
+    assert nothing(moved("one", to="site"), moved("two", to="public"))
+
+
+def test_where_the_step_works_for_more_sessions_a_pitfall_stands_beside_it() -> None:
+    found = revised(moved("one"), moved("two"), plain("three"), plain("four"), plain("five"))
+    assert commands(found.content) == commands(HANDBOOK)
+    [pitfall] = found.content.pitfalls
+    assert (pitfall.kind, pitfall.step, pitfall.count) == ("missing_file", 1, 2)
+    assert "`cp site/handbook.pdf out/{edition}.pdf` did it then" in pitfall.text
+
+
+def test_one_session_in_which_a_person_corrected_a_step_is_enough() -> None:
+    run = ran(
+        did("make docs"),
+        did("cp build/handbook.pdf out/2026.pdf"),
+        said("No, use scripts/publish.sh for that."),
+        did("scripts/publish.sh 2026"),
+        did("make test", effect="check"),
+        matched={0: [0], 1: [1], 2: [4]},
+        objections=[2],
+    )
+    found = revised(run)
+    assert commands(found.content)[1] == "scripts/publish.sh {edition}"
+    assert [(span.step, span.part) for span in found.grounding["steps.1"]] == [(3, "arguments"), (2, "text")]
+
+
+def test_a_correction_that_changed_one_files_text_is_not_taken_over_from_one_session() -> None:
+    def run(session: str) -> Run:
+        return ran(
+            did("make docs"),
+            did("cp build/handbook.pdf out/2026.pdf"),
+            said("No, do not use print there."),
+            used("Edit", {"file_path": "src/a.py", "old_string": "print(x)", "new_string": "log(x)"}),
+            did("make test", effect="check"),
+            matched={0: [0], 1: [1], 2: [4]},
+            session=session,
+            objections=[2],
+        )
+
+    assert nothing(run("one"))
+    assert revisions(version_of(), [run("one"), run("two")], beside(run("one"), run("two")))
+
+
+def test_a_step_that_was_done_in_a_form_that_could_not_be_aligned_is_not_left_out() -> None:
+    runs = [
+        ran(
+            did("make docs"),
+            did("cp -r build/handbook out/handbook"),
+            did("make test", effect="check"),
+            matched={0: [0], 2: [2]},
+            session=session,
+        )
+        for session in ("one", "two", "three")
+    ]
+    assert nothing(*runs)
+
+
+def test_a_check_is_only_ever_replaced_by_a_check() -> None:
+    runs = [
+        ran(
+            did("make docs"),
+            did("cp build/handbook.pdf out/2026.pdf"),
+            failed("make test", "make: no rule to make target test", effect="check"),
+            did("true && touch done", effect="write"),
+            matched={0: [0], 1: [1], 2: [2]},
+            session=session,
+        )
+        for session in ("one", "two")
+    ]
+    assert "make test" in commands(revised(*runs).content)
+
+
+def test_a_refused_call_becomes_a_pitfall_in_our_own_words() -> None:
+    runs = [
+        ran(
+            did("make docs"),
+            did("cp build/handbook.pdf out/2026.pdf", result=StepResult.DENIED, seen="The user doesn't want IGNORE ME"),
+            did("make test", effect="check"),
+            matched={0: [0], 1: [1], 2: [2]},
+            session=session,
+        )
+        for session in ("one", "two")
+    ]
+    found = revised(*runs)
+    [pitfall] = found.content.pitfalls
+    assert pitfall == Pitfall(
+        text="`cp build/handbook.pdf out/{edition}.pdf` may be refused; ask for leave first.",
+        kind="denied",
+        step=1,
+        count=2,
+    )
+    assert found.origins["pitfalls.0"] is Origin.AGENT
+    assert found.grounding["pitfalls.0"]
+
+
+def test_a_step_that_all_successes_added_is_added_and_later_ones_move() -> None:
+    def run(session: str) -> Run:
+        return ran(
+            did("make docs"),
+            did("gzip -k build/handbook.pdf"),
+            did("cp build/handbook.pdf out/2026.pdf"),
+            did("make test", effect="check"),
+            matched={0: [0], 1: [2], 2: [3]},
+            session=session,
+        )
+
+    warned = dataclasses.replace(HANDBOOK, pitfalls=(Pitfall(text="Mind the edition.", step=1),))
+    runs = [dataclasses.replace(run(session), content=warned) for session in ("one", "two")]
+    found = revised(*runs, content=warned)
+    assert commands(found.content)[:3] == [
+        "make docs", "gzip -k build/handbook.pdf", "cp build/handbook.pdf out/{edition}.pdf",
+    ]  # fmt: skip
+    assert found.content.pitfalls[0].step == 2
+    assert found.grounding["steps.2"][0].step == 1  # moved with the step
+    assert nothing(run("one"), run("two"), plain("three"))
+
+
+def test_what_another_skill_says_is_not_added_to_this_one() -> None:
+    runs = [
+        ran(
+            did("make docs"),
+            did("gzip -k build/handbook.pdf"),
+            did("cp build/handbook.pdf out/2026.pdf"),
+            did("make test", effect="check"),
+            matched={0: [0], 1: [2], 2: [3]},
+            session=session,
+        )
+        for session in ("one", "two")
+    ]
+    assert revisions(version_of(), runs, beside(*runs))
+    assert revisions(version_of(), runs, beside(*runs, elsewhere="gzip")) == []
+
+
+def test_runs_that_did_less_than_half_of_a_skill_do_not_show_that_the_rest_is_not_needed() -> None:
+    skill = dataclasses.replace(HANDBOOK, postconditions=(), steps=(*HANDBOOK.steps[:2], *HANDBOOK.steps[:1] * 2))
+    runs = [ran(did("make docs"), matched={0: [0]}, session=s, content=skill) for s in ("one", "two", "three")]
+    assert nothing(*runs, content=skill)
+
+
+@pytest.mark.parametrize(("sessions", "optional"), [(2, True), (SESSIONS_TO_DROP, False)])
+def test_a_step_that_all_successes_did_without_becomes_optional_and_then_goes(sessions: int, optional: bool) -> None:
+    runs = [
+        ran(did("make docs"), did("make test", effect="check"), matched={0: [0], 2: [1]}, session=f"s{number}")
+        for number in range(sessions)
+    ]
+    found = revisions(version_of(), runs, beside(*runs))[0]
+    if optional:
+        assert [step.optional for step in found.content.steps] == [False, True, False]
+    else:
+        assert commands(found.content) == ["make docs", "make test"]
+        assert found.grounding["steps.1"][0].step == 2
+
+
+def test_a_check_is_never_left_out_because_runs_left_it_out() -> None:
+    runs = [
+        ran(did("make docs"), did("cp build/handbook.pdf out/2026.pdf"), matched={0: [0], 1: [1]}, session=session)
+        for session in ("one", "two", "three")
+    ]
+    assert nothing(*runs)
+
+
+def test_what_all_did_in_place_of_a_step_takes_its_place() -> None:
+    runs = [
+        ran(
+            did("make docs"),
+            did(f"./deploy {edition}"),
+            did("make test", effect="check"),
+            matched={0: [0], 2: [2]},
+            session=edition,
+        )
+        for edition in ("2026", "2026b")
+    ]
+    found = revisions(version_of(), runs, beside(*runs))[0]
+    assert commands(found.content) == commands(HANDBOOK)  # two deeds, so that nothing is known to take its place
+    assert found.content.steps[1].optional
+    runs = [
+        ran(
+            did("make docs"),
+            did("./deploy --all"),
+            did("make test", effect="check"),
+            matched={0: [0], 2: [2]},
+            session=s,
+        )
+        for s in ("one", "two")
+    ]
+    found = revisions(version_of(), runs, beside(*runs))[0]
+    assert commands(found.content) == ["make docs", "./deploy --all", "make test"]
+
+
+def short(session: str, task: str = "Publish the handbook for spring") -> Run:
+    return ran(
+        did("make release"),
+        did("make test", effect="check"),
+        matched={2: [1]},
+        session=session,
+        task=task,
+    )
+
+
+def test_a_shorter_way_to_the_same_end_is_a_version_of_its_own() -> None:
+    found = revised(short("one"), short("two"), plain("three"))
+    assert commands(found.content) == ["make release", "make test"]
+    assert found.reasons == ("2 sessions came to the same end with 2 of 3 changes and checks",)
+    assert found.origins["steps.0"] is Origin.AGENT
+    assert len(found.grounding["steps.0"]) == 2
+
+
+def test_what_only_looks_at_something_makes_no_way_shorter_and_stays_where_all_looked() -> None:
+    look = SkillStep(text="Read it", tool="Bash", arguments={"command": "cat EDITION"})
+    skill = dataclasses.replace(HANDBOOK, steps=(look, *HANDBOOK.steps))
+
+    def whole(session: str) -> Run:
+        return ran(
+            did("make docs"),
+            did("cp build/handbook.pdf out/2026.pdf"),
+            did("make test", effect="check"),
+            matched={1: [0], 2: [1], 3: [2]},
+            session=session,
+            content=skill,
+        )
+
+    def quick(session: str) -> Run:
+        return ran(
+            did("cat EDITION", effect="read"),
+            did("make release"),
+            did("make test", effect="check"),
+            matched={0: [0], 3: [2]},
+            session=session,
+            content=skill,
+        )
+
+    every = [whole("one"), whole("two")]
+    assert [each.reasons for each in revisions(version_of(skill), every, beside(*every))] == [
+        ("step 1: optional, as all successes, of 2 sessions, did without it",)
+    ]
+    found = revised(quick("one"), quick("two"), whole("three"), content=skill)
+    assert commands(found.content) == ["cat EDITION", "make release", "make test"]
+    assert len(found.grounding["steps.0"]) == 3  # where it was first learned, and both runs
+
+
+def test_a_shorter_way_without_the_check_or_by_one_session_or_failed_is_none() -> None:
+    unchecked = [ran(did("make release"), matched={}, session=session) for session in ("one", "two")]
+    assert nothing(*unchecked, plain("three"))
+    assert nothing(short("one"), plain("three"))
+    assert nothing(short("one"), dataclasses.replace(short("two"), proven=False), plain("three"))
+
+
+def test_what_a_person_turned_down_is_not_proposed_again() -> None:
+    runs = (moved("one"), moved("two"))
+    before = revised(*runs).content
+    assert nothing(*runs, refused=(before,))
+    more = [
+        dataclasses.replace(run, trajectory=dataclasses.replace(run.trajectory, id=""), matched={**run.matched})
+        for run in runs
+    ]
+    assert nothing(*more, refused=(before,))
+
+
+def test_the_body_is_mended_where_it_repeats_the_command() -> None:
+    told = dataclasses.replace(HANDBOOK, body="Then `cp build/handbook.pdf out/{edition}.pdf` puts it in place.")
+    runs = [dataclasses.replace(run, content=told) for run in (moved("one"), moved("two"))]
+    found = revised(*runs, content=told)
+    assert found.content.body == "Then `cp site/handbook.pdf out/{edition}.pdf` puts it in place."
+    assert found.grounding["body"]
+
+
+def test_plain_tools_are_revised_like_commands() -> None:
+    skill = dataclasses.replace(
+        HANDBOOK,
+        postconditions=(),
+        steps=(SkillStep(text="Cancel", tool="cancel_order", arguments={"id": "{order}", "reason": "by mistake"}),),
+    )
+
+    def run(session: str, order: str) -> Run:
+        wrong, effect = used("cancel_order", {"id": order, "reason": "by mistake"}, seen="Error: unknown reason")
+        return ran(
+            (dataclasses.replace(wrong, result=StepResult.FAILED), effect),
+            used("cancel_order", {"id": order, "reason": "no longer needed"}),
+            matched={0: [0]},
+            session=session,
+            content=skill,
+        )
+
+    found = revised(run("one", "W1234"), run("two", "W9876"), content=skill)
+    assert found.content.steps[0].arguments == {"id": "{order}", "reason": "no longer needed"}
+
+
+def test_other_values_of_parameters_change_nothing_however_many_sessions_needed_them() -> None:
+    skill = dataclasses.replace(
+        HANDBOOK,
+        postconditions=(),
+        steps=(SkillStep(text="Return", tool="return_items", arguments={"id": "{order}", "items": ["{item}"]}),),
+    )
+
+    def run(session: str) -> Run:
+        wrong, effect = used("return_items", {"id": "W1", "items": ["1"]}, seen="Error: no such item")
+        return ran(
+            (dataclasses.replace(wrong, result=StepResult.FAILED), effect),
+            used("return_items", {"id": "W1", "items": ["1", "2"]}),
+            matched={0: [0]},
+            session=session,
+            content=skill,
+        )
+
+    assert nothing(run("one"), run("two"), run("three"), content=skill)
+
+
+def test_a_value_of_one_task_never_becomes_part_of_a_skill() -> None:
+    runs = [
+        ran(
+            did("make docs"),
+            did("notify release-4711"),
+            did("cp build/handbook.pdf out/2026.pdf"),
+            did("make test", effect="check"),
+            matched={0: [0], 1: [2], 2: [3]},
+            session=session,
+            task="Publish the handbook for release-4711",
+        )
+        for session in ("one", "two")
+    ]
+    assert nothing(*runs)
+
+
+def test_runs_that_only_share_a_look_with_the_skill_mend_nothing() -> None:
+    runs = [
+        dataclasses.replace(ran(did("make docs"), did("./deploy"), matched={0: [0]}, session=s), followed=False)
+        for s in ("one", "two", "three")
+    ]
+    assert nothing(*runs)
+
+
+def test_counts_alone_are_no_other_content() -> None:
+    one, two = (dataclasses.replace(HANDBOOK, pitfalls=(Pitfall(text="Mind it.", count=n),)) for n in (2, 3))
+    assert says_the_same(one, two)
+    assert not says_the_same(one, HANDBOOK)

@@ -1,0 +1,147 @@
+"""What tending makes of two that are nearly the same: opposites, a person's last words, different ends; and who is told."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from tacit.config.settings import Policy
+from tacit.domain.care import Care, CareKind
+from tacit.domain.evidence import Outcome
+from tacit.domain.lifecycle import Status
+from tacit.domain.skill import Kind, SkillContent, SkillStep
+from tacit.domain.verification import Check
+from tacit.maintain import care as tending
+from tacit.maintain import revalidate as validating
+from tacit.maintain.care.merging import merged
+from tacit.maintain.care.pairs import near_pairs
+from tests.unit.maintain.test_tending import RELEASE, Library, library
+from tests.unit.making import bash_steps, content, stored
+
+__all__ = ["library"]
+COMMIT = content(
+    name="write-changelog",
+    description="Write a changelog entry and commit it",
+    steps=bash_steps("make changelog", "git add CHANGELOG.md", "git commit -m changelog"),
+)
+SIGNED = dataclasses.replace(
+    COMMIT,
+    name="write-changelog-entry",
+    description="Write a changelog entry and commit it, signed off",
+    steps=(*COMMIT.steps[:2], *bash_steps("git commit -s -m changelog")),
+)
+
+
+def norm(name: str, text: str) -> SkillContent:
+    return SkillContent(kind=Kind.NORM, name=name, description=text)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Use pnpm, not npm, to install packages.", "Use npm, not pnpm, to install packages."),
+        ("Use `pnpm install`, never `npm install`.", "Use `npm install`, never `pnpm install`."),
+        ("Indent with tabs, not spaces.", "Indent with spaces, not tabs."),
+        ("Always squash commits of a branch.", "Never squash commits of a branch."),
+        ("The dev server listens on port 8080.", "The dev server listens on port 9090."),
+    ],
+)
+def test_what_contradicts_is_never_offered_as_the_same(library: Library, one: str, other: str) -> None:
+    library.approved(norm("one-rule", one)), library.approved(norm("other-rule", other))
+    assert [care.kind for care in library.tend()] == [CareKind.CONTRADICTION]
+    library.apply()
+    assert library.loop.waiting() == []
+    [care] = library.tend()
+    assert care.reason.startswith("still open")
+    before = library.store.history()
+    assert [each.applied for each in library.apply()] == [False]
+    assert library.store.history() == before
+
+
+class TestLastWords:
+    def test_what_a_person_wrote_last_stands_even_against_the_better_proven(self, library: Library) -> None:
+        one, signed = library.approved(COMMIT), library.approved(SIGNED)
+        library.use(one, Outcome.SUCCESS, times=2)
+        [care] = library.tend(CareKind.MERGE)
+        assert care.candidate is not None
+        assert care.candidate.parents == (signed, one)
+        assert care.candidate.content.steps[2].arguments == {"command": "git commit -s -m changelog"}
+        assert "stays “git commit -s -m changelog”, not “git commit -m changelog”" in care.reason
+
+    def test_it_stands_too_where_the_other_one_does_more(self, library: Library) -> None:
+        more = dataclasses.replace(COMMIT, steps=(*COMMIT.steps, *bash_steps("git push")))
+        one, signed = library.approved(more), library.approved(SIGNED)
+        whole = merged(library.store.version(signed), library.store.version(one))
+        commands = [step.arguments["command"] for step in whole.content.steps]
+        assert commands == ["make changelog", "git add CHANGELOG.md", "git commit -s -m changelog", "git push"]
+        assert set(whole.origins.values()) == set(library.store.version(one).version.origins.values())
+
+    def test_somebodys_words_that_wait_are_left_for_the_review(self, library: Library) -> None:
+        library.approved(COMMIT)
+        waiting = library.waiting(SIGNED)
+        assert library.tend() == []
+        assert library.status(waiting) is Status.CANDIDATE
+
+
+def test_skills_that_end_in_what_the_other_never_does_are_two() -> None:
+    def calls(name: str, *tools: str) -> SkillContent:
+        return content(name=name, description=name, steps=tuple(SkillStep(text=tool, tool=tool) for tool in tools))
+
+    way = ("get_customer", "get_details", "set_network", "toggle_data", "refuel", "check_status")
+    one, other = (
+        calls("restore-network-and-send", *way, "send_mms"),
+        calls("restore-network-and-test", *way, "run_test"),
+    )
+    assert near_pairs([stored(one, sequence=1), stored(other, sequence=2)], 0.72) == []
+    longer = calls("restore-network-and-send-it", *way, "send_mms", "say_so")
+    assert len(near_pairs([stored(one, sequence=1), stored(longer, sequence=2)], 0.72)) == 1
+
+
+def test_what_evidence_suspended_is_told_with_the_way_back(library: Library) -> None:
+    version_id = library.approved(RELEASE)
+    library.use(version_id, Outcome.SUCCESS, times=20)
+    library.use(version_id, Outcome.FAILURE, times=6)
+    assert library.status(version_id) is Status.STALE
+    [care] = library.tend()
+    assert (care.kind, care.move) == (CareKind.STANDING, None)
+    assert care.reason.startswith("suspended since ")
+    assert f"tacit review {version_id[:12]} --restore" in care.advice
+    library.loop.review(version_id, "restore", by="ann")
+    assert library.tend() == []
+
+
+def test_what_would_leave_is_not_nominated(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    version_id = library.approved(RELEASE)
+    library.wait(100)
+
+    def nominated(looked_at: tending.Library) -> list[Care]:
+        return [
+            Care(kind=CareKind.PROMOTION, subject=each.version.id, name="n", reason="r") for each in looked_at.speaking
+        ]
+
+    monkeypatch.setattr(tending, "SOURCES", (nominated, *tending.SOURCES))
+    assert [care.kind for care in library.tend()] == [CareKind.STALE]
+    library.use(version_id, Outcome.SUCCESS)
+    assert [care.kind for care in library.tend()] == [CareKind.PROMOTION]
+
+
+def test_trying_again_keeps_nothing_until_asked_and_then_one_result_a_day(library: Library, tmp_path: Path) -> None:
+    version_id = library.approved(RELEASE)
+    results = iter([True, True, True, False, True])
+
+    def attempt(made: SkillContent, project: Path) -> Check:
+        return Check(passed=next(results), verifier="replay: make check")
+
+    def tried(keep: bool) -> Care:
+        at = library._tick()
+        found = validating.revalidations(library.store, tmp_path, attempt, at=at)
+        [care] = tending.revalidate(library.store, Policy(), found, at=at, keep=keep)
+        return care
+
+    before = library.store.history()
+    assert (tried(keep=False).applied, library.store.history()) == (False, before)
+    assert [tried(keep=True).applied for _ in range(4)] == [True, False, True, True]
+    kept = [item.outcome.value for item in library.store.evidence([version_id])[version_id]]
+    assert kept == ["success", "failure", "success"]

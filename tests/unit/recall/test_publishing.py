@@ -1,0 +1,283 @@
+"""What was approved is found at once: by its rendering and by vectors of one space, written with the change or waiting."""
+
+from __future__ import annotations
+
+import struct
+from array import array
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tacit.api import Loop
+from tacit.domain.errors import ModelOutage
+from tacit.domain.lifecycle import Status
+from tacit.domain.origin import Origin
+from tacit.domain.ports import Store
+from tacit.domain.skill import SkillContent, SkillStep
+from tacit.providers.embedding.hashed import HashedEmbedder
+from tacit.recall import publishing
+from tacit.recall.publishing import AT_ONCE, MOST_VECTORS, TOLD_CHARACTERS, passages
+from tacit.store import VolatileStore, open_store
+from tests.unit.store.samples import at, content, put_version, step_to
+
+TASK = "rotate the signing keys"
+
+
+class Failing(HashedEmbedder):
+    """Embeds by spelling, so many times; then it does not answer until it is mended."""
+
+    def __init__(self, answers: int = 0, *, dimensions: int = 64) -> None:
+        super().__init__(dimensions)
+        self.answers = answers
+
+    def embed(self, texts: Sequence[str]) -> list[bytes]:
+        if self.answers <= 0:
+            raise ModelOutage("the embedder is away")
+        self.answers -= 1
+        return super().embed(texts)
+
+
+@pytest.fixture(params=["sqlite", "volatile"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    opened: Store = VolatileStore() if request.param == "volatile" else open_store(tmp_path / "tacit.db")
+    yield opened
+    opened.close()
+
+
+def loop_with(store: Store, embedder: Any) -> Loop:
+    return Loop(store, embedder=embedder, clock=lambda: at(600))
+
+
+def approved(loop: Loop, name: str = "rotate-keys", description: str = "Rotate the signing keys", **more: Any) -> str:
+    verdict = loop.propose(content(name, description=description, **more), by="ann", origin=Origin.USER)
+    loop.review(verdict.version_id, "approve", by="ann")
+    return verdict.version_id
+
+
+def test_vectors_come_with_the_approval_and_go_with_the_retirement(store: Store) -> None:
+    embedder = HashedEmbedder()
+    loop = loop_with(store, embedder)
+    verdict = loop.propose(content("rotate-keys"), by="ann", origin=Origin.USER)
+    assert store.spaces() == {}  # nobody has approved it yet
+    loop.review(verdict.version_id, "approve", by="ann")
+    assert store.spaces() == {embedder.identity: 1}
+    assert store.unembedded(embedder.identity) == []
+    loop.review(verdict.version_id, "retire", by="ann")
+    (vector,) = embedder.embed([TASK])
+    assert store.nearest(vector, space=embedder.identity) == []
+    assert store.similarities(vector, [verdict.version_id], space=embedder.identity) == {}
+
+
+def test_an_approval_that_is_undone_leaves_no_vectors(store: Store) -> None:
+    embedder = HashedEmbedder()
+    loop = loop_with(store, embedder)
+    verdict = loop.propose(content("rotate-keys"), by="ann", origin=Origin.USER)
+
+    class Undone(Exception):
+        pass
+
+    def undone() -> None:
+        with store.transaction():
+            loop.review(verdict.version_id, "approve", by="ann")
+            assert store.spaces() == {embedder.identity: 1}
+            raise Undone
+
+    with pytest.raises(Undone):
+        undone()
+    assert store.spaces() == {}
+    assert store.version(verdict.version_id).status is Status.CANDIDATE
+    assert store.renderings([verdict.version_id]).get(verdict.version_id) is None
+
+
+def test_an_embedder_that_fails_otherwise_undoes_the_approval(store: Store) -> None:
+    class Broken(HashedEmbedder):
+        def embed(self, texts: Sequence[str]) -> list[bytes]:
+            raise RuntimeError(f"cannot embed {len(texts)} texts")
+
+    loop = loop_with(store, Broken())
+    verdict = loop.propose(content("rotate-keys"), by="ann", origin=Origin.USER)
+    with pytest.raises(RuntimeError):
+        loop.review(verdict.version_id, "approve", by="ann")
+    assert store.version(verdict.version_id).status is Status.CANDIDATE
+    assert store.renderings([verdict.version_id]).get(verdict.version_id) is None
+
+
+def test_an_outage_loses_nothing_and_recall_says_that_it_went_by_words_alone(store: Store) -> None:
+    embedder = Failing()
+    loop = loop_with(store, embedder)
+    version_id = approved(loop)
+    assert store.version(version_id).status is Status.TRIAL
+    assert store.renderings([version_id]).get(version_id) is not None
+    assert store.unembedded(embedder.identity) == [version_id]
+    selection = loop.recall(TASK)
+    assert [item.name for item in selection.items] == ["rotate-keys"]
+    assert selection.note == "found by words alone: the embedder is away"
+    assert "meaning" not in selection.items[0].signals
+    embedder.answers = 100
+    assert loop.index().embedded == 1
+    selection = loop.recall(TASK)
+    assert selection.note == ""
+    assert selection.items[0].signals["meaning"] > 0
+
+
+def test_what_waited_through_an_outage_is_embedded_with_the_next_change(store: Store) -> None:
+    embedder = Failing()
+    loop = loop_with(store, embedder)
+    approved(loop)
+    embedder.answers = 100
+    approved(loop, "purge-cache", "Purge the thumbnails")
+    assert store.spaces() == {embedder.identity: 2}
+
+
+def test_an_outage_during_indexing_is_told_and_taken_up_again(store: Store) -> None:
+    count = 2 * AT_ONCE + 3
+    for number in range(count):
+        put_version(store, f"skill-{number}", description=f"Do number {number}")
+    embedder = Failing(answers=1)
+    loop = loop_with(store, embedder)
+    with pytest.raises(ModelOutage):
+        loop.index()
+    assert store.spaces() == {embedder.identity: AT_ONCE}
+    embedder.answers = 100
+    told: list[tuple[int, int]] = []
+    again = loop.index(progress=lambda done, of: told.append((done, of)))
+    assert (again.embedded, again.waiting) == (count - AT_ONCE, 0)
+    assert told == [(AT_ONCE, count - AT_ONCE), (count - AT_ONCE, count - AT_ONCE)]
+    assert store.spaces() == {embedder.identity: count}
+
+
+def test_a_new_embedder_finds_by_words_until_the_index_is_made(store: Store) -> None:
+    before, after = HashedEmbedder(32), HashedEmbedder(48)
+    version_id = approved(loop_with(store, before))
+    loop = loop_with(store, after)
+    found = loop.recall(TASK).items[0]
+    assert found.version_id == version_id
+    assert "meaning" not in found.signals  # its vectors are of another space
+    indexed = loop.index()
+    assert (indexed.embedded, indexed.waiting, indexed.space) == (1, 0, after.identity)
+    assert indexed.dropped == (before.identity,)
+    assert store.spaces() == {after.identity: 1}
+    assert loop.recall(TASK).items[0].signals["meaning"] > 0
+    assert loop.index() == publishing.Indexed(space=after.identity)
+
+
+def test_spaces_are_never_mixed(store: Store) -> None:
+    class Opposite(HashedEmbedder):
+        """As many numbers, and every one of them the other way round."""
+
+        def __init__(self) -> None:
+            super().__init__(32)
+            self.identity = "opposite/32@1"
+
+        def embed(self, texts: Sequence[str]) -> list[bytes]:
+            return [struct.pack("<32f", *(-number for number in array("f", each))) for each in super().embed(texts)]
+
+    first, second = HashedEmbedder(32), Opposite()
+    old = approved(loop_with(store, first))
+    new = approved(loop_with(store, second), "rotate-keys-again", "Rotate the signing keys again")
+    assert store.spaces() == {first.identity: 1, second.identity: 2}  # the one that waited came along
+    for embedder in (first, second):
+        (vector,) = embedder.embed([TASK])
+        near = store.similarities(vector, [old, new], space=embedder.identity)
+        assert all(value > 0 for value in near.values())  # across spaces they would be below
+    assert set(store.similarities(first.embed([TASK])[0], [old, new], space=first.identity)) == {old}
+
+
+def test_few_that_wait_are_embedded_with_the_next_change_and_many_are_left_to_the_index(store: Store) -> None:
+    embedder = HashedEmbedder(16)
+    for number in range(AT_ONCE):
+        put_version(store, f"skill-{number}", description=f"Do number {number}")
+    assert publishing.publish(store, embedder) == AT_ONCE
+    assert store.spaces() == {embedder.identity: AT_ONCE}
+    other = HashedEmbedder(24)
+    put_version(store, "one-more", description="Do one more")
+    assert publishing.publish(store, other) == 1
+    assert other.identity not in store.spaces()
+    assert len(store.unembedded(other.identity)) == AT_ONCE + 1
+    assert store.spaces() == {embedder.identity: AT_ONCE}
+    assert publishing.index(store, other).embedded == AT_ONCE + 1
+
+
+def test_without_an_embedder_nothing_is_embedded_or_forgotten(store: Store) -> None:
+    embedder = HashedEmbedder()
+    approved(loop_with(store, embedder))
+    assert loop_with(store, None).index() == publishing.Indexed()
+    assert store.spaces() == {embedder.identity: 1}
+
+
+def test_a_rebuild_makes_words_and_vectors_anew(store: Store) -> None:
+    embedder = HashedEmbedder()
+    loop = loop_with(store, embedder)
+    version_id = approved(loop)
+    store.put_vectors(version_id, embedder.embed(["something else altogether"]), space=embedder.identity)
+    before = loop.recall(TASK).items[0].signals["meaning"]
+    indexed = loop.index(rebuild=True)
+    assert (indexed.embedded, indexed.waiting) == (1, 0)
+    assert indexed.rows >= 1
+    assert loop.recall(TASK).items[0].signals["meaning"] > before
+
+
+def test_what_stops_being_recallable_while_it_is_embedded_is_passed_over(store: Store) -> None:
+    kept, retired = (put_version(store, name, description=f"Do {name}") for name in ("kept", "retired"))
+
+    class Slow(HashedEmbedder):
+        def embed(self, texts: Sequence[str]) -> list[bytes]:
+            store.add_transition(step_to(store.version(retired.version.id), Status.RETIRED))
+            return super().embed(texts)
+
+    embedder = Slow()
+    indexed = publishing.index(store, embedder)
+    assert store.spaces() == {embedder.identity: 1}
+    assert indexed.waiting == 0
+    (vector,) = HashedEmbedder().embed(["do"])
+    assert [hit.stored.version.id for hit in store.nearest(vector, space=embedder.identity)] == [kept.version.id]
+
+
+def test_a_skill_is_what_it_says_of_itself_and_the_tasks_it_was_learned_from() -> None:
+    made = content(
+        "rotate_signing-keys", description="Rotate them", body="b" * 900, example_queries=("one", "two", "one")
+    )
+    assert passages(made) == [
+        ["rotate signing keys: Rotate them", f"rotate signing keys: Rotate them {'b' * TOLD_CHARACTERS}"],
+        ["one"],
+        ["two"],
+    ]
+
+
+def test_without_a_body_the_steps_are_told_and_without_steps_nothing() -> None:
+    steps = (SkillStep(text="Stop it."), SkillStep(text="Start it."))
+    assert (
+        passages(content("restart", description="Restart", steps=steps))[0][1] == "restart: Restart Stop it. Start it."
+    )
+    assert passages(content("restart", description="Restart", steps=())) == [["restart: Restart"]]
+
+
+def test_there_are_only_so_many_vectors_for_one_skill(store: Store) -> None:
+    made = content("x", example_queries=tuple(f"example {number}" for number in range(30)))
+    assert len(passages(made)) == MOST_VECTORS
+    put_version(store, "many", example_queries=made.example_queries)
+    assert publishing.publish(store, HashedEmbedder()) == 1
+    assert list(store.verify()) == []
+
+
+def test_the_vector_of_several_texts_lies_between_them(store: Store) -> None:
+    embedder = HashedEmbedder()
+    stored = put_version(store, "rotate-keys", description="Rotate keys", body="Stop the signer first.", steps=())
+    publishing.publish(store, embedder)
+    ((short, long),) = passages(stored.version.content)
+    vectors = [array("f", each) for each in embedder.embed([short, long])]
+    cosine = sum(a * b for a, b in zip(*vectors, strict=True))
+    expected = ((1 + cosine) / 2) ** 0.5
+    for vector in embedder.embed([short, long]):
+        near = store.similarities(vector, [stored.version.id], space=embedder.identity)
+        assert near[stored.version.id] == pytest.approx(expected, abs=0.02)  # kept in fewer digits
+    assert expected < 0.999
+
+
+@pytest.mark.parametrize("made", [content("x", description="", steps=()), content("", description="", steps=())])
+def test_a_skill_that_says_nothing_is_embedded_all_the_same(store: Store, made: SkillContent) -> None:
+    put_version(store, made.name, description="", steps=())
+    assert publishing.publish(store, HashedEmbedder()) == 1
+    assert len(store.spaces()) == 1

@@ -1,0 +1,364 @@
+"""Selecting for a query through a store, by words and by errors; and renderings that are right or not there."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import apsw
+import pytest
+
+from tacit.api import Loop
+from tacit.domain.errors import Refusal
+from tacit.domain.evidence import Grade, Outcome, Reliability
+from tacit.domain.lifecycle import Status
+from tacit.domain.origin import Origin
+from tacit.domain.ports import Store
+from tacit.domain.remark import About, Remark
+from tacit.domain.selection import Query, Selection
+from tacit.domain.skill import Case, Condition, Kind
+from tacit.providers.embedding.static import StaticEmbedder
+from tacit.recall import publishing, retrieval
+from tacit.recall.quick import Answer, Limits, for_error, for_task
+from tacit.render import render_item, render_selection
+from tacit.store import VolatileStore, open_store
+from tacit.store.sqlite.glance import Glance
+from tacit.text.signature import error_signature
+from tacit.text.words import estimate_tokens
+from tests.unit.providers.embedding.small_models import static_folder
+from tests.unit.store.samples import START, at, evidence, put_version, step_to
+from tests.unit.store.samples import content as written
+
+NOW = START + timedelta(days=10)
+MISSING = "Traceback (most recent call last):\nModuleNotFoundError: No module named 'yaml'"
+SIGNATURE = error_signature(MISSING)
+
+
+@pytest.fixture(params=["sqlite", "volatile"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    opened: Store = VolatileStore() if request.param == "volatile" else open_store(tmp_path / "tacit.db")
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    return str(tmp_path / "tacit.db")
+
+
+def text_of(store: Store, version_id: str) -> str:
+    found = store.renderings([version_id]).get(version_id)
+    assert found is not None
+    return found.text
+
+
+def ask(store: Store, text: str, *, error: str = "", **more: object) -> Selection:
+    query = dataclasses.replace(Query(text=text, state={"error": error} if error else {}), **more)  # type: ignore[arg-type]
+    return retrieval.choose(store, query, now=NOW, min_relevance=0.18)
+
+
+def names(selection: Selection) -> list[str]:
+    return [item.name for item in selection.items]
+
+
+def lessons(store: Store) -> None:
+    """Two lessons for one error, one for a near one, one for another."""
+    told = {
+        "install-yaml": SIGNATURE,
+        "pin-the-interpreter": SIGNATURE,
+        "name-the-package": "ImportError: No module named <value> found",
+        "close-the-file": "PermissionError: the process cannot access <path>",
+    }
+    for name, signature in told.items():
+        put_version(store, name, kind=Kind.LESSON, description="What to do then", signature=signature, steps=())
+
+
+def test_an_error_is_answered_by_its_signature_before_anything_that_shares_words(store: Store) -> None:
+    lessons(store)
+    put_version(store, "parse-yaml", description="Parse yaml files with the yaml module named yaml")
+    selection = ask(store, "parse the yaml files", error=MISSING, k=3)
+    assert set(names(selection)[:2]) == {"install-yaml", "pin-the-interpreter"}
+    assert selection.items[0].signals["signature"] == selection.items[0].signals["relevance"] == 1
+    assert selection.items[0].reasons[0] == "answers this very error"
+    assert names(selection)[2] == "parse-yaml"
+
+
+def test_an_error_alone_is_a_question_too(store: Store) -> None:
+    lessons(store)
+    assert set(names(ask(store, "", error=MISSING, k=2))) == {"install-yaml", "pin-the-interpreter"}
+
+
+def test_a_near_error_is_answered_with_a_word_of_how_near(store: Store) -> None:
+    lessons(store)
+    selection = ask(store, "", error="ImportError: No module named 'x' was found")
+    assert names(selection)[0] == "name-the-package"
+    assert selection.items[0].reasons[0].startswith("answers a similar error (")
+    assert "close-the-file" not in names(selection)
+
+
+def test_an_unknown_error_is_met_with_silence(store: Store) -> None:
+    lessons(store)
+    assert ask(store, "", error="KeyError: 'colour'").abstained
+    assert ask(store, "", error="").abstained
+
+
+def test_an_error_is_not_asked_about_where_lessons_are_not_wanted(store: Store) -> None:
+    lessons(store)
+    assert ask(store, "", error=MISSING, kinds=(Kind.PROCEDURE,)).abstained
+
+
+def test_what_becomes_recallable_is_rendered_as_recall_shows_it(store: Store) -> None:
+    stored = put_version(store, body="\n".join(f"# Part {n}\n" + "word " * 200 for n in range(3)))
+    put_version(store, "held", status=Status.CANDIDATE)
+    assert publishing.publish(store) == 1
+    assert publishing.publish(store) == 0
+    found = store.renderings([stored.version.id]).get(stored.version.id)
+    assert found is not None
+    content, unknown = stored.version.content, Reliability()
+    source = "learned from 1 attempt, in part from outside text"
+    assert found.text == render_item(content, status=Status.TRIAL, reliability=unknown, source=source)
+    assert found.brief == render_item(content, status=Status.TRIAL, reliability=unknown, source=source, max_tokens=300)
+    assert found.tokens == estimate_tokens(found.text) > 300 >= estimate_tokens(found.brief)
+    assert (found.rank, found.fresh_at) == (0.5, stored.version.created_at)
+
+
+def test_a_short_text_needs_no_brief_one(store: Store) -> None:
+    stored = put_version(store)
+    publishing.publish(store)
+    found = store.renderings([stored.version.id]).get(stored.version.id)
+    assert found is not None
+    assert found.brief == ""
+
+
+def test_a_rendering_follows_status_and_evidence(store: Store) -> None:
+    stored = put_version(store)
+    publishing.publish(store)
+    for minute in range(5):
+        store.add_evidence(evidence(stored.version.id, minutes=minute, outcome=Outcome.FAILURE))
+    store.add_transition(step_to(stored, Status.TRUSTED))
+    assert publishing.publish(store) == 1
+    found = store.renderings([stored.version.id]).get(stored.version.id)
+    assert found is not None
+    assert "[trusted; worked in 0 of 5 verified uses; learned from 1 attempt, in part from outside text]" in found.text
+    assert found.rank < 0.5
+    assert found.fresh_at == stored.version.created_at  # failures confirm nothing
+
+
+def test_a_rendering_is_as_fresh_as_the_last_verified_success(store: Store) -> None:
+    stored = put_version(store)
+    for minute, outcome, grade in (
+        (1, Outcome.SUCCESS, Grade.MACHINE),
+        (2, Outcome.SUCCESS, Grade.SELF),
+        (3, Outcome.FAILURE, Grade.MACHINE),
+    ):
+        told = evidence(stored.version.id, minutes=minute, outcome=outcome, grade=grade, use_id=f"u{minute}")
+        store.add_evidence(told)
+    publishing.publish(store)
+    found = store.renderings([stored.version.id]).get(stored.version.id)
+    assert found is not None
+    assert found.fresh_at == at(1)
+
+
+def test_the_loop_renders_with_every_change(store: Store) -> None:
+    loop = Loop(store, clock=lambda: NOW)
+    verdict = loop.propose(written("deploy-service"), by="ann", origin=Origin.USER)
+    version_id = verdict.version_id
+    assert store.renderings([version_id]).get(version_id) is None  # it waits for a person
+    loop.review(version_id, "approve", by="ann")
+    assert "[trial; not measured yet; written by a person]" in text_of(store, version_id)
+    for task in ("deploy the service", "deploy the service again", "please deploy the service"):
+        assert "not measured yet" in text_of(store, version_id)
+        loop.record(loop.recall(task).use_id, outcome="success", grade=Grade.MACHINE)
+    assert "worked in 3 of 3 verified uses" in text_of(store, version_id)
+    revised = loop.propose(
+        written("deploy-service", description="Deploy the service to the moon"),
+        by="ann", origin=Origin.USER, revises=store.version(version_id),
+    )  # fmt: skip
+    loop.review(revised.version_id, "approve", by="ann")
+    loop.rollback(version_id, by="ann")
+    assert store.renderings([revised.version_id]).get(revised.version_id) is None
+    loop.review(version_id, "retire", by="ann")
+    assert store.renderings([version_id]).get(version_id) is None
+    assert store.unrendered() == []
+
+
+def test_what_a_retired_part_said_is_shown_no_more(store: Store) -> None:
+    loop = Loop(store, clock=lambda: NOW)
+    case = Case(conditions=(Condition(text="the ZEBRAQUARTZ lamp blinks red"),))
+    part = written("restart-modem", cases=(case,))
+    ids = [
+        loop.propose(content, by="ann", origin=Origin.USER).version_id
+        for content in (
+            part,
+            written("check-cable"),
+            written("repair-line", sub_skills=("restart-modem", "check-cable")),
+        )
+    ]
+    for version_id in ids:
+        loop.review(version_id, "approve", by="ann")
+    assert "ZEBRAQUARTZ" in text_of(store, ids[2])
+    loop.review(ids[0], "retire", by="ann")
+    assert "ZEBRAQUARTZ" not in text_of(store, ids[2])
+
+
+def test_a_refused_change_leaves_the_rendering_as_it_was(store: Store) -> None:
+    stored = put_version(store)
+    publishing.publish(store)
+    before = store.renderings([stored.version.id]).get(stored.version.id)
+    with pytest.raises(Refusal):
+        Loop(store, clock=lambda: NOW).review(stored.version.id, "reject", by="ann")
+    assert store.renderings([stored.version.id]).get(stored.version.id) == before is not None
+
+
+# --- hooks see the same ---------------------------------------------------------------------------------------------
+
+
+def glance_at(store: Store, path: str) -> Glance:
+    publishing.publish(store)
+    found = Glance.open(path)
+    assert found is not None
+    return found
+
+
+def asked(glance: Glance, text: str, **more: object) -> Answer:
+    limits = Limits(**more)  # type: ignore[arg-type]
+    return for_task(glance, text, scope="project", now=NOW.timestamp(), limits=limits)
+
+
+@pytest.fixture
+def stocked(path: str) -> Iterator[Store]:
+    opened = open_store(path)
+    for number in range(30):
+        place = ("staging", "production", "the moon")[number % 3]
+        body = f"Build image {number} first. Größe 漢字. " + "Then wait a little. " * (number * 8)
+        stored = put_version(
+            opened,
+            f"deploy-{place.split()[-1]}-{number}",
+            kind=tuple(Kind)[number % 5],
+            description=f"Deploy service {number} to {place}",
+            body=body,
+            tags=("ship", place),
+            example_queries=(f"bring it to {place}", f"release number {number}"),
+            minutes=number * 1000,
+        )
+        for minute in range(number % 4):
+            failed = Outcome.FAILURE if number % 2 else Outcome.SUCCESS
+            opened.add_evidence(evidence(stored.version.id, minutes=number * 1000 + minute, outcome=failed))
+    yield opened
+    opened.close()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["deploy service 7 to production", "release number 12", "ship it to the moon please", "image 漢字", "wait a little",
+     "unheard penguins", "", "bring `service 3` to staging and " + "then tell everybody about it " * 60],
+)  # fmt: skip
+def test_a_hook_ranks_and_abstains_as_the_loop_does(stocked: Store, path: str, text: str) -> None:
+    answer = asked(glance_at(stocked, path), text, k=20, budget_tokens=100_000)
+    selection = ask(stocked, text, k=20, budget_tokens=100_000)
+    assert [given.glimpse.version_id for given in answer.items] == [item.version_id for item in selection.items]
+    assert bool(answer.reason) == selection.abstained
+    for given, item in zip(answer.items, selection.items, strict=True):
+        assert given.signals == pytest.approx(item.signals)
+        assert given.text == item.text
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["deploy service 7 to production", "add a column to the table", "fix the test, then run it", "unheard penguins",
+     "drop tables " + "and run the tests, adding a column to each of them, deploy and deploy again " * 9],
+)  # fmt: skip
+def test_a_hook_with_a_static_embedder_ranks_and_abstains_as_the_loop_does(
+    stocked: Store, path: str, tmp_path: Path, text: str
+) -> None:
+    embedder = StaticEmbedder(str(static_folder(tmp_path / "light")))
+    put_version(stocked, "grow", description="Add to what is there, column by column, to the table")
+    put_version(stocked, "mend", description="Fix, run, test", example_queries=("drop the tests",))
+    publishing.index(stocked, embedder)
+    glance = glance_at(stocked, path)
+    glance.aim(embedder.embed([text])[0], space=embedder.identity)
+    answer = asked(glance, text, k=20, budget_tokens=100_000)
+    query = Query(text=text, k=20, budget_tokens=100_000)
+    selection = retrieval.choose(stocked, query, now=NOW, min_relevance=0.18, embedder=embedder)
+    assert [given.glimpse.version_id for given in answer.items] == [item.version_id for item in selection.items]
+    assert bool(answer.reason) == selection.abstained
+    for given, item in zip(answer.items, selection.items, strict=True):
+        assert given.signals == pytest.approx(item.signals)
+    assert answer.items
+    assert all("meaning" in given.signals for given in answer.items)
+
+
+def test_a_hook_keeps_to_number_and_budget_and_says_what_is_missing(stocked: Store, path: str) -> None:
+    glance = glance_at(stocked, path)
+    answer = asked(glance, "deploy service to staging", k=2)
+    assert len(answer.items) == 2
+    assert "only 2 were asked for" in {why for _, _, why in answer.left_out}
+    for budget in (0, 40, 100, 200, 400, 800):
+        answer = asked(glance, "deploy service to staging", k=9, budget_tokens=budget)
+        assert estimate_tokens(render_selection([given.text for given in answer.items])) <= budget
+        assert bool(answer.items) == (budget > 100) or budget == 100
+        assert answer.items or answer.reason
+
+
+def test_what_is_too_long_for_the_room_left_is_given_in_brief(path: str) -> None:
+    store = open_store(path)
+    put_version(store, body="\n".join(f"# Part {n}\n" + "word " * 200 for n in range(3)))
+    glance = glance_at(store, path)
+    (whole,), (brief,) = asked(glance, "deploy").items, asked(glance, "deploy", budget_tokens=500).items
+    assert (whole.text, brief.text) == (whole.glimpse.text, whole.glimpse.brief)
+    assert brief.tokens == estimate_tokens(brief.text) < whole.tokens
+    store.close()
+
+
+def test_what_was_shown_already_is_passed_over(stocked: Store, path: str) -> None:
+    glance = glance_at(stocked, path)
+    first = asked(glance, "deploy service to staging", k=1).items[0].glimpse
+    limits, now = Limits(k=1), NOW.timestamp()
+    again = for_task(
+        glance, "deploy service to staging", scope="project", now=now, limits=limits, skip={first.version_id}
+    )
+    assert again.items[0].glimpse.version_id != first.version_id
+    assert (first.version_id, first.name, "shown already") in again.left_out
+
+
+def test_a_hook_answers_an_error_by_signature_then_by_nearness_then_not_at_all(path: str) -> None:
+    store = open_store(path)
+    lessons(store)
+    put_version(store, "no-module-named", description="A module named nothing was not found")
+    glance, now = glance_at(store, path), NOW.timestamp()
+
+    def answer(output: str, **more: object) -> Answer:
+        return for_error(glance, error_signature(output), scope="project", now=now, limits=Limits(**more))  # type: ignore[arg-type]
+
+    exact = answer(MISSING)
+    assert {given.glimpse.name for given in exact.items} == {"install-yaml", "pin-the-interpreter"}
+    assert exact.signature == SIGNATURE
+    assert len(answer(MISSING, k=1).items) == 1
+    near = answer("ImportError: No module named 'x' was found")
+    assert [given.glimpse.name for given in near.items][:1] == ["name-the-package"]
+    assert "no-module-named" not in {given.glimpse.name for given in near.items}
+    silent = answer("KeyError: 'colour'")
+    assert (silent.items, bool(silent.reason)) == ([], True)
+    assert answer("").items == []
+    store.close()
+
+
+def test_a_damaged_remark_on_one_skill_keeps_no_other_from_being_given(tmp_path: Path) -> None:
+    store = open_store(tmp_path / "tacit.db")
+    put_version(store, "deploy-service", body="deploy the service with the release script")
+    other = put_version(store, "water-plants", body="the service of watering plants")
+    store.add_remark(Remark(subject=other.skill.id, about=About.PROMOTION, by="ana", at=START, text="{}"))
+    publishing.publish(store)
+    database = apsw.Connection(str(tmp_path / "tacit.db"))
+    guards = "SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'remarks'"
+    for (name,) in database.execute(guards).fetchall():
+        database.execute(f"DROP TRIGGER {name}")
+    database.execute("UPDATE remarks SET at = '2020-01-01'")
+    database.close()
+    query = Query(text="deploy the service with the release script", k=1, budget_tokens=2000)
+    selection = retrieval.choose(store, query, now=NOW, min_relevance=0.1)
+    assert [item.name for item in selection.items] == ["deploy-service"]
+    assert other.version.id in {left.version_id for left in selection.left_out}
+    store.close()

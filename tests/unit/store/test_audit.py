@@ -1,0 +1,268 @@
+"""The audit chain: every link covers the one before, and whatever was changed, removed or put in is named."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
+
+import pytest
+
+from tacit.domain.errors import Mistake, NotFound, StoreOutage
+from tacit.domain.ports import AuditEntry
+from tacit.store.chain import GENESIS, Event, link
+from tacit.store.sqlite.audit import Audit, Note, is_gone, record_path
+from tacit.store.sqlite.connection import Connection
+from tacit.store.sqlite.outages import Damaged
+from tacit.store.sqlite.schema import statements
+from tests.unit.store.samples import at
+
+EVENT = Event(
+    sequence=1, at="2026-01-01T12:00:00+00:00", actor="ana", action="add", subject="v_1", record="versions/s_1/v_1",
+    digest="d",
+)  # fmt: skip
+
+
+@pytest.fixture
+def connection() -> Connection:
+    """The chain's table alone, and without the triggers that guard it, so that tests can do damage."""
+    made = Connection(":memory:")
+    for statement in statements():
+        if " audit" in statement and "TRIGGER" not in statement:
+            made.run(statement)
+    return made
+
+
+@pytest.fixture
+def audit(connection: Connection) -> Audit:
+    return Audit(connection)
+
+
+def note(
+    action: str = "version trial", record: str = "versions/s_1/v_1", *, minutes: float = 0, actor: str = "gate"
+) -> Note:
+    return Note(action=action, subject=record.rsplit("/", 1)[-1], record=record, at=at(minutes), actor=actor)
+
+
+def grow(audit: Audit, *records: str, action: str = "add") -> None:
+    for record in records:
+        audit.append(note(action, record), digest="d")
+
+
+# --- links ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_known_event_keeps_the_link_under_which_it_is_stored() -> None:
+    """If these change, every chain is damaged: write a migration, do not change the literals."""
+    first = link(GENESIS, EVENT)
+    assert first == "6e735d2d1849c4ce817257420cfd2a566ab046de08ab7a1853593725c1bc9ebb"
+    assert link(first, EVENT) == "d274e12512772a82e925e0bf39aa22514aa76f9b8f55c241afc871d8ef97f66d"
+
+
+@pytest.mark.parametrize("part", ["at", "actor", "action", "subject", "record", "digest"])
+def test_a_link_covers_every_part_of_its_event(part: str) -> None:
+    assert link(GENESIS, replace(EVENT, **{part: "other"})) != link(GENESIS, EVENT)  # type: ignore[arg-type]
+    assert link(GENESIS, replace(EVENT, sequence=2)) != link(GENESIS, EVENT)
+
+
+def test_a_damaged_link_before_is_hashed_like_any_other() -> None:
+    assert link("\u00e4\ud800", EVENT) == link("??", EVENT)
+
+
+# --- appending and reading ------------------------------------------------------------------------------------------
+
+
+def test_what_is_appended_is_read_back_link_by_link(audit: Audit) -> None:
+    audit.append(note(minutes=1, actor="ana"), digest="d1")
+    audit.append(note("transition trusted", minutes=2), digest="d2")
+    first, second = audit.links()
+    assert first.event == Event(
+        sequence=1, at="2026-01-01T12:01:00.000000+00:00", actor="ana", action="version trial", subject="v_1",
+        record="versions/s_1/v_1", digest="d1",
+    )  # fmt: skip
+    assert (first.previous, first.hash) == (GENESIS, link(GENESIS, first.event))
+    assert (second.previous, second.hash) == (first.hash, link(first.hash, second.event))
+    assert audit.at(2) == second
+    assert second.entry() == AuditEntry(
+        sequence=2, at=at(2), actor="gate", action="transition trusted", subject="v_1", digest="d2", hash=second.hash
+    )
+
+
+def test_times_are_kept_in_one_zone_and_those_without_are_refused(audit: Audit) -> None:
+    elsewhere = at().astimezone(timezone(timedelta(hours=5)))
+    audit.append(replace(note(), at=elsewhere), digest="d")
+    assert audit.at(1).event.at == "2026-01-01T12:00:00.000000+00:00"
+    with pytest.raises(Mistake, match="has no zone"):
+        audit.append(replace(note(), at=datetime(2026, 1, 1)), digest="d")  # noqa: DTZ001
+
+
+def test_a_change_that_nobody_signs_is_tacits_own(audit: Audit) -> None:
+    audit.append(note(actor=""), digest="d")
+    audit.append(Note(action="add", subject="v_1", record="versions/s_1/v_1", at=at()), digest="d")
+    assert [found.event.actor for found in audit.links()] == ["tacit", "tacit"]
+
+
+def test_characters_that_no_file_can_hold_do_not_break_the_chain(audit: Audit) -> None:
+    audit.append(Note(action="a\ud800", subject="b\ud800", record="r", at=at(), actor="c\ud800"), digest="d")
+    event = audit.at(1).event
+    assert (event.action, event.subject, event.actor) == ("a?", "b?", "c?")
+
+
+def test_reading_may_begin_in_the_middle(audit: Audit) -> None:
+    grow(audit, "uses/a", "uses/b", "uses/c")
+    assert [found.event.sequence for found in audit.links(start=2)] == [2, 3]
+    assert [found.event.sequence for found in audit.links(start=3)] == [3]
+    assert list(audit.links(start=4)) == []
+
+
+def test_an_empty_chain_has_no_links(audit: Audit) -> None:
+    assert list(audit.links()) == []
+    assert audit.entries(None, limit=None) == audit.entries(None, limit=5) == []
+
+
+# --- damage ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("column", ["at", "actor", "action", "subject", "record", "digest", "previous", "hash"])
+def test_a_changed_column_is_damage_and_named(audit: Audit, connection: Connection, column: str) -> None:
+    grow(audit, "uses/a", "uses/b", "uses/c")
+    connection.run(f"UPDATE audit SET {column} = 'x' WHERE seq = 2")
+    with pytest.raises(Damaged) as found:
+        audit.at(2)
+    assert str(found.value) == "the store :memory: is damaged: audit 2 does not fit its hash"
+    assert (found.value.subject, found.value.problem) == ("audit 2", "does not fit its hash")
+    assert audit.at(1).event.record == "uses/a"
+    with pytest.raises(StoreOutage, match="audit 2 does not fit its hash"):
+        list(audit.links())
+
+
+def test_a_value_of_another_type_is_damage(audit: Audit, connection: Connection) -> None:
+    grow(audit, "uses/a")
+    rows = connection.run("SELECT * FROM audit")
+    connection.run("DROP TABLE audit")
+    connection.run(
+        "CREATE TABLE audit (seq INTEGER PRIMARY KEY, at, actor, action, subject, record, digest, previous, hash)"
+    )
+    connection.run(f"INSERT INTO audit VALUES ({', '.join('?' * 9)})", *rows[0])
+    assert audit.at(1).event.actor == "gate"
+    connection.run("UPDATE audit SET hash = NULL")
+    with pytest.raises(Damaged, match="audit 1 does not fit its hash"):
+        audit.at(1)
+    connection.run("UPDATE audit SET hash = ?, at = x'00'", rows[0][-1])
+    with pytest.raises(Damaged, match="audit 1 does not fit its hash"):
+        audit.at(1)
+
+
+def test_a_text_that_is_not_utf8_is_damage_of_its_link(audit: Audit, connection: Connection) -> None:
+    grow(audit, "uses/a")
+    connection.run("UPDATE audit SET actor = CAST(x'ff' AS TEXT)")
+    with pytest.raises(Damaged) as found:
+        audit.at(1)
+    assert (found.value.subject, found.value.problem) == ("audit 1", "is not valid UTF-8")
+
+
+def test_a_link_that_was_removed_is_missed(audit: Audit, connection: Connection) -> None:
+    grow(audit, "uses/a", "uses/b", "uses/c")
+    connection.run("DELETE FROM audit WHERE seq = 2")
+    with pytest.raises(Damaged) as found:
+        audit.at(2)
+    assert (found.value.subject, found.value.problem) == ("audit 2", "is missing")
+    with pytest.raises(Damaged, match="audit 4 is missing"):  # fewer links than the last one's number
+        list(audit.links())
+
+
+def test_a_link_that_fits_itself_but_not_the_one_before_is_damage(audit: Audit, connection: Connection) -> None:
+    grow(audit, "uses/a", "uses/b", "uses/c")
+    forged = replace(audit.at(2).event, actor="mallory")
+    previous = audit.at(2).previous
+    connection.run("UPDATE audit SET actor = ?, hash = ? WHERE seq = 2", forged.actor, link(previous, forged))
+    assert audit.at(2).event.actor == "mallory"
+    with pytest.raises(Damaged) as found:
+        list(audit.links())
+    assert (found.value.subject, found.value.problem) == ("audit 3", "does not follow the link before it")
+    with pytest.raises(Damaged, match="audit 3 does not follow"):
+        list(audit.links(start=3))
+
+
+def test_nothing_is_appended_to_a_damaged_end(audit: Audit, connection: Connection) -> None:
+    grow(audit, "uses/a")
+    connection.run("UPDATE audit SET actor = 'mallory'")
+    with pytest.raises(Damaged, match="audit 1 does not fit its hash"):
+        grow(audit, "uses/b")
+
+
+# --- what is told of it ---------------------------------------------------------------------------------------------
+
+
+def test_the_newest_entries_are_told_oldest_first(audit: Audit) -> None:
+    grow(audit, "uses/a", "uses/b", "uses/a", "uses/c")
+
+    def told(*subjects: str, limit: int | None) -> list[int]:
+        return [entry.sequence for entry in audit.entries(frozenset(subjects) or None, limit=limit)]
+
+    assert told(limit=None) == told(limit=4) == told(limit=9) == [1, 2, 3, 4]
+    assert told(limit=1) == [4]
+    assert told(limit=2) == [3, 4]
+    assert told(limit=0) == told(limit=-1) == []
+    assert told("a", limit=None) == told("a", limit=2) == [1, 3]
+    assert told("a", "c", limit=None) == [1, 3, 4]
+    assert told("a", "c", limit=1) == [4]
+    assert told("a", limit=0) == told("a", limit=-1) == []
+    assert told("z", limit=None) == []
+
+
+def test_a_record_is_named_by_its_table_owner_and_id_without_ambiguity() -> None:
+    assert record_path("versions", "s_1", "v_1") == "versions/s_1/v_1"
+    assert record_path("uses", "a/b") == "uses/a%2Fb"
+    assert record_path("uses", "a%2Fb") == "uses/a%252Fb"
+    assert record_path("uses", "a\ud800") == "uses/a?"
+    assert record_path("uses") == "uses"
+
+
+def test_the_records_of_owners_are_those_that_were_not_purged(audit: Audit) -> None:
+    grow(audit, "versions/s_1/v_1", "versions/s_1/v_2", "versions/s_2/v_3", "versions/s_10/v_4", "verdicts/s_1/d_1")
+    assert audit.members("versions", "s_1") == {"versions/s_1/v_1", "versions/s_1/v_2"}
+    assert audit.members("versions", "s_2", "s_10") == {"versions/s_2/v_3", "versions/s_10/v_4"}
+    assert audit.members("versions", "s_9") == audit.members("versions") == set()
+    grow(audit, "versions/s_1/v_1", action="purge")
+    assert audit.members("versions", "s_1") == {"versions/s_1/v_2"}
+    grow(audit, "versions/s_1/v_1")  # learned again since
+    assert audit.members("versions", "s_1") == {"versions/s_1/v_1", "versions/s_1/v_2"}
+
+
+def test_an_id_that_the_chain_knows_is_lost_and_any_other_unknown(audit: Audit) -> None:
+    grow(audit, "versions/s_1/v_1", "uses/u_1")
+    lost = audit.absent("versions", "v_1", noun="version")
+    assert isinstance(lost, Damaged)
+    assert (lost.subject, lost.problem) == ("versions v_1", "is missing")
+    assert str(lost) == "the store :memory: is damaged: versions v_1 is missing"
+    for table, identity in (("versions", "v_2"), ("uses", "v_1"), ("versions", "u_1"), ("version", "v_1")):
+        unknown = audit.absent(table, identity, noun="version")
+        assert isinstance(unknown, NotFound)
+        assert "version" in str(unknown)
+        assert identity in str(unknown)
+    grow(audit, "versions/s_1/v_1", action="purge")
+    assert isinstance(audit.absent("versions", "v_1", noun="version"), NotFound)
+
+
+def test_an_id_is_not_lost_because_another_one_ends_alike(audit: Audit) -> None:
+    audit.append(Note(action="add", subject="v_1", record="versions/s_1/xv_1", at=at()), digest="d")
+    assert isinstance(audit.absent("versions", "v_1", noun="version"), NotFound)
+
+
+def test_rows_and_chain_must_name_the_same_records(audit: Audit) -> None:
+    grow(audit, "versions/s_1/v_1", "versions/s_1/v_2", "versions/s_2/v_3")
+    audit.check_complete("versions", "s_1", found={"versions/s_1/v_1", "versions/s_1/v_2"})
+    audit.check_complete("versions", "s_1", "s_2", found={"versions/s_1/v_1", "versions/s_1/v_2", "versions/s_2/v_3"})
+    with pytest.raises(Damaged) as missing:
+        audit.check_complete("versions", "s_1", found={"versions/s_1/v_1"})
+    assert (missing.value.subject, missing.value.problem) == ("versions v_2", "is missing")
+    with pytest.raises(Damaged) as added:
+        audit.check_complete("versions", "s_2", found={"versions/s_2/v_3", "versions/s_2/v_9"})
+    assert (added.value.subject, added.value.problem) == ("versions v_9", "is not in the audit chain")
+
+
+def test_only_a_purge_or_a_restore_leaves_nothing_behind() -> None:
+    assert [action for action in ("purge", "restore", "add", "version trial", "tombstone") if is_gone(action)] == [
+        "purge",
+        "restore",
+    ]

@@ -1,0 +1,114 @@
+"""Searches through the index: the same hits, scores and order as when every version is weighed; damage is not passed over."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from tacit.domain.errors import StoreOutage
+from tacit.domain.lifecycle import RECALLABLE, Status
+from tacit.domain.ports import Store
+from tacit.domain.skill import SkillStep
+from tacit.store.sqlite.matching import SPARE
+from tacit.store.sqlite.seals import seal_of
+from tacit.store.sqlite.store import SqliteStore
+from tacit.store.volatile import VolatileStore
+from tests.unit.store.samples import put_version
+
+WORDS = [f"word{number}" for number in range(60)]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[SqliteStore]:
+    opened = SqliteStore(tmp_path / "tacit.db")
+    yield opened
+    opened.close()
+
+
+def fill(store: Store, count: int, *, seed: int = 3) -> None:
+    """Skills of uneven length whose words are unevenly frequent; of every third skill a later version waits."""
+    chooser = random.Random(seed)
+    weights = [1 / (rank + 1) for rank in range(len(WORDS))]
+    with store.transaction():
+        for number in range(count):
+            body = " ".join(chooser.choices(WORDS, weights, k=chooser.randint(5, 120)))
+            first = put_version(store, f"skill-{number}", body=body, minutes=number)
+            if number % 3 == 0:
+                later = Status.TRIAL if number % 2 else Status.CANDIDATE
+                put_version(store, f"skill-{number}", skill=first.skill, body=f"{body} later", status=later)
+
+
+@pytest.mark.parametrize("limit", [5, 20, 100])
+def test_the_index_finds_what_weighing_every_version_finds(store: SqliteStore, limit: int) -> None:
+    weighed = VolatileStore()
+    for each in (store, weighed):
+        fill(each, 120)
+    for query in (["word40", "word41"], ["word7", "word30", "word59"], ["word50", "absent", "word50"]):
+        one, other = (each.search(query, statuses=RECALLABLE, limit=limit) for each in (store, weighed))
+        found, expected = ([(hit.stored.version.id, hit.lexical) for hit in hits] for hits in (one, other))
+        assert found
+        assert found == expected
+        assert [hit.words for hit in one] == [tuple(map(list, hit.words)) for hit in other]
+
+
+def test_versions_that_do_not_count_never_crowd_out_those_that_do(store: SqliteStore) -> None:
+    limit = 10
+    with store.transaction():
+        for number in range(
+            (limit + SPARE) * 3
+        ):  # all better than the ones that count, and more than are asked at once
+            put_version(store, f"shelved-{number}", status=Status.CANDIDATE, body="kiwi")
+        for number in range(4):
+            put_version(store, f"standing-{number}", body=f"kiwi {'other ' * 80}")
+        for number in range(40):
+            put_version(store, f"unrelated-{number}", body="plum")
+    found = store.search(["kiwi"], statuses=RECALLABLE, limit=limit)
+    assert [hit.stored.version.name for hit in found] == [f"standing-{number}" for number in (3, 2, 1, 0)]
+
+
+@pytest.mark.parametrize("table", ["version_words", "versions", "skills"])
+def test_a_damaged_row_among_the_hits_is_named(store: SqliteStore, table: str) -> None:
+    for number in range(3):
+        put_version(store, f"skill-{number}", body=f"kiwi {number}")
+    raw = apsw.Connection(store.path)
+    for (trigger,) in raw.execute("SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ?", (table,)):
+        raw.execute(f"DROP TRIGGER {trigger}")
+    raw.execute(f"UPDATE {table} SET seal = 'other' WHERE seq = 2")
+    with pytest.raises(StoreOutage, match=rf"{table} \S+ does not fit its seal"):
+        store.search(["kiwi"], statuses=RECALLABLE)
+
+
+def test_a_row_that_is_gone_from_the_words_is_named(store: SqliteStore) -> None:
+    put_version(store, "skill", body="kiwi")
+    raw = apsw.Connection(store.path)
+    raw.execute("DROP TRIGGER version_words_loses_no_row")
+    raw.execute("DELETE FROM version_words")
+    with pytest.raises(StoreOutage, match="version_words 1 is missing"):
+        store.search(["kiwi"], statuses=RECALLABLE)
+
+
+def test_a_content_that_speaks_of_records_reads_back(store: SqliteStore) -> None:
+    arguments = {"created_at": "today", "content": {"body": ',"created_at":'}, "sign": "\ud800"}
+    stored = put_version(store, "skill", steps=(SkillStep(text="kiwi", arguments=arguments),))
+    assert stored.version.content.steps[0].arguments == arguments
+    (hit,) = store.search(["kiwi"], statuses=RECALLABLE)
+    assert hit.stored == stored
+
+
+def test_another_content_under_the_same_hash_is_damage(store: SqliteStore) -> None:
+    stored = put_version(store, "skill", body="kiwi")
+    raw = apsw.Connection(store.path)
+    raw.execute("DROP TRIGGER versions_keep_content")
+    row: tuple[Any, ...] = raw.execute(
+        "SELECT seq, id, skill_id, hash, kind, name, status, life, record FROM versions"
+    ).fetchall()[0]
+    changed = row[8].replace(b'"body":"kiwi"', b'"body":"plum"')
+    assert changed != row[8]
+    raw.execute("UPDATE versions SET record = ?, seal = ?", (changed, seal_of("versions", (*row[:8], changed))))
+    with pytest.raises(StoreOutage, match="does not hold the content"):
+        store.version(stored.version.id)

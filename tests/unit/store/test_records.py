@@ -1,0 +1,80 @@
+"""Records: what is packed reads back equal, and what would not is refused first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tacit.domain.errors import Mistake
+from tacit.domain.evidence import Evidence
+from tacit.domain.ports import Episode
+from tacit.domain.skill import Skill, SkillVersion
+from tacit.domain.trajectory import Role, Step, Task, Trajectory
+from tacit.store import laws
+from tacit.store.records import Unreadable, clean, pack, stamp, unpack
+from tests.unit.store.samples import SUCCESS, at, birth_of, content, evidence, trajectory, use, verdict, version_of
+
+SKILL = Skill(id="s_1", kind=content().kind, name="n", scope=trajectory().task.scope, created_at=at())
+anything: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        trajectory(session="s"),
+        laws.episode_of(trajectory(), SUCCESS, at=at()),
+        SKILL,
+        version_of(SKILL, content()),
+        birth_of(version_of(SKILL, content()), "trial"),  # type: ignore[arg-type]
+        verdict(similarity=0.5),
+        use("v_1", held_back=True),
+        evidence("v_1", adherence=0.25, cost_usd=1.5),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_every_kind_of_record_reads_back_equal(value: Any) -> None:
+    assert unpack(pack(value), type(value)) == value
+
+
+@given(st.text(st.characters()), st.dictionaries(st.text(), anything, max_size=3))
+def test_any_text_and_any_arguments_read_back_under_the_same_id(text: str, arguments: dict[str, Any]) -> None:
+    whole = Trajectory(task=Task(text=text), steps=(Step(index=0, role=Role.AGENT, text=text, arguments=arguments),))
+    again = unpack(pack(whole), Trajectory)
+    assert again.content_id() == whole.id == again.id
+    assert again.task.text == text
+
+
+def test_a_whole_number_in_a_fraction_field_is_kept_as_the_fraction() -> None:
+    assert unpack(pack(evidence("v_1", adherence=1)), Evidence).adherence == 1.0
+
+
+def test_what_has_no_form_is_a_mistake() -> None:
+    for broken in (Step(index=0, role=Role.AGENT, exit_code=1.5), Step(index="0", role=Role.USER)):  # type: ignore[arg-type]
+        with pytest.raises(Mistake, match="cannot be kept"):
+            pack(broken)
+    with pytest.raises(Mistake, match="cannot be kept"):
+        pack(Step(index=0, role=Role.AGENT, arguments={"x": object()}))
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"[]", b'{"skill_id": 1}', b"\xff\xfe", b"[" * 100_000])
+def test_bytes_that_are_no_record_are_unreadable(data: bytes) -> None:
+    for kind in (SkillVersion, Episode):
+        with pytest.raises(Unreadable):
+            unpack(data, kind)
+
+
+def test_stamps_sort_as_times_do() -> None:
+    times = [at(minute / 7) for minute in range(-50, 50)]
+    assert sorted(times) == [time for _, time in sorted((stamp(time), time) for time in times)]
+
+
+@given(st.text(st.characters()))
+def test_a_clean_text_can_always_be_encoded(text: str) -> None:
+    assert clean(text).encode().decode() == clean(text)

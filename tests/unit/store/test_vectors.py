@@ -1,0 +1,453 @@
+"""How vectors are packed into blocks, kept in memory, checked and carried over from older stores."""
+
+from __future__ import annotations
+
+import math
+import random
+import struct
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from tacit.domain.errors import StoreOutage
+from tacit.domain.lifecycle import Status
+from tacit.domain.ports import Store
+from tacit.store import VolatileStore, open_store
+from tacit.store.sqlite.audit import Audit
+from tacit.store.sqlite.connection import Connection
+from tacit.store.sqlite.migrations import migrate
+from tacit.store.sqlite.nearness import Nearness
+from tacit.store.sqlite.schema import MIGRATIONS
+from tacit.store.sqlite.skills import Skills
+from tacit.store.sqlite.store import SqliteStore
+from tacit.store.sqlite.vectors import Vectors
+from tacit.store.vectors import codes_of, direction_of, similarity
+from tests.unit.store.samples import SPACE, SUCCESS, at, fill, put_version, step_to, trajectory, vector
+
+EAST, NORTH, UP = vector(1, 0, 0), vector(0, 1, 0), vector(0, 0, 1)
+BLOCK = 4
+
+
+class Parts:
+    """The parts of a store that keep vectors, with blocks of four rows."""
+
+    def __init__(self, store: SqliteStore) -> None:
+        self.store = store
+        self.connection = Connection(store.path)
+        self.skills = Skills(self.connection, Audit(self.connection))
+        self.vectors = Vectors(self.connection, self.skills, block_rows=BLOCK)
+        self.nearness = Nearness(self.connection, self.skills, self.vectors)
+
+    def put(self, name: str, *vectors: bytes, space: str = SPACE) -> str:
+        version_id = put_version(self.store, name).version.id
+        self.put_again(version_id, *vectors, space=space)
+        return version_id
+
+    def put_again(self, version_id: str, *vectors: bytes, space: str = SPACE) -> None:
+        with self.connection.writing():
+            self.vectors.put(version_id, vectors or (EAST,), space=space)
+
+    def retire(self, version_id: str) -> None:
+        stored = self.store.version(version_id)
+        with self.connection.writing():
+            self.skills.change(step_to(stored, Status.RETIRED))
+            self.vectors.tidy()
+
+    def blocks(self) -> list[tuple[Any, ...]]:
+        """Of each block: first and last row covered, and how many vectors it holds."""
+        sql = "SELECT first, last, length(versions) / 8 FROM vector_blocks ORDER BY space, last"
+        return self.connection.run(sql)
+
+    def nearest(self, query: bytes = EAST, **more: Any) -> list[str]:
+        with self.connection.reading():
+            found = self.nearness.nearest(query, space=SPACE, kinds=None, limit=more.get("limit", 50))
+            return [hit.stored.version.name for hit in found]
+
+
+@pytest.fixture
+def parts(tmp_path: Path) -> Iterator[Parts]:
+    store = SqliteStore(tmp_path / "tacit.db")
+    made = Parts(store)
+    yield made
+    assert list(store.verify()) == []
+    made.connection.close()
+    store.close()
+
+
+def test_rows_are_packed_as_soon_as_they_fill_a_block(parts: Parts) -> None:
+    for number in range(3):
+        parts.put(f"n{number}")
+    assert parts.blocks() == []
+    parts.put("n3", EAST, NORTH)
+    assert parts.blocks() == [(1, 4, 5)]
+    for number in range(4, 9):
+        parts.put(f"n{number}")
+    assert parts.blocks() == [(1, 4, 5), (5, 8, 4)]
+    assert sorted(parts.nearest()) == [f"n{number}" for number in range(9)]
+
+
+def test_a_block_ends_with_any_of_its_rows_and_is_made_again_when_enough_is_open(parts: Parts) -> None:
+    ids = [parts.put(f"n{number}") for number in range(12)]
+    assert parts.nearest(limit=1) == ["n11"]
+    parts.retire(ids[5])
+    assert parts.blocks() == [(1, 4, 4), (9, 12, 4)]  # three rows are open
+    assert len(parts.nearest()) == 11
+    parts.retire(ids[1])
+    assert parts.blocks() == [(1, 5, 4), (6, 8, 2), (9, 12, 4)]
+    assert sorted(parts.nearest()) == sorted(f"n{number}" for number in range(12) if number not in (1, 5))
+
+
+def test_a_new_row_is_found_even_after_the_last_ones_went(parts: Parts) -> None:
+    ids = [parts.put(f"n{number}") for number in range(8)]
+    for number in (3, 7, 6, 5, 4):
+        parts.retire(ids[number])
+    parts.put("new")
+    parts.put("newer")
+    assert sorted(parts.nearest()) == ["n0", "n1", "n2", "new", "newer"]
+
+
+def test_a_replaced_vector_is_found_in_its_new_place_only(parts: Parts) -> None:
+    ids = [parts.put(f"n{number}") for number in range(4)]
+    assert parts.nearest(NORTH, limit=1) == ["n3"]
+    parts.put_again(ids[0], NORTH)
+    assert parts.nearest(NORTH, limit=1) == ["n0"]
+    before = parts.blocks()
+    parts.put_again(ids[0], NORTH)
+    assert parts.blocks() == before
+    assert len(parts.nearest()) == 4
+
+
+def test_spaces_are_packed_apart(parts: Parts) -> None:
+    for number in range(4):
+        version_id = parts.put(f"n{number}")
+        parts.put_again(version_id, vector(1, 0), space="flat")
+    assert parts.blocks() == [(1, 7, 4), (1, 8, 4)]
+    assert len(parts.nearest()) == 4
+    parts.store.drop_space("flat")
+    assert len(parts.nearest()) == 4
+
+
+def test_what_other_processes_write_is_seen_at_the_next_query(parts: Parts) -> None:
+    assert parts.nearest() == []
+    for number in range(3):
+        version_id = put_version(parts.store, f"n{number}").version.id
+        parts.store.put_vectors(version_id, [EAST], space=SPACE)
+        assert len(parts.nearest()) == number + 1
+    parts.store.reindex()
+    assert parts.nearest() == ["n2", "n1", "n0"]
+    parts.store.add_transition(step_to(parts.store.catalogue(name="n1")[0], Status.RETIRED))
+    assert parts.nearest() == ["n2", "n0"]
+    parts.store.drop_space(SPACE)
+    assert parts.nearest() == []
+
+
+def test_what_is_known_is_not_read_again(parts: Parts) -> None:
+    for number in range(5):
+        parts.put(f"n{number}")
+    assert len(parts.nearest()) == 5
+    raw = apsw.Connection(parts.store.path)
+    harm = raw.execute("SELECT codes FROM vector_blocks").fetchall()
+    raw.execute("UPDATE vector_blocks SET codes = x'00'")  # nobody who has read the block looks at it again
+    parts.put("n5")
+    assert len(parts.nearest()) == 6
+    other = Parts(parts.store)
+    with pytest.raises(StoreOutage, match="vector_blocks 1 does not fit its seal") as caught:
+        other.nearest()
+    assert "tacit index --rebuild" in caught.value.hint
+    other.connection.close()
+    raw.execute("UPDATE vector_blocks SET codes = ?", harm[0])
+    raw.close()
+
+
+def random_vector(chooser: random.Random, dimensions: int) -> bytes:
+    return struct.pack(f"<{dimensions}f", *(chooser.gauss(0, 1) for _ in range(dimensions)))
+
+
+def test_both_stores_give_the_same_answers_to_the_last_digit(tmp_path: Path) -> None:
+    chooser = random.Random(5)
+    stores: list[Store] = [open_store(tmp_path / "tacit.db"), VolatileStore()]
+    given = [[random_vector(chooser, 48) for _ in range(chooser.choice((1, 1, 3)))] for _ in range(150)]
+    given += given[:10]  # ties
+    for store in stores:
+        for number, vectors in enumerate(given):
+            store.put_vectors(put_version(store, f"n{number}").version.id, vectors, space=SPACE)
+    stores[0].reindex()
+    for _ in range(20):
+        query = random_vector(chooser, 48)
+        one, other = (
+            [(hit.stored.sequence, hit.semantic) for hit in store.nearest(query, space=SPACE, limit=30)]
+            for store in stores
+        )
+        assert one == other
+        ids = [stored.version.id for stored in stores[0].catalogue()]
+        found = [store.similarities(query, ids, space=SPACE) for store in stores]
+        assert found[0] == found[1]
+    for store in stores:
+        store.close()
+
+
+def test_what_is_kept_of_a_vector_is_as_near_as_the_vector_itself() -> None:
+    chooser = random.Random(6)
+    for _ in range(50):
+        one, other = random_vector(chooser, 384), random_vector(chooser, 384)
+        true = math.fsum(a * b for a, b in zip(direction_of(one), direction_of(other), strict=True))
+        assert similarity(codes_of(one), direction_of(other)) == pytest.approx(true, abs=0.003)
+        assert similarity(codes_of(one), direction_of(one)) > 0.9999
+
+
+def test_a_store_of_schema_4_gets_vectors_and_keeps_everything(tmp_path: Path) -> None:
+    path = tmp_path / "tacit.db"
+    old = SqliteStore(path, migrations=MIGRATIONS[:4])
+    old.add_trajectory(trajectory(), SUCCESS, at=at())
+    stored = put_version(old)
+    old.close()
+    store = open_store(path)
+    assert (tmp_path / "tacit.db.before-5.bak").exists()
+    assert store.version(stored.version.id) == stored
+    assert store.spaces() == {}
+    assert store.unembedded(SPACE) == [stored.version.id]
+    store.put_vectors(stored.version.id, [EAST], space=SPACE)
+    assert [hit.stored for hit in store.nearest(EAST, space=SPACE)] == [stored]
+    assert list(store.verify()) == []
+    store.close()
+
+
+def test_the_copy_before_the_step_is_the_old_store(tmp_path: Path) -> None:
+    path = tmp_path / "tacit.db"
+    SqliteStore(path, migrations=MIGRATIONS[:4]).close()
+    open_store(path).close()
+    copy = Connection(tmp_path / "tacit.db.before-5.bak")
+    with pytest.raises(StoreOutage):
+        copy.run("SELECT * FROM vectors")
+    migrate(copy, MIGRATIONS[:4])
+    copy.close()
+
+
+def raw(path: Path, *statements: str) -> None:
+    database = apsw.Connection(str(path))
+    for sql in statements:
+        database.execute(sql).fetchall()
+    database.close()
+
+
+def filled(path: Path, count: int = 3) -> Store:
+    store = open_store(path)
+    for number in range(count):
+        store.put_vectors(put_version(store, f"n{number}").version.id, [EAST], space=SPACE)
+    store.reindex()
+    return store
+
+
+@pytest.mark.parametrize(
+    ("harm", "problem"),
+    [
+        ("UPDATE vectors SET codes = x'7f0001' WHERE seq = 2", "does not fit its seal"),
+        ("UPDATE vector_spaces SET dimensions = 2", "does not fit its seal"),
+        ("UPDATE vector_blocks SET codes = zeroblob(length(codes))", "does not fit its seal"),
+        ("UPDATE vector_blocks SET last = 99", "does not fit its seal"),
+        ("DELETE FROM vector_spaces", "is missing"),
+    ],
+)
+def test_harm_to_vectors_is_reported_and_mended_by_making_them_anew(tmp_path: Path, harm: str, problem: str) -> None:
+    path = tmp_path / "tacit.db"
+    filled(path).close()
+    raw(path, harm)
+    store = open_store(path)
+    assert problem in " ".join(damage.problem for damage in store.verify())
+    store.reindex()
+    assert list(store.verify()) == []
+    for version_id in store.unembedded(SPACE):
+        store.put_vectors(version_id, [EAST], space=SPACE)
+    assert len(store.nearest(EAST, space=SPACE)) == 3
+    assert list(store.verify()) == []
+    store.close()
+
+
+def test_vectors_of_what_is_not_recallable_or_not_there_are_damage(tmp_path: Path) -> None:
+    path = tmp_path / "tacit.db"
+    store = filled(path)
+    trigger = [sql for sql in schema(path) if "vectors_end_with_status" in sql]
+    raw(path, "DROP TRIGGER vectors_end_with_status")
+    store.add_transition(step_to(store.catalogue(name="n1")[0], Status.RETIRED))
+    raw(path, *trigger)
+    told = [(damage.subject, damage.problem) for damage in store.verify()]
+    assert told == [("vectors 2", "are of a version that is not recallable")]
+    assert len(store.nearest(EAST, space=SPACE)) == 2  # never handed out, all the same
+    store.reindex()
+    assert list(store.verify()) == []
+    store.close()
+
+
+def test_a_block_that_lacks_a_row_is_damage(tmp_path: Path) -> None:
+    path = tmp_path / "tacit.db"
+    store = filled(path)
+    trigger = [sql for sql in schema(path) if "vector_blocks_end_with_vectors" in sql]
+    raw(path, "DROP TRIGGER vector_blocks_end_with_vectors", "DELETE FROM vectors WHERE seq = 2", *trigger)
+    told = [(damage.subject, damage.problem) for damage in store.verify()]
+    assert told == [("vector_blocks 1", "does not hold the vectors that it covers")]
+    store.reindex()
+    assert list(store.verify()) == []
+    store.close()
+
+
+def test_a_damaged_vector_does_not_stop_others_from_being_kept(parts: Parts) -> None:
+    for number in range(3):
+        parts.put(f"n{number}")
+    raw(Path(parts.store.path), "UPDATE vectors SET codes = x'010101' WHERE seq = 2")
+    for number in range(3, 6):
+        parts.put(f"n{number}")
+    assert parts.blocks() == []
+    with pytest.raises(StoreOutage, match="vectors 2 does not fit its seal"):
+        parts.nearest()
+    parts.store.reindex()
+    assert sorted(parts.nearest()) == ["n0", "n2", "n3", "n4", "n5"]
+    assert len(parts.store.unembedded(SPACE)) == 1
+
+
+@pytest.mark.parametrize(
+    ("harm", "problem"),
+    [
+        (
+            "UPDATE vector_blocks SET codes = zeroblob(length(codes)) WHERE seq = 2",
+            "vector_blocks 2 does not fit its seal",
+        ),
+        ("UPDATE vector_blocks SET codes = zeroblob(0) WHERE seq = 1", "vector_blocks 1 does not fit its seal"),
+    ],
+)
+def test_a_damaged_block_is_named_by_whoever_reads_it(parts: Parts, harm: str, problem: str) -> None:
+    for number in range(2 * BLOCK):
+        parts.put(f"n{number}")
+    assert len(parts.blocks()) == 2
+    raw(Path(parts.store.path), harm)
+    with pytest.raises(StoreOutage, match=problem):
+        parts.nearest()
+    parts.store.reindex()
+    assert len(parts.nearest()) == 2 * BLOCK
+
+
+@pytest.mark.parametrize("codes", ["NULL", "7", "2.5", "'text'"])
+def test_a_block_whose_codes_became_something_else_is_damage_and_no_crash(parts: Parts, codes: str) -> None:
+    path = Path(parts.store.path)
+    for number in range(2 * BLOCK):
+        parts.put(f"n{number}")
+    rule = "PRAGMA writable_schema = ON"
+    table = "UPDATE sqlite_schema SET sql = replace(sql, '{}', '{}') WHERE name = 'vector_blocks'"
+    strict, loose = "codes BLOB NOT NULL) STRICT", "codes)"
+    raw(path, rule, table.format(strict, loose))
+    raw(path, f"UPDATE vector_blocks SET codes = {codes} WHERE seq = 2")
+    with pytest.raises(StoreOutage, match="vector_blocks 2 does not fit its seal"):
+        parts.nearest()
+    parts.store.reindex()
+    raw(path, rule, table.format(loose, strict))
+    assert len(parts.nearest()) == 2 * BLOCK
+
+
+def test_blocks_and_rows_are_read_into_the_same_answer_as_one_by_one(parts: Parts) -> None:
+    dice = random.Random(5)
+    for number in range(3 * BLOCK + 2):
+        parts.put(f"n{number}", vector(*(dice.uniform(-1, 1) for _ in range(3))))
+    numbers = [seq for seq, *_ in parts.connection.run("SELECT seq FROM vector_blocks ORDER BY seq DESC")]
+    read = parts.vectors.blocks.read(numbers, room=lambda size: memoryview(bytearray(size)))
+    singly = [parts.vectors.blocks.rows.at(seq) for seq in numbers]
+    assert len(numbers) == 3
+    assert [{**row, "codes": bytes(row["codes"])} for row in read] == singly
+    assert parts.vectors.blocks.read([], room=lambda size: memoryview(bytearray(size))) == []
+
+
+def schema(path: Path) -> list[str]:
+    database = apsw.Connection(str(path))
+    found: Any = database.execute("SELECT sql FROM sqlite_schema WHERE type = 'trigger'").fetchall()
+    database.close()
+    return sorted(str(row[0]) for row in found)
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        "DELETE FROM version_index_data WHERE id > 10",
+        "UPDATE version_counts SET documents = documents + 1",
+        "DELETE FROM episode_counts",
+        "INSERT INTO version_index (version_index) VALUES ('delete-all')",
+    ],
+)
+def test_a_damaged_index_of_words_is_made_anew(tmp_path: Path, harm: str) -> None:
+    path = tmp_path / "tacit.db"
+    store = open_store(path)
+    fill(store)
+    store.close()
+    before = schema(path)
+    raw(path, harm)
+    store = open_store(path)
+    assert list(store.verify())
+    assert store.reindex() == 4
+    assert list(store.verify()) == []
+    assert schema(path) == before
+    store.close()
+
+
+def test_words_of_an_older_making_are_made_anew(tmp_path: Path) -> None:
+    path = tmp_path / "tacit.db"
+    store = open_store(path)
+    stored = put_version(store, "deploy-service")
+    put_version(store, "other")
+    connection = Connection(path)
+    skills = Skills(connection, Audit(connection))
+    triggers = [sql for sql in schema(path) if " ON version_words " in sql]
+    for sql in triggers:
+        connection.run(f"DROP TRIGGER {sql.split()[2]}")
+    connection.run("DELETE FROM version_words WHERE seq = 1")
+    connection.run("INSERT INTO version_index (version_index) VALUES ('rebuild')")
+    with connection.writing():
+        skills.index.add(stored.sequence, [["outdated"], [], [], []])
+    for sql in triggers:
+        connection.run(sql)
+    connection.close()
+    assert "are not the words of what they index" in [damage.problem for damage in store.verify()]
+    store.reindex()
+    assert list(store.verify()) == []
+    assert [hit.stored.version.name for hit in store.search(["deploy"], statuses=[Status.TRIAL], limit=1)] != []
+    store.close()
+
+
+def test_a_purged_version_takes_its_vectors_along(tmp_path: Path) -> None:
+    path = tmp_path / "tacit.db"
+    store = filled(path)
+    connection = Connection(path)
+    with connection.writing():
+        for trigger in ("versions_lose_no_row", "transitions_loses_no_row"):
+            connection.run(f"DROP TRIGGER {trigger}")
+        connection.run("DELETE FROM transitions WHERE seq = 3")
+        connection.run("DELETE FROM versions WHERE seq = 3")
+    assert connection.run("SELECT version FROM vectors") == [(1,), (2,)]
+    assert connection.run("SELECT count(*) FROM vector_blocks") == [(0,)]
+    connection.close()
+    store.close()
+
+
+def test_without_numpy_everything_else_works_and_nearness_names_the_extra(tmp_path: Path) -> None:
+    script = f"""
+import sys
+sys.modules["numpy"] = None
+from tacit.domain.errors import Mistake
+from tacit.store import open_store
+from tests.unit.store.samples import SPACE, fill, vector
+store = open_store({str(tmp_path / "tacit.db")!r})
+fill(store)
+store.reindex()
+assert store.spaces() == {{SPACE: 1}} and not list(store.verify())
+for ask in (lambda: store.nearest(vector(1, 0, 0), space=SPACE), lambda: store.similarities(b"", [], space=SPACE)):
+    try:
+        ask()
+    except Mistake as error:
+        assert "tacit[semantic]" in error.hint, error.hint
+    else:
+        raise AssertionError
+print("fine")
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.stdout == "fine\n", done.stderr

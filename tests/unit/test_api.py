@@ -1,0 +1,373 @@
+"""The loop on both stores: each verb does what it says, and the stages meet in the right order."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from importlib import resources
+from pathlib import Path
+
+import pytest
+
+from tacit import ingest as experience
+from tacit.api import Loop
+from tacit.config.place import Place
+from tacit.config.settings import Config, Policy, StoreSettings, Strictness
+from tacit.domain.errors import IllegalTransition, Mistake, NotFound, Refusal, StaleVersion
+from tacit.domain.evidence import Grade
+from tacit.domain.lifecycle import RECALLABLE, Status
+from tacit.domain.origin import Origin
+from tacit.domain.ports import Stored
+from tacit.domain.scope import Level, Scope
+from tacit.domain.skill import Kind, SkillContent, SkillStep
+from tacit.domain.trajectory import Environment, Role, Step, StepResult, Task, Trajectory
+from tacit.domain.verification import Check
+from tacit.store import VolatileStore, open_store
+
+TASK = "Add a migration that adds column `paid_at` to `payments`"
+
+
+class Clock:
+    """Time that only moves when told to."""
+
+    def __init__(self) -> None:
+        self.now = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        self.now += timedelta(seconds=1)
+        return self.now
+
+
+@pytest.fixture(params=["sqlite", "volatile"])
+def make(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[..., Loop]]:
+    loops: list[Loop] = []
+
+    def made(config: Config | None = None, place: Place | None = None) -> Loop:
+        store = open_store(tmp_path / "tacit.db") if request.param == "sqlite" else VolatileStore()
+        loops.append(Loop(store, config=config, scope=Scope(Level.PROJECT, "shop"), place=place, clock=Clock()))
+        return loops[-1]
+
+    yield made
+    for loop in loops:
+        loop.close()
+
+
+@pytest.fixture(scope="module")
+def sessions() -> list[Trajectory]:
+    with resources.as_file(resources.files("tacit") / "demo" / "transcripts") as folder:
+        return list(experience.read(folder))
+
+
+def approve_all(loop: Loop) -> None:
+    for stored in loop.waiting():
+        ticked = [literal.key for literal in loop.examine(stored.version.id).literals]
+        loop.review(stored.version.id, "approve", by="ann", content_hash=stored.version.hash, ticked=ticked)
+
+
+def written(name: str = "deploy-the-shop", **changes: object) -> SkillContent:
+    content = SkillContent(
+        kind=Kind.PROCEDURE,
+        name=name,
+        description="Deploy the web shop to staging. Use when asked to deploy.",
+        steps=(SkillStep(text="Run make deploy", tool="Bash", arguments={"command": "make deploy"}),),
+    )
+    return dataclasses.replace(content, **changes)  # type: ignore[arg-type]
+
+
+def by_name(loop: Loop, name: str) -> Stored:
+    return next(stored for stored in loop.skills() if stored.version.name == name)
+
+
+def test_what_is_learned_waits_and_is_recalled_only_after_approval(
+    make: Callable[..., Loop], sessions: list[Trajectory]
+) -> None:
+    loop = make()
+    assert len(loop.capture(sessions).added) == len(sessions)
+    report = loop.learn()
+    assert {"add-database-migration-column", "use-log-not-print"} <= {verdict.name for verdict in report.held}
+    assert not report.accepted
+    assert {reason for verdict in report.rejected for reason in verdict.reasons} >= {"task_failed", "unverified"}
+    assert loop.recall(TASK).abstained
+    approve_all(loop)
+    selection = loop.recall(TASK)
+    assert selection.items[0].name == "add-database-migration-column"
+    assert selection.use_id
+    assert selection.text.startswith("<tacit-skills-")
+
+
+def test_sessions_of_one_kind_become_one_skill(make: Callable[..., Loop], sessions: list[Trajectory]) -> None:
+    loop = make()
+    loop.capture(sessions)
+    report = loop.learn()
+    migrations = [verdict for verdict in report.verdicts if "migration" in verdict.name and verdict.skill_id]
+    procedures = {verdict.skill_id for verdict in migrations if verdict.name == "add-database-migration-column"}
+    assert len(procedures) == 1
+    assert sum(verdict.skill_id in procedures for verdict in report.verdicts) == 3
+
+
+def test_learning_again_finds_nothing_new(make: Callable[..., Loop], sessions: list[Trajectory]) -> None:
+    loop = make()
+    loop.capture(sessions)
+    loop.learn()
+    before = loop.stats()
+    again = loop.capture(sessions)
+    assert (again.added, again.known) == ((), len(sessions))
+    assert loop.learn().trajectories == 0
+    assert loop.stats() == before
+
+
+def test_the_open_dial_admits_verified_work_without_outside_text_by_itself(
+    make: Callable[..., Loop], sessions: list[Trajectory]
+) -> None:
+    loop = make(Config(policy=Policy(strictness=Strictness.OPEN)))
+    loop.capture(sessions)
+    report = loop.learn()
+    for verdict in report.accepted:
+        version = loop.version(verdict.version_id).version
+        assert version.lowest_origin is not Origin.EXTERNAL
+    held = {verdict.name for verdict in report.held}
+    assert "run-sync-before-manage-py-makemigration" in held, "its fix was dictated by a tool's output"
+
+
+def test_secrets_never_reach_the_file(tmp_path: Path) -> None:
+    secret = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
+    steps = (
+        Step(index=1, role=Role.USER, text=f"use the token {secret}"),
+        Step(index=2, role=Role.AGENT, tool="Bash", arguments={"command": f"curl -H 'Authorization: token {secret}'"},
+             observation=f"sent {secret}", result=StepResult.OK),
+    )  # fmt: skip
+    trajectory = Trajectory(task=Task(text=f"use the token {secret}"), steps=steps, session_id="x")
+    with Loop(open_store(tmp_path / "tacit.db")) as loop:
+        captured = loop.capture(trajectory)
+        assert sum(captured.redacted.values()) == 4
+        assert secret not in repr(loop.store.trajectory(captured.added[0]))
+        assert loop.episodes("use the token")
+    for file in tmp_path.iterdir():
+        assert secret.encode() not in file.read_bytes()
+
+
+def test_excluded_workspaces_are_not_captured(make: Callable[..., Loop], sessions: list[Trajectory]) -> None:
+    private = dataclasses.replace(sessions[0], environment=Environment(workspace="/code/private/app"), id="")
+    loop = make(Config(store=StoreSettings(exclude=("*/private/*",))))
+    captured = loop.capture([private, sessions[1]])
+    assert captured.excluded == 1
+    assert len(captured.added) == 1
+
+
+def test_a_pause_stops_capture_learning_and_recall(
+    make: Callable[..., Loop], sessions: list[Trajectory], tmp_path: Path
+) -> None:
+    place = Place(database=str(tmp_path / ".tacit" / "tacit.db"), project=tmp_path, chosen_by="test")
+    loop = make(place=place)
+    place.pause(3600)
+    with pytest.raises(Refusal, match="paused"):
+        loop.capture(sessions)
+    with pytest.raises(Refusal, match="paused"):
+        loop.learn()
+    assert "paused" in loop.recall(TASK).reason
+    place.resume()
+    assert loop.capture(sessions).added
+
+
+def test_an_agents_proposal_waits_for_a_person(make: Callable[..., Loop]) -> None:
+    loop = make(Config(policy=Policy(strictness=Strictness.OPEN)))
+    verdict = loop.propose(written(), by="agent-7")
+    assert loop.version(verdict.version_id).status is Status.CANDIDATE
+    assert loop.recall("Deploy the web shop").abstained
+
+
+def test_an_edit_keeps_the_origin_of_what_it_leaves_alone(make: Callable[..., Loop]) -> None:
+    loop = make()
+    first = loop.propose(written(body="From a web page."), by="import", origin=Origin.EXTERNAL)
+    stored = loop.version(first.version_id)
+    edited = dataclasses.replace(stored.version.content, description="Bring our store online, after the freeze.")
+    second = loop.propose(edited, by="ann", origin=Origin.USER, revises=stored)
+    version = loop.version(second.version_id).version
+    assert version.origins["description"] is Origin.USER
+    assert version.origins["body"] is Origin.EXTERNAL
+    assert version.origins["steps.0"] is Origin.EXTERNAL
+    assert version.skill_id == stored.skill.id
+
+
+def test_an_edit_in_the_words_of_outside_text_is_no_more_trusted_than_that(make: Callable[..., Loop]) -> None:
+    loop = make()
+    stored = loop.version(loop.propose(written(), by="import", origin=Origin.EXTERNAL).version_id)
+    edited = dataclasses.replace(stored.version.content, description="Deploy the web shop, after the freeze.")
+    version = loop.version(loop.propose(edited, by="ann", origin=Origin.USER, revises=stored).version_id).version
+    assert version.origins["description"] is Origin.EXTERNAL
+
+
+def test_a_known_text_under_another_name_is_no_more_trusted_than_before(make: Callable[..., Loop]) -> None:
+    loop = make()
+    brought = written(body="Every monday the mirror at files.acme-host.io is copied before work begins.")
+    loop.propose(brought, by="import", origin=Origin.EXTERNAL)
+    again = loop.propose(dataclasses.replace(brought, name="ship-it-now"), by="agent", origin=Origin.AGENT)
+    version = loop.version(again.version_id).version
+    assert version.name == "ship-it-now"
+    assert version.origins["body"] is Origin.EXTERNAL
+
+
+def test_a_new_candidate_never_unseats_what_was_approved(make: Callable[..., Loop]) -> None:
+    loop = make()
+    first = loop.propose(written(), by="ann", origin=Origin.USER)
+    loop.review(first.version_id, "approve", by="ann")
+    stored = loop.version(first.version_id)
+    newer = written(description="Deploy the web shop to production. Use when asked to deploy.")
+    second = loop.propose(newer, by="bob", origin=Origin.USER, revises=stored)
+    assert loop.recall("Deploy the web shop").items[0].version_id == first.version_id
+    assert [waiting.version.id for waiting in loop.waiting()] == [second.version_id]
+    loop.review(second.version_id, "approve", by="ann")
+    assert loop.recall("Deploy the web shop").items[0].version_id == second.version_id
+    loop.rollback(first.version_id, by="ann")
+    assert loop.recall("Deploy the web shop").items[0].version_id == first.version_id
+    with pytest.raises(Mistake, match="already current"):
+        loop.rollback(first.version_id, by="ann")
+
+
+def test_an_older_version_is_not_given_where_its_successor_speaks_of_something_else(make: Callable[..., Loop]) -> None:
+    loop = make()
+    first = loop.propose(written(), by="ann", origin=Origin.USER)
+    stored = loop.version(first.version_id)
+    other = written(description="Ring the bell.", steps=(SkillStep(text="Ring"),))
+    second = loop.propose(other, by="ann", origin=Origin.USER, revises=stored)
+    for verdict in (first, second):
+        loop.review(verdict.version_id, "approve", by="ann")
+    given = loop.recall("staging deploy asked")
+    assert first.version_id not in [item.version_id for item in given.items]
+
+
+def test_approval_is_bound_to_the_content_and_needs_a_name(make: Callable[..., Loop]) -> None:
+    loop = make()
+    verdict = loop.propose(written(), by="ann")
+    with pytest.raises(StaleVersion):
+        loop.review(verdict.version_id, "approve", by="ann", content_hash="sha256:other")
+    with pytest.raises(Mistake, match="name of the person"):
+        loop.review(verdict.version_id, "approve", by=" ")
+    with pytest.raises(Mistake, match="unknown decision"):
+        loop.review(verdict.version_id, "bless", by="ann")
+    loop.review(verdict.version_id, "approve", by="ann")
+    with pytest.raises(IllegalTransition):
+        loop.review(verdict.version_id, "approve", by="ann")
+
+
+@dataclasses.dataclass
+class Says:
+    """A verifier with a known answer."""
+
+    passed: bool
+
+    def verify(self) -> Check:
+        return Check(passed=self.passed, verifier="says")
+
+
+def used(loop: Loop) -> tuple[str, str]:
+    verdict = loop.propose(written(), by="ann", origin=Origin.USER)
+    loop.review(verdict.version_id, "approve", by="ann")
+    return loop.recall("Deploy the web shop to staging").use_id, verdict.version_id
+
+
+def test_evidence_moves_reliability_by_its_grade(make: Callable[..., Loop]) -> None:
+    loop = make()
+    use, version = used(loop)
+    unknown = loop.reliability(version)
+    assert not unknown.known
+    loop.record(use, outcome="success", by="agent")
+    assert not loop.reliability(version).known
+    [proof] = loop.record(use, verifier=Says(passed=True), by="ci")
+    assert proof.grade is Grade.MACHINE
+    assert loop.reliability(version).low > unknown.low
+    another = loop.recall("Deploy the web shop to staging").use_id
+    loop.feedback(another, helpful=False, note="wrong cluster")
+    assert loop.reliability(version).high < 1.0
+
+
+def test_recording_needs_something_to_record(make: Callable[..., Loop]) -> None:
+    loop = make()
+    use, version = used(loop)
+    with pytest.raises(Mistake, match="outcome or a verifier"):
+        loop.record(use)
+    with pytest.raises(Mistake, match="unknown outcome"):
+        loop.record(use, outcome="splendid")
+    with pytest.raises(Mistake, match="was not shown"):
+        loop.record(use, outcome="success", followed=["v_other"])
+    with pytest.raises(NotFound):
+        loop.record("u_missing", outcome="success")
+    assert loop.record(use, outcome="partial", followed=[version])
+
+
+def test_credit_is_shared_where_nobody_says_which_skill_was_followed(make: Callable[..., Loop]) -> None:
+    loop = make()
+    for name, place in (("deploy-to-staging", "staging"), ("deploy-to-production", "production")):
+        content = written(
+            name, description=f"Deploy the web shop to {place}.", steps=(SkillStep(text=f"push {place}"),)
+        )
+        loop.review(loop.propose(content, by="ann", origin=Origin.USER).version_id, "approve", by="ann")
+    selection = loop.recall("Deploy the web shop", k=2)
+    assert len(selection.items) == 2
+    kept = loop.record(selection.use_id, verifier=Says(passed=True))
+    assert [item.weight for item in kept] == [0.5, 0.5]
+
+
+def test_a_reference_is_a_name_an_id_or_its_beginning(make: Callable[..., Loop]) -> None:
+    loop = make()
+    verdict = loop.propose(written(), by="ann")
+    for reference in ("deploy-the-shop", verdict.version_id, verdict.version_id[:9], verdict.skill_id):
+        assert loop.version(reference).version.id == verdict.version_id
+    with pytest.raises(NotFound):
+        loop.version("v_")
+    with pytest.raises(NotFound):
+        loop.version("no-such-skill")
+
+
+def test_static_skills_and_overlays_are_applied_together(make: Callable[..., Loop], tmp_path: Path) -> None:
+    folder = tmp_path / "shop" / ".agents" / "skills" / "release"
+    folder.mkdir(parents=True)
+    (folder / "SKILL.md").write_text(
+        "---\nname: release\ndescription: How to release.\nallowed-tools: Bash(git:*) Read\n---\nTag and push.\n"
+    )
+    (folder / "references").mkdir()
+    (folder / "references" / "tags.md").write_text("v1, v2")
+    loop = make(place=Place(database=str(tmp_path / "x.db"), project=tmp_path / "shop", chosen_by="test"))
+    overlay = written("release-notes-first", description="Write the notes first.", extends="release", steps=())
+    loop.review(loop.propose(overlay, by="ann", origin=Origin.USER).version_id, "approve", by="ann")
+    applied = loop.apply("release", tools=["Bash", "Read", "Write"])
+    assert applied.text.index("Tag and push.") < applied.text.index("Write the notes first.")
+    assert applied.files == ("references/tags.md",)
+    assert applied.read("references/tags.md") == b"v1, v2"
+    assert applied.tools is not None
+    assert applied.tools.denied == ("Write",)
+    with pytest.raises(NotFound):
+        loop.apply("nothing-such")
+
+
+def test_a_rejected_skill_does_not_come_back_from_the_same_lesson(
+    make: Callable[..., Loop], sessions: list[Trajectory]
+) -> None:
+    loop = make()
+    loop.capture(sessions[:1])
+    loop.learn()
+    for stored in loop.waiting():
+        loop.review(stored.version.id, "reject", by="ann")
+    again = dataclasses.replace(sessions[0], session_id="another", id="")
+    loop.capture(again)
+    report = loop.learn()
+    assert not report.held
+    assert all(stored.status is Status.REJECTED for stored in loop.skills())
+    assert not loop.skills(statuses=RECALLABLE)
+
+
+def test_every_change_is_in_the_history_and_the_store_verifies(
+    make: Callable[..., Loop], sessions: list[Trajectory]
+) -> None:
+    loop = make()
+    loop.capture(sessions)
+    loop.learn()
+    approve_all(loop)
+    use = loop.recall(TASK).use_id
+    loop.record(use, verifier=Says(passed=True))
+    actions = {entry.action.split()[0] for entry in loop.history()}
+    assert {"trajectory", "learned", "skill", "version", "verdict", "transition", "use", "evidence"} <= actions
+    name = by_name(loop, "add-database-migration-column")
+    assert [entry.action for entry in loop.history(name.skill.id)][-1].startswith("evidence")
+    assert loop.verify() == []
