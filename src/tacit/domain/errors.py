@@ -2,7 +2,7 @@
 
 ::
 
-    TacitError                    message, hint, retryable
+    TacitError                    code, message, hint, retryable
       Mistake                     the caller's input                   exit 2
         ConfigError               a setting is unknown or malformed
         InvalidSkill              a SKILL.md breaks the format; all problems listed
@@ -23,21 +23,27 @@
 
 from __future__ import annotations
 
+import re
+
 
 class TacitError(Exception):
-    """Root of all deliberate errors: what happened, what to do next, whether trying again may help."""
+    """Root of all deliberate errors: a code for programs, what happened, what to do next, whether a retry may help.
+
+    The code of an error is the name of its class (`not_found`) unless the raiser gives a more exact one (`store_locked`).
+    """
 
     exit_code = 1
 
-    def __init__(self, message: str, *, hint: str = "", retryable: bool = False) -> None:
+    def __init__(self, message: str, *, code: str = "", hint: str = "", retryable: bool = False) -> None:
         super().__init__(message)
+        self.code = code or re.sub(r"(?<!^)(?=[A-Z])", "_", type(self).__name__).lower()
         self.message = message
         self.hint = hint
         self.retryable = retryable
 
 
 class Mistake(TacitError):
-    """The caller's input is wrong and can be mended by the caller."""
+    """The caller's input is wrong; the caller can correct it."""
 
     exit_code = 2
 
@@ -49,8 +55,8 @@ class ConfigError(Mistake):
 class InvalidSkill(Mistake):
     """A SKILL.md breaks the format. Carries every problem found, not only the first."""
 
-    def __init__(self, message: str, *, problems: tuple[str, ...] = (), hint: str = "") -> None:
-        super().__init__(message, hint=hint)
+    def __init__(self, message: str, *, code: str = "", problems: tuple[str, ...] = (), hint: str = "") -> None:
+        super().__init__(message, code=code, hint=hint)
         self.problems = problems
 
 

@@ -1,0 +1,16 @@
+"""Expect an error by its code: `with raises(Mistake, "no_project"): …`. The wording of a message is not tested."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import pytest
+
+from tacit.domain.errors import TacitError
+
+E = TypeVar("E", bound=TacitError)
+
+
+def raises(error: type[E], code: str) -> pytest.RaisesExc[E]:
+    """Like `pytest.raises`, and the error must have this code."""
+    return pytest.raises(error, check=lambda caught: caught.code == code)
