@@ -6,7 +6,6 @@ import io
 import logging
 import sys
 import traceback
-from importlib import import_module
 from io import TextIOWrapper
 from pathlib import Path
 
@@ -17,66 +16,7 @@ from tacit.config.surroundings import Surroundings
 from tacit.domain.errors import InvalidSkill, Mistake, StoreOutage, TacitError
 from tacit.surfaces.cli.output import clean, to_json
 from tacit.surfaces.cli.session import Session
-
-_COMMANDS = {
-    "learn": "learning",
-    "recall": "recalling",
-    "session": "session_memory",
-    "record": "outcomes",
-    "feedback": "outcomes",
-    "propose": "proposing",
-    "compose": "composing",
-    "review": "reviewing",
-    "forecast": "people",
-    "intake": "interviewing",
-    "promote": "promoting",
-    "backport": "backporting",
-    "refine": "refining",
-    "skills": "skills",
-    "research": "researching",
-    "cards": "cards",
-    "undo": "curating",
-    "check": "checking",
-    "tend": "tending",
-    "lift": "lifting",
-    "moments": "moments",
-    "history": "story",
-    "stats": "story",
-    "verify": "upkeep",
-    "backup": "upkeep",
-    "restore": "restoring",
-    "purge": "purging",
-    "index": "indexing",
-    "eval": "evaluating",
-    "train": "training",
-    "adapters": "adapters",
-    "consolidate": "consolidating",
-    "pause": "upkeep",
-    "hook": "hooking",
-    "mcp": "serving",
-    "config": "settings",
-    "demo": "demo",
-    "init": "installing",
-    "doctor": "doctor",
-    "uninstall": "installing",
-}
-"""Command → the module that holds it, imported only when it is called."""
-
-
-class LazyGroup(click.Group):
-    """A group whose commands are imported when they are needed, so that a quick command stays quick."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Names of the commands, in the order of the loop."""
-        return list(_COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import and return one command."""
-        module = _COMMANDS.get(cmd_name)
-        if module is None:
-            return None
-        command: click.Command = getattr(import_module(f"tacit.surfaces.cli.{module}"), cmd_name)
-        return command
+from tacit.surfaces.cli.table import LazyGroup
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

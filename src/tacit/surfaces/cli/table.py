@@ -1,0 +1,117 @@
+"""The table of commands: name → the module that holds it, the group in `tacit --help`, and one line of help.
+
+A module is imported only when its command runs. A feature's module is looked up by name, so a feature whose folder is
+deleted has no command.
+"""
+
+from __future__ import annotations
+
+import difflib
+from importlib import import_module
+from importlib.util import find_spec
+
+import click
+
+EVERYDAY = "Everyday"
+LIBRARY = "Library"
+PROOF = "Proof"
+FEATURES = "Features"
+STORE = "Store"
+GROUPS = (EVERYDAY, LIBRARY, PROOF, FEATURES, STORE)
+"""The sections of `tacit --help`, in order."""
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "learn": ("tacit.surfaces.cli.learning", EVERYDAY),
+    "review": ("tacit.surfaces.cli.reviewing", EVERYDAY),
+    "recall": ("tacit.surfaces.cli.recalling", EVERYDAY),
+    "init": ("tacit.surfaces.cli.installing", EVERYDAY),
+    "doctor": ("tacit.surfaces.cli.doctor", EVERYDAY),
+    "pause": ("tacit.surfaces.cli.upkeep", EVERYDAY),
+    "demo": ("tacit.surfaces.cli.demo", EVERYDAY),
+    "config": ("tacit.surfaces.cli.settings", EVERYDAY),
+    "uninstall": ("tacit.surfaces.cli.installing", EVERYDAY),
+    "skills": ("tacit.surfaces.cli.skills", LIBRARY),
+    "propose": ("tacit.surfaces.cli.proposing", LIBRARY),
+    "compose": ("tacit.surfaces.cli.composing", LIBRARY),
+    "refine": ("tacit.surfaces.cli.refining", LIBRARY),
+    "promote": ("tacit.surfaces.cli.promoting", LIBRARY),
+    "tend": ("tacit.surfaces.cli.tending", LIBRARY),
+    "undo": ("tacit.surfaces.cli.curating", LIBRARY),
+    "record": ("tacit.surfaces.cli.outcomes", PROOF),
+    "feedback": ("tacit.surfaces.cli.outcomes", PROOF),
+    "lift": ("tacit.surfaces.cli.lifting", PROOF),
+    "stats": ("tacit.surfaces.cli.story", PROOF),
+    "eval": ("tacit.surfaces.cli.evaluating", PROOF),
+    "check": ("tacit.surfaces.cli.checking", FEATURES),
+    "cards": ("tacit.surfaces.cli.cards", FEATURES),
+    "backport": ("tacit.surfaces.cli.backporting", FEATURES),
+    "research": ("tacit.surfaces.cli.researching", FEATURES),
+    "session": ("tacit.surfaces.cli.session_memory", FEATURES),
+    "moments": ("tacit.surfaces.cli.moments", FEATURES),
+    "forecast": ("tacit.surfaces.cli.people", FEATURES),
+    "intake": ("tacit.surfaces.cli.interviewing", FEATURES),
+    "train": ("tacit.surfaces.cli.training", FEATURES),
+    "adapters": ("tacit.surfaces.cli.adapters", FEATURES),
+    "consolidate": ("tacit.surfaces.cli.consolidating", FEATURES),
+    "history": ("tacit.surfaces.cli.story", STORE),
+    "verify": ("tacit.surfaces.cli.upkeep", STORE),
+    "backup": ("tacit.surfaces.cli.upkeep", STORE),
+    "restore": ("tacit.surfaces.cli.restoring", STORE),
+    "purge": ("tacit.surfaces.cli.purging", STORE),
+    "index": ("tacit.surfaces.cli.indexing", STORE),
+    "mcp": ("tacit.surfaces.cli.serving", STORE),
+    "hook": ("tacit.surfaces.cli.hooking", STORE),
+}
+"""Command → the module that holds it and its section of the help. The function has the command's name."""
+
+
+class LazyGroup(click.Group):
+    """A group that imports a command when it is needed, and names the nearest command for a typo."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the installed commands, in the order of the table."""
+        return [name for name, (module, _) in COMMANDS.items() if _is_installed(module)]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return one command."""
+        module, _ = COMMANDS.get(cmd_name, ("", ""))
+        if not module or not _is_installed(module):
+            return None
+        command: click.Command = getattr(import_module(module), cmd_name)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; a name that does not exist is an error with the nearest name."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            near = difflib.get_close_matches(args[0], [*self.list_commands(ctx)], n=1) if args else []
+            if near:
+                error.message += f" Did you mean {near[0]}?"
+            raise
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the visible commands by section, one full line each."""
+        rows: dict[str, list[tuple[str, str]]] = {group: [] for group in GROUPS}
+        for name in self.list_commands(ctx):
+            command = self.get_command(ctx, name)
+            if command is not None and not command.hidden:
+                rows[COMMANDS[name][1]].append((name, command.get_short_help_str(limit=90)))
+        for group, commands in rows.items():
+            if commands:
+                with formatter.section(group):
+                    formatter.write_dl(commands)
+
+
+def _is_installed(module: str) -> bool:
+    """Whether a command's module is there; only a feature may be missing."""
+    if not module.startswith("tacit.features."):
+        return True
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError as error:
+        if error.name and module.startswith(error.name):
+            return False
+        raise
