@@ -28,8 +28,8 @@ from tacit.domain.skill import Capabilities, SkillContent
 from tacit.domain.verification import Verifier
 from tacit.evidence.credit import BY_AGENT
 from tacit.learn.crediting import CONNECTION
-from tacit.surfaces.mcp_moments import MomentTools
-from tacit.surfaces.mcp_working import WorkingTools
+from tacit.features.people.mcp_tools import MomentTools
+from tacit.features.sessions.mcp_tools import WorkingTools
 from tacit.text.allowance import Keyed, beyond, narrowed, needed, parse_allowance
 
 

@@ -11,7 +11,7 @@ from click.testing import Result
 
 from tacit.domain.errors import GateRefusal, Mistake, TacitError
 from tacit.surfaces.cli import main
-from tacit.surfaces.cli.cards.drop_in import place
+from tacit.features.cards.commands.drop_in import place
 from tests.unit.surfaces.test_cards_reviewing import PAYLOAD, Shell
 
 FOLDER = Path(".agent-skills", "self-learning", "v1", "users", "ann")

@@ -15,7 +15,7 @@ from tacit.config.surroundings import Surroundings
 from tacit.domain.errors import GateRefusal, Mistake, NotFound, NotPermitted
 from tacit.surfaces.authority import new_token
 from tacit.surfaces.cli import cli
-from tacit.surfaces.cli.session import Session
+from tacit.surfaces.cli.context import CommandContext
 
 PAYLOAD: dict[str, list[dict[str, Any]]] = {
     "aha_cards": [
@@ -53,11 +53,11 @@ class Shell:
 
     def run(self, *words: str, person: bool = False, stdin: str = "") -> Result:
         variables = {"HOME": str(self.home), "USER": "ann"} | ({"TACIT_TOKEN": self.token} if person else {})
-        session = Session(surroundings=Surroundings.read(variables))
+        ctx = CommandContext(surroundings=Surroundings.read(variables))
         try:
-            return CliRunner().invoke(cli, ["cards", *words], obj=session, input=stdin)
+            return CliRunner().invoke(cli, ["cards", *words], obj=ctx, input=stdin)
         finally:
-            session.close()
+            ctx.close()
 
     def told(self, *words: str, person: bool = False, stdin: str = "") -> dict[str, Any]:
         done = self.run(*words, person=person, stdin=stdin)

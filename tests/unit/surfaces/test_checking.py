@@ -11,15 +11,15 @@ from click.testing import CliRunner, Result
 from tacit.config.surroundings import Surroundings
 from tacit.domain.errors import Mistake, Refusal
 from tacit.surfaces.cli import cli
-from tacit.surfaces.cli.session import Session
+from tacit.surfaces.cli.context import CommandContext
 
 GOOD = "---\nname: good\ndescription: Makes reports.\n---\n\nWrite a summary of the table.\n"
 BAD = "---\nname: bad\ndescription: Makes reports.\n---\n\nFirst line.\nRun `scripts/setup.sh`.\n"
 
 
 def check(*arguments: object) -> Result:
-    session = Session(surroundings=Surroundings.read())
-    return CliRunner().invoke(cli, ["check", *map(str, arguments)], obj=session)
+    ctx = CommandContext(surroundings=Surroundings.read())
+    return CliRunner().invoke(cli, ["check", *map(str, arguments)], obj=ctx)
 
 
 def put(path: Path, text: str) -> None:

@@ -14,7 +14,7 @@ from tacit.domain.adapter import Ruling
 from tacit.domain.errors import GateRefusal, Mistake, NotFound, NotPermitted, TacitError
 from tacit.domain.trajectory import Trajectory
 from tacit.surfaces.cli import cli
-from tacit.surfaces.cli.session import Session
+from tacit.surfaces.cli.context import CommandContext
 from tests.unit.features.evaluate.learners import attempts
 from tests.unit.features.train.adapters.rooms import judged, memory_at, registered
 
@@ -23,9 +23,9 @@ MODEL = {"model_type": "llama", "hidden_size": 64, "intermediate_size": 128, "nu
 
 
 def typed(folder: Path, *words: str) -> Result:
-    session = Session(surroundings=Surroundings(home=folder / "home", user="ann"))
-    result = CliRunner().invoke(cli, ["--store", str(folder / "tacit.db"), *words], obj=session)
-    session.close()
+    ctx = CommandContext(surroundings=Surroundings(home=folder / "home", user="ann"))
+    result = CliRunner().invoke(cli, ["--store", str(folder / "tacit.db"), *words], obj=ctx)
+    ctx.close()
     return result
 
 
@@ -60,7 +60,7 @@ def test_a_size_is_typed_as_it_is_called(tmp_path: Path, verb: str) -> None:
 def test_all_that_stands_in_the_way_is_told_at_once_and_the_data_first(
     tmp_path: Path, verb: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tacit.features.train.machine.find_spec", lambda name: None)
+    monkeypatch.setattr("tacit.features.evaluate.machine.find_spec", lambda name: None)
     memory_at(tmp_path).close()
     error = refused(tmp_path, verb)
     assert isinstance(error, GateRefusal)

@@ -17,7 +17,7 @@ from tacit.domain.errors import Mistake
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.origin import Origin
 from tacit.surfaces.cli import cli
-from tacit.surfaces.cli.session import Session
+from tacit.surfaces.cli.context import CommandContext
 from tests.unit.features.evaluate.test_past import MAKE, RIGHT, SKILL, STRUGGLE, TEST, ran
 
 
@@ -32,11 +32,11 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def past(*arguments: str) -> Result:
-    session = Session(surroundings=Surroundings.read())
+    ctx = CommandContext(surroundings=Surroundings.read())
     try:
-        return CliRunner().invoke(cli, ["eval", "past", *arguments], obj=session)
+        return CliRunner().invoke(cli, ["eval", "past", *arguments], obj=ctx)
     finally:
-        session.close()
+        ctx.close()
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from tacit.domain.errors import Mistake, NotFound
 from tacit.features.evaluate.record import UNSEALED, Header, Record
 from tacit.features.evaluate.suite import ARMS
 from tacit.surfaces.cli import cli
-from tacit.surfaces.cli.session import Session
+from tacit.surfaces.cli.context import CommandContext
 from tests.unit.features.evaluate.measured import run
 
 
@@ -30,8 +30,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 def report(*arguments: str | Path) -> Result:
-    session = Session(surroundings=Surroundings.read())
-    return CliRunner().invoke(cli, ["eval", "report", *map(str, arguments)], obj=session)
+    ctx = CommandContext(surroundings=Surroundings.read())
+    return CliRunner().invoke(cli, ["eval", "report", *map(str, arguments)], obj=ctx)
 
 
 def test_a_person_reads_the_verdict_first(folder):

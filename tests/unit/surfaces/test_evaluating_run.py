@@ -14,7 +14,7 @@ from tacit.domain.errors import Mistake, Outage, Refusal
 from tacit.features.evaluate.record import UNWATCHED
 from tacit.store import open_store
 from tacit.surfaces.cli import cli
-from tacit.surfaces.cli.session import Session
+from tacit.surfaces.cli.context import CommandContext
 
 AGENT = """
 def answer(question):
@@ -42,11 +42,11 @@ def emptied(project: Path) -> None:
 
 
 def typed(project: Path, *words: str) -> Result:
-    session = Session(surroundings=Surroundings(home=project / "home", user="ann"))
+    ctx = CommandContext(surroundings=Surroundings(home=project / "home", user="ann"))
     try:
-        return CliRunner().invoke(cli, ["--store", str(project / "tacit.db"), "eval", *words], obj=session)
+        return CliRunner().invoke(cli, ["--store", str(project / "tacit.db"), "eval", *words], obj=ctx)
     finally:
-        session.close()
+        ctx.close()
 
 
 def test_a_question_at_a_time_has_no_steps_to_count_and_says_what_is_trivial(project: Path) -> None:

@@ -12,7 +12,7 @@ from tacit.domain.lifecycle import Status
 from tacit.domain.scope import Scope
 from tacit.domain.selection import Budget, Item, LeftOut, Query, Selection
 from tacit.domain.skill import Kind, Skill
-from tacit.recall.fusion import WEIGHTS, evidence, score
+from tacit.recall.signals import WEIGHTS, combined_score, total_evidence
 from tacit.surfaces.cli.explaining import MOST, show_explained, weighed
 from tests.unit.store.samples import at, content, version_of
 
@@ -25,7 +25,7 @@ def item(name: str, **signals: float) -> Item:
     return Item(
         version=version_of(Skill.found(made, Scope(), at=at()), made),
         status=Status.TRIAL,
-        score=score(held),
+        score=combined_score(held),
         signals=held,
         reasons=("matches deploy", "not measured yet"),
         text="text",
@@ -34,7 +34,7 @@ def item(name: str, **signals: float) -> Item:
 
 
 def left(name: str, reason: str, **signals: float) -> LeftOut:
-    return LeftOut(version_id=f"v_{name}", name=name, reason=reason, score=score(signals), signals=signals)
+    return LeftOut(version_id=f"v_{name}", name=name, reason=reason, score=combined_score(signals), signals=signals)
 
 
 GIVEN = Selection(
@@ -65,8 +65,8 @@ def test_given_comes_first_then_the_rest_by_score_and_the_barred_last() -> None:
 
 def test_the_nats_of_a_row_add_up_to_its_evidence() -> None:
     for row in weighed(GIVEN):
-        assert sum(row["evidence"].values()) == pytest.approx(evidence(row["signals"]), abs=0.01)
-        assert row["score"] == pytest.approx(score(row["signals"]), abs=0.001)
+        assert sum(row["evidence"].values()) == pytest.approx(total_evidence(row["signals"]), abs=0.01)
+        assert row["score"] == pytest.approx(combined_score(row["signals"]), abs=0.001)
         assert set(row["evidence"]) <= set(WEIGHTS)
 
 

@@ -15,7 +15,7 @@ from tacit.domain.moment import Assumption, Held
 from tacit.domain.origin import Origin
 from tacit.store import VolatileStore, open_store
 from tacit.surfaces.mcp import serve
-from tacit.surfaces.mcp_moments import MomentTools
+from tacit.features.people.mcp_tools import MomentTools
 from tests.unit.making import NOW
 
 

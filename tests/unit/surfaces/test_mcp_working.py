@@ -16,7 +16,7 @@ from tacit.api import Loop
 from tacit.domain.errors import Mistake
 from tacit.store import VolatileStore
 from tacit.surfaces.mcp import serve
-from tacit.surfaces.mcp_working import WorkingTools
+from tacit.features.sessions.mcp_tools import WorkingTools
 from tests.unit.making import NOW
 
 CONNECTION = "mcp-" + "0f" * 16

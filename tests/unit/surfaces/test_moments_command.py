@@ -14,8 +14,8 @@ from tacit.domain.errors import Mistake, NotFound, NotPermitted
 from tacit.domain.moment import Assumption, Held
 from tacit.surfaces.authority import new_token
 from tacit.surfaces.cli import cli
-from tacit.surfaces.cli.moments import _show_whole
-from tacit.surfaces.cli.session import Session
+from tacit.surfaces.cli.context import CommandContext
+from tacit.features.people.moment_commands import _show_whole
 from tests.unit.making import NOW
 
 
@@ -37,11 +37,11 @@ def person(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def moments(*arguments: str) -> Result:
-    session = Session(surroundings=Surroundings.read())
+    ctx = CommandContext(surroundings=Surroundings.read())
     try:
-        return CliRunner().invoke(cli, ["moments", *arguments], obj=session)
+        return CliRunner().invoke(cli, ["moments", *arguments], obj=ctx)
     finally:
-        session.close()
+        ctx.close()
 
 
 def told(*arguments: str) -> dict[str, Any]:
@@ -207,13 +207,13 @@ def test_steps_are_named_once(
     project: Path, capsys: pytest.CaptureFixture[str], reason: str, steps: tuple[int, ...], shown: str
 ) -> None:
     each = Assumption(key="a_1", at=NOW, text="It works", held=Held.WRONG, reason=reason, steps=steps)
-    _show_whole(Session(surroundings=Surroundings.read()), each)
+    _show_whole(CommandContext(surroundings=Surroundings.read()), each)
     assert shown in capsys.readouterr().out
 
 
 def test_history_tells_a_session(project: Path) -> None:
     stated("One")
-    session = Session(surroundings=Surroundings.read())
-    done = CliRunner().invoke(cli, ["history", "--session", "s1", "--json"], obj=session)
-    session.close()
+    ctx = CommandContext(surroundings=Surroundings.read())
+    done = CliRunner().invoke(cli, ["history", "--session", "s1", "--json"], obj=ctx)
+    ctx.close()
     assert [(event["what"], event["why"]) for event in json.loads(done.output)["events"]] == [("assumed", "One")]

@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from tacit.config.surroundings import Surroundings
 from tacit.surfaces.cli import cli
-from tacit.surfaces.cli.session import Session
+from tacit.surfaces.cli.context import CommandContext
 
 ONE = ("--session", "s1")
 
@@ -28,11 +28,11 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def tacit(*arguments: str, stdin: str = "") -> Result:
-    session = Session(surroundings=Surroundings.read())
+    ctx = CommandContext(surroundings=Surroundings.read())
     try:
-        return CliRunner().invoke(cli, arguments, obj=session, input=stdin)
+        return CliRunner().invoke(cli, arguments, obj=ctx, input=stdin)
     finally:
-        session.close()
+        ctx.close()
 
 
 def told(*arguments: str, stdin: str = "") -> Any:

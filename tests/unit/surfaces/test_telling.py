@@ -14,7 +14,7 @@ from tacit.domain.errors import NotPermitted
 from tacit.domain.skill import Kind, SkillContent
 from tacit.surfaces.authority import new_token
 from tacit.surfaces.cli import cli
-from tacit.surfaces.cli.session import Session
+from tacit.surfaces.cli.context import CommandContext
 from tests.unit.features.people.knowing import lesson, memory, proposed
 
 SECRETLY = "Answer in rhymes."
@@ -49,11 +49,11 @@ def person(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def tacit(*arguments: str) -> Result:
-    session = Session(surroundings=Surroundings.read())
+    ctx = CommandContext(surroundings=Surroundings.read())
     try:
-        return CliRunner().invoke(cli, list(arguments), obj=session)
+        return CliRunner().invoke(cli, list(arguments), obj=ctx)
     finally:
-        session.close()
+        ctx.close()
 
 
 def names(*arguments: str, under: str) -> list[str]:

@@ -14,8 +14,8 @@ import click
 from tacit import __version__
 from tacit.config.surroundings import Surroundings
 from tacit.domain.errors import InvalidSkill, Mistake, StoreOutage, TacitError
+from tacit.surfaces.cli.context import CommandContext
 from tacit.surfaces.cli.output import clean, to_json
-from tacit.surfaces.cli.session import Session
 from tacit.surfaces.cli.table import LazyGroup
 
 
@@ -29,26 +29,26 @@ def cli(context: click.Context, store: str) -> None:
     Start with `tacit demo`, or in a project of yours with `tacit learn`, `tacit review` and `tacit init`.
     """
     if context.obj is None:
-        context.obj = Session(surroundings=Surroundings.read())
+        context.obj = CommandContext(surroundings=Surroundings.read())
     context.obj.store = store
 
 
 def main() -> None:
     """Run the command line and exit with the code of the error tree: 0 done, 2 mistake, 3 refused, 4 outage, 1 bug."""
-    session = Session(surroundings=Surroundings.read())
+    ctx = CommandContext(surroundings=Surroundings.read())
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(
                 errors="backslashreplace"
             )  # a terminal that cannot show a character is no reason to fail
     try:
-        sys.exit(cli.main(obj=session, standalone_mode=False) or 0)
+        sys.exit(cli.main(obj=ctx, standalone_mode=False) or 0)
     except TacitError as error:
-        _report(session, error)
+        _report(ctx, error)
         sys.exit(error.exit_code)
     except click.ClickException as error:
-        if session.as_json or "--json" in sys.argv:
-            _report(session, Mistake(error.format_message(), hint="see the command's --help"), as_json=True)
+        if ctx.as_json or "--json" in sys.argv:
+            _report(ctx, Mistake(error.format_message(), hint="see the command's --help"), as_json=True)
         else:
             told = io.StringIO()
             error.show(file=told)
@@ -63,19 +63,19 @@ def main() -> None:
     except OSError as error:
         what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
         refused = StoreOutage(f"the system refused: {what}", hint="check the path, its permissions and the free space")
-        _report(session, refused)
+        _report(ctx, refused)
         sys.exit(refused.exit_code)
     except Exception:  # the top of the surface: a bug is logged with its traceback and told plainly
-        log = _log_bug(session.surroundings.home)
+        log = _log_bug(ctx.surroundings.home)
         click.echo(f"error: a bug in Tacit; nothing half-done was kept. Details: {clean(log)}", err=True)
         sys.exit(1)
     finally:
-        session.close()
+        ctx.close()
 
 
-def _report(session: Session, error: TacitError, *, as_json: bool = False) -> None:
+def _report(ctx: CommandContext, error: TacitError, *, as_json: bool = False) -> None:
     problems = list(error.problems) if isinstance(error, InvalidSkill) else []
-    if session.as_json or as_json:
+    if ctx.as_json or as_json:
         told = {
             "kind": type(error).__name__,
             "message": error.message,

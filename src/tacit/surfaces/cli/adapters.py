@@ -14,30 +14,30 @@ from tacit.domain.adapter import Activation, Ruling
 from tacit.features.train.adapters import Standing
 from tacit.features.train.adapters.exporting import FORMS
 from tacit.surfaces.cli.consolidation import show_told
-from tacit.surfaces.cli.session import Session, clean, command_options, counted, one_line
+from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line
 
 _SHORT = 12
 
 
 @click.group(invoke_without_command=True)
 @command_options
-def adapters(session: Session) -> None:
+def adapters(ctx: CommandContext) -> None:
     """Adapters: weights that base models were given from verified experience. Without a command: list them."""
     if click.get_current_context().invoked_subcommand is None:
-        _list(session)
+        _list(ctx)
 
 
 @adapters.command("list")
 @command_options
-def list_(session: Session) -> None:
+def list_(ctx: CommandContext) -> None:
     """List the adapters, what the last test said of each, and which one serves."""
-    _list(session)
+    _list(ctx)
 
 
-def _list(session: Session) -> None:
-    show_told(session)
-    found = session.loop.adapters.all()
-    session.answer({"adapters": [_document(each) for each in found]}, lambda: _show_list(session, found))
+def _list(ctx: CommandContext) -> None:
+    show_told(ctx)
+    found = ctx.memory.adapters.all()
+    ctx.answer({"adapters": [_document(each) for each in found]}, lambda: _show_list(ctx, found))
 
 
 def _document(standing: Standing) -> dict[str, Any]:
@@ -62,9 +62,9 @@ def _document(standing: Standing) -> dict[str, Any]:
     }
 
 
-def _show_list(session: Session, found: Sequence[Standing]) -> None:
+def _show_list(ctx: CommandContext, found: Sequence[Standing]) -> None:
     if not found:
-        session.console.print("No adapters yet. Next: [bold]tacit train --dry-run[/bold]")
+        ctx.console.print("No adapters yet. Next: [bold]tacit train --dry-run[/bold]")
         return
     table = Table(box=None, pad_edge=False)
     for column in ("adapter", "base model", "tasks", "made", "last test", ""):
@@ -77,20 +77,20 @@ def _show_list(session: Session, found: Sequence[Standing]) -> None:
             state += " [red]may not serve[/red]"
         model = escape(one_line(Path(adapter.base).name or adapter.base, 40))
         table.add_row(adapter.key[:_SHORT], model, str(adapter.tasks), f"{adapter.at:%Y-%m-%d}", ruling, state.strip())
-    session.console.print(table)
+    ctx.console.print(table)
 
 
 @adapters.command()
 @click.argument("key")
 @command_options
-def show(session: Session, *, key: str) -> None:
+def show(ctx: CommandContext, *, key: str) -> None:
     """Show one adapter: what it was trained on, what the test said, whether it may serve."""
-    standing = session.loop.adapters.find(key)
-    session.answer(_document(standing), lambda: _show_one(session, standing))
+    standing = ctx.memory.adapters.find(key)
+    ctx.answer(_document(standing), lambda: _show_one(ctx, standing))
 
 
-def _show_one(session: Session, standing: Standing) -> None:
-    adapter, judgement, console = standing.adapter, standing.judgement, session.console
+def _show_one(ctx: CommandContext, standing: Standing) -> None:
+    adapter, judgement, console = standing.adapter, standing.judgement, ctx.console
     state = "[green]serves[/green]" if standing.serves else "[dim]does not serve[/dim]"
     console.print(f"[bold]{adapter.key}[/bold]  {state}")
     made = f"made {adapter.at:%Y-%m-%d %H:%M}" + (f" by {adapter.by}" if adapter.by else "")
@@ -115,11 +115,11 @@ def _show_one(session: Session, standing: Standing) -> None:
 @click.option("--by", default="", help="Who decides.")
 @click.option("--reason", default="", help="Why, kept with the decision.")
 @command_options
-def activate(session: Session, *, key: str, by: str, reason: str) -> None:
+def activate(ctx: CommandContext, *, key: str, by: str, reason: str) -> None:
     """Let an adapter serve its base model, if the last paired test said better. Belongs to a person."""
-    session.caller.require_person("adapters activate")
-    done = session.loop.adapters.activate(key, by=session.person(by), reason=reason)
-    session.answer(_told(done), lambda: session.console.print(f"[green]serves[/green] {done.adapter}"))
+    ctx.caller.require_person("adapters activate")
+    done = ctx.memory.adapters.activate(key, by=ctx.person(by), reason=reason)
+    ctx.answer(_told(done), lambda: ctx.console.print(f"[green]serves[/green] {done.adapter}"))
 
 
 @adapters.command()
@@ -127,12 +127,12 @@ def activate(session: Session, *, key: str, by: str, reason: str) -> None:
 @click.option("--by", default="", help="Who decides.")
 @click.option("--reason", default="", help="Why, kept with the decision.")
 @command_options
-def rollback(session: Session, *, base: str, by: str, reason: str) -> None:
+def rollback(ctx: CommandContext, *, base: str, by: str, reason: str) -> None:
     """Take back the adapter that serves: the one before it serves again, or the base model alone."""
-    session.caller.require_person("adapters rollback")
-    done = session.loop.adapters.roll_back(base, by=session.person(by), reason=reason)
+    ctx.caller.require_person("adapters rollback")
+    done = ctx.memory.adapters.roll_back(base, by=ctx.person(by), reason=reason)
     then = f"{done.adapter} serves again" if done.adapter else "the base model serves alone"
-    session.answer(_told(done), lambda: session.console.print(f"taken back {done.undone}; {then}"))
+    ctx.answer(_told(done), lambda: ctx.console.print(f"taken back {done.undone}; {then}"))
 
 
 def _told(done: Activation) -> dict[str, Any]:
@@ -146,25 +146,25 @@ def _told(done: Activation) -> dict[str, Any]:
     "--format", "form", type=click.Choice(FORMS), default="peft", show_default=True, help="For which program."
 )
 @command_options
-def export(session: Session, *, key: str, folder: Path, form: str) -> None:
+def export(ctx: CommandContext, *, key: str, folder: Path, form: str) -> None:
     """Write an adapter into a new FOLDER: for PEFT and vLLM (peft), or for llama.cpp (gguf).
 
     One that no test calls better leaves only on a person's word.
     """
-    room = session.loop.adapters
+    room = ctx.memory.adapters
     standing = room.find(key)
     if standing.judgement is None or standing.judgement.ruling is not Ruling.BETTER:
-        session.caller.require_person("adapters export unproven")
+        ctx.caller.require_person("adapters export unproven")
     written = room.export(key, folder, form=form)
     document = {"adapter": standing.adapter.key, "format": form, "files": [str(path) for path in written]}
 
     def tell() -> None:
         for path in written:
-            session.console.print(f"written {escape(clean(str(path)))}", soft_wrap=True)
+            ctx.console.print(f"written {escape(clean(str(path)))}", soft_wrap=True)
         if standing.problems:
-            session.console.print(f"[yellow]{escape(clean('; '.join(standing.problems)))}[/yellow]", soft_wrap=True)
+            ctx.console.print(f"[yellow]{escape(clean('; '.join(standing.problems)))}[/yellow]", soft_wrap=True)
 
-    session.answer(document, tell)
+    ctx.answer(document, tell)
 
 
 @adapters.command()
@@ -172,8 +172,8 @@ def export(session: Session, *, key: str, folder: Path, form: str) -> None:
 @click.option("--by", default="", help="Who decides.")
 @click.option("--reason", default="", help="Why, kept with the decision.")
 @command_options
-def remove(session: Session, *, key: str, by: str, reason: str) -> None:
+def remove(ctx: CommandContext, *, key: str, by: str, reason: str) -> None:
     """Take an adapter's files away. That it was there stays in the ledger; one that serves is rolled back first."""
-    session.caller.require_person("adapters remove")
-    gone = session.loop.adapters.remove(key, by=session.person(by), reason=reason)
-    session.answer({"removed": gone.key, "reason": gone.removed}, lambda: session.console.print(f"removed {gone.key}"))
+    ctx.caller.require_person("adapters remove")
+    gone = ctx.memory.adapters.remove(key, by=ctx.person(by), reason=reason)
+    ctx.answer({"removed": gone.key, "reason": gone.removed}, lambda: ctx.console.print(f"removed {gone.key}"))

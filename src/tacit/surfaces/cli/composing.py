@@ -8,8 +8,8 @@ from tacit import render as application
 from tacit.domain.candidate import Decision
 from tacit.domain.errors import GateRefusal
 from tacit.domain.origin import Origin
+from tacit.surfaces.cli.context import CommandContext, clean, command_options
 from tacit.surfaces.cli.proposing import show_verdict, verdict_document
-from tacit.surfaces.cli.session import Session, clean, command_options
 
 
 @click.command()
@@ -19,26 +19,28 @@ from tacit.surfaces.cli.session import Session, clean, command_options
 @click.option("--by", default="", help="Who composes it, kept with the proposal.")
 @click.option("--dry-run", is_flag=True, help="Only show it; store nothing.")
 @command_options
-def compose(session: Session, *, name: str, parts: tuple[str, ...], description: str, by: str, dry_run: bool) -> None:
+def compose(
+    ctx: CommandContext, *, name: str, parts: tuple[str, ...], description: str, by: str, dry_run: bool
+) -> None:
     """Put approved procedures together as NAME: the steps of each PART as a phase, in this order.
 
     What several parts need is asked once, and what an earlier part brings about is not asked at all. NAME may be a
     composite that is there already: then this is its next version. It waits until a person approves it (tacit review).
     """
-    loop = session.loop
+    loop = ctx.memory
     if dry_run:
         text = application.render(loop.composite(name, parts, description=description))
-        session.answer({"name": name, "skill_md": text, "proposed": False}, lambda: session.console.print(clean(text)))
+        ctx.answer({"name": name, "skill_md": text, "proposed": False}, lambda: ctx.console.print(clean(text)))
         return
-    person = session.caller.is_person
+    person = ctx.caller.is_person
     verdict = loop.compose(
         name,
         parts,
         description=description,
-        by=by or (session.surroundings.user if person else "agent") or "agent",
+        by=by or (ctx.surroundings.user if person else "agent") or "agent",
         origin=Origin.USER if person else Origin.AGENT,
     )
-    session.answer(verdict_document(verdict), lambda: show_verdict(session, verdict))
+    ctx.answer(verdict_document(verdict), lambda: show_verdict(ctx, verdict))
     if verdict.decision is Decision.REJECT:
         reasons = "; ".join(finding.message for finding in verdict.findings)
-        session.end_with(GateRefusal(f"`{verdict.name}` was not admitted: {reasons}", hint="mend it and try again"))
+        ctx.end_with(GateRefusal(f"`{verdict.name}` was not admitted: {reasons}", hint="mend it and try again"))

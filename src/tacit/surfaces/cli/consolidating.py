@@ -15,14 +15,14 @@ from tacit.domain.adapter import Ruling
 from tacit.domain.errors import Mistake
 from tacit.domain.size import Size
 from tacit.features.evaluate.comparing import points
-from tacit.features.evaluate.consolidating import WITH, Cycle, Finding
+from tacit.features.train.consolidation import WITH, Cycle, Finding
 from tacit.features.evaluate.report import share
 from tacit.features.evaluate.suite import Suite
 from tacit.features.evaluate.words import Apart
 from tacit.surfaces.cli.consolidation import Exam, bars, foretell, left_out, show_told, workshop
+from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted
 from tacit.surfaces.cli.evaluating import suite_options
 from tacit.surfaces.cli.evaluating_report import show_lost
-from tacit.surfaces.cli.session import Session, clean, command_options, counted
 
 _EVERY = re.compile(r"([1-9][0-9]{0,3})([hdw])")
 _HOURS = {"h": 1, "d": 24, "w": 168}
@@ -45,7 +45,7 @@ _COLOURS = {Ruling.BETTER: "green", Ruling.WORSE: "red", Ruling.WORSE_ELSEWHERE:
 @click.option("--by", default="", help="Who decides.")
 @command_options
 def consolidate(
-    session: Session,
+    ctx: CommandContext,
     *,
     base: str,
     size: str | None,
@@ -69,9 +69,9 @@ def consolidate(
         raise Mistake(
             "--data and --option are of a suite, and none is named", hint="name it: --elsewhere telecom --data FOLDER …"
         )
-    cycle = Cycle(session.loop, seed=seed)
+    cycle = Cycle(ctx.memory, seed=seed)
     if dry_run:
-        guard = _guard(session, elsewhere, data, options=options)  # a suite that cannot be opened is told now
+        guard = _guard(ctx, elsewhere, data, options=options)  # a suite that cannot be opened is told now
         outlook = cycle.outlook(every=wait)
         test = Exam(
             tasks=outlook.proof_tasks,
@@ -79,24 +79,22 @@ def consolidate(
             guard=guard.name,
             guard_exercises=len(guard.exercises()),
         )
-        foretell(session, outlook, base=base, size=size or "", test=test)
+        foretell(ctx, outlook, base=base, size=size or "", test=test)
         return
-    session.caller.require_person("consolidate")
+    ctx.caller.require_person("consolidate")
     if activate:
-        session.caller.require_person("adapters activate")  # told now, and not after hours of training
-    guard = _guard(session, elsewhere, data, options=options)
+        ctx.caller.require_person("adapters activate")  # told now, and not after hours of training
+    guard = _guard(ctx, elsewhere, data, options=options)
     due = cycle.due_at(wait)
     if due and not anew:
         document = {"ran": False, "due_at": due}
-        session.answer(document, lambda: session.console.print(f"not due before {due:%Y-%m-%d %H:%M} UTC"))
+        ctx.answer(document, lambda: ctx.console.print(f"not due before {due:%Y-%m-%d %H:%M} UTC"))
         return
-    place = workshop(session, cycle.outlook(), base=base, size=size or "", anew=anew)
-    show_told(session)
-    with bars(session) as progress:
-        finding = Cycle(session.loop, seed=seed, progress=progress).consolidate(
-            place, elsewhere=guard, anew=anew, by=by
-        )
-    _end(session, finding, activate=activate, by=by)
+    place = workshop(ctx, cycle.outlook(), base=base, size=size or "", anew=anew)
+    show_told(ctx)
+    with bars(ctx) as progress:
+        finding = Cycle(ctx.memory, seed=seed, progress=progress).consolidate(place, elsewhere=guard, anew=anew, by=by)
+    _end(ctx, finding, activate=activate, by=by)
 
 
 def _parsed(every: str) -> timedelta:
@@ -108,30 +106,30 @@ def _parsed(every: str) -> timedelta:
     return timedelta(hours=int(found[1]) * _HOURS[found[2]])
 
 
-def _guard(session: Session, name: str, data: Path | None, *, options: Sequence[str]) -> Suite:
+def _guard(ctx: CommandContext, name: str, data: Path | None, *, options: Sequence[str]) -> Suite:
     from tacit.features.evaluate.suites import open_suite
     from tacit.features.evaluate.suites.everyday import EverydaySuite
 
     if not name:
         return EverydaySuite()
-    return open_suite(name, data=data, store=session.loop.store, options=suite_options(options))
+    return open_suite(name, data=data, store=ctx.memory.store, options=suite_options(options))
 
 
-def _end(session: Session, finding: Finding, *, activate: bool, by: str) -> None:
+def _end(ctx: CommandContext, finding: Finding, *, activate: bool, by: str) -> None:
     """Tell what the test found, and let the adapter serve if it may and a person says so."""
     better = finding.judgement.ruling is Ruling.BETTER
-    if not session.as_json:
-        _show(session, finding)
-    asked = better and not activate and session.caller.is_person and session.caller.at_terminal and not session.as_json
+    if not ctx.as_json:
+        _show(ctx, finding)
+    asked = better and not activate and ctx.caller.is_person and ctx.caller.at_terminal and not ctx.as_json
     serves = better and (activate or (asked and click.confirm("Let it serve from now on?")))
     if serves:
-        session.loop.adapters.activate(finding.adapter.key, by=session.person(by), reason=finding.judgement.reason)
-    if session.as_json:
-        session.answer(_document(finding, serves=serves), lambda: None)
+        ctx.memory.adapters.activate(finding.adapter.key, by=ctx.person(by), reason=finding.judgement.reason)
+    if ctx.as_json:
+        ctx.answer(_document(finding, serves=serves), lambda: None)
     elif serves:
-        session.console.print("It serves from now on. [bold]tacit adapters rollback[/bold] takes it back")
+        ctx.console.print("It serves from now on. [bold]tacit adapters rollback[/bold] takes it back")
     elif better:
-        session.console.print(f"Next: [bold]tacit adapters activate {finding.adapter.key[:12]}[/bold]")
+        ctx.console.print(f"Next: [bold]tacit adapters activate {finding.adapter.key[:12]}[/bold]")
 
 
 def _document(finding: Finding, *, serves: bool) -> dict[str, Any]:
@@ -159,8 +157,8 @@ def _document(finding: Finding, *, serves: bool) -> dict[str, Any]:
     }
 
 
-def _show(session: Session, finding: Finding) -> None:
-    console, judgement = session.console, finding.judgement
+def _show(ctx: CommandContext, finding: Finding) -> None:
+    console, judgement = ctx.console, finding.judgement
     colour = _COLOURS.get(judgement.ruling, "yellow")
     console.print(f"[bold]{finding.adapter.key}[/bold]  [{colour}]{judgement.ruling}[/{colour}]")
     console.print(escape(clean(judgement.reason)), soft_wrap=True)
@@ -174,7 +172,7 @@ def _show(session: Session, finding: Finding) -> None:
             console.print(f"  [dim]{comparison.suite}, {figures.arm}: {told}{beside}[/dim]", soft_wrap=True)
     figures = finding.comparison.arm(WITH)
     console.print(f"gained {counted(len(figures.gains), 'exercise')}, lost {len(figures.regressions)}")
-    show_lost(session, figures, finding.parted)
+    show_lost(ctx, figures, finding.parted)
     if too_long := int(finding.adapter.metrics.get("left_out", 0)):
         console.print(f"[dim]{left_out(too_long)}[/dim]", soft_wrap=True)
     if finding.left_out:

@@ -12,17 +12,17 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 
 from tacit.domain.errors import GateRefusal, Mistake, TacitError
 from tacit.features.evaluate.comparing import GROUPS_MIN
-from tacit.features.evaluate.consolidating import WITH, WITH_ELSEWHERE, WITHOUT, WITHOUT_ELSEWHERE, Outlook
-from tacit.features.evaluate.consolidating import Progress as Phases
-from tacit.features.evaluate.proof import HELD_OUT_SHARE, PROOF_SHARE
-from tacit.features.evaluate.workshop import LocalWorkshop
-from tacit.features.train import machine
-from tacit.features.train.conversation import OBSERVATION_CHARACTERS
+from tacit.features.train.consolidation import WITH, WITH_ELSEWHERE, WITHOUT, WITHOUT_ELSEWHERE, Outlook
+from tacit.features.train.consolidation import Progress as Phases
+from tacit.features.train.proof import HELD_OUT_SHARE, PROOF_SHARE
+from tacit.features.train.trainer import LocalWorkshop
+from tacit.features.evaluate import machine
+from tacit.features.evaluate.conversation import OBSERVATION_CHARACTERS
 from tacit.features.train.dataset import cut_answers, unreadable
-from tacit.features.train.foundation import Facts, foundation_facts, foundation_hash
+from tacit.features.evaluate.base_model import ModelFacts, base_model_facts, base_model_hash
 from tacit.features.train.objections import Objection
 from tacit.features.train.recipe import Estimate, Recipe, estimate
-from tacit.surfaces.cli.session import Session, clean, counted
+from tacit.surfaces.cli.context import CommandContext, clean, counted
 
 _MINUTE_S, _HOUR_S = 60, 3600
 
@@ -53,23 +53,23 @@ class _Foretold:
     outlook: Outlook
     name: str
     """Of the base model."""
-    facts: Facts | None
+    facts: ModelFacts | None
     against: tuple[Objection, ...]
     cost: Estimate | None
     device: str
     test: Exam | None
 
 
-def workshop(session: Session, outlook: Outlook, *, base: str, size: str, anew: bool) -> LocalWorkshop:
+def workshop(ctx: CommandContext, outlook: Outlook, *, base: str, size: str, anew: bool) -> LocalWorkshop:
     """The base model and the recipe that options and settings name, if nothing stands in the way of training.
 
     All that does is told at once, dearest mistake first: nobody is to install gigabytes for data that are refused anyway.
     """
-    settings = session.settings[0].consolidation
+    settings = ctx.settings[0].consolidation
     name = base or settings.base
     begun = outlook.unfinished and not anew  # its dataset passed the gate when it was built
     wrong = _model_problems(name)
-    against = _against(outlook, None if wrong else foundation_facts(name))
+    against = _against(outlook, None if wrong else base_model_facts(name))
     data = [] if begun else [(f"{each.rule}: {each.reason}", each.hint) for each in against]
     problems = [*data, *wrong]
     if absent := machine.missing(name):
@@ -87,23 +87,23 @@ def _model_problems(name: str) -> list[tuple[str, str]]:
     if not name:
         return [(_NO_BASE, _NAME_ONE)]
     try:
-        foundation_facts(name)
+        base_model_facts(name)
     except TacitError as error:
         return [(str(error), error.hint)]
     return []
 
 
-def _against(outlook: Outlook, facts: Facts | None) -> tuple[Objection, ...]:
+def _against(outlook: Outlook, facts: ModelFacts | None) -> tuple[Objection, ...]:
     """What speaks against training: what the gate says, and what this base model cannot read."""
     return (*outlook.against, *(unreadable(outlook.dataset, facts.context_tokens) if facts else ()))
 
 
-def foretell(session: Session, outlook: Outlook, *, base: str, size: str, test: Exam | None = None) -> None:
+def foretell(ctx: CommandContext, outlook: Outlook, *, base: str, size: str, test: Exam | None = None) -> None:
     """Answer a dry run: what would be used, what the gate says, what it would cost, how it is tested. Nothing was done."""
-    settings = session.settings[0].consolidation
+    settings = ctx.settings[0].consolidation
     name, recipe = base or settings.base, Recipe.of(size or settings.size)
     wrong = _model_problems(name)
-    facts = None if wrong else foundation_facts(name)
+    facts = None if wrong else base_model_facts(name)
     device = machine.device()
     cost = None
     if facts and outlook.dataset.train:
@@ -127,7 +127,7 @@ def foretell(session: Session, outlook: Outlook, *, base: str, size: str, test: 
         "proof_tasks": outlook.proof_tasks,
         "dataset": _dataset(outlook),
         "refused": [asdict(each) for each in told.against],
-        "model": {"name": name, "hash": foundation_hash(name), **asdict(facts)} if facts else None,
+        "model": {"name": name, "hash": base_model_hash(name), **asdict(facts)} if facts else None,
         "model_problem": {"told": wrong[0][0], "hint": wrong[0][1]} if wrong else None,
         "recipe": recipe.told(),
         "device": device,
@@ -137,17 +137,17 @@ def foretell(session: Session, outlook: Outlook, *, base: str, size: str, test: 
         "unfinished": outlook.unfinished,
         "due_at": outlook.due_at,
     }
-    session.answer(document, lambda: _show(session, told))
+    ctx.answer(document, lambda: _show(ctx, told))
 
 
 @contextmanager
-def bars(session: Session) -> Iterator[Phases]:
+def bars(ctx: CommandContext) -> Iterator[Phases]:
     """A bar for each phase, with how long it will still take; for programs nothing."""
-    if session.as_json or not session.errors.is_terminal:
+    if ctx.as_json or not ctx.errors.is_terminal:
         yield lambda phase, done, total: None
         return
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, TimeRemainingColumn(), console=session.errors) as progress:
+    with Progress(*columns, TimeRemainingColumn(), console=ctx.errors) as progress:
         tasks: dict[str, Any] = {}
 
         def tell(phase: str, done: int, total: int) -> None:
@@ -166,10 +166,10 @@ def left_out(examples: int) -> str:
     )
 
 
-def show_told(session: Session) -> None:
+def show_told(ctx: CommandContext) -> None:
     """Tell what happened to adapters by itself, such as after a purge."""
-    for each in session.loop.adapters.told:
-        session.errors.print(f"[yellow]{escape(clean(each))}[/yellow]", soft_wrap=True)
+    for each in ctx.memory.adapters.told:
+        ctx.errors.print(f"[yellow]{escape(clean(each))}[/yellow]", soft_wrap=True)
 
 
 def _dataset(outlook: Outlook) -> dict[str, Any]:
@@ -203,100 +203,100 @@ def _test(test: Exam) -> dict[str, Any]:
     }
 
 
-def _show(session: Session, told: _Foretold) -> None:
+def _show(ctx: CommandContext, told: _Foretold) -> None:
     outlook, name, facts = told.outlook, told.name, told.facts
-    _show_data(session, outlook, told.against)
+    _show_data(ctx, outlook, told.against)
     if facts:
         size = f"{facts.parameters / 1e6:,.0f} million weights"
         _say(
-            session,
+            ctx,
             f"Base model: {name} ({facts.architecture}, {size}). It stays as it is: what is learned goes into an adapter.",
         )
     for what, hint in _model_problems(name):
-        _say(session, f"{what} ({hint})", style="yellow")
+        _say(ctx, f"{what} ({hint})", style="yellow")
     if told.cost and told.cost.too_long:
-        _say(session, f"About {left_out(told.cost.too_long)}", style="yellow")
+        _say(ctx, f"About {left_out(told.cost.too_long)}", style="yellow")
     if told.cost and not told.against:
-        _show_cost(session, told.cost, told.device)
+        _show_cost(ctx, told.cost, told.device)
     if told.test:
-        _show_test(session, told.test)
+        _show_test(ctx, told.test)
     if absent := machine.missing(name):
-        _say(session, f"Still to be installed: {', '.join(absent)} ({machine.INSTALL})", style="yellow")
+        _say(ctx, f"Still to be installed: {', '.join(absent)} ({machine.INSTALL})", style="yellow")
     if outlook.unfinished:
-        _say(session, f"An earlier run ended while {outlook.unfinished}: it would go on from there", style="yellow")
+        _say(ctx, f"An earlier run ended while {outlook.unfinished}: it would go on from there", style="yellow")
     if outlook.due_at:
-        _say(session, f"Not due before {outlook.due_at:%Y-%m-%d %H:%M} UTC", style="yellow")
-    _say(session, "Nothing was done: this only tells what would be.", style="dim")
+        _say(ctx, f"Not due before {outlook.due_at:%Y-%m-%d %H:%M} UTC", style="yellow")
+    _say(ctx, "Nothing was done: this only tells what would be.", style="dim")
 
 
-def _show_data(session: Session, outlook: Outlook, against: tuple[Objection, ...]) -> None:
+def _show_data(ctx: CommandContext, outlook: Outlook, against: tuple[Objection, ...]) -> None:
     """What would be learned from, what is left out, and what speaks against it."""
     found = outlook.dataset.manifest
     attempts = counted(outlook.attempts, "machine-verified success", plural="machine-verified successes")
     _say(
-        session,
+        ctx,
         f"{attempts} at {counted(outlook.tasks, 'task')}: a test, a build or another check shows that they worked.",
     )
     watched = len(found.held_out_tasks) - outlook.proof_tasks
-    _say(session, f"  {counted(found.tasks, 'task')} to learn from, as {counted(found.examples, 'example')}")
-    _say(session, f"  {counted(watched, 'task')} kept aside to see when to stop, before it only learns by heart")
+    _say(ctx, f"  {counted(found.tasks, 'task')} to learn from, as {counted(found.examples, 'example')}")
+    _say(ctx, f"  {counted(watched, 'task')} kept aside to see when to stop, before it only learns by heart")
     _say(
-        session,
+        ctx,
         f"  {counted(outlook.proof_tasks, 'task')} kept aside for the test at the end, and never shown to it before",
     )
     cut, answers = cut_answers(outlook.dataset.train)
     if cut:
         _say(
-            session,
+            ctx,
             f"  {cut:,} of {answers:,} answers of tools in these examples are cut to their first {OBSERVATION_CHARACTERS} "
             "characters, as they are when the model is asked at work",
             style="dim",
         )
     for reason, number in found.dropped.items():
         why = found.why.get(reason, reason)
-        _say(session, f"  {counted(number, 'attempt')} left out ({reason}): {why}", style="dim")
+        _say(ctx, f"  {counted(number, 'attempt')} left out ({reason}): {why}", style="dim")
     for each in against:
-        _say(session, f"refused, {each.rule}: {each.reason}", style="red")
+        _say(ctx, f"refused, {each.rule}: {each.reason}", style="red")
         if each.hint:
-            _say(session, f"  next: {each.hint}", style="dim")
+            _say(ctx, f"  next: {each.hint}", style="dim")
     if not against:
-        _say(session, "Nothing speaks against learning from these.", style="green")
+        _say(ctx, "Nothing speaks against learning from these.", style="green")
 
 
-def _show_cost(session: Session, cost: Estimate, device: str) -> None:
+def _show_cost(ctx: CommandContext, cost: Estimate, device: str) -> None:
     where = "GPU" if device == "cuda" else "processor"
     _say(
-        session,
+        ctx,
         f"Training takes very roughly {_time(cost.seconds)} on this machine's {where} and {cost.memory_mb / 1000:.1f} GB of "
         f"memory: {cost.steps} steps over {cost.tokens / 1e6:.1f} million tokens (pieces of words). It ends sooner "
         "once the tasks kept aside show no more gain.",
     )
-    _say(session, f"The adapter is a file of about {cost.adapter_mb:.0f} MB.")
+    _say(ctx, f"The adapter is a file of about {cost.adapter_mb:.0f} MB.")
 
 
-def _show_test(session: Session, test: Exam) -> None:
+def _show_test(ctx: CommandContext, test: Exam) -> None:
     """What would be asked at the end, of whom, and whether that is enough."""
     asked = f" as {counted(test.exercises, 'exercise')}" if test.exercises else ""
     _say(
-        session,
+        ctx,
         f"The test: {counted(test.tasks, 'task')}{asked}, each under {WITHOUT} and under {WITH}; elsewhere "
         f"{counted(test.guard_exercises, 'exercise')} of suite {test.guard}, each under {WITHOUT_ELSEWHERE} and under "
         f"{WITH_ELSEWHERE}, where nothing may get worse.",
     )
     if test.exercises:
-        _say(session, f"  {test.attempts:,} attempts in all, each at least one answer of the model", style="dim")
+        _say(ctx, f"  {test.attempts:,} attempts in all, each at least one answer of the model", style="dim")
     if test.tasks < GROUPS_MIN:
         enough = -(-GROUPS_MIN // (10 * HELD_OUT_SHARE * PROOF_SHARE)) * 10
         _say(
-            session,
+            ctx,
             f"  {counted(test.tasks, 'task')} to test with are too few for a verdict, which needs {GROUPS_MIN}: it would end "
             f"with “too little to tell”. About {enough:.0f} usable tasks in all give as many.",
             style="yellow",
         )
 
 
-def _say(session: Session, text: str, *, style: str = "") -> None:
-    session.console.print(escape(clean(text)), style=style or None, soft_wrap=True, highlight=False)
+def _say(ctx: CommandContext, text: str, *, style: str = "") -> None:
+    ctx.console.print(escape(clean(text)), style=style or None, soft_wrap=True, highlight=False)
 
 
 def _time(seconds: float) -> str:

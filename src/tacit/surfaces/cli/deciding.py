@@ -19,6 +19,7 @@ from tacit.domain.ports import Stored
 from tacit.features.people import Queued, by_an_agent, unready
 from tacit.features.people.forecast import SURE, Outlook
 from tacit.gate import Review
+from tacit.surfaces.cli.context import CommandContext, clean
 from tacit.surfaces.cli.inspecting import (
     Answer,
     ask,
@@ -28,8 +29,7 @@ from tacit.surfaces.cli.inspecting import (
     show_candidate,
     show_findings,
 )
-from tacit.surfaces.cli.people import in_words, tell_taught
-from tacit.surfaces.cli.session import Session, clean
+from tacit.features.people.commands import in_words, tell_taught
 from tacit.surfaces.cli.show import show_diff, whole_text
 from tacit.surfaces.cli.skills import edit_version
 from tacit.surfaces.cli.typing_ahead import discard_typed_ahead
@@ -52,43 +52,41 @@ class _Done(StrEnum):
     SKIPPED = "still waiting"
 
 
-def go_through(session: Session, waiting: Sequence[Stored], *, by: str) -> None:
+def go_through(ctx: CommandContext, waiting: Sequence[Stored], *, by: str) -> None:
     """Show and ask for one after the other, until the end or until the person has had enough."""
     told: Counter[_Done] = Counter()
-    for count, queued in enumerate(_queue(session, waiting, by=by), start=1):
-        session.console.rule(f"{count} of {len(waiting)}")
-        show_candidate(session, queued.stored)
-        done = _decide_on(session, queued.stored, by=by, ready=_laid_ready(session, queued, by=by))
+    for count, queued in enumerate(_queue(ctx, waiting, by=by), start=1):
+        ctx.console.rule(f"{count} of {len(waiting)}")
+        show_candidate(ctx, queued.stored)
+        done = _decide_on(ctx, queued.stored, by=by, ready=_laid_ready(ctx, queued, by=by))
         if done is None:
             break
         told[done] += 1
     told[_Done.SKIPPED] = len(waiting) - told[_Done.APPROVED] - told[_Done.REJECTED]
-    _sum_up(session, told)
+    _sum_up(ctx, told)
 
 
-def _queue(session: Session, waiting: Sequence[Stored], *, by: str) -> list[Queued]:
+def _queue(ctx: CommandContext, waiting: Sequence[Stored], *, by: str) -> list[Queued]:
     """What waits in the order to ask in; as it came, where what was decided before cannot be read."""
     try:
-        return session.loop.people.queue(waiting, by)
+        return ctx.memory.people.queue(waiting, by)
     except StoreOutage as error:
         told = f"nothing is expected of you, for earlier decisions cannot be read: {error.message}"
-        session.console.print(f"[yellow]{escape(clean(told))}[/yellow]", soft_wrap=True)
+        ctx.console.print(f"[yellow]{escape(clean(told))}[/yellow]", soft_wrap=True)
         return [Queued(stored=stored, outlook=Outlook(why_not=told), shown=False) for stored in waiting]
 
 
-def _sum_up(session: Session, told: Counter[_Done]) -> None:
-    session.console.print("\n" + ", ".join(f"{told[done]} {done}" for done in _Done if told[done]) + ".")
+def _sum_up(ctx: CommandContext, told: Counter[_Done]) -> None:
+    ctx.console.print("\n" + ", ".join(f"{told[done]} {done}" for done in _Done if told[done]) + ".")
     if told[_Done.SKIPPED]:
-        session.console.print("Next: [bold]tacit review[/bold] goes on with what waits.")
+        ctx.console.print("Next: [bold]tacit review[/bold] goes on with what waits.")
     elif told[_Done.APPROVED]:
-        session.console.print(
-            "Next: [bold]tacit init[/bold] connects your agents, [bold]tacit recall TASK[/bold] asks."
-        )
+        ctx.console.print("Next: [bold]tacit init[/bold] connects your agents, [bold]tacit recall TASK[/bold] asks.")
 
 
-def _laid_ready(session: Session, queued: Queued, *, by: str) -> str:
+def _laid_ready(ctx: CommandContext, queued: Queued, *, by: str) -> str:
     """Tell what is expected, unless a lot says not to; the key that is laid ready where the record bears that out, or none."""
-    stored, people = queued.stored, session.loop.people
+    stored, people = queued.stored, ctx.memory.people
     try:
         seen_before = people.has_seen(stored, by)
         queued = people.show(stored, by)  # decisions since the queue was made count
@@ -99,22 +97,22 @@ def _laid_ready(session: Session, queued: Queued, *, by: str) -> str:
         return ""
     key = "a" if known.posterior == Review.APPROVE else "r"
     sure = known.posterior_confidence >= SURE
-    against = _against_laying_ready(session, stored, seen_before=seen_before) if sure and key == "a" else ""
+    against = _against_laying_ready(ctx, stored, seen_before=seen_before) if sure and key == "a" else ""
     ready = f"; not laid ready: {against}" if against else f"; {_CONFIRMS[key]} confirms" if sure else ""
-    session.console.print(f"[dim]expected of you: {escape(clean(in_words(known) + ready))}[/dim]", soft_wrap=True)
+    ctx.console.print(f"[dim]expected of you: {escape(clean(in_words(known) + ready))}[/dim]", soft_wrap=True)
     return key if sure and not against else ""
 
 
-def _against_laying_ready(session: Session, stored: Stored, *, seen_before: bool) -> str:
+def _against_laying_ready(ctx: CommandContext, stored: Stored, *, seen_before: bool) -> str:
     """Why an approval is not laid ready, however often the person approved what looked like it; empty where it may be."""
-    found = findings_of(session, stored, session.loop.examine(stored.version.id))
+    found = findings_of(ctx, stored, ctx.memory.examine(stored.version.id))
     reasons = unready(stored, found)
     if by_an_agent(stored) and not seen_before:
         reasons.append("an agent wrote it, and you see it for the first time")
     return "; ".join(reasons)
 
 
-def _decide_on(session: Session, stored: Stored, *, by: str, ready: str = "") -> _Done | None:
+def _decide_on(ctx: CommandContext, stored: Stored, *, by: str, ready: str = "") -> _Done | None:
     """Ask until something is decided, or the skill is passed over; nothing: the person stops here."""
     while True:
         choice = _typed(ready)
@@ -124,19 +122,19 @@ def _decide_on(session: Session, stored: Stored, *, by: str, ready: str = "") ->
         if choice == "s":
             return _Done.SKIPPED
         if choice == "?":
-            session.console.print(_HELP, markup=False)
+            ctx.console.print(_HELP, markup=False)
         elif choice == "v":
-            show_candidate(session, stored)
+            show_candidate(ctx, stored)
         elif choice == "r":
             reason = click.prompt("Why", default="", show_default=False)
-            _carry_out(session, stored, Review.REJECT, by=by, reason=reason)
+            _carry_out(ctx, stored, Review.REJECT, by=by, reason=reason)
             return _Done.REJECTED
         else:
             said = Answer.YES
             if choice == "e":
-                stored, said = _edited(session, stored, by=by)
+                stored, said = _edited(ctx, stored, by=by)
             if said is Answer.YES:
-                said = _approved(session, stored, by=by)
+                said = _approved(ctx, stored, by=by)
             if said is Answer.YES:
                 return _Done.APPROVED
             if said is Answer.QUIT:
@@ -150,56 +148,56 @@ def _typed(ready: str) -> str:
     return str(click.prompt(_ASKED, type=known, show_choices=False, default=enter, show_default=False))
 
 
-def _edited(session: Session, stored: Stored, *, by: str) -> tuple[Stored, Answer]:
+def _edited(ctx: CommandContext, stored: Stored, *, by: str) -> tuple[Stored, Answer]:
     """What waits after an edit, and whether the person approves it right away."""
     try:
-        edited = edit_version(session, stored, by=by)
+        edited = edit_version(ctx, stored, by=by)
     except (InvalidSkill, GateRefusal, Mistake) as error:
         problems = error.problems if isinstance(error, InvalidSkill) else ()
         for line in problems or (error.message,):
-            session.console.print(f"[red]not taken:[/red] {escape(clean(line))}", soft_wrap=True)
+            ctx.console.print(f"[red]not taken:[/red] {escape(clean(line))}", soft_wrap=True)
         return stored, Answer.NO
     if edited is None:
-        session.console.print("You changed nothing.")
+        ctx.console.print("You changed nothing.")
         return stored, Answer.NO
-    show_diff(session.console, whole_text(stored.version.content), whole_text(edited.version.content))
-    show_findings(session.console, session.loop.examine(edited.version.id).findings, edited.version.content)
-    said = ask(session, "Approve your edit?")
+    show_diff(ctx.console, whole_text(stored.version.content), whole_text(edited.version.content))
+    show_findings(ctx.console, ctx.memory.examine(edited.version.id).findings, edited.version.content)
+    said = ask(ctx, "Approve your edit?")
     if said is not Answer.YES:
-        session.console.print("Your edit waits in its place.")
+        ctx.console.print("Your edit waits in its place.")
     return edited, said
 
 
-def _approved(session: Session, stored: Stored, *, by: str) -> Answer:
-    said, ticked = confirmed(session, stored)
+def _approved(ctx: CommandContext, stored: Stored, *, by: str) -> Answer:
+    said, ticked = confirmed(ctx, stored)
     if said is Answer.YES:
         try:
-            _carry_out(session, stored, Review.APPROVE, by=by, ticked=ticked)
+            _carry_out(ctx, stored, Review.APPROVE, by=by, ticked=ticked)
         except IllegalTransition as error:  # an edit that says what is in use already
-            session.console.print(escape(clean(error.message)))
+            ctx.console.print(escape(clean(error.message)))
             return Answer.NO
     return said
 
 
 def confirmed(
-    session: Session, stored: Stored, *, ticked: Collection[str] = (), despite: bool = False
+    ctx: CommandContext, stored: Stored, *, ticked: Collection[str] = (), despite: bool = False
 ) -> tuple[Answer, tuple[str, ...]]:
     """Ask all that an approval needs: once more where something grave was found, then each tick that was not given."""
-    examination = session.loop.examine(stored.version.id)
+    examination = ctx.memory.examine(stored.version.id)
     discard_typed_ahead()
-    if grave_ones(session, stored, examination) and not despite:
-        said = ask(session, "Approve it in spite of what was found?")
+    if grave_ones(ctx, stored, examination) and not despite:
+        said = ask(ctx, "Approve it in spite of what was found?")
         if said is not Answer.YES:
-            session.console.print("Nothing is approved.")
+            ctx.console.print("Nothing is approved.")
             return said, ()
-    return ask_for_ticks(session, stored, examination.literals, ticked=ticked)
+    return ask_for_ticks(ctx, stored, examination.literals, ticked=ticked)
 
 
 def _carry_out(
-    session: Session, stored: Stored, decision: Review, *, by: str, reason: str = "", ticked: Collection[str] = ()
+    ctx: CommandContext, stored: Stored, decision: Review, *, by: str, reason: str = "", ticked: Collection[str] = ()
 ) -> None:
     version = stored.version
-    moved = session.loop.review(version.id, decision, by=by, reason=reason, content_hash=version.hash, ticked=ticked)
-    export(session.loop)
-    session.console.print(f"[bold]{escape(clean(version.name))}[/bold] is now {moved.after}")
-    tell_taught(session, session.loop.people.taught_with(stored, by))
+    moved = ctx.memory.review(version.id, decision, by=by, reason=reason, content_hash=version.hash, ticked=ticked)
+    export(ctx.memory)
+    ctx.console.print(f"[bold]{escape(clean(version.name))}[/bold] is now {moved.after}")
+    tell_taught(ctx, ctx.memory.people.taught_with(stored, by))

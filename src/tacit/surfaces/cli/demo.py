@@ -31,8 +31,8 @@ from tacit.evidence.capture import Captured
 from tacit.evidence.independence import Ground
 from tacit.learn.report import Learned
 from tacit.store import open_store
+from tacit.surfaces.cli.context import CommandContext, clean, command_options
 from tacit.surfaces.cli.follow import follow, search_path
-from tacit.surfaces.cli.session import Session, clean, command_options
 from tacit.surfaces.cli.show import show_learned, show_selection, told_reliability
 
 NEW_TASK = "Add a migration that adds column `paid_at` to `payments`"
@@ -45,15 +45,15 @@ VALUES = {"column": "paid_at", "table": "payments"}
 @click.command()
 @click.option("--keep", type=click.Path(file_okay=False, path_type=Path), help="Keep the demo's store in this folder.")
 @command_options
-def demo(session: Session, *, keep: Path | None) -> None:
+def demo(ctx: CommandContext, *, keep: Path | None) -> None:
     """Show the whole loop in under a minute, offline, on recorded Claude Code transcripts."""
     with tempfile.TemporaryDirectory(prefix="tacit-demo-") as temporary:
         folder = keep or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        console = Console(quiet=True) if session.as_json else session.console
+        console = Console(quiet=True) if ctx.as_json else ctx.console
         with Loop(open_store(str(folder / "tacit.db")), config=Config(), scope=Scope(Level.PROJECT, PROJECT)) as loop:
             document = _play(console, loop, folder)
-    session.answer(document, lambda: None)
+    ctx.answer(document, lambda: None)
 
 
 def _play(console: Console, loop: Loop, folder: Path) -> dict[str, Any]:

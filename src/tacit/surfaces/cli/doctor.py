@@ -15,8 +15,8 @@ from tacit.config.settings import Config
 from tacit.domain.errors import Outage, TacitError
 from tacit.domain.model import Embedder
 from tacit.opening import open_at
+from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted
 from tacit.surfaces.cli.serving import can_serve
-from tacit.surfaces.cli.session import Session, clean, command_options, counted
 from tacit.surfaces.clients.checks import (
     Finding,
     Hook,
@@ -56,34 +56,34 @@ _MARKS = {"ok": ("✓", "green"), "off": ("–", "dim"), "note": ("!", "yellow")
     "--client", "names", multiple=True, type=click.Choice(list(CLIENTS)), help="Only this one (may be repeated)."
 )
 @command_options
-def doctor(session: Session, *, names: tuple[str, ...]) -> None:
+def doctor(ctx: CommandContext, *, names: tuple[str, ...]) -> None:
     """Show whether Tacit works inside your agents: settings, trust, hooks, MCP server, store, and what went wrong.
 
     Runs each hook's command as the client would, in a folder of its own. Exit 0 means that nothing is at fault.
     """
-    places = find_places(session.surroundings, Path.cwd())
-    findings = [*_store(session), *_meaning(session)]
+    places = find_places(ctx.surroundings, Path.cwd())
+    findings = [*_store(ctx), *_meaning(ctx)]
     for client in (CLIENTS[name] for name in names or CLIENTS):
-        findings += _client(session, client, places, asked=bool(names))
+        findings += _client(ctx, client, places, asked=bool(names))
     if all(finding.about in ("store", MEANING) for finding in findings):
         findings.append(
             Finding(about="clients", state="note", told="no client is connected", remedy="run `tacit init`")
         )
-    findings += _faults(session)
+    findings += _faults(ctx)
     ok = all(finding.state != "fault" for finding in findings)
-    session.answer({"ok": ok, "findings": findings}, lambda: _show(session, findings))
+    ctx.answer({"ok": ok, "findings": findings}, lambda: _show(ctx, findings))
     if not ok:
-        session.end_with(Outage("something does not work", hint="do what stands behind →, then run it again"))
+        ctx.end_with(Outage("something does not work", hint="do what stands behind →, then run it again"))
 
 
-def _store(session: Session) -> Iterator[Finding]:
-    place = session.place
+def _store(ctx: CommandContext) -> Iterator[Finding]:
+    place = ctx.place
     if not Path(place.database).exists():
         yield Finding(about="store", state="note", told=f"there is none yet at {place.database}", remedy="tacit learn")
         return
     try:
-        damage = session.loop.store.check_quickly()
-        counts = None if damage else session.loop.stats()
+        damage = ctx.memory.store.check_quickly()
+        counts = None if damage else ctx.memory.stats()
     except TacitError as error:
         yield Finding(about="store", state="fault", told=error.message, remedy=error.hint)
         return
@@ -98,30 +98,30 @@ def _store(session: Session) -> Iterator[Finding]:
         yield Finding(about="store", state="note", told="paused: hooks keep still", remedy="tacit pause --resume")
     failed = len(list((place.folder / SESSIONS).glob(f"*{FAILED}")))
     if failed:
-        told = f"{counted(failed, 'session')} could not be learned from, after several tries"
+        told = f"{counted(failed, 'ctx')} could not be learned from, after several tries"
         yield Finding(about="store", state="note", told=told, remedy="tacit learn, and see what the hook log says")
 
 
-def _meaning(session: Session) -> Iterator[Finding]:
+def _meaning(ctx: CommandContext) -> Iterator[Finding]:
     """Which embedder is in use, what waits for it, and whether hooks can afford it."""
     from tacit.providers.embedding.opening import open_embedder, why_none
 
-    choice, home = session.settings[0].recall.embedder, session.surroundings.person_home
-    own = session.surroundings.account_home
+    choice, home = ctx.settings[0].recall.embedder, ctx.surroundings.person_home
+    own = ctx.surroundings.account_home
     cache = own / ".cache" / "huggingface" / "hub" if own else None
     try:
-        if not Path(session.place.database).exists():
+        if not Path(ctx.place.database).exists():
             if choice != "auto":  # what is named must be there, store or not
                 open_embedder(choice, home=home, hub_cache=cache)
             return
-        embedder = session.loop.embedder
+        embedder = ctx.memory.embedder
         if embedder is None:
             why = "recall.embedder is none" if choice == "none" else why_none(home, hub_cache=cache)
             yield Finding(about=MEANING, state="off", told=f"not set up, so words find alone: {why}")
             return
         if is_light := _is_light(embedder):
             embedder.embed(["a word"])  # an encoder's weights take long to load; its files were looked at
-        waiting = len(session.loop.store.unembedded(embedder.identity))
+        waiting = len(ctx.memory.store.unembedded(embedder.identity))
     except TacitError as error:
         yield Finding(about=MEANING, state="fault", told=error.message, remedy=error.hint)
         return
@@ -139,7 +139,7 @@ def _is_light(embedder: Embedder) -> bool:
     return isinstance(embedder, StaticEmbedder)
 
 
-def _client(session: Session, client: Client, places: Places, *, asked: bool) -> Iterator[Finding]:
+def _client(ctx: CommandContext, client: Client, places: Places, *, asked: bool) -> Iterator[Finding]:
     launcher = find_launcher(places.project, places.user_home)
     audiences = {audience: files_of(client, places, audience, launcher=launcher) for audience in Audience}
     unreadable = check_readable(file for files in audiences.values() for file in files)
@@ -151,19 +151,19 @@ def _client(session: Session, client: Client, places: Places, *, asked: bool) ->
     if len(connected) > 1:
         told = f"{client.title} is connected more than once, so that hooks fire twice: {', '.join(map(str, connected))}"
         yield Finding(about=client.name, state="note", told=told, remedy="tacit uninstall, then tacit init")
-    record = Record.load(session.surroundings.home)
+    record = Record.load(ctx.surroundings.home)
     for audience, files in connected.values():
         readable = [file for file in files if file.path not in unreadable]
         yield from check_files([file for file in readable if file.what != SERVER or can_serve()])
         hooks = hooks_in(client, files[0])
         yield from check_codex(places, hooks, audience) if client.name == "codex" else check_claude(places)
-        yield from _probes(session, client, hooks, launcher=SHARED if audience is Audience.SHARED else launcher)
-        yield from _fired(session, client, hooks, since=record.written_at(files[0]))
+        yield from _probes(ctx, client, hooks, launcher=SHARED if audience is Audience.SHARED else launcher)
+        yield from _fired(ctx, client, hooks, since=record.written_at(files[0]))
 
 
-def _probes(session: Session, client: Client, hooks: Sequence[Hook], *, launcher: Launcher) -> Iterator[Finding]:
+def _probes(ctx: CommandContext, client: Client, hooks: Sequence[Hook], *, launcher: Launcher) -> Iterator[Finding]:
     """Run each command as the client would."""
-    around = session.surroundings
+    around = ctx.surroundings
     with tempfile.TemporaryDirectory(prefix="tacit-doctor-") as name:
         folder = Path(name).resolve()
         _make_store(folder)
@@ -205,9 +205,9 @@ def _probed(about: str, command: str, ran: Probe, *, remedy: str) -> Finding:
     return Finding(about=about, state="ok", told=f"{command}: answered after {ran.seconds * 1000:.0f} ms")
 
 
-def _fired(session: Session, client: Client, hooks: Sequence[Hook], *, since: float) -> Iterator[Finding]:
+def _fired(ctx: CommandContext, client: Client, hooks: Sequence[Hook], *, since: float) -> Iterator[Finding]:
     """When each event last reached Tacit in this project: the proof that the client itself calls."""
-    fired = last_fired(session.place.folder / "sessions", client.name)
+    fired = last_fired(ctx.place.folder / "sessions", client.name)
     fired = {moment: at for moment, at in fired.items() if at.timestamp() >= since}
     silent = []
     for event in dict.fromkeys(hook.event for hook in hooks):
@@ -221,16 +221,16 @@ def _fired(session: Session, client: Client, hooks: Sequence[Hook], *, since: fl
         yield Finding(about=f"{client.name}: events", state="note", told=told, remedy=remedy)
 
 
-def _faults(session: Session) -> Iterator[Finding]:
+def _faults(ctx: CommandContext) -> Iterator[Finding]:
     """What hooks noted when they could not do their work."""
-    for line in log.recent(str(session.surroundings.home), _LAST_FAULTS):
+    for line in log.recent(str(ctx.surroundings.home), _LAST_FAULTS):
         yield Finding(about="hook log", state="note", told=line)
 
 
-def _show(session: Session, findings: Sequence[Finding]) -> None:
+def _show(ctx: CommandContext, findings: Sequence[Finding]) -> None:
     for finding in findings:
         mark, colour = _MARKS[finding.state]
         line = Text(f"{mark} ", style=colour).append(f"{finding.about}: ", style="bold").append(clean(finding.told))
-        session.console.print(line, soft_wrap=True)
+        ctx.console.print(line, soft_wrap=True)
         if finding.remedy and finding.state != "ok":
-            session.console.print(Text(f"  → {clean(finding.remedy)}", style="cyan"), soft_wrap=True)
+            ctx.console.print(Text(f"  → {clean(finding.remedy)}", style="cyan"), soft_wrap=True)

@@ -18,8 +18,8 @@ from rich.table import Table
 from tacit.domain.errors import Mistake, NotFound, Refusal
 from tacit.evidence.statistics import Estimate
 from tacit.features.evaluate.recall import GIVEN_FIRST, Answer, RecallReport, measure, read_questions
+from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line
 from tacit.surfaces.cli.progress import progress_bar
-from tacit.surfaces.cli.session import Session, clean, command_options, counted, one_line
 
 _BYTES_MAX = 64 << 20
 _CAME = 3
@@ -73,7 +73,7 @@ def suite_options(given: Sequence[str]) -> dict[str, str]:
 @click.option("--unknown-absent", is_flag=True, help="Take labels that no skill has as skills that are not here.")
 @click.option("--worst", type=click.IntRange(0), default=5, show_default=True, help="How many failures to show.")
 @command_options
-def recall_(session: Session, *, file: str, leave_out: bool, unknown_absent: bool, worst: int) -> None:
+def recall_(ctx: CommandContext, *, file: str, leave_out: bool, unknown_absent: bool, worst: int) -> None:
     """Ask every question of FILE, and tell how well the skills were ranked and how well silence was kept.
 
     FILE has one JSON object on each line: {"query": "…", "relevant": ["name or id of a skill", …]}; grades as {"relevant":
@@ -82,12 +82,12 @@ def recall_(session: Session, *, file: str, leave_out: bool, unknown_absent: boo
     """
     source = "standard input" if file == "-" else file
     questions = read_questions(_text(file, source), source=source, table=file.lower().endswith(".csv"))
-    loop = session.loop
+    loop = ctx.memory
     if loop.paused:
         raise Refusal("Tacit is paused here, so recall is silent", hint="tacit pause --resume")
-    with progress_bar(session, "asking") as advance:
+    with progress_bar(ctx, "asking") as advance:
         report = measure(loop, questions, leave_out=leave_out, unknown_absent=unknown_absent, progress=advance)
-    session.answer(_document(report), lambda: _show(session, report, worst=worst))
+    ctx.answer(_document(report), lambda: _show(ctx, report, worst=worst))
 
 
 def _text(file: str, source: str) -> str:
@@ -161,8 +161,8 @@ def _names(report: RecallReport, skill_ids: Iterable[str]) -> list[str]:
 # --- for people -----------------------------------------------------------------------------------------------------
 
 
-def _show(session: Session, report: RecallReport, *, worst: int) -> None:
-    console, speaking = session.console, report.speaking
+def _show(ctx: CommandContext, report: RecallReport, *, worst: int) -> None:
+    console, speaking = ctx.console, report.speaking
     table = Table(box=None, pad_edge=False)
     for column in ("measure", "value", "95 %", "questions"):
         table.add_column(column, justify="left" if column == "measure" else "right")
@@ -192,18 +192,18 @@ def _show(session: Session, report: RecallReport, *, worst: int) -> None:
             "[dim]Whether it would be silent where it should was not asked: add --leave-out, or questions with "
             '"relevant": [].[/dim]'
         )
-    _show_worst(session, report, worst)
+    _show_worst(ctx, report, worst)
 
 
 def _cells(figure: Estimate) -> tuple[str, str, str]:
     return f"{figure.value:.3f}", f"{figure.low:.3f} to {figure.high:.3f}", str(figure.n)
 
 
-def _show_worst(session: Session, report: RecallReport, worst: int) -> None:
+def _show_worst(ctx: CommandContext, report: RecallReport, worst: int) -> None:
     failures = report.worst
     if not failures or not worst:
         return
-    console = session.console
+    console = ctx.console
     console.print(f"\n[bold]What went wrong[/bold] ({min(worst, len(failures))} of {len(failures)}, worst first)")
     for answer in failures[:worst]:
         line = f"line {answer.question.line}: " if answer.question.line else ""

@@ -11,16 +11,16 @@ from tacit.domain.errors import Mistake, Refusal
 from tacit.domain.lifecycle import Status
 from tacit.evidence.statistics import Estimate
 from tacit.features.evaluate.past import Looked, PastReport, Spared, look_back
+from tacit.surfaces.cli.context import CommandContext, command_options, counted, one_line
 from tacit.surfaces.cli.learning import moment
 from tacit.surfaces.cli.progress import progress_bar
-from tacit.surfaces.cli.session import Session, command_options, counted, one_line
 
 
 @click.command("past")
 @click.option("--since", default="30d", show_default=True, metavar="WHEN", help="How far back: 30d, 12h or a date.")
 @click.option("--worst", type=click.IntRange(0), default=5, show_default=True, help="How many of each to show.")
 @command_options
-def past(session: Session, *, since: str, worst: int) -> None:
+def past(ctx: CommandContext, *, since: str, worst: int) -> None:
     """Would your skills have shortened last month? Put past attempts to recall again, and count what would be spared.
 
     Only skills count that rest on what had ended before an attempt began, and that it was not shown. Something is spared
@@ -28,14 +28,14 @@ def past(session: Session, *, since: str, worst: int) -> None:
     what was only looked at until then. It is assumed that the agent follows the skill. Nothing is recorded.
     """
     start = moment(since)
-    loop = session.loop
+    loop = ctx.memory
     if loop.paused:
         raise Refusal("Tacit is paused here, so recall is silent", hint="tacit pause --resume")
-    with progress_bar(session, "looking back") as advance:
+    with progress_bar(ctx, "looking back") as advance:
         report = look_back(loop, since=start, progress=advance)
     if not report.attempts and not report.undated:
         raise Mistake(f"no attempt since {since} is known here", hint="tacit learn takes in what your agents did")
-    session.answer(_document(report), lambda: _show(session, report, worst=worst))
+    ctx.answer(_document(report), lambda: _show(ctx, report, worst=worst))
 
 
 def _steps(report: PastReport) -> Estimate | None:
@@ -105,8 +105,8 @@ def _spared(one: Spared) -> dict[str, Any]:
 # --- for people -----------------------------------------------------------------------------------------------------
 
 
-def _show(session: Session, report: PastReport, *, worst: int) -> None:
-    console, attempts = session.console, report.attempts
+def _show(ctx: CommandContext, report: PastReport, *, worst: int) -> None:
+    console, attempts = ctx.console, report.attempts
     given = sum(bool(each.given) for each in attempts)
     tokens = sum(each.tokens for each in attempts)
     console.print(f"{counted(len(attempts), 'attempt')} since {report.since:%Y-%m-%d}.")
@@ -114,7 +114,7 @@ def _show(session: Session, report: PastReport, *, worst: int) -> None:
         undated = counted(report.undated, "attempt")
         console.print(f"[dim]{undated} more without a time, so nobody can tell what was known by then.[/dim]")
     if not report.skills:
-        _show_shelf(session)
+        _show_shelf(ctx)
         return
     if attempts:
         console.print(
@@ -127,15 +127,15 @@ def _show(session: Session, report: PastReport, *, worst: int) -> None:
     repeats = sum(each.repeats for each in attempts)
     if repeats:
         console.print(f"[yellow]{counted(repeats, 'failed call')} did just what a skill says.[/yellow]")
-    _show_some(session, "Where a skill would have helped most", report.helped, worst)
-    _show_some(session, "Where a skill would have been given and spared nothing", report.worst, worst)
+    _show_some(ctx, "Where a skill would have helped most", report.helped, worst)
+    _show_some(ctx, "Where a skill would have been given and spared nothing", report.worst, worst)
     console.print("[dim]This assumes that the agent follows the skill; `tacit lift` measures whether it does.[/dim]")
 
 
-def _show_shelf(session: Session) -> None:
+def _show_shelf(ctx: CommandContext) -> None:
     """Where there is no skill: what has to come first."""
-    waiting = len(session.loop.store.catalogue(statuses={Status.CANDIDATE}))
-    session.console.print(
+    waiting = len(ctx.memory.store.catalogue(statuses={Status.CANDIDATE}))
+    ctx.console.print(
         "[yellow]No skill is approved here yet, so there was nothing that could have been given.[/yellow]"
     )
     if waiting:
@@ -144,7 +144,7 @@ def _show_shelf(session: Session) -> None:
         told = (
             "Procedures are learned from runs that a test or a build shows to have succeeded: [bold]tacit learn[/bold]"
         )
-    session.console.print(f"Next: {told}", soft_wrap=True)
+    ctx.console.print(f"Next: {told}", soft_wrap=True)
 
 
 def _line(what: str, whole: int, spared: int, share: Estimate | None) -> str:
@@ -154,10 +154,10 @@ def _line(what: str, whole: int, spared: int, share: Estimate | None) -> str:
     return f"Of {whole} {what} {spared} could have been spared ({told})."
 
 
-def _show_some(session: Session, title: str, found: list[Looked], most: int) -> None:
+def _show_some(ctx: CommandContext, title: str, found: list[Looked], most: int) -> None:
     if not found or not most:
         return
-    console = session.console
+    console = ctx.console
     console.print(f"\n[bold]{title}[/bold] ({min(most, len(found))} of {len(found)})")
     for each in found[:most]:
         names = list(dict.fromkeys([*(one.skill for one in each.spared), *each.given]))

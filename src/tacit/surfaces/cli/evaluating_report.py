@@ -29,7 +29,7 @@ from tacit.features.evaluate.report import (
 from tacit.features.evaluate.report import report as told_of
 from tacit.features.evaluate.words import Apart, read_words
 from tacit.render.placing import swap_in
-from tacit.surfaces.cli.session import Session, clean, command_options, counted
+from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted
 
 
 @click.command("report")
@@ -43,7 +43,7 @@ from tacit.surfaces.cli.session import Session, clean, command_options, counted
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown.")
 @click.option("--page", "page_file", type=click.Path(path_type=Path), help="Write one self-contained HTML file.")
 @command_options
-def report(session: Session, *, folder: Path, reference: str, as_markdown: bool, page_file: Path | None) -> None:
+def report(ctx: CommandContext, *, folder: Path, reference: str, as_markdown: bool, page_file: Path | None) -> None:
     """Tell what the arms of the run in FOLDER came to: differences with intervals, regressions, what was not measured."""
     run = read_run(folder)
     header = run.header
@@ -60,10 +60,10 @@ def report(session: Session, *, folder: Path, reference: str, as_markdown: bool,
     told = with_words(plain, run.rows, read_words(folder))
     if page_file:
         _write(page_file, page(told))
-    if as_markdown and not session.as_json:
+    if as_markdown and not ctx.as_json:
         click.echo(markdown(told), nl=False)
         return
-    session.answer(document(told), lambda: _show(session, told, page_file))
+    ctx.answer(document(told), lambda: _show(ctx, told, page_file))
 
 
 def _write(target: Path, text: str) -> None:
@@ -73,8 +73,8 @@ def _write(target: Path, text: str) -> None:
         raise Mistake(f"cannot write {target}: {error.strerror}", hint="give a file in a folder that exists") from error
 
 
-def _show(session: Session, told: Report, page_file: Path | None) -> None:
-    console, comparison = session.console, told.comparison
+def _show(ctx: CommandContext, told: Report, page_file: Path | None) -> None:
+    console, comparison = ctx.console, told.comparison
     console.print(f"[bold]{escape(clean(told.verdict))}[/bold]\n")
     table = Table(box=None, pad_edge=False)
     shown = {name: label for name, label in _SHOWN.items() if name in comparison.metrics and name not in told.idle}
@@ -99,7 +99,7 @@ def _show(session: Session, told: Report, page_file: Path | None) -> None:
         if said := happened(told.tallies[figures.arm], silence=told.has_silence):
             console.print(f"[dim]{escape(clean(f'{figures.arm}: {said}'))}[/dim]", soft_wrap=True)
     for figures in comparison.others:
-        show_lost(session, figures, told.parted)
+        show_lost(ctx, figures, told.parted)
     console.print(
         f"\n{counted(comparison.exercises, 'exercise')} of {counted(comparison.groups, 'task')}. Not measured:"
     )
@@ -109,25 +109,25 @@ def _show(session: Session, told: Report, page_file: Path | None) -> None:
         console.print(f"\nWritten: {escape(clean(str(page_file)))}")
 
 
-def show_lost(session: Session, figures: ArmFigures, parted: Mapping[tuple[str, str], Apart]) -> None:
+def show_lost(ctx: CommandContext, figures: ArmFigures, parted: Mapping[tuple[str, str], Apart]) -> None:
     """The first exercises that an arm lost: what was asked, and what it did in place of what the reference did."""
     lost = figures.regressions
     if not lost:
         return
-    session.console.print(f"\n{counted(len(lost), 'exercise')} lost under {escape(clean(figures.arm))}:")
+    ctx.console.print(f"\n{counted(len(lost), 'exercise')} lost under {escape(clean(figures.arm))}:")
     for change in lost[:_LISTED]:
-        _show_one(session, change, parted.get((figures.arm, change.exercise), Apart()))
+        _show_one(ctx, change, parted.get((figures.arm, change.exercise), Apart()))
     if len(lost) > _LISTED:
-        session.console.print(f"  [dim]and {len(lost) - _LISTED} more; --json names all of them[/dim]")
+        ctx.console.print(f"  [dim]and {len(lost) - _LISTED} more; --json names all of them[/dim]")
 
 
-def _show_one(session: Session, change: Change, apart: Apart) -> None:
+def _show_one(ctx: CommandContext, change: Change, apart: Apart) -> None:
     judged = f" ({change.detail})" if change.detail else ""
     lines = [f"  {change.exercise}: {apart.asked}" if apart.asked else f"  {change.exercise}{judged}"]
     if apart.reference or apart.arm:
         lines.append(f"    did {apart.arm or NOTHING}{judged}; the reference did {apart.reference or NOTHING}")
     for line in lines:
-        session.console.print(f"[dim]{escape(clean(line))}[/dim]", soft_wrap=True, highlight=False)
+        ctx.console.print(f"[dim]{escape(clean(line))}[/dim]", soft_wrap=True, highlight=False)
 
 
 _LISTED = 5

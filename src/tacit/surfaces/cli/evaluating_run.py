@@ -28,9 +28,9 @@ from tacit.features.evaluate.suite import Arm, Exercise, Suite, World
 from tacit.features.evaluate.suites import SUITES, Taught, open_suite
 from tacit.features.evaluate.words import read_words
 from tacit.render.plain_files import require_no_links
+from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line
 from tacit.surfaces.cli.evaluating import suite_options
 from tacit.surfaces.cli.progress import progress_bar
-from tacit.surfaces.cli.session import Session, clean, command_options, counted, one_line
 
 _NOTES = 3
 _STOPPED = 130
@@ -66,7 +66,7 @@ _HOW = {"fresh": "learned from the suite's own training tasks alone", "store": "
     "--timeout", type=click.FloatRange(0.1, 3600), default=60.0, show_default=True, help="Seconds per answer."
 )
 @command_options
-def run(session: Session, *, suite: str, arms: str, agent: str, adapter: str, memory: str, **given: Any) -> None:
+def run(ctx: CommandContext, *, suite: str, arms: str, agent: str, adapter: str, memory: str, **given: Any) -> None:
     """Attempt every exercise of SUITE under every arm, and keep what came of it in a folder.
 
     A run that was stopped goes on with the same command. It is refused where its figures would mean nothing: the memory
@@ -82,31 +82,31 @@ def run(session: Session, *, suite: str, arms: str, agent: str, adapter: str, me
     options.pop("data", None)
     if plan.suite == "own" and memory == "store":
         raise Mistake("suite own asks what this store holds, so the store knows the answers", hint="--memory fresh")
-    opened = open_suite(plan.suite, data=data, store=_store(session, plan.suite, memory), options=options)
+    opened = open_suite(plan.suite, data=data, store=_store(ctx, plan.suite, memory), options=options)
     taught = memory == "store" or isinstance(opened, Taught)
     chosen = named_arms(arms or _usual(plan, taught=taught), with_usual(plan))
     agent = agent or _usual_agent(plan.suite)
     folder = given["out"] or _usual_folder(plan.suite)
     cut = _First(opened, given["limit"]) if given["limit"] else opened
-    key = session.surroundings.model_key
+    key = ctx.surroundings.model_key
     terms = Terms(adapter=adapter, max_calls=given["calls"], timeout_s=given["timeout"], key=key)
-    _require_memory(session, opened, memory, chosen)
+    _require_memory(ctx, opened, memory, chosen)
     # Whoever needs no memory is opened before one learns: what is wrong with an agent is told at once.
     actor = None if agent == _REFERENCE else open_actor(agent, terms=terms)
     taken_over = _kept(folder)
     with _telling_what_is_kept(folder):
-        loop = _memory(session, opened, memory, chosen)
+        loop = _memory(ctx, opened, memory, chosen)
         actor = actor or open_actor(agent, memory=loop, terms=terms)
-        with progress_bar(session, "attempting") as advance:
+        with progress_bar(ctx, "attempting") as advance:
             done = run_arms(cut, chosen, actor, Aids(loop), folder=folder, seeds=given["seeds"], progress=advance)
     document = {**_document(done), "taken_over": taken_over}
-    session.answer(document, lambda: _show(session, done, asked=loop, taken_over=taken_over))
+    ctx.answer(document, lambda: _show(ctx, done, asked=loop, taken_over=taken_over))
 
 
 @click.command("arms")
 @click.argument("file", required=False, type=click.Path(path_type=Path))
 @command_options
-def arms(session: Session, *, file: Path | None) -> None:
+def arms(ctx: CommandContext, *, file: Path | None) -> None:
     """List the arms and the forms of agents; with FILE the arms too that it defines."""
     plan = read_plan(file) if file else Plan()
     known = with_usual(plan)
@@ -115,12 +115,12 @@ def arms(session: Session, *, file: Path | None) -> None:
         "agents": AGENTS,
     }
     rows = [(arm.name, described(arm)) for arm in known.values()]
-    session.answer(document, lambda: _list(session, ("arm", rows), ("agent", list(AGENTS.items()))))
+    ctx.answer(document, lambda: _list(ctx, ("arm", rows), ("agent", list(AGENTS.items()))))
 
 
 @click.command("suites")
 @command_options
-def suites(session: Session) -> None:
+def suites(ctx: CommandContext) -> None:
     """List the suites and their options."""
     document = [
         {"name": each.name, "about": each.summary, "counts": each.counts, "options": dict(each.options)}
@@ -133,7 +133,7 @@ def suites(session: Session) -> None:
         )
         for each in SUITES.values()
     ]
-    session.answer({"suites": document}, lambda: _list(session, ("suite", rows)))
+    ctx.answer({"suites": document}, lambda: _list(ctx, ("suite", rows)))
 
 
 class _First:
@@ -186,15 +186,15 @@ def _require_said(file: str, plan: Plan, said: Mapping[str, str]) -> None:
         )
 
 
-def _store(session: Session, suite: str, memory: str) -> Any:
-    return session.loop.store if suite == "own" or memory == "store" else None
+def _store(ctx: CommandContext, suite: str, memory: str) -> Any:
+    return ctx.memory.store if suite == "own" or memory == "store" else None
 
 
-def _require_memory(session: Session, suite: Suite, memory: str, chosen: Sequence[Arm]) -> None:
+def _require_memory(ctx: CommandContext, suite: Suite, memory: str, chosen: Sequence[Arm]) -> None:
     """Refuse arms that ask a memory for something where it cannot speak."""
     if not any(arm.aid in FROM_MEMORY for arm in chosen):
         return
-    if memory == "store" and session.loop.paused:
+    if memory == "store" and ctx.memory.paused:
         raise Refusal("Tacit is paused here, so recall is silent", hint="tacit pause --resume")
     if memory != "store" and not isinstance(suite, Taught):
         raise Mistake(
@@ -203,17 +203,17 @@ def _require_memory(session: Session, suite: Suite, memory: str, chosen: Sequenc
         )
 
 
-def _memory(session: Session, suite: Suite, memory: str, chosen: Sequence[Arm]) -> Loop | None:
+def _memory(ctx: CommandContext, suite: Suite, memory: str, chosen: Sequence[Arm]) -> Loop | None:
     """The memory that aids come from; none where no arm asks for one."""
     if not any(arm.aid in FROM_MEMORY for arm in chosen):
         return None
     if memory == "store":
-        return session.loop
+        return ctx.memory
     assert isinstance(suite, Taught)
     from tacit.features.evaluate.suites.rehearsal import rehearsed
 
-    with progress_bar(session, "learning") as advance:
-        return rehearsed(suite.training_trajectories(), config=session.settings[0], progress=advance)
+    with progress_bar(ctx, "learning") as advance:
+        return rehearsed(suite.training_trajectories(), config=ctx.settings[0], progress=advance)
 
 
 def _kept(folder: Path) -> int:
@@ -283,7 +283,7 @@ def _rounded(figures: Mapping[str, Any]) -> dict[str, Any]:
     return {name: round(value, 4) if isinstance(value, float) else value for name, value in figures.items()}
 
 
-def _show(session: Session, done: Run, *, asked: Loop | None, taken_over: int) -> None:
+def _show(ctx: CommandContext, done: Run, *, asked: Loop | None, taken_over: int) -> None:
     table = Table(box=None, pad_edge=False)
     told = {arm.name: _figures(done, arm) for arm in done.header.arms}
     known = [name for name in (*_SHARES, *_MEANS) if any(figures[name] is not None for figures in told.values())]
@@ -301,7 +301,7 @@ def _show(session: Session, done: Run, *, asked: Loop | None, taken_over: int) -
         shares = [_share(figures[each]) for each in shown]
         means = [_mean(figures[each]) for each in more]
         table.add_row(escape(name), str(figures["attempts"]), *shares, *means, str(figures["broken_off"]))
-    console = session.console
+    console = ctx.console
     console.print(table)
     if floor := read_words(done.folder).floor(done.rows):
         console.print(f"[dim]{escape(clean(trivially(floor)))}[/dim]", soft_wrap=True, highlight=False)
@@ -344,7 +344,7 @@ def _mean(value: float | None) -> str:
     return "" if value is None else f"{value:,.1f}"
 
 
-def _list(session: Session, *lists: tuple[str, Sequence[tuple[str, str]]]) -> None:
+def _list(ctx: CommandContext, *lists: tuple[str, Sequence[tuple[str, str]]]) -> None:
     for number, (what, rows) in enumerate(lists):
         table = Table(box=None, pad_edge=False)
         table.add_column(what, no_wrap=True)
@@ -352,5 +352,5 @@ def _list(session: Session, *lists: tuple[str, Sequence[tuple[str, str]]]) -> No
         for name, says in rows:
             table.add_row(escape(name), escape(says))
         if number:
-            session.console.print()
-        session.console.print(table)
+            ctx.console.print()
+        ctx.console.print(table)

@@ -11,8 +11,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from tacit.domain.selection import Item, LeftOut, Selection
-from tacit.recall.fusion import WEIGHTS, carried
-from tacit.surfaces.cli.session import clean
+from tacit.recall.signals import WEIGHTS, contributions
+from tacit.surfaces.cli.context import clean
 
 MOST = 20
 """How many are shown to a person; programs get all."""
@@ -115,7 +115,7 @@ def _row(each: Item | LeftOut, signals: Mapping[str, float], given: bool, why: s
         "given": given,
         "score": round(each.score, 4),
         "signals": {name: round(value, 4) for name, value in signals.items()},
-        "evidence": {name: round(nats, 3) for name, nats in carried(signals).items()},
+        "evidence": {name: round(nats, 3) for name, nats in contributions(signals).items()},
         "why": why,
     }
 

@@ -22,8 +22,8 @@ from tacit.domain.ports import Stored
 from tacit.domain.skill import Provenance, SkillContent
 from tacit.gate import admission as intake
 from tacit.gate.examination import WEIGHT
+from tacit.surfaces.cli.context import CommandContext, clean, command_options
 from tacit.surfaces.cli.inspecting import finding_documents, place, show_findings
-from tacit.surfaces.cli.session import Session, clean, command_options
 from tacit.surfaces.cli.show import STANDING
 
 _Found = tuple[str, Callable[[], application.Parsed]]
@@ -76,39 +76,37 @@ class _Result:
     "--dry-run", is_flag=True, help="Store nothing: list every problem and finding, and what the gate would say."
 )
 @command_options
-def import_(session: Session, *, paths: tuple[Path, ...], by: str, own: bool, dry_run: bool) -> None:
+def import_(ctx: CommandContext, *, paths: tuple[Path, ...], by: str, own: bool, dry_run: bool) -> None:
     """Bring SKILL.md folders in through the gate; they wait for review. An edited export becomes a new version.
 
     A path is a skill's folder, its SKILL.md, a folder of such folders, or an archive of them (.zip, .skill, .tar, .tar.gz),
     which is read in memory and refused as a whole if anything in it is out of bounds. Ends with 3 if any of them was not
     taken; the others are brought in all the same.
     """
-    session.may_create = not dry_run
-    if dry_run and not Path(session.place.database).exists():
-        session.place = dataclasses.replace(session.place, database=":memory:")
+    ctx.may_create = not dry_run
+    if dry_run and not Path(ctx.place.database).exists():
+        ctx.place = dataclasses.replace(ctx.place, database=":memory:")
     if own:
-        session.caller.require_person("import --own")
+        ctx.caller.require_person("import --own")
     # Who wrote a file does not show, and a file from the web does not become one's own by being saved.
     origin = Origin.USER if own else Origin.EXTERNAL
-    way = _Way(by=by or session.surroundings.user or "import", origin=origin, dry_run=dry_run)
-    results = [_result(session, path, load, way=way) for path, load in _skills_at(paths)]
+    way = _Way(by=by or ctx.surroundings.user or "import", origin=origin, dry_run=dry_run)
+    results = [_result(ctx, path, load, way=way) for path, load in _skills_at(paths)]
     document = {"results": [_document(result, dry_run=dry_run) for result in results]}
-    session.answer(document, lambda: _show_imported(session, results, dry_run=dry_run))
-    _end(session, results)
+    ctx.answer(document, lambda: _show_imported(ctx, results, dry_run=dry_run))
+    _end(ctx, results)
 
 
-def _end(session: Session, results: Sequence[_Result]) -> None:
+def _end(ctx: CommandContext, results: Sequence[_Result]) -> None:
     """Say by the exit code whether all that was asked for was taken."""
     left = [result for result in results if not result.taken]
     if not any(result.content for result in results):
-        session.end_with(
-            Mistake("no skill could be imported", hint="mend the problems listed above, then import again")
-        )
+        ctx.end_with(Mistake("no skill could be imported", hint="mend the problems listed above, then import again"))
     if left:
         named = ", ".join(clean(each.content.name if each.content else each.path) for each in left[:3])
         more = f" and {len(left) - 3} more" if len(left) > 3 else ""
         told = f"not taken, {len(left)} of {len(results)}: {named}{more}"
-        session.end_with(Refusal(told, hint="the reasons stand above; what else was named is not affected"))
+        ctx.end_with(Refusal(told, hint="the reasons stand above; what else was named is not affected"))
 
 
 def _skills_at(paths: tuple[Path, ...]) -> Iterator[_Found]:
@@ -150,7 +148,7 @@ def _raising(error: InvalidSkill) -> Callable[[], application.Parsed]:
     return load
 
 
-def _result(session: Session, path: str, load: Callable[[], application.Parsed], *, way: _Way) -> _Result:
+def _result(ctx: CommandContext, path: str, load: Callable[[], application.Parsed], *, way: _Way) -> _Result:
     try:
         parsed = load()
     except InvalidSkill as error:
@@ -158,29 +156,29 @@ def _result(session: Session, path: str, load: Callable[[], application.Parsed],
     warnings = tuple(str(warning) for warning in parsed.warnings)
     result = _Result(path=path, content=parsed.content, warnings=warnings)
     try:
-        verdict = _bring_in(session, parsed, source=str(Path(path).resolve()), way=way)
+        verdict = _bring_in(ctx, parsed, source=str(Path(path).resolve()), way=way)
     except GateRefusal as refusal:  # it was purged
         return dataclasses.replace(result, problems=(refusal.message,))
-    store = session.loop.store
+    store = ctx.memory.store
     known = bool(verdict.version_id) and verdict.version_id in store.resolve(verdict.version_id)
     held = store.version(verdict.version_id) if known else None
     if held and way.dry_run:
         verdict = dataclasses.replace(verdict, relation=Relation.REINFORCE)
-    return dataclasses.replace(result, verdict=verdict, held=held, why=_why_turned_down(session, held))
+    return dataclasses.replace(result, verdict=verdict, held=held, why=_why_turned_down(ctx, held))
 
 
-def _why_turned_down(session: Session, held: Stored | None) -> str:
+def _why_turned_down(ctx: CommandContext, held: Stored | None) -> str:
     if held is None or held.status not in _TURNED_DOWN:
         return ""
-    last = session.loop.store.transitions(held.version.id)[-1]
+    last = ctx.memory.store.transitions(held.version.id)[-1]
     again = "--reopen" if held.status is Status.REJECTED else "--restore"
     said = f"{last.by} {held.status} this very text on {last.at:%Y-%m-%d} ({last.reason})"
     return f"{said}; to decide again: tacit review {held.version.id[:10]} {again}"
 
 
-def _bring_in(session: Session, parsed: application.Parsed, *, source: str, way: _Way) -> Verdict:
+def _bring_in(ctx: CommandContext, parsed: application.Parsed, *, source: str, way: _Way) -> Verdict:
     """Propose an imported content: as a revision of the skill it was exported from, or of the one with its name."""
-    content, loop, store = parsed.content, session.loop, session.loop.store
+    content, loop, store = parsed.content, ctx.memory, ctx.memory.store
     same = [s for s in store.catalogue(name=content.name, kinds={content.kind}) if s.skill.scope == loop.scope]
     stamped = parsed.stamp.get("skill-id", "")
     if stamped and stamped in store.resolve(stamped):
@@ -218,18 +216,18 @@ def _document(result: _Result, *, dry_run: bool) -> dict[str, Any]:
     }
 
 
-def _show_imported(session: Session, results: Sequence[_Result], *, dry_run: bool) -> None:
+def _show_imported(ctx: CommandContext, results: Sequence[_Result], *, dry_run: bool) -> None:
     for result in results:
-        _show_one(session, result, dry_run=dry_run)
+        _show_one(ctx, result, dry_run=dry_run)
     waits = [each.content.name for each in results if each.content and each.held and each.held.status in _WAITS]
     if dry_run:
-        session.console.print("Nothing was stored.")
+        ctx.console.print("Nothing was stored.")
     elif waits:
-        session.console.print(f"Next: [bold]tacit review{f' {clean(waits[0])}' if len(waits) == 1 else ''}[/bold]")
+        ctx.console.print(f"Next: [bold]tacit review{f' {clean(waits[0])}' if len(waits) == 1 else ''}[/bold]")
 
 
-def _show_one(session: Session, result: _Result, *, dry_run: bool) -> None:
-    console, verdict = session.console, result.verdict
+def _show_one(ctx: CommandContext, result: _Result, *, dry_run: bool) -> None:
+    console, verdict = ctx.console, result.verdict
     if result.content is None or verdict is None:
         console.print(f"[red]not imported[/red] {escape(clean(result.path))}")
         for problem in result.problems:
@@ -247,19 +245,19 @@ def _show_one(session: Session, result: _Result, *, dry_run: bool) -> None:
         )
         colour = {Decision.QUARANTINE: "red", Decision.REJECT: "red"}.get(verdict.decision, "green")
         console.print(f"[{colour}]{told}[/{colour}]  {name}", soft_wrap=True)
-        _show_reasons(session, result, every=dry_run)
+        _show_reasons(ctx, result, every=dry_run)
     for warning in result.warnings if dry_run else ():
         console.print(f"  [dim]{escape(clean(warning))}[/dim]")
 
 
-def _show_reasons(session: Session, result: _Result, *, every: bool) -> None:
+def _show_reasons(ctx: CommandContext, result: _Result, *, every: bool) -> None:
     """The heaviest reason, with how many more there are; or all that weigh anything."""
     assert result.content is not None
     if every:
-        show_findings(session.console, [f for f in result.findings if f.severity is not Severity.INFO], result.content)
+        show_findings(ctx.console, [f for f in result.findings if f.severity is not Severity.INFO], result.content)
         return
     for first in result.findings[:1]:
         where = f" ({place(first, result.content)})" if first.field else ""
         more = f"; and {len(result.findings) - 1} more" if len(result.findings) > 1 else ""
         told = f"{first.severity}: {first.message}{where}{more}"
-        session.console.print(f"  [dim]{escape(clean(told))}[/dim]", soft_wrap=True)
+        ctx.console.print(f"  [dim]{escape(clean(told))}[/dim]", soft_wrap=True)

@@ -8,8 +8,8 @@ import click
 from rich.markup import escape
 
 from tacit.config.settings import FILE_NAME
+from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted
 from tacit.surfaces.cli.progress import progress_bar
-from tacit.surfaces.cli.session import Session, clean, command_options, counted
 
 LIGHT = "light"
 """The folder, among the person's embedders, of the model that is made here."""
@@ -23,7 +23,7 @@ LIGHT = "light"
     "--light", is_flag=True, help="Make a light embedder, for hooks, of the sentence encoder that is installed."
 )
 @command_options
-def index(session: Session, *, rebuild: bool, light: bool) -> None:
+def index(ctx: CommandContext, *, rebuild: bool, light: bool) -> None:
     """Embed the skills that wait for it, so that they are found by their meaning; or make every index anew.
 
     Skills get their vectors when they become recallable. This command is for what that leaves open: a store that is older
@@ -34,14 +34,14 @@ def index(session: Session, *, rebuild: bool, light: bool) -> None:
     It knows less than the encoder and is light enough for hooks.
     """
     if light:
-        _make_light(session)
+        _make_light(ctx)
         return
-    session.caller.require_person("index")
-    with progress_bar(session, "embedding") as advance:
-        done = session.loop.index(rebuild=rebuild, progress=advance)
+    ctx.caller.require_person("index")
+    with progress_bar(ctx, "embedding") as advance:
+        done = ctx.memory.index(rebuild=rebuild, progress=advance)
 
     def show() -> None:
-        tell = session.console.print
+        tell = ctx.console.print
         if rebuild:
             tell(f"made the indexes of {counted(done.rows, 'row')} anew")
         if not done.space:
@@ -53,22 +53,22 @@ def index(session: Session, *, rebuild: bool, light: bool) -> None:
         for space in done.dropped:
             tell(f"forgot the vectors of {escape(clean(space))}", soft_wrap=True)
 
-    session.answer(dataclasses.asdict(done), show)
+    ctx.answer(dataclasses.asdict(done), show)
 
 
-def _make_light(session: Session) -> None:
+def _make_light(ctx: CommandContext) -> None:
     from tacit.providers.embedding.distilling import distil
     from tacit.providers.embedding.opening import FOLDER, find_encoder
 
-    home = session.surroundings.person_home
+    home = ctx.surroundings.person_home
     target = home / FOLDER / LIGHT
-    source = find_encoder(session.settings[0].recall.embedder, home=home)
-    session.caller.require_person("index")
-    with progress_bar(session, "distilling") as advance:
+    source = find_encoder(ctx.settings[0].recall.embedder, home=home)
+    ctx.caller.require_person("index")
+    with progress_bar(ctx, "distilling") as advance:
         made = distil(source, target, progress=advance)
 
     def show() -> None:
-        tell = session.console.print
+        tell = ctx.console.print
         tell(f"made {escape(clean(made.identity))} in {escape(clean(str(target)))}", soft_wrap=True)
         tell(
             f"to choose it, write this into {escape(clean(str(home / FILE_NAME)))}, then run `tacit index`:",
@@ -76,4 +76,4 @@ def _make_light(session: Session) -> None:
         )
         tell(f'  \\[recall]\n  embedder = "{LIGHT}"')
 
-    session.answer({"folder": str(target), "space": made.identity}, show)
+    ctx.answer({"folder": str(target), "space": made.identity}, show)

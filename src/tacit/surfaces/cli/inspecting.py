@@ -28,9 +28,9 @@ from tacit.gate import approvals as trusting
 from tacit.maintain import disputes as disputing
 from tacit.maintain import refine as refining
 from tacit.maintain.care import BY
+from tacit.surfaces.cli.context import CommandContext, clean, counted, one_line
 from tacit.surfaces.cli.portrait import portrait
 from tacit.surfaces.cli.refining import comparison_document, show_refinement
-from tacit.surfaces.cli.session import Session, clean, counted, one_line
 from tacit.surfaces.cli.show import difference, file_texts, known_parts, maker, show_diff, whole_text
 from tacit.text.allowance import CATEGORIES, told
 from tacit.text.touches import field_texts
@@ -41,34 +41,34 @@ SHOWN_LOST = 8
 _STYLE = {"info": "dim", "low": "dim", "medium": "yellow", "high": "bold red", "critical": "bold red"}
 
 
-def show_candidate(session: Session, stored: Stored) -> Examination:
+def show_candidate(ctx: CommandContext, stored: Stored) -> Examination:
     """Show one candidate as a reviewer needs it: the content, or what changed, then what speaks against it."""
-    console, version = session.console, stored.version
-    _show_content(session, stored)
-    show_passages(session, stored)
-    show_merged(session, stored)
-    examination = session.loop.examine(version.id)
-    show_findings(console, findings_of(session, stored, examination), version.content)
+    console, version = ctx.console, stored.version
+    _show_content(ctx, stored)
+    show_passages(ctx, stored)
+    show_merged(ctx, stored)
+    examination = ctx.memory.examine(version.id)
+    show_findings(console, findings_of(ctx, stored, examination), version.content)
     show_touched(console, version.content, examination.needs)
     outside = from_outside(version)
     if outside:
         console.print(f"[yellow]From outside:[/yellow] {escape(clean(', '.join(outside)))}")
     for literal in examination.literals:
         console.print(f"  [yellow]to be ticked:[/yellow] {escape(clean(literal.key))}  [dim]in {literal.field}[/dim]")
-    if elsewhere := record_elsewhere(session.loop.store.remarks(stored.skill.id, about=About.PROMOTION)):
+    if elsewhere := record_elsewhere(ctx.memory.store.remarks(stored.skill.id, about=About.PROMOTION)):
         console.print(f"[bold]promoted:[/bold] {escape(clean(elsewhere))}", soft_wrap=True)
-    show_refinement(session, version)
-    verdicts = session.loop.store.verdicts(version_id=version.id)
+    show_refinement(ctx, version)
+    verdicts = ctx.memory.store.verdicts(version_id=version.id)
     seen = len({identity for verdict in verdicts for identity in verdict.trajectory_ids})
     made = escape(clean(maker(version.provenance)))
-    console.print(f"[dim]{version.id}  {version.hash[:23]}  made by {made}; seen in {counted(seen, 'session')}[/dim]")
+    console.print(f"[dim]{version.id}  {version.hash[:23]}  made by {made}; seen in {counted(seen, 'ctx')}[/dim]")
     return examination
 
 
-def _show_content(session: Session, stored: Stored) -> None:
+def _show_content(ctx: CommandContext, stored: Stored) -> None:
     """The whole content; where something of it was approved before, what is different from that."""
-    console, version = session.console, stored.version
-    before = trusting.last_approved(session.loop.store, stored)
+    console, version = ctx.console, stored.version
+    before = trusting.last_approved(ctx.memory.store, stored)
     if before is not None and before[0].version.id != version.id:
         held, approval = before
         when = f", approved by {escape(clean(approval.by))} on {approval.at:%Y-%m-%d}" if approval else ""
@@ -76,22 +76,22 @@ def _show_content(session: Session, stored: Stored) -> None:
         console.print(f"A new version of [bold]{name}[/bold]; changes to {held.version.id[:10]}{when}:", soft_wrap=True)
         show_diff(console, whole_text(held.version.content), whole_text(version.content))
         return
-    drawn = portrait(version.content, parts=known_parts(session, version.content))
+    drawn = portrait(version.content, parts=known_parts(ctx, version.content))
     files = [Text(clean(text)) for text in file_texts(version.content)]
     console.print(Panel(Group(drawn, *files)))
     if before is not None and before[1] is not None and stored.status in (Status.CANDIDATE, Status.QUARANTINED):
         approval = before[1]
-        examination = session.loop.examine(version.id)
-        holding = gate.holds(approval, version, examination=examination, policy=session.loop.config.policy)
+        examination = ctx.memory.examine(version.id)
+        holding = gate.holds(approval, version, examination=examination, policy=ctx.memory.config.policy)
         for reason in holding.reasons:
             told_by = f"approved by {approval.by} on {approval.at:%Y-%m-%d}; since then: {reason}"
             console.print(f"[yellow]{escape(clean(told_by))}[/yellow]")
 
 
-def show_passages(session: Session, stored: Stored) -> None:
+def show_passages(ctx: CommandContext, stored: Stored) -> None:
     """Of a document: how much of it a yes lets agents quote, what is withheld, and how to read it all before."""
-    if quoted := quoted_of(session, stored):
-        console, name = session.console, escape(clean(stored.version.name))
+    if quoted := quoted_of(ctx, stored):
+        console, name = ctx.console, escape(clean(stored.version.name))
         count, places = counted(quoted["passages"], "passage"), ", ".join(quoted["sections"])
         console.print(f"[bold]Your yes lets agents quote {count} of it[/bold], never as steps.", soft_wrap=True)
         if places:
@@ -102,11 +102,11 @@ def show_passages(session: Session, stored: Stored) -> None:
         console.print(f"  Read them all: [bold]tacit research show {name} --text[/bold]", soft_wrap=True)
 
 
-def quoted_of(session: Session, stored: Stored) -> dict[str, Any]:
+def quoted_of(ctx: CommandContext, stored: Stored) -> dict[str, Any]:
     """Of a document: how many passages it has, under which headings, and what is withheld; empty for anything else."""
     if not gate.is_quotation(stored.version.content):
         return {}
-    passages = session.loop.store.passages(stored.version.id)
+    passages = ctx.memory.store.passages(stored.version.id)
     return {
         "passages": len(passages),
         "sections": list(dict.fromkeys(passage.section for passage in passages if passage.section)),
@@ -114,19 +114,19 @@ def quoted_of(session: Session, stored: Stored) -> dict[str, Any]:
     }
 
 
-def show_merged(session: Session, stored: Stored) -> None:
+def show_merged(ctx: CommandContext, stored: Stored) -> None:
     """Of a version that was put together of two skills: both, what leaves after a yes, and what of either is not in it."""
-    for part in merged_of(session, stored):
+    for part in merged_of(ctx, stored):
         name, short = escape(clean(part["name"])), part["version_id"][:12]
         leaves = "; after your yes the next `tacit tend --apply` retires it" if part["retires"] else ""
-        session.console.print(f"[yellow]Put together of[/yellow] [bold]{name}[/bold] {short}{leaves}", soft_wrap=True)
+        ctx.console.print(f"[yellow]Put together of[/yellow] [bold]{name}[/bold] {short}{leaves}", soft_wrap=True)
         for line in part["lost"][:SHOWN_LOST]:
-            session.console.print(f"  [red]not taken over:[/red] {escape(clean(line))}", soft_wrap=True)
+            ctx.console.print(f"  [red]not taken over:[/red] {escape(clean(line))}", soft_wrap=True)
 
 
-def merged_of(session: Session, stored: Stored) -> list[dict[str, Any]]:
+def merged_of(ctx: CommandContext, stored: Stored) -> list[dict[str, Any]]:
     """The versions that a merged one was made of, each with the lines that are lost; empty for any other."""
-    store, version = session.loop.store, stored.version
+    store, version = ctx.memory.store, stored.version
     if version.content.sub_skills or store.transitions(version.id)[0].by != BY:
         return []
     parents = [store.version(identity) for identity in version.parents]
@@ -149,17 +149,17 @@ def merged_of(session: Session, stored: Stored) -> list[dict[str, Any]]:
     ]
 
 
-def findings_of(session: Session, stored: Stored, examination: Examination) -> list[Finding]:
+def findings_of(ctx: CommandContext, stored: Stored, examination: Examination) -> list[Finding]:
     """What the gate found when it came and what the checks find now, the heaviest first, each once."""
     now = {finding.rule for finding in examination.findings}
     then = {
         finding.rule: finding
-        for verdict in session.loop.store.verdicts(version_id=stored.version.id)
+        for verdict in ctx.memory.store.verdicts(version_id=stored.version.id)
         for finding in verdict.findings
         # not that it was seen again, nor what the checks say anew
         if finding.rule not in {*now, "near_duplicate", "counted_again", "contradicts"} and not finding.line
     }
-    against = disputing.contradicted(session.loop.store, stored)  # what is in use may be another than when it came
+    against = disputing.contradicted(ctx.memory.store, stored)  # what is in use may be another than when it came
     order = list(Severity)
     return sorted((*examination.findings, *then.values(), *against), key=lambda finding: -order.index(finding.severity))
 
@@ -240,7 +240,7 @@ class Answer(StrEnum):
     QUIT = "q"
 
 
-def ask(session: Session, question: str) -> Answer:
+def ask(ctx: CommandContext, question: str) -> Answer:
     """Ask a question that has a yes, a no and a way out; no answer is a no."""
     words = {"y": Answer.YES, "yes": Answer.YES, "n": Answer.NO, "no": Answer.NO, "q": Answer.QUIT}
     known = click.Choice([*words, "?"], case_sensitive=False)
@@ -248,11 +248,11 @@ def ask(session: Session, question: str) -> Answer:
         said = click.prompt(f"{question} [y/N]", default="n", show_default=False, show_choices=False, type=known)
         if said != "?":
             return words[said]
-        session.console.print("[dim]y: yes, I know this one.  n: no; it is not approved.  q: stop here.[/dim]")
+        ctx.console.print("[dim]y: yes, I know this one.  n: no; it is not approved.  q: stop here.[/dim]")
 
 
 def ask_for_ticks(
-    session: Session, stored: Stored, literals: Iterable[Literal], *, ticked: Collection[str] = ()
+    ctx: CommandContext, stored: Stored, literals: Iterable[Literal], *, ticked: Collection[str] = ()
 ) -> tuple[Answer, tuple[str, ...]]:
     """Ask for each thing from outside that is not ticked yet, by itself; one no ends it."""
     texts, given = dict(field_texts(stored.version.content)), list(ticked)
@@ -264,26 +264,26 @@ def ask_for_ticks(
         named = (line.strip() for line in texts.get(literal.field, "").splitlines() if literal.value in line)
         line = line_of(touch, texts) if touch and touch.line else next(named, "")
         if line:
-            session.console.print(f"  [dim]│[/dim] {escape(one_line(line, max(40, session.console.width - 6)))}")
-        said = ask(session, f"{clean(literal.key)} came from outside (in {literal.field}). Is it right?")
+            ctx.console.print(f"  [dim]│[/dim] {escape(one_line(line, max(40, ctx.console.width - 6)))}")
+        said = ask(ctx, f"{clean(literal.key)} came from outside (in {literal.field}). Is it right?")
         if said is not Answer.YES:
-            session.console.print(f"Not ticked: {escape(clean(literal.key))}. Nothing is approved.")
+            ctx.console.print(f"Not ticked: {escape(clean(literal.key))}. Nothing is approved.")
             return said, ()
         given.append(literal.key)
     return Answer.YES, tuple(given)
 
 
-def grave_ones(session: Session, stored: Stored, examination: Examination) -> list[Finding]:
+def grave_ones(ctx: CommandContext, stored: Stored, examination: Examination) -> list[Finding]:
     """Everything found that a careful person would refuse, the heaviest first."""
-    return [finding for finding in findings_of(session, stored, examination) if gate.is_grave([finding])]
+    return [finding for finding in findings_of(ctx, stored, examination) if gate.is_grave([finding])]
 
 
-def inspected(session: Session, stored: Stored) -> dict[str, Any]:
+def inspected(ctx: CommandContext, stored: Stored) -> dict[str, Any]:
     """The same for a program."""
-    version, examination = stored.version, session.loop.examine(stored.version.id)
-    before = trusting.last_approved(session.loop.store, stored)
+    version, examination = stored.version, ctx.memory.examine(stored.version.id)
+    before = trusting.last_approved(ctx.memory.store, stored)
     return {
-        "findings": list(finding_documents(findings_of(session, stored, examination), version.content)),
+        "findings": list(finding_documents(findings_of(ctx, stored, examination), version.content)),
         "effects": [
             {"effect": touch.value, "field": touch.field, "line": touch.line} for touch in effects_of(version.content)
         ],
@@ -296,9 +296,9 @@ def inspected(session: Session, stored: Stored) -> dict[str, Any]:
         ],
         "checks": examination.checks,
         "approved_before": _approved_before(before, version) if before else None,
-        "merged_of": merged_of(session, stored),
-        "quoted": quoted_of(session, stored),
-        "comparison": comparison_document(refining.compared(session.loop.store, stored)),
+        "merged_of": merged_of(ctx, stored),
+        "quoted": quoted_of(ctx, stored),
+        "comparison": comparison_document(refining.compared(ctx.memory.store, stored)),
     }
 
 

@@ -16,9 +16,9 @@ from tacit.config.channels import CHANNELS, HOOK, channels, choose
 from tacit.config.whereabouts import FOLDER
 from tacit.domain.errors import Mistake, TacitError
 from tacit.surfaces import exports
+from tacit.surfaces.cli.context import CommandContext, command_options
 from tacit.surfaces.cli.installing_view import Outlook, answer, show_outlook
 from tacit.surfaces.cli.serving import can_serve
-from tacit.surfaces.cli.session import Session, command_options
 from tacit.surfaces.clients.connections import (
     beside_shared,
     find_withdrawal,
@@ -75,7 +75,7 @@ class _Wish:
 @click.option("--yes", is_flag=True, help="Write without asking.")
 @command_options
 def init(
-    session: Session,
+    ctx: CommandContext,
     *,
     names: tuple[str, ...],
     shared: bool,
@@ -93,19 +93,19 @@ def init(
     if shared and user:
         raise Mistake("--shared is for everybody and --user for you alone", hint="leave one out")
     if not dry_run:
-        session.caller.require_person("init")
-    wish = _wish(session, names, Audience.SHARED if shared else Audience.USER if user else None)
+        ctx.caller.require_person("init")
+    wish = _wish(ctx, names, Audience.SHARED if shared else Audience.USER if user else None)
     changes = _changes(wish)
     asked = [*wish.clients, *wish.connected]
-    now = channels(str(session.place.folder))
+    now = channels(str(ctx.place.folder))
     ways = {client.name: channel or now.get(client.name, HOOK) for client in asked}
     outlook = Outlook(changes=changes, notes=_notes(wish, changes), channels=ways, quiet=yes and not dry_run)
-    written = _settle(session, outlook, dry_run=dry_run, yes=yes)
+    written = _settle(ctx, outlook, dry_run=dry_run, yes=yes)
     left: list[str] = []
     if written:
-        carry_out(changes, wish.record, session.surroundings.home, at=time.time())
-        left = _choose(session, asked, channel) if channel else []
-    answer(session, outlook, written=written, left=left, steps=_next_steps(changes) if written else ())
+        carry_out(changes, wish.record, ctx.surroundings.home, at=time.time())
+        left = _choose(ctx, asked, channel) if channel else []
+    answer(ctx, outlook, written=written, left=left, steps=_next_steps(changes) if written else ())
 
 
 @click.command()
@@ -116,16 +116,16 @@ def init(
 @click.option("--dry-run", is_flag=True, help="Only show what would change.")
 @click.option("--yes", is_flag=True, help="Write without asking.")
 @command_options
-def uninstall(session: Session, *, names: tuple[str, ...], shared: bool, dry_run: bool, yes: bool) -> None:
+def uninstall(ctx: CommandContext, *, names: tuple[str, ...], shared: bool, dry_run: bool, yes: bool) -> None:
     """Take back everything that your `tacit init` wrote, in this project and wherever else it is on record.
 
     Files that you have not touched since become what they were, byte for byte; from others only Tacit's part goes. What a
     teammate committed stays, unless you say --shared. What was learned stays in `.tacit`. Refused in an agent's shell.
     """
     if not dry_run:
-        session.caller.require_person("uninstall")
-    places = find_places(session.surroundings, Path.cwd())
-    record = Record.load(session.surroundings.home)
+        ctx.caller.require_person("uninstall")
+    places = find_places(ctx.surroundings, Path.cwd())
+    record = Record.load(ctx.surroundings.home)
     launcher = find_launcher(places.project, places.user_home)
     chosen = names or tuple(CLIENTS)
     found = find_withdrawal(places, record, launcher=launcher, clients=chosen, shared=shared)
@@ -137,25 +137,25 @@ def uninstall(session: Session, *, names: tuple[str, ...], shared: bool, dry_run
     others = _others(changes, places)
     notes += [f"this is not only about this project; also: {', '.join(others)}"] if others else []
     outlook = Outlook(changes=changes, notes=notes, quiet=yes and not dry_run, is_safe=not others)
-    written = _settle(session, outlook, dry_run=dry_run, yes=yes)
+    written = _settle(ctx, outlook, dry_run=dry_run, yes=yes)
     left: list[str] = []
     if written:
-        left = _withdraw(session)
-        carry_out(changes, record, session.surroundings.home, at=time.time())
-        _forget_channels(session, chosen)
-        if Path(session.place.database).exists():
-            left.append(f"what was learned stays in {session.place.folder}")
-    answer(session, outlook, written=written, left=left)
+        left = _withdraw(ctx)
+        carry_out(changes, record, ctx.surroundings.home, at=time.time())
+        _forget_channels(ctx, chosen)
+        if Path(ctx.place.database).exists():
+            left.append(f"what was learned stays in {ctx.place.folder}")
+    answer(ctx, outlook, written=written, left=left)
     if any(change.problem for change in changes):
-        session.end_with(Mistake("some files could not be read", hint="mend them and run it again, or delete by hand"))
+        ctx.end_with(Mistake("some files could not be read", hint="mend them and run it again, or delete by hand"))
 
 
-def _wish(session: Session, names: Sequence[str], audience: Audience | None) -> _Wish:
-    places = find_places(session.surroundings, Path.cwd())
+def _wish(ctx: CommandContext, names: Sequence[str], audience: Audience | None) -> _Wish:
+    places = find_places(ctx.surroundings, Path.cwd())
     wish = _Wish(
         places=places,
         launcher=find_launcher(places.project, places.user_home),
-        record=Record.load(session.surroundings.home),
+        record=Record.load(ctx.surroundings.home),
         audience=audience,
     )
     asked = [CLIENTS[name] for name in dict.fromkeys(names)] or present(places)
@@ -209,13 +209,13 @@ def _notes(wish: _Wish, changes: Sequence[Change]) -> list[str]:
     return told
 
 
-def _settle(session: Session, outlook: Outlook, *, dry_run: bool, yes: bool) -> bool:
+def _settle(ctx: CommandContext, outlook: Outlook, *, dry_run: bool, yes: bool) -> bool:
     """Show what would change, and find out whether to write: nothing to ask about, said so already, or a person says yes."""
     if not outlook.quiet:
-        show_outlook(session, outlook)
+        show_outlook(ctx, outlook)
     if dry_run or yes or not any(change.is_change for change in outlook.changes):
         return not dry_run
-    if session.as_json or not session.caller.at_terminal:
+    if ctx.as_json or not ctx.caller.at_terminal:
         raise Mistake("nobody is there to ask", hint="--dry-run shows what would change, --yes writes it")
     return click.confirm("Write this?", default=outlook.is_safe)
 
@@ -241,24 +241,24 @@ def _others(changes: Sequence[Change], places: Places) -> list[str]:
     return [*sorted(projects - {"", str(places.project)}), *everywhere]
 
 
-def _choose(session: Session, clients: Sequence[Client], channel: str) -> list[str]:
+def _choose(ctx: CommandContext, clients: Sequence[Client], channel: str) -> list[str]:
     """Keep the channel; what is approved already comes by it at once."""
-    session.place.prepare()
-    folder = str(session.place.folder)
+    ctx.place.prepare()
+    folder = str(ctx.place.folder)
     before = channels(folder)
     for client in clients:
         choose(folder, client.name, channel)
-    if channels(folder) == before or not Path(session.place.database).exists():
+    if channels(folder) == before or not Path(ctx.place.database).exists():
         return []
-    return [*_left(exports.withdraw(session.loop)), *_left(exports.export(session.loop))]
+    return [*_left(exports.withdraw(ctx.memory)), *_left(exports.export(ctx.memory))]
 
 
-def _withdraw(session: Session) -> list[str]:
+def _withdraw(ctx: CommandContext) -> list[str]:
     """Take back the skills that were exported as folders; says what stays."""
-    if not Path(session.place.database).exists():
+    if not Path(ctx.place.database).exists():
         return []
     try:
-        return _left(exports.withdraw(session.loop))
+        return _left(exports.withdraw(ctx.memory))
     except TacitError as error:  # a store that cannot be opened must not keep anybody from leaving
         return [f"exported skills stay where they are, because the store does not open: {error.message}"]
 
@@ -268,15 +268,15 @@ def _left(folders: Sequence[exports.Kept]) -> list[str]:
     return [f"{kept.path} stays as it is: {reasons[kept.what]}" for kept in folders if kept.what in reasons]
 
 
-def _forget_channels(session: Session, clients: Sequence[str]) -> None:
+def _forget_channels(ctx: CommandContext, clients: Sequence[str]) -> None:
     """Take back the choice of channels, and a store's folder in which nothing was ever kept."""
-    folder = session.place.folder
+    folder = ctx.place.folder
     if not folder.is_dir():
         return
     for name in clients:
         choose(str(folder), name, HOOK)
-    if channels(str(folder)) and Path(session.place.database).exists():
-        exports.export(session.loop)  # the clients that stay keep theirs
+    if channels(str(folder)) and Path(ctx.place.database).exists():
+        exports.export(ctx.memory)  # the clients that stay keep theirs
     if folder.name == FOLDER and [path.name for path in folder.iterdir()] == [".gitignore"]:
         (folder / ".gitignore").unlink()
         folder.rmdir()

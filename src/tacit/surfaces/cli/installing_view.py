@@ -12,7 +12,7 @@ from typing import Any
 from rich.text import Text
 
 from tacit.config.channels import HOOK, MCP, SKILL
-from tacit.surfaces.cli.session import Session, clean
+from tacit.surfaces.cli.context import CommandContext, clean
 from tacit.surfaces.clients.installation import Change
 from tacit.surfaces.clients.registry import CLIENTS
 
@@ -39,18 +39,18 @@ class Outlook:
         return [change for change in self.changes if change.is_change or change.kept or change.problem]
 
 
-def show_outlook(session: Session, outlook: Outlook) -> None:
+def show_outlook(ctx: CommandContext, outlook: Outlook) -> None:
     """Before anything is written: the difference, then the files, then what to know."""
-    if session.as_json:
+    if ctx.as_json:
         return
     for change in outlook.changes:
         for line in change.diff():
-            session.console.print(Text(clean(line), style=_COLOURS.get(line[:1], "")), soft_wrap=True)
-    _show_list(session, outlook, would=True)
+            ctx.console.print(Text(clean(line), style=_COLOURS.get(line[:1], "")), soft_wrap=True)
+    _show_list(ctx, outlook, would=True)
 
 
 def answer(
-    session: Session, outlook: Outlook, *, written: bool, left: Sequence[str] = (), steps: Sequence[str] = ()
+    ctx: CommandContext, outlook: Outlook, *, written: bool, left: Sequence[str] = (), steps: Sequence[str] = ()
 ) -> None:
     """At the end: what was done, what was left as it is, and what to do next."""
     document = {
@@ -64,33 +64,33 @@ def answer(
 
     def show() -> None:
         if outlook.quiet:
-            _show_list(session, outlook, would=False)
+            _show_list(ctx, outlook, would=False)
         count = sum(change.is_change for change in outlook.changes)
         if not outlook.touched:
-            session.console.print("nothing to change")
+            ctx.console.print("nothing to change")
         elif not written:
-            session.console.print("nothing was written")
+            ctx.console.print("nothing was written")
         else:
-            session.console.print(f"{count} {'file' if count == 1 else 'files'} changed")
+            ctx.console.print(f"{count} {'file' if count == 1 else 'files'} changed")
         for text in left:
-            session.console.print(Text(f"note: {clean(text)}", style="yellow"), soft_wrap=True)
+            ctx.console.print(Text(f"note: {clean(text)}", style="yellow"), soft_wrap=True)
         for text in steps:
-            session.console.print(Text(f"next: {clean(text)}", style="cyan"), soft_wrap=True)
+            ctx.console.print(Text(f"next: {clean(text)}", style="cyan"), soft_wrap=True)
 
-    session.answer(document, show)
+    ctx.answer(document, show)
 
 
-def _show_list(session: Session, outlook: Outlook, *, would: bool) -> None:
+def _show_list(ctx: CommandContext, outlook: Outlook, *, would: bool) -> None:
     for change in outlook.touched:
         action = _action(change)
         action = f"would {action}" if would and change.is_change else action
         why = change.kept or change.problem
         line = f"{action:{14 if would else 8}} {change.file.path}  ({change.file.what}{', ' + why if why else ''})"
-        session.console.print(Text(clean(line), style="red" if change.problem else ""), soft_wrap=True)
+        ctx.console.print(Text(clean(line), style="red" if change.problem else ""), soft_wrap=True)
     for client, channel in outlook.channels.items():
-        session.console.print(f"{CLIENTS[client].title}: what was learned comes by {channel} ({_WAYS[channel]})")
+        ctx.console.print(f"{CLIENTS[client].title}: what was learned comes by {channel} ({_WAYS[channel]})")
     for text in outlook.notes:
-        session.console.print(Text(f"note: {clean(text)}", style="yellow"), soft_wrap=True)
+        ctx.console.print(Text(f"note: {clean(text)}", style="yellow"), soft_wrap=True)
 
 
 def _document(change: Change) -> dict[str, Any]:

@@ -26,8 +26,8 @@ from tacit.ingest.discovery import PLACES, Transcript, transcripts
 from tacit.learn.report import Helped, Learned
 from tacit.opening import open_at
 from tacit.surfaces import exports
+from tacit.surfaces.cli.context import CommandContext, command_options, counted
 from tacit.surfaces.cli.progress import progress_bar
-from tacit.surfaces.cli.session import Session, command_options, counted
 from tacit.surfaces.cli.show import show_learned, show_projects
 from tacit.surfaces.cli.tending import show_care
 from tacit.surfaces.discovery import homes, project_of, take_in, together
@@ -66,7 +66,7 @@ QUICKLY_TENDED = 1_000
 )
 @command_options
 def learn(
-    session: Session,
+    ctx: CommandContext,
     *,
     paths: tuple[Path, ...],
     all_projects: bool,
@@ -83,7 +83,7 @@ def learn(
 
     A language model is asked only if you named one, here or in your settings, and never for an agent or a hook.
     """
-    session.may_create = True
+    ctx.may_create = True
     if paths and (all_projects or clients or since):
         raise Mistake(
             "PATHS say what to read; --all-projects, --client and --since are for looking", hint="leave one out"
@@ -92,17 +92,17 @@ def learn(
     if missing:
         raise NotFound(f"no such file or folder: {missing}", hint="check the path")
     if trust_outcomes:
-        session.caller.require_person("learn --trust-outcomes")
+        ctx.caller.require_person("learn --trust-outcomes")
     since_when = moment(since) if since else None
-    with _model(session, everywhere=all_projects) as model:
+    with _model(ctx, everywhere=all_projects) as model:
         if paths:
-            _learn_paths(session, paths, trust_outcomes=trust_outcomes, model=model)
+            _learn_paths(ctx, paths, trust_outcomes=trust_outcomes, model=model)
             return
-        found = transcripts(homes(session.surroundings, clients), since=since_when)
+        found = transcripts(homes(ctx.surroundings, clients), since=since_when)
         if all_projects:
-            _learn_everywhere(session, found, model=model)
+            _learn_everywhere(ctx, found, model=model)
         else:
-            _learn_here(session, found, looked_for=clients or tuple(PLACES), model=model)
+            _learn_here(ctx, found, looked_for=clients or tuple(PLACES), model=model)
 
 
 def _named(context: click.Context, option: click.Parameter, name: str | None) -> str | None:
@@ -112,23 +112,23 @@ def _named(context: click.Context, option: click.Parameter, name: str | None) ->
 
 
 def _choose_model(context: click.Context, name: str | None) -> None:
-    session = context.find_object(Session)
-    if session is None or name is None:
+    ctx = context.find_object(CommandContext)
+    if ctx is None or name is None:
         return
-    if session.model_name is not None:
+    if ctx.model_name is not None:
         raise click.UsageError("--model and --no-model exclude each other", context)
-    session.model_name = name.strip()
+    ctx.model_name = name.strip()
 
 
 @contextmanager
-def _model(session: Session, *, everywhere: bool) -> Iterator[LanguageModel | None]:
+def _model(ctx: CommandContext, *, everywhere: bool) -> Iterator[LanguageModel | None]:
     """The language model that may be asked in this run, if any: named here, or by the settings unless an agent is calling."""
-    settings = _person_config(session).model if everywhere else session.settings[0].model
-    caller = session.caller
-    if session.model_name:
+    settings = _person_config(ctx).model if everywhere else ctx.settings[0].model
+    caller = ctx.caller
+    if ctx.model_name:
         caller.require_person("learn --model")
-    configured = settings.name if caller.is_person or not session.surroundings.agent_markers else ""
-    name = configured if session.model_name is None else session.model_name
+    configured = settings.name if caller.is_person or not ctx.surroundings.agent_markers else ""
+    name = configured if ctx.model_name is None else ctx.model_name
     if not name:
         yield None
         return
@@ -137,7 +137,7 @@ def _model(session: Session, *, everywhere: bool) -> Iterator[LanguageModel | No
     if name != settings.name and not settings.base_url:  # the prices there are another model's
         settings = dataclasses.replace(settings, price_in=None, price_out=None)
     try:
-        opened = providers.open_model(dataclasses.replace(settings, name=name), key=session.surroundings.model_key)
+        opened = providers.open_model(dataclasses.replace(settings, name=name), key=ctx.surroundings.model_key)
     except Mistake as error:
         hint = "; or learn without a model: --no-model"
         raise type(error)(error.message, hint=f"{error.hint}{hint}") from error
@@ -145,65 +145,65 @@ def _model(session: Session, *, everywhere: bool) -> Iterator[LanguageModel | No
         yield model
 
 
-def _person_config(session: Session) -> Config:
+def _person_config(ctx: CommandContext) -> Config:
     """The settings of the person alone, which hold for every project until its own file tightens them."""
-    surroundings = session.surroundings
+    surroundings = ctx.surroundings
     return load_config((), file=surroundings.config_file, home=surroundings.person_home)[0]
 
 
 def _learn_paths(
-    session: Session, paths: tuple[Path, ...], *, trust_outcomes: bool, model: LanguageModel | None
+    ctx: CommandContext, paths: tuple[Path, ...], *, trust_outcomes: bool, model: LanguageModel | None
 ) -> None:
     problems: list[InvalidTrajectory] = []
-    with progress_bar(session, "reading") as advance:
+    with progress_bar(ctx, "reading") as advance:
         captured = together(
-            _counted((session.loop.capture(t, trust_outcomes=trust_outcomes) for t in _read(paths, problems)), advance)
+            _counted((ctx.memory.capture(t, trust_outcomes=trust_outcomes) for t in _read(paths, problems)), advance)
         )
     if not problems and captured == Captured():
         problems += [problem for path in paths if (problem := experience.passed_over(path))][:1]
-    learned = _distil(session, session.loop, model)
-    suggestions = _suggestions(session)
+    learned = _distil(ctx, ctx.memory, model)
+    suggestions = _suggestions(ctx)
 
     def show() -> None:
-        show_learned(session.console, captured, learned, problems=problems)
-        show_care(session, learned.settled, suggestions)
+        show_learned(ctx.console, captured, learned, problems=problems)
+        show_care(ctx, learned.settled, suggestions)
 
-    session.answer(learn_document(captured, learned, problems) | {"suggestions": suggestions}, show)
+    ctx.answer(learn_document(captured, learned, problems) | {"suggestions": suggestions}, show)
     if problems and captured == Captured():  # what was wrong with each file has been told
-        session.end_with(Mistake("nothing could be read", hint="mend or convert what is listed, or name other files"))
+        ctx.end_with(Mistake("nothing could be read", hint="mend or convert what is listed, or name other files"))
 
 
 def _learn_here(
-    session: Session, found: list[Transcript], *, looked_for: tuple[str, ...], model: LanguageModel | None
+    ctx: CommandContext, found: list[Transcript], *, looked_for: tuple[str, ...], model: LanguageModel | None
 ) -> None:
-    own = [each for each in found if project_of(each) == session.place.project]
+    own = [each for each in found if project_of(each) == ctx.place.project]
     problems: list[InvalidTrajectory] = []
-    with progress_bar(session, "reading") as advance:
-        taken = _take_in(session.loop, own, problems, advance)
+    with progress_bar(ctx, "reading") as advance:
+        taken = _take_in(ctx.memory, own, problems, advance)
     captured = together(part for part in taken if part)
-    learned = _distil(session, session.loop, model)
-    suggestions = _suggestions(session)
+    learned = _distil(ctx, ctx.memory, model)
+    suggestions = _suggestions(ctx)
     unchanged = sum(1 for part in taken if part is None)
 
     def show() -> None:
         if not own:
             told = " and ".join(looked_for)
-            session.console.print(f"No sessions of {told} in {escape(str(session.place.project))} lie on this machine.")
-            session.console.print(
+            ctx.console.print(f"No sessions of {told} in {escape(str(ctx.place.project))} lie on this machine.")
+            ctx.console.print(
                 "Name files or folders (tacit learn PATH), or look everywhere: tacit learn --all-projects\n"
             )
         else:
             again = f", {unchanged} unchanged since the last time" if unchanged else ""
-            session.console.print(f"Found {counted(len(own), 'session')} of this project{again}.")
-        show_learned(session.console, captured, learned, problems=problems)
-        show_care(session, learned.settled, suggestions)
+            ctx.console.print(f"Found {counted(len(own), 'ctx')} of this project{again}.")
+        show_learned(ctx.console, captured, learned, problems=problems)
+        show_care(ctx, learned.settled, suggestions)
 
     told = {"found": len(own), "unchanged": unchanged}
     document = {"transcripts": told, **learn_document(captured, learned, problems), "suggestions": suggestions}
-    session.answer(document, show)
+    ctx.answer(document, show)
 
 
-def _learn_everywhere(session: Session, found: list[Transcript], *, model: LanguageModel | None) -> None:
+def _learn_everywhere(ctx: CommandContext, found: list[Transcript], *, model: LanguageModel | None) -> None:
     """One project after the other, each into the store that `tacit` uses there."""
     projects: dict[Path, list[Transcript]] = {}
     homeless: list[Transcript] = []
@@ -211,20 +211,20 @@ def _learn_everywhere(session: Session, found: list[Transcript], *, model: Langu
         project = project_of(each)
         (homeless if project is None else projects.setdefault(project, [])).append(each)
     documents: list[dict[str, Any]] = []
-    with progress_bar(session, "reading") as advance:
+    with progress_bar(ctx, "reading") as advance:
         for project, own in projects.items():
             before = sum(document["sessions"] for document in documents)
             behind = _behind(advance, before, len(found))
-            documents.append(_learn_elsewhere(session, project, own, advance=behind, model=model))
+            documents.append(_learn_elsewhere(ctx, project, own, advance=behind, model=model))
     told = {"found": len(found), "without_project": len(homeless)}
-    session.answer(
+    ctx.answer(
         {"transcripts": told, "projects": documents},
-        lambda: show_projects(session.console, documents, without_project=len(homeless)),
+        lambda: show_projects(ctx.console, documents, without_project=len(homeless)),
     )
 
 
 def _learn_elsewhere(
-    session: Session,
+    ctx: CommandContext,
     project: Path,
     own: list[Transcript],
     *,
@@ -233,13 +233,13 @@ def _learn_elsewhere(
 ) -> dict[str, Any]:
     problems: list[InvalidTrajectory] = []
     try:
-        place = find_place(session.surroundings, store=session.store, start=project)
-        surroundings = session.surroundings
+        place = find_place(ctx.surroundings, store=ctx.store, start=project)
+        surroundings = ctx.surroundings
         config, _ = load_config((place.project,), file=surroundings.config_file, home=surroundings.person_home)
         with open_at(place, config=config, home=surroundings.person_home) as loop:
             taken = _take_in(loop, own, problems, advance)
             # The budget is one for all; where a project's file tightens it, the model is left out.
-            learned = loop.learn(model=model if config.model == _person_config(session).model else None)
+            learned = loop.learn(model=model if config.model == _person_config(ctx).model else None)
     except TacitError as error:  # one project's store must not keep the others from learning
         return {"project": str(project), "sessions": len(own), "error": {"message": error.message, "hint": error.hint}}
     captured = together(part for part in taken if part)
@@ -259,21 +259,21 @@ def _take_in(
     return taken
 
 
-def _distil(session: Session, loop: Loop, model: LanguageModel | None) -> Learned:
+def _distil(ctx: CommandContext, loop: Loop, model: LanguageModel | None) -> Learned:
     """Learn from what was captured; what people edited in exported folders comes back on the way."""
-    exports.take_back(loop, by=session.surroundings.user or "edit")
-    with progress_bar(session, "learning") as advance:
+    exports.take_back(loop, by=ctx.surroundings.user or "edit")
+    with progress_bar(ctx, "learning") as advance:
         learned = loop.learn(progress=advance, model=model)
     exports.export(loop)
     return learned
 
 
-def _suggestions(session: Session) -> int:
+def _suggestions(ctx: CommandContext) -> int:
     """How much looking after the library would find to do; of a large one only `tacit tend` takes the time to tell."""
-    if len(session.loop.skills()) > QUICKLY_TENDED:
+    if len(ctx.memory.skills()) > QUICKLY_TENDED:
         return 0
-    with progress_bar(session, "looking") as advance:
-        return len(session.loop.tend(progress=advance))
+    with progress_bar(ctx, "looking") as advance:
+        return len(ctx.memory.tend(progress=advance))
 
 
 def _counted(parts: Iterable[Captured], advance: Callable[[int, int], None]) -> Iterator[Captured]:

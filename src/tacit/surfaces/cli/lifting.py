@@ -17,9 +17,9 @@ from tacit.evidence import controls
 from tacit.evidence.controls import Measured
 from tacit.evidence.lift import LEAST_RUNS, Difference, Lift, Measure
 from tacit.surfaces.cli import plotting
+from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line
 from tacit.surfaces.cli.figures import in_points
 from tacit.surfaces.cli.plotting import Axis, Row, Scale
-from tacit.surfaces.cli.session import Session, clean, command_options, counted, one_line
 
 NAME_WIDTH = 32
 WIDEST = 61
@@ -56,18 +56,18 @@ Told = tuple[str, Difference, Lift]
 )
 @click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), help="Draw it into this file, PNG or SVG.")
 @command_options
-def lift(session: Session, *, skill: str, model: str, plot: Path | None) -> None:
+def lift(ctx: CommandContext, *, skill: str, model: str, plot: Path | None) -> None:
     """Show what skills add: runs that saw them against runs that a lot kept them from, with 95 % intervals.
 
     Of one SKILL everything is told: success, steps, retries and tokens, by model and by scope. Controls are drawn only where
     `policy.hold_out` is set.
     """
-    loop = session.loop
+    loop = ctx.memory
     chosen = [loop.version(skill)] if skill else loop.skills()
     found = [controls.measure(loop.store, stored, model=model) for stored in chosen]
     if not skill:
         found = sorted((each for each in found if each.was_drawn), key=_order)
-    hold_out = session.settings[0].policy.hold_out
+    hold_out = ctx.settings[0].policy.hold_out
     document = {"hold_out": hold_out, "model": model, "least_runs": LEAST_RUNS, "skills": [_document(m) for m in found]}
     if plot is not None:
         panels = _panels(found[0]) if skill else [(AXES[Measure.SUCCESS], _rows(found))]
@@ -78,15 +78,15 @@ def lift(session: Session, *, skill: str, model: str, plot: Path | None) -> None
 
     def show() -> None:
         if not any(measured.was_drawn for measured in found):
-            _explain(session, hold_out)
+            _explain(ctx, hold_out)
         elif skill:
-            _show_one(session, found[0])
+            _show_one(ctx, found[0])
         else:
-            _show_all(session, found)
+            _show_all(ctx, found)
         if plot is not None:
-            session.console.print(f"Drawn into {escape(clean(str(plot)))}.", soft_wrap=True)
+            ctx.console.print(f"Drawn into {escape(clean(str(plot)))}.", soft_wrap=True)
 
-    session.answer(document, show)
+    ctx.answer(document, show)
 
 
 def _order(measured: Measured) -> tuple[bool, float, str]:
@@ -128,55 +128,55 @@ def _row(label: str, difference: Difference, runs: Lift) -> Row:
     return Row(label=label, value=difference.value, low=difference.low, high=difference.high, note=_counts(runs))
 
 
-def _show_all(session: Session, found: list[Measured]) -> None:
+def _show_all(ctx: CommandContext, found: list[Measured]) -> None:
     axis, rows = AXES[Measure.SUCCESS], _rows(found)
     names = [measured.stored.version.name for measured in found]
-    table, scale = _table(session, rows, axis, names=names, headed=True)
+    table, scale = _table(ctx, rows, axis, names=names, headed=True)
     for name, measured in zip(names, found, strict=True):
         if measured.lift.success is None:
             told = Text(_not_yet(measured.lift), "dim")
             table.add_row(escape(one_line(name, NAME_WIDTH)), told, "", *_runs(measured.lift))
         else:
-            _add(session, table, scale, axis, (name, measured.lift.success, measured.lift))
+            _add(ctx, table, scale, axis, (name, measured.lift.success, measured.lift))
     if rows:
         table.add_row("", plotting.ruler(axis, scale), Text(axis.title, "dim"))
-    session.console.print(table)
+    ctx.console.print(table)
 
 
-def _show_one(session: Session, measured: Measured) -> None:
-    session.console.print(f"[bold]{escape(clean(measured.stored.version.name))}[/bold]  {_counts(measured.lift)}")
+def _show_one(ctx: CommandContext, measured: Measured) -> None:
+    ctx.console.print(f"[bold]{escape(clean(measured.stored.version.name))}[/bold]  {_counts(measured.lift)}")
     if not measured.lift.known:
-        session.console.print(_not_yet(measured.lift))
+        ctx.console.print(_not_yet(measured.lift))
     for measure, difference in measured.lift.differences.items():
-        _show_rows(session, [(measure.value, difference, measured.lift)], AXES[measure])
+        _show_rows(ctx, [(measure.value, difference, measured.lift)], AXES[measure])
     whole = measured.of_all
     if whole.success and whole != measured.lift:
-        _show_rows(session, [("success, all versions", whole.success, whole)], AXES[Measure.SUCCESS])
+        _show_rows(ctx, [("success, all versions", whole.success, whole)], AXES[Measure.SUCCESS])
     for told in _by_keys(measured):
-        _show_rows(session, told, AXES[Measure.SUCCESS])
+        _show_rows(ctx, told, AXES[Measure.SUCCESS])
 
 
-def _show_rows(session: Session, told: list[Told], axis: Axis) -> None:
+def _show_rows(ctx: CommandContext, told: list[Told], axis: Axis) -> None:
     names = ["success, all versions", *(label for label, _, _ in told)]
-    table, scale = _table(session, [_row(*each) for each in told], axis, names=names)
+    table, scale = _table(ctx, [_row(*each) for each in told], axis, names=names)
     for each in told:
-        _add(session, table, scale, axis, each)
+        _add(ctx, table, scale, axis, each)
     table.add_row("", plotting.ruler(axis, scale), Text(axis.title, "dim"))
-    session.console.print(table)
+    ctx.console.print(table)
 
 
-def _add(session: Session, table: Table, scale: Scale, axis: Axis, told: Told) -> None:
+def _add(ctx: CommandContext, table: Table, scale: Scale, axis: Axis, told: Told) -> None:
     label, difference, runs = told
-    bar = plotting.line(_row(*told), axis, scale, plain=session.console.options.ascii_only)
+    bar = plotting.line(_row(*told), axis, scale, plain=ctx.console.options.ascii_only)
     table.add_row(escape(one_line(label, NAME_WIDTH)), bar, _figures(difference, axis), *_runs(runs))
 
 
 def _table(
-    session: Session, rows: list[Row], axis: Axis, *, names: Iterable[str], headed: bool = False
+    ctx: CommandContext, rows: list[Row], axis: Axis, *, names: Iterable[str], headed: bool = False
 ) -> tuple[Table, Scale]:
     """An empty table whose columns have their room, and the scale that fits it."""
     name = min(NAME_WIDTH, max(len(each) for each in names))
-    scale = Scale(rows, axis, width=min(WIDEST, session.console.width - name - _REST))
+    scale = Scale(rows, axis, width=min(WIDEST, ctx.console.width - name - _REST))
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=headed)
     table.add_column("skill", width=name, no_wrap=True)
     table.add_column("what it adds", width=scale.width, overflow="fold")
@@ -205,16 +205,16 @@ def _not_yet(measured: Lift) -> str:
     return f"not known yet ({done} of {2 * LEAST_RUNS} runs)"
 
 
-def _explain(session: Session, hold_out: float) -> None:
+def _explain(ctx: CommandContext, hold_out: float) -> None:
     """Say why there is nothing to compare, how that is changed and what it costs."""
     if hold_out > 0:
-        session.console.print(
+        ctx.console.print(
             f"Not known yet: no verified run was under a lot. Controls are drawn (policy.hold_out = {hold_out:g}); each "
             f"skill takes at least {counted(LEAST_RUNS, 'verified run')} with it and as many without it.",
             soft_wrap=True,
         )
         return
-    session.console.print(
+    ctx.console.print(
         "Not known: what a skill adds is measured against runs that went without it, and none did. To let some, write into "
         "~/.tacit/tacit.toml:\n\n  \\[policy]\n  hold_out = 0.2\n\n"
         "Then one in five fitting sessions goes without a skill of which nothing is known, fewer once it is; norms, "

@@ -16,9 +16,9 @@ from tacit.domain.skill import SkillContent
 from tacit.domain.verification import Verifier
 from tacit.evidence.credit import BY_AGENT
 from tacit.evidence.reliability import votes
-from tacit.maintain.care.library import BY
+from tacit.maintain.library_view import BY
 from tacit.surfaces import exports
-from tacit.surfaces.cli.session import Session, clean, command_options
+from tacit.surfaces.cli.context import CommandContext, clean, command_options
 from tacit.text.exit_status import masks_exit
 from tacit.text.shell import is_check
 
@@ -58,7 +58,7 @@ class _Recording(click.Command):
 )
 @click.option("--by", default="", help="Who says so.")
 @command_options
-def record(session: Session, *, use_id: str, outcome: str | None, check: str | None, **options: Any) -> None:
+def record(ctx: CommandContext, *, use_id: str, outcome: str | None, check: str | None, **options: Any) -> None:
     """Say what came of the use USE_ID (printed by `tacit recall`).
 
     With --verify the check is run here and the outcome is machine-verified, unless the run changed what decides the check:
@@ -69,40 +69,40 @@ def record(session: Session, *, use_id: str, outcome: str | None, check: str | N
     named = options["verifier"]
     if (outcome is None) == (check is None and named is None):
         raise Mistake("give either --outcome or --verify", hint="--verify 'pytest -q' counts more than anybody's word")
-    use = _use(session, use_id)
-    followed = [session.loop.version(reference).version.id for reference in options["followed"]]
-    by = _by(session, options["by"])
+    use = _use(ctx, use_id)
+    followed = [ctx.memory.version(reference).version.id for reference in options["followed"]]
+    by = _by(ctx, options["by"])
     verifier = None
     if outcome is None:
         verifier = _verifier(
-            session, use, (named or "command", check or ""), followed=followed, options=options | {"by": by}
+            ctx, use, (named or "command", check or ""), followed=followed, options=options | {"by": by}
         )
-    kept = session.loop.record(
-        use, outcome=outcome, verifier=verifier, followed=followed or None, by=by, grade=_grade(session)
+    kept = ctx.memory.record(
+        use, outcome=outcome, verifier=verifier, followed=followed or None, by=by, grade=_grade(ctx)
     )
-    _answer(session, kept)
+    _answer(ctx, kept)
 
 
 def _verifier(
-    session: Session, use_id: str, asked: tuple[str, str], *, followed: list[str], options: dict[str, Any]
+    ctx: CommandContext, use_id: str, asked: tuple[str, str], *, followed: list[str], options: dict[str, Any]
 ) -> Verifier:
     """Make the verifier that is asked for by name and argument."""
     from tacit.evidence.independence.beginning import begun_with
     from tacit.evidence.verifiers.offered import Context, verifier
 
-    store = session.loop.store
+    store = ctx.memory.store
     use = store.use(use_id)
     name, argument = asked
     context = Context(
-        project=workspace(session.place.project),
+        project=workspace(ctx.place.project),
         use=use,
         contents=[store.version(version_id).version.content for version_id in followed or use.version_ids],
-        person=session.caller.is_person,
+        person=ctx.caller.is_person,
         by=options["by"],
         timeout_s=options["timeout_s"],
         first=begun_with(use, store.uses()),
     )
-    if name in ("command", "tests") and session.surroundings.agent_markers and not context.person:
+    if name in ("command", "tests") and ctx.surroundings.agent_markers and not context.person:
         _require_real_check(context.contents, argument)
     return verifier(name, argument, context)
 
@@ -113,14 +113,14 @@ def _verifier(
 @click.option("--note", default="", help="Why.")
 @click.option("--by", default="", help="Who says so.")
 @command_options
-def feedback(session: Session, *, use_id: str, helpful: bool, note: str, by: str) -> None:
+def feedback(ctx: CommandContext, *, use_id: str, helpful: bool, note: str, by: str) -> None:
     """Say whether what was shown in the use USE_ID helped."""
-    who, grade = _by(session, by), _grade(session)
-    _answer(session, session.loop.feedback(_use(session, use_id), helpful=helpful, note=note, by=who, grade=grade))
+    who, grade = _by(ctx, by), _grade(ctx)
+    _answer(ctx, ctx.memory.feedback(_use(ctx, use_id), helpful=helpful, note=note, by=who, grade=grade))
 
 
-def _use(session: Session, reference: str) -> str:
-    found = [identity for identity in session.loop.store.resolve(reference) if identity.startswith("u_")]
+def _use(ctx: CommandContext, reference: str) -> str:
+    found = [identity for identity in ctx.memory.store.resolve(reference) if identity.startswith("u_")]
     if len(found) > 1:
         raise Mistake(f"{reference!r} is ambiguous: {', '.join(found[:5])}", hint="give more characters of the id")
     if not found:
@@ -139,31 +139,31 @@ def _require_real_check(contents: Sequence[SkillContent], check: str) -> None:
         )
 
 
-def _grade(session: Session) -> Grade:
-    return Grade.HUMAN if session.caller.is_person else Grade.SELF
+def _grade(ctx: CommandContext) -> Grade:
+    return Grade.HUMAN if ctx.caller.is_person else Grade.SELF
 
 
-def _by(session: Session, name: str) -> str:
+def _by(ctx: CommandContext, name: str) -> str:
     """Who says so: the name given, and of a person what is known of them, as for their decisions."""
-    if not session.caller.is_person:
-        return BY_AGENT if session.surroundings.agent_markers else name or session.surroundings.user or "unknown"
+    if not ctx.caller.is_person:
+        return BY_AGENT if ctx.surroundings.agent_markers else name or ctx.surroundings.user or "unknown"
     try:
-        return session.person(name)
+        return ctx.person(name)
     except Mistake:  # a token without a name is still a person's word
         return "unknown"
 
 
-def _answer(session: Session, kept: list[Evidence]) -> None:
+def _answer(ctx: CommandContext, kept: list[Evidence]) -> None:
     """Tell what was kept, what moved by it, and what of it does not count."""
-    exports.follow(session.loop, kept)
-    moves, silent = _moves(session, kept), _not_counted(session, kept)
+    exports.follow(ctx.memory, kept)
+    moves, silent = _moves(ctx, kept), _not_counted(ctx, kept)
     document = {"evidence": kept, "moves": moves, "not_counted": [item.id for item in silent]}
-    session.answer(document, lambda: _show(session, kept, moves, silent))
+    ctx.answer(document, lambda: _show(ctx, kept, moves, silent))
 
 
-def _moves(session: Session, kept: list[Evidence]) -> list[Transition]:
+def _moves(ctx: CommandContext, kept: list[Evidence]) -> list[Transition]:
     """What the new results moved."""
-    store = session.loop.store
+    store = ctx.memory.store
     return [
         move
         for item in kept
@@ -172,11 +172,11 @@ def _moves(session: Session, kept: list[Evidence]) -> list[Transition]:
     ]
 
 
-def _not_counted(session: Session, kept: list[Evidence]) -> list[Evidence]:
+def _not_counted(ctx: CommandContext, kept: list[Evidence]) -> list[Evidence]:
     """Verified results that another one of the same task stands before."""
     counting = {
         vote.id
-        for rows in session.loop.store.evidence([item.version_id for item in kept]).values()
+        for rows in ctx.memory.store.evidence([item.version_id for item in kept]).values()
         for vote in votes(rows)
     }
     return [item for item in kept if item.grade.verified and item.id not in counting and _is_told_of(item)]
@@ -186,38 +186,38 @@ def _is_told_of(item: Evidence) -> bool:
     return not item.control and item.following is None
 
 
-def _show(session: Session, kept: list[Evidence], moves: list[Transition], silent: list[Evidence]) -> None:
-    names = {item.version_id: _name(session, item.version_id) for item in kept}
+def _show(ctx: CommandContext, kept: list[Evidence], moves: list[Transition], silent: list[Evidence]) -> None:
+    names = {item.version_id: _name(ctx, item.version_id) for item in kept}
     for item in kept:
-        known = session.loop.reliability(item.version_id)
+        known = ctx.memory.reliability(item.version_id)
         told = f"{known.low:.0%} to {known.high:.0%}" if known.known else "not known yet"
         control = ", which was held back as a control" if item.control else ""
-        session.console.print(
+        ctx.console.print(
             f"{item.outcome} ({item.grade}) for [bold]{names[item.version_id]}[/bold]{control}; reliability now: {told}"
         )
     doubts = {item.note for item in kept if item.verifier not in ("", "feedback") and not item.grade.verified}
     for doubt in sorted(doubts):
-        session.console.print(f"[yellow]not independent:[/yellow] {escape(clean(doubt))}")
+        ctx.console.print(f"[yellow]not independent:[/yellow] {escape(clean(doubt))}")
     shared = [names[item.version_id] for item in kept if item.weight < 1 and _is_told_of(item)]
     if shared:
-        session.console.print(
+        ctx.console.print(
             f"{len(shared)} skills were shown and share the credit, 1/{len(shared)} each ({', '.join(shared)}); "
             "say which one the run followed with --followed NAME"
         )
     if any(item.by == BY_AGENT and item.following for item in kept):
-        session.console.print(
+        ctx.console.print(
             "An agent's own record earns no credit: that comes once its transcript shows what it followed."
         )
     for item in silent:
-        session.console.print(
+        ctx.console.print(
             f"{names[item.version_id]}: another result of the same task counts already, and one task has one vote "
             "(a machine's check before a person's word, then the latest)"
         )
     for move in moves:
-        session.console.print(
+        ctx.console.print(
             f"[bold]now {_NOW.get(move.after, move.after)}:[/bold] {names[move.version_id]} ({escape(clean(move.reason))})"
         )
 
 
-def _name(session: Session, version_id: str) -> str:
-    return str(escape(clean(session.loop.store.version(version_id).version.name)))
+def _name(ctx: CommandContext, version_id: str) -> str:
+    return str(escape(clean(ctx.memory.store.version(version_id).version.name)))

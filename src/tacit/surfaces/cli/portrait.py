@@ -19,7 +19,7 @@ from rich.text import Text
 from tacit.domain.identity import plain
 from tacit.domain.skill import Case, Condition, Parameter, Pitfall, SkillContent, SkillStep
 from tacit.render import conditions
-from tacit.surfaces.cli.session import clean
+from tacit.surfaces.cli.context import clean
 
 _CODE = re.compile(r"`[^`\n]+`")
 _Line = tuple[str, RenderableType]

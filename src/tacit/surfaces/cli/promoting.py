@@ -20,9 +20,9 @@ from tacit.domain.ports import Stored
 from tacit.domain.scope import Level, Scope
 from tacit.gate import Review, unticked
 from tacit.maintain import promotion as promoting
+from tacit.surfaces.cli.context import CommandContext, clean, command_options
 from tacit.surfaces.cli.deciding import confirmed
 from tacit.surfaces.cli.inspecting import Answer, ask, grave_ones, show_candidate
-from tacit.surfaces.cli.session import Session, clean, command_options
 from tacit.surfaces.cli.show import STATUS_STYLE, show_diff, whole_text
 from tacit.surfaces.exports import export
 
@@ -44,7 +44,7 @@ _LEVELS = [level.value for level in Level if level is not Level.TEAM]
 @click.option("--despite-findings", "despite", is_flag=True, help="Promote it although something speaks against it.")
 @click.option("--yes", is_flag=True, help="Do it without being asked.")
 @command_options
-def promote(session: Session, *, name: str | None, to: str, by: str, ticked: tuple[str, ...], **flags: bool) -> None:
+def promote(ctx: CommandContext, *, name: str | None, to: str, by: str, ticked: tuple[str, ...], **flags: bool) -> None:
     """Take what was learned to a broader scope. Without NAME: what could move, and what its gate still asks for.
 
     Organisation and global skills live in your own store, and every project of yours has them after its next `tacit learn`. A
@@ -55,33 +55,33 @@ def promote(session: Session, *, name: str | None, to: str, by: str, ticked: tup
     Promoting belongs to a person: it is refused without a terminal and inside an agent's shell.
     """
     if name is None:
-        found, left = session.loop.prospects(), promoting.left_at_home(session.loop)
+        found, left = ctx.memory.prospects(), promoting.left_at_home(ctx.memory)
         document = {
             "prospects": [_document(each) for each in found],
             "purged_here": [_kept_at_home(each) for each in left],
         }
-        session.answer(document, lambda: _show(session, found, left))
+        ctx.answer(document, lambda: _show(ctx, found, left))
         return
-    session.caller.require_person("promote")
-    person, despite = session.person(by), flags["despite"]
-    weighed = _weighed(session, name, to, by=person, rewrite=flags["rewrite"])
-    _require_wanted(session, weighed, despite=despite, yes=flags["yes"])
+    ctx.caller.require_person("promote")
+    person, despite = ctx.person(by), flags["despite"]
+    weighed = _weighed(ctx, name, to, by=person, rewrite=flags["rewrite"])
+    _require_wanted(ctx, weighed, despite=despite, yes=flags["yes"])
     stored, scope = weighed.stored, weighed.scope
-    with _model(session, scope) as model:
-        done = session.loop.promote(
+    with _model(ctx, scope) as model:
+        done = ctx.memory.promote(
             stored.version.id, scope, by=person, ticked=None, rewrite=flags["rewrite"], model=model
         )
-    with _side(session, done.scope) as side:
+    with _side(ctx, done.scope) as side:
         status = _decided(side, done, by=person, ticked=ticked, despite=despite)
-    session.loop.adopt()
-    export(session.loop)
+    ctx.memory.adopt()
+    export(ctx.memory)
     done = dataclasses.replace(done, status=status)
-    session.answer({"promoted": _told(done, weighed)}, lambda: _show_done(session, done))
+    ctx.answer({"promoted": _told(done, weighed)}, lambda: _show_done(ctx, done))
 
 
-def _weighed(session: Session, name: str, to: str, *, by: str, rewrite: bool) -> promoting.Weighed:
+def _weighed(ctx: CommandContext, name: str, to: str, *, by: str, rewrite: bool) -> promoting.Weighed:
     """What would move in which words, and what speaks against it; a gate that is closed to it refuses it here."""
-    loop = session.loop
+    loop = ctx.memory
     asked = promoting.asked(loop, at=datetime.now(UTC), by=by)
     found = promoting.weigh(loop, name, Scope.parse(to) if to else None, asked, rewrite=rewrite)
     if rewrite and found.content == found.stored.version.content:
@@ -89,37 +89,34 @@ def _weighed(session: Session, name: str, to: str, *, by: str, rewrite: bool) ->
     return found
 
 
-def _require_wanted(session: Session, weighed: promoting.Weighed, *, despite: bool, yes: bool) -> None:
+def _require_wanted(ctx: CommandContext, weighed: promoting.Weighed, *, despite: bool, yes: bool) -> None:
     """Show what would move and what speaks against it; nothing goes on without a yes, nor in spite of that by itself."""
     name = weighed.stored.version.name
     if weighed.against and not despite:
         lines = [f"`{name}` was not taken to {weighed.scope}, for this speaks against it:"]
         lines += [f"  {each}" for each in weighed.against]
         raise GateRefusal("\n".join(lines), hint=_MENDING)
-    if not session.as_json:
-        _show_weighed(session, weighed)
+    if not ctx.as_json:
+        _show_weighed(ctx, weighed)
     if yes:
         return
-    if session.as_json or not session.caller.at_terminal:
+    if ctx.as_json or not ctx.caller.at_terminal:
         raise Mistake(f"`{name}` was not promoted: nobody can be asked here", hint="give --yes")
-    if (
-        ask(session, f"Take it to {weighed.scope}{' in these words' if _is_rewritten(weighed) else ''}?")
-        is not Answer.YES
-    ):
+    if ask(ctx, f"Take it to {weighed.scope}{' in these words' if _is_rewritten(weighed) else ''}?") is not Answer.YES:
         raise GateRefusal(f"`{name}` was not promoted", hint="edit it: tacit skills edit, then promote it")
 
 
-def _show_weighed(session: Session, weighed: promoting.Weighed) -> None:
+def _show_weighed(ctx: CommandContext, weighed: promoting.Weighed) -> None:
     stored = weighed.stored
     way = f"{stored.skill.scope} → {weighed.scope}"
     record = weighed.record or "not measured yet"
-    session.console.print(
+    ctx.console.print(
         f"[bold]{escape(clean(stored.version.name))}[/bold]  {way}  [dim]{escape(clean(record))}[/dim]", soft_wrap=True
     )
     for each in weighed.against:
-        session.console.print(f"[yellow]against:[/yellow] {escape(clean(each))}", soft_wrap=True)
+        ctx.console.print(f"[yellow]against:[/yellow] {escape(clean(each))}", soft_wrap=True)
     if _is_rewritten(weighed):
-        show_diff(session.console, whole_text(stored.version.content), whole_text(weighed.content))
+        show_diff(ctx.console, whole_text(stored.version.content), whole_text(weighed.content))
 
 
 def _is_rewritten(weighed: promoting.Weighed) -> bool:
@@ -127,38 +124,40 @@ def _is_rewritten(weighed: promoting.Weighed) -> bool:
 
 
 @contextmanager
-def _model(session: Session, to: Scope) -> Iterator[LanguageModel | None]:
+def _model(ctx: CommandContext, to: Scope) -> Iterator[LanguageModel | None]:
     """The language model of the settings, where one is asked whether a skill is project-agnostic."""
-    settings = session.settings[0].model
+    settings = ctx.settings[0].model
     if to.level is not Level.GLOBAL or not settings.name:
         yield None
         return
     from tacit import providers
 
-    with providers.open_model(settings, key=session.surroundings.model_key) as model:
+    with providers.open_model(settings, key=ctx.surroundings.model_key) as model:
         yield model
 
 
 @contextmanager
-def _side(session: Session, scope: Scope) -> Iterator[Session]:
+def _side(ctx: CommandContext, scope: Scope) -> Iterator[CommandContext]:
     """The session of the store that keeps a scope: this one, or one on the person's own store."""
-    place = session.loop.place
+    place = ctx.memory.place
     database = promoting.home_database(place) if scope.level in promoting.AT_HOME else None
     if database is None:
-        yield session
+        yield ctx
         return
-    there = Session(
-        surroundings=session.surroundings,
+    there = CommandContext(
+        surroundings=ctx.surroundings,
         store=str(database),
-        as_json=session.as_json,
-        console=session.console,
-        errors=session.errors,
+        as_json=ctx.as_json,
+        console=ctx.console,
+        errors=ctx.errors,
     )
     with closing(there):
         yield there
 
 
-def _decided(side: Session, done: promoting.Promoted, *, by: str, ticked: Sequence[str], despite: bool) -> Status:
+def _decided(
+    side: CommandContext, done: promoting.Promoted, *, by: str, ticked: Sequence[str], despite: bool
+) -> Status:
     """Let the person decide on the exact text where it waits now; what they do not approve goes on waiting there."""
     stored = side.loop.store.version(done.version_id)
     if stored.status in RECALLABLE:
@@ -185,7 +184,7 @@ def _decided(side: Session, done: promoting.Promoted, *, by: str, ticked: Sequen
     return moved.after
 
 
-def _end_waiting(side: Session, told: str, version_id: str) -> None:
+def _end_waiting(side: CommandContext, told: str, version_id: str) -> None:
     raise GateRefusal(told, hint=f"decide on it there: tacit review {version_id[:10]} --store {side.place.database}")
 
 
@@ -222,14 +221,14 @@ def _kept_at_home(stored: Stored) -> dict[str, Any]:
     return {"name": stored.version.name, "version_id": stored.version.id, "content_hash": stored.version.hash}
 
 
-def _show(session: Session, found: Sequence[promoting.Prospect], left: Sequence[Stored]) -> None:
-    database = promoting.home_database(session.loop.place)
+def _show(ctx: CommandContext, found: Sequence[promoting.Prospect], left: Sequence[Stored]) -> None:
+    database = promoting.home_database(ctx.memory.place)
     for held in left:
         told = f"{held.version.name} was purged here, and your own store still keeps it:"
         how = f"tacit purge --source {held.version.hash} --store {database}"
-        session.console.print(f"[yellow]{escape(clean(told))}[/yellow] {escape(clean(how))}", soft_wrap=True)
+        ctx.console.print(f"[yellow]{escape(clean(told))}[/yellow] {escape(clean(how))}", soft_wrap=True)
     if not found:
-        session.console.print("Nothing could move up: approve something first (tacit review).")
+        ctx.console.print("Nothing could move up: approve something first (tacit review).")
         return
     table = Table(box=None, pad_edge=False, header_style="dim")
     for heading in ("skill", "from", "to", "there", "missing"):
@@ -247,16 +246,16 @@ def _show(session: Session, found: Sequence[promoting.Prospect], left: Sequence[
             escape(clean("; ".join(gate.there))),
             missing,
         )
-    session.console.print(table)
-    session.console.print("\nA person takes one further: [bold]tacit promote NAME[/bold] [--to LEVEL] [--rewrite]")
+    ctx.console.print(table)
+    ctx.console.print("\nA person takes one further: [bold]tacit promote NAME[/bold] [--to LEVEL] [--rewrite]")
 
 
-def _show_done(session: Session, done: promoting.Promoted) -> None:
+def _show_done(ctx: CommandContext, done: promoting.Promoted) -> None:
     style = STATUS_STYLE[done.status]
     how = _HOW.get(done.relation, "is there now")
     name = escape(clean(done.name))
-    session.console.print(f"[bold]{name}[/bold] {how}: {done.scope}, [{style}]{done.status}[/{style}]", soft_wrap=True)
+    ctx.console.print(f"[bold]{name}[/bold] {how}: {done.scope}, [{style}]{done.status}[/{style}]", soft_wrap=True)
     if done.projects:
-        session.console.print(f"[dim]Seen in {escape(clean(', '.join(done.projects)))}.[/dim]", soft_wrap=True)
+        ctx.console.print(f"[dim]Seen in {escape(clean(', '.join(done.projects)))}.[/dim]", soft_wrap=True)
     if done.scope.level in promoting.AT_HOME and done.status in RECALLABLE:
-        session.console.print("Every project of yours has it after its next [bold]tacit learn[/bold].")
+        ctx.console.print("Every project of yours has it after its next [bold]tacit learn[/bold].")

@@ -13,7 +13,7 @@ from tacit.domain.candidate import Decision, Relation, Verdict
 from tacit.domain.errors import GateRefusal, Mistake, NotFound
 from tacit.domain.origin import Origin
 from tacit.domain.scope import Scope
-from tacit.surfaces.cli.session import Session, clean, command_options
+from tacit.surfaces.cli.context import CommandContext, clean, command_options
 from tacit.surfaces.cli.show import STANDING
 
 _BYTES_MAX = 1 << 20
@@ -25,7 +25,7 @@ _BYTES_MAX = 1 << 20
 @click.option("--scope", default="", metavar="LEVEL:ID", help="Narrower than the project: session:ID or team:ID.")
 @click.option("--dry-run", is_flag=True, help="Only check: list every problem, store nothing.")
 @command_options
-def propose(session: Session, *, file: str, by: str, scope: str, dry_run: bool) -> None:
+def propose(ctx: CommandContext, *, file: str, by: str, scope: str, dry_run: bool) -> None:
     """Propose a skill written in FILE, or on standard input. It waits until a person approves it.
 
     FILE is a SKILL.md, or a JSON map with name, description, kind (procedure, lesson, norm, preference) and what it says:
@@ -34,21 +34,21 @@ def propose(session: Session, *, file: str, by: str, scope: str, dry_run: bool) 
     content = application.read_proposal(_text(file), source="the proposal" if file == "-" else file)
     if dry_run:
         document = {"name": content.name, "kind": content.kind, "skill_md": application.render(content)}
-        session.answer(document | {"proposed": False}, lambda: session.console.print("It can be proposed."))
+        ctx.answer(document | {"proposed": False}, lambda: ctx.console.print("It can be proposed."))
         return
-    session.may_create = True
-    person = session.caller.is_person
-    verdict = session.loop.propose(
+    ctx.may_create = True
+    person = ctx.caller.is_person
+    verdict = ctx.memory.propose(
         content,
-        by=by or (session.surroundings.user if person else "agent") or "agent",
+        by=by or (ctx.surroundings.user if person else "agent") or "agent",
         origin=Origin.USER if person else Origin.AGENT,
         source="cli" if file == "-" else str(Path(file).resolve()),
         scope=Scope.parse(scope) if scope else None,
     )
-    session.answer(verdict_document(verdict), lambda: show_verdict(session, verdict))
+    ctx.answer(verdict_document(verdict), lambda: show_verdict(ctx, verdict))
     if verdict.decision is Decision.REJECT:
         reasons = "; ".join(finding.message for finding in verdict.findings)
-        session.end_with(GateRefusal(f"`{verdict.name}` was not admitted: {reasons}", hint="mend it and propose again"))
+        ctx.end_with(GateRefusal(f"`{verdict.name}` was not admitted: {reasons}", hint="mend it and propose again"))
 
 
 def _text(file: str) -> str:
@@ -79,10 +79,10 @@ def verdict_document(verdict: Verdict) -> dict[str, object]:
     }
 
 
-def show_verdict(session: Session, verdict: Verdict) -> None:
+def show_verdict(ctx: CommandContext, verdict: Verdict) -> None:
     """The gate's answer to a proposal, for people."""
     known = verdict.relation is Relation.REINFORCE
     standing = "is known already" if known else STANDING[verdict.decision]
-    session.console.print(f"[bold]{escape(clean(verdict.name))}[/bold]: {standing}", soft_wrap=True)
+    ctx.console.print(f"[bold]{escape(clean(verdict.name))}[/bold]: {standing}", soft_wrap=True)
     for finding in verdict.findings:
-        session.console.print(f"[dim]{finding.severity}: {escape(clean(finding.message))}[/dim]")
+        ctx.console.print(f"[dim]{finding.severity}: {escape(clean(finding.message))}[/dim]")

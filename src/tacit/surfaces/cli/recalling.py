@@ -17,8 +17,8 @@ from tacit.domain.selection import Item, Plan, Selection
 from tacit.domain.skill import Kind, SkillVersion
 from tacit.render.context import crowded_line
 from tacit.render.quoting import citation
+from tacit.surfaces.cli.context import CommandContext, clean, command_options, one_line
 from tacit.surfaces.cli.explaining import show_explained, weighed
-from tacit.surfaces.cli.session import Session, clean, command_options, one_line
 from tacit.surfaces.cli.show import show_episodes, show_selection
 from tacit.text.allowance import CATEGORIES
 
@@ -56,20 +56,20 @@ ALLOW_HELP = (
 )
 @click.option("--explain", is_flag=True, help="Show everything that was weighed, and every signal; keeps no use.")
 @command_options
-def recall(session: Session, *, task: str, kinds: tuple[str, ...], **options: Any) -> None:
+def recall(ctx: CommandContext, *, task: str, kinds: tuple[str, ...], **options: Any) -> None:
     """Find the skills that fit TASK, or say why none is given."""
     if not task.strip():
         raise Mistake("the task is empty", hint='say what is to be done: tacit recall "add a column"')
     if "episode" in kinds:
         if len(kinds) > 1:
             raise Mistake("episodes cannot be mixed with skills in one answer", hint="ask twice")
-        episodes = session.loop.episodes(task, limit=options["k"] or 5)
+        episodes = ctx.memory.episodes(task, limit=options["k"] or 5)
         document = {"task": task, "episodes": [_episode(episode) for episode in episodes]}
-        session.answer(document, lambda: show_episodes(session.console, episodes))
+        ctx.answer(document, lambda: show_episodes(ctx.console, episodes))
         return
     if options["person"]:
-        session.caller.require_person("recall --person")
-    selection = session.loop.recall(
+        ctx.caller.require_person("recall --person")
+    selection = ctx.memory.recall(
         task,
         k=options["k"],
         budget_tokens=options["budget_tokens"],
@@ -88,9 +88,9 @@ def recall(session: Session, *, task: str, kinds: tuple[str, ...], **options: An
     )
     if options["explain"]:
         document = {**selection_document(selection), "weighed": weighed(selection)}
-        session.answer(document, lambda: show_explained(session.console, selection))
+        ctx.answer(document, lambda: show_explained(ctx.console, selection))
         return
-    session.answer(selection_document(selection), lambda: show_answer(session.console, selection))
+    ctx.answer(selection_document(selection), lambda: show_answer(ctx.console, selection))
 
 
 def show_answer(console: Console, selection: Selection) -> None:

@@ -18,9 +18,9 @@ from tacit.domain.skill import SkillVersion
 from tacit.evidence.friction import MADE_BY, Friction, place_name
 from tacit.maintain import refine as refining
 from tacit.store import queries as shelf
+from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line
 from tacit.surfaces.cli.figures import reliability_fields
 from tacit.surfaces.cli.proposing import show_verdict, verdict_document
-from tacit.surfaces.cli.session import Session, clean, command_options, counted, one_line
 from tacit.surfaces.cli.show import difference, show_diff, told_reliability, whole_text
 
 SHOWN_MET = 3
@@ -34,7 +34,7 @@ SHOWN_RUNS = 6
     "--propose", is_flag=True, help="Put the next version before the gate; it waits until a person approves it."
 )
 @command_options
-def refine(session: Session, *, name: str | None, propose: bool) -> None:
+def refine(ctx: CommandContext, *, name: str | None, propose: bool) -> None:
     """Show what runs met when they used a skill, step by step, and the next version that they show.
 
     NAME is a name or the beginning of an id; without it all skills in use of which runs say something are listed. Denied
@@ -42,22 +42,22 @@ def refine(session: Session, *, name: str | None, propose: bool) -> None:
     in runs that were shown the skill (tacit learn reads them). What two sessions show, or one in which a person said so, is a
     next version; only verified successes change anything. Agents may propose it; only people approve (tacit review).
     """
-    store = session.loop.store
+    store = ctx.memory.store
     found = [refining.look(store, shelf.find(store, name))] if name else refining.survey(store)
-    verdicts = _proposed(session, found) if propose else {}
+    verdicts = _proposed(ctx, found) if propose else {}
     document = {"skills": [refining_document(each, verdicts.get(each.stored.version.id)) for each in found]}
 
     def show() -> None:
         if name:
-            _show(session, found[0])
+            _show(ctx, found[0])
         else:
-            _show_all(session.console, found)
+            _show_all(ctx.console, found)
         for verdict in verdicts.values():
-            show_verdict(session, verdict)
+            show_verdict(ctx, verdict)
         if propose and not verdicts:
-            session.console.print("Nothing to propose: runs show no next version that was not proposed before.")
+            ctx.console.print("Nothing to propose: runs show no next version that was not proposed before.")
 
-    session.answer(document, show)
+    ctx.answer(document, show)
 
 
 def refining_document(found: refining.Refining, verdict: Verdict | None = None) -> dict[str, Any]:
@@ -106,24 +106,24 @@ def comparison_document(compared: refining.Comparison | None) -> dict[str, Any] 
     }
 
 
-def show_refinement(session: Session, version: SkillVersion) -> None:
+def show_refinement(ctx: CommandContext, version: SkillVersion) -> None:
     """For a reviewer: what runs met that a refinement answers, the runs behind it, and how it fares beside its parent."""
-    store, console = session.loop.store, session.console
-    stored = session.loop.version(version.id)
+    store, console = ctx.memory.store, ctx.console
+    stored = ctx.memory.version(version.id)
     compared = refining.compared(store, stored)
     if version.provenance.made_by == MADE_BY and compared is not None:
         parent = compared.parent.version
         behind = [each for each in version.provenance.trajectory_ids if each not in parent.provenance.trajectory_ids]
         console.print(f"[bold]Rests on {counted(len(behind), 'run')} of {parent.id[:10]}[/bold]")
-        for line in _behind(session, parent, behind):
+        for line in _behind(ctx, parent, behind):
             console.print(f"  [dim]{escape(clean(line))}[/dim]", soft_wrap=True)
     if compared is not None and (compared.after.known or compared.regressions):
         _show_comparison(console, compared)
 
 
-def _behind(session: Session, parent: SkillVersion, trajectory_ids: Sequence[str]) -> Iterator[str]:
+def _behind(ctx: CommandContext, parent: SkillVersion, trajectory_ids: Sequence[str]) -> Iterator[str]:
     """The runs behind a refinement, each with what it met."""
-    met = refining.look(session.loop.store, session.loop.version(parent.id)).met
+    met = refining.look(ctx.memory.store, ctx.memory.version(parent.id)).met
     for identity in trajectory_ids[:SHOWN_RUNS]:
         told = "; ".join(f"{_place(each, parent)}: {each.detail}" for each in met.get(identity, ())[:SHOWN_MET])
         yield f"{identity[:12]}  {told or 'went another way'}"
@@ -131,8 +131,8 @@ def _behind(session: Session, parent: SkillVersion, trajectory_ids: Sequence[str
         yield f"and {len(trajectory_ids) - SHOWN_RUNS} more"
 
 
-def _proposed(session: Session, found: Sequence[refining.Refining]) -> dict[str, Verdict]:
-    made = {each.stored.version.id: session.loop.refine(each.stored.version.id) for each in found if each.candidate}
+def _proposed(ctx: CommandContext, found: Sequence[refining.Refining]) -> dict[str, Verdict]:
+    made = {each.stored.version.id: ctx.memory.refine(each.stored.version.id) for each in found if each.candidate}
     return {identity: verdict for identity, verdict in made.items() if verdict is not None}
 
 
@@ -180,8 +180,8 @@ def _follows(found: refining.Refining) -> str:
     return "; ".join(told) or "nothing yet: one session alone shows it"
 
 
-def _show(session: Session, found: refining.Refining) -> None:
-    console, version, quality = session.console, found.stored.version, found.quality
+def _show(ctx: CommandContext, found: refining.Refining) -> None:
+    console, version, quality = ctx.console, found.stored.version, found.quality
     console.print(
         f"[bold]{escape(clean(version.name))}[/bold]  {version.id[:10]}  {found.stored.status}: "
         f"{counted(quality.uses, 'use')}, {quality.per_use:.1f} frictions per use, "

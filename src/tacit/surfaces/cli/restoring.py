@@ -10,8 +10,8 @@ from rich.markup import escape
 
 from tacit.domain.errors import Mistake
 from tacit.store import purge_plan as custody
+from tacit.surfaces.cli.context import CommandContext, clean, command_options
 from tacit.surfaces.cli.purging import show_relearned, told
-from tacit.surfaces.cli.session import Session, clean, command_options
 
 
 @click.command()
@@ -23,25 +23,25 @@ from tacit.surfaces.cli.session import Session, clean, command_options
     "--without-tombstones", is_flag=True, help="Give up what is known of things purged, if it cannot be read."
 )
 @command_options
-def restore(session: Session, *, file: Path, by: str, yes: bool, **options: bool) -> None:
+def restore(ctx: CommandContext, *, file: Path, by: str, yes: bool, **options: bool) -> None:
     """Put the backup FILE in place of the store, after checking its manifest, its schema and everything in it.
 
     What was purged from the store in its place is purged from the backup first. The old store is kept aside under a dated
     name. Restoring belongs to a person, as reviewing does.
     """
-    session.caller.require_person("restore")
-    name = session.person(by)
-    database = session.place.database
+    ctx.caller.require_person("restore")
+    name = ctx.person(by)
+    database = ctx.place.database
     if not yes:
-        if session.as_json or not session.caller.at_terminal:
+        if ctx.as_json or not ctx.caller.at_terminal:
             raise Mistake("restoring replaces the store", hint="pass --yes to do it without being asked")
         if not click.confirm(f"Replace {clean(database)} by {clean(str(file))}?"):
-            session.console.print("Nothing was replaced.")
+            ctx.console.print("Nothing was replaced.")
             return
-    session.place.prepare()
+    ctx.place.prepare()
     chosen = [key.replace("_", "-") for key, given in options.items() if given]
     looked, done = custody.restore(
-        file, database, by=name, at=datetime.now(UTC), home=session.surroundings.person_home, options=chosen
+        file, database, by=name, at=datetime.now(UTC), home=ctx.surroundings.person_home, options=chosen
     )
     document = {
         "restored": str(file), "store": database, "aside": str(done.aside) if done.aside else None,
@@ -49,11 +49,11 @@ def restore(session: Session, *, file: Path, by: str, yes: bool, **options: bool
     }  # fmt: skip
 
     def show() -> None:
-        session.console.print(f"restored {escape(clean(str(file)))}", soft_wrap=True)
+        ctx.console.print(f"restored {escape(clean(str(file)))}", soft_wrap=True)
         if not done.descent.is_empty:
-            session.console.print(f"purged again before it was put back: {told(done.descent)}")
+            ctx.console.print(f"purged again before it was put back: {told(done.descent)}")
         if done.aside:
-            session.console.print(f"the old store is kept as {escape(clean(str(done.aside)))}", soft_wrap=True)
-        show_relearned(session, done.descent)
+            ctx.console.print(f"the old store is kept as {escape(clean(str(done.aside)))}", soft_wrap=True)
+        show_relearned(ctx, done.descent)
 
-    session.answer(document, show)
+    ctx.answer(document, show)

@@ -15,9 +15,9 @@ from tacit.domain.lifecycle import Status
 from tacit.domain.ports import Stored
 from tacit.gate import Review, unticked
 from tacit.store import queries as shelf
+from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted
 from tacit.surfaces.cli.deciding import confirmed, go_through
 from tacit.surfaces.cli.inspecting import Answer, grave_ones, inspected, place, show_candidate
-from tacit.surfaces.cli.session import Session, clean, command_options, counted
 from tacit.surfaces.cli.show import others_told, show_others, show_waiting
 from tacit.surfaces.cli.telling import meant, tellable
 from tacit.surfaces.exports import export
@@ -49,7 +49,7 @@ _OPEN = {Review.APPROVE: _WAITS, Review.RESTORE: frozenset({Status.RETIRED, Stat
 )
 @command_options
 def review(
-    session: Session,
+    ctx: CommandContext,
     *,
     reference: str | None,
     by: str,
@@ -71,71 +71,71 @@ def review(
     """
     decision = _decision(decisions)
     if decision is None:
-        _look(session, reference, by=by)
+        _look(ctx, reference, by=by)
         return
     if reference is None:
         raise Mistake(f"name what to {decision}", hint=f"tacit review ID --{decision}; `tacit review` shows what waits")
     if despite and decision not in _OPEN:
         raise Mistake("--despite-findings belongs to an approval", hint="leave it away")
-    session.caller.require_person("review")
-    stored = session.loop.version(_newest_waiting(session, reference))
+    ctx.caller.require_person("review")
+    stored = ctx.memory.version(_newest_waiting(ctx, reference))
     seen = content_hash in ("", stored.version.hash)  # what was not seen is refused below
     if seen and stored.status in _OPEN.get(decision, ()):
-        ticked = _opened(session, stored, decision, ticked=ticked, despite=despite)
-    person = session.person(by)
+        ticked = _opened(ctx, stored, decision, ticked=ticked, despite=despite)
+    person = ctx.person(by)
     if stored.status in _WAITS:
         with suppress(StoreOutage):  # earlier decisions that cannot be read stop no new one
-            session.loop.people.show(stored, person, told=False)
-    moved = session.loop.review(
+            ctx.memory.people.show(stored, person, told=False)
+    moved = ctx.memory.review(
         stored.version.id, decision, by=person, reason=reason, content_hash=content_hash, ticked=ticked
     )
-    export(session.loop)
-    others = shelf.namesakes(session.loop.store, stored) if reference == stored.version.name else []
+    export(ctx.memory)
+    others = shelf.namesakes(ctx.memory.store, stored) if reference == stored.version.name else []
 
     def show() -> None:
-        session.console.print(f"[bold]{escape(clean(stored.version.name))}[/bold]: {moved.before} → {moved.after}")
-        show_others(session.console, others)
+        ctx.console.print(f"[bold]{escape(clean(stored.version.name))}[/bold]: {moved.before} → {moved.after}")
+        show_others(ctx.console, others)
 
     told = {"version_id": moved.version_id, "before": moved.before, "after": moved.after, "by": moved.by}
-    session.answer(told | {"others": others_told(others)}, show)
+    ctx.answer(told | {"others": others_told(others)}, show)
 
 
-def _look(session: Session, reference: str | None, *, by: str) -> None:
+def _look(ctx: CommandContext, reference: str | None, *, by: str) -> None:
     """Go through what waits, or through one of it; where nobody can be asked, tell it."""
-    asks = session.caller.is_person and session.caller.at_terminal and not session.as_json
+    asks = ctx.caller.is_person and ctx.caller.at_terminal and not ctx.as_json
     if reference is None:
-        waiting = tellable(session, session.loop.waiting())
+        waiting = tellable(ctx, ctx.memory.waiting())
         if asks and waiting:
-            go_through(session, waiting, by=session.person(by))
+            go_through(ctx, waiting, by=ctx.person(by))
             return
-        document = {"waiting": [_document(session, stored) for stored in waiting]}
-        session.answer(document, lambda: show_waiting(session, waiting))
+        document = {"waiting": [_document(ctx, stored) for stored in waiting]}
+        ctx.answer(document, lambda: show_waiting(ctx, waiting))
         return
-    stored = meant(session, _newest_waiting(session, reference))
+    stored = meant(ctx, _newest_waiting(ctx, reference))
     if asks and stored.status in _WAITS:
-        go_through(session, [stored], by=session.person(by))
+        go_through(ctx, [stored], by=ctx.person(by))
         return
 
     def show() -> None:
-        show_candidate(session, stored)
-        session.console.print(f"It is [bold]{stored.status}[/bold]. A person decides: tacit review ID, in a terminal.")
+        show_candidate(ctx, stored)
+        ctx.console.print(f"It is [bold]{stored.status}[/bold]. A person decides: tacit review ID, in a terminal.")
 
-    session.answer(_document(session, stored), show)
+    ctx.answer(_document(ctx, stored), show)
 
 
 def _opened(
-    session: Session, stored: Stored, decision: Review, *, ticked: tuple[str, ...], despite: bool
+    ctx: CommandContext, stored: Stored, decision: Review, *, ticked: tuple[str, ...], despite: bool
 ) -> tuple[str, ...]:
     """What was ticked, once all is confirmed that lets agents see a version: by a person, or in a script by its options."""
-    if session.as_json or not session.caller.at_terminal:
-        _require_despite(session, stored, ticked=ticked, despite=despite)
+    if ctx.as_json or not ctx.caller.at_terminal:
+        _require_despite(ctx, stored, ticked=ticked, despite=despite)
         return ticked
-    show_candidate(session, stored)
+    show_candidate(ctx, stored)
     if decision is Review.RESTORE:  # what was ticked before need not be again
-        known = {key for approval in session.loop.store.approvals(stored.version.id) for key in approval.ticked}
-        asked = {literal.key for literal in session.loop.examine(stored.version.id).literals}
+        known = {key for approval in ctx.memory.store.approvals(stored.version.id) for key in approval.ticked}
+        asked = {literal.key for literal in ctx.memory.examine(stored.version.id).literals}
         ticked = (*ticked, *sorted((known & asked) - set(ticked)))
-    said, given = confirmed(session, stored, ticked=ticked, despite=despite)
+    said, given = confirmed(ctx, stored, ticked=ticked, despite=despite)
     if said is not Answer.YES:
         raise GateRefusal(
             f"`{stored.version.name}` was not approved",
@@ -144,10 +144,10 @@ def _opened(
     return given
 
 
-def _require_despite(session: Session, stored: Stored, *, ticked: Collection[str], despite: bool) -> None:
+def _require_despite(ctx: CommandContext, stored: Stored, *, ticked: Collection[str], despite: bool) -> None:
     """Refuse a script that does not say that it knows what was found, with all of it; then comes what must be ticked."""
-    examination = session.loop.examine(stored.version.id)
-    grave = grave_ones(session, stored, examination)
+    examination = ctx.memory.examine(stored.version.id)
+    grave = grave_ones(ctx, stored, examination)
     if despite or not grave:
         return
     content = stored.version.content
@@ -173,13 +173,13 @@ def _decision(flags: Mapping[str, bool]) -> Review | None:
     return chosen[0] if chosen else None
 
 
-def _newest_waiting(session: Session, reference: str) -> str:
+def _newest_waiting(ctx: CommandContext, reference: str) -> str:
     """A name means the version of it that waits, if one does; anything else is taken as it is."""
-    waiting = [stored for stored in session.loop.waiting() if stored.version.name == reference]
+    waiting = [stored for stored in ctx.memory.waiting() if stored.version.name == reference]
     return shelf.meant_by(waiting).version.id if waiting else reference
 
 
-def _document(session: Session, stored: Stored) -> dict[str, object]:
+def _document(ctx: CommandContext, stored: Stored) -> dict[str, object]:
     content = stored.version.content
     return {
         "version_id": stored.version.id,
@@ -194,5 +194,5 @@ def _document(session: Session, stored: Stored) -> dict[str, object]:
         "skill_md": application.render(content),
         "content": dataclasses.replace(content, files=()),
         "files": content.files,
-        **inspected(session, stored),
+        **inspected(ctx, stored),
     }

@@ -11,8 +11,8 @@ import click
 from tacit.api import Loop
 from tacit.config.channels import HOOK, MCP, channels
 from tacit.domain.errors import ConfigError
+from tacit.surfaces.cli.context import CommandContext, command_options
 from tacit.surfaces.cli.recalling import ALLOW_HELP
-from tacit.surfaces.cli.session import Session, command_options
 from tacit.surfaces.exports import ROOTS
 from tacit.text.allowance import parse_allowance
 
@@ -32,7 +32,7 @@ def can_serve() -> bool:
 @click.option("--allow", "allowed", multiple=True, metavar="CATEGORY=VALUE", help=ALLOW_HELP)
 @click.option("--check", is_flag=True, help="Only say by the exit code whether it could serve.")
 @command_options
-def mcp(session: Session, *, client: str, allowed: tuple[str, ...], check: bool) -> None:
+def mcp(ctx: CommandContext, *, client: str, allowed: tuple[str, ...], check: bool) -> None:
     """Serve recall, apply, record and propose to an agent over standard input and output (MCP).
 
     A client starts it by itself; `tacit init` writes the entry. It needs the extra: pip install 'tacit[mcp]'.
@@ -41,15 +41,15 @@ def mcp(session: Session, *, client: str, allowed: tuple[str, ...], check: bool)
         raise ConfigError("the MCP server needs its extra", hint="pip install 'tacit[mcp]'")
     allowance = parse_allowance(allowed) if allowed else None
     if check:
-        session.answer({"serves": True}, lambda: click.echo("it can serve"))
+        ctx.answer({"serves": True}, lambda: click.echo("it can serve"))
         return
     from tacit.surfaces.mcp import serve
 
     def opening(*, create: bool = False) -> Loop:
-        place = session.place
+        place = ctx.place
         if not create and not Path(place.database).exists():  # looking leaves nothing behind
             place = dataclasses.replace(place, database=":memory:")
-        return session.opened(place)
+        return ctx.opened(place)
 
-    channel = channels(str(session.place.folder)).get(client, HOOK) if client else MCP
+    channel = channels(str(ctx.place.folder)).get(client, HOOK) if client else MCP
     serve(opening, with_index=channel == MCP, allowed=allowance).run("stdio")

@@ -7,17 +7,17 @@ from rich.markup import escape
 from rich.table import Table
 
 from tacit.surfaces.authority import new_token
-from tacit.surfaces.cli.session import Session, command_options
+from tacit.surfaces.cli.context import CommandContext, command_options
 
 
 @click.group(invoke_without_command=True)
 @command_options
-def config(session: Session) -> None:
+def config(ctx: CommandContext) -> None:
     """Print every setting and where it came from. Settings are read from tacit.toml in the project or in ~/.tacit."""
     if click.get_current_context().invoked_subcommand:
         return
-    _, settings = session.settings
-    place = session.place
+    _, settings = ctx.settings
+    place = ctx.place
     document = {
         "store": {"value": place.database, "source": place.chosen_by},
         "settings": {s.key: {"value": s.value, "source": s.source} for s in settings},
@@ -30,18 +30,18 @@ def config(session: Session) -> None:
         table.add_row("store", escape(place.database), place.chosen_by)
         for setting in settings:
             table.add_row(setting.key, escape(str(setting.value)), escape(setting.source))
-        session.console.print(table)
+        ctx.console.print(table)
 
-    session.answer(document, show)
+    ctx.answer(document, show)
 
 
 @config.command()
 @command_options
-def token(session: Session) -> None:
+def token(ctx: CommandContext) -> None:
     """Make a person's token for reviewing outside a terminal. It is shown once; a new one replaces the old one."""
-    session.caller.require_person("token")
-    made = new_token(session.surroundings.person_home)
-    session.answer(
+    ctx.caller.require_person("token")
+    made = new_token(ctx.surroundings.person_home)
+    ctx.answer(
         {"token": made},
-        lambda: session.console.print(f"{made}\nKeep it from agents. Use it as TACIT_TOKEN.", soft_wrap=True),
+        lambda: ctx.console.print(f"{made}\nKeep it from agents. Use it as TACIT_TOKEN.", soft_wrap=True),
     )

@@ -27,7 +27,7 @@ from tacit.domain.skill import Provenance, SkillContent
 from tacit.evidence.capture import Captured
 from tacit.learn.report import Helped, Learned
 from tacit.store import queries as shelf
-from tacit.surfaces.cli.session import Session, clean, counted, one_line
+from tacit.surfaces.cli.context import CommandContext, clean, counted, one_line
 
 if TYPE_CHECKING:
     from tacit.learn import Note
@@ -110,7 +110,7 @@ def show_projects(console: Console, projects: Sequence[dict[str, Any]], *, witho
         console.print("\nNext: [bold]tacit review[/bold] inside a project.")
     if without_project:
         console.print(
-            f"[dim]{counted(without_project, 'session')} in folders that are gone (tacit learn PATH reads them)[/dim]"
+            f"[dim]{counted(without_project, 'ctx')} in folders that are gone (tacit learn PATH reads them)[/dim]"
         )
 
 
@@ -298,13 +298,13 @@ def show_others(console: Console, others: Sequence[Stored]) -> None:
         console.print(f"[dim]{escape(clean(told))}; name it by its id[/dim]", soft_wrap=True)
 
 
-def show_waiting(session: Session, waiting: Sequence[Stored]) -> None:
+def show_waiting(ctx: CommandContext, waiting: Sequence[Stored]) -> None:
     """List what waits for a person."""
     if not waiting:
-        session.console.print("Nothing waits for review.")
+        ctx.console.print("Nothing waits for review.")
         return
-    show_skills(session.console, [(stored, Reliability()) for stored in waiting])
-    session.console.print("\nA person decides: [bold]tacit review ID --approve --by NAME[/bold] in a terminal.")
+    show_skills(ctx.console, [(stored, Reliability()) for stored in waiting])
+    ctx.console.print("\nA person decides: [bold]tacit review ID --approve --by NAME[/bold] in a terminal.")
 
 
 def show_skills(
@@ -360,11 +360,11 @@ def file_texts(content: SkillContent) -> Iterator[str]:
         yield f"===== {file.path}{mode} =====\n{text}"
 
 
-def known_parts(session: Session, content: SkillContent) -> dict[str, SkillContent]:
+def known_parts(ctx: CommandContext, content: SkillContent) -> dict[str, SkillContent]:
     """The skills that a composite is made of, as far as the store has them."""
     found = {}
     for name in content.sub_skills:
-        named = session.loop.store.catalogue(name=name)
+        named = ctx.memory.store.catalogue(name=name)
         if named:
             found[name] = shelf.meant_by(named).version.content
     return found

@@ -19,8 +19,8 @@ from tacit.domain.ports import AuditEntry, Counts
 from tacit.evidence.skill_history import Event, Record, session_life
 from tacit.store import queries as shelf
 from tacit.surfaces.cli import plotting
+from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line
 from tacit.surfaces.cli.figures import in_points, lift_told, reliability_told
-from tacit.surfaces.cli.session import Session, clean, command_options, counted, one_line
 from tacit.surfaces.cli.show import STATUS_STYLE, others_told, show_others, told_reliability
 from tacit.surfaces.cli.telling import may_tell, meant
 
@@ -48,20 +48,20 @@ _ALONG = plotting.Axis(
     "--session", "run", default="", metavar="ID", help="What was learned in this session of an agent, as it went."
 )
 @command_options
-def history(session: Session, *, subject: str, limit: int, chain: bool, run: str) -> None:
+def history(ctx: CommandContext, *, subject: str, limit: int, chain: bool, run: str) -> None:
     """Tell the life of a skill: versions, changes of status and why, results, remarks. SUBJECT is a name or an id.
 
     Of anything else, and without SUBJECT, the audit chain: what happened to everything, or to one trajectory or use.
     """
-    loop = session.loop
+    loop = ctx.memory
     if run:
         told = session_life(loop.store, run)[-limit:]
         document = {"session": run, "events": [_event(each) for each in told]}
-        session.answer(document, lambda: _tell(session, run, told))
+        ctx.answer(document, lambda: _tell(ctx, run, told))
         return
-    found = _found(session, subject) if subject else ""
+    found = _found(ctx, subject) if subject else ""
     if found.startswith(("s_", "v_")) and not chain:
-        skill = meant(session, found)
+        skill = meant(ctx, found)
         events = loop.life(found)[-limit:]
         others = shelf.namesakes(loop.store, skill)
         document = {
@@ -72,39 +72,39 @@ def history(session: Session, *, subject: str, limit: int, chain: bool, run: str
         }
 
         def tell() -> None:
-            _tell(session, skill.version.name, events)
-            show_others(session.console, others)
+            _tell(ctx, skill.version.name, events)
+            show_others(ctx.console, others)
 
-        session.answer(document | {"entries": _entries(session, found, limit)}, tell)
+        ctx.answer(document | {"entries": _entries(ctx, found, limit)}, tell)
         return
     entries = loop.history(found)[-limit:]
-    reasons = _reasons(session, entries)
+    reasons = _reasons(ctx, entries)
     document = {"subject": found, "entries": [plain(e) | {"reason": reasons.get(e.sequence, "")} for e in entries]}
-    session.answer(document, lambda: _show_chain(session, entries, reasons))
+    ctx.answer(document, lambda: _show_chain(ctx, entries, reasons))
 
 
-def _found(session: Session, subject: str) -> str:
-    named = session.loop.store.catalogue(name=subject)
-    found = [shelf.meant_by(named).skill.id] if named else session.loop.store.resolve(subject)
+def _found(ctx: CommandContext, subject: str) -> str:
+    named = ctx.memory.store.catalogue(name=subject)
+    found = [shelf.meant_by(named).skill.id] if named else ctx.memory.store.resolve(subject)
     if not found:
         raise NotFound(f"nothing has the name or id {subject!r}", hint="tacit skills list --all")
     return found[0]
 
 
-def _entries(session: Session, found: str, limit: int) -> list[dict[str, object]]:
-    entries = session.loop.history(found)[-limit:]
-    reasons = _reasons(session, entries)
+def _entries(ctx: CommandContext, found: str, limit: int) -> list[dict[str, object]]:
+    entries = ctx.memory.history(found)[-limit:]
+    reasons = _reasons(ctx, entries)
     return [plain(entry) | {"reason": reasons.get(entry.sequence, "")} for entry in entries]
 
 
-def _tell(session: Session, name: str, events: Sequence[Event]) -> None:
+def _tell(ctx: CommandContext, name: str, events: Sequence[Event]) -> None:
     """A table, or in a narrow terminal two lines for each event: nothing is cut off for want of columns."""
-    session.console.print(f"[bold]{escape(clean(name))}[/bold]")
+    ctx.console.print(f"[bold]{escape(clean(name))}[/bold]")
     table = Table(box=None, padding=(0, 2, 0, 0))
     for column in ("when", "version", "what", "by"):
         table.add_column(column, no_wrap=column in ("when", "version"), overflow="fold")
     table.add_column("why", ratio=1)
-    wide = session.console.width >= _WIDE
+    wide = ctx.console.width >= _WIDE
     for event in events:
         times = f"{event.count} × " if event.count > 1 else ""
         style = _TELLING.get(event.what.rpartition("→ ")[2].partition(" ")[0], "default")
@@ -114,18 +114,18 @@ def _tell(session: Session, name: str, events: Sequence[Event]) -> None:
         if wide:
             table.add_row(when, event.version_id[:10], what, by, why)
             continue
-        session.console.print(f"{when}  {event.version_id[:10]}  {what}{by and f'  by {by}'}", soft_wrap=True)
+        ctx.console.print(f"{when}  {event.version_id[:10]}  {what}{by and f'  by {by}'}", soft_wrap=True)
         if event.why:
-            session.console.print(Padding(why, (0, 0, 0, 18)))
+            ctx.console.print(Padding(why, (0, 0, 0, 18)))
     if wide:
-        session.console.print(table)
+        ctx.console.print(table)
 
 
 def _event(event: Event) -> dict[str, object]:
     return {name: getattr(event, name) for name in ("at", "what", "why", "by", "version_id", "count")}
 
 
-def _show_chain(session: Session, entries: Sequence[AuditEntry], reasons: dict[int, str]) -> None:
+def _show_chain(ctx: CommandContext, entries: Sequence[AuditEntry], reasons: dict[int, str]) -> None:
     table = Table(box=None, padding=(0, 2, 0, 0))
     for column in ("#", "when", "what", "of", "by", *(["why"] if reasons else [])):
         table.add_column(column)
@@ -135,13 +135,13 @@ def _show_chain(session: Session, entries: Sequence[AuditEntry], reasons: dict[i
         why = escape(clean(reasons.get(entry.sequence, "")))
         by = escape(clean(entry.actor))
         table.add_row(str(entry.sequence), when, escape(entry.action), of, by, *([why] if reasons else []))
-    session.console.print(table if entries else "Nothing has happened yet.")
+    ctx.console.print(table if entries else "Nothing has happened yet.")
 
 
-def _reasons(session: Session, entries: Sequence[AuditEntry]) -> dict[int, str]:
+def _reasons(ctx: CommandContext, entries: Sequence[AuditEntry]) -> dict[int, str]:
     """Entry → why something was purged: told by the stones that were set at the same moment."""
     purged = [entry for entry in entries if entry.action in ("purge", "tombstone")]
-    told = {stone.at: stone.reason for stone in session.loop.store.tombstones() if stone.reason} if purged else {}
+    told = {stone.at: stone.reason for stone in ctx.memory.store.tombstones() if stone.reason} if purged else {}
     return {entry.sequence: told[entry.at] for entry in purged if entry.at in told}
 
 
@@ -155,16 +155,16 @@ def _reasons(session: Session, entries: Sequence[AuditEntry]) -> dict[int, str]:
     help="Draw reliability to a .png or .svg.",
 )
 @command_options
-def stats(session: Session, *, skills: tuple[str, ...], everything: bool, plot: Path | None) -> None:
+def stats(ctx: CommandContext, *, skills: tuple[str, ...], everything: bool, plot: Path | None) -> None:
     """Count what there is, and show how each skill does: uses, verified results, reliability, lift.
 
     Reliability is an interval over verified results of runs that followed the skill, later ones weighing more; "not known
     yet" is a normal answer. Where nobody says what was followed, a result counts for all that was shown, a share for each.
     """
-    counts = session.loop.stats()
-    asked = [meant(session, each).version.id for each in skills]
-    records = [each for each in session.loop.records(asked) if may_tell(session, each.stored)]
-    document = plain(counts) | {"store": session.place.database, "records": [_figures(each) for each in records]}
+    counts = ctx.memory.stats()
+    asked = [meant(ctx, each).version.id for each in skills]
+    records = [each for each in ctx.memory.records(asked) if may_tell(ctx, each.stored)]
+    document = plain(counts) | {"store": ctx.place.database, "records": [_figures(each) for each in records]}
     drawn = [each for each in records if each.reliability.known]
     undrawn = _not_drawn(len(records) - len(drawn))
     if plot is not None:
@@ -177,22 +177,22 @@ def stats(session: Session, *, skills: tuple[str, ...], everything: bool, plot: 
 
     def show() -> None:
         if not skills:
-            _show_counts(session, counts)
+            _show_counts(ctx, counts)
         kept = records if everything or skills else records[:_ROWS]
         if kept:
-            session.console.print()
-            _show_records(session, kept)
+            ctx.console.print()
+            _show_records(ctx, kept)
         if len(kept) < len(records):
-            session.console.print(f"[dim]and {len(records) - len(kept)} more: tacit stats --all[/dim]")
+            ctx.console.print(f"[dim]and {len(records) - len(kept)} more: tacit stats --all[/dim]")
         if drawn:
-            session.console.print()
-            _show_bars(session, [_row(each) for each in drawn[:_ROWS]])
+            ctx.console.print()
+            _show_bars(ctx, [_row(each) for each in drawn[:_ROWS]])
             if undrawn:
-                session.console.print(f"[dim]{undrawn}[/dim]", soft_wrap=True)
+                ctx.console.print(f"[dim]{undrawn}[/dim]", soft_wrap=True)
         if plot is not None:
-            session.console.print(f"wrote {escape(clean(str(plot)))}", soft_wrap=True)
+            ctx.console.print(f"wrote {escape(clean(str(plot)))}", soft_wrap=True)
 
-    session.answer(document, show)
+    ctx.answer(document, show)
 
 
 def _not_drawn(count: int) -> str:
@@ -207,17 +207,17 @@ def _row(record: Record) -> plotting.Row:
     return plotting.Row(label=record.stored.version.name, value=share, low=known.low, high=known.high, note=note)
 
 
-def _show_bars(session: Session, rows: Sequence[plotting.Row]) -> None:
+def _show_bars(ctx: CommandContext, rows: Sequence[plotting.Row]) -> None:
     names = min(_NAME_WIDTH, max(len(row.label) for row in rows))
     notes = max(len(row.note) for row in rows)
-    scale = plotting.Scale(rows, _ALONG, width=min(60, session.console.width - names - notes - 6))
+    scale = plotting.Scale(rows, _ALONG, width=min(60, ctx.console.width - names - notes - 6))
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     for row in rows:
-        bar = plotting.line(row, _ALONG, scale, plain=session.console.options.ascii_only)
+        bar = plotting.line(row, _ALONG, scale, plain=ctx.console.options.ascii_only)
         table.add_row(escape(one_line(row.label, names)), bar, Text(row.note, "dim"))
     table.add_row("", plotting.ruler(_ALONG, scale), "")
-    session.console.print(table)
-    session.console.print(f"[dim]{_ALONG.title}[/dim]", soft_wrap=True)
+    ctx.console.print(table)
+    ctx.console.print(f"[dim]{_ALONG.title}[/dim]", soft_wrap=True)
 
 
 def _figures(record: Record) -> dict[str, object]:
@@ -240,19 +240,19 @@ def _figures(record: Record) -> dict[str, object]:
     }
 
 
-def _show_records(session: Session, records: Sequence[Record]) -> None:
+def _show_records(ctx: CommandContext, records: Sequence[Record]) -> None:
     """Two lines a skill: its name at full length, with its scope where several bear it, and its figures below."""
     names = Counter(record.stored.version.name for record in records)
     for record in records:
         status = record.stored.status
         pin = "  [blue]pinned[/blue]" if record.pinned else ""
         scope = f" ({escape(clean(str(record.stored.skill.scope)))})" if names[record.stored.version.name] > 1 else ""
-        session.console.print(
+        ctx.console.print(
             f"[bold]{escape(clean(record.stored.version.name))}[/bold]{scope}  [{STATUS_STYLE[status]}]{status}[/]{pin}  "
             f"[dim]{told_reliability(record.reliability)}[/dim]",
             soft_wrap=True,
         )
-        session.console.print(f"  {_counted(record)}", soft_wrap=True)
+        ctx.console.print(f"  {_counted(record)}", soft_wrap=True)
 
 
 def _counted(record: Record) -> str:
@@ -266,7 +266,7 @@ def _counted(record: Record) -> str:
     return f"{told}, lift {value} points \\[{low}, {high}]"
 
 
-def _show_counts(session: Session, counts: Counts) -> None:
+def _show_counts(ctx: CommandContext, counts: Counts) -> None:
     outcomes = ", ".join(f"{n} {outcome}" for outcome, n in counts.outcomes.items())
     statuses = ", ".join(f"[{STATUS_STYLE[s]}]{n} {s}[/]" for s, n in counts.skills.items())
     rows = {
@@ -279,9 +279,9 @@ def _show_counts(session: Session, counts: Counts) -> None:
         "evidence": ", ".join(f"{n} {grade}" for grade, n in counts.evidence.items()) or "none yet",
         "audit entries": str(counts.audit),
         "size": f"{counts.bytes / 1_048_576:.1f} MiB",
-        "store": escape(session.place.database),
+        "store": escape(ctx.place.database),
     }
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     for name, value in rows.items():
         table.add_row(f"[bold]{name}[/bold]", value)
-    session.console.print(table)
+    ctx.console.print(table)

@@ -15,8 +15,8 @@ from tacit.domain.errors import Mistake
 from tacit.domain.identity import plain
 from tacit.domain.lifecycle import Transition
 from tacit.maintain.revalidate import FAILED, NOT_HERE, PASSED
+from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted
 from tacit.surfaces.cli.progress import progress_bar
-from tacit.surfaces.cli.session import Session, clean, command_options, counted
 from tacit.surfaces.cli.show import STATUS_STYLE
 from tacit.surfaces.exports import export
 
@@ -51,7 +51,7 @@ TITLES = {
 @click.option("--by", default="", help="Your name, kept in the history.")
 @click.option("--yes", is_flag=True, help="Do it without being asked.")
 @command_options
-def tend(session: Session, *, apply: bool, only: tuple[str, ...], revalidate: bool, by: str, yes: bool) -> None:
+def tend(ctx: CommandContext, *, apply: bool, only: tuple[str, ...], revalidate: bool, by: str, yes: bool) -> None:
     """Look after the library: tell what is outdated, of no use, said twice, or could be better, and why.
 
     Nothing is changed without --apply, which belongs to a person. What is set aside can be brought back (tacit review ID
@@ -63,52 +63,50 @@ def tend(session: Session, *, apply: bool, only: tuple[str, ...], revalidate: bo
     nothing.
     """
     if apply:
-        session.caller.require_person("tend --apply")
-        if session.as_json and not yes:
+        ctx.caller.require_person("tend --apply")
+        if ctx.as_json and not yes:
             raise Mistake(
                 "--json asks nothing, so --apply needs --yes with it", hint="add --yes, or leave --apply away"
             )
     if revalidate:
-        _revalidate(session, keep=apply, yes=yes)
+        _revalidate(ctx, keep=apply, yes=yes)
         return
-    with progress_bar(session, "looking") as advance:
-        cares = session.loop.tend(only=[CareKind(kind) for kind in only], progress=advance)
-    asking = apply and not yes and not session.as_json
+    with progress_bar(ctx, "looking") as advance:
+        cares = ctx.memory.tend(only=[CareKind(kind) for kind in only], progress=advance)
+    asking = apply and not yes and not ctx.as_json
     if not apply or asking:
-        session.answer({"applied": False, "cares": [_document(care) for care in cares]}, lambda: _show(session, cares))
+        ctx.answer({"applied": False, "cares": [_document(care) for care in cares]}, lambda: _show(ctx, cares))
     doable = [care for care in cares if can_be_done(care)]
-    if not apply or (asking and not _is_wanted(session, doable)):
+    if not apply or (asking and not _is_wanted(ctx, doable)):
         return
-    done, settled = session.loop.carry_out(cares, by=session.person(by))
-    export(session.loop)
+    done, settled = ctx.memory.carry_out(cares, by=ctx.person(by))
+    export(ctx.memory)
     document = {"applied": True, "cares": [_document(care) for care in done], "settled": [plain(m) for m in settled]}
-    session.answer(document, lambda: _show_done(session, done, settled, listed=asking))
+    ctx.answer(document, lambda: _show_done(ctx, done, settled, listed=asking))
 
 
-def _revalidate(session: Session, *, keep: bool, yes: bool) -> None:
+def _revalidate(ctx: CommandContext, *, keep: bool, yes: bool) -> None:
     """Try procedures again and show it; keep it too on a person's word."""
     if keep and not yes and not click.confirm("Try the procedures, and keep what comes of it?"):
-        session.console.print("Nothing was done.")
+        ctx.console.print("Nothing was done.")
         return
-    with progress_bar(session, "trying") as advance:
-        tried = session.loop.revalidate(keep=keep, progress=advance)
+    with progress_bar(ctx, "trying") as advance:
+        tried = ctx.memory.revalidate(keep=keep, progress=advance)
     if keep:
-        export(session.loop)
+        export(ctx.memory)
     document = {"applied": keep, "cares": [_document(care) for care in tried]}
-    session.answer(document, lambda: _show_tried(session, tried, kept=keep))
+    ctx.answer(document, lambda: _show_tried(ctx, tried, kept=keep))
 
 
-def _show_tried(session: Session, tried: Sequence[Care], *, kept: bool) -> None:
+def _show_tried(ctx: CommandContext, tried: Sequence[Care], *, kept: bool) -> None:
     for care in tried:
         style = "green" if care.reason == PASSED else "red" if care.reason.startswith(FAILED) else "dim"
         name, told = escape(clean(care.name)), escape(clean(care.reason))
-        session.console.print(f"[bold]{name}[/bold]  [{style}]{told}[/{style}]", soft_wrap=True)
+        ctx.console.print(f"[bold]{name}[/bold]  [{style}]{told}[/{style}]", soft_wrap=True)
     counts = [sum(care.reason.startswith(word) for care in tried) for word in (PASSED, FAILED, NOT_HERE)]
-    session.console.print("{} passed, {} failed, {} not checkable here".format(*counts))
+    ctx.console.print("{} passed, {} failed, {} not checkable here".format(*counts))
     if not kept and any(counts[:2]):
-        session.console.print(
-            "Nothing of it is kept: [bold]tacit tend --revalidate --apply[/bold] keeps it as evidence."
-        )
+        ctx.console.print("Nothing of it is kept: [bold]tacit tend --revalidate --apply[/bold] keeps it as evidence.")
 
 
 def can_be_done(care: Care) -> bool:
@@ -116,23 +114,23 @@ def can_be_done(care: Care) -> bool:
     return bool(care.move or care.candidate or care.remark)
 
 
-def show_care(session: Session, settled: Sequence[Transition], suggestions: int) -> None:
+def show_care(ctx: CommandContext, settled: Sequence[Transition], suggestions: int) -> None:
     """Tell what evidence has moved, and whether there is more to look after: the end of what learning tells."""
     for move in settled:
-        name = escape(clean(session.loop.store.version(move.version_id).version.name))
+        name = escape(clean(ctx.memory.store.version(move.version_id).version.name))
         style = STATUS_STYLE[move.after]
         told = f"[{style}]{move.before} → {move.after}[/{style}]"
-        session.console.print(f"[bold]{name}[/bold]  {told}  [dim]{escape(clean(move.reason))}[/dim]", soft_wrap=True)
+        ctx.console.print(f"[bold]{name}[/bold]  {told}  [dim]{escape(clean(move.reason))}[/dim]", soft_wrap=True)
     if suggestions:
-        session.console.print(f"{counted(suggestions, 'suggestion')}: [bold]tacit tend[/bold]")
+        ctx.console.print(f"{counted(suggestions, 'suggestion')}: [bold]tacit tend[/bold]")
 
 
-def _is_wanted(session: Session, doable: Sequence[Care]) -> bool:
+def _is_wanted(ctx: CommandContext, doable: Sequence[Care]) -> bool:
     if not doable:
         return False
     if click.confirm(f"Do {'this' if len(doable) == 1 else f'these {len(doable)}'}?"):
         return True
-    session.console.print("Nothing was done.")
+    ctx.console.print("Nothing was done.")
     return False
 
 
@@ -164,52 +162,52 @@ def _would(care: Care) -> str:
     return ", ".join(part for part in (moved, proposed, noted) if part)
 
 
-def _show(session: Session, cares: Sequence[Care]) -> None:
+def _show(ctx: CommandContext, cares: Sequence[Care]) -> None:
     if not cares:
-        session.console.print("[green]Nothing to do[/green]: the library needs no care.")
-        _show_waiting(session)
+        ctx.console.print("[green]Nothing to do[/green]: the library needs no care.")
+        _show_waiting(ctx)
         return
     for kind, group in groupby(cares, key=lambda care: care.kind):
-        _show_kind(session, kind, list(group))
+        _show_kind(ctx, kind, list(group))
     doable = sum(map(can_be_done, cares))
     told = f"{counted(len(cares), 'suggestion')}, {doable} of which `tacit tend --apply` carries out."
-    session.console.print(f"\n{told}" if doable else f"\n{counted(len(cares), 'suggestion')} for you.")
-    _show_waiting(session)
+    ctx.console.print(f"\n{told}" if doable else f"\n{counted(len(cares), 'suggestion')} for you.")
+    _show_waiting(ctx)
 
 
-def _show_waiting(session: Session) -> None:
-    waiting = len(session.loop.waiting())
+def _show_waiting(ctx: CommandContext) -> None:
+    waiting = len(ctx.memory.waiting())
     if waiting:
-        session.console.print(
+        ctx.console.print(
             f"{counted(waiting, 'version')} {'waits' if waiting == 1 else 'wait'} for [bold]tacit review[/bold]."
         )
 
 
-def _show_kind(session: Session, kind: CareKind, cares: Sequence[Care]) -> None:
-    session.console.print(f"\n[bold]{TITLES[kind]}[/bold] [dim]({len(cares)})[/dim]")
+def _show_kind(ctx: CommandContext, kind: CareKind, cares: Sequence[Care]) -> None:
+    ctx.console.print(f"\n[bold]{TITLES[kind]}[/bold] [dim]({len(cares)})[/dim]")
     for care in cares[:SHOWN]:
         would = _would(care)
         told = f"  [yellow]{escape(would)}[/yellow]" if would else ""
         name = escape(clean(care.name))
-        session.console.print(f"  [bold]{name}[/bold] [dim]{care.subject[:12]}[/dim]{told}", soft_wrap=True)
-        session.console.print(f"    {escape(clean(care.reason))}", soft_wrap=True)
+        ctx.console.print(f"  [bold]{name}[/bold] [dim]{care.subject[:12]}[/dim]{told}", soft_wrap=True)
+        ctx.console.print(f"    {escape(clean(care.reason))}", soft_wrap=True)
         if care.advice:
-            session.console.print(f"    [dim]{escape(clean(care.advice))}[/dim]", soft_wrap=True)
+            ctx.console.print(f"    [dim]{escape(clean(care.advice))}[/dim]", soft_wrap=True)
     if len(cares) > SHOWN:
-        session.console.print(f"  [dim]and {len(cares) - SHOWN} more (--only {kind}, or --json lists all)[/dim]")
+        ctx.console.print(f"  [dim]and {len(cares) - SHOWN} more (--only {kind}, or --json lists all)[/dim]")
 
 
-def _show_done(session: Session, done: Sequence[Care], settled: Sequence[Transition], *, listed: bool) -> None:
+def _show_done(ctx: CommandContext, done: Sequence[Care], settled: Sequence[Transition], *, listed: bool) -> None:
     """Tell what was done; of what was listed before the question only what could not be."""
     failed = [care for care in done if can_be_done(care) and not care.applied]
     for care in done if not listed else failed:
         mark = "[green]done[/green]" if care.applied else "[yellow]left[/yellow]"
         told = _would(care) if care.applied else care.advice or care.reason
-        session.console.print(f"{mark}  [bold]{escape(clean(care.name))}[/bold]  {escape(clean(told))}", soft_wrap=True)
+        ctx.console.print(f"{mark}  [bold]{escape(clean(care.name))}[/bold]  {escape(clean(told))}", soft_wrap=True)
     kinds = Counter(care.kind for care in done if care.applied)
     told = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
-    session.console.print(f"Done: {told}." if told else "Nothing was changed.")
+    ctx.console.print(f"Done: {told}." if told else "Nothing was changed.")
     if settled:
-        session.console.print(f"{counted(len(settled), 'version')} moved by evidence.")
+        ctx.console.print(f"{counted(len(settled), 'version')} moved by evidence.")
     if any(care.applied and care.candidate for care in done):
-        session.console.print("Next: [bold]tacit review[/bold] to decide on what waits.")
+        ctx.console.print("Next: [bold]tacit review[/bold] to decide on what waits.")

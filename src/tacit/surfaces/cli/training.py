@@ -8,9 +8,9 @@ import click
 from rich.markup import escape
 
 from tacit.domain.size import Size
-from tacit.features.evaluate.consolidating import Cycle
+from tacit.features.train.consolidation import Cycle
 from tacit.surfaces.cli.consolidation import bars, foretell, left_out, show_told, workshop
-from tacit.surfaces.cli.session import Session, clean, command_options, counted
+from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted
 
 
 @click.command()
@@ -25,7 +25,7 @@ from tacit.surfaces.cli.session import Session, clean, command_options, counted
 @click.option("--by", default="", help="Who asks for it.")
 @command_options
 def train(
-    session: Session,
+    ctx: CommandContext,
     *,
     base: str,
     size: str | None,
@@ -41,29 +41,29 @@ def train(
     for the test. A run that was cut off goes on where it was. `tacit consolidate` tests what was trained.
     """
     if not dry_run:
-        session.caller.require_person("train")
-    outlook = Cycle(session.loop, seed=seed).outlook()
+        ctx.caller.require_person("train")
+    outlook = Cycle(ctx.memory, seed=seed).outlook()
     if dry_run:
-        foretell(session, outlook, base=base, size=size or "")
+        foretell(ctx, outlook, base=base, size=size or "")
         return
-    place = workshop(session, outlook, base=base, size=size or "", anew=anew)
-    show_told(session)
-    with bars(session) as progress:
-        adapter = Cycle(session.loop, seed=seed, progress=progress).train(place, anew=anew, by=by)
+    place = workshop(ctx, outlook, base=base, size=size or "", anew=anew)
+    show_told(ctx)
+    with bars(ctx) as progress:
+        adapter = Cycle(ctx.memory, seed=seed, progress=progress).train(place, anew=anew, by=by)
     if out:
-        session.loop.adapters.export(adapter.key, out)
+        ctx.memory.adapters.export(adapter.key, out)
     document = {
         "adapter": adapter.key,
         "model": adapter.base,
         "tasks": adapter.tasks,
         "metrics": adapter.metrics,
-        "folder": str(session.loop.adapters.find(adapter.key).folder),
+        "folder": str(ctx.memory.adapters.find(adapter.key).folder),
         "out": str(out) if out else "",
     }
 
     def show() -> None:
         loss = adapter.metrics.get("held_out_loss")
-        console = session.console
+        console = ctx.console
         console.print(
             f"[green]trained[/green] {adapter.key} on {counted(adapter.tasks, 'task')}"
             + (f", loss {loss:.3f} on tasks that it was stopped by" if loss is not None else "")
@@ -74,4 +74,4 @@ def train(
             console.print(f"written to {escape(clean(str(out)))}", soft_wrap=True)
         console.print("It serves nobody yet. Next: [bold]tacit consolidate[/bold] tests it on tasks it never saw")
 
-    session.answer(document, show)
+    ctx.answer(document, show)

@@ -16,7 +16,7 @@ from tacit.domain.errors import Mistake, StoreOutage
 from tacit.domain.ports import Damage
 from tacit.domain.safekeeping import Manifest
 from tacit.store import purge_plan as custody
-from tacit.surfaces.cli.session import Session, clean, command_options
+from tacit.surfaces.cli.context import CommandContext, clean, command_options
 
 _DERIVED = ("vector", "version_words", "episode_words")
 """How the subjects of damage to indexes begin: these can be made again from the records."""
@@ -28,37 +28,37 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 @click.command()
 @click.argument("file", required=False, type=click.Path(dir_okay=False, path_type=Path))
 @command_options
-def verify(session: Session, *, file: Path | None) -> None:
+def verify(ctx: CommandContext, *, file: Path | None) -> None:
     """Check that the store is intact: every row, every hash, the audit chain, the indexes. Exit 0 means intact.
 
     With FILE, a backup is checked instead, against its manifest and as a whole; it is not changed.
     """
     if file is not None:
-        _verify_backup(session, file)
+        _verify_backup(ctx, file)
         return
     try:
-        damage = session.loop.verify()
+        damage = ctx.memory.verify()
     except StoreOutage as error:
         if "tacit verify" not in error.hint:
             raise
         raise StoreOutage(error.message, hint=_MEND) from error  # it was just run
-    anchor = None if damage else session.loop.store.anchored()
-    document = {"intact": not damage, "damage": damage, "store": session.place.database, "anchor": anchor}
+    anchor = None if damage else ctx.memory.store.anchored()
+    document = {"intact": not damage, "damage": damage, "store": ctx.place.database, "anchor": anchor}
 
     def show() -> None:
         if not damage:
             noted = f"anchored up to entry {anchor.sequence}" if anchor else "no anchor here: unknown to this home"
-            session.console.print(f"[green]intact[/green] ({noted})")
-        _show_damage(session, damage)
+            ctx.console.print(f"[green]intact[/green] ({noted})")
+        _show_damage(ctx, damage)
 
-    session.answer(document, show)
+    ctx.answer(document, show)
     if damage:
         derived = all(item.subject.startswith(_DERIVED) for item in damage)
         hint = "`tacit index --rebuild` makes it anew" if derived else _MEND
-        session.end_with(StoreOutage("the store is not as it was written", hint=hint))
+        ctx.end_with(StoreOutage("the store is not as it was written", hint=hint))
 
 
-def _verify_backup(session: Session, file: Path) -> None:
+def _verify_backup(ctx: CommandContext, file: Path) -> None:
     looked = custody.look(file)
     document = {
         "intact": not looked.damage, "damage": looked.damage, "backup": str(file), "manifest": looked.manifest,
@@ -66,12 +66,12 @@ def _verify_backup(session: Session, file: Path) -> None:
 
     def show() -> None:
         if not looked.damage:
-            session.console.print(f"[green]intact[/green] ({_age(looked.manifest)})")
-        _show_damage(session, looked.damage)
+            ctx.console.print(f"[green]intact[/green] ({_age(looked.manifest)})")
+        _show_damage(ctx, looked.damage)
 
-    session.answer(document, show)
+    ctx.answer(document, show)
     if looked.damage:
-        session.end_with(StoreOutage("the backup is not as it was written", hint="choose another one"))
+        ctx.end_with(StoreOutage("the backup is not as it was written", hint="choose another one"))
 
 
 def _age(manifest: Manifest | None) -> str:
@@ -81,15 +81,15 @@ def _age(manifest: Manifest | None) -> str:
     return f"of {manifest.at:%Y-%m-%d %H:%M:%S} UTC{since}"
 
 
-def _show_damage(session: Session, damage: Sequence[Damage]) -> None:
+def _show_damage(ctx: CommandContext, damage: Sequence[Damage]) -> None:
     for item in damage:
-        session.console.print(f"[red]damaged[/red] {escape(clean(item.subject))}: {escape(clean(item.problem))}")
+        ctx.console.print(f"[red]damaged[/red] {escape(clean(item.subject))}: {escape(clean(item.problem))}")
 
 
 @click.command()
 @click.argument("path", type=click.Path(dir_okay=False))
 @command_options
-def backup(session: Session, *, path: str) -> None:
+def backup(ctx: CommandContext, *, path: str) -> None:
     """Write a verified copy of the store to PATH, and PATH.manifest.json, while others go on working.
 
     `tacit verify PATH` checks it, `tacit restore PATH` puts it back.
@@ -99,9 +99,9 @@ def backup(session: Session, *, path: str) -> None:
         raise Mistake(f"{path} names a folder", hint=f"name the file, e.g. {path}tacit-backup.db")
     if not target.parent.is_dir():
         raise Mistake(f"there is no folder {target.parent}", hint="make it first, or choose another")
-    manifest = session.loop.backup(target)
+    manifest = ctx.memory.backup(target)
     document = {"backup": path, "manifest": manifest}
-    session.answer(document, lambda: session.console.print(f"wrote {escape(clean(path))}", soft_wrap=True))
+    ctx.answer(document, lambda: ctx.console.print(f"wrote {escape(clean(path))}", soft_wrap=True))
 
 
 @click.command()
@@ -109,18 +109,18 @@ def backup(session: Session, *, path: str) -> None:
 @click.option("--resume", is_flag=True, help="Go on again.")
 @click.option("--status", "ask", is_flag=True, help="Only say whether it is paused.")
 @command_options
-def pause(session: Session, *, duration: str | None, resume: bool, ask: bool) -> None:
+def pause(ctx: CommandContext, *, duration: str | None, resume: bool, ask: bool) -> None:
     """Stop capturing, learning and recalling in this project, until resumed or for a while."""
     if resume:
-        session.place.resume()
+        ctx.place.resume()
     elif not ask:
-        session.place.pause(_seconds(duration) if duration else None)
-    until = session.place.paused_until
+        ctx.place.pause(_seconds(duration) if duration else None)
+    until = ctx.place.paused_until
     end = None if until is None or math.isinf(until) else datetime.fromtimestamp(until, UTC)
     told = (
         "not paused" if until is None else f"paused until {end:%Y-%m-%d %H:%M} UTC" if end else "paused until resumed"
     )
-    session.answer({"paused": until is not None, "until": end}, lambda: session.console.print(told))
+    ctx.answer({"paused": until is not None, "until": end}, lambda: ctx.console.print(told))
 
 
 def _seconds(text: str) -> float:

@@ -30,7 +30,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass
-class Session:
+class CommandContext:
     """State of one command: made by the group, filled by the command's own options."""
 
     surroundings: Surroundings
@@ -55,7 +55,7 @@ class Session:
         return load_config(folders, file=self.surroundings.config_file, home=self.surroundings.person_home)
 
     @cached_property
-    def loop(self) -> Loop:
+    def memory(self) -> Loop:
         """The opened memory; loaded here, so that `tacit --help` need not wait for it.
 
         Only commands that write may create a store: looking at nothing must leave nothing behind.
@@ -113,8 +113,8 @@ class Session:
 
     def close(self) -> None:
         """Release the store if it was opened."""
-        if "loop" in self.__dict__:
-            self.loop.close()
+        if "memory" in self.__dict__:
+            self.memory.close()
 
 
 def _git_user() -> str:
@@ -130,11 +130,11 @@ def command_options(function: F) -> F:
 
     @wraps(function)
     def with_session(*, as_json: bool, store: str, **options: Any) -> Any:
-        session = click.get_current_context().find_object(Session)
-        assert session is not None
-        session.as_json = session.as_json or as_json
-        session.store = store or session.store
-        return function(session, **options)
+        ctx = click.get_current_context().find_object(CommandContext)
+        assert ctx is not None
+        ctx.as_json = ctx.as_json or as_json
+        ctx.store = store or ctx.store
+        return function(ctx, **options)
 
     as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text.")
     store = click.option("--store", default="", metavar="PATH", help="Use this store instead of the project's.")
