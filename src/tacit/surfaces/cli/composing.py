@@ -9,7 +9,7 @@ from tacit.domain.candidate import Decision
 from tacit.domain.errors import GateRefusal
 from tacit.domain.origin import Origin
 from tacit.surfaces.cli.context import CommandContext, clean, command_options
-from tacit.surfaces.cli.proposing import show_verdict, verdict_document
+from tacit.surfaces.cli.propose import show_verdict, verdict_document
 
 
 @click.command()

@@ -16,7 +16,7 @@ from tacit.features.train.consolidation import WITH, WITH_ELSEWHERE, WITHOUT, WI
 from tacit.features.train.consolidation import Progress as Phases
 from tacit.features.train.proof import HELD_OUT_SHARE, PROOF_SHARE
 from tacit.features.train.trainer import LocalWorkshop
-from tacit.features.evaluate import machine
+from tacit.features.evaluate.base_model import INSTALL, missing_packages, training_device
 from tacit.features.evaluate.conversation import OBSERVATION_CHARACTERS
 from tacit.features.train.dataset import cut_answers, unreadable
 from tacit.features.evaluate.base_model import ModelFacts, base_model_facts, base_model_hash
@@ -72,8 +72,8 @@ def workshop(ctx: CommandContext, outlook: Outlook, *, base: str, size: str, ane
     against = _against(outlook, None if wrong else base_model_facts(name))
     data = [] if begun else [(f"{each.rule}: {each.reason}", each.hint) for each in against]
     problems = [*data, *wrong]
-    if absent := machine.missing(name):
-        problems.append((f"training needs {', '.join(absent)}", machine.INSTALL))
+    if absent := missing_packages(name):
+        problems.append((f"training needs {', '.join(absent)}", INSTALL))
     if problems:
         told = "\n".join(["nothing is trained:", *(f"- {what}" for what, _ in problems)])
         hints = dict.fromkeys(hint for _, hint in problems if hint)
@@ -104,7 +104,7 @@ def foretell(ctx: CommandContext, outlook: Outlook, *, base: str, size: str, tes
     name, recipe = base or settings.base, Recipe.of(size or settings.size)
     wrong = _model_problems(name)
     facts = None if wrong else base_model_facts(name)
-    device = machine.device()
+    device = training_device()
     cost = None
     if facts and outlook.dataset.train:
         train, held_out = outlook.dataset.train, outlook.dataset.held_out
@@ -131,7 +131,7 @@ def foretell(ctx: CommandContext, outlook: Outlook, *, base: str, size: str, tes
         "model_problem": {"told": wrong[0][0], "hint": wrong[0][1]} if wrong else None,
         "recipe": recipe.told(),
         "device": device,
-        "missing": machine.missing(name),
+        "missing": missing_packages(name),
         "cost": {**asdict(cost), "too_long": before + cost.too_long} if cost else None,
         "test": _test(test) if test else None,
         "unfinished": outlook.unfinished,
@@ -220,8 +220,8 @@ def _show(ctx: CommandContext, told: _Foretold) -> None:
         _show_cost(ctx, told.cost, told.device)
     if told.test:
         _show_test(ctx, told.test)
-    if absent := machine.missing(name):
-        _say(ctx, f"Still to be installed: {', '.join(absent)} ({machine.INSTALL})", style="yellow")
+    if absent := missing_packages(name):
+        _say(ctx, f"Still to be installed: {', '.join(absent)} ({INSTALL})", style="yellow")
     if outlook.unfinished:
         _say(ctx, f"An earlier run ended while {outlook.unfinished}: it would go on from there", style="yellow")
     if outlook.due_at:

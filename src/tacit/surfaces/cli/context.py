@@ -71,7 +71,7 @@ class CommandContext:
 
     def opened(self, place: Place) -> Loop:
         """Open the store of a place with the settings of this session."""
-        from tacit.opening import open_at
+        from tacit.api import open_at
 
         return open_at(place, config=self.settings[0], home=self.surroundings.person_home)
 

@@ -33,7 +33,7 @@ from tacit.learn.report import Learned
 from tacit.store import open_store
 from tacit.surfaces.cli.context import CommandContext, clean, command_options
 from tacit.surfaces.cli.follow import follow, search_path
-from tacit.surfaces.cli.show import show_learned, show_selection, told_reliability
+from tacit.surfaces.cli.views import show_learned, show_selection, told_reliability
 
 NEW_TASK = "Add a migration that adds column `paid_at` to `payments`"
 UNRELATED_TASK = "Translate the landing page into French"

@@ -14,9 +14,9 @@ from tacit.config.place import Place
 from tacit.config.settings import Config
 from tacit.domain.errors import Outage, TacitError
 from tacit.domain.model import Embedder
-from tacit.opening import open_at
+from tacit.api import open_at
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted
-from tacit.surfaces.cli.serving import can_serve
+from tacit.surfaces.cli.mcp import can_serve
 from tacit.surfaces.clients.checks import (
     Finding,
     Hook,
@@ -98,7 +98,7 @@ def _store(ctx: CommandContext) -> Iterator[Finding]:
         yield Finding(about="store", state="note", told="paused: hooks keep still", remedy="tacit pause --resume")
     failed = len(list((place.folder / SESSIONS).glob(f"*{FAILED}")))
     if failed:
-        told = f"{counted(failed, 'ctx')} could not be learned from, after several tries"
+        told = f"{counted(failed, 'session')} could not be learned from, after several tries"
         yield Finding(about="store", state="note", told=told, remedy="tacit learn, and see what the hook log says")
 
 

@@ -12,7 +12,7 @@ from tacit.domain.lifecycle import Status
 from tacit.evidence.statistics import Estimate
 from tacit.features.evaluate.past import Looked, PastReport, Spared, look_back
 from tacit.surfaces.cli.context import CommandContext, command_options, counted, one_line
-from tacit.surfaces.cli.learning import moment
+from tacit.surfaces.cli.learn import moment
 from tacit.surfaces.cli.progress import progress_bar
 
 

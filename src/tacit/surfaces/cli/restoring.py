@@ -11,7 +11,7 @@ from rich.markup import escape
 from tacit.domain.errors import Mistake
 from tacit.store import purge_plan as custody
 from tacit.surfaces.cli.context import CommandContext, clean, command_options
-from tacit.surfaces.cli.purging import show_relearned, told
+from tacit.surfaces.cli.purge import show_relearned, told
 
 
 @click.command()

@@ -21,11 +21,11 @@ from tacit.gate import Review
 from tacit.store import queries as shelf
 from tacit.surfaces import exports
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, one_line
-from tacit.surfaces.cli.curating import invalidate, pin
+from tacit.surfaces.cli.undo import invalidate, pin
 from tacit.surfaces.cli.figures import reliability_fields
-from tacit.surfaces.cli.importing import import_
+from tacit.surfaces.cli.import_skills import import_
 from tacit.surfaces.cli.portrait import show_portrait
-from tacit.surfaces.cli.show import (
+from tacit.surfaces.cli.views import (
     difference,
     known_parts,
     others_told,
@@ -35,7 +35,7 @@ from tacit.surfaces.cli.show import (
     show_standing,
     whole_text,
 )
-from tacit.surfaces.cli.telling import meant, require_tellable, tellable
+from tacit.surfaces.cli.visibility import meant, require_tellable, tellable
 
 _HIDDEN = frozenset({Status.REJECTED, Status.RETIRED})
 

@@ -21,8 +21,8 @@ from tacit.store import queries as shelf
 from tacit.surfaces.cli import plotting
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line
 from tacit.surfaces.cli.figures import in_points, lift_told, reliability_told
-from tacit.surfaces.cli.show import STATUS_STYLE, others_told, show_others, told_reliability
-from tacit.surfaces.cli.telling import may_tell, meant
+from tacit.surfaces.cli.views import STATUS_STYLE, others_told, show_others, told_reliability
+from tacit.surfaces.cli.visibility import may_tell, meant
 
 _SHOWN_ID = 14
 _SHOWN_HASH = len("sha256:") + 12

@@ -17,8 +17,8 @@ from tacit.config.whereabouts import FOLDER
 from tacit.domain.errors import Mistake, TacitError
 from tacit.surfaces import exports
 from tacit.surfaces.cli.context import CommandContext, command_options
-from tacit.surfaces.cli.installing_view import Outlook, answer, show_outlook
-from tacit.surfaces.cli.serving import can_serve
+from tacit.surfaces.cli.init_view import Outlook, answer, show_outlook
+from tacit.surfaces.cli.mcp import can_serve
 from tacit.surfaces.clients.connections import (
     beside_shared,
     find_withdrawal,

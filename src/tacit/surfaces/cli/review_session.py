@@ -20,7 +20,7 @@ from tacit.features.people import Queued, by_an_agent, unready
 from tacit.features.people.forecast import SURE, Outlook
 from tacit.gate import Review
 from tacit.surfaces.cli.context import CommandContext, clean
-from tacit.surfaces.cli.inspecting import (
+from tacit.surfaces.cli.review_page import (
     Answer,
     ask,
     ask_for_ticks,
@@ -30,7 +30,7 @@ from tacit.surfaces.cli.inspecting import (
     show_findings,
 )
 from tacit.features.people.commands import in_words, tell_taught
-from tacit.surfaces.cli.show import show_diff, whole_text
+from tacit.surfaces.cli.views import show_diff, whole_text
 from tacit.surfaces.cli.skills import edit_version
 from tacit.surfaces.cli.typing_ahead import discard_typed_ahead
 from tacit.surfaces.exports import export

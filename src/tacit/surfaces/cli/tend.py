@@ -14,10 +14,10 @@ from tacit.domain.care import Care, CareKind
 from tacit.domain.errors import Mistake
 from tacit.domain.identity import plain
 from tacit.domain.lifecycle import Transition
-from tacit.maintain.revalidate import FAILED, NOT_HERE, PASSED
+from tacit.maintain.revalidation import FAILED, NOT_HERE, PASSED
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted
 from tacit.surfaces.cli.progress import progress_bar
-from tacit.surfaces.cli.show import STATUS_STYLE
+from tacit.surfaces.cli.views import STATUS_STYLE
 from tacit.surfaces.exports import export
 
 SHOWN = 12

@@ -110,7 +110,7 @@ def show_projects(console: Console, projects: Sequence[dict[str, Any]], *, witho
         console.print("\nNext: [bold]tacit review[/bold] inside a project.")
     if without_project:
         console.print(
-            f"[dim]{counted(without_project, 'ctx')} in folders that are gone (tacit learn PATH reads them)[/dim]"
+            f"[dim]{counted(without_project, 'session')} in folders that are gone (tacit learn PATH reads them)[/dim]"
         )
 
 

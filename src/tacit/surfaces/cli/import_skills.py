@@ -23,8 +23,8 @@ from tacit.domain.skill import Provenance, SkillContent
 from tacit.gate import admission as intake
 from tacit.gate.examination import WEIGHT
 from tacit.surfaces.cli.context import CommandContext, clean, command_options
-from tacit.surfaces.cli.inspecting import finding_documents, place, show_findings
-from tacit.surfaces.cli.show import STANDING
+from tacit.surfaces.cli.review_page import finding_documents, place, show_findings
+from tacit.surfaces.cli.views import STANDING
 
 _Found = tuple[str, Callable[[], application.Parsed]]
 """Where a skill lies, and how to read it."""

@@ -20,8 +20,8 @@ from tacit.maintain import refine as refining
 from tacit.store import queries as shelf
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line
 from tacit.surfaces.cli.figures import reliability_fields
-from tacit.surfaces.cli.proposing import show_verdict, verdict_document
-from tacit.surfaces.cli.show import difference, show_diff, told_reliability, whole_text
+from tacit.surfaces.cli.propose import show_verdict, verdict_document
+from tacit.surfaces.cli.views import difference, show_diff, told_reliability, whole_text
 
 SHOWN_MET = 3
 """Examples of friction at one step; --json lists all."""

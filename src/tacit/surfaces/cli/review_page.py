@@ -30,8 +30,8 @@ from tacit.maintain import refine as refining
 from tacit.maintain.care import BY
 from tacit.surfaces.cli.context import CommandContext, clean, counted, one_line
 from tacit.surfaces.cli.portrait import portrait
-from tacit.surfaces.cli.refining import comparison_document, show_refinement
-from tacit.surfaces.cli.show import difference, file_texts, known_parts, maker, show_diff, whole_text
+from tacit.surfaces.cli.refine import comparison_document, show_refinement
+from tacit.surfaces.cli.views import difference, file_texts, known_parts, maker, show_diff, whole_text
 from tacit.text.allowance import CATEGORIES, told
 from tacit.text.touches import field_texts
 
@@ -61,7 +61,7 @@ def show_candidate(ctx: CommandContext, stored: Stored) -> Examination:
     verdicts = ctx.memory.store.verdicts(version_id=version.id)
     seen = len({identity for verdict in verdicts for identity in verdict.trajectory_ids})
     made = escape(clean(maker(version.provenance)))
-    console.print(f"[dim]{version.id}  {version.hash[:23]}  made by {made}; seen in {counted(seen, 'ctx')}[/dim]")
+    console.print(f"[dim]{version.id}  {version.hash[:23]}  made by {made}; seen in {counted(seen, 'session')}[/dim]")
     return examination
 
 

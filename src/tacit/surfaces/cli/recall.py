@@ -19,7 +19,7 @@ from tacit.render.context import crowded_line
 from tacit.render.quoting import citation
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, one_line
 from tacit.surfaces.cli.explaining import show_explained, weighed
-from tacit.surfaces.cli.show import show_episodes, show_selection
+from tacit.surfaces.cli.views import show_episodes, show_selection
 from tacit.text.allowance import CATEGORIES
 
 ALLOW_HELP = (

@@ -24,12 +24,12 @@ from tacit.domain.model import LanguageModel
 from tacit.evidence.capture import Captured
 from tacit.ingest.discovery import PLACES, Transcript, transcripts
 from tacit.learn.report import Helped, Learned
-from tacit.opening import open_at
+from tacit.api import open_at
 from tacit.surfaces import exports
 from tacit.surfaces.cli.context import CommandContext, command_options, counted
 from tacit.surfaces.cli.progress import progress_bar
-from tacit.surfaces.cli.show import show_learned, show_projects
-from tacit.surfaces.cli.tending import show_care
+from tacit.surfaces.cli.views import show_learned, show_projects
+from tacit.surfaces.cli.tend import show_care
 from tacit.surfaces.discovery import homes, project_of, take_in, together
 
 QUICKLY_TENDED = 1_000
@@ -194,7 +194,7 @@ def _learn_here(
             )
         else:
             again = f", {unchanged} unchanged since the last time" if unchanged else ""
-            ctx.console.print(f"Found {counted(len(own), 'ctx')} of this project{again}.")
+            ctx.console.print(f"Found {counted(len(own), 'session')} of this project{again}.")
         show_learned(ctx.console, captured, learned, problems=problems)
         show_care(ctx, learned.settled, suggestions)
 

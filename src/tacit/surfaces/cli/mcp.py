@@ -12,7 +12,7 @@ from tacit.api import Loop
 from tacit.config.channels import HOOK, MCP, channels
 from tacit.domain.errors import ConfigError
 from tacit.surfaces.cli.context import CommandContext, command_options
-from tacit.surfaces.cli.recalling import ALLOW_HELP
+from tacit.surfaces.cli.recall import ALLOW_HELP
 from tacit.surfaces.exports import ROOTS
 from tacit.text.allowance import parse_allowance
 

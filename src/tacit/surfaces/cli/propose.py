@@ -14,7 +14,7 @@ from tacit.domain.errors import GateRefusal, Mistake, NotFound
 from tacit.domain.origin import Origin
 from tacit.domain.scope import Scope
 from tacit.surfaces.cli.context import CommandContext, clean, command_options
-from tacit.surfaces.cli.show import STANDING
+from tacit.surfaces.cli.views import STANDING
 
 _BYTES_MAX = 1 << 20
 
