@@ -1,4 +1,4 @@
-"""The stores that the contract suite runs on."""
+"""The store that the contract suite runs on."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from tacit.domain.ports import Store
-from tacit.store import VolatileStore, open_store
+from tacit.store import open_store
 
 
-@pytest.fixture(params=["sqlite", "volatile"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
-    opened: Store = VolatileStore() if request.param == "volatile" else open_store(tmp_path / "tacit.db")
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    opened = open_store(tmp_path / "tacit.db")
     yield opened
     opened.close()

@@ -1,10 +1,11 @@
-"""Any sequence of calls leaves the store on SQLite and the one in memory with the same answers, and both intact."""
+"""A store on disk that is closed, reopened and rolled back at any time answers as one in memory that never was."""
 
 from __future__ import annotations
 
 import shutil
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -18,14 +19,14 @@ from tacit.domain.candidate import Decision
 from tacit.domain.card import Card, CardStatus
 from tacit.domain.errors import TacitError
 from tacit.domain.evidence import Assessment, Grade, Outcome
-from tacit.domain.lifecycle import Status
+from tacit.domain.lifecycle import LIFECYCLE, Status
 from tacit.domain.ports import Counts, Store
 from tacit.domain.purging import Source, SourceKind
 from tacit.domain.remark import About
 from tacit.domain.scope import Scope
 from tacit.domain.skill import Kind, Skill
 from tacit.domain.working import Drawer
-from tacit.store import VolatileStore, open_store
+from tacit.store import open_store
 from tacit.text.words import terms
 from tests.unit.store.samples import (
     SPACE,
@@ -59,7 +60,7 @@ class Undone(Exception):
 
 
 class Twins(RuleBasedStateMachine):
-    """Drives both stores with the same calls."""
+    """Makes the same calls on both stores; the one in memory never sees those that the other one undoes."""
 
     versions: Bundle[str] = Bundle("versions")
     attempts: Bundle[str] = Bundle("attempts")
@@ -68,7 +69,9 @@ class Twins(RuleBasedStateMachine):
         super().__init__()
         self.folder = Path(tempfile.mkdtemp())
         self.disk = open_store(self.folder / "tacit.db")
-        self.memory = VolatileStore()
+        self.memory = open_store(":memory:")
+        self.statuses: dict[str, Status] = {}
+        """What the transitions that succeeded add up to."""
         self.undo = False
 
     def teardown(self) -> None:
@@ -77,6 +80,7 @@ class Twins(RuleBasedStateMachine):
             assert list(self.memory.verify()) == []
         finally:
             self.disk.close()
+            self.memory.close()
             shutil.rmtree(self.folder)
 
     def both(self, call: Callable[[Store], Any]) -> Any:
@@ -84,26 +88,29 @@ class Twins(RuleBasedStateMachine):
         answers = []
         for store in (self.disk, self.memory):
             try:
-                answers.append(self._call(store, call))
+                answers.append(call(store))
             except TacitError as error:
-                answers.append((type(error), error.message))
+                answers.append((type(error), error.code))
         assert answers[0] == answers[1]
         return answers[0]
 
-    def _call(self, store: Store, call: Callable[[Store], Any]) -> Any:
+    def write(self, call: Callable[[Store], Any]) -> Any:
+        """Change both; or the one on disk alone, and undo it."""
         if not self.undo:
-            return call(store)
-        answer = None
-        try:
-            with store.transaction():
-                answer = call(store)
-                raise Undone
-        except Undone:
-            return answer
+            return self.both(call)
+        with suppress(Undone, TacitError), self.disk.transaction():
+            call(self.disk)
+            raise Undone
+        return None
 
     @rule(undo=st.booleans())
     def choose_whether_writes_are_undone(self, undo: bool) -> None:
         self.undo = undo
+
+    @rule()
+    def reopen(self) -> None:
+        self.disk.close()
+        self.disk = open_store(self.folder / "tacit.db")
 
     @rule(
         target=attempts, task=words, steps=st.integers(0, 4), session=sessions, parent=sessions,
@@ -111,7 +118,7 @@ class Twins(RuleBasedStateMachine):
     )  # fmt: skip
     def capture(self, task: str, steps: int, session: str, parent: str, outcome: Outcome, when: int) -> str:
         whole = trajectory(task, steps=steps, session=session, parent_session_id=parent)
-        self.both(lambda store: store.add_trajectory(whole, Assessment(outcome=outcome), at=at(when)))
+        self.write(lambda store: store.add_trajectory(whole, Assessment(outcome=outcome), at=at(when)))
         return whole.id
 
     @rule(
@@ -121,31 +128,31 @@ class Twins(RuleBasedStateMachine):
     def enter(self, key: str, session: str, when: int, by: str, source: str, status: CardStatus) -> None:
         sources = (source,) if source else ()
         entry = card(key, minutes=when, session_id=session, by=by, sources=sources, status=status)
-        self.both(lambda store: store.add_entry(entry))
+        self.write(lambda store: store.add_entry(entry))
 
     @rule(version_id=versions, texts=st.lists(words, max_size=3))
     def cite(self, version_id: str, texts: list[str]) -> None:
-        self.both(lambda store: store.put_passages(version_id, passages(*texts)))
+        self.write(lambda store: store.put_passages(version_id, passages(*texts)))
 
     @rule(session=sessions, text=words, when=minutes, drawer=st.sampled_from(Drawer), name=st.sampled_from(["", "n"]))
     def jot(self, session: str, text: str, when: int, drawer: Drawer, name: str) -> None:
-        self.both(lambda store: store.jot(jotting(text, session=session, minutes=when, drawer=drawer, name=name)))
+        self.write(lambda store: store.jot(jotting(text, session=session, minutes=when, drawer=drawer, name=name)))
 
     @rule(session=sessions, when=st.one_of(st.none(), st.just(at(62))))
     def forget(self, session: str, when: datetime | None) -> None:
-        self.both(lambda store: store.forget_jottings(session_id=session, at=when))
+        self.write(lambda store: store.forget_jottings(session_id=session, at=when))
 
     @rule(attempt=attempts, when=minutes)
     def learn(self, attempt: str, when: int) -> None:
-        self.both(lambda store: store.mark_learned(attempt, at=at(when)))
+        self.write(lambda store: store.mark_learned(attempt, at=at(when)))
 
     @rule(attempt=attempts, outcome=st.sampled_from(Outcome), grade=st.sampled_from(Grade), when=minutes)
     def vouch(self, attempt: str, outcome: Outcome, grade: Grade, when: int) -> None:
-        self.both(lambda store: store.vouch(attempt, Assessment(outcome=outcome, grade=grade), at=at(when)))
+        self.write(lambda store: store.vouch(attempt, Assessment(outcome=outcome, grade=grade), at=at(when)))
 
     @rule(keep_days=st.sampled_from([None, 0, 1]), cap=st.sampled_from([None, 0, 300, 10_000]))
     def prune(self, keep_days: int | None, cap: int | None) -> None:
-        self.both(lambda store: store.prune(keep_days=keep_days, cap_bytes=cap, at=at(60 * 24)))
+        self.write(lambda store: store.prune(keep_days=keep_days, cap_bytes=cap, at=at(60 * 24)))
 
     @rule(
         target=versions, name=st.sampled_from(["a", "b"]), body=words, kind=st.sampled_from(Kind),
@@ -155,7 +162,9 @@ class Twins(RuleBasedStateMachine):
         what = content(name, body=body, kind=kind)
         skill = Skill.found(content(name, kind=kind), Scope(), at=at(when))
         version = version_of(skill, what, minutes=when)
-        self.both(lambda store: store.add_version(skill, version, birth_of(version, status, minutes=when)))
+        added = self.write(lambda store: store.add_version(skill, version, birth_of(version, status, minutes=when)))
+        if added is True:
+            self.statuses[version.id] = status
         return version.id
 
     @rule(
@@ -170,7 +179,9 @@ class Twins(RuleBasedStateMachine):
                 step = replace(step, before=Status.REJECTED)
             store.add_transition(step)
 
-        self.both(change)
+        if self.write(change) is None and not self.undo:
+            assert after in LIFECYCLE[self.statuses[version_id]]
+            self.statuses[version_id] = after
 
     @rule(
         version_id=versions,
@@ -182,14 +193,14 @@ class Twins(RuleBasedStateMachine):
     def record(self, version_id: str, when: int, outcome: Outcome, grade: Grade, clash: bool) -> None:
         more = {"id": "e_1"} if clash else {}
         piece = evidence(version_id, minutes=when, outcome=outcome, grade=grade, **more)
-        self.both(lambda store: store.add_evidence(piece))
+        self.write(lambda store: store.add_evidence(piece))
 
     @rule(version_id=versions, beside=versions, when=minutes, model=st.sampled_from(["", "m"]), session=sessions)
     def show(self, version_id: str, beside: str, when: int, model: str, session: str) -> None:
         shown = replace(
             use(version_id, minutes=when, model=model, session_id=session), version_ids=(version_id, beside)
         )
-        self.both(lambda store: store.add_use(shown))
+        self.write(lambda store: store.add_use(shown))
         self.both(lambda store: store.use(shown.id))
         self.both(lambda store: store.uses(session_id=session, version_id=beside))
 
@@ -208,7 +219,7 @@ class Twins(RuleBasedStateMachine):
             more = {"id": "n_1"} if clash else {}
             return store.add_remark(remark(subject, minutes=when, about=about, by=by, other=other, **more))
 
-        self.both(keep)
+        self.write(keep)
         self.both(lambda store: store.remarks(version_id))
         self.both(lambda store: store.remarks(version_id, about=about))
         self.both(lambda store: store.remarks(about=about))
@@ -216,7 +227,7 @@ class Twins(RuleBasedStateMachine):
     @rule(version_id=versions, attempt=attempts, decision=st.sampled_from(Decision), when=minutes)
     def judge(self, version_id: str, attempt: str, decision: Decision, when: int) -> None:
         given = verdict(decision, version_id=version_id, trajectory_ids=(attempt,), minutes=when)
-        self.both(lambda store: store.add_verdict(given))
+        self.write(lambda store: store.add_verdict(given))
         self.both(lambda store: store.verdicts(trajectory_id=attempt))
         self.both(lambda store: store.verdicts(version_id=version_id, limit=2))
 
@@ -226,7 +237,7 @@ class Twins(RuleBasedStateMachine):
             given = approval(store.version(version_id), minutes=when, by=by)
             store.add_approval(replace(given, content_hash="sha256:0") if stale else given)
 
-        self.both(agree)
+        self.write(agree)
         self.both(lambda store: store.approvals(version_id))
 
     @rule(kind=st.sampled_from(SourceKind), attempt=attempts, session=sessions, version_id=versions, when=minutes)
@@ -239,12 +250,13 @@ class Twins(RuleBasedStateMachine):
             store.purge(descent, by="ben", at=at(when), reason="a test")
             return descent
 
-        self.both(forget)
+        self.write(forget)
         self.both(lambda store: (store.is_purged(attempt), store.is_purged(version_id)))
+        self.statuses = {stored.version.id: stored.status for stored in self.memory.catalogue()}
 
     @rule(version_id=versions, vectors=st.lists(vectors, max_size=3), space=st.sampled_from([SPACE, "other"]))
     def embed(self, version_id: str, vectors: list[bytes], space: str) -> None:
-        self.both(lambda store: store.put_vectors(version_id, vectors, space=space))
+        self.write(lambda store: store.put_vectors(version_id, vectors, space=space))
 
     @rule(query=vectors, space=st.sampled_from([SPACE, "other"]), limit=st.integers(0, 3))
     def find_by_meaning(self, query: bytes, space: str, limit: int) -> None:
@@ -254,7 +266,7 @@ class Twins(RuleBasedStateMachine):
 
     @rule(rebuild=st.booleans())
     def index(self, rebuild: bool) -> None:
-        self.both(lambda store: store.reindex() if rebuild else store.drop_space("other"))
+        self.write(lambda store: store.reindex() if rebuild else store.drop_space("other"))
 
     @rule(query=words, limit=st.integers(0, 3), statuses=st.sets(st.sampled_from(Status)))
     def find(self, query: str, limit: int, statuses: set[Status]) -> None:
@@ -278,6 +290,10 @@ class Twins(RuleBasedStateMachine):
     def look_at_an_attempt(self, attempt: str) -> None:
         self.both(lambda store: store.trajectory(attempt))
         self.both(lambda store: store.episode(attempt))
+
+    @invariant()
+    def the_statuses_are_what_the_transitions_add_up_to(self) -> None:
+        assert {stored.version.id: stored.status for stored in self.disk.catalogue()} == self.statuses
 
     @invariant()
     def both_hold_the_same(self) -> None:

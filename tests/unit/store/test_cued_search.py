@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.ports import Store
 from tacit.domain.skill import Cue
 from tacit.store.sqlite.store import SqliteStore
-from tacit.store.volatile import VolatileStore
 from tests.unit.store.samples import put_version
 
 CUES = (Cue(term="cancel", weight=2.0),)
 
 
-@pytest.fixture(params=["sqlite", "volatile"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
-    return SqliteStore(tmp_path / "tacit.db") if request.param == "sqlite" else VolatileStore()
+@pytest.fixture
+def store() -> Store:
+    return SqliteStore(":memory:")
 
 
 def names(store: Store, *, limit: int, cued_within: int) -> list[str]:

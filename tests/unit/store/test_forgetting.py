@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tacit.api import Loop
-from tacit.config.place import Place
+from tacit.api import Tacit
+from tacit.config.location import StoreLocation
 from tacit.domain.candidate import Decision
 from tacit.domain.errors import GateRefusal, Mistake
 from tacit.domain.purging import Source, SourceKind
@@ -19,21 +19,21 @@ from tests.faults.test_kill_points import attempt_at
 
 
 @pytest.fixture
-def loop(tmp_path: Path) -> Loop:
-    place = Place(database=str(tmp_path / "tacit.db"), project=tmp_path, chosen_by="a test")
-    return Loop(open_store(place.database), place=place)
+def loop(tmp_path: Path) -> Tacit:
+    place = StoreLocation(database=str(tmp_path / "tacit.db"), project=tmp_path, chosen_by="a test")
+    return Tacit(open_store(place.database), place=place)
 
 
-def learn_both(loop: Loop) -> None:
+def learn_both(loop: Tacit) -> None:
     loop.capture([attempt_at(word, f"session-{word}") for word in ("balance", "close")], trust_outcomes=True)
     loop.learn()
 
 
-def purge(loop: Loop, kind: SourceKind, value: str) -> None:
+def purge(loop: Tacit, kind: SourceKind, value: str) -> None:
     loop.purge(loop.descent(Source(kind=kind, value=value)), by="ana", reason="it was poisoned")
 
 
-def test_a_purged_session_is_not_captured_again_and_the_rest_is(loop: Loop) -> None:
+def test_a_purged_session_is_not_captured_again_and_the_rest_is(loop: Tacit) -> None:
     learn_both(loop)
     purge(loop, SourceKind.SESSION, "session-close")
     again = loop.capture([attempt_at(word, f"session-{word}") for word in ("close", "balance")], trust_outcomes=True)
@@ -42,7 +42,7 @@ def test_a_purged_session_is_not_captured_again_and_the_rest_is(loop: Loop) -> N
     assert loop.verify() == []
 
 
-def test_what_is_learned_again_word_for_word_is_turned_away_with_the_reason(loop: Loop) -> None:
+def test_what_is_learned_again_word_for_word_is_turned_away_with_the_reason(loop: Tacit) -> None:
     learn_both(loop)
     gone = next(stored for stored in loop.waiting() if "close" in stored.version.name)
     purge(loop, SourceKind.IMPORTED, gone.version.hash)
@@ -54,7 +54,7 @@ def test_what_is_learned_again_word_for_word_is_turned_away_with_the_reason(loop
     assert loop.verify() == []
 
 
-def test_proposing_what_was_purged_is_refused(loop: Loop) -> None:
+def test_proposing_what_was_purged_is_refused(loop: Tacit) -> None:
     learn_both(loop)
     gone = loop.waiting()[0]
     purge(loop, SourceKind.IMPORTED, gone.version.hash)
@@ -63,7 +63,7 @@ def test_proposing_what_was_purged_is_refused(loop: Loop) -> None:
     assert loop.verify() == []
 
 
-def test_the_nearest_known_sources_are_named_first(loop: Loop) -> None:
+def test_the_nearest_known_sources_are_named_first(loop: Tacit) -> None:
     learn_both(loop)
     content = loop.waiting()[0].version.content
     for name in ("/w/sk/alpha", "/w/sk/beta", "/w/other/gamma"):
@@ -80,7 +80,7 @@ def test_a_store_in_memory_is_not_restored(tmp_path: Path) -> None:
         custody.restore(tmp_path / "b.db", ":memory:", by="ana", at=datetime.now(UTC))
 
 
-def test_a_copy_that_cannot_be_read_is_named_and_does_not_stop_the_purge(loop: Loop, tmp_path: Path) -> None:
+def test_a_copy_that_cannot_be_read_is_named_and_does_not_stop_the_purge(loop: Tacit, tmp_path: Path) -> None:
     learn_both(loop)
     loop.backup(tmp_path / "backup.db")
     (tmp_path / "backup.db").write_bytes(b"no store " * 500)

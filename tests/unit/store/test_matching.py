@@ -14,10 +14,10 @@ from tacit.domain.errors import StoreOutage
 from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.ports import Store
 from tacit.domain.skill import SkillStep
+from tacit.store.lexical import VERSION_WEIGHTS, rarity, score, version_words
 from tacit.store.sqlite.matching import SPARE
 from tacit.store.sqlite.seals import seal_of
 from tacit.store.sqlite.store import SqliteStore
-from tacit.store.volatile import VolatileStore
 from tests.unit.store.samples import put_version
 
 WORDS = [f"word{number}" for number in range(60)]
@@ -45,15 +45,22 @@ def fill(store: Store, count: int, *, seed: int = 3) -> None:
 
 @pytest.mark.parametrize("limit", [5, 20, 100])
 def test_the_index_finds_what_weighing_every_version_finds(store: SqliteStore, limit: int) -> None:
-    weighed = VolatileStore()
-    for each in (store, weighed):
-        fill(each, 120)
+    fill(store, 120)
+    held = store.catalogue(statuses=RECALLABLE)
+    words = {stored.version.id: version_words(stored.version.content) for stored in held}
+    newest = {stored.skill.id: stored for stored in sorted(held, key=lambda stored: stored.sequence)}
     for query in (["word40", "word41"], ["word7", "word30", "word59"], ["word50", "absent", "word50"]):
-        one, other = (each.search(query, statuses=RECALLABLE, limit=limit) for each in (store, weighed))
-        found, expected = ([(hit.stored.version.id, hit.lexical) for hit in hits] for hits in (one, other))
-        assert found
-        assert found == expected
-        assert [hit.words for hit in one] == [tuple(map(list, hit.words)) for hit in other]
+        counts = {term: sum(any(term in field for field in own) for own in words.values()) for term in set(query)}
+        worth = {term: rarity(count, len(held), term=term) for term, count in counts.items() if count}
+        weighed = [
+            (stored, score(worth, words[stored.version.id], weights=VERSION_WEIGHTS)) for stored in newest.values()
+        ]
+        ranked = sorted(weighed, key=lambda each: (-each[1], -each[0].sequence))
+        expected = [(stored.version.id, lexical) for stored, lexical in ranked if lexical > 0][:limit]
+        found = store.search(query, statuses=RECALLABLE, limit=limit)
+        assert expected
+        assert [(hit.stored.version.id, hit.lexical) for hit in found] == expected
+        assert [hit.words for hit in found] == [words[identity] for identity, _ in expected]
 
 
 def test_versions_that_do_not_count_never_crowd_out_those_that_do(store: SqliteStore) -> None:

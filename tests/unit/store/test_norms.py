@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from tacit.domain.ports import Store
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, Skill
 from tacit.store.sqlite.store import SqliteStore
-from tacit.store.volatile import VolatileStore
 from tacit.text.words import terms
 from tests.unit.store.samples import at, content, put_version, rendering
 
 HERE = Scope(Level.PROJECT, "here")
 
 
-@pytest.fixture(params=["sqlite", "volatile"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
-    return SqliteStore(tmp_path / "tacit.db") if request.param == "sqlite" else VolatileStore()
+@pytest.fixture
+def store() -> Store:
+    return SqliteStore(":memory:")
 
 
 def put_norm(store: Store, name: str, scope: Scope, *, rank: float, kind: Kind = Kind.NORM) -> None:
