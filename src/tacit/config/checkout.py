@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tacit.config.whereabouts import project_root
+from tacit.config.location import project_root
 
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _BRANCH = re.compile(r"ref: (refs/(?!.*\.\.)[^\s~^:?*\[\\]+)")

@@ -14,10 +14,6 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tacit.config.agents import AGENT_MARKERS, AGENT_PROGRAMS
-from tacit.config.ancestry import Ancestry
-
-_PROCESSES = Path("/proc")
 _PSEUDO_TERMINALS = range(136, 144)
 _PLANNERS = frozenset("cron crond atd anacron fcron systemd-run batch".split())
 """What starts commands by the clock: nobody types them."""
@@ -56,7 +52,7 @@ class _Process:
 class Presence:
     """What can be told of this process and the terminal it reads from."""
 
-    def __init__(self, processes: Path = _PROCESSES, *, own: int | None = None) -> None:
+    def __init__(self, processes: Path = PROCESSES, *, own: int | None = None) -> None:
         self._processes = processes
         self._own = os.getpid() if own is None else own
 
@@ -184,3 +180,81 @@ def _names(folder: Path) -> list[str]:
         return [each.name for each in folder.iterdir()]
     except OSError:
         return []
+
+
+AGENT_MARKERS = (
+    "CLAUDECODE",
+    "CLAUDE_CODE_ENTRYPOINT",
+    "CLAUDE_CODE_SESSION_ID",
+    "CLAUDE_CODE_CHILD_SESSION",
+    "CLAUDE_PID",
+    "CODEX_SANDBOX",
+    "CODEX_SANDBOX_NETWORK_DISABLED",
+    "CODEX_THREAD_ID",
+    "CODEX_SESSION_ID",
+    "CODEX_TOOL_CALL_ID",
+    "CODEX_CI",
+    "GEMINI_CLI",
+    "GEMINI_SESSION_ID",
+    "COPILOT_AGENT_SESSION_ID",
+    "QWEN_CODE",
+    "OPENCODE",
+    "LETTA_AGENT_ID",
+    "CURSOR_AGENT",
+    "CURSOR_TRACE_ID",
+    "AIDER_CHAT",
+    "AI_AGENT",
+)
+"""Set by coding agents in the shells they start. Their presence, here or in a process above, means: no person is typing."""
+
+AGENT_PROGRAMS = frozenset("claude codex gemini copilot opencode qwen letta aider cursor-agent goose amp crush".split())
+"""Coding agents by the name of their program; what such a process starts is not typed by a person."""
+
+
+GENERATIONS = 200
+PROCESSES = Path("/proc")
+_INTERPRETERS = ("node", "bun", "deno", "python")
+
+
+class Ancestry:
+    """What the processes above show."""
+
+    def __init__(self, processes: Path = PROCESSES, *, start: int | None = None) -> None:
+        self.variables: set[str] = set()
+        """Names of the variables that some ancestor was started with, those without a value left out."""
+        self.programs: set[str] = set()
+        """Names of the programs that the ancestors run; of an interpreter's, the script's too."""
+        above = list(_ancestors(processes, os.getppid() if start is None else start))
+        self.is_endless = len(above) >= GENERATIONS
+        """Whether there are more than were looked at; nobody's shell stands below so many."""
+        for process in above:
+            pairs = (variable.partition(b"=") for variable in _parts(process / "environ"))
+            self.variables.update(name.decode("utf-8", "replace") for name, _, value in pairs if value)
+            self.programs.update(_programs(_parts(process / "cmdline")))
+
+
+def _programs(words: list[bytes]) -> Iterator[str]:
+    named = [word.rpartition(b"/")[2].decode("utf-8", "replace") for word in words[:2]]
+    yield from named[:1]
+    if named and named[0].startswith(_INTERPRETERS):
+        yield from (name.rpartition(".")[0] or name for name in named[1:])
+
+
+def _parts(file: Path) -> list[bytes]:
+    try:
+        return file.read_bytes().split(b"\0")
+    except OSError:
+        return []
+
+
+def _ancestors(processes: Path, number: int) -> Iterator[Path]:
+    for _ in range(GENERATIONS):
+        if number <= 1:
+            return
+        yield processes / str(number)
+        try:
+            # The name in brackets may hold anything; what follows it is the state and the parent's number.
+            parent = (processes / str(number) / "stat").read_text(errors="replace").rpartition(")")[2].split()[1]
+            number = int(parent)
+        except (OSError, ValueError, IndexError):
+            return

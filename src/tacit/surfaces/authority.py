@@ -16,7 +16,7 @@ import secrets
 from dataclasses import dataclass
 from pathlib import Path
 
-from tacit.config.surroundings import Surroundings
+from tacit.config.environment import UserEnvironment
 from tacit.domain.errors import NotPermitted, StoreOutage
 
 PERSON_ONLY = frozenset(
@@ -41,7 +41,7 @@ TOKEN_FILE = "token.sha256"
 class Caller:
     """Who is on the other side of a surface, as far as it shows."""
 
-    surroundings: Surroundings
+    environment: UserEnvironment
     at_terminal: bool
     doubt: str = ""
     """Why nobody can be typing at that terminal, as far as the processes around it show; empty if somebody may be."""
@@ -49,26 +49,26 @@ class Caller:
     @property
     def is_person(self) -> bool:
         """Whether a person is typing, or vouches by token."""
-        return self.has_token or (self.at_terminal and not self.surroundings.agent_markers and not self.doubt)
+        return self.has_token or (self.at_terminal and not self.environment.agent_markers and not self.doubt)
 
     @property
     def has_token(self) -> bool:
         """Whether the person's token was given."""
-        return bool(self.surroundings.token) and _matches(self.surroundings.token, self.surroundings.person_home)
+        return bool(self.environment.token) and _matches(self.environment.token, self.environment.person_home)
 
     def require_person(self, verb: str) -> None:
         """Raise unless a person may be assumed for this verb."""
         if verb not in PERSON_ONLY | NOT_FOR_AGENTS or self.is_person:
             return
-        if verb in NOT_FOR_AGENTS and not self.surroundings.agent_markers:
+        if verb in NOT_FOR_AGENTS and not self.environment.agent_markers:
             return
-        if self.surroundings.agent_markers:
-            why = f"this shell belongs to an agent (marked by {self.surroundings.agent_markers[0]}, here or above)"
+        if self.environment.agent_markers:
+            why = f"this shell belongs to an agent (marked by {self.environment.agent_markers[0]}, here or above)"
         elif self.at_terminal and self.doubt:
             why = f"nobody seems to be typing this: {self.doubt}"
         else:
             why = "there is no terminal"
-        if self.surroundings.token:
+        if self.environment.token:
             why += ", and TACIT_TOKEN does not match"
         raise NotPermitted(
             f"`{verb}` is for a person, and {why}",

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 
-from tacit.api import Loop
-from tacit.config.place import project_root
-from tacit.config.surroundings import Surroundings
+from tacit.api import Tacit
+from tacit.config.environment import UserEnvironment
+from tacit.config.location import project_root
 from tacit.domain.bookmark import Bookmark, Mark
 from tacit.domain.errors import InvalidTrajectory
 from tacit.evidence.capture import Captured
@@ -22,9 +22,9 @@ from tacit.ingest.discovery import Following, Transcript, transcript
 OnProblem = Callable[[InvalidTrajectory], None]
 
 
-def homes(surroundings: Surroundings, clients: Iterable[str] = ()) -> dict[str, Path]:
+def homes(environment: UserEnvironment, clients: Iterable[str] = ()) -> dict[str, Path]:
     """Where each client keeps what it writes for this person; all clients if none is named."""
-    known = {"claude-code": surroundings.claude_home, "codex": surroundings.codex_home}
+    known = {"claude-code": environment.claude_home, "codex": environment.codex_home}
     return {client: home for client, home in known.items() if not clients or client in clients}
 
 
@@ -38,11 +38,11 @@ def _project(workspace: str) -> Path | None:
     folder = Path(workspace)
     if not workspace or not folder.is_absolute():
         return None
-    root = project_root(folder)
+    root = Path(project_root(workspace))
     return root if root.is_dir() else None
 
 
-def take_in(loop: Loop, path: Path, *, on_problem: OnProblem | None = None) -> Captured | None:
+def take_in(loop: Tacit, path: Path, *, on_problem: OnProblem | None = None) -> Captured | None:
     """Capture what is new in one transcript, and note how far it was read; nothing if it has not changed.
 
     The attempt at the end may go on, so it is read again next time; a longer capture then supersedes this one.

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tacit import render as application
-from tacit.api import Loop
+from tacit.api import Tacit
 from tacit.config.channels import SKILL, channels
 from tacit.domain.candidate import Verdict
 from tacit.domain.errors import InvalidSkill, NotFound
@@ -50,7 +50,7 @@ class _Folder:
         return not application.is_copy(self.parsed.content, self.source.version.content)
 
 
-def export(loop: Loop) -> list[Kept]:
+def export(loop: Tacit) -> list[Kept]:
     """Bring the folders in step with what is approved now."""
     wanted = {stored.version.name: stored for stored in loop.skills(statuses=RECALLABLE) if _is_exported(stored)}
     done: list[Kept] = []
@@ -63,13 +63,13 @@ def export(loop: Loop) -> list[Kept]:
     return done
 
 
-def follow(loop: Loop, evidence: Iterable[Evidence]) -> list[Kept]:
+def follow(loop: Tacit, evidence: Iterable[Evidence]) -> list[Kept]:
     """Bring the folders in step where results have moved something out of use."""
     gone = any(loop.store.version(item.version_id).status not in RECALLABLE for item in evidence)
     return export(loop) if gone else []
 
 
-def withdraw(loop: Loop) -> list[Kept]:
+def withdraw(loop: Tacit) -> list[Kept]:
     """Remove what was exported, for every client, as far as nobody edited it."""
     if loop.place is None:
         return []
@@ -77,7 +77,7 @@ def withdraw(loop: Loop) -> list[Kept]:
     return [_remove(folder) for root in roots for folder in _exported(loop, root)]
 
 
-def forget(loop: Loop, version_ids: Collection[str]) -> list[Kept]:
+def forget(loop: Tacit, version_ids: Collection[str]) -> list[Kept]:
     """Remove what was exported of these versions, for every client, as far as nobody edited it."""
     if loop.place is None:
         return []
@@ -85,7 +85,7 @@ def forget(loop: Loop, version_ids: Collection[str]) -> list[Kept]:
     return [_remove(folder) for folder in folders if folder.source.version.id in version_ids]
 
 
-def take_back(loop: Loop, *, by: str) -> list[Verdict]:
+def take_back(loop: Tacit, *, by: str) -> list[Verdict]:
     """Propose the text of every folder that was edited since it was written; what was proposed before is not again.
 
     Who edited a file does not show, so its origin is the lowest, whoever asks.
@@ -107,7 +107,7 @@ def _is_exported(stored: Stored) -> bool:
     return stored.version.content.kind is Kind.PROCEDURE
 
 
-def _roots(loop: Loop) -> Iterator[Path]:
+def _roots(loop: Tacit) -> Iterator[Path]:
     """The skill folders that this project's clients read, as far as their channel is `skill`."""
     if loop.place is None or not loop.place.is_projects_own:
         return
@@ -122,7 +122,7 @@ def _inside(project: Path, roots: Iterable[str]) -> Iterator[Path]:
             yield project / root
 
 
-def _exported(loop: Loop, root: Path) -> Iterator[_Folder]:
+def _exported(loop: Tacit, root: Path) -> Iterator[_Folder]:
     """The folders below a root that carry Tacit's stamp and can be read."""
     if not root.is_dir():
         return
@@ -135,7 +135,7 @@ def _exported(loop: Loop, root: Path) -> Iterator[_Folder]:
         yield _Folder(path=path, parsed=parsed, source=source)
 
 
-def _write(loop: Loop, root: Path, stored: Stored) -> Kept | None:
+def _write(loop: Tacit, root: Path, stored: Stored) -> Kept | None:
     path = root / stored.version.name
     there = next((folder for folder in _exported(loop, root) if folder.path == path), None)
     if there is None and application.find_skill_md(path):

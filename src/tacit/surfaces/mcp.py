@@ -19,7 +19,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 
 import tacit
 from tacit import render as application
-from tacit.api import Loop
+from tacit.api import Tacit
 from tacit.config.checkout import workspace
 from tacit.domain.errors import InvalidSkill, TacitError
 from tacit.domain.lifecycle import RECALLABLE
@@ -27,7 +27,7 @@ from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Capabilities, SkillContent
 from tacit.domain.verification import Verifier
 from tacit.evidence.credit import BY_AGENT
-from tacit.learn.crediting import CONNECTION
+from tacit.learn.skill_usage import CONNECTION
 from tacit.features.people.mcp_tools import MomentTools
 from tacit.features.sessions.mcp_tools import WorkingTools
 from tacit.text.allowance import Keyed, beyond, narrowed, needed, parse_allowance
@@ -36,7 +36,7 @@ from tacit.text.allowance import Keyed, beyond, narrowed, needed, parse_allowanc
 class Opening(Protocol):
     """Opens the memory for one call; only what is to be kept may create a store where there is none."""
 
-    def __call__(self, *, create: bool = False) -> Loop: ...
+    def __call__(self, *, create: bool = False) -> Tacit: ...
 
 
 INDEX_TOKENS = 900
@@ -88,7 +88,7 @@ def _may(content: SkillContent, allowed: Capabilities | None) -> bool:
     return allowed is None or beyond(needed(Keyed(content, content.hash())), allowed) == Capabilities()
 
 
-def _own_checks(loop: Loop, use_id: str) -> Verifier:
+def _own_checks(loop: Tacit, use_id: str) -> Verifier:
     """The checks that the skills of a use name themselves: the only ones that an agent may have run here."""
     from tacit.evidence.independence.beginning import begun_with
     from tacit.evidence.verifiers.offered import Context, postconditions
@@ -208,7 +208,7 @@ class _Tools:
         return f"{verdict.decision}: `{verdict.name}`" + (f" ({reasons})" if reasons else "")
 
     @contextmanager
-    def _memory(self, *, create: bool = False) -> Iterator[Loop]:
+    def _memory(self, *, create: bool = False) -> Iterator[Tacit]:
         """Open the memory for one call; what it refuses reaches the model as a message with the next step."""
         try:
             with self._opening(create=create) as loop:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tacit.config.ancestry import Ancestry
+from tacit.config.presence import Ancestry
 
-ASK = "from tacit.config.surroundings import Surroundings; print(*Surroundings.read().agent_markers)"
+ASK = "from tacit.config.environment import UserEnvironment; print(*UserEnvironment.read().agent_markers)"
 linux = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="only Linux shows other processes")
 
 

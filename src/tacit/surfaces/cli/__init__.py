@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from tacit import __version__
-from tacit.config.surroundings import Surroundings
+from tacit.config.environment import UserEnvironment
 from tacit.domain.errors import InvalidSkill, Mistake, StoreOutage, TacitError
 from tacit.surfaces.cli.context import CommandContext
 from tacit.surfaces.cli.output import clean, to_json
@@ -29,13 +29,13 @@ def cli(context: click.Context, store: str) -> None:
     Start with `tacit demo`, or in a project of yours with `tacit learn`, `tacit review` and `tacit init`.
     """
     if context.obj is None:
-        context.obj = CommandContext(surroundings=Surroundings.read())
+        context.obj = CommandContext(environment=UserEnvironment.read())
     context.obj.store = store
 
 
 def main() -> None:
     """Run the command line and exit with the code of the error tree: 0 done, 2 mistake, 3 refused, 4 outage, 1 bug."""
-    ctx = CommandContext(surroundings=Surroundings.read())
+    ctx = CommandContext(environment=UserEnvironment.read())
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(
@@ -66,7 +66,7 @@ def main() -> None:
         _report(ctx, refused)
         sys.exit(refused.exit_code)
     except Exception:  # the top of the surface: a bug is logged with its traceback and told plainly
-        log = _log_bug(ctx.surroundings.home)
+        log = _log_bug(ctx.environment.home)
         click.echo(f"error: a bug in Tacit; nothing half-done was kept. Details: {clean(log)}", err=True)
         sys.exit(1)
     finally:

@@ -37,7 +37,7 @@ def compose(
         name,
         parts,
         description=description,
-        by=by or (ctx.surroundings.user if person else "agent") or "agent",
+        by=by or (ctx.environment.user if person else "agent") or "agent",
         origin=Origin.USER if person else Origin.AGENT,
     )
     ctx.answer(verdict_document(verdict), lambda: show_verdict(ctx, verdict))

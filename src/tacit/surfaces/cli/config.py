@@ -40,7 +40,7 @@ def config(ctx: CommandContext) -> None:
 def token(ctx: CommandContext) -> None:
     """Make a person's token for reviewing outside a terminal. It is shown once; a new one replaces the old one."""
     ctx.caller.require_person("token")
-    made = new_token(ctx.surroundings.person_home)
+    made = new_token(ctx.environment.person_home)
     ctx.answer(
         {"token": made},
         lambda: ctx.console.print(f"{made}\nKeep it from agents. Use it as TACIT_TOKEN.", soft_wrap=True),

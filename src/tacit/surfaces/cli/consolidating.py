@@ -15,10 +15,10 @@ from tacit.domain.adapter import Ruling
 from tacit.domain.errors import Mistake
 from tacit.domain.size import Size
 from tacit.features.evaluate.comparing import points
-from tacit.features.train.consolidation import WITH, Cycle, Finding
 from tacit.features.evaluate.report import share
 from tacit.features.evaluate.suite import Suite
 from tacit.features.evaluate.words import Apart
+from tacit.features.train.consolidation import WITH, Cycle, Finding
 from tacit.surfaces.cli.consolidation import Exam, bars, foretell, left_out, show_told, workshop
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted
 from tacit.surfaces.cli.evaluating import suite_options

@@ -11,17 +11,23 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
 from tacit.domain.errors import GateRefusal, Mistake, TacitError
+from tacit.features.evaluate.base_model import (
+    INSTALL,
+    ModelFacts,
+    base_model_facts,
+    base_model_hash,
+    missing_packages,
+    training_device,
+)
 from tacit.features.evaluate.comparing import GROUPS_MIN
+from tacit.features.evaluate.conversation import OBSERVATION_CHARACTERS
 from tacit.features.train.consolidation import WITH, WITH_ELSEWHERE, WITHOUT, WITHOUT_ELSEWHERE, Outlook
 from tacit.features.train.consolidation import Progress as Phases
-from tacit.features.train.proof import HELD_OUT_SHARE, PROOF_SHARE
-from tacit.features.train.trainer import LocalWorkshop
-from tacit.features.evaluate.base_model import INSTALL, missing_packages, training_device
-from tacit.features.evaluate.conversation import OBSERVATION_CHARACTERS
 from tacit.features.train.dataset import cut_answers, unreadable
-from tacit.features.evaluate.base_model import ModelFacts, base_model_facts, base_model_hash
 from tacit.features.train.objections import Objection
+from tacit.features.train.proof import HELD_OUT_SHARE, PROOF_SHARE
 from tacit.features.train.recipe import Estimate, Recipe, estimate
+from tacit.features.train.trainer import LocalWorkshop
 from tacit.surfaces.cli.context import CommandContext, clean, counted
 
 _MINUTE_S, _HOUR_S = 60, 3600

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,18 +13,18 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 import click
 from rich.console import Console
 
-from tacit.config.place import Place, find_place
+from tacit.config.environment import UserEnvironment
+from tacit.config.location import StoreLocation, find_location
 from tacit.config.presence import Presence
 from tacit.config.settings import Config, Setting, load_config
-from tacit.config.surroundings import Surroundings
 from tacit.domain.errors import Mistake, NotFound, TacitError
 from tacit.surfaces.authority import Caller
 from tacit.surfaces.cli.output import PlainConsole, clean, one_line, to_json
 
 if TYPE_CHECKING:
-    from tacit.api import Loop
+    from tacit.api import Tacit
 
-__all__ = ["Session", "clean", "command_options", "counted", "one_line"]
+__all__ = ["CommandContext", "clean", "command_options", "counted", "one_line"]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -33,7 +32,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 class CommandContext:
     """State of one command: made by the group, filled by the command's own options."""
 
-    surroundings: Surroundings
+    environment: UserEnvironment
     store: str = ""
     as_json: bool = False
     model_name: str | None = None
@@ -44,18 +43,18 @@ class CommandContext:
     errors: Console = field(default_factory=lambda: PlainConsole(stderr=True, highlight=False))
 
     @cached_property
-    def place(self) -> Place:
+    def place(self) -> StoreLocation:
         """Where the store is."""
-        return find_place(self.surroundings, store=self.store)
+        return find_location(self.environment, store=self.store)
 
     @cached_property
     def settings(self) -> tuple[Config, tuple[Setting, ...]]:
         """All settings and their sources."""
         folders = (Path.cwd(), self.place.project)
-        return load_config(folders, file=self.surroundings.config_file, home=self.surroundings.person_home)
+        return load_config(folders, file=self.environment.config_file, home=self.environment.person_home)
 
     @cached_property
-    def memory(self) -> Loop:
+    def memory(self) -> Tacit:
         """The opened memory; loaded here, so that `tacit --help` need not wait for it.
 
         Only commands that write may create a store: looking at nothing must leave nothing behind.
@@ -66,14 +65,14 @@ class CommandContext:
                 raise NotFound(
                     f"no store at {self.place.database}", hint="check the path; `tacit learn` creates a store"
                 )
-            return self.opened(dataclasses.replace(self.place, database=":memory:"))
+            return self.opened(self.place.in_memory())
         return self.opened(self.place)
 
-    def opened(self, place: Place) -> Loop:
+    def opened(self, place: StoreLocation) -> Tacit:
         """Open the store of a place with the settings of this session."""
         from tacit.api import open_at
 
-        return open_at(place, config=self.settings[0], home=self.surroundings.person_home)
+        return open_at(place, config=self.settings[0], home=self.environment.person_home)
 
     @property
     def caller(self) -> Caller:
@@ -81,12 +80,12 @@ class CommandContext:
         typed = sys.stdin is not None and sys.stdin.isatty()
         at_terminal = typed and (sys.stdout.isatty() or self.as_json)
         doubt = self._doubt if at_terminal else ""
-        return Caller(surroundings=self.surroundings, at_terminal=at_terminal, doubt=doubt)
+        return Caller(environment=self.environment, at_terminal=at_terminal, doubt=doubt)
 
     @cached_property
     def _doubt(self) -> str:
         """Why nobody can be typing; not asked where an agent's marks say it already."""
-        return "" if self.surroundings.agent_markers else Presence().doubt()
+        return "" if self.environment.agent_markers else Presence().doubt()
 
     def answer(self, document: Any, show: Callable[[], None]) -> None:
         """Print one JSON document for a program, or let `show` print for a person."""
@@ -104,7 +103,7 @@ class CommandContext:
 
     def person(self, name: str) -> str:
         """Who decides: the name given, the user's, or what git knows; asked for at a terminal if all are silent."""
-        known = name or self.surroundings.user or _git_user()
+        known = name or self.environment.user or _git_user()
         if not known and self.caller.at_terminal and not self.as_json:
             return str(click.prompt("Your name"))
         if not known:

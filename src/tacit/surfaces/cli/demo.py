@@ -20,7 +20,7 @@ from rich.panel import Panel
 
 from tacit import ingest as experience
 from tacit import render as application
-from tacit.api import Loop
+from tacit.api import Tacit
 from tacit.config.settings import Config
 from tacit.domain.ports import Stored
 from tacit.domain.scope import Level, Scope
@@ -51,12 +51,12 @@ def demo(ctx: CommandContext, *, keep: Path | None) -> None:
         folder = keep or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
         console = Console(quiet=True) if ctx.as_json else ctx.console
-        with Loop(open_store(str(folder / "tacit.db")), config=Config(), scope=Scope(Level.PROJECT, PROJECT)) as loop:
+        with Tacit(open_store(str(folder / "tacit.db")), config=Config(), scope=Scope(Level.PROJECT, PROJECT)) as loop:
             document = _play(console, loop, folder)
     ctx.answer(document, lambda: None)
 
 
-def _play(console: Console, loop: Loop, folder: Path) -> dict[str, Any]:
+def _play(console: Console, loop: Tacit, folder: Path) -> dict[str, Any]:
     _chapter(
         console,
         1,
@@ -114,19 +114,19 @@ def _play(console: Console, loop: Loop, folder: Path) -> dict[str, Any]:
     }
 
 
-def _learn(loop: Loop) -> tuple[Captured, Learned]:
+def _learn(loop: Tacit) -> tuple[Captured, Learned]:
     with resources.as_file(resources.files("tacit") / "demo" / "transcripts") as folder:
         captured = loop.capture(experience.read(folder))
     return captured, loop.learn()
 
 
-def _procedure(loop: Loop) -> Stored:
+def _procedure(loop: Tacit) -> Stored:
     """The procedure that most sessions confirm: the one to show."""
     procedures = [stored for stored in loop.waiting() if stored.version.content.kind is Kind.PROCEDURE]
     return max(procedures, key=lambda stored: len(loop.store.verdicts(version_id=stored.version.id)))
 
 
-def _approve(console: Console, loop: Loop) -> None:
+def _approve(console: Console, loop: Tacit) -> None:
     """Say yes to all that waits, in a person's stead, and tick what came from outside as that person would."""
     for stored in loop.waiting():
         version, ticked = stored.version, [literal.key for literal in loop.examine(stored.version.id).literals]
@@ -136,7 +136,7 @@ def _approve(console: Console, loop: Loop) -> None:
             console.print(f"  [dim]ticked, since it stands in text from outside:[/dim] {escape(clean(key))}")
 
 
-def _prove(console: Console, loop: Loop, selection: Selection, folder: Path) -> list[dict[str, Any]]:
+def _prove(console: Console, loop: Tacit, selection: Selection, folder: Path) -> list[dict[str, Any]]:
     """Follow the recalled skill in a real project, and let its own postcondition decide."""
     top = selection.items[0]
     told = [loop.reliability(top.version_id)]

@@ -10,11 +10,11 @@ from pathlib import Path
 import click
 from rich.text import Text
 
-from tacit.config.place import Place
+from tacit.api import open_at
+from tacit.config.location import StoreLocation
 from tacit.config.settings import Config
 from tacit.domain.errors import Outage, TacitError
 from tacit.domain.model import Embedder
-from tacit.api import open_at
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted
 from tacit.surfaces.cli.mcp import can_serve
 from tacit.surfaces.clients.checks import (
@@ -61,7 +61,7 @@ def doctor(ctx: CommandContext, *, names: tuple[str, ...]) -> None:
 
     Runs each hook's command as the client would, in a folder of its own. Exit 0 means that nothing is at fault.
     """
-    places = find_places(ctx.surroundings, Path.cwd())
+    places = find_places(ctx.environment, Path.cwd())
     findings = [*_store(ctx), *_meaning(ctx)]
     for client in (CLIENTS[name] for name in names or CLIENTS):
         findings += _client(ctx, client, places, asked=bool(names))
@@ -106,8 +106,8 @@ def _meaning(ctx: CommandContext) -> Iterator[Finding]:
     """Which embedder is in use, what waits for it, and whether hooks can afford it."""
     from tacit.providers.embedding.opening import open_embedder, why_none
 
-    choice, home = ctx.settings[0].recall.embedder, ctx.surroundings.person_home
-    own = ctx.surroundings.account_home
+    choice, home = ctx.settings[0].recall.embedder, ctx.environment.person_home
+    own = ctx.environment.account_home
     cache = own / ".cache" / "huggingface" / "hub" if own else None
     try:
         if not Path(ctx.place.database).exists():
@@ -151,7 +151,7 @@ def _client(ctx: CommandContext, client: Client, places: Places, *, asked: bool)
     if len(connected) > 1:
         told = f"{client.title} is connected more than once, so that hooks fire twice: {', '.join(map(str, connected))}"
         yield Finding(about=client.name, state="note", told=told, remedy="tacit uninstall, then tacit init")
-    record = Record.load(ctx.surroundings.home)
+    record = Record.load(ctx.environment.home)
     for audience, files in connected.values():
         readable = [file for file in files if file.path not in unreadable]
         yield from check_files([file for file in readable if file.what != SERVER or can_serve()])
@@ -163,7 +163,7 @@ def _client(ctx: CommandContext, client: Client, places: Places, *, asked: bool)
 
 def _probes(ctx: CommandContext, client: Client, hooks: Sequence[Hook], *, launcher: Launcher) -> Iterator[Finding]:
     """Run each command as the client would."""
-    around = ctx.surroundings
+    around = ctx.environment
     with tempfile.TemporaryDirectory(prefix="tacit-doctor-") as name:
         folder = Path(name).resolve()
         _make_store(folder)
@@ -174,7 +174,7 @@ def _probes(ctx: CommandContext, client: Client, hooks: Sequence[Hook], *, launc
                 yield Finding(about=f"{client.name}: hook command", state="note", told=told, remedy=remedy)
                 continue
             nonce = secrets.token_hex(6)
-            ran = probe_hook(command, client.name, folder=folder, surroundings=around, nonce=nonce)
+            ran = probe_hook(command, client.name, folder=folder, environment=around, nonce=nonce)
             remedy = _SHARED_REMEDY if launcher.shared else "run `tacit init` again"
             yield _probed(f"{client.name}: hook command", command, ran, remedy=remedy)
         if not can_serve():
@@ -184,7 +184,7 @@ def _probes(ctx: CommandContext, client: Client, hooks: Sequence[Hook], *, launc
             )
             return
         command, arguments = launcher.server(client.name)
-        ran = probe_server(command, arguments, folder=folder, surroundings=around)
+        ran = probe_server(command, arguments, folder=folder, environment=around)
         about = f"{client.name}: MCP server"
         if ran.offers_nothing:
             told = "the shell that starts it finds no Tacit that can serve, so that it offers nothing"
@@ -195,7 +195,7 @@ def _probes(ctx: CommandContext, client: Client, hooks: Sequence[Hook], *, launc
 
 def _make_store(folder: Path) -> None:
     """An empty store, so that a hook run in this folder has something to ask."""
-    place = Place(database=str(folder / ".tacit" / "tacit.db"), project=folder, chosen_by="tacit doctor")
+    place = StoreLocation(database=str(folder / ".tacit" / "tacit.db"), project=folder, chosen_by="tacit doctor")
     open_at(place, config=Config(), home=folder).close()
 
 
@@ -223,7 +223,7 @@ def _fired(ctx: CommandContext, client: Client, hooks: Sequence[Hook], *, since:
 
 def _faults(ctx: CommandContext) -> Iterator[Finding]:
     """What hooks noted when they could not do their work."""
-    for line in log.recent(str(ctx.surroundings.home), _LAST_FAULTS):
+    for line in log.recent(str(ctx.environment.home), _LAST_FAULTS):
         yield Finding(about="hook log", state="note", told=line)
 
 

@@ -15,11 +15,11 @@ import click
 from rich.markup import escape
 from rich.table import Table
 
-from tacit.api import Loop
+from tacit.api import Tacit
 from tacit.domain.errors import Mistake, Refusal, TacitError
 from tacit.features.evaluate.actors.opening import AGENTS, Terms, open_actor
 from tacit.features.evaluate.aids import FROM_MEMORY, Aids
-from tacit.features.evaluate.arms import Plan, described, named_arms, read_plan, with_usual
+from tacit.features.evaluate.suite import RunPlan, describe_arm, named_arms, read_run_plan, all_arms
 from tacit.features.evaluate.comparing import telling
 from tacit.features.evaluate.record import Run, read_run
 from tacit.features.evaluate.report import happened, nowhere, share, tallied, trivially
@@ -72,7 +72,7 @@ def run(ctx: CommandContext, *, suite: str, arms: str, agent: str, adapter: str,
     A run that was stopped goes on with the same command. It is refused where its figures would mean nothing: the memory
     holds attempts at the very tasks, a world does not begin as it did under another arm, or the folder holds another run.
     """
-    plan = read_plan(Path(suite)) if suite.endswith(".toml") else Plan(suite=suite)
+    plan = read_run_plan(Path(suite)) if suite.endswith(".toml") else RunPlan(suite=suite)
     if not plan.suite:
         raise Mistake(f"{suite} names no suite", hint='add [suite] with name = "…"')
     said = suite_options(given["options"])
@@ -84,11 +84,11 @@ def run(ctx: CommandContext, *, suite: str, arms: str, agent: str, adapter: str,
         raise Mistake("suite own asks what this store holds, so the store knows the answers", hint="--memory fresh")
     opened = open_suite(plan.suite, data=data, store=_store(ctx, plan.suite, memory), options=options)
     taught = memory == "store" or isinstance(opened, Taught)
-    chosen = named_arms(arms or _usual(plan, taught=taught), with_usual(plan))
+    chosen = named_arms(arms or _usual(plan, taught=taught), all_arms(plan))
     agent = agent or _usual_agent(plan.suite)
     folder = given["out"] or _usual_folder(plan.suite)
     cut = _First(opened, given["limit"]) if given["limit"] else opened
-    key = ctx.surroundings.model_key
+    key = ctx.environment.model_key
     terms = Terms(adapter=adapter, max_calls=given["calls"], timeout_s=given["timeout"], key=key)
     _require_memory(ctx, opened, memory, chosen)
     # Whoever needs no memory is opened before one learns: what is wrong with an agent is told at once.
@@ -108,13 +108,13 @@ def run(ctx: CommandContext, *, suite: str, arms: str, agent: str, adapter: str,
 @command_options
 def arms(ctx: CommandContext, *, file: Path | None) -> None:
     """List the arms and the forms of agents; with FILE the arms too that it defines."""
-    plan = read_plan(file) if file else Plan()
-    known = with_usual(plan)
+    plan = read_run_plan(file) if file else RunPlan()
+    known = all_arms(plan)
     document = {
-        "arms": [{**dataclasses.asdict(arm), "gives": described(arm)} for arm in known.values()],
+        "arms": [{**dataclasses.asdict(arm), "gives": describe_arm(arm)} for arm in known.values()],
         "agents": AGENTS,
     }
-    rows = [(arm.name, described(arm)) for arm in known.values()]
+    rows = [(arm.name, describe_arm(arm)) for arm in known.values()]
     ctx.answer(document, lambda: _list(ctx, ("arm", rows), ("agent", list(AGENTS.items()))))
 
 
@@ -152,7 +152,7 @@ class _First:
         return self._suite.begin(exercise)
 
 
-def _usual(plan: Plan, *, taught: bool) -> list[str]:
+def _usual(plan: RunPlan, *, taught: bool) -> list[str]:
     """Arms where none is named: those of the file, else all that there is something to give in."""
     if plan.arms:
         return ["none", *(arm.name for arm in plan.arms)]
@@ -174,7 +174,7 @@ def _usual_agent(suite: str) -> str:
     raise Mistake(f"suite {suite} needs an agent: who is to answer?", hint=f"--agent, one of {forms}")
 
 
-def _require_said(file: str, plan: Plan, said: Mapping[str, str]) -> None:
+def _require_said(file: str, plan: RunPlan, said: Mapping[str, str]) -> None:
     """Code that a suite runs is named by whoever types the command: a file may come from anywhere."""
     runs = SUITES[plan.suite].runs if plan.suite in SUITES else ()
     named = [name for name in runs if name in plan.options and name not in said]
@@ -203,7 +203,7 @@ def _require_memory(ctx: CommandContext, suite: Suite, memory: str, chosen: Sequ
         )
 
 
-def _memory(ctx: CommandContext, suite: Suite, memory: str, chosen: Sequence[Arm]) -> Loop | None:
+def _memory(ctx: CommandContext, suite: Suite, memory: str, chosen: Sequence[Arm]) -> Tacit | None:
     """The memory that aids come from; none where no arm asks for one."""
     if not any(arm.aid in FROM_MEMORY for arm in chosen):
         return None
@@ -283,7 +283,7 @@ def _rounded(figures: Mapping[str, Any]) -> dict[str, Any]:
     return {name: round(value, 4) if isinstance(value, float) else value for name, value in figures.items()}
 
 
-def _show(ctx: CommandContext, done: Run, *, asked: Loop | None, taken_over: int) -> None:
+def _show(ctx: CommandContext, done: Run, *, asked: Tacit | None, taken_over: int) -> None:
     table = Table(box=None, pad_edge=False)
     told = {arm.name: _figures(done, arm) for arm in done.header.arms}
     known = [name for name in (*_SHARES, *_MEANS) if any(figures[name] is not None for figures in told.values())]

@@ -85,12 +85,12 @@ def import_(ctx: CommandContext, *, paths: tuple[Path, ...], by: str, own: bool,
     """
     ctx.may_create = not dry_run
     if dry_run and not Path(ctx.place.database).exists():
-        ctx.place = dataclasses.replace(ctx.place, database=":memory:")
+        ctx.place = ctx.place.in_memory()
     if own:
         ctx.caller.require_person("import --own")
     # Who wrote a file does not show, and a file from the web does not become one's own by being saved.
     origin = Origin.USER if own else Origin.EXTERNAL
-    way = _Way(by=by or ctx.surroundings.user or "import", origin=origin, dry_run=dry_run)
+    way = _Way(by=by or ctx.environment.user or "import", origin=origin, dry_run=dry_run)
     results = [_result(ctx, path, load, way=way) for path, load in _skills_at(paths)]
     document = {"results": [_document(result, dry_run=dry_run) for result in results]}
     ctx.answer(document, lambda: _show_imported(ctx, results, dry_run=dry_run))

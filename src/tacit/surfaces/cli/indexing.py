@@ -60,7 +60,7 @@ def _make_light(ctx: CommandContext) -> None:
     from tacit.providers.embedding.distilling import distil
     from tacit.providers.embedding.opening import FOLDER, find_encoder
 
-    home = ctx.surroundings.person_home
+    home = ctx.environment.person_home
     target = home / FOLDER / LIGHT
     source = find_encoder(ctx.settings[0].recall.embedder, home=home)
     ctx.caller.require_person("index")

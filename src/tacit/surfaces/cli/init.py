@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 
 from tacit.config.channels import CHANNELS, HOOK, channels, choose
-from tacit.config.whereabouts import FOLDER
+from tacit.config.location import FOLDER
 from tacit.domain.errors import Mistake, TacitError
 from tacit.surfaces import exports
 from tacit.surfaces.cli.context import CommandContext, command_options
@@ -103,7 +103,7 @@ def init(
     written = _settle(ctx, outlook, dry_run=dry_run, yes=yes)
     left: list[str] = []
     if written:
-        carry_out(changes, wish.record, ctx.surroundings.home, at=time.time())
+        carry_out(changes, wish.record, ctx.environment.home, at=time.time())
         left = _choose(ctx, asked, channel) if channel else []
     answer(ctx, outlook, written=written, left=left, steps=_next_steps(changes) if written else ())
 
@@ -124,8 +124,8 @@ def uninstall(ctx: CommandContext, *, names: tuple[str, ...], shared: bool, dry_
     """
     if not dry_run:
         ctx.caller.require_person("uninstall")
-    places = find_places(ctx.surroundings, Path.cwd())
-    record = Record.load(ctx.surroundings.home)
+    places = find_places(ctx.environment, Path.cwd())
+    record = Record.load(ctx.environment.home)
     launcher = find_launcher(places.project, places.user_home)
     chosen = names or tuple(CLIENTS)
     found = find_withdrawal(places, record, launcher=launcher, clients=chosen, shared=shared)
@@ -141,7 +141,7 @@ def uninstall(ctx: CommandContext, *, names: tuple[str, ...], shared: bool, dry_
     left: list[str] = []
     if written:
         left = _withdraw(ctx)
-        carry_out(changes, record, ctx.surroundings.home, at=time.time())
+        carry_out(changes, record, ctx.environment.home, at=time.time())
         _forget_channels(ctx, chosen)
         if Path(ctx.place.database).exists():
             left.append(f"what was learned stays in {ctx.place.folder}")
@@ -151,11 +151,11 @@ def uninstall(ctx: CommandContext, *, names: tuple[str, ...], shared: bool, dry_
 
 
 def _wish(ctx: CommandContext, names: Sequence[str], audience: Audience | None) -> _Wish:
-    places = find_places(ctx.surroundings, Path.cwd())
+    places = find_places(ctx.environment, Path.cwd())
     wish = _Wish(
         places=places,
         launcher=find_launcher(places.project, places.user_home),
-        record=Record.load(ctx.surroundings.home),
+        record=Record.load(ctx.environment.home),
         audience=audience,
     )
     asked = [CLIENTS[name] for name in dict.fromkeys(names)] or present(places)

@@ -14,8 +14,8 @@ import click
 from rich.markup import escape
 
 from tacit import ingest as experience
-from tacit.api import Loop
-from tacit.config.place import find_place
+from tacit.api import Tacit, open_at
+from tacit.config.location import find_location
 from tacit.config.settings import Config, load_config
 from tacit.domain.candidate import Relation, Verdict
 from tacit.domain.errors import InvalidTrajectory, Mistake, NotFound, TacitError
@@ -24,12 +24,11 @@ from tacit.domain.model import LanguageModel
 from tacit.evidence.capture import Captured
 from tacit.ingest.discovery import PLACES, Transcript, transcripts
 from tacit.learn.report import Helped, Learned
-from tacit.api import open_at
 from tacit.surfaces import exports
 from tacit.surfaces.cli.context import CommandContext, command_options, counted
 from tacit.surfaces.cli.progress import progress_bar
-from tacit.surfaces.cli.views import show_learned, show_projects
 from tacit.surfaces.cli.tend import show_care
+from tacit.surfaces.cli.views import show_learned, show_projects
 from tacit.surfaces.discovery import homes, project_of, take_in, together
 
 QUICKLY_TENDED = 1_000
@@ -98,7 +97,7 @@ def learn(
         if paths:
             _learn_paths(ctx, paths, trust_outcomes=trust_outcomes, model=model)
             return
-        found = transcripts(homes(ctx.surroundings, clients), since=since_when)
+        found = transcripts(homes(ctx.environment, clients), since=since_when)
         if all_projects:
             _learn_everywhere(ctx, found, model=model)
         else:
@@ -127,7 +126,7 @@ def _model(ctx: CommandContext, *, everywhere: bool) -> Iterator[LanguageModel |
     caller = ctx.caller
     if ctx.model_name:
         caller.require_person("learn --model")
-    configured = settings.name if caller.is_person or not ctx.surroundings.agent_markers else ""
+    configured = settings.name if caller.is_person or not ctx.environment.agent_markers else ""
     name = configured if ctx.model_name is None else ctx.model_name
     if not name:
         yield None
@@ -137,7 +136,7 @@ def _model(ctx: CommandContext, *, everywhere: bool) -> Iterator[LanguageModel |
     if name != settings.name and not settings.base_url:  # the prices there are another model's
         settings = dataclasses.replace(settings, price_in=None, price_out=None)
     try:
-        opened = providers.open_model(dataclasses.replace(settings, name=name), key=ctx.surroundings.model_key)
+        opened = providers.open_model(dataclasses.replace(settings, name=name), key=ctx.environment.model_key)
     except Mistake as error:
         hint = "; or learn without a model: --no-model"
         raise type(error)(error.message, hint=f"{error.hint}{hint}") from error
@@ -147,8 +146,8 @@ def _model(ctx: CommandContext, *, everywhere: bool) -> Iterator[LanguageModel |
 
 def _person_config(ctx: CommandContext) -> Config:
     """The settings of the person alone, which hold for every project until its own file tightens them."""
-    surroundings = ctx.surroundings
-    return load_config((), file=surroundings.config_file, home=surroundings.person_home)[0]
+    environment = ctx.environment
+    return load_config((), file=environment.config_file, home=environment.person_home)[0]
 
 
 def _learn_paths(
@@ -233,10 +232,10 @@ def _learn_elsewhere(
 ) -> dict[str, Any]:
     problems: list[InvalidTrajectory] = []
     try:
-        place = find_place(ctx.surroundings, store=ctx.store, start=project)
-        surroundings = ctx.surroundings
-        config, _ = load_config((place.project,), file=surroundings.config_file, home=surroundings.person_home)
-        with open_at(place, config=config, home=surroundings.person_home) as loop:
+        place = find_location(ctx.environment, store=ctx.store, start=project)
+        environment = ctx.environment
+        config, _ = load_config((place.project,), file=environment.config_file, home=environment.person_home)
+        with open_at(place, config=config, home=environment.person_home) as loop:
             taken = _take_in(loop, own, problems, advance)
             # The budget is one for all; where a project's file tightens it, the model is left out.
             learned = loop.learn(model=model if config.model == _person_config(ctx).model else None)
@@ -247,7 +246,7 @@ def _learn_elsewhere(
 
 
 def _take_in(
-    loop: Loop, own: list[Transcript], problems: list[InvalidTrajectory], advance: Callable[[int, int], None]
+    loop: Tacit, own: list[Transcript], problems: list[InvalidTrajectory], advance: Callable[[int, int], None]
 ) -> list[Captured | None]:
     taken: list[Captured | None] = []
     for each in own:
@@ -259,9 +258,9 @@ def _take_in(
     return taken
 
 
-def _distil(ctx: CommandContext, loop: Loop, model: LanguageModel | None) -> Learned:
+def _distil(ctx: CommandContext, loop: Tacit, model: LanguageModel | None) -> Learned:
     """Learn from what was captured; what people edited in exported folders comes back on the way."""
-    exports.take_back(loop, by=ctx.surroundings.user or "edit")
+    exports.take_back(loop, by=ctx.environment.user or "edit")
     with progress_bar(ctx, "learning") as advance:
         learned = loop.learn(progress=advance, model=model)
     exports.export(loop)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from importlib.util import find_spec
 from pathlib import Path
 
 import click
 
-from tacit.api import Loop
+from tacit.api import Tacit
 from tacit.config.channels import HOOK, MCP, channels
 from tacit.domain.errors import ConfigError
 from tacit.surfaces.cli.context import CommandContext, command_options
@@ -45,10 +44,10 @@ def mcp(ctx: CommandContext, *, client: str, allowed: tuple[str, ...], check: bo
         return
     from tacit.surfaces.mcp import serve
 
-    def opening(*, create: bool = False) -> Loop:
+    def opening(*, create: bool = False) -> Tacit:
         place = ctx.place
         if not create and not Path(place.database).exists():  # looking leaves nothing behind
-            place = dataclasses.replace(place, database=":memory:")
+            place = place.in_memory()
         return ctx.opened(place)
 
     channel = channels(str(ctx.place.folder)).get(client, HOOK) if client else MCP

@@ -21,8 +21,8 @@ from tacit.domain.scope import Level, Scope
 from tacit.gate import Review, unticked
 from tacit.maintain import promotion as promoting
 from tacit.surfaces.cli.context import CommandContext, clean, command_options
-from tacit.surfaces.cli.review_session import confirmed
 from tacit.surfaces.cli.review_page import Answer, ask, grave_ones, show_candidate
+from tacit.surfaces.cli.review_session import confirmed
 from tacit.surfaces.cli.views import STATUS_STYLE, show_diff, whole_text
 from tacit.surfaces.exports import export
 
@@ -132,7 +132,7 @@ def _model(ctx: CommandContext, to: Scope) -> Iterator[LanguageModel | None]:
         return
     from tacit import providers
 
-    with providers.open_model(settings, key=ctx.surroundings.model_key) as model:
+    with providers.open_model(settings, key=ctx.environment.model_key) as model:
         yield model
 
 
@@ -145,7 +145,7 @@ def _side(ctx: CommandContext, scope: Scope) -> Iterator[CommandContext]:
         yield ctx
         return
     there = CommandContext(
-        surroundings=ctx.surroundings,
+        environment=ctx.environment,
         store=str(database),
         as_json=ctx.as_json,
         console=ctx.console,

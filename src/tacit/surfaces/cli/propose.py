@@ -40,7 +40,7 @@ def propose(ctx: CommandContext, *, file: str, by: str, scope: str, dry_run: boo
     person = ctx.caller.is_person
     verdict = ctx.memory.propose(
         content,
-        by=by or (ctx.surroundings.user if person else "agent") or "agent",
+        by=by or (ctx.environment.user if person else "agent") or "agent",
         origin=Origin.USER if person else Origin.AGENT,
         source="cli" if file == "-" else str(Path(file).resolve()),
         scope=Scope.parse(scope) if scope else None,

@@ -102,7 +102,7 @@ def _verifier(
         timeout_s=options["timeout_s"],
         first=begun_with(use, store.uses()),
     )
-    if name in ("command", "tests") and ctx.surroundings.agent_markers and not context.person:
+    if name in ("command", "tests") and ctx.environment.agent_markers and not context.person:
         _require_real_check(context.contents, argument)
     return verifier(name, argument, context)
 
@@ -146,7 +146,7 @@ def _grade(ctx: CommandContext) -> Grade:
 def _by(ctx: CommandContext, name: str) -> str:
     """Who says so: the name given, and of a person what is known of them, as for their decisions."""
     if not ctx.caller.is_person:
-        return BY_AGENT if ctx.surroundings.agent_markers else name or ctx.surroundings.user or "unknown"
+        return BY_AGENT if ctx.environment.agent_markers else name or ctx.environment.user or "unknown"
     try:
         return ctx.person(name)
     except Mistake:  # a token without a name is still a person's word

@@ -41,7 +41,7 @@ def restore(ctx: CommandContext, *, file: Path, by: str, yes: bool, **options: b
     ctx.place.prepare()
     chosen = [key.replace("_", "-") for key, given in options.items() if given]
     looked, done = custody.restore(
-        file, database, by=name, at=datetime.now(UTC), home=ctx.surroundings.person_home, options=chosen
+        file, database, by=name, at=datetime.now(UTC), home=ctx.environment.person_home, options=chosen
     )
     document = {
         "restored": str(file), "store": database, "aside": str(done.aside) if done.aside else None,

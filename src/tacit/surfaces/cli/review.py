@@ -16,8 +16,8 @@ from tacit.domain.ports import Stored
 from tacit.gate import Review, unticked
 from tacit.store import queries as shelf
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted
-from tacit.surfaces.cli.review_session import confirmed, go_through
 from tacit.surfaces.cli.review_page import Answer, grave_ones, inspected, place, show_candidate
+from tacit.surfaces.cli.review_session import confirmed, go_through
 from tacit.surfaces.cli.views import others_told, show_others, show_waiting
 from tacit.surfaces.cli.visibility import meant, tellable
 from tacit.surfaces.exports import export

@@ -16,8 +16,10 @@ from rich.markup import escape
 
 from tacit.domain.errors import GateRefusal, IllegalTransition, InvalidSkill, Mistake, StoreOutage
 from tacit.domain.ports import Stored
-from tacit.features.people import Queued, by_an_agent, unready
-from tacit.features.people.forecast import SURE, Outlook
+from tacit.features.people.decisions import Queued, by_an_agent, unready
+from tacit.features.people.calibration import SURE
+from tacit.features.people.commands import in_words, tell_taught
+from tacit.features.people.forecast import Outlook
 from tacit.gate import Review
 from tacit.surfaces.cli.context import CommandContext, clean
 from tacit.surfaces.cli.review_page import (
@@ -29,10 +31,9 @@ from tacit.surfaces.cli.review_page import (
     show_candidate,
     show_findings,
 )
-from tacit.features.people.commands import in_words, tell_taught
-from tacit.surfaces.cli.views import show_diff, whole_text
 from tacit.surfaces.cli.skills import edit_version
 from tacit.surfaces.cli.typing_ahead import discard_typed_ahead
+from tacit.surfaces.cli.views import show_diff, whole_text
 from tacit.surfaces.exports import export
 
 _ASKED = "[a]pprove  [r]eject  [e]dit  [s]kip  [?]help  [q]uit"

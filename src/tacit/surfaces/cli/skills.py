@@ -21,10 +21,10 @@ from tacit.gate import Review
 from tacit.store import queries as shelf
 from tacit.surfaces import exports
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, one_line
-from tacit.surfaces.cli.undo import invalidate, pin
 from tacit.surfaces.cli.figures import reliability_fields
 from tacit.surfaces.cli.import_skills import import_
 from tacit.surfaces.cli.portrait import show_portrait
+from tacit.surfaces.cli.undo import invalidate, pin
 from tacit.surfaces.cli.views import (
     difference,
     known_parts,
@@ -68,7 +68,7 @@ def list_(ctx: CommandContext, *, everything: bool, static: bool) -> None:
     ]
     rows = [(stored, loop.reliability(stored.version.id)) for stored in learned]
     scopes = {identity: [str(held.skill.scope) for held in held_too] for identity, held_too in also.items()}
-    found = application.scan(project=ctx.place.project, home=ctx.surroundings.user_home) if static else None
+    found = application.scan(project=ctx.place.project, home=ctx.environment.user_home) if static else None
     document: dict[str, Any] = {
         "skills": [
             _summary(stored) | {"reliability": reliability_fields(known), "also_at": scopes.get(stored.version.id, [])}
@@ -203,7 +203,7 @@ def _neighbours(ctx: CommandContext, stored: Stored, *, named: bool) -> tuple[St
 def edit(ctx: CommandContext, *, reference: str, by: str) -> None:
     """Edit a skill's SKILL.md in $EDITOR; the result is a new version that waits for review."""
     ctx.caller.require_person("edit")
-    if not ctx.caller.at_terminal and not ctx.surroundings.editor:
+    if not ctx.caller.at_terminal and not ctx.environment.editor:
         raise Mistake("there is no terminal to edit in", hint="set EDITOR to a program that edits the file by itself")
     stored = ctx.memory.version(reference)
     edited = edit_version(ctx, stored, by=ctx.person(by))
@@ -218,7 +218,7 @@ def edit_version(ctx: CommandContext, stored: Stored, *, by: str) -> Stored | No
     """Let a person edit a version; returns the new one, or nothing if it was left as it was."""
     before = application.render(stored.version.content)
     try:
-        text = click.edit(before, editor=ctx.surroundings.editor or None, extension=".md")
+        text = click.edit(before, editor=ctx.environment.editor or None, extension=".md")
     except click.ClickException as error:
         raise Mistake(error.format_message(), hint="set EDITOR to a program that edits a file") from error
     if text is None or text == before:
@@ -286,7 +286,7 @@ def sync(ctx: CommandContext, *, by: str) -> None:
     For clients whose channel is `skill` (tacit init --channel skill). What was approved is written, what was retired is
     removed, what was edited in a folder becomes a new version that waits for review. `learn` and `review` do it too.
     """
-    verdicts = exports.take_back(ctx.memory, by=by or ctx.surroundings.user or "edit")
+    verdicts = exports.take_back(ctx.memory, by=by or ctx.environment.user or "edit")
     kept = exports.export(ctx.memory)
 
     def show() -> None:

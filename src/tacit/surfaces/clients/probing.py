@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tacit.config.surroundings import Surroundings
+from tacit.config.environment import UserEnvironment
 from tacit.surfaces.clients.launcher import STAND_IN_VERSION
 
 _TIMEOUT_S = 20
@@ -35,14 +35,14 @@ class Probe:
     """Whether a server answered that only stands in for one that was not found."""
 
 
-def probe_hook(command: str, client: str, *, folder: Path, surroundings: Surroundings, nonce: str) -> Probe:
+def probe_hook(command: str, client: str, *, folder: Path, environment: UserEnvironment, nonce: str) -> Probe:
     """Run a hook's command with an event from a folder that has a store, and look for its line in the journal there."""
     session = f"doctor-{nonce}"
     event = {"hook_event_name": "SessionStart", "session_id": session, "cwd": str(folder), "source": "startup"}
     started = time.monotonic()
     try:
         done = subprocess.run(
-            _bare(surroundings, ["sh", "-c", command]),
+            _bare(environment, ["sh", "-c", command]),
             cwd=folder,
             input=json.dumps(event),
             capture_output=True,
@@ -70,7 +70,7 @@ def _hook_problem(done: subprocess.CompletedProcess[str], journal: Path) -> str:
     return ""
 
 
-def probe_server(command: str, arguments: Sequence[str], *, folder: Path, surroundings: Surroundings) -> Probe:
+def probe_server(command: str, arguments: Sequence[str], *, folder: Path, environment: UserEnvironment) -> Probe:
     """Start an MCP server, greet it, and stop it once it has answered."""
     greeting = {
         "jsonrpc": "2.0",
@@ -84,7 +84,7 @@ def probe_server(command: str, arguments: Sequence[str], *, folder: Path, surrou
     }
     started = time.monotonic()
     with subprocess.Popen(
-        _bare(surroundings, [command, *arguments]),
+        _bare(environment, [command, *arguments]),
         cwd=folder,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -107,8 +107,8 @@ def probe_server(command: str, arguments: Sequence[str], *, folder: Path, surrou
     return Probe(problem=f"it did not answer: {_last_line(told)}", seconds=time.monotonic() - started)
 
 
-def _bare(surroundings: Surroundings, words: Sequence[str]) -> list[str]:
-    kept = [f"HOME={surroundings.user_home}", f"TACIT_HOME={surroundings.home}", f"PATH={_BARE_PATH}"]
+def _bare(environment: UserEnvironment, words: Sequence[str]) -> list[str]:
+    kept = [f"HOME={environment.user_home}", f"TACIT_HOME={environment.home}", f"PATH={_BARE_PATH}"]
     return ["env", "-i", *kept, *words]
 
 

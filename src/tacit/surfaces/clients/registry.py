@@ -6,7 +6,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from tacit.config.surroundings import Surroundings
+from tacit.config.environment import UserEnvironment
 from tacit.surfaces.clients.claude_code import CLAUDE_CODE
 from tacit.surfaces.clients.codex import CODEX
 from tacit.surfaces.clients.launcher import SHARED, Launcher
@@ -15,15 +15,15 @@ from tacit.surfaces.clients.plan import Audience, Client, File, Places
 CLIENTS = {client.name: client for client in (CLAUDE_CODE, CODEX)}
 
 
-def find_places(surroundings: Surroundings, start: Path) -> Places:
+def find_places(environment: UserEnvironment, start: Path) -> Places:
     """The folders, seen from `start`."""
     start = start.resolve()
     project = next((each for each in (start, *start.parents) if (each / ".git").exists()), start)
     return Places(
         project=project,
-        user_home=surroundings.user_home,
-        claude_home=surroundings.claude_home,
-        codex_home=surroundings.codex_home,
+        user_home=environment.user_home,
+        claude_home=environment.claude_home,
+        codex_home=environment.codex_home,
         git_exclude=_git_exclude(project),
     )
 

@@ -12,7 +12,7 @@ import json
 import os
 import sys
 
-from tacit.config.whereabouts import make_folder
+from tacit.config.location import make_folder
 from tacit.surfaces.hook.events import Event
 from tacit.surfaces.hook.ground import Ground
 from tacit.surfaces.hook.journal import FOLDER, SUFFIX, make_sessions, path_of, word
@@ -26,7 +26,7 @@ MAX_PATH = 4096
 
 def request(event: Event, ground: Ground) -> None:
     """Leave a request for this session, replacing an earlier one that nobody has taken yet."""
-    folder = ground.where.folder
+    folder = ground.where.folder_path
     make_folder(folder)
     make_sessions(os.path.join(folder, FOLDER))
     wanted = path_of(folder, event.client, event.session).removesuffix(SUFFIX) + WANTED
@@ -39,7 +39,7 @@ def request(event: Event, ground: Ground) -> None:
 
 def is_wanted(ground: Ground) -> bool:
     """Whether a request waits, or was taken and never finished."""
-    return any(name.endswith((WANTED, TAKEN)) for name in os.listdir(os.path.join(ground.where.folder, FOLDER)))
+    return any(name.endswith((WANTED, TAKEN)) for name in os.listdir(os.path.join(ground.where.folder_path, FOLDER)))
 
 
 def lock(sessions: str) -> int | None:
@@ -55,13 +55,13 @@ def lock(sessions: str) -> int | None:
 
 def start_learner(ground: Ground) -> None:
     """Start a learner that nobody waits for, unless one is at work: it looks for requests again before it ends."""
-    held = lock(os.path.join(ground.where.folder, FOLDER))
+    held = lock(os.path.join(ground.where.folder_path, FOLDER))
     if held is None:
         return
     os.close(held)
     store = ["--store", ground.store] if ground.store else []
     # -P: the project's folder is not a place to import from.
-    command = [sys.executable, "-P", "-m", "tacit", "hook", "learn", "--cwd", ground.where.project, *store]
+    command = [sys.executable, "-P", "-m", "tacit", "hook", "learn", "--cwd", ground.where.project_path, *store]
     child = os.fork()
     if child:
         os.waitpid(child, 0)

@@ -10,7 +10,7 @@ import os
 import signal
 import time
 
-from tacit.config.whereabouts import Variables
+from tacit.config.location import HookEnvironment
 from tacit.surfaces.hook import detach, log
 from tacit.surfaces.hook.events import LEARN, START, Event, Unreadable, parse
 from tacit.surfaces.hook.ground import Ground, find
@@ -25,7 +25,7 @@ MAX_EVENT_BYTES = 32 * 1024 * 1024
 
 def main(arguments: list[str]) -> None:
     """Run one hook, or the learner; never returns."""
-    variables = Variables()
+    variables = HookEnvironment()
     during = "learn" if arguments[:1] == ["learn"] else "hook"
     try:
         if during == "learn":
@@ -40,7 +40,7 @@ def main(arguments: list[str]) -> None:
     os._exit(0)  # nothing is left to close, and the interpreter's own end takes time
 
 
-def _run(options: dict[str, str], variables: Variables) -> None:
+def _run(options: dict[str, str], variables: HookEnvironment) -> None:
     met: list[tuple[Event, Ground]] = []
     signal.signal(signal.SIGALRM, lambda *_: _give_up(variables.home, met))
     signal.setitimer(signal.ITIMER_REAL, LIMIT_S)
@@ -72,7 +72,7 @@ def _give_up(home: str, met: list[tuple[Event, Ground]]) -> None:
         log.note(home, f"hook: gave up after {LIMIT_S:g} seconds")
         for event, ground in met:
             line: dict[str, object] = {"at": round(time.time(), 6), "moment": event.moment, "late": True}
-            append_late(ground.where.folder, event.client, event.session, line)
+            append_late(ground.where.folder_path, event.client, event.session, line)
     finally:
         os._exit(0)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from tacit.config.whereabouts import MEMORY, Variables, Whereabouts, locate, paused_until
+from tacit.config.location import MEMORY, HookEnvironment, StoreLocation, locate, paused_until
 from tacit.surfaces.hook.events import Event
 
 SETTINGS_FILE = "tacit.toml"
@@ -23,7 +23,7 @@ class Ground:
 
     __slots__ = ("cwd", "embedder", "hold_out", "home", "homes", "person", "recall", "store", "where")
 
-    def __init__(self, where: Whereabouts, *, cwd: str, home: str, store: str, recall: Recall) -> None:
+    def __init__(self, where: StoreLocation, *, cwd: str, home: str, store: str, recall: Recall) -> None:
         self.where = where
         self.cwd = cwd
         self.home = home
@@ -48,22 +48,22 @@ class Ground:
     @property
     def scope(self) -> str:
         """The scope that is asked for, as text."""
-        return "project" if self.where.is_projects_own else f"project:{os.path.basename(self.where.project)}"
+        return "project" if self.where.is_projects_own else f"project:{os.path.basename(self.where.project_path)}"
 
 
-def find(event: Event, variables: Variables, *, store: str = "") -> Ground | None:
+def find(event: Event, variables: HookEnvironment, *, store: str = "") -> Ground | None:
     """Find the ground of an event; nothing where Tacit keeps out."""
     cwd = event.cwd if os.path.isabs(event.cwd) and os.path.isdir(event.cwd) else os.getcwd()
     # Where Claude Code was started; its shell wanders off, and one session belongs to one store.
     started = variables.claude_project if event.client == "claude-code" else ""
     here = started if os.path.isabs(started) and os.path.isdir(started) else cwd
     where = locate(here, home=variables.home, owners=variables.owners, store=store, variable=variables.store)
-    if where.database == MEMORY or paused_until(where.folder) is not None:
+    if where.database == MEMORY or paused_until(where.folder_path) is not None:
         return None
     recall: Recall = None
     embedder, hold_out = AUTO, 0.0
-    if _has_settings(here, where.project, variables):
-        recall, embedder, hold_out, exclude = _settings(here, where.project)
+    if _has_settings(here, where.project_path, variables):
+        recall, embedder, hold_out, exclude = _settings(here, where.project_path)
         from fnmatch import fnmatch
 
         if any(fnmatch(folder, pattern) for pattern in exclude for folder in (cwd, here)):
@@ -74,7 +74,7 @@ def find(event: Event, variables: Variables, *, store: str = "") -> Ground | Non
     return ground
 
 
-def _has_settings(here: str, project: str, variables: Variables) -> bool:
+def _has_settings(here: str, project: str, variables: HookEnvironment) -> bool:
     """Whether anybody has written settings; if not, the defaults hold and nothing more is loaded."""
     homes = {variables.home, variables.account_home}
     return bool(variables.config_file) or any(
@@ -85,10 +85,10 @@ def _has_settings(here: str, project: str, variables: Variables) -> bool:
 def _settings(here: str, project: str) -> tuple[Recall, str, float, tuple[str, ...]]:
     from pathlib import Path
 
+    from tacit.config.environment import UserEnvironment
     from tacit.config.settings import load_config
-    from tacit.config.surroundings import Surroundings
 
-    around = Surroundings.read()
+    around = UserEnvironment.read()
     config, _ = load_config((Path(here), Path(project)), file=around.config_file, home=around.person_home)
     asked, limits = config.recall, (config.recall.k, config.recall.budget_tokens, config.recall.min_relevance)
     return limits, asked.embedder, config.policy.hold_out, config.store.exclude

@@ -19,11 +19,11 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tacit.api import Loop
-from tacit.config.place import Place, find_place
+from tacit.api import Tacit, open_at
+from tacit.config.environment import UserEnvironment
+from tacit.config.location import FOLDER as HOME_FOLDER
+from tacit.config.location import StoreLocation, find_location
 from tacit.config.settings import Config, load_config
-from tacit.config.surroundings import Surroundings
-from tacit.config.whereabouts import FOLDER as HOME_FOLDER
 from tacit.domain.entry import Entry
 from tacit.domain.errors import GateRefusal, NotFound, Outage, TacitError
 from tacit.domain.evidence import Use
@@ -31,8 +31,7 @@ from tacit.domain.identity import content_id
 from tacit.domain.ports import Store
 from tacit.domain.trajectory import Role, Trajectory
 from tacit.evidence.credit import NAMELESS
-from tacit.features.people.moments import Line, journalled, note_refusals
-from tacit.opening import open_at
+from tacit.features.people.journal_moments import JournalLine, entries_of_journal, note_refusals
 from tacit.surfaces import exports
 from tacit.surfaces.discovery import take_in
 from tacit.surfaces.hook import detach, log, loops, requests
@@ -76,8 +75,8 @@ class Said:
 
 def run(options: Mapping[str, str], *, home: str) -> None:
     """Work until nobody waits any more; leave at once if another learner is at it."""
-    around = Surroundings.read()
-    place = find_place(around, store=options.get("--store", ""), start=Path(options.get("--cwd") or Path.cwd()))
+    around = UserEnvironment.read()
+    place = find_location(around, store=options.get("--store", ""), start=Path(options.get("--cwd") or Path.cwd()))
     sessions = place.folder / FOLDER
     left_over, before = True, set[tuple[str, int]]()
     while (wanted := requests.waiting(sessions, left_over=left_over)) - before and place.paused_until is None:
@@ -91,14 +90,14 @@ def run(options: Mapping[str, str], *, home: str) -> None:
         left_over, before = False, wanted
 
 
-def config_for(place: Place, around: Surroundings) -> Config:
+def config_for(place: StoreLocation, around: UserEnvironment) -> Config:
     """The settings of a project, with the policy of the account's own home; any other file may only tighten that."""
     own = around.account_home / HOME_FOLDER if around.account_home else None
     config, _ = load_config((place.project, around.home), file=around.config_file, home=own)
     return config
 
 
-def _work(place: Place, sessions: Path, around: Surroundings, *, home: str) -> None:
+def _work(place: StoreLocation, sessions: Path, around: UserEnvironment, *, home: str) -> None:
     taken = requests.take(sessions, home=home)
     own = around.account_home / HOME_FOLDER if around.account_home else around.home
     with open_at(place, config=config_for(place, around), home=own) as loop:
@@ -115,7 +114,7 @@ def _work(place: Place, sessions: Path, around: Surroundings, *, home: str) -> N
     tidy(sessions, now=time.time())
 
 
-def _embed(loop: Loop, *, home: str) -> None:
+def _embed(loop: Tacit, *, home: str) -> None:
     """Give vectors to what waits for them, as it does where the embedder is new. Without them skills are found by words."""
     try:
         loop.index()
@@ -123,7 +122,7 @@ def _embed(loop: Loop, *, home: str) -> None:
         log.fault(home, error, during="index")
 
 
-def _is_captured(loop: Loop, request: Request, said: Said, *, home: str) -> bool:
+def _is_captured(loop: Tacit, request: Request, said: Said, *, home: str) -> bool:
     """Capture the transcript that a request names. One that makes trouble is logged, and stays for another try."""
     before = request.tries
     try:
@@ -156,7 +155,7 @@ def fold(store: Store, sessions: Path, said: Said, *, home: str) -> int:
             uses = list(uses_of(journal.name, data, said))
             with store.transaction():
                 added += sum(_keep(store, use, known) for use in uses)
-                for entry in journalled(store, lines_of(journal.name, data, said)):
+                for entry in entries_of_journal(store, lines_of(journal.name, data, said)):
                     _note(store, entry)
         except Outage:
             raise
@@ -203,11 +202,11 @@ def uses_of(name: str, data: bytes, said: Said) -> Iterator[Use]:
             )
 
 
-def lines_of(name: str, data: bytes, said: Said) -> list[Line]:
+def lines_of(name: str, data: bytes, said: Said) -> list[JournalLine]:
     """What a journal tells of assumptions, corrections and trouble on the way, in order."""
     main = _session(name)
     found = (
-        Line(
+        JournalLine(
             at=datetime.fromtimestamp(at, UTC),
             session=_text(line.get("agent")) or main,
             shown=tuple(_texts(line.get("shown"))),

@@ -78,7 +78,7 @@ class Turn:
         """Of the errors that a call shows, if any."""
         self.glance = self._look() if event.moment == START or event.prompt.strip() or self.signature else None
         """The store as hooks see it, where it is asked at all."""
-        self.pushed = PUSHED[channels(ground.where.folder).get(event.client, HOOK)]
+        self.pushed = PUSHED[channels(ground.where.folder_path).get(event.client, HOOK)]
         """The kinds that reach this client by hook; the others have a channel of their own."""
         self.answer = Answer(event.name)
         self.line: dict[str, object] = {
@@ -189,7 +189,7 @@ def attend(
     `decided` is called when all that may take time is over, and before anything is written.
     """
     turn = Turn(event, ground, now=clock())
-    with Journal(ground.where.folder, event.client, event.session) as journal:
+    with Journal(ground.where.folder_path, event.client, event.session) as journal:
         turn.past = journal.past(event.agent)
         _AT[event.moment](turn)
         decided()

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from tacit.config.place import Place, find_place, project_root
-from tacit.config.surroundings import Surroundings
+from tacit.config.environment import UserEnvironment
+from tacit.config.location import StoreLocation, find_location, project_root
 from tacit.domain.errors import ConfigError, Mistake, NotPermitted, StoreOutage
 
 
 @pytest.fixture
-def around(tmp_path: Path) -> Surroundings:
-    return Surroundings.read({"HOME": str(tmp_path / "home")})
+def around(tmp_path: Path) -> UserEnvironment:
+    return UserEnvironment.read({"HOME": str(tmp_path / "home")})
 
 
 def git(folder: Path, *arguments: str) -> None:
@@ -33,14 +33,14 @@ def repository(tmp_path: Path) -> Path:
     return folder
 
 
-def place_at(folder: Path) -> Place:
-    return Place(database=str(folder / "tacit.db"), project=folder.parent, chosen_by="a test")
+def place_at(folder: Path) -> StoreLocation:
+    return StoreLocation(database=str(folder / "tacit.db"), project=folder.parent, chosen_by="a test")
 
 
 def test_a_new_project_gets_its_store_at_the_root_of_its_repository(repository, around):
     inside = repository / "src" / "deep"
     inside.mkdir(parents=True)
-    place = find_place(around, start=inside)
+    place = find_location(around, start=inside)
     assert place.database == str(repository / ".tacit" / "tacit.db")
     assert (place.project, place.project_name) == (repository, "invoices")
     assert place.chosen_by == "default for this project"
@@ -52,31 +52,31 @@ def test_the_nearest_store_is_taken(repository, around):
     (repository / "packages" / "web" / ".tacit").mkdir(parents=True)
     inside = repository / "packages" / "web" / "src"
     inside.mkdir()
-    near = find_place(around, start=inside)
+    near = find_location(around, start=inside)
     assert near.database == str(repository / "packages" / "web" / ".tacit" / "tacit.db")
     assert near.project_name == "web"
-    assert find_place(around, start=repository / "packages").folder == repository / ".tacit"
-    assert find_place(around, start=repository).chosen_by == "nearest .tacit folder"
+    assert find_location(around, start=repository / "packages").folder == repository / ".tacit"
+    assert find_location(around, start=repository).chosen_by == "nearest .tacit folder"
 
 
 def test_a_store_above_the_repository_is_not_its_store(repository, around):
     (repository.parent / ".tacit").mkdir()
-    assert find_place(around, start=repository).folder == repository / ".tacit"
+    assert find_location(around, start=repository).folder == repository / ".tacit"
 
 
 def test_outside_a_repository_the_nearest_store_above_counts_else_the_folder_itself(tmp_path, around):
     folder = tmp_path / "notes" / "a"
     folder.mkdir(parents=True)
-    assert find_place(around, start=folder).folder == folder / ".tacit"
+    assert find_location(around, start=folder).folder == folder / ".tacit"
     (tmp_path / "notes" / ".tacit").mkdir()
-    assert find_place(around, start=folder).folder == tmp_path / "notes" / ".tacit"
+    assert find_location(around, start=folder).folder == tmp_path / "notes" / ".tacit"
 
 
 def test_the_global_store_in_the_home_is_nobodys_project_store(tmp_path, around):
     below = tmp_path / "home" / "scratch"
     below.mkdir(parents=True)
     around.home.mkdir()
-    assert find_place(around, start=below).folder == below / ".tacit"
+    assert find_location(around, start=below).folder == below / ".tacit"
 
 
 def test_a_worktree_shares_the_store_of_its_main_checkout(repository, around, tmp_path):
@@ -87,7 +87,7 @@ def test_a_worktree_shares_the_store_of_its_main_checkout(repository, around, tm
     for existing in (False, True):
         if existing:
             (repository / ".tacit").mkdir()
-        place = find_place(around, start=tree / "src")
+        place = find_location(around, start=tree / "src")
         assert place.database == str(repository / ".tacit" / "tacit.db")
         assert place.project == repository
 
@@ -96,56 +96,56 @@ def test_a_worktree_inside_its_main_checkout_shares_its_store(repository, around
     tree = repository / ".worktrees" / "fix"
     git(repository, "worktree", "add", str(tree))
     (repository / ".tacit").mkdir()
-    assert find_place(around, start=tree).database == str(repository / ".tacit" / "tacit.db")
+    assert find_location(around, start=tree).database == str(repository / ".tacit" / "tacit.db")
 
 
 def test_a_submodule_stands_for_itself(repository, tmp_path):
     part = repository / "vendor" / "part"
     part.mkdir(parents=True)
     (part / ".git").write_text("gitdir: ../../.git/modules/part\n")
-    assert project_root(part) == part
+    assert project_root(str(part)) == str(part)
 
 
 @pytest.mark.parametrize("text", ["", "nonsense", "gitdir:", "\x00"])
 def test_a_damaged_git_file_stands_for_its_folder(tmp_path, text):
     (tmp_path / ".git").write_text(text)
-    assert project_root(tmp_path) == tmp_path
+    assert project_root(str(tmp_path)) == str(tmp_path)
 
 
 def test_the_option_beats_the_environment_which_beats_the_nearest(repository, tmp_path):
     (repository / ".tacit").mkdir()
-    around = Surroundings.read({"HOME": str(tmp_path), "TACIT_STORE": str(tmp_path / "env.db")})
-    assert find_place(around, start=repository).database == str(tmp_path / "env.db")
-    assert find_place(around, start=repository).chosen_by == "TACIT_STORE"
-    chosen = find_place(around, store=str(tmp_path / "option.db"), start=repository)
+    around = UserEnvironment.read({"HOME": str(tmp_path), "TACIT_STORE": str(tmp_path / "env.db")})
+    assert find_location(around, start=repository).database == str(tmp_path / "env.db")
+    assert find_location(around, start=repository).chosen_by == "TACIT_STORE"
+    chosen = find_location(around, store=str(tmp_path / "option.db"), start=repository)
     assert (chosen.database, chosen.chosen_by) == (str(tmp_path / "option.db"), "--store")
     assert chosen.project == repository, "the project is where one works, not where the store is"
 
 
 def test_an_address_may_be_a_folder_a_file_or_memory(tmp_path, around):
-    assert find_place(around, store=str(tmp_path), start=tmp_path).database == str(tmp_path / "tacit.db")
+    assert find_location(around, store=str(tmp_path), start=tmp_path).database == str(tmp_path / "tacit.db")
     new = f"{tmp_path}/new/"
-    assert find_place(around, store=new, start=tmp_path).database == str(tmp_path / "new" / "tacit.db")
-    assert find_place(around, store="a.db", start=tmp_path).database == str(Path.cwd() / "a.db")
-    assert find_place(around, store=":memory:", start=tmp_path).database == ":memory:"
+    assert find_location(around, store=new, start=tmp_path).database == str(tmp_path / "new" / "tacit.db")
+    assert find_location(around, store="a.db", start=tmp_path).database == str(Path.cwd() / "a.db")
+    assert find_location(around, store=":memory:", start=tmp_path).database == ":memory:"
 
 
 @pytest.mark.parametrize("address", ["postgresql://db/x", "postgres://db/x", "~nobody-of-that-name/x.db"])
 def test_an_address_that_cannot_be_is_refused_by_its_source(tmp_path, around, address):
     with pytest.raises(ConfigError, match=r"^--store: ") as refused:
-        find_place(around, store=address, start=tmp_path)
+        find_location(around, store=address, start=tmp_path)
     assert ".tacit/tacit.db" in refused.value.hint
 
 
 def test_the_home_is_moved_by_its_variable(tmp_path):
-    moved = Surroundings.read({"HOME": str(tmp_path), "TACIT_HOME": str(tmp_path / "elsewhere")})
+    moved = UserEnvironment.read({"HOME": str(tmp_path), "TACIT_HOME": str(tmp_path / "elsewhere")})
     assert moved.home == tmp_path / "elsewhere"
-    usual = Surroundings.read({"HOME": str(tmp_path)})
+    usual = UserEnvironment.read({"HOME": str(tmp_path)})
     assert usual.home == tmp_path / ".tacit"
 
 
 def test_the_environment_is_read_once_into_a_value():
-    read = Surroundings.read(
+    read = UserEnvironment.read(
         {"HOME": "/h", "TACIT_TOKEN": "t", "USERNAME": "ann", "EDITOR": "vi", "CLAUDECODE": "1", "GEMINI_CLI": ""}
     )
     assert (read.token, read.user, read.editor, read.agent_markers) == ("t", "ann", "vi", ("CLAUDECODE",))
@@ -153,7 +153,7 @@ def test_the_environment_is_read_once_into_a_value():
 
 
 def test_a_prepared_folder_keeps_itself_out_of_version_control(repository, around):
-    place = find_place(around, start=repository)
+    place = find_location(around, start=repository)
     place.prepare()
     (place.folder / "tacit.db").write_text("x")
     assert (place.folder / ".gitignore").read_text() == "*\n"
@@ -210,7 +210,7 @@ def test_a_damaged_pause_file_pauses_rather_than_breaks(tmp_path, damage):
 def test_a_store_in_memory_leaves_no_trace_and_reads_none(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "paused").write_text("")
-    place = Place(database=":memory:", project=tmp_path, chosen_by="a test")
+    place = StoreLocation(database=":memory:", project=tmp_path, chosen_by="a test")
     place.prepare()
     place.resume()
     assert place.paused_until is None
@@ -234,8 +234,8 @@ def test_a_store_that_came_with_the_repository_is_refused_until_it_is_named(repo
     (folder / "tacit.db").write_bytes(b"skills of a stranger")
     git(repository, "add", "-f", ".tacit/tacit.db")
     with pytest.raises(NotPermitted, match="came with the repository"):
-        find_place(around, start=repository)
-    assert find_place(around, store=str(folder / "tacit.db"), start=repository).chosen_by == "--store"
+        find_location(around, start=repository)
+    assert find_location(around, store=str(folder / "tacit.db"), start=repository).chosen_by == "--store"
 
 
 @pytest.mark.parametrize(
@@ -285,16 +285,16 @@ def test_there_is_no_way_to_bring_a_store_along_with_a_repository(way, tmp_path,
     if way == "split index":
         git(here, "update-index", "--split-index")
     with pytest.raises(NotPermitted, match="came with the repository"):
-        find_place(around, start=here / "sub" if way == "below" else here)
+        find_location(around, start=here / "sub" if way == "below" else here)
 
 
 def test_a_store_of_ones_own_in_a_repository_is_used(repository, around):
     (repository / ".tacit").mkdir()
-    assert find_place(around, start=repository).folder == repository / ".tacit"
+    assert find_location(around, start=repository).folder == repository / ".tacit"
 
 
 def test_a_store_in_another_users_folder_is_refused(tmp_path, around):
     (tmp_path / "shared" / ".tacit").mkdir(parents=True)
     stranger = dataclasses.replace(around, owners=frozenset({4_000_000}))
     with pytest.raises(NotPermitted, match="another user"):
-        find_place(stranger, start=tmp_path / "shared")
+        find_location(stranger, start=tmp_path / "shared")

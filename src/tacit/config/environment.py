@@ -1,7 +1,7 @@
-"""The environment variables Tacit looks at, read once at a surface and passed on as one value.
+"""The environment variables that Tacit reads, read once at a surface and passed on as one value.
 
-Secrets, the store's address and the places of files come from here and nothing else does. Every other module takes
-what it needs as a parameter, so that tests and embedding programs decide.
+Only secrets, the store's address and the locations of files come from the environment. Every other module takes what it
+needs as a parameter, so tests and embedding programs decide.
 """
 
 from __future__ import annotations
@@ -11,15 +11,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tacit.config.agents import AGENT_MARKERS, AGENT_PROGRAMS
-from tacit.config.ancestry import Ancestry
-from tacit.config.presence import Presence
-from tacit.config.whereabouts import account_home, owners
+from tacit.config.location import account_home, owners, working_folder
+from tacit.config.presence import AGENT_MARKERS, AGENT_PROGRAMS, Ancestry, Presence
+from tacit.config.repository_settings import without_repository_settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
-    """What the environment says."""
+class UserEnvironment:
+    """The values of the environment."""
 
     store: str = ""
     config_file: str = ""
@@ -36,22 +35,25 @@ class Surroundings:
     agent_markers: tuple[str, ...] = ()
     account_home: Path | None = None
     """The account's own home folder, whatever HOME says."""
-    cut_loose: bool = False
-    """Whether another home is named by a process that was cut loose from whoever could have named it."""
+    detached: bool = False
+    """Whether a process without a terminal's session names another home folder."""
+    ignored: tuple[tuple[str, str], ...] = ()
+    """Variables that were ignored because a file of the checkout sets them: name and file."""
     owners: frozenset[int] = frozenset()
     """User ids whose folders are this person's; empty where the system has none."""
 
     @property
     def person_home(self) -> Path:
-        """Where the person's token, policy and skills lie. An agent's shell cannot move it by setting a variable."""
-        moved = self.agent_markers or self.cut_loose
+        """The folder with the person's token, policy and skills. An agent's shell cannot move it by setting a variable."""
+        moved = self.agent_markers or self.detached
         return self.account_home / ".tacit" if moved and self.account_home else self.home
 
     @classmethod
-    def read(cls, variables: Mapping[str, str] | None = None) -> Surroundings:
+    def read(cls, variables: Mapping[str, str] | None = None) -> UserEnvironment:
         """Read the process environment and its ancestry, or the given variables instead."""
-        env = os.environ if variables is None else variables
-        user_home = Path(env.get("HOME") or Path.home())
+        given = os.environ if variables is None else variables
+        env, ignored = without_repository_settings(given, (given.get("CLAUDE_PROJECT_DIR", ""), working_folder()))
+        user_home = Path(env.get("HOME") or account_home() or Path.home())
         home = Path(env.get("TACIT_HOME") or user_home / ".tacit")
         own = Path(account) if (account := account_home()) else None
         is_moved = variables is None and own is not None and home != own / ".tacit"
@@ -68,15 +70,16 @@ class Surroundings:
             editor=env.get("VISUAL") or env.get("EDITOR") or "",
             agent_markers=_agent_markers(env, Ancestry() if variables is None else None),
             account_home=own,
-            cut_loose=is_moved and Presence().is_adrift(),
+            detached=is_moved and Presence().is_adrift(),
+            ignored=ignored,
             owners=owners(env.get("SUDO_UID", "")),
         )
 
 
 def _agent_markers(env: Mapping[str, str], above: Ancestry | None) -> tuple[str, ...]:
-    """What shows that an agent started this: marks here or in a process above, or the agent itself above."""
+    """Return what shows that an agent started this process: its variables here or in a parent, or its program as a parent."""
     inherited = above.variables if above else set()
     marks = [name for name in AGENT_MARKERS if env.get(name) or name in inherited]
     programs = sorted(AGENT_PROGRAMS & above.programs) if above else []
-    hidden = ["too many processes above it"] if above and above.is_endless else []
+    hidden = ["too many parent processes"] if above and above.is_endless else []
     return (*marks, *(f"the program {name}" for name in programs), *hidden)

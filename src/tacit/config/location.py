@@ -1,0 +1,425 @@
+"""Where the store is: a starting folder and the environment → a `StoreLocation`. Finding it creates nothing.
+
+Hooks run hundreds of times a day, so this module imports only `os` and the errors.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING
+
+from tacit.config.repository_settings import without_repository_settings
+from tacit.domain.errors import ConfigError, Mistake, NotPermitted, StoreOutage
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tacit.config.environment import UserEnvironment
+
+FOLDER = ".tacit"
+DATABASE = "tacit.db"
+PAUSED = "paused"
+CHOSEN = ("--store", "TACIT_STORE")
+MEMORY = ":memory:"
+"""The address of a store that lives as long as the process."""
+PROJECT_MARKERS = (
+    ".git", ".hg", ".svn", ".jj", "pyproject.toml", "setup.py", "requirements.txt", "package.json", "deno.json", "Cargo.toml",
+    "go.mod", "pom.xml", "build.gradle", "build.gradle.kts", "Gemfile", "composer.json", "mix.exs", "CMakeLists.txt",
+    "Makefile", "Dockerfile", "AGENTS.md", "CLAUDE.md", ".claude", ".codex", ".agents", "tacit.toml",
+)  # fmt: skip
+"""Files and folders that make a folder a project."""
+_CLIENT_FOLDERS = (".github", ".claude", ".codex")
+
+
+class StoreLocation:
+    """A store's file, the project folder it belongs to, and how it was chosen.
+
+    Paths are kept as strings, and `pathlib` is imported when a `Path` is asked for, because hooks must start quickly.
+    """
+
+    __slots__ = ("chosen_by", "database", "home", "project_path")
+
+    def __init__(self, *, database: str, project: str | Path, chosen_by: str, home: Path | None = None) -> None:
+        self.database = database
+        self.project_path = os.fspath(project)
+        self.chosen_by = chosen_by
+        self.home = home
+        """The folder of the person's own store, which keeps what is broader than a project; None if there is none."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, StoreLocation) and all(
+            getattr(self, name) == getattr(other, name) for name in StoreLocation.__slots__
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.database, self.project_path))
+
+    def __repr__(self) -> str:
+        return f"StoreLocation({self.database!r}, project={self.project_path!r}, chosen_by={self.chosen_by!r})"
+
+    @property
+    def project(self) -> Path:
+        """The project folder."""
+        from pathlib import Path
+
+        return Path(self.project_path)
+
+    @property
+    def folder_path(self) -> str:
+        """The folder that holds the database, as a string."""
+        return os.path.dirname(self.database)
+
+    @property
+    def folder(self) -> Path:
+        """The folder that holds the database."""
+        from pathlib import Path
+
+        return Path(self.folder_path)
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is a store."""
+        return self.database == MEMORY or os.path.exists(self.database)
+
+    @property
+    def project_name(self) -> str:
+        """Name of the project: distinguishes projects that share one store."""
+        return os.path.basename(self.project_path)
+
+    @property
+    def is_chosen(self) -> bool:
+        """Whether the option or the environment named this store."""
+        return self.chosen_by in CHOSEN
+
+    @property
+    def is_projects_own(self) -> bool:
+        """Whether the store lies in the project itself, so that renaming the folder loses nothing."""
+        return os.path.basename(self.folder_path) == FOLDER and os.path.dirname(self.folder_path) == self.project_path
+
+    @property
+    def may_be_made(self) -> bool:
+        """Whether a hook may create a store here: one that was named, or in a repository that is not the home folder."""
+        if self.is_chosen:
+            return True
+        return not _is_home_or_root(self.project_path) and os.path.exists(os.path.join(self.project_path, ".git"))
+
+    def require_project(self, *, has_sessions: bool = False) -> None:
+        """Raise `Mistake` unless a store may be created here: it was named, or this folder is a project.
+
+        A project is a folder with a repository, with a marker file such as pyproject.toml, or with an agent's sessions.
+        The root folder and the home folder are never projects.
+        """
+        if self.exists or self.is_chosen:
+            return
+        hint = "run it in a project's folder, or name a store: --store PATH"
+        if _is_home_or_root(self.project_path):
+            message = f"{self.project_path} is not a project, so no store is created here"
+            raise Mistake(message, code="not_a_project", hint=hint)
+        markers = any(os.path.exists(os.path.join(self.project_path, name)) for name in PROJECT_MARKERS)
+        if not has_sessions and not markers:
+            message = f"{self.project_path} does not look like a project, so no store is created here"
+            raise Mistake(message, code="not_a_project", hint=hint)
+
+    def in_memory(self) -> StoreLocation:
+        """Return the same project with a store that lives as long as the process."""
+        return StoreLocation(database=MEMORY, project=self.project_path, chosen_by=self.chosen_by, home=self.home)
+
+    def with_home(self, home: Path | None) -> StoreLocation:
+        """Return the same location with the folder of the person's own store."""
+        return StoreLocation(database=self.database, project=self.project_path, chosen_by=self.chosen_by, home=home)
+
+    def prepare(self) -> None:
+        """Create the folder; one named `.tacit` keeps itself out of version control."""
+        if self.database == MEMORY:
+            return
+        try:
+            make_folder(self.folder_path)
+        except OSError as error:
+            hint = "choose another folder with --store or TACIT_STORE"
+            raise StoreOutage(f"cannot create {self.folder_path}: {error.strerror}", hint=hint) from error
+
+    @property
+    def paused_until(self) -> float | None:
+        """When the pause ends, as a Unix time (infinite for "until resumed"); `None` when not paused."""
+        return None if self.database == MEMORY else paused_until(self.folder_path)
+
+    def pause(self, seconds: float | None) -> None:
+        """Stop capturing and recalling, for a while or until resumed."""
+        if self.database == MEMORY:
+            raise Mistake("a store in memory cannot be paused", code="store_in_memory", hint="close it instead")
+        self.prepare()
+        text = "" if seconds is None else str(time.time() + seconds)
+        try:
+            with open(self._pause_file, "w", encoding="utf-8") as file:
+                file.write(text)
+        except OSError as error:
+            raise StoreOutage(f"cannot write {self._pause_file}: {error.strerror}", hint="check permissions") from error
+
+    def resume(self) -> None:
+        """End a pause."""
+        if self.database == MEMORY:
+            return
+        try:
+            os.unlink(self._pause_file)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise StoreOutage(
+                f"cannot remove {self._pause_file}: {error.strerror}", hint="check permissions"
+            ) from error
+
+    @property
+    def _pause_file(self) -> str:
+        return os.path.join(self.folder_path, PAUSED)
+
+
+class HookEnvironment:
+    """What a hook needs of the environment. Variables that the checkout's own files set are ignored."""
+
+    __slots__ = ("account", "account_home", "claude_project", "config_file", "home", "ignored", "owners", "store")
+
+    def __init__(self, variables: Mapping[str, str] | None = None) -> None:
+        env = os.environ if variables is None else variables
+        self.claude_project = env.get("CLAUDE_PROJECT_DIR", "")
+        env, self.ignored = without_repository_settings(env, (self.claude_project, working_folder()))
+        user_home = env.get("HOME") or account_home() or os.path.expanduser("~")
+        self.store = env.get("TACIT_STORE", "")
+        self.config_file = env.get("TACIT_CONFIG", "")
+        self.home = env.get("TACIT_HOME") or os.path.join(user_home, FOLDER)
+        self.account = account_name()
+        self.account_home = os.path.join(account_home() or user_home, FOLDER)
+        self.owners = owners(env.get("SUDO_UID", ""))
+
+
+def working_folder() -> str:
+    """The current folder; empty if it was removed."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return ""
+
+
+def account_home() -> str:
+    """The home folder that the account database gives; empty outside Unix, or for an account it does not know."""
+    return _account()[0]
+
+
+def account_name() -> str:
+    """Who works here, by the account database: no variable of a shell makes anybody somebody else. Empty as above."""
+    return _account()[1]
+
+
+def _account() -> tuple[str, str]:
+    try:
+        import pwd
+
+        found = pwd.getpwuid(os.getuid())
+    except (ImportError, KeyError):
+        return "", ""
+    return found.pw_dir, found.pw_name
+
+
+def owners(sudo_uid: str) -> frozenset[int]:
+    """User ids whose folders are this person's; empty where the system has none."""
+    if not hasattr(os, "getuid"):
+        return frozenset()
+    return frozenset({os.getuid(), *([int(sudo_uid)] if sudo_uid.isdecimal() and os.getuid() == 0 else [])})
+
+
+def locate(
+    here: str, *, home: str, owners: Collection[int] = frozenset(), store: str = "", variable: str = ""
+) -> StoreLocation:
+    """Decide which store is meant: the option, then the environment, then the nearest `.tacit`, then this project's."""
+    here = os.path.realpath(here)
+    project = project_root(here)
+    for address, chosen_by in zip((store, variable), CHOSEN, strict=True):
+        if address:
+            database = database_path(address, chosen_by)
+            if chosen_by == CHOSEN[1] and _is_within(os.path.realpath(database), project):
+                _check_owner(database, project, owners)  # only --store uses a store that came with the checkout
+            return StoreLocation(database=database, project=project, chosen_by=chosen_by)
+    home = os.path.realpath(home)
+    inside = here if _is_within(here, project) else project  # a worktree looks where its main checkout is
+    for folder in _upwards(inside):
+        candidate = os.path.join(folder, FOLDER)
+        if os.path.isdir(candidate) and os.path.realpath(candidate) != home:
+            _check_owner(candidate, folder, owners)
+            database = os.path.join(candidate, DATABASE)
+            return StoreLocation(database=database, project=folder, chosen_by=f"nearest {FOLDER} folder")
+        if os.path.exists(os.path.join(folder, ".git")):
+            break
+    database = os.path.join(project, FOLDER, DATABASE)
+    return StoreLocation(database=database, project=project, chosen_by="default for this project")
+
+
+def find_location(environment: UserEnvironment, *, store: str = "", start: Path | None = None) -> StoreLocation:
+    """Find the store: the option, then the environment, then the nearest `.tacit`, then this project's default."""
+    return locate(
+        str(start) if start else os.getcwd(),
+        home=str(environment.home),
+        owners=environment.owners,
+        store=store,
+        variable=environment.store,
+    )
+
+
+def database_path(address: str, chosen_by: str) -> str:
+    """The file that an address names; a folder stands for the database in it."""
+    hint = "give a file path such as .tacit/tacit.db"
+    if address.startswith(("postgresql://", "postgres://")):
+        raise ConfigError(f"{chosen_by}: this version keeps its store in a SQLite file, not in PostgreSQL", hint=hint)
+    if address == MEMORY:
+        return address
+    path = os.path.expanduser(address)
+    if path.startswith("~"):
+        raise ConfigError(f"{chosen_by}: {address}: there is no user of that name", hint=hint)
+    if os.path.isdir(path) or address.endswith(("/", os.sep)):
+        path = os.path.join(path, DATABASE)
+    return os.path.normpath(os.path.join(os.getcwd(), path))
+
+
+def project_root(start: str) -> str:
+    """The main checkout of the git repository around `start`, or `start` itself. Worktrees lead to the main one."""
+    for folder in _upwards(start):
+        marker = os.path.join(folder, ".git")
+        if os.path.isdir(marker):
+            return folder
+        if os.path.isfile(marker):
+            return _main_checkout(marker) or folder
+    return start
+
+
+def make_folder(folder: str) -> None:
+    """Create a store's folder; one named `.tacit` keeps itself out of version control."""
+    os.makedirs(folder, exist_ok=True)
+    ignore = os.path.join(folder, ".gitignore")
+    if os.path.basename(folder) == FOLDER and not os.path.exists(ignore):
+        with open(ignore, "w", encoding="utf-8") as file:
+            file.write("*\n")
+
+
+def paused_until(folder: str) -> float | None:
+    """When the pause ends, as a Unix time (infinite for "until resumed"); `None` when not paused."""
+    try:
+        with open(os.path.join(folder, PAUSED), encoding="utf-8", errors="replace") as file:
+            text = file.read().strip()
+    except OSError:
+        return None
+    try:
+        until = float(text) if text else float("inf")
+    except ValueError:
+        until = float("inf")
+    return until if until > time.time() else None
+
+
+class CardPlaces:
+    """Where the card workflow keeps its files: the repository's root, the account's name, the folder that projects share."""
+
+    __slots__ = ("account", "root", "shared")
+
+    def __init__(self, root: str, account: str, *, shared: str = "") -> None:
+        self.root = root
+        self.account = account
+        self.shared = shared
+        """The folder that SELF_LEARNING_GLOBAL_DIR names; empty: below `home`, by the account's name."""
+
+    @property
+    def home(self) -> str:
+        """The account's home folder, in which the shared folder lies unless somebody moved it."""
+        return os.path.expanduser("~")
+
+
+def card_places(here: str, variables: Mapping[str, str] | None = None) -> CardPlaces:
+    """Find the repository that cards belong to: the one named, the nearest with `.git`, a client's folder's, or `here`."""
+    env = os.environ if variables is None else variables
+    account = env.get("USER") or env.get("USERNAME") or ""
+    shared = env.get("SELF_LEARNING_GLOBAL_DIR", "")
+    shared = os.path.realpath(os.path.expanduser(shared)) if shared else ""
+    named = env.get("SELF_LEARNING_REPO_ROOT", "")
+    if named:
+        return CardPlaces(os.path.realpath(os.path.expanduser(named)), account, shared=shared)
+    folders = _upwards(os.path.realpath(here))
+    around = [folder for folder in folders if os.path.exists(os.path.join(folder, ".git"))]
+    above = [os.path.dirname(folder) for folder in folders if os.path.basename(folder) in _CLIENT_FOLDERS]
+    return CardPlaces((around + above + folders)[0], account, shared=shared)
+
+
+def _check_owner(found: str, project: str, owners: Collection[int]) -> None:
+    """Refuse a store that another person may have filled: another user's, or one that came with the repository."""
+    hint = "look at it first; then pass `--store PATH` to use it, or remove the folder to start a new store"
+    if owners and os.path.exists(found) and os.stat(found).st_uid not in owners:
+        raise NotPermitted(
+            f"{found} belongs to another user, so its skills are not yours", code="foreign_store", hint=hint
+        )
+    below = FOLDER if os.path.basename(found) == FOLDER else os.path.relpath(os.path.realpath(found), project)
+    if is_tracked(project, below):
+        message = f"{found} came with the repository, so nobody here approved its skills"
+        raise NotPermitted(message, code="store_from_repository", hint=hint)
+
+
+def _is_home_or_root(folder: str) -> bool:
+    real = os.path.realpath(folder)
+    homes = {os.path.realpath(home) for home in (account_home(), os.path.expanduser("~")) if home}
+    return real == os.path.dirname(real) or real in homes
+
+
+def is_tracked(folder: str, below: str = FOLDER) -> bool:
+    """Whether git tracks something below a folder, or anything in it. Asks git itself: it alone knows all its ways."""
+    if not any(os.path.lexists(os.path.join(above, ".git")) for above in _upwards(folder)):
+        return False
+    words = ["git", "-C", folder, "-c", "core.fsmonitor=false", "ls-files", "-z", "--", below]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    out, into = os.pipe()
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    listed, failed = b"", True
+    try:
+        actions = [(os.POSIX_SPAWN_DUP2, nowhere, 0), (os.POSIX_SPAWN_DUP2, into, 1), (os.POSIX_SPAWN_DUP2, nowhere, 2)]
+        child = os.posix_spawnp("git", words, environment, file_actions=actions)
+    except OSError:
+        child = 0
+    os.close(into)
+    os.close(nowhere)
+    if child:
+        listed = os.read(out, 1)
+    os.close(out)  # a long list need not be written to its end
+    if child:
+        failed = os.waitpid(child, 0)[1] != 0
+    return bool(listed) or (failed and _is_in_index(folder, below))
+
+
+def _is_in_index(folder: str, below: str) -> bool:
+    """The same without git, as far as an ordinary index shows it."""
+    try:
+        with open(os.path.join(folder, ".git", "index"), "rb") as file:
+            return f"{below}/".encode() in file.read()
+    except OSError:
+        return False
+
+
+def _main_checkout(marker: str) -> str | None:
+    """Follow a worktree's `.git` file to the repository it belongs to; a submodule stands for itself."""
+    try:
+        with open(marker, encoding="utf-8", errors="replace") as file:
+            line = file.read().strip()
+        git_dir = os.path.realpath(os.path.join(os.path.dirname(marker), line.removeprefix("gitdir:").strip()))
+    except (OSError, ValueError):
+        return None
+    trees = os.path.dirname(git_dir)
+    if os.path.basename(trees) == "worktrees" and os.path.basename(os.path.dirname(trees)) == ".git":
+        return os.path.dirname(os.path.dirname(trees))
+    return None
+
+
+def _upwards(folder: str) -> list[str]:
+    """A folder and all above it."""
+    found = [folder]
+    while (above := os.path.dirname(folder)) != folder:
+        folder = above
+        found.append(folder)
+    return found
+
+
+def _is_within(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
