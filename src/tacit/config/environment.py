@@ -70,7 +70,7 @@ class UserEnvironment:
             editor=env.get("VISUAL") or env.get("EDITOR") or "",
             agent_markers=_agent_markers(env, Ancestry() if variables is None else None),
             account_home=own,
-            detached=is_moved and Presence().is_adrift(),
+            detached=is_moved and Presence().is_detached(),
             ignored=ignored,
             owners=owners(env.get("SUDO_UID", "")),
         )

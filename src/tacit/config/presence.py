@@ -1,9 +1,9 @@
-"""The terminal at standard input → why nobody can be typing there, or nothing. Looks at processes; changes none.
+"""Whether a person can be typing at the terminal on standard input, judged by the processes around this one.
 
-An agent can open a terminal of its own and clear its marks. What it leaves behind is looked for here: a process that does
-not stand in the foreground of its terminal, one that was cut loose from whoever typed its command line, a terminal that
-an agent's or a planner's process holds the other end of, or that nobody looks at. Only Linux tells most of that, and of
-processes of others nothing is seen. A fence, not a wall: who can act as this user can imitate a person.
+An agent can open a terminal of its own and clear its environment variables. This looks for what remains: a process in the
+background, one detached from its terminal's session, a terminal that an agent or a scheduler opened, or one that nobody is
+attached to. Most of it works on Linux only, and for processes of the same user. An agent that acts as the same user can
+imitate a person.
 """
 
 from __future__ import annotations
@@ -13,174 +13,6 @@ import stat
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-
-_PSEUDO_TERMINALS = range(136, 144)
-_PLANNERS = frozenset("cron crond atd anacron fcron systemd-run batch".split())
-"""What starts commands by the clock: nobody types them."""
-_LOOSE = frozenset(
-    "python perl ruby php lua tclsh expect unbuffer script sh bash dash ash zsh ksh busybox socat nohup setsid".split()
-)
-"""Programs that a script is run by. Cut loose from all above them they are no terminal; a terminal's server is."""
-_SERVERS = frozenset("terminator guake terminix gnome-terminal jupyter tilda idle".split())
-"""Terminals that are written in such a language, by their script."""
-_WINDOWS = {"tmux": "tmux: client", "screen": "screen"}
-"""Servers that keep terminals without a window, and what runs where somebody looks at one."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Process:
-    """One process, as its status line tells it."""
-
-    number: int
-    name: str
-    parent: int
-    group: int
-    session: int
-    terminal: int
-    """That of its session; 0 without one."""
-
-    @property
-    def was_typed_at_the_first(self) -> bool:
-        """Whether the first process of all, as in a container, may be a shell that this was typed into.
-
-        Such a shell has a terminal, and makes each command a group of its own or, where it runs a script, keeps it in
-        its own. What was left behind by an agent in the same session stands in the group of a shell that is gone.
-        """
-        return self.session in (0, 1) and self.terminal != 0 and self.group in (0, 1, self.number)
-
-
-class Presence:
-    """What can be told of this process and the terminal it reads from."""
-
-    def __init__(self, processes: Path = PROCESSES, *, own: int | None = None) -> None:
-        self._processes = processes
-        self._own = os.getpid() if own is None else own
-
-    def doubt(self, agents: Collection[str] = AGENT_MARKERS, programs: Collection[str] = AGENT_PROGRAMS) -> str:
-        """Say why nobody can be typing; empty if somebody may be. `agents` and `programs` mark an agent's process."""
-        return (
-            _background()
-            or self._loose()
-            or next(filter(None, (self._held(each, agents, programs) for each in self._holders(_terminal()))), "")
-            or self._unseen(agents, programs)
-        )
-
-    def is_adrift(self) -> bool:
-        """Whether this process was cut loose from all that could tell who started it."""
-        return self._is_adrift(self._own)
-
-    def _loose(self) -> str:
-        """A command that was typed descends from the shell that leads its session; where that is hidden, nothing is said."""
-        own = self._process(self._own)
-        if own is None or own.session in (0, 1, own.number):
-            return ""
-        above = {each.number for each in self._line(own.parent)}
-        return "" if own.session in above else "it was cut loose from the session that its terminal belongs to"
-
-    def _held(self, holder: int, agents: Collection[str], programs: Collection[str]) -> str:
-        """Whether the one at a terminal's other end is an agent's, a planner's, or adrift."""
-        above = Ancestry(self._processes, start=holder)
-        marks = sorted(above.variables.intersection(agents)) + sorted(above.programs.intersection(programs))
-        if marks:
-            return f"its terminal was opened by an agent's process (marked by {marks[0]})"
-        if planners := sorted(above.programs & _PLANNERS):
-            return f"its terminal was opened by {planners[0]}, by the clock"
-        return "its terminal was opened by a process that left its session" if self._is_adrift(holder) else ""
-
-    def _unseen(self, agents: Collection[str], programs: Collection[str]) -> str:
-        """A window of tmux or screen that nobody has open, or nobody but an agent."""
-        names = [each.name for each in self._line(self._own)]
-        for server, window in _WINDOWS.items():
-            if not any(name.casefold().startswith(server) for name in names):
-                continue
-            open_at = [each for each in self._all() if each.name == window]
-            if not any(not self._held(each.number, agents, programs) for each in open_at):
-                return f"nobody looks at this {server} session"
-        return ""
-
-    def _is_adrift(self, number: int) -> bool:
-        """Whether nothing stands above but scripts, the topmost of them left behind by whoever started it.
-
-        What was typed into the first process of all, as in a container, was not left behind.
-        """
-        line = list(self._line(number))
-        if not line or line[-1].parent != 1 or line[-1].was_typed_at_the_first:
-            return False
-        above = [each.name.rstrip("0123456789.") for each in line if each.number != self._own]
-        if not all(name in _LOOSE for name in above):
-            return False
-        scripts = Ancestry(self._processes, start=number).programs
-        return not any(name.split("-")[0] in _SERVERS for name in scripts)
-
-    def _holders(self, terminal: int | None) -> Iterator[int]:
-        """The processes at the other end of a pseudo-terminal, as far as they may be looked at."""
-        if terminal is None:
-            return
-        for folder in self._processes.glob("[0-9]*/fd"):
-            number = int(folder.parent.name)
-            if number != self._own and any(self._is_other_end(folder, name, terminal) for name in _names(folder)):
-                yield number
-
-    def _is_other_end(self, folder: Path, name: str, terminal: int) -> bool:
-        try:
-            if (folder / name).readlink().name != "ptmx":
-                return False
-            told = (folder.parent / "fdinfo" / name).read_text()
-        except (OSError, ValueError):
-            return False
-        return f"tty-index:\t{terminal}\n" in told
-
-    def _all(self) -> Iterator[_Process]:
-        numbers = [int(folder.name) for folder in self._processes.glob("[0-9]*")]
-        return (process for number in numbers if (process := self._process(number)))
-
-    def _line(self, number: int) -> Iterator[_Process]:
-        """A process and those above it, without the first of all."""
-        seen: set[int] = set()
-        while number > 1 and number not in seen and (process := self._process(number)):
-            seen.add(number)
-            yield process
-            number = process.parent
-
-    def _process(self, number: int) -> _Process | None:
-        try:
-            told = (self._processes / str(number) / "stat").read_text(errors="replace")
-            name, rest = told.partition("(")[2].rpartition(")")[::2]
-            state, *numbers = rest.split()[:5]
-            parent, group, session, terminal = map(int, numbers)
-            return None if state in "ZX" else _Process(number, name, parent, group, session, terminal)
-        except (OSError, ValueError):
-            return None
-
-
-def _background() -> str:
-    """Whether this process is in the foreground of the terminal it reads from; a typed command is."""
-    if not hasattr(os, "tcgetpgrp"):
-        return ""
-    try:
-        return "" if os.tcgetpgrp(0) == os.getpgrp() else "it does not stand in the foreground of its terminal"
-    except OSError:
-        return "its terminal belongs to another session"
-
-
-def _terminal() -> int | None:
-    """The number of the pseudo-terminal at standard input."""
-    try:
-        known = os.fstat(0)
-    except OSError:
-        return None
-    major = os.major(known.st_rdev)
-    if not stat.S_ISCHR(known.st_mode) or major not in _PSEUDO_TERMINALS:
-        return None
-    return os.minor(known.st_rdev) + 256 * (major - _PSEUDO_TERMINALS.start)
-
-
-def _names(folder: Path) -> list[str]:
-    try:
-        return [each.name for each in folder.iterdir()]
-    except OSError:
-        return []
-
 
 AGENT_MARKERS = (
     "CLAUDECODE",
@@ -205,28 +37,196 @@ AGENT_MARKERS = (
     "AIDER_CHAT",
     "AI_AGENT",
 )
-"""Set by coding agents in the shells they start. Their presence, here or in a process above, means: no person is typing."""
+"""Variables that coding agents set in the shells they start. If one is set here or in a parent, no person is typing."""
 
 AGENT_PROGRAMS = frozenset("claude codex gemini copilot opencode qwen letta aider cursor-agent goose amp crush".split())
-"""Coding agents by the name of their program; what such a process starts is not typed by a person."""
+"""Programs of coding agents; what such a process starts is not typed by a person."""
 
 
 GENERATIONS = 200
 PROCESSES = Path("/proc")
 _INTERPRETERS = ("node", "bun", "deno", "python")
+_PSEUDO_TERMINALS = range(136, 144)
+_SCHEDULERS = frozenset("cron crond atd anacron fcron systemd-run batch".split())
+"""Programs that start commands on a schedule."""
+_INTERPRETER_PROGRAMS = frozenset(
+    "python perl ruby php lua tclsh expect unbuffer script sh bash dash ash zsh ksh busybox socat nohup setsid".split()
+)
+"""Programs that run scripts. A chain of only these, detached from everything above, is not a person's terminal."""
+_SERVERS = frozenset("terminator guake terminix gnome-terminal jupyter tilda idle".split())
+"""Terminal programs that are themselves scripts."""
+_WINDOWS = {"tmux": "tmux: client", "screen": "screen"}
+"""Terminal multiplexers, and the process that runs while a person is attached."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Process:
+    """One process, read from its status line in /proc."""
+
+    number: int
+    name: str
+    parent: int
+    group: int
+    session: int
+    terminal: int
+    """The terminal of its session; 0 without one."""
+
+    @property
+    def may_be_typed_into_first_process(self) -> bool:
+        """Whether process 1 may be the shell that this command was typed into, as in a container.
+
+        Such a shell has a terminal and gives each command its own process group, or for a script its own. A process that
+        an agent left behind is in the group of a shell that has ended.
+        """
+        return self.session in (0, 1) and self.terminal != 0 and self.group in (0, 1, self.number)
+
+
+class Presence:
+    """This process and the terminal it reads from."""
+
+    def __init__(self, processes: Path = PROCESSES, *, own: int | None = None) -> None:
+        self._processes = processes
+        self._own = os.getpid() if own is None else own
+
+    def doubt(self, agents: Collection[str] = AGENT_MARKERS, programs: Collection[str] = AGENT_PROGRAMS) -> str:
+        """Return why nobody can be typing, or an empty string. `agents` and `programs` identify an agent's process."""
+        return (
+            _background()
+            or self._detached_from_terminal()
+            or next(
+                filter(None, (self._terminal_owner(each, agents, programs) for each in self._holders(_terminal()))), ""
+            )
+            or self._nobody_attached(agents, programs)
+        )
+
+    def is_detached(self) -> bool:
+        """Whether this process is detached from every process that shows who started it."""
+        return self._is_detached(self._own)
+
+    def _detached_from_terminal(self) -> str:
+        """A typed command descends from the shell that leads its session; if that shell is hidden, nothing is concluded."""
+        own = self._process(self._own)
+        if own is None or own.session in (0, 1, own.number):
+            return ""
+        above = {each.number for each in self._line(own.parent)}
+        return "" if own.session in above else "the process was detached from its terminal"
+
+    def _terminal_owner(self, holder: int, agents: Collection[str], programs: Collection[str]) -> str:
+        """Return what is wrong with the process that opened the terminal: an agent, a scheduler, or detached."""
+        above = Ancestry(self._processes, start=holder)
+        marks = sorted(above.variables.intersection(agents)) + sorted(above.programs.intersection(programs))
+        if marks:
+            return f"its terminal was opened by an agent's process (marked by {marks[0]})"
+        if schedulers := sorted(above.programs & _SCHEDULERS):
+            return f"its terminal was opened by {schedulers[0]}, a scheduler"
+        return "its terminal was opened by a detached process" if self._is_detached(holder) else ""
+
+    def _nobody_attached(self, agents: Collection[str], programs: Collection[str]) -> str:
+        """Return a text if this is a tmux or screen session that no person is attached to."""
+        names = [each.name for each in self._line(self._own)]
+        for server, window in _WINDOWS.items():
+            if not any(name.casefold().startswith(server) for name in names):
+                continue
+            open_at = [each for each in self._all() if each.name == window]
+            if not any(not self._terminal_owner(each.number, agents, programs) for each in open_at):
+                return f"nobody is attached to this {server} session"
+        return ""
+
+    def _is_detached(self, number: int) -> bool:
+        """Whether all parents are scripts, the topmost of them without the process that started it.
+
+        A command typed into process 1, as in a container, is not detached.
+        """
+        line = list(self._line(number))
+        if not line or line[-1].parent != 1 or line[-1].may_be_typed_into_first_process:
+            return False
+        above = [each.name.rstrip("0123456789.") for each in line if each.number != self._own]
+        if not all(name in _INTERPRETER_PROGRAMS for name in above):
+            return False
+        scripts = Ancestry(self._processes, start=number).programs
+        return not any(name.split("-")[0] in _SERVERS for name in scripts)
+
+    def _holders(self, terminal: int | None) -> Iterator[int]:
+        """Yield the visible processes at the other end of a pseudo-terminal."""
+        if terminal is None:
+            return
+        for folder in self._processes.glob("[0-9]*/fd"):
+            number = int(folder.parent.name)
+            if number != self._own and any(self._is_other_end(folder, name, terminal) for name in _names(folder)):
+                yield number
+
+    def _is_other_end(self, folder: Path, name: str, terminal: int) -> bool:
+        try:
+            if (folder / name).readlink().name != "ptmx":
+                return False
+            info = (folder.parent / "fdinfo" / name).read_text()
+        except (OSError, ValueError):
+            return False
+        return f"tty-index:\t{terminal}\n" in info
+
+    def _all(self) -> Iterator[_Process]:
+        numbers = [int(folder.name) for folder in self._processes.glob("[0-9]*")]
+        return (process for number in numbers if (process := self._process(number)))
+
+    def _line(self, number: int) -> Iterator[_Process]:
+        """Yield a process and its parents, without process 1."""
+        seen: set[int] = set()
+        while number > 1 and number not in seen and (process := self._process(number)):
+            seen.add(number)
+            yield process
+            number = process.parent
+
+    def _process(self, number: int) -> _Process | None:
+        try:
+            status = (self._processes / str(number) / "stat").read_text(errors="replace")
+            name, rest = status.partition("(")[2].rpartition(")")[::2]
+            state, *numbers = rest.split()[:5]
+            parent, group, session, terminal = map(int, numbers)
+            return None if state in "ZX" else _Process(number, name, parent, group, session, terminal)
+        except (OSError, ValueError):
+            return None
+
+
+def _background() -> str:
+    """Return a text unless this process is in the foreground of its terminal, as a typed command is."""
+    if not hasattr(os, "tcgetpgrp"):
+        return ""
+    try:
+        return "" if os.tcgetpgrp(0) == os.getpgrp() else "it runs in the background of its terminal"
+    except OSError:
+        return "its terminal belongs to another session"
+
+
+def _terminal() -> int | None:
+    """The number of the pseudo-terminal at standard input."""
+    try:
+        known = os.fstat(0)
+    except OSError:
+        return None
+    major = os.major(known.st_rdev)
+    if not stat.S_ISCHR(known.st_mode) or major not in _PSEUDO_TERMINALS:
+        return None
+    return os.minor(known.st_rdev) + 256 * (major - _PSEUDO_TERMINALS.start)
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        return [each.name for each in folder.iterdir()]
+    except OSError:
+        return []
 
 
 class Ancestry:
-    """What the processes above show."""
+    """The parent processes of a process: their variables and programs."""
 
     def __init__(self, processes: Path = PROCESSES, *, start: int | None = None) -> None:
         self.variables: set[str] = set()
-        """Names of the variables that some ancestor was started with, those without a value left out."""
+        """Names of the non-empty variables that some parent was started with."""
         self.programs: set[str] = set()
-        """Names of the programs that the ancestors run; of an interpreter's, the script's too."""
+        """Names of the programs that the parents run; for an interpreter also the script."""
         above = list(_ancestors(processes, os.getppid() if start is None else start))
         self.is_endless = len(above) >= GENERATIONS
-        """Whether there are more than were looked at; nobody's shell stands below so many."""
+        """Whether there are more parents than were read; a person's shell never has so many."""
         for process in above:
             pairs = (variable.partition(b"=") for variable in _parts(process / "environ"))
             self.variables.update(name.decode("utf-8", "replace") for name, _, value in pairs if value)
@@ -253,7 +253,7 @@ def _ancestors(processes: Path, number: int) -> Iterator[Path]:
             return
         yield processes / str(number)
         try:
-            # The name in brackets may hold anything; what follows it is the state and the parent's number.
+            # The name in brackets may contain anything; state and parent follow it.
             parent = (processes / str(number) / "stat").read_text(errors="replace").rpartition(")")[2].split()[1]
             number = int(parent)
         except (OSError, ValueError, IndexError):

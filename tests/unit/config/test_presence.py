@@ -78,7 +78,7 @@ def test_a_process_in_the_background_is_doubted(tmp_path: Path, monkeypatch: pyt
 
 def test_a_process_that_its_session_did_not_start_is_doubted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = table(tmp_path, (40, "bash", 1, 40), (50, "tacit", 1, 40))
-    assert "cut loose" in doubt(folder, monkeypatch)
+    assert "detached" in doubt(folder, monkeypatch)
 
 
 def test_a_terminal_that_an_agent_opened_is_doubted_though_nothing_else_shows_it(
@@ -94,12 +94,12 @@ def test_a_terminal_that_an_agent_opened_is_doubted_though_nothing_else_shows_it
 @pytest.mark.parametrize(
     ("rows", "told"),
     [
-        (((20, "python3.11", 1, 20), (50, "tacit", 20, 50)), "left its session"),
-        (((15, "sh", 1, 9), (20, "script", 15, 9), (50, "tacit", 20, 50)), "left its session"),
-        (((15, "sh", 1, 1), (20, "script", 15, 1), (50, "tacit", 20, 50)), "left its session"),
-        (((15, "sh", 1, 0), (20, "script", 15, 0), (50, "tacit", 20, 50)), "left its session"),
-        (((15, "sh", 1, 1, 9, 34816), (20, "script", 15, 1), (50, "tacit", 20, 50)), "left its session"),
-        (((15, "cron", 1, 15), (20, "script", 15, 20), (50, "tacit", 20, 50)), "by the clock"),
+        (((20, "python3.11", 1, 20), (50, "tacit", 20, 50)), "detached process"),
+        (((15, "sh", 1, 9), (20, "script", 15, 9), (50, "tacit", 20, 50)), "detached process"),
+        (((15, "sh", 1, 1), (20, "script", 15, 1), (50, "tacit", 20, 50)), "detached process"),
+        (((15, "sh", 1, 0), (20, "script", 15, 0), (50, "tacit", 20, 50)), "detached process"),
+        (((15, "sh", 1, 1, 9, 34816), (20, "script", 15, 1), (50, "tacit", 20, 50)), "detached process"),
+        (((15, "cron", 1, 15), (20, "script", 15, 20), (50, "tacit", 20, 50)), "a scheduler"),
         (((15, "claude", 1, 15), (20, "script", 15, 20), (50, "tacit", 20, 50)), "marked by claude"),
     ],
 )
@@ -117,21 +117,21 @@ def test_a_window_that_nobody_has_open_is_doubted(
 ) -> None:
     rows = ((20, server, 1, 20), (40, "bash", 20, 40), (50, "tacit", 40, 40))
     folder = table(tmp_path, *rows)
-    assert "nobody looks at this" in doubt(folder, monkeypatch)
+    assert "nobody is attached to this" in doubt(folder, monkeypatch)
     table(tmp_path, (60, "claude", 1, 60), (61, window, 60, 60))
-    assert "nobody looks at this" in doubt(folder, monkeypatch), "an agent is nobody"
+    assert "nobody is attached to this" in doubt(folder, monkeypatch), "an agent is nobody"
     table(tmp_path, (70, "sshd", 1, 70), (71, "bash", 70, 71), (72, window, 71, 71))
     assert doubt(folder, monkeypatch) == ""
 
 
-def test_a_process_without_anything_above_it_is_adrift(tmp_path: Path) -> None:
+def test_a_process_without_anything_above_it_is_detached(tmp_path: Path) -> None:
     folder = table(tmp_path, (40, "sh", 1, 30), (50, "python3", 40, 30), (60, "python3", 61, 60), (61, "sshd", 1, 61))
-    assert Presence(folder, own=50).is_adrift()
+    assert Presence(folder, own=50).is_detached()
     table(folder, (70, "tacit", 1, 70), (80, "tacit", 81, 80), (81, "nohup", 1, 80))
-    assert Presence(folder, own=70).is_adrift(), "whatever the program itself is called"
-    assert Presence(folder, own=80).is_adrift()
-    assert not Presence(folder, own=60).is_adrift()
-    assert not Presence(folder / "none", own=50).is_adrift(), (
+    assert Presence(folder, own=70).is_detached(), "whatever the program itself is called"
+    assert Presence(folder, own=80).is_detached()
+    assert not Presence(folder, own=60).is_detached()
+    assert not Presence(folder / "none", own=50).is_detached(), (
         "where nothing can be seen, nothing is held against anybody"
     )
 
@@ -139,4 +139,4 @@ def test_a_process_without_anything_above_it_is_adrift(tmp_path: Path) -> None:
 def test_a_dead_process_leads_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = table(tmp_path, (40, "bash", 20, 40), (50, "tacit", 40, 40))
     (folder / "40" / "stat").write_text("40 (bash) Z 20 40 40 0\n")
-    assert "cut loose" in doubt(folder, monkeypatch)
+    assert "detached" in doubt(folder, monkeypatch)
