@@ -31,9 +31,9 @@ from _labelled_skills import HELD, HOSTS, Folder, Labelled, Pair, corpus, own_pa
 from tacit.domain.candidate import Finding, Severity
 from tacit.domain.errors import Outage
 from tacit.evidence.statistics import wilson
+from tacit.features.scan.commands import look_at
 from tacit.gate.checks import examine, identities
 from tacit.render.inspection import Inspected, inspect
-from tacit.surfaces.cli import checking
 
 RANK = {severity: rank for rank, severity in enumerate(Severity)}
 TWO_SIDED_95 = 1.959963984540054
@@ -212,9 +212,9 @@ def lines(name: str, part: Mapping[str, Any]) -> Iterable[str]:
 def scanners(others: Sequence[str], *, ours: bool) -> dict[str, Scanner]:
     found: dict[str, Scanner] = {}
     if ours:
-        found["tacit"] = Scanner(lambda skill: checking.look_at(skill).findings, identities())
+        found["tacit"] = Scanner(lambda skill: look_at(skill).findings, identities())
     if "cisco" in others:
-        from tacit.providers.cisco_scanner import CiscoScanner
+        from tacit.features.scan.cisco import CiscoScanner
 
         check = CiscoScanner()
         found["cisco"] = Scanner(lambda skill: examine(skill.content, checks=[check]), [f"cisco {check.version}"])

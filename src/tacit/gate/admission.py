@@ -1,7 +1,6 @@
-"""What comes in, through the stages and memory: trajectories are kept, candidates put before the gate with what it must know.
+"""The only way into the library: a candidate is compared with what is known, judged, and stored with its verdict.
 
-What an agent did → a count of what became of it; a candidate → a verdict, kept together with the version that comes of it.
-What may be recalled is decided by the gate, and by people.
+`Admission` is what other parts use; the functions below it are its steps.
 """
 
 from __future__ import annotations
@@ -12,20 +11,65 @@ from datetime import datetime
 from tacit import gate
 from tacit.config.settings import Policy
 from tacit.domain.candidate import Candidate, Finding, Relation, Verdict
-from tacit.domain.errors import Mistake
+from tacit.domain.errors import GateRefusal, Mistake
 from tacit.domain.origin import Origin
-from tacit.domain.ports import Store, Stored
+from tacit.domain.ports import Episode, Store, Stored
 from tacit.domain.scope import Scope
 from tacit.domain.skill import Provenance, SkillContent
-from tacit.gate import approvals as trusting
-from tacit.store import queries as shelf
+from tacit.gate import approvals
+from tacit.recall import publishing
+from tacit.store import queries
+from tacit.store.context import StoreContext
+
+
+class Admission:
+    """Admits candidates to a store: everything that becomes a version passes here."""
+
+    def __init__(self, context: StoreContext) -> None:
+        self._context = context
+
+    def admit(self, candidate: Candidate) -> Verdict:
+        """Judge a learned candidate at this scope. What was purged before is rejected, not learned again."""
+        try:
+            return self.admit_as_is(self._context.at_this_scope(candidate))
+        except GateRefusal as refusal:
+            first = next(iter(candidate.provenance.trajectory_ids), "")
+            return self.reject(Finding(rule="purged", message=refusal.message), first)
+
+    def admit_as_is(self, candidate: Candidate) -> Verdict:
+        """Judge a candidate at its own scope; store the verdict, and the version if there is one."""
+        context = self._context
+        verdict = admit(context.store, candidate, policy=context.config.policy, at=context.now())
+        publishing.publish(context.store, context.embedder)
+        return verdict
+
+    def twin(self, candidate: Candidate) -> Stored | None:
+        """Return the known skill that says the same as the candidate, if there is one."""
+        context = self._context
+        here = context.at_this_scope(candidate)
+        twin = gate.twin_of(here, queries.alike(context.store, here), context.config.policy)
+        return queries.newest_standing(context.store.versions(twin.skill.id)) if twin else None
+
+    def confirms(self, candidate: Candidate, known: Stored) -> bool:
+        """Whether an attempt did what a known skill says, whatever else it did."""
+        return gate.carries_out(candidate.content, known.version.content)
+
+    def turn_away(self, episode: Episode, reason: str, text: str) -> Verdict:
+        """Store why an attempt gives no candidate."""
+        return self.reject(Finding(rule=reason, message=text), episode.id, name=episode.task[:80])
+
+    def reject(self, finding: Finding, trajectory_id: str, *, name: str = "") -> Verdict:
+        """Store a rejection of something that never became a candidate."""
+        context = self._context
+        policy, at = context.config.policy, context.now()
+        return turn_away(context.store, finding, trajectory_id=trajectory_id, name=name, policy=policy, at=at)
 
 
 def judged(store: Store, candidate: Candidate, *, policy: Policy, at: datetime) -> gate.Judgement:
     """What the gate says of a candidate beside what is known; nothing is kept."""
-    existing = shelf.existing(store, candidate.content.sub_skills, candidate.scope)
-    known, proven = shelf.alike(store, candidate), trusting.successes(store)
-    others = shelf.neighbours(store, candidate)
+    existing = queries.existing(store, candidate.content.sub_skills, candidate.scope)
+    known, proven = queries.alike(store, candidate), approvals.successes(store)
+    others = queries.neighbours(store, candidate)
     beside = [
         *gate.composition(candidate.content, existing),
         *gate.disagreements(candidate, others),
@@ -66,7 +110,7 @@ def proposed(
         by=by,
     )
     # A known text does not become the writer's own under another name.
-    known = [*shelf.named_in(store, content), *(held.version for held in shelf.alike(store, candidate))]
+    known = [*queries.named_in(store, content), *(held.version for held in queries.alike(store, candidate))]
     origins = gate.origins_of_edit(content, origin, before, named=known)
     return dataclasses.replace(candidate, origins=origins)
 

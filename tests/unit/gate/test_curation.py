@@ -4,29 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from pathlib import Path
 
 import pytest
 
-from tacit.api import Loop
+from tacit.api import Tacit
 from tacit.domain.errors import Mistake
 from tacit.domain.lifecycle import Status
 from tacit.domain.origin import Origin
 from tacit.domain.remark import pinned
 from tacit.domain.skill import Kind, SkillContent, SkillStep
-from tacit.store import VolatileStore, open_store
+from tacit.store import open_store
 from tests.unit.making import NOW
 
 
-@pytest.fixture(params=["memory", "disk"])
-def loop(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Loop]:
-    store = VolatileStore() if request.param == "memory" else open_store(str(tmp_path / "tacit.db"))
+@pytest.fixture
+def loop() -> Iterator[Tacit]:
+    store = open_store(":memory:")
     seconds = iter(range(10_000))
 
     def clock() -> datetime:
         return NOW + timedelta(seconds=next(seconds))
 
-    with Loop(store, clock=clock) as made:
+    with Tacit(store, clock=clock) as made:
         yield made
 
 
@@ -35,17 +34,17 @@ def skill(*commands: str) -> SkillContent:
     return SkillContent(kind=Kind.PROCEDURE, name="release", description="Release the app.", steps=steps)
 
 
-def written(loop: Loop, *commands: str, revises: bool = False) -> str:
+def written(loop: Tacit, *commands: str, revises: bool = False) -> str:
     before = loop.version("release") if revises else None
     return loop.propose(skill(*commands), by="ann", origin=Origin.USER, revises=before).version_id
 
 
-def approve(loop: Loop, version_id: str) -> None:
+def approve(loop: Tacit, version_id: str) -> None:
     ticked = [literal.key for literal in loop.examine(version_id).literals]
     loop.review(version_id, "approve", by="ann", ticked=ticked)
 
 
-def test_an_approval_can_be_undone_once(loop: Loop) -> None:
+def test_an_approval_can_be_undone_once(loop: Tacit) -> None:
     first = written(loop, "make build", "make push")
     approve(loop, first)
     loop.undo("release", by="ann")
@@ -54,7 +53,7 @@ def test_an_approval_can_be_undone_once(loop: Loop) -> None:
         loop.undo("release", by="ann")
 
 
-def test_undoing_the_approval_of_an_edit_makes_the_version_before_current_again(loop: Loop) -> None:
+def test_undoing_the_approval_of_an_edit_makes_the_version_before_current_again(loop: Tacit) -> None:
     first = written(loop, "make build", "make push")
     approve(loop, first)
     second = written(loop, "make all", "make push", revises=True)
@@ -64,7 +63,7 @@ def test_undoing_the_approval_of_an_edit_makes_the_version_before_current_again(
     assert loop.version("release").version.id == first
 
 
-def test_a_new_version_that_nobody_has_looked_at_can_be_undone(loop: Loop) -> None:
+def test_a_new_version_that_nobody_has_looked_at_can_be_undone(loop: Tacit) -> None:
     approve(loop, written(loop, "make build", "make push"))
     second = written(loop, "make all", "make push", revises=True)
     loop.undo("release", by="ann")
@@ -72,7 +71,7 @@ def test_a_new_version_that_nobody_has_looked_at_can_be_undone(loop: Loop) -> No
 
 
 @pytest.mark.parametrize(("decision", "back"), [("retire", Status.TRIAL), ("reject", Status.CANDIDATE)])
-def test_a_retirement_and_a_rejection_can_be_undone(loop: Loop, decision: str, back: Status) -> None:
+def test_a_retirement_and_a_rejection_can_be_undone(loop: Tacit, decision: str, back: Status) -> None:
     first = written(loop, "make build", "make push")
     if decision == "retire":
         approve(loop, first)
@@ -81,7 +80,7 @@ def test_a_retirement_and_a_rejection_can_be_undone(loop: Loop, decision: str, b
     assert loop.version(first).status is back
 
 
-def test_a_roll_back_is_undone_as_one(loop: Loop) -> None:
+def test_a_roll_back_is_undone_as_one(loop: Tacit) -> None:
     first = written(loop, "make build", "make push")
     approve(loop, first)
     second = written(loop, "make all", "make push", revises=True)
@@ -92,7 +91,7 @@ def test_a_roll_back_is_undone_as_one(loop: Loop) -> None:
     assert loop.version("release").version.id == second
 
 
-def test_what_is_invalid_leaves_recall_with_all_that_waits_and_can_be_brought_back(loop: Loop) -> None:
+def test_what_is_invalid_leaves_recall_with_all_that_waits_and_can_be_brought_back(loop: Tacit) -> None:
     first = written(loop, "make build", "make push")
     approve(loop, first)
     second = written(loop, "make all", "make push", revises=True)
@@ -104,7 +103,7 @@ def test_what_is_invalid_leaves_recall_with_all_that_waits_and_can_be_brought_ba
     assert loop.version(first).status is Status.TRIAL
 
 
-def test_an_invalidation_needs_a_reason_and_something_in_use(loop: Loop) -> None:
+def test_an_invalidation_needs_a_reason_and_something_in_use(loop: Tacit) -> None:
     first = written(loop, "make build", "make push")
     with pytest.raises(Mistake, match="say why"):
         loop.invalidate("release", by="ann", reason=" ")
@@ -113,7 +112,7 @@ def test_an_invalidation_needs_a_reason_and_something_in_use(loop: Loop) -> None
         loop.invalidate("release", by="ann", reason="wrong")
 
 
-def test_a_pin_stands_until_it_is_taken_out(loop: Loop) -> None:
+def test_a_pin_stands_until_it_is_taken_out(loop: Tacit) -> None:
     held = loop.version(written(loop, "make build", "make push"))
     assert not pinned(loop.store.remarks(held.skill.id))
     loop.pin("release", by="ann", reason="the only one that works")

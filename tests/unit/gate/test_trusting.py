@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
 from tacit import gate
-from tacit.api import Loop
+from tacit.api import Tacit
 from tacit.config.settings import Config, Policy, Strictness
 from tacit.domain.candidate import Decision, Finding, Severity
 from tacit.domain.errors import GateRefusal, Mistake, NotPermitted, StaleVersion
@@ -18,7 +17,7 @@ from tacit.domain.origin import Origin
 from tacit.domain.skill import Capabilities, Kind, SkillContent, SkillStep
 from tacit.gate import approvals as trusting
 from tacit.gate import checks, examination
-from tacit.store import VolatileStore, open_store
+from tacit.store import open_store
 from tests.unit.making import NOW, later
 
 FETCH = SkillStep(text="Fetch it", tool="Bash", arguments={"command": "curl https://api.example.com/v1"})
@@ -34,14 +33,14 @@ CALM = dataclasses.replace(
 """Nothing is found in it."""
 
 
-@pytest.fixture(params=["volatile", "sqlite"])
-def make(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[..., Loop]]:
-    loops: list[Loop] = []
+@pytest.fixture
+def make() -> Iterator[Callable[..., Tacit]]:
+    loops: list[Tacit] = []
 
-    def made(**policy: object) -> Loop:
-        store = VolatileStore() if request.param == "volatile" else open_store(str(tmp_path / f"{len(loops)}.db"))
+    def made(**policy: object) -> Tacit:
+        store = open_store(":memory:")
         times = iter(later(hour) for hour in range(1000))
-        loops.append(Loop(store, config=Config(policy=Policy(**policy)), clock=lambda: next(times)))  # type: ignore[arg-type]
+        loops.append(Tacit(store, config=Config(policy=Policy(**policy)), clock=lambda: next(times)))  # type: ignore[arg-type]
         return loops[-1]
 
     yield made
@@ -70,25 +69,25 @@ def look_out(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str, Severit
     examination._checked.cache_clear()
 
 
-def proposed(loop: Loop, content: SkillContent = WRITTEN, origin: Origin = Origin.EXTERNAL) -> str:
+def proposed(loop: Tacit, content: SkillContent = WRITTEN, origin: Origin = Origin.EXTERNAL) -> str:
     return loop.propose(content, by="ann", origin=origin).version_id
 
 
-def ticks(loop: Loop, version_id: str) -> list[str]:
+def ticks(loop: Tacit, version_id: str) -> list[str]:
     return [literal.key for literal in loop.examine(version_id).literals]
 
 
-def approved(loop: Loop, content: SkillContent = WRITTEN, origin: Origin = Origin.EXTERNAL) -> str:
+def approved(loop: Tacit, content: SkillContent = WRITTEN, origin: Origin = Origin.EXTERNAL) -> str:
     version_id = proposed(loop, content, origin)
     loop.review(version_id, "approve", by="ann", ticked=ticks(loop, version_id))
     return version_id
 
 
-def status(loop: Loop, version_id: str) -> Status:
+def status(loop: Tacit, version_id: str) -> Status:
     return loop.version(version_id).status
 
 
-def test_what_came_from_outside_is_not_approved_in_one_go(make: Callable[..., Loop]) -> None:
+def test_what_came_from_outside_is_not_approved_in_one_go(make: Callable[..., Tacit]) -> None:
     loop = make()
     version_id = proposed(loop)
     asked = ticks(loop, version_id)
@@ -102,7 +101,7 @@ def test_what_came_from_outside_is_not_approved_in_one_go(make: Callable[..., Lo
     assert status(loop, version_id) is Status.TRIAL
 
 
-def test_an_approval_is_kept_with_the_decision(make: Callable[..., Loop]) -> None:
+def test_an_approval_is_kept_with_the_decision(make: Callable[..., Tacit]) -> None:
     loop = make()
     version_id = approved(loop)
     [approval] = loop.store.approvals(version_id)
@@ -114,7 +113,7 @@ def test_an_approval_is_kept_with_the_decision(make: Callable[..., Loop]) -> Non
     assert loop.verify() == []
 
 
-def test_what_a_person_wrote_needs_no_tick_and_other_decisions_take_none(make: Callable[..., Loop]) -> None:
+def test_what_a_person_wrote_needs_no_tick_and_other_decisions_take_none(make: Callable[..., Tacit]) -> None:
     loop = make()
     version_id = approved(loop, origin=Origin.USER)
     assert loop.store.approvals(version_id)[0].ticked == ()
@@ -124,7 +123,7 @@ def test_what_a_person_wrote_needs_no_tick_and_other_decisions_take_none(make: C
     assert len(loop.store.approvals(version_id)) == 1
 
 
-def test_what_is_brought_back_keeps_its_ticks_and_is_approved_anew(make: Callable[..., Loop]) -> None:
+def test_what_is_brought_back_keeps_its_ticks_and_is_approved_anew(make: Callable[..., Tacit]) -> None:
     loop = make()
     version_id = approved(loop)
     loop.review(version_id, "retire", by="ann")
@@ -135,7 +134,7 @@ def test_what_is_brought_back_keeps_its_ticks_and_is_approved_anew(make: Callabl
     assert status(loop, version_id) is Status.TRIAL
 
 
-def test_going_back_to_what_nobody_approved_asks_for_its_ticks(make: Callable[..., Loop]) -> None:
+def test_going_back_to_what_nobody_approved_asks_for_its_ticks(make: Callable[..., Tacit]) -> None:
     loop = make()
     version_id = proposed(loop)
     newer = loop.propose(
@@ -147,7 +146,7 @@ def test_going_back_to_what_nobody_approved_asks_for_its_ticks(make: Callable[..
     assert status(loop, newer.version_id) is Status.TRIAL, "all or nothing"
 
 
-def test_a_hash_that_is_not_the_stored_one_leaves_no_approval(make: Callable[..., Loop]) -> None:
+def test_a_hash_that_is_not_the_stored_one_leaves_no_approval(make: Callable[..., Tacit]) -> None:
     loop = make()
     version_id = proposed(loop)
     with pytest.raises(StaleVersion):
@@ -155,7 +154,7 @@ def test_a_hash_that_is_not_the_stored_one_leaves_no_approval(make: Callable[...
     assert loop.store.approvals(version_id) == []
 
 
-def test_nothing_to_tell_while_nothing_changed(make: Callable[..., Loop]) -> None:
+def test_nothing_to_tell_while_nothing_changed(make: Callable[..., Tacit]) -> None:
     loop = make()
     version_id = approved(loop)
     assert loop.recheck() == []
@@ -173,7 +172,7 @@ def test_nothing_to_tell_while_nothing_changed(make: Callable[..., Loop]) -> Non
     ],
 )
 def test_what_a_new_check_finds_takes_an_approval_back(
-    make: Callable[..., Loop], look_out: Callable[..., None], severity: Severity, after: Status
+    make: Callable[..., Tacit], look_out: Callable[..., None], severity: Severity, after: Status
 ) -> None:
     loop = make()
     version_id = approved(loop, dataclasses.replace(WRITTEN, body="Feed the zebra."))
@@ -193,7 +192,7 @@ def test_what_a_new_check_finds_takes_an_approval_back(
 
 
 def test_learning_takes_back_what_new_checks_object_to_once(
-    make: Callable[..., Loop], look_out: Callable[..., None]
+    make: Callable[..., Tacit], look_out: Callable[..., None]
 ) -> None:
     loop = make()
     version_id = approved(loop, dataclasses.replace(WRITTEN, body="Feed the zebra."))
@@ -213,7 +212,7 @@ def test_learning_takes_back_what_new_checks_object_to_once(
     assert loop.recheck() == [], "seen and approved all the same"
 
 
-def test_an_approval_does_not_outlive_its_policy(make: Callable[..., Loop]) -> None:
+def test_an_approval_does_not_outlive_its_policy(make: Callable[..., Tacit]) -> None:
     loop = make()
     version_id = approved(loop)
     loop.config = Config(policy=Policy(strictness=Strictness.STRICT))
@@ -225,7 +224,7 @@ def test_an_approval_does_not_outlive_its_policy(make: Callable[..., Loop]) -> N
 
 @pytest.mark.parametrize(("body", "after"), [("Fine.", None), ("Feed the zebra.", Status.QUARANTINED)])
 def test_an_approval_from_before_examinations_is_told_and_ended_only_for_a_reason(
-    make: Callable[..., Loop], look_out: Callable[..., None], body: str, after: Status | None
+    make: Callable[..., Tacit], look_out: Callable[..., None], body: str, after: Status | None
 ) -> None:
     loop = make()
     version_id = proposed(loop, dataclasses.replace(CALM, body=body), Origin.USER)
@@ -240,7 +239,9 @@ def test_an_approval_from_before_examinations_is_told_and_ended_only_for_a_reaso
     assert status(loop, version_id) is (after or Status.TRIAL)
 
 
-def test_an_approval_from_before_ticks_waits_again_where_something_came_from_outside(make: Callable[..., Loop]) -> None:
+def test_an_approval_from_before_ticks_waits_again_where_something_came_from_outside(
+    make: Callable[..., Tacit],
+) -> None:
     loop = make()
     version_id = proposed(loop)
     loop.store.add_transition(gate.decide(loop.version(version_id), "approve", by="ann", at=NOW))
@@ -249,7 +250,7 @@ def test_an_approval_from_before_ticks_waits_again_where_something_came_from_out
     assert any("not ticked" in reason for reason in found.reasons)
 
 
-def test_what_policy_let_in_is_measured_by_policy(make: Callable[..., Loop], look_out: Callable[..., None]) -> None:
+def test_what_policy_let_in_is_measured_by_policy(make: Callable[..., Tacit], look_out: Callable[..., None]) -> None:
     loop = make(strictness=Strictness.OPEN)
     version_id = proposed(loop, dataclasses.replace(CALM, body="Feed the zebra."), Origin.AGENT)
     stored = loop.version(version_id)
@@ -270,7 +271,7 @@ def test_what_policy_let_in_is_measured_by_policy(make: Callable[..., Loop], loo
     assert "policy no longer lets it in: further" in found.reasons[0]
 
 
-def test_the_last_approved_version_is_what_a_new_one_is_held_against(make: Callable[..., Loop]) -> None:
+def test_the_last_approved_version_is_what_a_new_one_is_held_against(make: Callable[..., Tacit]) -> None:
     loop = make()
     first = proposed(loop)
     assert trusting.last_approved(loop.store, loop.version(first)) is None
@@ -292,7 +293,7 @@ def test_the_last_approved_version_is_what_a_new_one_is_held_against(make: Calla
     assert found[0].version.id == second, "approved last, though no longer in use"
 
 
-def test_a_caller_is_not_given_what_it_may_not_touch(make: Callable[..., Loop]) -> None:
+def test_a_caller_is_not_given_what_it_may_not_touch(make: Callable[..., Tacit]) -> None:
     loop = make()
     version_id = approved(loop)
     task = "fetch the exchange rates"
@@ -314,7 +315,7 @@ def test_a_caller_is_not_given_what_it_may_not_touch(make: Callable[..., Loop]) 
     assert loop.apply("fetch-the-rates", allowed=may).use_id
 
 
-def test_a_composite_is_not_given_where_a_part_may_not_be(make: Callable[..., Loop]) -> None:
+def test_a_composite_is_not_given_where_a_part_may_not_be(make: Callable[..., Tacit]) -> None:
     loop = make()
     approved(loop, origin=Origin.USER)
     whole = SkillContent(

@@ -9,7 +9,7 @@ from tests.unit.features.evaluate.test_learning_to_act import episodes
 SHOWN = [("power",), ("valve",), ("water",)] * 4
 
 
-def contents(memory: tacit.Loop) -> set[str]:
+def contents(memory: tacit.Tacit) -> set[str]:
     return {stored.version.hash for stored in memory.waiting()}
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tacit.domain.errors import Mistake, ModelOutage
-from tacit.features.train.conversation import Message
+from tacit.features.evaluate.conversation import Message
 from tacit.providers.chat_server import ChatServer
 from tests.unit.providers.loopback import answering, dripping, redirecting, saying, scripted
 

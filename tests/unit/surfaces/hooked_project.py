@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tacit.api import Loop
-from tacit.config.whereabouts import Variables
+from tacit.api import Tacit
+from tacit.config.location import HookEnvironment
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Condition, Kind, SkillContent, SkillStep
 from tacit.store import open_store
@@ -40,7 +40,7 @@ def fill(database: Path, *contents: SkillContent) -> dict[str, str]:
     """Approve skills in a store; returns their version ids by name."""
     database.parent.mkdir(parents=True, exist_ok=True)
     ids: dict[str, str] = {}
-    with Loop(open_store(database), scope=Scope(Level.PROJECT, "")) as loop:
+    with Tacit(open_store(database), scope=Scope(Level.PROJECT, "")) as loop:
         for content in contents:
             verdict = loop.propose(content, by="ann")
             loop.review(verdict.version_id, "approve", by="ann")
@@ -69,7 +69,7 @@ class Project:
     def send(self, event: dict[str, Any]) -> str:
         said: list[str] = []
         parsed = parse(stdin(event | {"cwd": str(self.folder)}))
-        ground = find(parsed, Variables({"HOME": str(self.home), **self.variables}))
+        ground = find(parsed, HookEnvironment({"HOME": str(self.home), **self.variables}))
         assert ground is not None
         attend(parsed, ground, say=said.append, clock=self.clock)
         if not said:

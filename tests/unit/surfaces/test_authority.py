@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tacit.config.agents import AGENT_MARKERS
-from tacit.config.surroundings import Surroundings
+from tacit.config.presence import AGENT_MARKERS
+from tacit.config.environment import UserEnvironment
 from tacit.domain.errors import NotPermitted, StoreOutage
 from tacit.surfaces.authority import PERSON_ONLY, TOKEN_FILE, Caller, new_token
 
@@ -17,7 +17,7 @@ AGENTS_VERBS = ["recall", "apply", "record", "capture", "learn", "propose", "sta
 
 
 def caller(home: Path, *, terminal: bool = False, **variables: str) -> Caller:
-    return Caller(surroundings=Surroundings.read({"HOME": str(home), **variables}), at_terminal=terminal)
+    return Caller(environment=UserEnvironment.read({"HOME": str(home), **variables}), at_terminal=terminal)
 
 
 @pytest.mark.parametrize("verb", sorted(PERSON_ONLY))
@@ -69,11 +69,11 @@ def test_in_an_agents_shell_only_a_token_of_the_accounts_own_home_counts(tmp_pat
     planted = new_token(tmp_path / "planted")
     own = new_token(tmp_path / "account" / ".tacit")
     for token, welcome in ((planted, False), (own, True)):
-        surroundings = dataclasses.replace(
-            Surroundings.read({"TACIT_HOME": str(tmp_path / "planted"), "TACIT_TOKEN": token, "CLAUDECODE": "1"}),
+        environment = dataclasses.replace(
+            UserEnvironment.read({"TACIT_HOME": str(tmp_path / "planted"), "TACIT_TOKEN": token, "CLAUDECODE": "1"}),
             account_home=tmp_path / "account",
         )
-        assert Caller(surroundings=surroundings, at_terminal=False).is_person is welcome
+        assert Caller(environment=environment, at_terminal=False).is_person is welcome
 
 
 @pytest.mark.parametrize("given", ["tacit_wrong", "é\udce9", "x" * 10_000, " "])

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from tacit.config.surroundings import Surroundings
+from tacit.config.environment import UserEnvironment
 from tacit.domain.errors import GateRefusal, Mistake, NotFound, NotPermitted
 from tacit.surfaces.authority import new_token
 from tacit.surfaces.cli import cli
@@ -53,7 +53,7 @@ class Shell:
 
     def run(self, *words: str, person: bool = False, stdin: str = "") -> Result:
         variables = {"HOME": str(self.home), "USER": "ann"} | ({"TACIT_TOKEN": self.token} if person else {})
-        ctx = CommandContext(surroundings=Surroundings.read(variables))
+        ctx = CommandContext(environment=UserEnvironment.read(variables))
         try:
             return CliRunner().invoke(cli, ["cards", *words], obj=ctx, input=stdin)
         finally:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tacit.config.surroundings import Surroundings
+from tacit.config.environment import UserEnvironment
 from tacit.surfaces.clients.checks import (
     Hook,
     check_claude,
@@ -32,8 +32,8 @@ echo '{}' > ".tacit/sessions/codex-$id.jsonl"; """
 
 
 @pytest.fixture
-def around(tmp_path: Path) -> Surroundings:
-    return Surroundings.read({"HOME": str(tmp_path)})
+def around(tmp_path: Path) -> UserEnvironment:
+    return UserEnvironment.read({"HOME": str(tmp_path)})
 
 
 @pytest.fixture
@@ -57,18 +57,20 @@ def places(tmp_path: Path) -> Places:
         (WORKS + "printf '{%012000d}' 1", "12002 characters"),
     ],
 )
-def test_a_hook_is_run_and_its_line_looked_for(tmp_path: Path, around: Surroundings, script: str, problem: str) -> None:
-    found = probe_hook(script, "codex", folder=tmp_path, surroundings=around, nonce="00ff")
+def test_a_hook_is_run_and_its_line_looked_for(
+    tmp_path: Path, around: UserEnvironment, script: str, problem: str
+) -> None:
+    found = probe_hook(script, "codex", folder=tmp_path, environment=around, nonce="00ff")
     assert problem in found.problem
     assert bool(found.problem) == bool(problem)
 
 
 def test_nothing_of_the_caller_reaches_a_probed_hook(
-    tmp_path: Path, around: Surroundings, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, around: UserEnvironment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CLAUDECODE", "1")
     monkeypatch.setenv("VIRTUAL_ENV", "/venv")
-    probe_hook("env > seen", "codex", folder=tmp_path, surroundings=around, nonce="00ff")
+    probe_hook("env > seen", "codex", folder=tmp_path, environment=around, nonce="00ff")
     seen = (tmp_path / "seen").read_text()
     assert f"HOME={tmp_path}\n" in seen
     assert "CLAUDECODE" not in seen
@@ -83,17 +85,19 @@ def test_nothing_of_the_caller_reaches_a_probed_hook(
         ("exit 0", "nothing was said"),
     ],
 )
-def test_a_server_is_greeted_and_has_to_answer(tmp_path: Path, around: Surroundings, script: str, problem: str) -> None:
-    found = probe_server("sh", ["-c", script], folder=tmp_path, surroundings=around)
+def test_a_server_is_greeted_and_has_to_answer(
+    tmp_path: Path, around: UserEnvironment, script: str, problem: str
+) -> None:
+    found = probe_server("sh", ["-c", script], folder=tmp_path, environment=around)
     assert problem in found.problem
     assert bool(found.problem) == bool(problem)
 
 
-def test_a_server_that_only_stands_in_is_told_apart(tmp_path: Path, around: Surroundings) -> None:
-    found = probe_server(*SHARED.server("codex"), folder=tmp_path, surroundings=around)
+def test_a_server_that_only_stands_in_is_told_apart(tmp_path: Path, around: UserEnvironment) -> None:
+    found = probe_server(*SHARED.server("codex"), folder=tmp_path, environment=around)
     assert (found.problem, found.offers_nothing) == ("", True)
     real = """read -r line; echo '{"result":{"serverInfo":{"name":"tacit","version":"0.1"}}}'; cat > /dev/null"""
-    assert not probe_server("sh", ["-c", real], folder=tmp_path, surroundings=around).offers_nothing
+    assert not probe_server("sh", ["-c", real], folder=tmp_path, environment=around).offers_nothing
 
 
 def fingerprint(event: str, timeout_s: int) -> str:

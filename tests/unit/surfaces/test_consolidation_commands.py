@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from tacit.config.surroundings import Surroundings
+from tacit.config.environment import UserEnvironment
 from tacit.domain.adapter import Ruling
 from tacit.domain.errors import GateRefusal, Mistake, NotFound, NotPermitted, TacitError
 from tacit.domain.trajectory import Trajectory
@@ -23,7 +23,7 @@ MODEL = {"model_type": "llama", "hidden_size": 64, "intermediate_size": 128, "nu
 
 
 def typed(folder: Path, *words: str) -> Result:
-    ctx = CommandContext(surroundings=Surroundings(home=folder / "home", user="ann"))
+    ctx = CommandContext(environment=UserEnvironment(home=folder / "home", user="ann"))
     result = CliRunner().invoke(cli, ["--store", str(folder / "tacit.db"), *words], obj=ctx)
     ctx.close()
     return result
@@ -60,7 +60,7 @@ def test_a_size_is_typed_as_it_is_called(tmp_path: Path, verb: str) -> None:
 def test_all_that_stands_in_the_way_is_told_at_once_and_the_data_first(
     tmp_path: Path, verb: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tacit.features.evaluate.machine.find_spec", lambda name: None)
+    monkeypatch.setattr("tacit.features.evaluate.base_model.find_spec", lambda name: None)
     memory_at(tmp_path).close()
     error = refused(tmp_path, verb)
     assert isinstance(error, GateRefusal)

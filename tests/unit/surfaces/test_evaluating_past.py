@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 import tacit
-from tacit.api import Loop
-from tacit.config.surroundings import Surroundings
+from tacit.api import Tacit
+from tacit.config.environment import UserEnvironment
 from tacit.domain.errors import Mistake
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.origin import Origin
@@ -32,7 +32,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def past(*arguments: str) -> Result:
-    ctx = CommandContext(surroundings=Surroundings.read())
+    ctx = CommandContext(environment=UserEnvironment.read())
     try:
         return CliRunner().invoke(cli, ["eval", "past", *arguments], obj=ctx)
     finally:
@@ -43,7 +43,7 @@ def past(*arguments: str) -> Result:
 def struggled(project: Path) -> None:
     """A skill, and two attempts after it: one that struggled, one that went well."""
     with tacit.open() as here:
-        long_ago = Loop(
+        long_ago = Tacit(
             here.store, config=here.config, scope=here.scope, clock=lambda: datetime(2026, 1, 1, tzinfo=UTC)
         )
         verdict = long_ago.propose(SKILL, by="ann", origin=Origin.USER)

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from tacit.config.surroundings import Surroundings
+from tacit.config.environment import UserEnvironment
 from tacit.domain.errors import Mistake, NotFound
-from tacit.features.evaluate.record import UNSEALED, Header, Record
+from tacit.features.evaluate.run_record import UNSEALED, Header, Record
 from tacit.features.evaluate.suite import ARMS
 from tacit.surfaces.cli import cli
 from tacit.surfaces.cli.context import CommandContext
@@ -30,7 +30,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def report(*arguments: str | Path) -> Result:
-    ctx = CommandContext(surroundings=Surroundings.read())
+    ctx = CommandContext(environment=UserEnvironment.read())
     return CliRunner().invoke(cli, ["eval", "report", *map(str, arguments)], obj=ctx)
 
 

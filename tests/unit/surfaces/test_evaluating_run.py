@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from tacit.config.surroundings import Surroundings
+from tacit.config.environment import UserEnvironment
 from tacit.domain.errors import Mistake, Outage, Refusal
-from tacit.features.evaluate.record import UNWATCHED
+from tacit.features.evaluate.run_record import UNWATCHED
 from tacit.store import open_store
 from tacit.surfaces.cli import cli
 from tacit.surfaces.cli.context import CommandContext
@@ -42,7 +42,7 @@ def emptied(project: Path) -> None:
 
 
 def typed(project: Path, *words: str) -> Result:
-    ctx = CommandContext(surroundings=Surroundings(home=project / "home", user="ann"))
+    ctx = CommandContext(environment=UserEnvironment(home=project / "home", user="ann"))
     try:
         return CliRunner().invoke(cli, ["--store", str(project / "tacit.db"), "eval", *words], obj=ctx)
     finally:

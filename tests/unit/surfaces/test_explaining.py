@@ -13,7 +13,7 @@ from tacit.domain.scope import Scope
 from tacit.domain.selection import Budget, Item, LeftOut, Query, Selection
 from tacit.domain.skill import Kind, Skill
 from tacit.recall.signals import WEIGHTS, combined_score, total_evidence
-from tacit.surfaces.cli.explaining import MOST, show_explained, weighed
+from tacit.surfaces.cli.recall import MOST, show_explained, weighed
 from tests.unit.store.samples import at, content, version_of
 
 SIGNALS = {"relevance": 0.8, "words": 30.0, "meaning": 0.4, "reliability": 0.5}

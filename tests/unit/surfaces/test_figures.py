@@ -8,7 +8,7 @@ import pytest
 
 from tacit.domain.evidence import Reliability
 from tacit.evidence.lift import Difference, Lift, Measure
-from tacit.surfaces.cli.figures import in_points, lift_told, reliability_fields, reliability_told
+from tacit.surfaces.cli.charts import in_points, lift_told, reliability_fields, reliability_told
 from tacit.surfaces.cli.output import to_json
 
 FIELDS = {"known", "low", "high", "votes", "worked", "successes", "trials", "self_reported"}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit.api import Loop
+from tacit.api import Tacit
 from tacit.config import channels
 from tacit.domain.lot import lot
 from tacit.domain.origin import Origin
@@ -39,7 +39,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
 @pytest.fixture
 def session(project: Project) -> Callable[[bool], str]:
     """Name a session that the lot keeps the procedure from, or gives it to."""
-    with Loop(open_store(project.database)) as loop:
+    with Tacit(open_store(project.database)) as loop:
         skill_id = loop.version(project.ids["add-a-migration"]).skill.id
     names = [f"{SESSION}{number}" for number in range(100)]
     return lambda out: next(name for name in names if lot(name, skill_id, 0.5) is out)
@@ -113,7 +113,7 @@ def test_procedures_in_the_clients_own_folder_are_not_drawn_for(project, session
 @pytest.mark.parametrize("out", [True, False])
 def test_the_learner_makes_a_use_of_either_arm(project, session, out):
     project.send(claude("UserPromptSubmit", prompt=TASK) | {"session_id": session(out)})
-    with Loop(open_store(project.database)) as loop:
+    with Tacit(open_store(project.database)) as loop:
         fold(loop.store, project.folder / ".tacit" / "sessions", Said(), home=str(project.home))
         (use,) = loop.store.uses(version_id=project.ids["add-a-migration"])
     assert use.held_back is out
@@ -134,7 +134,7 @@ BOTH = "Please add a database migration with a column of a table, then regenerat
 def composed(project: Project) -> dict[str, str]:
     """A composite of two procedures beside its parts."""
     project.ids |= fill(project.database, MODELS)
-    with Loop(open_store(project.database), scope=Scope(Level.PROJECT, "")) as loop:
+    with Tacit(open_store(project.database), scope=Scope(Level.PROJECT, "")) as loop:
         parts = ["add-a-migration", "regenerate-the-models"]
         told = "Add a database migration with a column of a table, then regenerate the models"
         made = loop.compose("add-a-column", parts, by="ann", description=told, origin=Origin.USER)

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tacit.api import Loop
-from tacit.config.whereabouts import Variables
+from tacit.api import Tacit
+from tacit.config.location import HookEnvironment
 from tacit.domain.evidence import Following, Grade, Outcome
 from tacit.domain.skill import Kind, SkillContent
 from tacit.store import open_store
@@ -73,11 +73,11 @@ class Transcript:
         """Hand the transcript to the learner; the evidence by the names of skills."""
         self.path.write_text("".join(f"{json.dumps(record)}\n" for record in self._records))
         event = claude("Stop", transcript_path=str(self.path)) | {"cwd": str(self._project.folder)}
-        ground = find(parse(stdin(event)), Variables({"HOME": str(self._project.home)}))
+        ground = find(parse(stdin(event)), HookEnvironment({"HOME": str(self._project.home)}))
         assert ground is not None
         detach.request(parse(stdin(event)), ground)
         learner.run({"--cwd": str(self._project.folder)}, home=str(self._project.home / ".tacit"))
-        with Loop(open_store(self._project.database)) as loop:
+        with Tacit(open_store(self._project.database)) as loop:
             assert loop.verify() == []
             found = loop.store.evidence(self._project.ids.values())
             return {name: found[version_id] for name, version_id in self._project.ids.items()}

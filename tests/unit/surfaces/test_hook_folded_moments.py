@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tacit.api import Loop
+from tacit.api import Tacit
 from tacit.domain.moment import Assumption, Held, Moment
 from tacit.domain.purging import Source, SourceKind
 from tacit.store import open_store
@@ -31,7 +31,7 @@ def sessions(project: Project) -> Path:
 
 
 def folded(project: Project, sessions: Path, said: Said | None = None) -> tuple[list[Assumption], list[Moment]]:
-    with Loop(open_store(project.database)) as loop:
+    with Tacit(open_store(project.database)) as loop:
         fold(loop.store, sessions, said or Said(), home=str(project.home))
         assert loop.verify() == []
         return loop.store.entries(Assumption), loop.store.entries(Moment)
@@ -104,7 +104,7 @@ def test_a_line_that_no_hook_wrote_tells_nothing(project: Project, sessions: Pat
 def test_what_was_purged_does_not_come_back_from_a_journal(project: Project, sessions: Path) -> None:
     project.send(claude("UserPromptSubmit", prompt=TASK))
     folded(project, sessions)
-    with Loop(open_store(project.database)) as loop:
+    with Tacit(open_store(project.database)) as loop:
         loop.purge(loop.descent(Source(kind=SourceKind.SESSION, value=SESSION)), by="ann")
     (sessions / FOLDED).unlink()
     assert folded(project, sessions) == ([], [])

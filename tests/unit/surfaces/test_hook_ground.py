@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from tacit.config.whereabouts import Variables
+from tacit.config.location import HookEnvironment
 from tacit.domain.errors import ConfigError, NotPermitted
 from tacit.surfaces.hook.events import parse
 from tacit.surfaces.hook.ground import find
@@ -16,7 +16,7 @@ from tests.unit.surfaces.hooked_project import make_project
 
 
 def ground_of(event, **variables):
-    return find(parse(stdin(event)), Variables(variables))
+    return find(parse(stdin(event)), HookEnvironment(variables))
 
 
 @pytest.fixture

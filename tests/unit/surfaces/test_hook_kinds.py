@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit.config.whereabouts import account_name
+from tacit.config.location import account_name
 from tacit.domain.skill import Kind, SkillContent
 from tacit.surfaces.hook.moments import NORMS, NORMS_ROOM
 from tests.unit.surfaces.hook_events import claude, codex

@@ -12,11 +12,10 @@ from pathlib import Path
 import pytest
 
 from tacit import ingest as experience
-from tacit.api import Loop
-from tacit.config.place import find_place
+from tacit.api import Tacit
+from tacit.config.environment import UserEnvironment
+from tacit.config.location import HookEnvironment, find_location
 from tacit.config.settings import Strictness
-from tacit.config.surroundings import Surroundings
-from tacit.config.whereabouts import Variables
 from tacit.domain.errors import StoreOutage
 from tacit.store import open_store
 from tacit.surfaces.hook import detach, learner, log, requests
@@ -59,7 +58,7 @@ def transcript_in(project) -> str:
 
 
 def request(project, event):
-    ground = find(parse(stdin(event | {"cwd": str(project.folder)})), Variables({"HOME": str(project.home)}))
+    ground = find(parse(stdin(event | {"cwd": str(project.folder)})), HookEnvironment({"HOME": str(project.home)}))
     assert ground is not None
     detach.request(parse(stdin(event)), ground)
 
@@ -69,7 +68,7 @@ def run(project):
 
 
 def uses(project):
-    with Loop(open_store(project.database)) as loop:
+    with Tacit(open_store(project.database)) as loop:
         found = [loop.store.use(entry.subject) for entry in loop.history() if entry.action == "use"]
         assert loop.verify() == []
         return found
@@ -80,7 +79,7 @@ def test_what_was_shown_held_back_or_there_already_becomes_a_use_once(project, s
     project.send(claude("UserPromptSubmit", prompt=TASK))
     project.send(claude("UserPromptSubmit", prompt=TASK))
     project.send(claude_failure("x", f"Exit code 1\n{STALE}"))
-    with Loop(open_store(project.database)) as loop:
+    with Tacit(open_store(project.database)) as loop:
         added = fold(loop.store, sessions, Said(), home=str(project.home))
         again = fold(loop.store, sessions, Said(), home=str(project.home))
         (sessions / learner.FOLDED).unlink()
@@ -99,7 +98,7 @@ def test_what_was_shown_held_back_or_there_already_becomes_a_use_once(project, s
 
 def test_a_journal_that_grew_adds_only_what_is_new(project, sessions):
     project.send(claude("UserPromptSubmit", prompt=TASK))
-    with Loop(open_store(project.database)) as loop:
+    with Tacit(open_store(project.database)) as loop:
         first = fold(loop.store, sessions, Said(), home=str(project.home))
         project.send(claude("SessionStart", source="compact"))
         second = fold(loop.store, sessions, Said(), home=str(project.home))
@@ -161,7 +160,7 @@ def test_one_bad_journal_keeps_no_other_from_being_folded(project, sessions):
     odd = [{"at": 1e300, "shown": ["v_x"]}, {"at": 1_700_000_000.5, "shown": ["v_x", norm, "\ud800"]}]
     (sessions / "codex-aad.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in odd) + "[" * 9_000)
     (sessions / "codex-aae.jsonl").write_text(json.dumps({"at": 1_700_000_000.5, "skipped": ["v_x"]}))
-    with Loop(open_store(project.database)) as loop:
+    with Tacit(open_store(project.database)) as loop:
         assert fold(loop.store, sessions, Said(), home=str(project.home)) == 2
     assert [use.version_ids for use in uses(project)] == [(norm,), (norm,)]
     assert {use.session_id for use in uses(project)} == {SESSION, "aad"}
@@ -182,7 +181,7 @@ def test_how_far_folding_got_is_not_written_for_every_journal(project, sessions,
         return replace(new, path)
 
     monkeypatch.setattr(Path, "replace", noted)
-    with Loop(open_store(project.database)) as loop:
+    with Tacit(open_store(project.database)) as loop:
         fold(loop.store, sessions, Said(), home=str(project.home))
         assert written == [learner.FOLDED] * 3
         fold(loop.store, sessions, Said(), home=str(project.home))
@@ -191,8 +190,8 @@ def test_how_far_folding_got_is_not_written_for_every_journal(project, sessions,
 
 
 def strictness(project, account, **around):
-    surroundings = Surroundings(account_home=account, **({"home": project.home / ".tacit"} | around))
-    return config_for(find_place(surroundings, start=project.folder), surroundings).policy.strictness
+    environment = UserEnvironment(account_home=account, **({"home": project.home / ".tacit"} | around))
+    return config_for(find_location(environment, start=project.folder), environment).policy.strictness
 
 
 def with_policy(folder, word):
@@ -228,13 +227,13 @@ def test_a_request_is_captured_learned_from_and_gone(project, sessions, alone):
     project.send(claude("UserPromptSubmit", prompt=TASK))
     request(project, claude("Stop", transcript_path=transcript_in(project)))
     run(project)
-    with Loop(open_store(project.database)) as loop:
+    with Tacit(open_store(project.database)) as loop:
         counts = loop.stats()
     assert (counts.trajectories, counts.learned, counts.uses) == (1, 1, 1)
     assert sorted(path.suffix for path in sessions.iterdir()) == [".json", ".jsonl", ".lock"]
     request(project, claude("SessionEnd", transcript_path=transcript_in(project)))
     run(project)
-    with Loop(open_store(project.database)) as loop:
+    with Tacit(open_store(project.database)) as loop:
         assert loop.stats() == counts, "asked again, it adds nothing"
 
 
@@ -249,7 +248,7 @@ def test_requests_of_several_sessions_are_all_served_and_a_bad_one_harms_nobody(
     (sessions / "codex-a-folder.wanted").mkdir()
     os.mkfifo(sessions / "codex-a-pipe.wanted")
     run(project)
-    with Loop(open_store(project.database)) as loop:
+    with Tacit(open_store(project.database)) as loop:
         assert loop.stats().trajectories == 1
     assert [path.name for path in sessions.glob("*.taken")] == ["codex-noise.taken"], "it may be readable next time"
     assert not list(sessions.glob("*.wanted"))
@@ -263,7 +262,7 @@ def test_what_a_killed_learner_had_taken_is_done_by_the_next_one(project, sessio
     (wanted,) = sessions.glob("*.wanted")
     wanted.rename(wanted.with_suffix(".taken"))
     run(project)
-    with Loop(open_store(project.database)) as loop:
+    with Tacit(open_store(project.database)) as loop:
         assert loop.stats().trajectories == 1
     assert not list(sessions.glob("*.taken"))
 
@@ -275,7 +274,7 @@ def test_a_request_is_given_up_after_several_tries_however_long_they_take_and_ke
     said = json.loads(taken.read_text())
     taken.write_text(json.dumps(said | {"tries": TRIES}))
     run(project)
-    with Loop(open_store(project.database)) as loop:
+    with Tacit(open_store(project.database)) as loop:
         assert loop.stats().trajectories == 0
     assert not taken.exists()
     (aside,) = sessions.glob("*.failed")
@@ -286,7 +285,7 @@ def test_a_request_is_given_up_after_several_tries_however_long_they_take_and_ke
     long_ago = time.time() - 90 * 86_400
     os.utime(taken, (long_ago, long_ago))
     run(project)
-    with Loop(open_store(project.database)) as loop:
+    with Tacit(open_store(project.database)) as loop:
         assert loop.stats().trajectories == 1, "age alone is no reason to give up"
 
 
@@ -294,7 +293,7 @@ def test_a_transcript_that_makes_trouble_stays_for_another_try_and_comes_after_t
     request(project, claude("Stop", session_id="bad", transcript_path="/nowhere/\0.jsonl"))
     request(project, claude("Stop", session_id="good", transcript_path=transcript_in(project)))
     run(project)
-    with Loop(open_store(project.database)) as loop:
+    with Tacit(open_store(project.database)) as loop:
         assert loop.stats().learned == 1
     (taken,) = sessions.glob("*.taken")
     assert json.loads(taken.read_text())["tries"] == 1
@@ -327,7 +326,7 @@ def test_a_store_in_trouble_keeps_the_request_for_later(project, sessions, alone
     assert len(list(sessions.glob("*.taken"))) == 1
     project.database.write_bytes(whole)
     run(project)
-    with Loop(open_store(project.database)) as loop:
+    with Tacit(open_store(project.database)) as loop:
         assert loop.stats().trajectories == 1
 
 
@@ -362,7 +361,7 @@ def test_old_journals_go_once_they_are_folded(project, sessions):
     later = time.time() + (learner.KEEP_DAYS + 1) * 86_400
     tidy(sessions, now=later)
     assert journal.exists(), "nothing goes before it is folded"
-    with Loop(open_store(project.database)) as loop:
+    with Tacit(open_store(project.database)) as loop:
         fold(loop.store, sessions, Said(), home=str(project.home))
     tidy(sessions, now=time.time())
     assert journal.exists(), "a session may go on"

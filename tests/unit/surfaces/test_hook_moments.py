@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tacit.api import Loop
+from tacit.api import Tacit
 from tacit.config import channels
-from tacit.config.whereabouts import Variables
+from tacit.config.location import HookEnvironment
 from tacit.domain.skill import Kind, SkillContent
 from tacit.store import open_store
 from tacit.surfaces.hook import moments
@@ -280,7 +280,7 @@ def test_an_edit_that_found_nothing_to_change_counts_as_a_failure(project):
 
 
 def test_a_retired_skill_is_never_shown(project):
-    with Loop(open_store(project.database)) as loop:
+    with Tacit(open_store(project.database)) as loop:
         loop.review(project.ids["add-a-migration"], "retire", by="ann")
     assert "makemigration`" not in project.send(claude("UserPromptSubmit", prompt=TASK))
     assert "add-a-migration" not in project.send(claude("SessionStart", source="startup"))
@@ -317,7 +317,7 @@ def test_an_answer_that_nobody_takes_was_not_given(project):
         raise BrokenPipeError(32, "Broken pipe")
 
     event = parse(stdin(claude("UserPromptSubmit", prompt=TASK, cwd=str(project.folder))))
-    ground = find(event, Variables({"HOME": str(project.home)}))
+    ground = find(event, HookEnvironment({"HOME": str(project.home)}))
     assert ground is not None
     with pytest.raises(BrokenPipeError):
         moments.attend(event, ground, say=gone, clock=project.clock)

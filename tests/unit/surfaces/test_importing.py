@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from tacit.config.surroundings import Surroundings
+from tacit.config.environment import UserEnvironment
 from tacit.domain.errors import Mistake, Refusal
 from tacit.surfaces.cli import cli
 from tacit.surfaces.cli.context import CommandContext
@@ -35,7 +35,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def tacit(*arguments: object) -> Result:
-    ctx = CommandContext(surroundings=Surroundings.read())
+    ctx = CommandContext(environment=UserEnvironment.read())
     try:
         return CliRunner().invoke(cli, [str(each) for each in arguments], obj=ctx)
     finally:
@@ -103,7 +103,7 @@ def test_what_a_person_rejected_is_told_as_such_and_not_taken_again(
     from tacit.surfaces.authority import new_token
 
     assert tacit("skills", "import", "../in/good").exit_code == 0
-    monkeypatch.setenv("TACIT_TOKEN", new_token(Surroundings.read().person_home))
+    monkeypatch.setenv("TACIT_TOKEN", new_token(UserEnvironment.read().person_home))
     rejected = tacit("review", "good", "--reject", "--by", "ann", "--reason", "not wanted here")
     assert rejected.exit_code == 0, rejected.output
     for dry in ((), ("--dry-run",)):

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from tacit.api import Loop
+from tacit.api import Tacit
 from tacit.domain.errors import Mistake, NotFound
 from tacit.domain.moment import Assumption, Held
 from tacit.domain.origin import Origin
-from tacit.store import VolatileStore, open_store
-from tacit.surfaces.mcp import serve
 from tacit.features.people.mcp_tools import MomentTools
+from tacit.store import open_store
+from tacit.surfaces.mcp import serve
 from tests.unit.making import NOW
 
 
@@ -23,11 +23,11 @@ class Opened:
     """A memory that stays open, and remembers whether it might have been created."""
 
     def __init__(self) -> None:
-        self.loop = Loop(VolatileStore(), clock=lambda: NOW)
+        self.loop = Tacit(open_store(":memory:"), clock=lambda: NOW)
         self.created: list[bool] = []
 
     @contextmanager
-    def __call__(self, *, create: bool = False) -> Iterator[Loop]:
+    def __call__(self, *, create: bool = False) -> Iterator[Tacit]:
         self.created.append(create)
         yield self.loop
 
@@ -95,8 +95,8 @@ def test_stored_text_reaches_the_agent_on_one_line_and_inert(tools: MomentTools)
 
 
 def test_the_server_offers_both_and_takes_their_arguments_by_name(tmp_path: Path) -> None:
-    def opened(*, create: bool = False) -> Loop:
-        return Loop(open_store(str(tmp_path / "tacit.db")))
+    def opened(*, create: bool = False) -> Tacit:
+        return Tacit(open_store(str(tmp_path / "tacit.db")))
 
     server = serve(opened)
     asyncio.run(server.call_tool("assume", {"text": "Only `src/` changes", "aspect": "scope", "check": "make lint"}))

@@ -12,9 +12,9 @@ pytest.importorskip("mcp")
 
 from mcp.server.mcpserver.exceptions import ToolError
 
-from tacit.api import Loop
+from tacit.api import Tacit
 from tacit.domain.errors import Mistake
-from tacit.store import VolatileStore
+from tacit.store.sqlite_store import SqliteStore
 from tacit.surfaces.mcp import serve
 from tacit.features.sessions.mcp_tools import WorkingTools
 from tests.unit.making import NOW
@@ -22,7 +22,7 @@ from tests.unit.making import NOW
 CONNECTION = "mcp-" + "0f" * 16
 
 
-class Kept(VolatileStore):
+class Kept(SqliteStore):
     """A store that outlives the calls that open it."""
 
     def close(self) -> None:
@@ -31,13 +31,13 @@ class Kept(VolatileStore):
 
 @pytest.fixture
 def store() -> Kept:
-    return Kept()
+    return Kept(":memory:")
 
 
 def connected(store: Kept, session: str = CONNECTION) -> WorkingTools:
     @contextmanager
-    def memory(*, create: bool = False) -> Iterator[Loop]:
-        with Loop(store, clock=lambda: NOW) as loop:
+    def memory(*, create: bool = False) -> Iterator[Tacit]:
+        with Tacit(store, clock=lambda: NOW) as loop:
             yield loop
 
     return WorkingTools(memory, session)
@@ -76,7 +76,7 @@ def test_notes_are_read_and_replaced_under_the_agents_name(store: Kept) -> None:
 
 
 def test_the_server_offers_the_tools_and_tells_what_is_refused(store: Kept) -> None:
-    server = serve(lambda *, create=False: Loop(store, clock=lambda: NOW), with_index=False)
+    server = serve(lambda *, create=False: Tacit(store, clock=lambda: NOW), with_index=False)
 
     async def talk() -> tuple[set[str], str]:
         offered = {tool.name for tool in await server.list_tools()}
@@ -91,7 +91,7 @@ def test_the_server_offers_the_tools_and_tells_what_is_refused(store: Kept) -> N
 
 
 def test_what_is_recalled_over_a_connection_is_among_its_questions(store: Kept) -> None:
-    server = serve(lambda *, create=False: Loop(store, clock=lambda: NOW), with_index=False)
+    server = serve(lambda *, create=False: Tacit(store, clock=lambda: NOW), with_index=False)
 
     async def talk() -> str:
         await server.call_tool("recall", {"task": "deploy the service"})

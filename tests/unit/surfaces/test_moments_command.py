@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from tacit.config.surroundings import Surroundings
+from tacit.config.environment import UserEnvironment
 from tacit.domain.errors import Mistake, NotFound, NotPermitted
 from tacit.domain.moment import Assumption, Held
+from tacit.features.people.moment_commands import _show_whole
 from tacit.surfaces.authority import new_token
 from tacit.surfaces.cli import cli
 from tacit.surfaces.cli.context import CommandContext
-from tacit.features.people.moment_commands import _show_whole
 from tests.unit.making import NOW
 
 
@@ -33,11 +33,11 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def person(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Somebody who vouches by their token."""
-    monkeypatch.setenv("TACIT_TOKEN", new_token(Surroundings.read().person_home))
+    monkeypatch.setenv("TACIT_TOKEN", new_token(UserEnvironment.read().person_home))
 
 
 def moments(*arguments: str) -> Result:
-    ctx = CommandContext(surroundings=Surroundings.read())
+    ctx = CommandContext(environment=UserEnvironment.read())
     try:
         return CliRunner().invoke(cli, ["moments", *arguments], obj=ctx)
     finally:
@@ -148,7 +148,7 @@ def test_before_a_check_runs_whoever_chose_it_is_named_though_others_settled_it(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = stated("It is there", "--check", "touch ran.txt", "--by", "zoe")
-    monkeypatch.setenv("TACIT_TOKEN", new_token(Surroundings.read().person_home))
+    monkeypatch.setenv("TACIT_TOKEN", new_token(UserEnvironment.read().person_home))
     told("checkpoint", "--session", "s1", "--wrong", f"{made['key']}=It is not")
     asked = moments("check", made["key"], "--run").output
     assert "written by zoe:" in asked
@@ -207,13 +207,13 @@ def test_steps_are_named_once(
     project: Path, capsys: pytest.CaptureFixture[str], reason: str, steps: tuple[int, ...], shown: str
 ) -> None:
     each = Assumption(key="a_1", at=NOW, text="It works", held=Held.WRONG, reason=reason, steps=steps)
-    _show_whole(CommandContext(surroundings=Surroundings.read()), each)
+    _show_whole(CommandContext(environment=UserEnvironment.read()), each)
     assert shown in capsys.readouterr().out
 
 
 def test_history_tells_a_session(project: Path) -> None:
     stated("One")
-    ctx = CommandContext(surroundings=Surroundings.read())
+    ctx = CommandContext(environment=UserEnvironment.read())
     done = CliRunner().invoke(cli, ["history", "--session", "s1", "--json"], obj=ctx)
     ctx.close()
     assert [(event["what"], event["why"]) for event in json.loads(done.output)["events"]] == [("assumed", "One")]

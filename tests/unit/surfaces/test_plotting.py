@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tacit.domain.errors import Mistake
-from tacit.surfaces.cli.plotting import Axis, Row, Scale, draw, line, ruler
+from tacit.surfaces.cli.charts import Axis, Row, Scale, draw, line, ruler
 
 GOOD = Row(label="helps", value=0.3, low=0.2, high=0.4, note="40 with, 20 without")
 BAD = Row(label="harms", value=-0.2, low=-0.3, high=-0.1)

@@ -22,8 +22,8 @@ from tacit.domain.skill import (
     SkillFile,
     SkillStep,
 )
-from tacit.surfaces.cli.portrait import show_portrait
-from tacit.surfaces.cli.show import difference, whole_text
+from tacit.surfaces.cli.views import show_portrait
+from tacit.surfaces.cli.views import difference, whole_text
 from tests.unit.render.test_conditions import RESTART
 
 FULL = SkillContent(

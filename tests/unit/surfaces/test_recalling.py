@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from tacit.config.surroundings import Surroundings
+from tacit.config.environment import UserEnvironment
 from tacit.domain.document import Passage
 from tacit.domain.errors import NotPermitted
 from tacit.domain.identity import plain
@@ -18,8 +18,8 @@ from tacit.domain.selection import Budget, Chosen, Item, Plan, PlannedStep, Quer
 from tacit.domain.skill import Kind, Skill
 from tacit.render.context import crowded_line
 from tacit.surfaces.authority import Caller
-from tacit.surfaces.cli.recalling import selection_document, show_answer
-from tacit.surfaces.cli.show import show_selection
+from tacit.surfaces.cli.recall import selection_document, show_answer
+from tacit.surfaces.cli.views import show_selection
 from tests.unit.store.samples import at, content, version_of
 
 
@@ -147,7 +147,7 @@ def test_that_norms_found_no_room_is_told_once_wherever_it_is_read(terminal: boo
 
 
 def test_asking_for_another_person_is_not_for_an_agent() -> None:
-    agent = Caller(surroundings=Surroundings(agent_markers=("CLAUDECODE",)), at_terminal=False)
+    agent = Caller(environment=UserEnvironment(agent_markers=("CLAUDECODE",)), at_terminal=False)
     with pytest.raises(NotPermitted, match="`recall --person` is for a person"):
         agent.require_person("recall --person")
-    Caller(surroundings=Surroundings(), at_terminal=False).require_person("recall --person")
+    Caller(environment=UserEnvironment(), at_terminal=False).require_person("recall --person")

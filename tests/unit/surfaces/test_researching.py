@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from tacit.config.surroundings import Surroundings
+from tacit.config.environment import UserEnvironment
 from tacit.domain.errors import Mistake, NotFound, NotPermitted, Refusal
 from tacit.surfaces.authority import new_token
 from tacit.surfaces.cli import cli
@@ -34,12 +34,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def person(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The same, with a person who vouches by token."""
-    monkeypatch.setenv("TACIT_TOKEN", new_token(Surroundings.read().person_home))
+    monkeypatch.setenv("TACIT_TOKEN", new_token(UserEnvironment.read().person_home))
     return folder
 
 
 def tacit(*arguments: object) -> Result:
-    ctx = CommandContext(surroundings=Surroundings.read())
+    ctx = CommandContext(environment=UserEnvironment.read())
     try:
         return CliRunner().invoke(cli, [str(each) for each in arguments], obj=ctx)
     finally:

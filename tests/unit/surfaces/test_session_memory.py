@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from tacit.config.surroundings import Surroundings
+from tacit.config.environment import UserEnvironment
 from tacit.surfaces.cli import cli
 from tacit.surfaces.cli.context import CommandContext
 
@@ -28,7 +28,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def tacit(*arguments: str, stdin: str = "") -> Result:
-    ctx = CommandContext(surroundings=Surroundings.read())
+    ctx = CommandContext(environment=UserEnvironment.read())
     try:
         return CliRunner().invoke(cli, arguments, obj=ctx, input=stdin)
     finally:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from tacit.config.surroundings import Surroundings
+from tacit.config.environment import UserEnvironment
 from tacit.domain.errors import NotPermitted
 from tacit.domain.skill import Kind, SkillContent
 from tacit.surfaces.authority import new_token
@@ -49,7 +49,7 @@ def person(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def tacit(*arguments: str) -> Result:
-    ctx = CommandContext(surroundings=Surroundings.read())
+    ctx = CommandContext(environment=UserEnvironment.read())
     try:
         return CliRunner().invoke(cli, list(arguments), obj=ctx)
     finally:

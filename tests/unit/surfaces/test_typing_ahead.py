@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tacit.surfaces.cli.typing_ahead import discard_typed_ahead
+from tacit.surfaces.cli.context import discard_typed_ahead
 
 
 @pytest.fixture

@@ -1,8 +1,8 @@
-"""Checks: what in a skill's content must a reviewer know before anything else? SkillContent → findings. Pure.
+"""Checks on a skill's content: SkillContent → findings. Pure, offline, linear in time.
 
-Each check looks for one sort of danger and names the characters it speaks of. Deterministic, offline, linear in time; it
-weighs what a text says and what its code does, never who wrote it. Other packages bring further checks by the entry
-points of `tacit.checks`. It flags; people decide.
+Each check looks for one kind of danger and reports the characters it found. It judges what a text says and what its code
+does, never who wrote it. Further checks come from the entry points of the group `tacit.checks`; `features/scan` brings
+those for bundled files, code and obfuscation the same way.
 """
 
 from __future__ import annotations
@@ -18,39 +18,27 @@ from tacit.domain.trust import SafetyCheck
 __all__ = ["WEIGHT", "built_in", "every_check", "examine", "identities", "optional_check", "worst"]
 
 WEIGHT = {severity: weight for weight, severity in enumerate(Severity)}
-"""Severities in order: a heavier finding has a higher number."""
+"""Rank of each severity: a more severe finding has a higher number."""
 _GROUP = "tacit.checks"
 _OPTIONAL = "tacit.checks.optional"
-"""Checks that look only where they are asked for by name, since they are large or slow."""
+"""Checks that run only when asked for by name, because they are large or slow."""
 
 
 @cache
 def built_in() -> tuple[SafetyCheck, ...]:
-    """The checks of this package; their patterns take a while to compile, and most commands look at nothing."""
-    from tacit.gate.checks.code import CodeCheck
+    """Return the checks of this package. Imported late: compiling their patterns takes time that most commands save."""
     from tacit.gate.checks.commands import CommandsCheck
     from tacit.gate.checks.contextual import ContextualCheck
-    from tacit.gate.checks.files import FilesCheck
-    from tacit.gate.checks.obfuscation import ObfuscationCheck
     from tacit.gate.checks.prose import ProseCheck
     from tacit.gate.checks.secrets import SecretsCheck
     from tacit.gate.checks.unicode import UnicodeCheck
 
-    return (
-        CommandsCheck(),
-        CodeCheck(),
-        ObfuscationCheck(),
-        UnicodeCheck(),
-        SecretsCheck(),
-        FilesCheck(),
-        ProseCheck(),
-        ContextualCheck(),
-    )
+    return (CommandsCheck(), UnicodeCheck(), SecretsCheck(), ProseCheck(), ContextualCheck())
 
 
 @cache
 def every_check() -> tuple[SafetyCheck, ...]:
-    """The built-in checks and those of other packages; one that does not load is a mistake in the installation."""
+    """Return the built-in checks and those of entry points; raises `ConfigError` for one that does not load."""
     from importlib.metadata import entry_points  # slow to import, and seldom needed
 
     own = {f"{type(check).__module__}:{type(check).__qualname__}" for check in built_in()}
@@ -63,57 +51,62 @@ def every_check() -> tuple[SafetyCheck, ...]:
         except (ImportError, AttributeError, TypeError) as error:
             raise ConfigError(
                 f"the check {entry.name!r} ({entry.value}) does not load: {error}",
+                code="check_not_loadable",
                 hint="update or remove the package that brings it",
             ) from error
     return (*built_in(), *others)
 
 
 def optional_check(name: str) -> SafetyCheck:
-    """Open a check that looks only where it is asked for; raises `Mistake` for a name that nobody brings."""
+    """Open a check that runs only when asked for; raises `Mistake` for an unknown name."""
     from importlib.metadata import entry_points
 
     known = {entry.name: entry for entry in entry_points(group=_OPTIONAL)}
     if name not in known:
-        hint = f"known: {', '.join(sorted(known))}" if known else "no package here brings one"
-        raise Mistake(f"there is no optional check {name!r}", hint=hint)
+        hint = f"known: {', '.join(sorted(known))}" if known else "no installed package has one"
+        raise Mistake(f"there is no optional check {name!r}", code="unknown_check", hint=hint)
     check: SafetyCheck = known[name].load()()
     return check
 
 
 def identities(checks: Sequence[SafetyCheck] | None = None) -> tuple[str, ...]:
-    """Name and version of each check, as an approval keeps them."""
+    """Return name and version of each check, as an approval stores them."""
     return tuple(f"{check.name} {check.version}" for check in (every_check() if checks is None else checks))
 
 
 def examine(content: SkillContent, *, checks: Sequence[SafetyCheck] | None = None) -> tuple[Finding, ...]:
-    """Let every check look at a content; the heaviest findings first. A check that fails is an outage that names it."""
+    """Run every check on a content; most severe findings first. A check that fails raises an `Outage` that names it."""
     findings: list[Finding] = []
     for check in every_check() if checks is None else checks:
-        findings += _findings(check, content)
-    return tuple(sorted(dict.fromkeys(_once(findings)), key=_order))
+        findings += _run(check, content)
+    return tuple(sorted(dict.fromkeys(_without_repeats(findings)), key=_sort_key))
 
 
 def worst(findings: Iterable[Finding]) -> Severity | None:
-    """The heaviest weight among findings."""
+    """Return the highest severity among findings."""
     return max((finding.severity for finding in findings), key=WEIGHT.__getitem__, default=None)
 
 
-def _findings(check: SafetyCheck, content: SkillContent) -> list[Finding]:
+def _run(check: SafetyCheck, content: SkillContent) -> list[Finding]:
     try:
         return list(check.examine(content))
     except Outage as error:
         raise Outage(
-            f"the check {check.name!r} could not look: {error.message}", hint=error.hint, retryable=error.retryable
+            f"the check {check.name!r} could not run: {error.message}",
+            code="check_failed",
+            hint=error.hint,
+            retryable=error.retryable,
         ) from error
     except (ArithmeticError, AttributeError, LookupError, OSError, RuntimeError, TypeError, ValueError) as error:
         raise Outage(
             f"the check {check.name!r} failed: {type(error).__name__}: {error}",
+            code="check_failed",
             hint="nothing was decided; update or remove the package that brings this check",
         ) from error
 
 
-def _once(findings: Iterable[Finding]) -> Iterable[Finding]:
-    """One finding per rule, field and line: a block of Markdown is also part of its body."""
+def _without_repeats(findings: Iterable[Finding]) -> Iterable[Finding]:
+    """Keep one finding per rule, field and line: a code block is also part of its body."""
     kept: dict[tuple[str, str, int], Finding] = {}
     for finding in findings:
         key = (finding.rule, finding.field, finding.line)
@@ -123,5 +116,5 @@ def _once(findings: Iterable[Finding]) -> Iterable[Finding]:
     return kept.values()
 
 
-def _order(finding: Finding) -> tuple[int, str, int, int, str]:
+def _sort_key(finding: Finding) -> tuple[int, str, int, int, str]:
     return (-WEIGHT[finding.severity], finding.field, finding.line, finding.start, finding.rule)

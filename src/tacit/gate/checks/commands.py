@@ -1,18 +1,18 @@
-"""Commands that a careful person would not run: rules over shell lines, wherever they stand (prose, scripts, strings).
+"""Commands that a careful person would not run: rules over shell lines in prose, scripts and strings.
 
-Fetch and run, remote shells, persistence, control of the agent, miners, destruction, weakened protection. What is dangerous
-only together with something else (a secret and a way out) is judged by `flows`.
+Covers fetch and run, remote shells, persistence, control of the agent, miners, destruction and weakened protection.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tacit.domain.candidate import Finding, Severity
 from tacit.domain.skill import SkillContent
 from tacit.gate.checks.downloads import downloads
-from tacit.gate.checks.looking import looked_at
+from tacit.gate.checks.flows import flows
 from tacit.gate.checks.lures import lures
+from tacit.gate.checks.pieces import Piece, pieces
 from tacit.gate.checks.rules import Rule, apply, rule
 
 _HIGH, _MEDIUM, _LOW = Severity.HIGH, Severity.MEDIUM, Severity.LOW
@@ -259,14 +259,20 @@ RULES: tuple[Rule, ...] = (*REMOTE_SHELL, *DECODE_AND_RUN, *TOLD, *PERSISTENCE, 
 
 
 class CommandsCheck:
-    """Dangerous commands in prose, scripts, strings and what those hide."""
+    """Dangerous commands in prose, scripts and strings, and secrets that a skill's own text reads and sends."""
 
     name = "commands"
     version = "1"
 
     def examine(self, content: SkillContent) -> Iterator[Finding]:
-        """List the commands that must not be run unseen."""
-        looked = looked_at(content)
-        yield from apply(RULES, looked)
-        yield from downloads(looked)
-        yield from lures(looked)
+        """List the commands that a person must see before they run."""
+        own = pieces(content)
+        yield from dangerous_commands(own)
+        yield from flows(piece for piece in own if not piece.path)
+
+
+def dangerous_commands(texts: Sequence[Piece]) -> Iterator[Finding]:
+    """Apply every rule on commands, downloads and lures to these pieces of text."""
+    yield from apply(RULES, texts)
+    yield from downloads(texts)
+    yield from lures(texts)

@@ -11,32 +11,32 @@ from collections.abc import Iterable, Iterator
 
 from tacit.domain.candidate import Finding, Severity
 from tacit.gate.checks.hosts import URL, Place, place_of, places
-from tacit.gate.checks.needles import Guarded
 from tacit.gate.checks.pieces import Piece
 from tacit.gate.checks.rules import PER_RULE_MAX
+from tacit.text.prefilter import GuardedPattern
 
 _FETCH = (
     r"(?:curl|wget|iwr|irm|invoke-webrequest|invoke-restmethod|aria2c|start-bitstransfer|bitsadmin|certutil)(?:\.exe)?"
 )
 _SHELL = r"(?:sudo (?:-\w{1,2} )?)?(?:/(?:usr/)?bin/(?:env )?)?(?:(?:ba|z|da|k|fi)?sh|python[\d.]{0,4}|node|perl|ruby|php|osascript|iex|invoke-expression|source|deno run|bun)\b"
-_PIPED = Guarded(
+_PIPED = GuardedPattern(
     rf"\b{_FETCH}\b([^\n|]{{0,300}})(?:\\\n[^\n|]{{0,200}})?\|(?:[^\n|]{{0,60}}\|)? ?{_SHELL}(?! ?-m json| -c [\"']import|/)",
     re.IGNORECASE,
 )
-_INNER = Guarded(
+_INNER = GuardedPattern(
     rf"\b(?:(?:ba|z|da)?sh|python[\d.]{{0,4}}|node|eval|source|exec|iex|invoke-expression)(?: -\w{{1,4}})? ?[\"'({{]{{0,3}}(?:[$<@&`(\"'{{ ]|New-Object [\w.]{{1,40}}){{1,8}}{_FETCH}\b([^\n]{{0,300}})",
     re.IGNORECASE,
 )
-_WINDOWS = Guarded(
+_WINDOWS = GuardedPattern(
     r"\b(?:iex|invoke-expression)\b[^\n]{0,80}(?:DownloadString|DownloadFile|Invoke-WebRequest|iwr|irm)\b([^\n]{0,300})|\b(?:mshta|regsvr32|rundll32|msiexec)(?:\.exe)? [^\n]{0,60}(https?:[^\n]{0,200})",
     re.IGNORECASE,
 )
-_SAVED = Guarded(rf"\b(?:{_FETCH}|urlretrieve|DownloadFile)\b([^\n]{{0,400}})", re.IGNORECASE)
-_UNPACKED = Guarded(
+_SAVED = GuardedPattern(rf"\b(?:{_FETCH}|urlretrieve|DownloadFile)\b([^\n]{{0,400}})", re.IGNORECASE)
+_UNPACKED = GuardedPattern(
     r"\b(?:base64 (?:-d|-D|--decode)|openssl (?:enc|aes[\w-]{0,12}|smime) [^\n]{0,80}-d|xxd -r|gpg [^\n]{0,60}-d|uudecode|b64decode|certutil -decode|rev\b|tr [\"']?[A-Za-z]-)([^\n]{0,300})",
     re.IGNORECASE,
 )
-_DATA_RUN = Guarded(
+_DATA_RUN = GuardedPattern(
     r"(?:^|[\s;&|(`\"'])(?:(?:ba|z|da)?sh|python3?|node|perl|ruby|source|\.) (?:\./)?((?:[\w.-]{1,40}/){0,4}[\w.-]{1,60}\.(?:png|jpe?g|gif|ico|pdf|dat|bin|log|csv|json|ya?ml|txt|md|svg|woff2?|db|cfg|conf))(?=[\s;&|)`\"']|$)",
     re.IGNORECASE | re.MULTILINE,
 )

@@ -13,9 +13,9 @@ from typing import NamedTuple
 from tacit.domain.candidate import Finding, Severity
 from tacit.gate.checks import secret_places as secret
 from tacit.gate.checks.hosts import Place, place_of, places
-from tacit.gate.checks.needles import Guarded
 from tacit.gate.checks.pieces import Piece
 from tacit.gate.checks.rules import PER_RULE_MAX
+from tacit.text.prefilter import GuardedPattern
 
 _NEAR = 400
 """Characters within which a read and a send in prose belong together."""
@@ -24,7 +24,7 @@ _TEACHING = re.compile(
     re.IGNORECASE,
 )
 _SEND_SECRETLY = frozenset({Place.COLLECTOR, Place.HOSTILE, Place.NUMBER, Place.PASTE, Place.MESSENGER})
-_TOLD_TO_SEND = Guarded(
+_TOLD_TO_SEND = GuardedPattern(
     r"\b(?:send|pass|post|upload|forward|submit|transmit|deliver|report)\w{0,3}\b[^.]{0,160}https?://[^\s`\"')]{4,200}"
 )
 _HOST = re.compile(r"[\"'`]((?:[\w-]{1,40}\.){1,5}[a-z]{2,12})[\"'`:/]", re.IGNORECASE)

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Iterator
 
 from tacit.domain.candidate import Finding, Severity
 from tacit.gate.checks.hosts import Place, places
-from tacit.gate.checks.needles import Guarded
 from tacit.gate.checks.pieces import Piece
 from tacit.gate.checks.rules import PER_RULE_MAX
+from tacit.text.prefilter import GuardedPattern
 
 _AROUND = 300
-_PASSWORD = Guarded(
+_PASSWORD = GuardedPattern(
     r"\b(?:unzip [^\n]{0,60}(?-i:-P) ?\S|7za? [xe] [^\n]{0,80}(?-i:-p)\S|unrar [xe] [^\n]{0,40}(?-i:-p)\S)|"
     r"\b(?:archive|extract|unzip|unpack|zip|rar|7z|download)[^\n]{0,140}\b(?:pass(?:word|code|phrase)?|pwd)\b[ :=`*\"'(]{1,6}(?:is |with )?[`\"'*]{0,3}[\w!@#$-]{3,}|"
     r"\bpass(?:word|code)?\b[ :=`*\"']{1,6}[\w!@#$-]{3,24}[`*\"')]{0,3}[^\n]{0,60}(?:to extract|to unzip|to unpack|\.zip|\.rar|\.7z|\barchive)",

@@ -134,8 +134,18 @@ def excerpt(text: str) -> str:
     return line if len(line) <= EXCERPT_MAX else line[: EXCERPT_MAX - 1] + "…"
 
 
-def pieces(content: SkillContent) -> Iterator[Piece]:
-    """Every text of a skill: its fields, its files, and the code blocks in both."""
+_last: tuple[SkillContent, tuple[Piece, ...]] | None = None
+
+
+def pieces(content: SkillContent) -> tuple[Piece, ...]:
+    """Return every text of a skill: its fields, its files, and the code blocks in both."""
+    global _last  # noqa: PLW0603 - several checks examine the same content in turn
+    if _last is None or _last[0] is not content:
+        _last = (content, tuple(_split(content)))
+    return _last[1]
+
+
+def _split(content: SkillContent) -> Iterator[Piece]:
     for path, text in _fields(content):
         whole = Piece(path, text[:TEXT_MAX], text)
         yield whole

@@ -1,7 +1,7 @@
 """Rules as data: patterns, a weight and a sentence that a reviewer understands. Pieces → findings.
 
 Every pattern is written so that its time grows with the length of the text only: no repetition inside a repetition, and
-every gap has a limit. A pattern is tried only on text that holds a literal it cannot match without (see `needles`), which
+every gap has a limit. A pattern is tried only on text that holds a literal it cannot match without (see `text/prefilter.py`), which
 keeps ordinary skills cheap.
 """
 
@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tacit.domain.candidate import Finding, Severity
-from tacit.gate.checks.needles import Guarded
 from tacit.gate.checks.pieces import Piece
+from tacit.text.prefilter import GuardedPattern
 
 PER_RULE_MAX = 5
 """Findings of one rule in one piece: the first ones say it all."""
@@ -26,7 +26,7 @@ class Rule:
     id: str
     severity: Severity
     reason: str
-    patterns: tuple[Guarded, ...]
+    patterns: tuple[GuardedPattern, ...]
     languages: frozenset[str] | None = None
     """Only in these; not given: in every text."""
     unless: re.Pattern[str] | None = None
@@ -60,7 +60,7 @@ def rule(
         id,
         severity,
         reason,
-        tuple(map(Guarded, patterns)),
+        tuple(map(GuardedPattern, patterns)),
         frozenset(languages.split()) if languages else None,
         re.compile(unless, re.IGNORECASE) if unless else None,
     )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from tacit.gate.checks.needles import Guarded
+from tacit.text.prefilter import GuardedPattern
 
-PLACES = Guarded(
+PLACES = GuardedPattern(
     r"\.ssh[/\\]{1,2}(?:id_\w{2,10}|\*|identity\b)|[\"']\.ssh[\"']|\.aws[/\\]{1,2}(?:credentials|config\b)|[\"']\.aws[\"']|"
     r"gcloud[/\\]{1,2}(?:application_default_credentials|credentials\.db|access_tokens)|application_default_credentials\.json|"
     r"\.azure[/\\]{1,2}(?:accessTokens|msal_token_cache|azureProfile)|\.kube[/\\]{1,2}config\b|\.docker[/\\]{1,2}config\.json|"
@@ -21,7 +21,7 @@ PLACES = Guarded(
 )
 """Files and stores that hold keys, logins, wallets and histories."""
 
-WHOLE_ENVIRONMENT = Guarded(
+WHOLE_ENVIRONMENT = GuardedPattern(
     r"dict\( ?os\.environ ?\)|os\.environ\.items\(\)|(?:dumps|str|repr|urlencode)\([^\n)]{0,30}os\.environ\b(?! ?\[|\.get)|\{\*\*os\.environ\b|"
     r"JSON\.stringify\( ?(?:\{ ?\.\.\. ?)?process\.env ?[,})]|Object\.(?:entries|keys|assign|fromEntries)\([^\n)]{0,20}process\.env\b(?!\.)|"
     r"(?:^|[;&|`(\n] ?)(?:printenv|env|set)(?: -0)? ?(?:\||>{1,2}|\))|\$\((?:env|printenv)\b|`(?:env|printenv)`|"
@@ -30,26 +30,26 @@ WHOLE_ENVIRONMENT = Guarded(
 )
 """All variables at once: no task needs that but a thief's."""
 
-ENV_FILE = Guarded(
+ENV_FILE = GuardedPattern(
     r"\b(?:cat|less|head|tail|base64|xxd|type|Get-Content|grep) [^\n|;&]{0,60}(?:^|[\s/\"'])\.env(?:\.(?:local|production|prod))?\b(?!\.(?:example|sample|template))|"
     r"(?:open|readFileSync|readFile|read_text|Path)\( ?[^\n)]{0,60}[\"'/]\.env(?:\.(?:local|production))?[\"']|"
     r"(?:-d|--data(?:-binary|-raw)?|-F|-T|--form|--upload-file) ?[\"']?[\w]{0,20}=?@[^\s\"']{0,40}\.env\b",
     flags=0,
 )
 
-SWEPT = Guarded(
+SWEPT = GuardedPattern(
     r"Path\.home\(\)\.(?:rglob|glob)\(|os\.walk\( ?(?:os\.path\.expanduser\( ?[\"']~|[\"']/[\"']|Path\.home\(\)|home\b)|"
     r"glob\( ?[\"'](?:~|/home|/Users)/\*\*|\bfind (?:/|~|\$HOME)/? [^\n]{0,200}-i?name",
     flags=0,
 )
 """A search through the whole home or machine."""
 
-WATCHED = Guarded(
+WATCHED = GuardedPattern(
     r"\bpbpaste\b|\bxclip -o|\bGet-Clipboard\b|\bscreencapture -|ImageGrab\.grab\(|\bpyperclip\.paste\(", flags=0
 )
 """The clipboard and the screen: honest tools read them too, but do not send them off."""
 
-SEND = Guarded(
+SEND = GuardedPattern(
     r"\bcurl\b[^\n]{0,200}(?: -d\b| --data| -F\b| --form| -T\b| --upload-file| -X ?[\"']?(?:POST|PUT)|--json\b)|\bcurl\b[^\n]{0,200}[?&]\w{1,20}=[\"']?\$[({]|"
     r"\bwget\b[^\n]{0,120}--post-(?:data|file)|\|[ ]?(?:nc|ncat|netcat|socat|telnet)\b|\b(?:nc|ncat) (?:-\w{1,3} ){0,3}[\w.$]{3,80} \d{2,5}\b[^\n]{0,20}(?:<|$)|"
     r"\b(?:scp|rsync) [^\n]{0,160}\w@[\w.]{3,80}:|\b(?:nslookup|dig|host|ping) [^\n]{0,60}\$[({\w]|Invoke-(?:WebRequest|RestMethod)[^\n]{0,160}-Method [\"']?(?:Post|Put)|\.Upload(?:String|Data|File)\(|"

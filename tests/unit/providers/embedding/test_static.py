@@ -130,7 +130,7 @@ def test_a_folder_says_itself_whether_it_is_static(tmp_path):
 def test_a_hook_that_embeds_loads_no_library_for_it(tmp_path):
     folder = static_folder(tmp_path)
     code = (
-        "import sys, tacit.recall.quick, tacit.store.sqlite.glance; before = set(sys.modules); "
+        "import sys, tacit.recall.hook_recall, tacit.store.hook_index; before = set(sys.modules); "
         "from tacit.providers.embedding.static import StaticEmbedder; "
         f"StaticEmbedder({str(folder)!r}).embed(['add a column to the table']); "
         "print(sorted(name for name in set(sys.modules) - before if not name.startswith('tacit')))"

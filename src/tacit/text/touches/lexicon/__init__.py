@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from tacit.text.touches.lexicon.beginnings import beginnings, word_starts
+from tacit.text.prefilter import first_letters, word_starts
 from tacit.text.touches.lexicon.deeds import DEEDS as _DEEDS
 from tacit.text.touches.lexicon.manners import MANNERS
 from tacit.text.touches.lexicon.things import PLACES, THINGS
@@ -61,7 +61,7 @@ def _by_beginning() -> tuple[dict[str, int], int]:
     found: dict[str, int] = {}
     anywhere = 0
     for name, words in _WORDS.items():
-        letters = beginnings(words)
+        letters = first_letters(words)
         if letters is None:
             anywhere |= BITS[name]
         for start in letters or ():

@@ -15,10 +15,13 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
+from pathlib import PurePosixPath
 from urllib.parse import unquote
 
+from tacit.domain.skill import SkillContent
+from tacit.features.scan.python_flow import SUSPECT, built_texts, parsed, span_of
 from tacit.gate.checks.homoglyphs import fold
-from tacit.gate.checks.pieces import TEXT_MAX, Piece, Spot
+from tacit.gate.checks.pieces import TEXT_MAX, Piece, Spot, pieces
 
 VIEWS_MAX = 2000
 """Decoded texts of one piece; more than that is data, not hiding."""
@@ -261,3 +264,42 @@ _DECODERS: tuple[tuple[str, re.Pattern[str], str, Callable[[str], str]], ...] = 
     ("ch", _CHR, "character codes", _from_numbers),
     ("", _TAGS, "tag characters", _from_tags),
 )
+
+
+_last: tuple[SkillContent, tuple[Piece, ...]] | None = None
+
+
+def looked_at(content: SkillContent) -> tuple[Piece, ...]:
+    """Return every piece of a content and every text that is hidden in one."""
+    return (*pieces(content), *hidden_pieces(content))
+
+
+def hidden_pieces(content: SkillContent) -> tuple[Piece, ...]:
+    """Return the texts that a content hides by encoding them or by building them in Python."""
+    global _last  # noqa: PLW0603 - several checks examine the same content in turn
+    if _last is None or _last[0] is not content:
+        own = pieces(content)
+        views = (each for piece in own if not _is_block(piece) for each in decoded(piece))
+        built = _built([piece for piece in own if piece.language == "python"])
+        _last = (content, (*views, *built))
+    return _last[1]
+
+
+def _built(scripts: list[Piece]) -> Iterator[Piece]:
+    """The texts that Python scripts put together, from each other's constants too, and what is hidden in those."""
+    if not any(SUSPECT.search(piece.text) for piece in scripts):
+        return
+    modules = [module for piece in scripts if (module := parsed(piece))]
+    named = {PurePosixPath(module.piece.path).stem: module.values for module in modules if module.piece.path}
+    for module in modules:
+        module.values.others = named
+        texts = built_texts(module.tree, module.values)
+        if parts := [(span_of(module.piece.text, node), text) for node, text in texts]:
+            built = view(module.piece, parts, way="text put together", language="text")
+            yield built
+            yield from decoded(built)
+
+
+def _is_block(piece: Piece) -> bool:
+    """A block of a Markdown text, whose hidden texts are found in that text already."""
+    return piece.start > 0 and piece.language not in ("shell", "powershell")

@@ -1,4 +1,4 @@
-"""The letters that a pattern's matches can begin with are all listed, so that nothing is overlooked for speed."""
+"""A prefilter never stops a text that its pattern matches."""
 
 from __future__ import annotations
 
@@ -6,8 +6,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tacit.text.prefilter import first_letters, required_literals, word_starts
 from tacit.text.touches import lexicon
-from tacit.text.touches.lexicon.beginnings import beginnings, word_starts
+
+CASES = {
+    r"\bxmrig\b": ("xmrig",),
+    r"rm (?:-\w{1,5} ){0,3}/": ("rm ",),
+    r"(?:abc|def) x": ("abc", "def"),
+    r"(?:abc|de)? xyz": (" xyz",),
+    r"ab?cd": ("cd",),
+    r"ab+cd": ("ab",),
+    r"CurrentVersion\\\\?Run\b": ("currentversion\\",),
+    r"[a-z]{3}": (),
+    r"abc|[x]": (),
+    r"abc|def": ("abc", "def"),
+    r"(?=abc)de": ("de",),
+    r"a{0,3}bcd": ("bcd",),
+    r"x(?-i:-P) ?y": ("-p",),
+}
+
+
+@pytest.mark.parametrize("pattern", CASES)
+def test_literals_that_every_match_contains(pattern: str) -> None:
+    assert required_literals(pattern) == CASES[pattern]
 
 
 @pytest.mark.parametrize(
@@ -25,12 +46,12 @@ from tacit.text.touches.lexicon.beginnings import beginnings, word_starts
     ],
 )
 def test_the_first_letters_of_every_match_are_listed(pattern: str, letters: set[str]) -> None:
-    assert set(beginnings(pattern) or ()) == letters
+    assert set(first_letters(pattern) or ()) == letters
 
 
 @pytest.mark.parametrize("pattern", [r"\w+ cloud", r"[^ ]x", r".*", r"(?:a|\d+) b"])
 def test_a_pattern_that_may_begin_with_anything_says_so(pattern: str) -> None:
-    assert beginnings(pattern) is None
+    assert first_letters(pattern) is None
 
 
 def test_words_begin_behind_everything_but_letters_and_hyphens() -> None:

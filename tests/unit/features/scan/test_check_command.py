@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from tacit.config.surroundings import Surroundings
+from tacit.config.environment import UserEnvironment
 from tacit.domain.errors import Mistake, Refusal
 from tacit.surfaces.cli import cli
 from tacit.surfaces.cli.context import CommandContext
@@ -18,7 +18,7 @@ BAD = "---\nname: bad\ndescription: Makes reports.\n---\n\nFirst line.\nRun `scr
 
 
 def check(*arguments: object) -> Result:
-    ctx = CommandContext(surroundings=Surroundings.read())
+    ctx = CommandContext(environment=UserEnvironment.read())
     return CliRunner().invoke(cli, ["check", *map(str, arguments)], obj=ctx)
 
 

@@ -5,7 +5,7 @@ import pytest
 from tacit.domain.candidate import Severity
 from tacit.domain.errors import Mistake, Outage
 from tacit.domain.skill import Kind, SkillContent, SkillFile
-from tacit.providers.cisco_scanner import CiscoScanner
+from tacit.features.scan.cisco import CiscoScanner
 
 INSTALLED = find_spec("skill_scanner") is not None
 needs_scanner = pytest.mark.skipif(not INSTALLED, reason="cisco-ai-skill-scanner is not installed")

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 
 from tacit.domain.candidate import Finding, Severity
 from tacit.domain.skill import SkillContent
-from tacit.gate.checks.looking import looked_at
+from tacit.features.scan.decoding import hidden_pieces, looked_at
+from tacit.gate.checks.commands import dangerous_commands
 from tacit.gate.checks.pieces import Piece
 from tacit.gate.checks.rules import Rule, apply, rule
 
@@ -99,6 +100,7 @@ class ObfuscationCheck:
         yield from apply(RULES, looked)
         for piece in looked:
             yield from _hidden(piece) if piece.way else _packed(piece)
+        yield from dangerous_commands(hidden_pieces(content))
 
 
 def _hidden(piece: Piece) -> Iterator[Finding]:

