@@ -20,6 +20,6 @@ def open_store(path: str | Path, *, home: Path | None = None) -> Store:
     With a home, the newest link of the audit chain is also noted there, outside the file.
     """
     from tacit.store.anchors import Anchors
-    from tacit.store.sqlite.store import SqliteStore
+    from tacit.store.sqlite_store import SqliteStore
 
     return SqliteStore(path, anchors=Anchors(home) if home else None)

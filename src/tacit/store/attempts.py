@@ -5,14 +5,13 @@ Both stores search alike by it; where the rows and the counts come from is their
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import TypeVar
 
 from tacit.domain.ports import Episode, FoundEpisode
-from tacit.store.lexical import EPISODE_WEIGHTS, distinct, rarity, score
-from tacit.text.compounds import Count, Longer, expand, holds
+from tacit.store.lexical_search import EPISODE_WEIGHTS, distinct, rarity, score
+from tacit.text.compounds import Count, Longer, expand
 
 _T = TypeVar("_T")
 
@@ -42,21 +41,6 @@ def best(found: Iterable[tuple[_T, float]], *, limit: int) -> list[tuple[_T, flo
     """The best matches of those given newest first: newer first among equals."""
     ranked = sorted((each for each in found if each[1] > 0), key=lambda each: -each[1])
     return ranked[: max(0, limit)]
-
-
-def search(
-    asked: str | Sequence[str], documents: Mapping[str, Sequence[Sequence[str]]], *, hidden: Collection[str], limit: int
-) -> list[tuple[str, float]]:
-    """Search words by id, oldest first, that are all at hand; what is hidden counts but is not found."""
-    counts = Counter(term for words in documents.values() for term in {term for field in words for term in field})
-
-    def longer(words: Sequence[str]) -> dict[str, int]:
-        return {term: counts[term] for term in counts if term.isascii() and any(holds(term, word) for word in words)}
-
-    weights = wanted(asked, lambda _: counts, longer)
-    query = worth(weights, counts, len(documents))
-    shown = [(identity, words) for identity, words in list(documents.items())[::-1] if identity not in hidden]
-    return best(((identity, match(query, words)) for identity, words in shown), limit=limit)
 
 
 def as_found(episode: Episode, lexical: float) -> FoundEpisode:

@@ -14,9 +14,9 @@ from pathlib import Path
 from tacit.domain.errors import Mistake, StoreOutage, TacitError
 from tacit.domain.ports import Store
 from tacit.domain.purging import Descent, Purge, Source, SourceKind
+from tacit.store import restore as restoring
 from tacit.store.anchors import Anchors
-from tacit.store.sqlite import restoring
-from tacit.store.sqlite.restoring import Looked, Restored, look
+from tacit.store.restore import Looked, Restored, look
 
 __all__ = ["Copy", "Looked", "Plan", "Restored", "look", "nearest_sources", "plan_purge", "purge", "restore"]
 

@@ -17,8 +17,11 @@ RULES = frozenset({Kind.NORM, Kind.PREFERENCE})
 NEIGHBOURS = 12
 """How many similar skills the gate looks at."""
 
-SAME, SUPERSEDED, MERGED = "says the same as ", "superseded by ", "merged into "
-"""Begin the reason where a version was put aside because something else says it, not because anybody was against it."""
+SET_ASIDE_REASONS = (
+    *("same_as", "superseded_by_", "merged_into"),
+    *("says the same as ", "superseded by ", "merged into "),  # stored before reasons had codes
+)
+"""How the reason begins where a version was set aside because another one covers it, not because a person rejected it."""
 _HELD = frozenset({Status.CANDIDATE, Status.QUARANTINED})
 _SHORTEST_PREFIX = 4
 
@@ -161,7 +164,7 @@ def _is_aside(store: Store, stored: Stored) -> bool:
 
 
 def _puts_aside(move: Transition) -> bool:
-    return move.before is not None and move.reason.startswith((SAME, SUPERSEDED, MERGED))
+    return move.before is not None and move.reason.startswith(SET_ASIDE_REASONS)
 
 
 def neighbours(store: Store, candidate: Candidate) -> list[Stored]:

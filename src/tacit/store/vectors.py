@@ -1,73 +1,321 @@
-"""Vectors as every store keeps them: 32-bit floats in → one signed byte per number out, and how near a query is. Pure.
+"""What recallable versions mean, by embedder: one sealed row per version and space, with the codes of its parts joined.
 
-Only the direction of a vector counts. Its numbers are scaled so that the largest becomes 127 and rounded; what is kept is
-then exact, and every store compares the same. Rounding costs a cosine about 0.0003 (decision 0025).
+A projection, not in the audit chain: a trigger drops a version's vectors as soon as it stops being recallable. Rows are the
+truth; `blocks` repeats them for loading and `sketches` for a glance. Comparing is not done here (see `nearness`).
 """
 
 from __future__ import annotations
 
-import math
-import sys
-from array import array
-from collections.abc import Sequence
-from operator import mul
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from itertools import accumulate, chain, pairwise, repeat
 
-from tacit.domain.errors import Mistake
+import apsw
 
-FINENESS = 6
-"""Decimals of a similarity: enough to rank, too few for the order of additions to show."""
-_PEAK = 127
+from tacit.domain.lifecycle import RECALLABLE
+from tacit.store import invariants
+from tacit.store.connection import Connection, Damaged, translated
+from tacit.store.rows import Rows, Values
+from tacit.store.skills import Skills
+from tacit.store.vector_codes import checked, sketch_of
 
-
-def codes_of(vector: bytes) -> bytes:
-    """A vector as it is kept."""
-    numbers = numbers_of(vector)
-    scale = _PEAK / max(map(abs, numbers))
-    return array("b", [round(number * scale) for number in numbers]).tobytes()
+_RECALLABLE = ", ".join(f"'{status}'" for status in sorted(RECALLABLE))
 
 
-def direction_of(vector: bytes) -> list[float]:
-    """A query's vector as numbers, of length 1."""
-    numbers = numbers_of(vector)
-    length = math.hypot(*numbers)
-    return [number / length for number in numbers]
+class Vectors:
+    """The tables `vector_spaces`, `vectors`, `vector_blocks` and `vector_sketches`."""
 
+    def __init__(self, connection: Connection, skills: Skills, *, block_rows: int = BLOCK_ROWS) -> None:
+        self._connection = connection
+        self._skills = skills
+        self.writes = 0
+        """How often this object may have changed what is kept."""
+        self.spaces = DerivedRows(connection, "vector_spaces", ("id", "dimensions"))
+        self.rows = DerivedRows(connection, "vectors", ("space", "version", "codes"))
+        self.blocks = Blocks(connection, self.spaces, self.rows, block_rows=block_rows)
+        self.sketches = Sketches(connection, self.spaces, self.blocks.rows)
 
-def numbers_of(vector: bytes) -> array[float]:
-    """Read little-endian 32-bit floats; raises `Mistake` for bytes that are no vector, or one without a direction."""
-    if not vector or len(vector) % 4:
-        raise Mistake(f"{len(vector)} bytes are no vector", hint="vectors are 32-bit floats, four bytes each")
-    numbers = array("f", vector)
-    if sys.byteorder == "big":
-        numbers.byteswap()
-    if not all(map(math.isfinite, numbers)):
-        raise Mistake("the vector holds what is no finite number", hint="the embedder is at fault")
-    if not any(numbers):
-        raise Mistake("the vector is zero, so it means nothing", hint="the embedder is at fault")
-    return numbers
+    def put(self, version_id: str, vectors: Sequence[bytes], *, space: str) -> None:
+        """Keep a version's vectors, in place of those before."""
+        stored = self._skills.version(version_id)
+        invariants.check_embedded(stored)
+        known = self.spaces.find(space)
+        parts = checked(vectors, space=space, dimensions=known["dimensions"] if known else None)
+        owner = known or self.spaces.add({"id": space, "dimensions": len(parts[0])})
+        codes = b"".join(parts)
+        self.writes += 1
+        before = self.numbers_of(owner["seq"], [stored.sequence])
+        if before and self._holds(before[0], codes):
+            return
+        for seq in before:
+            self._connection.run("DELETE FROM vectors WHERE seq = ?", seq)
+        self.rows.add({"space": owner["seq"], "version": stored.sequence, "codes": codes})
+        if before:
+            self.blocks.pack(owner["seq"])
+        else:
+            self.blocks.pack_tail(owner["seq"])
+        self.sketches.follow()
 
-
-def checked(vectors: Sequence[bytes], *, space: str, dimensions: int | None) -> list[bytes]:
-    """The vectors of one version as they are kept; raises `Mistake` unless all have the length that the space has."""
-    if not space or not vectors:
-        raise Mistake("a version's vectors have a space and are not none", hint="embed at least its description")
-    kept = [codes_of(vector) for vector in vectors]
-    for codes in kept:
-        check_length(len(codes), space=space, dimensions=dimensions or len(kept[0]))
-    return kept
-
-
-def check_length(found: int, *, space: str, dimensions: int) -> None:
-    """Raise unless a vector has as many numbers as all others of its space."""
-    if found != dimensions:
-        raise Mistake(
-            f"a vector of {found} numbers does not belong to {space}, whose vectors have {dimensions}",
-            hint="each embedder has a space of its own; `tacit index` embeds anew",
+    def missing(self, space: str, *, limit: int | None) -> list[str]:
+        """Ids of recallable versions without vectors in this space, oldest first."""
+        known = self.spaces.find(space)
+        sql = (
+            "SELECT id FROM versions WHERE seq IN (SELECT seq FROM versions AS v INDEXED BY versions_by_status "
+            f"WHERE status IN ({_RECALLABLE}) AND NOT EXISTS (SELECT 1 FROM vectors WHERE version = v.seq AND space = ?)) "
+            "ORDER BY seq LIMIT ?"
         )
+        most = -1 if limit is None else max(0, limit)
+        return [row[0] for row in self._connection.run(sql, known["seq"] if known else 0, most)]
+
+    def counts(self) -> dict[str, int]:
+        """Spaces with vectors → how many versions have some in each."""
+        counted = self._connection.run("SELECT space, count(*) FROM vectors GROUP BY space ORDER BY space")
+        return {self.spaces.at(space)["id"]: count for space, count in counted}
+
+    def drop(self, space: str) -> None:
+        """Forget all vectors of one space."""
+        self.writes += 1
+        for (seq,) in self._connection.run("SELECT seq FROM vector_spaces WHERE id = ?", space):
+            self._forget(seq)
+
+    def numbers_of(self, space: int, versions: Sequence[int]) -> list[int]:
+        """The numbers of these versions' rows in a space."""
+        sql = "SELECT seq FROM json_each(?) AS few CROSS JOIN vectors ON version = few.value AND space = ? ORDER BY few.key"
+        return [row[0] for row in self._connection.run(sql, json.dumps(versions), space)]
+
+    def tidy(self) -> None:
+        """Pack what a version that is no longer recallable left open; to be called whenever one ceased to be."""
+        self.writes += 1
+        for (space,) in self._connection.run("SELECT seq FROM vector_spaces ORDER BY seq"):
+            self.blocks.pack(space)
+        self.sketches.follow()
+
+    def rebuild(self) -> None:
+        """Drop what does not pass `check`, which then waits to be embedded again, and make all blocks anew."""
+        self.writes += 1
+        for seq in self.spaces.numbers():
+            try:
+                self.check_space(self.spaces.at(seq))
+            except Damaged:
+                self._forget(seq)
+        for seq in self.rows.numbers():
+            try:
+                self.check(self.rows.at(seq))
+            except Damaged:
+                self._connection.run("DELETE FROM vectors WHERE seq = ?", seq)
+        self.blocks.pack_all()
+        self.sketches.make_all()
+
+    def check_space(self, row: Values) -> None:
+        """Raise unless vectors can belong to it."""
+        if not row["id"] or row["dimensions"] < 1:
+            raise self.spaces.damage(row["id"], "is no space of vectors")
+
+    def check(self, row: Values) -> None:
+        """Raise unless the row holds vectors of a recallable version in a known space."""
+        version = self._connection.run("SELECT status FROM versions WHERE seq = ?", row["version"])
+        if not version:
+            raise self.rows.damage(row["seq"], "are of a version that is not there")
+        if version[0][0] not in RECALLABLE:
+            raise self.rows.damage(row["seq"], "are of a version that is not recallable")
+        space = self.spaces.at(row["space"])
+        if not row["codes"] or len(row["codes"]) % space["dimensions"]:
+            raise self.rows.damage(row["seq"], "do not have the length of their space")
+
+    def _holds(self, seq: int, codes: bytes) -> bool:
+        try:
+            return bool(self.rows.at(seq)["codes"] == codes)
+        except Damaged:
+            return False  # it gives way to the new one
+
+    def _forget(self, space: int) -> None:
+        for table, column in (("vector_blocks", "space"), ("vectors", "space"), ("vector_spaces", "seq")):
+            self._connection.run(f"DELETE FROM {table} WHERE {column} = ?", space)
 
 
-def similarity(codes: bytes, direction: Sequence[float]) -> float:
-    """The cosine of a kept vector and a query's direction."""
-    kept = array("b", codes)
-    length = math.sqrt(sum(map(mul, kept, kept)))
-    return round(math.fsum(map(mul, kept, direction)) / length, FINENESS)
+BLOCK_ROWS = 512
+"""Rows that make a block: enough to load quickly, few enough to write again when one of them goes."""
+_END = 2**63 - 1
+_REBUILD_HINT = "run `tacit verify` to see what is damaged; `tacit index --rebuild` makes it anew"
+
+Range = tuple[int, int]
+"""First and last number, both included."""
+
+
+class DerivedRows(Rows):
+    """Sealed rows that can be made again."""
+
+    def damage(self, label: object, problem: str) -> Damaged:
+        """The error for one of this table's rows."""
+        error = super().damage(label, problem)
+        error.hint = _REBUILD_HINT
+        return error
+
+
+class Blocks:
+    """The table `vector_blocks`, made from the rows of `vectors` in the spaces of `vector_spaces`."""
+
+    def __init__(self, connection: Connection, spaces: Rows, vectors: Rows, *, block_rows: int = BLOCK_ROWS) -> None:
+        self._connection = connection
+        self._spaces = spaces
+        self._vectors = vectors
+        self._block_rows = block_rows
+        self.rows = DerivedRows(connection, "vector_blocks", ("space", "first", "last", "versions", "codes"))
+
+    def ranges(self, space: int) -> list[tuple[int, int, int, str]]:
+        """Blocks of a space in order: number, first and last row that it covers, seal."""
+        found = self._connection.run(
+            "SELECT seq, first, last, seal FROM vector_blocks WHERE space = ? ORDER BY last", space
+        )
+        return [(seq, first, last, seal) for seq, first, last, seal in found]
+
+    def read(self, numbers: Sequence[int], *, room: Callable[[int], memoryview]) -> list[Values]:
+        """Blocks by their numbers, in that order; their codes are views of one piece of memory, of `room` for so many bytes."""
+        try:
+            return self._read_together(numbers, room)
+        except Damaged:
+            return [self.rows.at(seq) for seq in numbers]  # tells which
+
+    def _read_together(self, numbers: Sequence[int], room: Callable[[int], memoryview]) -> list[Values]:
+        size = "CASE typeof(codes) WHEN 'blob' THEN length(codes) END"
+        listed = f"SELECT seq, space, first, last, versions, {size}, seal FROM vector_blocks"
+        within = "seq IN (SELECT value FROM json_each(?))"
+        found = {row[0]: row for row in self._connection.run(f"{listed} WHERE {within}", json.dumps(list(numbers)))}
+        for seq in (seq for seq in numbers if seq not in found or found[seq][5] is None):
+            raise self.rows.damage(seq, "cannot be read")
+        ends = list(accumulate((found[seq][5] for seq in numbers), initial=0))
+        memory = room(ends[-1])
+        rooms = {seq: memory[begin:end] for seq, (begin, end) in zip(numbers, pairwise(ends), strict=True)}
+        self._fill(rooms)
+        return [self.rows.checked((*found[seq][:5], rooms[seq], found[seq][6])) for seq in numbers]
+
+    def _fill(self, rooms: Mapping[int, memoryview]) -> None:
+        """Read the codes of blocks where they are to stay: half the time of fetching them, since nothing copies them."""
+        with translated(self._connection.path), ExitStack() as closing:
+            codes: apsw.Blob | None = None
+            for seq, room in rooms.items():
+                if codes is None:
+                    codes = self._connection.raw.blob_open("main", "vector_blocks", "codes", seq, False)
+                    closing.callback(codes.close)
+                else:
+                    codes.reopen(seq)
+                codes.read_into(room)
+
+    def unpacked(self, space: int, covered: Sequence[Range]) -> list[tuple[int, str]]:
+        """Number and seal of the rows that none of the blocks covers, in order."""
+        sql = "SELECT seq, seal FROM vectors WHERE space = ? AND seq BETWEEN ? AND ? ORDER BY seq"
+        return [(seq, seal) for gap in _gaps(covered) for seq, seal in self._connection.run(sql, space, *gap)]
+
+    def pack_tail(self, space: int) -> None:
+        """Pack what stands behind the last block, once it fills one."""
+        sql = (
+            "SELECT count(*) FROM vectors WHERE space = ? AND seq > "
+            "(SELECT coalesce(max(last), 0) FROM vector_blocks WHERE space = ?)"
+        )
+        if self._connection.single(sql, space, space) >= self._block_rows:
+            self.pack(space)
+
+    def pack(self, space: int) -> None:
+        """Bring what no block covers into blocks, once it would fill one."""
+        gaps = [(gap, self._numbers(space, gap)) for gap in self._open_gaps(space)]
+        if sum(len(numbers) for _, numbers in gaps) < self._block_rows:
+            return
+        for gap, numbers in gaps:
+            is_tail = gap[1] == _END
+            taken = len(numbers) // self._block_rows * self._block_rows if is_tail else len(numbers)
+            self._pack_range(space, gap, numbers[:taken])
+
+    def pack_all(self) -> None:
+        """Make all blocks anew from the rows."""
+        self._connection.run("DELETE FROM vector_blocks")
+        for (space,) in self._connection.run("SELECT seq FROM vector_spaces ORDER BY seq"):
+            everything = (1, _END)
+            self._pack_range(space, everything, self._numbers(space, everything))
+
+    def check(self, row: Values) -> None:
+        """Raise unless the block holds exactly the rows that it covers, and covers none that another does."""
+        numbers = self._numbers(row["space"], (row["first"], row["last"]))
+        if not numbers or (row["versions"], row["codes"]) != self._joined(row["space"], numbers):
+            raise self.rows.damage(row["seq"], "does not hold the vectors that it covers")
+        sql = "SELECT count(*) FROM vector_blocks WHERE space = ? AND first <= ? AND last >= ?"
+        if self._connection.single(sql, row["space"], row["last"], row["first"]) != 1:
+            raise self.rows.damage(row["seq"], "covers what another block covers")
+
+    def _open_gaps(self, space: int) -> list[Range]:
+        return list(_gaps([(first, last) for _, first, last, _ in self.ranges(space)]))
+
+    def _numbers(self, space: int, within: Range) -> list[int]:
+        return self._vectors.numbers("space = ? AND seq BETWEEN ? AND ?", space, *within)
+
+    def _pack_range(self, space: int, within: Range, numbers: Sequence[int]) -> None:
+        """Blocks over these rows, the first of a range. None reaches behind its last row, where a new one may come."""
+        start = within[0]
+        for place in range(0, len(numbers), self._block_rows):
+            chosen = numbers[place : place + self._block_rows]
+            try:
+                versions, codes = self._joined(space, chosen)
+            except Damaged:
+                return  # left open, so that what is written now does not suffer; whoever reads it is told
+            self.rows.add({"space": space, "first": start, "last": chosen[-1], "versions": versions, "codes": codes})
+            start = chosen[-1] + 1
+
+    def _joined(self, space: int, numbers: Sequence[int]) -> tuple[bytes, bytes]:
+        """The rows as a block holds them: for each vector its version's number, and all codes."""
+        dimensions = self._spaces.at(space)["dimensions"]
+        rows = self._vectors.among(numbers)
+        owners = chain.from_iterable(repeat(row["version"], len(row["codes"]) // dimensions) for row in rows)
+        return _packed(owners), b"".join(row["codes"] for row in rows)
+
+
+def _packed(numbers: Iterable[int]) -> bytes:
+    """Whole numbers as little-endian 64-bit ones."""
+    return b"".join(number.to_bytes(8, "little", signed=True) for number in numbers)
+
+
+def _gaps(covered: Sequence[Range]) -> Iterator[Range]:
+    """What lies before, between and behind ranges in order; behind the last there is always something."""
+    start = 1
+    for first, last in covered:
+        if start < first:
+            yield start, first - 1
+        start = last + 1
+    yield start, _END
+
+
+COLUMNS = ("space", "first", "last", "versions", "planes")
+"""Of the table `vector_sketches`, beside `seq` and `seal`, in the order that the seal covers them."""
+
+
+class Sketches:
+    """The table `vector_sketches`, made from the blocks in the spaces of `vector_spaces`."""
+
+    def __init__(self, connection: Connection, spaces: Rows, blocks: Rows) -> None:
+        self._connection = connection
+        self._spaces = spaces
+        self._blocks = blocks
+        self.rows = DerivedRows(connection, "vector_sketches", COLUMNS)
+
+    def follow(self) -> None:
+        """Sketch the blocks that are new."""
+        sql = "SELECT seq FROM vector_blocks WHERE seq NOT IN (SELECT seq FROM vector_sketches) ORDER BY seq"
+        for (seq,) in self._connection.run(sql):
+            try:
+                self.rows.add(self._likeness(seq), seq=seq)
+            except Damaged:
+                continue  # so that what is written now does not suffer; whoever reads the block is told
+
+    def make_all(self) -> None:
+        """Make all sketches anew."""
+        self._connection.run("DELETE FROM vector_sketches")
+        self.follow()
+
+    def check(self, row: Values) -> None:
+        """Raise unless the sketch is that of its block."""
+        if any(row[column] != value for column, value in self._likeness(row["seq"]).items()):
+            raise self.rows.damage(row["seq"], "is not that of its block")
+
+    def _likeness(self, seq: int) -> Values:
+        block = self._blocks.at(seq)
+        kept = {column: block[column] for column in ("space", "first", "last", "versions")}
+        return {**kept, "planes": sketch_of(block["codes"], self._spaces.at(block["space"])["dimensions"])}

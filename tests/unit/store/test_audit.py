@@ -9,11 +9,11 @@ import pytest
 
 from tacit.domain.errors import Mistake, NotFound, StoreOutage
 from tacit.domain.ports import AuditEntry
-from tacit.store.chain import GENESIS, Event, link
-from tacit.store.sqlite.audit import Audit, Note, is_gone, record_path
-from tacit.store.sqlite.connection import Connection
-from tacit.store.sqlite.outages import Damaged
-from tacit.store.sqlite.schema import statements
+from tacit.store.audit import GENESIS, Event, link
+from tacit.store.audit import Audit, Note, is_gone, record_path
+from tacit.store.connection import Connection
+from tacit.store.connection import Damaged
+from tacit.store.schema import statements
 from tests.unit.store.samples import at
 
 EVENT = Event(

@@ -8,8 +8,8 @@ import apsw
 import pytest
 
 from tacit.domain.errors import Mistake, StoreOutage
-from tacit.store.sqlite.connection import Connection
-from tacit.store.sqlite.outages import outage, translated
+from tacit.store.connection import Connection
+from tacit.store.connection import outage, translated
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.ports import Store
 from tacit.domain.skill import Cue
-from tacit.store.sqlite.store import SqliteStore
+from tacit.store.sqlite_store import SqliteStore
 from tests.unit.store.samples import put_version
 
 CUES = (Cue(term="cancel", weight=2.0),)

@@ -19,12 +19,12 @@ from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Condition, Kind, Skill
 from tacit.recall import publishing
 from tacit.store import open_store
-from tacit.store.sqlite import glance, migrations
-from tacit.store.sqlite.glance import COLUMNS, SCHEMAS, Glance
-from tacit.store.sqlite.matching import affordable
-from tacit.store.sqlite.schema import MIGRATIONS
-from tacit.store.sqlite.seals import seal_of
-from tacit.store.sqlite.store import SqliteStore
+from tacit.store import hook_index as glance, migrations
+from tacit.store.hook_index import COLUMNS, SCHEMAS, Glance
+from tacit.store.lexical_search import affordable
+from tacit.store.schema import MIGRATIONS
+from tacit.store.seals import seal_of
+from tacit.store.sqlite_store import SqliteStore
 from tacit.text.words import terms
 from tests.unit.store.samples import at, content, evidence, put_version, rendering, step_to
 
@@ -262,7 +262,7 @@ def test_a_path_may_hold_any_character(tmp_path: Path) -> None:
 READ_ONLY = """
 import os, sys
 import apsw
-from tacit.store.sqlite.glance import COLUMNS, Glance
+from tacit.store.hook_index import COLUMNS, Glance
 if os.geteuid() == 0:  # nothing is forbidden to root
     os.setuid(65534)
 print(len(Glance.open(sys.argv[1]).index(9)), os.access(sys.argv[1], os.W_OK))
@@ -328,7 +328,7 @@ def test_a_word_of_an_old_store_is_counted_as_before(tmp_path: Path) -> None:
 def test_looking_loads_nothing_that_is_slow() -> None:
     slow = ("dataclasses", "typing", "contextlib", "inspect", "pathlib", "logging", "msgspec", "click", "asyncio")
     code = (
-        "import sys\nimport tacit.store.sqlite.glance, tacit.recall.quick, tacit.text.signature, tacit.text.fence\n"
+        "import sys\nimport tacit.store.hook_index, tacit.recall.hook_recall, tacit.text.signature, tacit.text.fence\n"
         f"print([name for name in {slow} if name in sys.modules])"
     )
     run = subprocess.run(

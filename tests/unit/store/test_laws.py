@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.store.laws import Holding, choose_pruned
+from tacit.store.invariants import Holding, choose_pruned
 from tests.unit.store.samples import at
 
 holdings = st.lists(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.store.lexical import VERSION_WEIGHTS, distinct, rarity, score
+from tacit.store.lexical_search import VERSION_WEIGHTS, distinct, rarity, score
 
 words = st.lists(st.sampled_from(["a", "b", "c", "d"]), max_size=8)
 EMPTY: list[str] = []

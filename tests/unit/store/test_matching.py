@@ -14,10 +14,10 @@ from tacit.domain.errors import StoreOutage
 from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.ports import Store
 from tacit.domain.skill import SkillStep
-from tacit.store.lexical import VERSION_WEIGHTS, rarity, score, version_words
-from tacit.store.sqlite.matching import SPARE
-from tacit.store.sqlite.seals import seal_of
-from tacit.store.sqlite.store import SqliteStore
+from tacit.store.lexical_search import VERSION_WEIGHTS, rarity, score, version_words
+from tacit.store.lexical_search import SPARE
+from tacit.store.seals import seal_of
+from tacit.store.sqlite_store import SqliteStore
 from tests.unit.store.samples import put_version
 
 WORDS = [f"word{number}" for number in range(60)]

@@ -10,7 +10,7 @@ import pytest
 
 from tacit.domain.errors import StoreOutage
 from tacit.domain.lifecycle import RECALLABLE, Status
-from tacit.store.sqlite.store import SqliteStore
+from tacit.store.sqlite_store import SqliteStore
 from tests.unit.store.samples import put_version
 
 

@@ -7,7 +7,7 @@ import pytest
 from tacit.domain.ports import Store
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, Skill
-from tacit.store.sqlite.store import SqliteStore
+from tacit.store.sqlite_store import SqliteStore
 from tacit.text.words import terms
 from tests.unit.store.samples import at, content, put_version, rendering
 

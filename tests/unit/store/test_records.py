@@ -13,8 +13,8 @@ from tacit.domain.evidence import Evidence
 from tacit.domain.ports import Episode
 from tacit.domain.skill import Skill, SkillVersion
 from tacit.domain.trajectory import Role, Step, Task, Trajectory
-from tacit.store import laws
-from tacit.store.records import Unreadable, clean, pack, stamp, unpack
+from tacit.store import invariants as laws
+from tacit.store.encoding import Unreadable, clean, pack, stamp, unpack
 from tests.unit.store.samples import SUCCESS, at, birth_of, content, evidence, trajectory, use, verdict, version_of
 
 SKILL = Skill(id="s_1", kind=content().kind, name="n", scope=trajectory().task.scope, created_at=at())

@@ -20,9 +20,9 @@ from tacit.domain.purging import Purge, Source, SourceKind
 from tacit.store import open_store
 from tacit.store import purge_plan as custody
 from tacit.store.anchors import Anchors
-from tacit.store.sqlite.restoring import look
-from tacit.store.sqlite.schema import MIGRATIONS
-from tacit.store.sqlite.store import SqliteStore
+from tacit.store.restore import look
+from tacit.store.schema import MIGRATIONS
+from tacit.store.sqlite_store import SqliteStore
 from tests.contract.test_store_trust import MARKER, captured, learned, of, purge
 from tests.unit.store.samples import SUCCESS, at, fill, put_version, trajectory
 

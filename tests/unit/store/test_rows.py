@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.store.sqlite.seals import seal_of
+from tacit.store.seals import seal_of
 
 values = st.one_of(st.none(), st.integers(), st.text(), st.binary(), st.floats(allow_nan=False))
 

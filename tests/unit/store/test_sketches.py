@@ -16,13 +16,13 @@ from tacit.domain.errors import Mistake
 from tacit.domain.lifecycle import Status
 from tacit.recall import publishing
 from tacit.store import open_store
-from tacit.store.sketches import likely, sketch_of
-from tacit.store.sqlite import nearby
-from tacit.store.sqlite.connection import Connection
-from tacit.store.sqlite.glance import Glance
-from tacit.store.sqlite.sketches import Sketches
-from tacit.store.sqlite.store import SqliteStore
-from tacit.store.vectors import codes_of, direction_of, similarity
+from tacit.store.vector_codes import likely, sketch_of
+from tacit.store import hook_vectors as nearby
+from tacit.store.connection import Connection
+from tacit.store.hook_index import Glance
+from tacit.store.vectors import Sketches
+from tacit.store.sqlite_store import SqliteStore
+from tacit.store.vector_codes import codes_of, direction_of, similarity
 from tests.unit.store.samples import put_version, step_to
 
 SPACE = "tiny/16@00"
@@ -177,7 +177,7 @@ def test_a_glance_aims_at_nothing_in_a_space_without_vectors_and_refuses_a_stran
 
 def test_finding_by_meaning_at_a_glance_loads_nothing_heavy(store: SqliteStore) -> None:
     code = (
-        "import sys\nfrom tacit.store.sqlite.glance import Glance\n"
+        "import sys\nfrom tacit.store.hook_index import Glance\n"
         f"glance = Glance.open({store.path!r})\n"
         f"glance.aim({some_vector(random.Random(10))!r}, space={SPACE!r})\n"
         "assert glance.by_meaning([])\n"

@@ -10,13 +10,13 @@ import pytest
 
 from tacit.domain.errors import Mistake
 from tacit.domain.purging import Tombstone
-from tacit.store.sqlite.audit import Audit
-from tacit.store.sqlite.connection import Connection
-from tacit.store.sqlite.guards import unguarded
-from tacit.store.sqlite.migrations import migrate
-from tacit.store.sqlite.outages import Damaged
-from tacit.store.sqlite.schema import MIGRATIONS
-from tacit.store.sqlite.tombstones import SINCE, Tombstones
+from tacit.store.audit import Audit
+from tacit.store.connection import Connection
+from tacit.store.reindex import unguarded
+from tacit.store.migrations import migrate
+from tacit.store.connection import Damaged
+from tacit.store.schema import MIGRATIONS
+from tacit.store.tombstones import SINCE, Tombstones
 from tests.unit.store.samples import at
 
 STONE = Tombstone(id="v_1", by="ana", at=at(3), survivors=("t_2",))

@@ -18,15 +18,15 @@ from tacit.domain.errors import StoreOutage
 from tacit.domain.lifecycle import Status
 from tacit.domain.ports import Store
 from tacit.store import open_store
-from tacit.store.sqlite.audit import Audit
-from tacit.store.sqlite.connection import Connection
-from tacit.store.sqlite.migrations import migrate
-from tacit.store.sqlite.nearness import Nearness
-from tacit.store.sqlite.schema import MIGRATIONS
-from tacit.store.sqlite.skills import Skills
-from tacit.store.sqlite.store import SqliteStore
-from tacit.store.sqlite.vectors import Vectors
-from tacit.store.vectors import codes_of, direction_of, similarity
+from tacit.store.audit import Audit
+from tacit.store.connection import Connection
+from tacit.store.migrations import migrate
+from tacit.store.vector_search import Nearness
+from tacit.store.schema import MIGRATIONS
+from tacit.store.skills import Skills
+from tacit.store.sqlite_store import SqliteStore
+from tacit.store.vectors import Vectors
+from tacit.store.vector_codes import codes_of, direction_of, similarity
 from tests.unit.store.samples import SPACE, SUCCESS, at, fill, put_version, step_to, trajectory, vector
 
 EAST, NORTH, UP = vector(1, 0, 0), vector(0, 1, 0), vector(0, 0, 1)

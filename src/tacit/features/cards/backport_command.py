@@ -1,0 +1,139 @@
+"""`tacit backport`: proven knowledge into a skill, instructions or a page: as a bundle, or for real on a person's word."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.markup import escape
+
+from tacit.domain.errors import Mistake
+from tacit.features.cards.graduating import Asked, Graduated, Undone
+from tacit.surfaces.cli.cards.graduating import APPLY, UNDO, graduation_of
+from tacit.surfaces.cli.session import Session, clean, command_options, counted
+
+_HOW = {
+    "exact": "as it was, to the byte",
+    "markers": "edited since, so only the marked parts were taken out, and nothing that somebody else wrote",
+    "already": "was as before already",
+}
+
+
+@click.command()
+@click.argument("target", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "--card", "cards", multiple=True, metavar="ID", help="A card that was approved; may be given several times."
+)
+@click.option("--skill", "skills", multiple=True, metavar="NAME", help="A skill in use: a lesson, procedure or norm.")
+@click.option("--make-diff", is_flag=True, help="Put a patch into the bundle that `git apply` and `patch -p1` take.")
+@click.option("--apply", "apply", is_flag=True, help="Write the target itself, beside the bundle.")
+@click.option(
+    "--refresh", is_flag=True, help="Write anew what changed since it graduated; without ids all that is known."
+)
+@click.option("--undo", default="", metavar="BACKPORT_ID", help="Take back what this backport wrote.")
+@command_options
+def backport(session: Session, *, target: Path | None, undo: str, **options: Any) -> None:
+    """Graduate proven knowledge into TARGET: a skill's folder, AGENTS.md, CLAUDE.md, copilot-instructions.md or a page.
+
+    Only what was approved graduates, and only if nothing in it is tied to a machine, a person or, for a skill, to this
+    project. Without --apply nothing but a bundle is written, to be read and kept: the pieces, the block for the target, a
+    manifest and, with --make-diff, a patch.
+
+    Applying and undoing belong to a person: they are refused without a terminal and inside an agent's shell.
+    """
+    if undo:
+        if target or any(options.values()):
+            raise Mistake("--undo goes alone with the id of a backport", hint="leave the target and other options away")
+        take_back(session, undo)
+        return
+    if target is None:
+        raise Mistake(
+            "a target is needed", hint="name a skill's folder, AGENTS.md, CLAUDE.md or a page; or give --undo"
+        )
+    done = graduate(session, target, **options)
+    session.answer(document(done), lambda: _show(session, done))
+
+
+def graduate(
+    session: Session, target: Path, *, cards: tuple[str, ...], skills: tuple[str, ...], **flags: bool
+) -> Graduated:
+    """Write the bundle, and the target where that is asked for and a person asks it."""
+    if flags["apply"]:
+        session.caller.require_person(APPLY)
+    return graduation_of(session).backport(Asked(target=target, cards=cards, skills=skills, **flags))
+
+
+def take_back(session: Session, identity: str) -> None:
+    """Undo a backport, and tell how each file went back."""
+    session.caller.require_person(UNDO)
+    done = graduation_of(session).undo(identity)
+    told = {
+        "ok": True,
+        "backport_id": done.backport.key,
+        "target_path": done.backport.target_path,
+        "undone": True,
+        "exact": all(file.how != "markers" for file in done.files),
+        "files": [
+            {"path": file.change.path, "how": file.how, "removed": file.change.after is None} for file in done.files
+        ],
+        "cards": list(done.cards),
+        "kept": list(done.kept),
+    }
+    session.answer(told, lambda: _show_undone(session, done))
+
+
+def document(done: Graduated) -> dict[str, Any]:
+    """What came of a backport, for a program."""
+    made, planned = done.backport, done.planned
+    return {
+        "ok": True,
+        "backport_id": made.key,
+        "target": {"kind": str(done.target.kind), "name": done.target.name, "path": done.target.path},
+        "bundle_dir": str(done.bundle),
+        "applied": made.applied,
+        "diff_written": made.diff_written,
+        "card_ids": list(made.requested),
+        "existing_card_ids": list(planned.existing),
+        "added_card_ids": list(planned.added),
+        "refreshed_card_ids": list(planned.refreshed),
+        "stale_card_ids": list(planned.stale),
+        "edited_by_hand": list(planned.by_hand),
+        "result_card_ids": list(planned.result),
+        "changes": [
+            {"path": change.path, "kind": "create" if change.before is None else "update"} for change in planned.changes
+        ],
+        "mended": list(done.mended),
+        "warnings": list(done.warnings),
+    }
+
+
+def _show(session: Session, done: Graduated) -> None:
+    made, planned, say = done.backport, done.planned, session.console.print
+    for mended in done.mended:
+        say(f"[yellow]{escape(mended)} had been interrupted and was taken back first[/yellow]")
+    for warning in done.warnings:
+        say(f"[yellow]{escape(clean(warning))}[/yellow]", soft_wrap=True)
+    news = [counted(len(planned.added), "piece") + " added"] if planned.added else []
+    news += [f"{len(planned.refreshed)} written anew"] if planned.refreshed else []
+    say(f"[bold]{escape(made.key)}[/bold] → {escape(clean(done.target.path))}: {', '.join(news) or 'nothing new'}")
+    for change in planned.changes:
+        verb = "wrote" if made.applied else "would write"
+        say(f"  {verb} {escape(clean(change.path))}", soft_wrap=True)
+    say(f"  bundle: {escape(clean(str(done.bundle)))}", soft_wrap=True)
+    if made.applied and planned.changes:
+        say(f"[cyan]next:[/cyan]  commit it; `tacit backport --undo {made.key}` takes it back", soft_wrap=True)
+    elif planned.changes:
+        say("[cyan]next:[/cyan]  read the bundle; --apply writes the target", soft_wrap=True)
+
+
+def _show_undone(session: Session, done: Undone) -> None:
+    session.console.print(f"[bold]{escape(done.backport.key)}[/bold] was taken back")
+    for file in done.files:
+        what = "removed" if file.change.after is None and file.change.before is not None else _HOW[file.how]
+        session.console.print(f"  {escape(clean(file.change.path))}: {what}", soft_wrap=True)
+    for one in done.kept:
+        told = f"{one} was edited there and stands as it is; take it out by hand if you no longer want it"
+        session.console.print(f"  [yellow]{escape(clean(told))}[/yellow]", soft_wrap=True)
+    if done.cards:
+        session.console.print(f"  the status of {counted(len(done.cards), 'card')} is as before", soft_wrap=True)

@@ -1,0 +1,286 @@
+"""`tacit cards init | record | list | signal | use | import | export`: what a run taught goes in, and is found again."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tacit.config.whereabouts import card_places
+from tacit.domain.card import Card, SignalKind
+from tacit.domain.errors import GateRefusal, Mistake, NotFound
+from tacit.domain.origin import Origin
+from tacit.features.cards.aha.records import FILES, line_of
+from tacit.features.cards.deck import Deck
+from tacit.features.cards.folder import BELOW, Folder
+from tacit.features.cards.ignoring import LINE, ignore_folder, is_ignored
+from tacit.features.cards.listing import LIMIT, Wanted, list_cards
+from tacit.features.cards.opening import shared_folder
+from tacit.features.cards.plain_values import unfit
+from tacit.features.cards.recording import Recorded, Writer, id_list
+from tacit.features.cards.recording import record as record_payload
+from tacit.features.cards.rubric import judge
+from tacit.features.cards.signalling import BY_AGENT, BY_HAND, Usage, Used
+from tacit.features.cards.signalling import signal as keep_signal
+from tacit.features.cards.signalling import use as keep_usage
+from tacit.maintain.promotion import whence
+from tacit.render.plain_files import read_plain, read_some
+from tacit.surfaces.cli.cards.options import card_options, deck_of, print_json, problems_of, told
+from tacit.surfaces.cli.session import Session, clean
+
+_BYTES_MAX, _ENTRY_MAX = 1 << 24, 1 << 18
+_NOT_IGNORED = f".gitignore could not be changed; add `{LINE}` to it, or the folder will be committed"
+_ALREADY_OPEN = re.compile(r"/dev/(?:stdin|fd/\d+)")
+"""Files that a shell has opened, which may be pipes."""
+_KNOWN = frozenset(
+    {"event", "aha_cards", "recommendations", "used_aha_ids", "used_rec_ids", "used", "usage_source", "usage_context"}
+)
+_COLD = "No memories recorded yet. Go on with the task as usual; do not invent memories."
+
+
+@click.command()
+@click.option("--gitignore/--no-gitignore", default=True, help="Keep .agent-skills/ out of version control.")
+@click.option(
+    "--drop-in", is_flag=False, flag_value=".agents/skills", default="", metavar="[FOLDER]",
+    help="Write a script in the original's place that passes everything on to `tacit cards`.",
+)  # fmt: skip
+@card_options
+def init(session: Session, *, gitignore: bool, drop_in: str) -> None:
+    """Make the folder that other tools can share, and keep it in step from now on."""
+    deck = deck_of(session)
+    deck.start_folder()
+    ignored = ignore_folder(deck.root) if gitignore else False
+    problems = [] if not gitignore or ignored or is_ignored(deck.root) else [_NOT_IGNORED]
+    note = "The folder is kept in step with Tacit's store, which is the truth."
+    document = told(deck) | {"global_store": str(shared_folder(card_places(str(Path.cwd())))), "note": note}
+    document |= {"problems": problems_of(deck, *problems)} if problems else {}
+    if drop_in:
+        from tacit.surfaces.cli.cards.drop_in import place
+
+        document["drop_in"] = place(deck.root, drop_in)
+    print_json(session, document | {"gitignore_changed": ignored})
+
+
+@click.command()
+@click.option(
+    "--json", "file", is_flag=False, flag_value="-", default="-", metavar="FILE", help="The payload; else stdin."
+)
+@click.option("--store", default="", metavar="PATH", help="Use this store instead of the project's.")
+@click.pass_obj
+def record(session: Session, *, file: str, store: str) -> None:
+    """Record an event, aha cards and recommendations, and which of the known ones were used.
+
+    The payload is one JSON object with any of event, aha_cards, recommendations, used_aha_ids, used_rec_ids, used,
+    usage_source and usage_context. Cards are put before the gate as lessons and wait for a person (tacit review).
+    """
+    session.as_json, session.store = True, store or session.store
+    payload = _payload(file)
+    deck = deck_of(session)
+    person = session.caller.is_person
+    local = whence(session.loop.place).local
+    writer = Writer(
+        by=(deck.user if person else "agent"),
+        origin=Origin.USER if person else Origin.AGENT,
+        judge=lambda card: [str(reason) for reason in judge(card, local)],
+    )
+    recorded = record_payload(deck, payload, writer)
+    unknown = [f"nothing is known by the name {name[:60]!r}; it was not used" for name in payload if name not in _KNOWN]
+    kept = recorded.event or recorded.cards or recorded.recommendations or recorded.used.signals
+    lost = not kept and bool(recorded.refused or unknown)
+    document = _recorded_document(deck, recorded, payload) | {"ok": not lost}
+    print_json(session, document | ({"problems": problems_of(deck, *unknown)} if unknown else {}))
+    if lost:
+        raise click.exceptions.Exit(GateRefusal.exit_code if recorded.refused else Mistake.exit_code)
+
+
+@click.command(name="list")
+@click.option("--skill", default="", help="Only cards of this primary_skill.")
+@click.option("--tag", default="", help="Only cards with this tag.")
+@click.option("--query", default="", help="Words, or a part of the text; the most fitting cards come first.")
+@click.option("--limit", type=int, default=LIMIT, show_default=True, help="At most so many; 0: all.")
+@card_options
+def list_cards_command(session: Session, *, skill: str, tag: str, query: str, limit: int) -> None:
+    """List the cards that fit, best first: of each its newest version, none that was rejected or deprecated."""
+    deck = deck_of(session, write=False)
+    listed = list_cards(deck, Wanted(skill=skill, tag=tag, query=query, limit=limit))
+    document: dict[str, Any] = told(deck)
+    document |= {"count": len(listed.items), "items": [found.document for found in listed.items]}
+    if listed.total > len(listed.items):
+        document["total"] = listed.total
+    if listed.withheld:
+        document["withheld"] = {"count": sum(listed.withheld.values()), "reasons": listed.withheld}
+    print_json(session, document | ({"message": _COLD} if listed.is_empty else {}))
+
+
+@click.command()
+@click.option("--kind", required=True, metavar="KIND", help=f"What happened: {', '.join(SignalKind)}.")
+@click.option("--aha-id", default="", help="The card it happened to.")
+@click.option("--rec-id", default="", help="The recommendation it happened to.")
+@click.option("--source", default=BY_HAND, show_default=True, help="Who says so.")
+@click.option("--context", default="", help="In what connection, in a few words.")
+@card_options
+def signal(session: Session, *, kind: str, aha_id: str, rec_id: str, source: str, context: str) -> None:
+    """Say what happened to a card or a recommendation. It counts towards the score, and moves nothing else."""
+    if bool(aha_id) == bool(rec_id):
+        raise Mistake("a signal is about one thing", hint="give exactly one of --aha-id and --rec-id")
+    deck = deck_of(session)
+    made = keep_signal(deck, kind, aha_id.strip() or rec_id.strip(), source=source, context=context)
+    where = {"written_to": _written_to(deck, "signals.jsonl"), "signal": line_of(made)}
+    print_json(session, {"ok": True} | told(deck) | where)
+
+
+@click.command()
+@click.option("--aha", "aha_ids", default="", metavar="IDS", help="Cards that were used, with commas.")
+@click.option("--rec", "rec_ids", default="", metavar="IDS", help="Recommendations that were used, with commas.")
+@click.option("--source", default=BY_AGENT, show_default=True, help="Who says so.")
+@click.option("--context", default="", help="In what connection, in a few words.")
+@card_options
+def use(session: Session, *, aha_ids: str, rec_ids: str, source: str, context: str) -> None:
+    """Say which cards and recommendations were used."""
+    usage = Usage(cards=id_list(aha_ids), recommendations=id_list(rec_ids), source=source, context=context)
+    if not usage.cards and not usage.recommendations:
+        raise Mistake("nothing is said to be used", hint="give --aha aha_…[,aha_…] or --rec rec_…[,rec_…]")
+    deck = deck_of(session)
+    used = keep_usage(deck, usage)
+    where = {"written_to": _written_to(deck, "signals.jsonl")}
+    said = _used_document(used)
+    document = {"ok": bool(used.signals)} | told(deck) | where | {"signals_written": said.pop("written")} | said
+    print_json(session, document)
+    if not used.signals:
+        raise click.exceptions.Exit(NotFound.exit_code)
+
+
+@click.command(name="import")
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@card_options
+def import_folder(session: Session, *, folder: Path) -> None:
+    """Take in the cards of a FOLDER of the original tool: its files, or a place that has them below it for you."""
+    deck = deck_of(session)
+    source = _card_folder(folder, deck)
+    synced = deck.take_in(source)
+    document = {"ok": True} | told(deck) | {"imported_from": str(source.path), "lines": synced.read}
+    print_json(session, document | {"problems": problems_of(deck, *synced.problems)})
+
+
+@click.command(name="export")
+@click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
+@card_options
+def export_folder(session: Session, *, folder: Path) -> None:
+    """Write all cards into FOLDER, in the files of the original tool; what is there already stays.
+
+    A folder with an INDEX.md that no tool of the workflow wrote is refused.
+    """
+    target = Folder(folder.resolve())
+    target.require_own_index()
+    deck = deck_of(session, write=False)
+    synced = deck.give_out(target)
+    document = {"ok": True} | told(deck) | {"exported_to": str(target.path), "lines": synced.written}
+    print_json(session, document | {"problems": problems_of(deck, *synced.problems, *target.problems)})
+
+
+def _payload(file: str) -> dict[str, Any]:
+    hint = "give one JSON object with event, aha_cards or recommendations"
+    data = _payload_bytes(file)
+    if len(data) > _BYTES_MAX:
+        raise Mistake("the payload is larger than 16 megabytes", hint="record in several calls")
+    if not data.strip():
+        raise Mistake("no payload was given", hint=hint)
+    try:
+        found = json.loads(data.decode("utf-8"))
+    except RecursionError as error:
+        raise Mistake("the payload is nested too deeply", hint=hint) from error
+    except ValueError as error:
+        raise Mistake(f"the payload is no JSON: {error}", hint=hint) from error
+    if not isinstance(found, dict):
+        raise Mistake("the payload is no JSON object", hint=hint)
+    if problem := unfit(found) or _too_long(found):
+        raise Mistake(f"the payload cannot be kept: {problem}", hint="leave it out, or write it as a short text")
+    return found
+
+
+def _too_long(payload: Mapping[str, Any]) -> str:
+    """The entry whose line would be longer than files have lines; `_checked` tells of other shapes."""
+    lists = {name: payload.get(name) for name in ("aha_cards", "recommendations")}
+    items = {
+        f"{name}[{at}]": item
+        for name, found in lists.items()
+        if isinstance(found, list)
+        for at, item in enumerate(found)
+    }
+    for name, item in ({"event": payload.get("event")} | items).items():
+        if len(json.dumps(item)) > _ENTRY_MAX:
+            return f"`{name}` has more than {_ENTRY_MAX:,} characters"
+    return ""
+
+
+def _payload_bytes(file: str) -> bytes:
+    """At most one byte more than is taken, of a plain file or of what a shell pipes in; other pipes are not waited for."""
+    try:
+        if file == "-":
+            return sys.stdin.buffer.read(_BYTES_MAX + 1)
+        if _ALREADY_OPEN.fullmatch(file):
+            with open(file, "rb", buffering=0) as piped:  # noqa: PTH123 - no place, but a number
+                return read_some(piped.fileno(), _BYTES_MAX + 1)
+        return read_plain(Path(file).expanduser(), limit=_BYTES_MAX, follow=True)
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is no possible path"
+        raise NotFound(f"cannot read {clean(file)}: {why}", hint="give a JSON file, or pipe it in") from error
+
+
+def _recorded_document(deck: Deck, recorded: Recorded, payload: Mapping[str, Any]) -> dict[str, Any]:
+    files = {
+        "events": "events.jsonl" if recorded.event else "",
+        "aha_cards": "aha_cards.jsonl" if recorded.cards else "",
+        "recommendations": "recommendations.jsonl" if recorded.recommendations else "",
+    }
+    document: dict[str, Any] = {"ok": True} | told(deck)
+    document["written"] = {name: _written_to(deck, file) for name, file in files.items() if file}
+    document["usage_signals"] = _used_document(recorded.used)
+    document["event_id"] = recorded.event.key if recorded.event else None
+    refused = {each.number for each in recorded.refused if each.what == "aha_card"}
+    numbers = [number for number, _ in enumerate(payload.get("aha_cards") or [], start=1) if number not in refused]
+    document["cards"] = [
+        {"number": number, **_card_document(deck, card, outcome)}
+        for number, (card, outcome) in zip(numbers, recorded.cards, strict=True)
+    ]
+    document["recommendations"] = [
+        {"id": each.key, "outcome": outcome, "status": each.status} for each, outcome in recorded.recommendations
+    ]
+    document["refused"] = [
+        {"kind": each.what, "number": each.number, "title": each.title, "reasons": list(each.reasons)}
+        for each in recorded.refused
+    ]
+    return document
+
+
+def _card_document(deck: Deck, card: Card, outcome: str) -> dict[str, Any]:
+    document: dict[str, Any] = {"id": card.key, "title": card.title[:200], "outcome": outcome}
+    document |= {"version_id": card.version_id, "reviewed": deck.is_reviewed(card)}
+    return document | ({"withheld": "until a person has looked at it"} if deck.is_held_back(card) else {})
+
+
+def _used_document(used: Used) -> dict[str, Any]:
+    return {
+        "written": [line_of(each) for each in used.signals],
+        "invalid_ids": [{"id": each, "expected_prefix": prefix} for each, prefix in used.invalid],
+        "errors": [{"id": each, "error": "nothing here has this id"} for each in used.unknown],
+    }
+
+
+def _written_to(deck: Deck, file: str) -> str:
+    return str(deck.folder / file) if deck.keeps_folder else "the store only (tacit cards init makes a folder)"
+
+
+def _card_folder(folder: Path, deck: Deck) -> Folder:
+    """The folder that holds the files: the one that is named, or this user's below it."""
+    ways = [Path(*BELOW.parts[start:]) for start in range(len(BELOW.parts), -1, -1)]
+    for place in (folder, *(folder / way / deck.user for way in ways)):
+        if any((place / name).is_file() for name in FILES.values()):
+            return Folder(place.resolve())
+    hint = "name the folder that holds aha_cards.jsonl, or a repository with .agent-skills"
+    raise NotFound(f"no card files in {folder}", hint=hint)

@@ -1,0 +1,267 @@
+"""`tacit cards review`, `rec-status`, `aha-status`, `repair` and `promote`: what is open, and how it moves on.
+
+Options → one JSON document with the keys that the original tool prints; `review` tells people a summary. What a status or a
+promotion means is decided in `tacit.features.cards`.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tacit.config.whereabouts import card_places
+from tacit.domain.card import Card, CardStatus
+from tacit.domain.errors import Mistake
+from tacit.domain.lifecycle import Status
+from tacit.domain.recommendation import Recommendation
+from tacit.features.cards import agenda, promoting, repairing, reviewing, statuses
+from tacit.features.cards.aha.records import FILES
+from tacit.features.cards.aha.scores import LEAST
+from tacit.features.cards.deck import Deck
+from tacit.features.cards.opening import shared_folder
+from tacit.maintain.promotion import home_database, whence
+from tacit.surfaces.cli.cards.options import card_options, deck_of, print_json, problems_of, told
+from tacit.surfaces.cli.session import Session, clean, command_options, counted, one_line
+from tacit.surfaces.exports import export
+
+_SCOPES = click.Choice(["project", "portable"])
+_WAITING = frozenset({Status.CANDIDATE, Status.QUARANTINED})
+_MOST_SHOWN = 5
+"""Next actions in a summary."""
+
+
+@click.command()
+@click.option("--format", "form", type=click.Choice(["summary", "json"]), default="summary", help="How much to print.")
+@click.option("--skill", default="", help="Only what belongs to this skill.")
+@click.option("--scope", type=_SCOPES, default=None, help="Only what has this scope.")
+@click.option("--query", default="", help="Only what holds these words.")
+@click.option("--status", default="", metavar="A,B", help="Only what has one of these statuses.")
+@click.option(
+    "--since", default="", metavar="TIME", help="Only what was touched since then, like 2026-01-31T00:00:00Z."
+)
+@click.option("--days", type=int, default=None, help="Only what was touched in the last so many days.")
+@click.option(
+    "--stale-days", type=int, default=agenda.STALE_DAYS, show_default=True, help="Untouched so long is stale."
+)
+@click.option("--include-global", is_flag=True, help="Look at the cards of your own store too.")
+@click.option(
+    "--min-aha-score", type=int, default=LEAST, show_default=True, help="Score that makes a backport candidate."
+)
+@click.option("--backport-limit", type=int, default=agenda.MOST, show_default=True)
+@click.option("--top-aha-limit", type=int, default=agenda.MOST, show_default=True)
+@click.option("--next-actions-limit", type=int, default=agenda.MOST, show_default=True)
+@click.option("--recs-limit", type=int, default=agenda.MOST, show_default=True)
+@command_options
+def review(session: Session, *, form: str, include_global: bool, since: str, days: int | None, **options: Any) -> None:
+    """What is open, what is stale, and which cards have earned a place in a skill.
+
+    Cards that a person rejected are left out unless --status asks for them. Signals lose half their weight in 90 days where
+    cards are put in order; the score itself does not change.
+    """
+    session.as_json = session.as_json or form == "json"
+    asked = agenda.wanted_statuses(options.pop("status"))
+    deck = deck_of(session, write=False)
+    scope, begun = options.pop("scope") or "", agenda.window(since, days, deck.now())
+    wanted = agenda.Wanted(scope=scope, statuses=asked, since=begun, **options)
+    found = reviewing.review(deck, wanted, include_global=include_global)
+    shared = str(shared_folder(card_places(str(Path.cwd())))) if include_global else None
+    document = {"ok": True, **told(deck), "global_store": shared, **found}
+    session.answer(document, lambda: _show(session, deck, found))
+
+
+@click.command("rec-status")
+@click.option("--id", "key", required=True, metavar="REC", help="The recommendation.")
+@click.option("--status", required=True, help="proposed, accepted, in_progress, done, rejected or deprecated.")
+@click.option("--scope", type=_SCOPES, default=None, help="Change its scope too.")
+@click.option("--note", default="", help="Why, kept with this version.")
+@card_options
+def rec_status(session: Session, *, key: str, status: str, scope: str | None, note: str) -> None:
+    """Say where a recommendation stands. Earlier versions keep their status and note."""
+    source = "person" if session.caller.is_person else "agent"
+    deck = deck_of(session)
+    moved = statuses.move_recommendation(deck, key.strip(), status, scope=scope or "", note=note, source=source)
+    print_json(session, {"ok": True, **told(deck), "id": key.strip(), **_moved(deck, moved)})
+
+
+@click.command("aha-status")
+@click.option("--id", "key", required=True, metavar="AHA", help="The card.")
+@click.option("--status", required=True, help="proposed, accepted, rejected, deprecated or backported.")
+@click.option("--note", default="", help="Why, kept with this version.")
+@click.option("--by", default="", help="Your name, kept with the decision.")
+@click.option("--version", "seen", default="", metavar="VERSION", help="The version_id of the text that you read.")
+@card_options
+def aha_status(session: Session, *, key: str, status: str, note: str, by: str, seen: str) -> None:
+    """Say where a card stands.
+
+    At a person's terminal this is a review decision on the card's text, and is carried out as one. From anywhere else only the
+    word changes, and `accepted` is refused: a person accepts. Without --version the text is shown first, and you are asked.
+    """
+    if statuses.card_word(status) is CardStatus.ACCEPTED:
+        session.caller.require_person("cards aha-status accepted")
+    person = session.person(by) if session.caller.is_person else ""
+    deck = deck_of(session)
+    if person and statuses.card_word(status) is CardStatus.ACCEPTED:
+        seen = seen.strip() or _read_first(session, deck, key.strip())
+    with deck.changing():
+        if seen:
+            statuses.require_seen(deck, key.strip(), seen)
+        moved = statuses.move_card(deck, key.strip(), status, note=note, person=person, reviewer=session.loop)
+    if person:
+        export(session.loop)
+    print_json(session, {"ok": True, **told(deck), "id": key.strip(), **_moved(deck, moved)})
+
+
+@click.command()
+@click.option("--apply", "apply_", is_flag=True, help="Write what would be changed.")
+@card_options
+def repair(session: Session, *, apply_: bool) -> None:
+    """Fill missing skills and write older statuses anew. Changes nothing without --apply."""
+    deck = deck_of(session)
+    found = repairing.repair(deck) if apply_ else repairing.plan(deck)
+    note = "Nothing needs repair."
+    if found:
+        note = "Repaired; INDEX.md is up to date." if apply_ else "Run it again with --apply to write this."
+    print_json(session, {"ok": True, **told(deck), "applied": apply_, **found.document(), "note": note})
+
+
+@click.command()
+@click.option("--ids", required=True, metavar="AHA,AHA", help="The cards, by id.")
+@click.option("--by", default="", help="Your name, kept with the promotion.")
+@card_options
+def promote(session: Session, *, ids: str, by: str) -> None:
+    """Copy cards to your own store, where every project of yours finds them; again to bring the copies up to date.
+
+    A card must be shareable, and must name nothing that only this project knows. Its lesson waits in your own store for review.
+    Promoting belongs to a person: it is refused without a terminal and inside an agent's shell.
+    """
+    wanted = promoting.wanted_ids(ids)
+    session.caller.require_person("cards promote")
+    person, deck = session.person(by), deck_of(session)
+    local = whence(session.loop.place).local
+    done = promoting.promote(deck, wanted, by=person, mover=session.loop, local=local)
+    waits = f"what is new there waits for you: tacit review --store {home_database(session.loop.place)}"
+    document = {
+        "ok": True,
+        "user": deck.user,
+        "from_project_store": str(deck.folder),
+        "to_global_store": str(shared_folder(card_places(str(Path.cwd())))),
+        "requested": done.requested,
+        "promoted_count": len(done.promoted),
+        "promoted_ids": done.promoted,
+        "updated_ids": done.updated,
+        "unchanged_ids": done.unchanged,
+        "lessons": done.lessons,
+        "notes": [*done.notes, *([waits] if set(done.lessons.values()) & _WAITING else [])],
+    }
+    print_json(session, document)
+
+
+def _read_first(session: Session, deck: Deck, key: str) -> str:
+    """Show a person the text that they accept, and ask; who cannot be asked names the version that was read."""
+    card = deck.cards().get(key)
+    if card is None or not card.version_id:
+        return ""
+    version = card.version_id
+    if not session.caller.at_terminal:
+        hint = f"read it (tacit review {version[:10]}), then give --version with its version_id, as `tacit cards list` tells it"
+        raise Mistake("to accept a card is to accept what you read", hint=hint)
+    content = deck.store.version(version).version.content
+    session.errors.print(
+        clean(f"{content.name}\n{content.description}\n\n{content.body}"), markup=False, soft_wrap=True
+    )
+    if not click.confirm("Accept this text?", err=True):
+        raise Mistake("nothing was decided", hint=f"`tacit review {version[:10]}` tells more of it")
+    return version
+
+
+def _moved(deck: Deck, moved: statuses.Moved) -> dict[str, Any]:
+    """What a record was and is, with the keys that the original prints for its sort."""
+    before, after = moved.before, moved.after
+    is_card = isinstance(after, Card)
+    previous: dict[str, Any] = {
+        "status": before.status,
+        "ts": before.ts,
+        "created_ts": moved.created_ts,
+        "title": before.title,
+        "scope": before.scope,
+        "last_touched_ts": before.last_touched_ts or before.ts,
+    }
+    updated: dict[str, Any] = {
+        "status": after.status,
+        "ts": after.ts,
+        "note": after.note or None,
+        "scope": after.scope,
+        "last_touched_ts": after.last_touched_ts,
+    }
+    file = deck.folder / FILES[Card if is_card else Recommendation]
+    lesson = {"lesson": {"version_id": after.version_id, "status": moved.lesson}} if isinstance(after, Card) else {}
+    return {
+        "previous": previous,
+        "updated": updated,
+        **lesson,
+        "written_to": str(file) if deck.keeps_folder else None,
+    }
+
+
+def _show(session: Session, deck: Deck, found: Mapping[str, Any]) -> None:
+    """A few lines for people: how much there is, what comes next, and how to see all of it."""
+    counts, shown = found["summary"], found["next_actions"][:_MOST_SHOWN]
+    filters = [
+        f"{name} {value}" for name, value in found["filters"].items() if value is not None and name != "stale_days"
+    ]
+    left = counts["open_recommendations"] + counts["backport_candidates"] - len(shown)
+    lines = [
+        f"Cards in {deck.folder if deck.keeps_folder else 'the store'}",
+        *([f"Only: {', '.join(filters)}"] if filters else []),
+        _counted(counts),
+        *(["Next:"] if shown else []),
+        *(f"- {_line(action)}" for action in shown),
+        *([f"  and {left} more"] if shown and left else []),
+        *([f"Read on: {deck.folder / 'INDEX.md'}"] if deck.keeps_folder else []),
+        f"All as JSON: {_full_command()}",
+        *(f"! {problem}" for problem in problems_of(deck)),
+    ]
+    for line in lines:
+        session.console.print(clean(line), markup=False, soft_wrap=True)
+
+
+def _counted(counts: Mapping[str, int]) -> str:
+    open_ = f"{counts['open_recommendations']} open"
+    where = (
+        f"{counts['open_recommendations_project']} project, {counts['open_recommendations_portable']} portable, "
+        f"{counts['stale_recommendations']} stale, {counts['untouched_recommendations']} untouched"
+    )
+    parts = [
+        counted(counts["aha_cards"], "card"),
+        f"{counted(counts['recommendations'], 'recommendation')} ({open_}: {where})",
+        counted(counts["backport_candidates"], "backport candidate"),
+    ]
+    if counts["global_aha_cards"]:
+        parts.append(counted(counts["global_aha_cards"], "card") + " of your own store")
+    if counts["withheld_aha_cards"]:
+        parts.append(f"{counted(counts['withheld_aha_cards'], 'card')} withheld by the gate")
+    return "; ".join(parts)
+
+
+def _line(action: Mapping[str, Any]) -> str:
+    title = one_line(str(action["title"]), 100)
+    if action["type"] == "recommendation":
+        return f"{clean(action['id'])} [{action['status']}, {action['scope']}] {title}"
+    target = one_line(str(action["target_skill"]), 40)
+    return f"{clean(action['id'])} [backport, score {action['score']}, skill {target}] {title}"
+
+
+def _full_command() -> str:
+    """The command that prints all of it, with the options that were given."""
+    context = click.get_current_context()
+    words = ["tacit", "cards", "review", "--format", "json"]
+    for option in context.command.params:
+        value, name = context.params.get(str(option.name)), option.opts[0]
+        if name in ("--format", "--json") or value in (None, "", False) or value == option.get_default(context):
+            continue
+        words += [name] if value is True else [name, str(value)]
+    return clean(shlex.join(words))

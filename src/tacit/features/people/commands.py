@@ -1,0 +1,219 @@
+"""`tacit forecast`: what people are expected to decide, and how good such forecasts have been. Decides nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.markup import escape
+from rich.table import Table
+
+from tacit.domain.choice import Choice, ChoiceSort, Forecast
+from tacit.domain.errors import Mistake, NotFound, TacitError
+from tacit.features.people import Queued
+from tacit.features.people.forecast import SURE, Bin, ConflictKind, Outlook, Track
+from tacit.surfaces.cli import plotting
+from tacit.surfaces.cli.plotting import Axis, Row
+from tacit.surfaces.cli.session import Session, clean, command_options, counted, one_line
+
+SHOWN = 10
+"""Earlier forecasts that are listed."""
+
+
+def _share(value: float) -> str:
+    return f"{value:.0%}"
+
+
+def _points(value: float) -> str:
+    return f"{100 * value:+.0f}" if round(100 * value) else "0"
+
+
+ACCURACY = Axis(
+    title=f"came true (the line: {SURE:.0%}, from which a forecast is called sure)", written=_share, reference=SURE
+)
+DIFFERENCE = Axis(title="points by which it came true more often than was said", written=_points)
+
+
+@click.command()
+@click.argument("person", required=False, default="")
+@click.option(
+    "--plot", type=click.Path(dir_okay=False, path_type=Path), help="Draw calibration into this file, PNG or SVG."
+)
+@command_options
+def forecast(session: Session, *, person: str, plot: Path | None) -> None:
+    """Show what is expected of PERSON (not given: of you), and how good forecasts of them have been.
+
+    Lists what waits for review in the order in which it is asked, the latest forecasts with what came, and a table of
+    calibration: how often forecasts of each confidence came true. Forecasts only order and pre-fill; what is decided is decided
+    by a person, and agents do not get to see them.
+    """
+    session.caller.require_person("forecast")
+    people = session.loop.people
+    name = session.person(person)
+    if person and name not in people.persons():
+        raise NotFound(
+            f"no decision of {name!r} is known", hint=f"known are: {', '.join(people.persons()) or 'nobody'}"
+        )
+    record, queue = people.track(name), people.queue(session.loop.waiting(), name)
+    told = people.forecasts(name)[-SHOWN:]
+    document = {
+        "person": name,
+        "decisions": len(people.choices(name)),
+        "record": _record(record),
+        "waiting": [_queued(each) for each in queue],
+        "latest": [_came(each) for each in told],
+    }
+    if plot is not None:
+        if not record.bins:
+            raise Mistake("there is nothing to draw yet", hint="forecasts are settled by reviewing: tacit review")
+        plotting.draw(panels(record.bins), plot, heading=f"Forecasts of {name}")
+        document["plot"] = str(plot)
+    session.answer(document, lambda: _show(session, name, record, queue, told, people.choices(name)))
+
+
+def panels(bins: Sequence[Bin]) -> list[tuple[Axis, list[Row]]]:
+    """A table of calibration as a plot: how often each confidence came true, and how far that is from what was said."""
+    accuracy, difference = [], []
+    for each in bins:
+        low, high = each.interval
+        label, note = f"said {each.low:.0%} to {each.high:.0%}", counted(each.count, "forecast")
+        accuracy.append(Row(label=label, value=each.accuracy, low=low, high=high, note=note))
+        said = each.mean_confidence
+        difference.append(Row(label=label, value=each.accuracy - said, low=low - said, high=high - said))
+    return [(ACCURACY, accuracy), (DIFFERENCE, difference)]
+
+
+def in_words(known: Outlook) -> str:
+    """One line: what is expected, how sure that is, or why nothing is said."""
+    if not known.known:
+        return f"not known: {known.why_not}"
+    moved = f"; by its circumstances alone: {known.prior}" if known.prior and known.prior != known.posterior else ""
+    return f"{known.posterior} ({known.posterior_confidence:.0%}{moved})"
+
+
+def tell_taught(session: Session, name: str) -> None:
+    """Say that a reason became a preference of the person, which waits; nothing where it did not."""
+    if name:
+        told = f"kept as a preference of yours, which waits: tacit review {name}"
+        session.console.print(f"[dim]{escape(clean(told))}[/dim]", soft_wrap=True)
+
+
+def _show(
+    session: Session,
+    name: str,
+    record: Track,
+    queue: Sequence[Queued],
+    told: Sequence[Forecast],
+    seen: Sequence[Choice],
+) -> None:
+    console = session.console
+    console.print(f"[bold]{escape(clean(name))}[/bold]: {counted(len(seen), 'decision')} known. {_summary(record)}")
+    if record.bins:
+        console.print(_calibration(record.bins))
+    for each in queue:
+        said = escape(clean(in_words(each.outlook)))
+        console.print(f"{each.stored.version.id[:10]}  [bold]{escape(clean(each.stored.version.name))}[/bold]  {said}")
+        conflict = each.outlook.conflict
+        if conflict is not None and conflict.kind is not ConflictKind.NOISE and conflict.told not in said:
+            console.print(f"            [dim]{conflict.kind}: {escape(one_line(conflict.told, 100))}[/dim]")
+    for came in told:
+        said = f"{came.posterior} ({came.posterior_confidence:.0%})" if came.posterior else "not known"
+        mark = "  [yellow]surprise[/yellow]" if came.surprise else ""
+        what = f"{came.sort}  {escape(one_line(_decided_on(session, came), 40))}"
+        console.print(
+            f"[dim]{came.at:%Y-%m-%d %H:%M}[/dim]  {what}  {escape(one_line(said, 40))} → "
+            f"{escape(one_line(came.actual, 40))}{mark}",
+            soft_wrap=True,
+        )
+    if not seen:
+        console.print(
+            "Decisions are learned from as they are made: [bold]tacit review[/bold], [bold]tacit intake TASK[/bold]."
+        )
+
+
+def _decided_on(session: Session, came: Forecast) -> str:
+    """What a forecast was of, in a word: the name of a version while it is there, or which question."""
+    subject = came.key.rpartition(" ")[2]
+    if came.sort is ChoiceSort.REVIEW:
+        with suppress(TacitError):  # purged meanwhile
+            return session.loop.store.version(subject).version.name
+    return subject
+
+
+def _summary(record: Track) -> str:
+    if record.accuracy is None or record.brier is None or record.lately is None:
+        return "Nothing was forecast yet."
+    unsaid = f", {record.forecasts - record.said} not known" if record.forecasts > record.said else ""
+    return (
+        f"{record.hits} of {record.said} forecasts came true ({record.accuracy:.0%}; lately {record.lately:.0%}){unsaid}. "
+        f"Brier score {record.brier:.3f}. {counted(record.surprises, 'surprise')}."
+    )
+
+
+def _calibration(bins: Sequence[Bin]) -> Table:
+    table = Table("said", "forecasts", "came true", "95 % between", box=None, pad_edge=False)
+    for each in bins:
+        low, high = each.interval
+        said = f"{each.low:.0%} to {each.high:.0%}"
+        table.add_row(said, str(each.count), f"{each.accuracy:.0%}", f"{low:.0%} and {high:.0%}")
+    return table
+
+
+def _record(record: Track) -> dict[str, Any]:
+    bins = [
+        {
+            "from": each.low,
+            "to": each.high,
+            "forecasts": each.count,
+            "hits": each.hits,
+            "mean_confidence": each.mean_confidence,
+            "accuracy": each.accuracy,
+            "interval": each.interval,
+        }
+        for each in record.bins
+    ]
+    return {
+        "forecasts": record.forecasts,
+        "said": record.said,
+        "hits": record.hits,
+        "accuracy": record.accuracy,
+        "lately": record.lately,
+        "brier": record.brier,
+        "surprises": record.surprises,
+        "sure": record.sure,
+        "sure_hits": record.sure_hits,
+        "calibration": bins,
+    }
+
+
+def _queued(each: Queued) -> dict[str, Any]:
+    known, conflict = each.outlook, each.outlook.conflict
+    return {
+        "version_id": each.stored.version.id,
+        "name": each.stored.version.name,
+        "prior": known.prior,
+        "prior_confidence": known.prior_confidence,
+        "posterior": known.posterior,
+        "posterior_confidence": known.posterior_confidence,
+        "stirred": known.stirred,
+        "not_known": known.why_not,
+        "conflict": {"kind": conflict.kind, "told": conflict.told} if conflict else None,
+        "reasons": [{"key": one.key, "response": one.response, "at": one.at} for one in known.reasons],
+        "shown": each.shown,
+    }
+
+
+def _came(each: Forecast) -> dict[str, Any]:
+    return {
+        "key": each.key,
+        "at": each.at,
+        "sort": each.sort,
+        "posterior": each.posterior,
+        "posterior_confidence": each.posterior_confidence,
+        "actual": each.actual,
+        "surprise": each.surprise,
+        "shown": each.shown,
+    }

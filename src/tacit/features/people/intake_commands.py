@@ -1,0 +1,140 @@
+"""`tacit intake`: a task's open questions, asked with the answer that is expected; what the person says instead is learned."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import click
+from rich.markup import escape
+
+from tacit.domain.errors import Mistake
+from tacit.features.people import Answered, Interview
+from tacit.features.people.forecast import Ask, Outlook
+from tacit.surfaces.cli.people import in_words, tell_taught
+from tacit.surfaces.cli.session import Session, clean, command_options, counted
+from tacit.surfaces.cli.typing_ahead import discard_typed_ahead
+
+
+@click.command()
+@click.argument("task")
+@click.option("--question", "given", multiple=True, metavar="TEXT", help="Ask this too (may be repeated).")
+@click.option(
+    "--answer",
+    "answers",
+    multiple=True,
+    metavar="KEY=TEXT",
+    help="Answer a question without being asked (may be repeated).",
+)
+@click.option("--session", "session_id", default="", metavar="ID", help="The session that will do the task.")
+@click.option("--by", default="", help="Your name, kept with the answers.")
+@command_options
+def intake(
+    session: Session, *, task: str, given: tuple[str, ...], answers: tuple[str, ...], session_id: str, by: str
+) -> None:
+    """Answer the open questions of TASK before work begins. What you are expected to say is offered; Enter confirms it.
+
+    Questions are those that the task's words leave open (scope, approach, preferences, complexity), those that you were asked
+    of tasks like it, and those given with --question. Your answers are kept as assumptions of the session, and the difference
+    to what was expected is learned. Without a terminal, --answer gives them; what is not answered is listed with its forecast.
+
+    Answering belongs to a person: it is refused inside an agent's shell, unless TACIT_TOKEN holds the person's token.
+    """
+    session.caller.require_person("intake")
+    session.may_create = True
+    loop = session.loop
+    talk = Interview(loop.people, loop.store, task=task, person=session.person(by), session_id=session_id)
+    asked = talk.questions(given)
+    told = _parsed(answers, asked)
+    asks = session.caller.at_terminal and not session.as_json
+    answered = []
+    for ask in asked:
+        if ask.key in told:
+            talk.announce(ask, shown=False)
+            answered.append(talk.answer(ask, told[ask.key], at=datetime.now(UTC)))
+        elif asks:
+            answered.append(_asked(session, talk, ask))
+        else:
+            answered.append(Answered(ask=ask, outlook=talk.expect(ask)))
+    document = {
+        "task": talk.task,
+        "person": talk.person,
+        "session_id": session_id,
+        "questions": list(map(_document, answered)),
+    }
+    session.answer(document, lambda: _sum_up(session, answered, listed=not asks))
+
+
+def _parsed(answers: Sequence[str], asked: Sequence[Ask]) -> dict[str, str]:
+    """Answers by the key of their question; all that is wrong with them is told at once."""
+    keys, told, problems = [ask.key for ask in asked], {}, []
+    for each in answers:
+        key, equals, text = each.partition("=")
+        if not equals or not text.strip():
+            problems.append(f"{each!r} is not KEY=TEXT")
+        elif key not in keys:
+            problems.append(f"no question is called {key!r}")
+        else:
+            told[key] = text
+    if problems:
+        raise Mistake("; ".join(problems), hint=f"the questions are: {', '.join(keys)}")
+    return told
+
+
+def _asked(session: Session, talk: Interview, ask: Ask) -> Answered:
+    """Ask one question at the terminal; nothing said and nothing expected passes it over."""
+    known = talk.announce(ask)
+    session.console.print(f"\n[bold]{escape(clean(ask.text))}[/bold]" + _choices(ask))
+    if known.known:
+        session.console.print(
+            f"[dim]expected: {escape(clean(in_words(known)))}; Enter confirms, - passes it over[/dim]"
+        )
+    discard_typed_ahead()
+    if not known.known:
+        session.console.print("[dim]Enter passes it over[/dim]")
+    said = click.prompt("Answer", default=known.posterior, show_default=False)
+    said = "" if said.strip() == "-" else said
+    overruled = known.known and bool(said.strip()) and said.strip().casefold() != known.posterior.casefold()
+    reason = click.prompt("Why", default="", show_default=False) if overruled else ""
+    done = talk.answer(ask, said, reason=reason, at=datetime.now(UTC))
+    taught = done.decided.verdict if done.decided else None
+    tell_taught(session, taught.name if taught and taught.version_id else "")
+    return done
+
+
+def _choices(ask: Ask) -> str:
+    return f" [dim]{escape(' / '.join(ask.options))}[/dim]" if ask.options else ""
+
+
+def _sum_up(session: Session, answered: Sequence[Answered], *, listed: bool) -> None:
+    done = [each for each in answered if each.answer]
+    if listed:
+        for each in answered:
+            said = each.answer or f"open; expected: {in_words(each.outlook)}"
+            session.console.print(f"[bold]{each.ask.key}[/bold]  {escape(clean(each.ask.text))}  {escape(clean(said))}")
+    otherwise = sum(_surprised(each) for each in done)
+    surprising = f", {counted(otherwise, 'surprise')}" if otherwise else ""
+    session.console.print(f"\n{len(done)} of {counted(len(answered), 'question')} answered{surprising}.")
+
+
+def _document(each: Answered) -> Mapping[str, Any]:
+    return {
+        "key": each.ask.key,
+        "question": each.ask.text,
+        "aspect": each.ask.aspect,
+        "options": each.ask.options,
+        "expected": _expected(each.outlook),
+        "answer": each.answer,
+        "surprise": _surprised(each),
+        "assumptions": [{"key": one.key, "text": one.text, "held": one.held} for one in each.assumptions],
+        "lesson": each.decided.verdict.version_id if each.decided and each.decided.verdict else "",
+    }
+
+
+def _surprised(each: Answered) -> bool:
+    return bool(each.decided and each.decided.forecast and each.decided.forecast.surprise)
+
+
+def _expected(known: Outlook) -> Mapping[str, Any]:
+    return {"answer": known.posterior, "confidence": known.posterior_confidence, "not_known": known.why_not}

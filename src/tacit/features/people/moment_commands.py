@@ -1,0 +1,260 @@
+"""`tacit moments …`: state what is taken for granted, look at it on the way, and see what came of it.
+
+An agent may state, look and say what it found, as its own word. Having a stored check run is for a person: whoever stated the
+assumption chose the command.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import click
+from rich.markup import escape
+from rich.table import Table
+
+from tacit.config.checkout import workspace
+from tacit.domain.entry import Entry
+from tacit.domain.errors import Mistake
+from tacit.domain.moment import Aspect, Assumption, Held, Moment, Phase
+from tacit.domain.origin import Origin
+from tacit.evidence.credit import BY_AGENT
+from tacit.evidence.verifiers import Command
+from tacit.features.people.moments import Speaker, Told
+from tacit.surfaces.cli.session import Session, clean, command_options, counted, one_line
+
+_SHOWN_KEY = 10
+_SHOWN_SESSION = 12
+_LEAST_TEXT = 16
+_STYLE = {Held.OPEN: "cyan", Held.HELD: "green", Held.WRONG: "red", Held.UNKNOWN: "dim"}
+_SESSION = click.option(
+    "--session",
+    "run",
+    default="",
+    envvar="TACIT_SESSION",
+    metavar="ID",
+    help="The agent's session, as its client names it; TACIT_SESSION names it too.",
+)
+
+
+@click.group(invoke_without_command=True)
+@command_options
+def moments(session: Session) -> None:
+    """What sessions took for granted, what was said no to, and what came of it; by itself the same as `list`."""
+    context = click.get_current_context()
+    if context.invoked_subcommand is None:
+        context.invoke(list_, as_json=session.as_json, store=session.store, run="", phase=None, held=None, limit=50)
+
+
+@moments.command()
+@click.argument("text")
+@click.option(
+    "--aspect",
+    type=click.Choice([each.value for each in Aspect]),
+    default=Aspect.APPROACH.value,
+    show_default=True,
+    help="What it is about.",
+)
+@click.option(
+    "--check", default="", metavar="COMMAND", help="A command that shows whether it holds; kept, never run by itself."
+)
+@click.option("--task", default="", help="What the work is.")
+@_SESSION
+@click.option("--by", default="", help="Who says so.")
+@command_options
+def assume(session: Session, *, text: str, run: str, by: str, **options: str) -> None:
+    """State something that the work takes for granted, before it or during it.
+
+    When the run is learned from, it is compared with what happened. One that was wrong becomes a lesson that waits for a
+    person.
+    """
+    session.may_create = True
+    made = session.loop.moments.assume(text, session=run, by=_speaker(session, by), **options)
+    session.answer({"assumption": _whole(made)}, lambda: _show_assumptions(session, [made]))
+
+
+@moments.command()
+@click.option("--risk", "risks", multiple=True, metavar="TEXT", help="What may go wrong (may be repeated).")
+@click.option(
+    "--assume", "assumptions", multiple=True, metavar="TEXT", help="What is taken for granted (may be repeated)."
+)
+@click.option("--task", default="", help="What the work is.")
+@_SESSION
+@click.option("--by", default="", help="Who says so.")
+@command_options
+def premortem(session: Session, *, risks: Sequence[str], assumptions: Sequence[str], run: str, **options: str) -> None:
+    """Say before the work what may go wrong. An error set in `backquotes` is looked for in what fails."""
+    session.may_create = True
+    room, who = session.loop.moments, _speaker(session, options["by"])
+    moment = room.premortem(risks, assumptions=assumptions, session=run, task=options["task"], by=who)
+    stated = [room.find(key) for key in moment.assumptions]
+    document = {"moment": _whole(moment), "assumptions": list(map(_whole, stated))}
+    session.answer(document, lambda: _show_assumptions(session, stated))
+
+
+@moments.command()
+@_SESSION
+@click.option("--milestone", default="", help="What was just reached.")
+@click.option("--holds", multiple=True, metavar="KEY", help="An assumption that still holds (may be repeated).")
+@click.option(
+    "--wrong", multiple=True, metavar="KEY=INSTEAD", help="One that does not, and what is the case (may be repeated)."
+)
+@click.option("--by", default="", help="Who says so.")
+@command_options
+def checkpoint(session: Session, *, run: str, milestone: str, by: str, **said: Sequence[str]) -> None:
+    """List what a session still takes for granted, and say on the way what of it holds."""
+    session.may_create = bool(milestone or said["holds"] or said["wrong"])
+    pairs = [each.partition("=") for each in said["wrong"]]
+    if unfit := [each for each in said["wrong"] if "=" not in each]:
+        raise Mistake(f"what is the case instead of {', '.join(unfit)}?", hint="--wrong KEY=INSTEAD")
+    wrong = {key.strip(): instead for key, _, instead in pairs}
+    who, room = _speaker(session, by), session.loop.moments
+    looked = room.checkpoint(run, milestone=milestone, holds=said["holds"], wrong=wrong, by=who)
+
+    def show() -> None:
+        _show_assumptions(session, [*looked.settled, *looked.open])
+        session.console.print(f"{counted(len(looked.open), 'assumption')} open")
+
+    document = {"open": list(map(_whole, looked.open)), "settled": list(map(_whole, looked.settled))}
+    session.answer(document | {"moment": _whole(looked.moment) if looked.moment else None}, show)
+
+
+@moments.command()
+@click.argument("key")
+@click.option("--run", "to_run", is_flag=True, help="Have its check run in the project now, and keep what it shows.")
+@click.option("--yes", is_flag=True, help="Do not ask before running it.")
+@click.option("--by", default="", help="Who says so.")
+@command_options
+def check(session: Session, *, key: str, to_run: bool, yes: bool, by: str) -> None:
+    """Show one assumption with its check; with --run, which is for a person, have the check run.
+
+    Exit status 0 means that the assumption holds, 1 that it does not or that this is not known.
+    """
+    room = session.loop.moments
+    found = room.find(key)
+    if not to_run:
+        session.answer({"assumption": _whole(found)}, lambda: _show_whole(session, found))
+        _end(found)
+    session.caller.require_person("moments check --run")
+    if not found.check:
+        raise Mistake(f"{found.key} names no check", hint="say yourself how it stands: tacit moments checkpoint")
+    if not yes and not session.as_json:
+        session.console.print(f"written by {escape(clean(found.by))}:  {escape(clean(found.check))}")
+        click.confirm("Run this here?", abort=True)
+    result = Command(found.check, cwd=workspace(session.place.project)).verify()
+    who = Speaker(session.person(by), Origin.USER)
+    told = f"`{found.check}` {'ended well' if result.passed else 'failed'} when {who.name} had it run"
+    kept = room.settled_by(found.key, held=result.passed, reason=told, by=who)
+    session.answer({"assumption": _whole(kept), "passed": result.passed}, lambda: _show_whole(session, kept))
+    _end(kept)
+
+
+def _end(found: Assumption) -> NoReturn:
+    raise click.exceptions.Exit(0 if found.held is Held.HELD else 1)
+
+
+@moments.command("list")
+@click.option("--session", "run", default="", metavar="ID", help="Only of this session.")
+@click.option("--phase", type=click.Choice([each.value for each in Phase]), help="Only of this phase.")
+@click.option("--held", type=click.Choice([each.value for each in Held]), help="Only assumptions that came out so.")
+@click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help="The last so many of each.")
+@command_options
+def list_(session: Session, *, run: str, phase: str | None, held: str | None, limit: int) -> None:
+    """List moments and assumptions, oldest first."""
+    told = session.loop.moments.list(session=run, phase=phase, held=held)
+    kept = Told(moments=told.moments[-limit:], assumptions=told.assumptions[-limit:])
+    session.answer(_document(kept), lambda: _show(session, kept))
+
+
+@moments.command()
+@click.option("--session", "run", required=True, metavar="ID", help="The agent's session, as its client names it.")
+@command_options
+def show(session: Session, *, run: str) -> None:
+    """Tell one session: what was assumed, what happened on the way, and how it came out, with the steps that show it."""
+    told = session.loop.moments.list(session=run)
+
+    def tell() -> None:
+        for moment in told.moments:
+            _show_moment(session, moment, of_one=True)
+        for each in told.assumptions:
+            _show_whole(session, each)
+        if not told.moments and not told.assumptions:
+            session.console.print("Nothing is known of this session.")
+
+    session.answer({"session": run} | _document(told), tell)
+
+
+def _whole(entry: Entry) -> dict[str, Any]:
+    """An entry with all its fields, also those that say nothing."""
+    return {each.name: getattr(entry, each.name) for each in dataclasses.fields(entry)}
+
+
+def _document(told: Told) -> dict[str, Any]:
+    return {"moments": list(map(_whole, told.moments)), "assumptions": list(map(_whole, told.assumptions))}
+
+
+def _speaker(session: Session, name: str) -> Speaker:
+    """Who speaks: a person at a terminal, or anybody else, who is taken for an agent."""
+    if session.caller.is_person:
+        return Speaker(session.person(name), Origin.USER)
+    return Speaker(BY_AGENT if session.surroundings.agent_markers else name or BY_AGENT)
+
+
+def _show(session: Session, told: Told) -> None:
+    for moment in told.moments:
+        _show_moment(session, moment)
+    if told.assumptions:
+        _show_assumptions(session, told.assumptions)
+    if not told.moments and not told.assumptions:
+        session.console.print(
+            "Nothing yet. State what the work takes for granted: tacit moments assume TEXT --session ID"
+        )
+
+
+def _show_moment(session: Session, moment: Moment, *, of_one: bool = False) -> None:
+    """One line of the terminal; of several sessions' moments also which, by the beginning of its id."""
+    head = f"{moment.at:%Y-%m-%d %H:%M}  {moment.phase}  "
+    named = clean(moment.what)
+    which = f"  {one_line(moment.session_id, _SHOWN_SESSION)}" if moment.session_id and not of_one else ""
+    room = session.console.width - len(head) - len(named) - len(which) - 2
+    text = f": {escape(one_line(moment.text, max(_LEAST_TEXT, room)))}" if moment.text else ""
+    session.console.print(f"{head}[bold]{escape(named)}[/bold]{text}[dim]{escape(which)}[/dim]", soft_wrap=True)
+
+
+def _show_assumptions(session: Session, assumptions: Sequence[Assumption]) -> None:
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for column in ("key", "stands", "about"):
+        table.add_column(column, no_wrap=True)
+    table.add_column("assumed", ratio=1, overflow="fold")
+    for each in assumptions:
+        why = f"\n[dim]{escape(one_line(each.reason, 160))}[/dim]" if each.reason else ""
+        style = _STYLE[each.held]
+        said = f"{escape(one_line(each.text, 200))}{why}"
+        table.add_row(each.key[:_SHOWN_KEY], f"[{style}]{each.held}[/{style}]", str(each.aspect), said)
+    session.console.print(table)
+
+
+def _show_whole(session: Session, each: Assumption) -> None:
+    style = _STYLE[each.held]
+    session.console.print(
+        f"[{style}]{each.held}[/{style}]  {escape(clean(each.text))}  [dim]{each.key[:_SHOWN_KEY]}[/dim]",
+        soft_wrap=True,
+    )
+    rows = {
+        "about": f"{each.aspect}, stated {each.phase}{f' by {each.by}' if each.by else ''}",
+        "why": f"{each.reason}{_steps(each)}" if each.reason else "",
+        "in fact": each.instead,
+        "check": each.check,
+        "skill": each.version_id,
+        "lesson": f"{each.lesson} (tacit review)" if each.lesson else "",
+    }
+    for name, value in rows.items():
+        if value:
+            session.console.print(f"    [dim]{name}:[/dim] {escape(clean(value))}", soft_wrap=True)
+
+
+def _steps(each: Assumption) -> str:
+    """The steps that show how an assumption came out, unless its reason names them."""
+    untold = [str(step) for step in each.steps if f"step {step})" not in each.reason]
+    return f" (step{'s' if len(untold) > 1 else ''} {', '.join(untold)})" if untold else ""

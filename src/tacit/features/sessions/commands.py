@@ -1,0 +1,184 @@
+"""`tacit session`: working memory of a running session, for its agents' shells and for whoever wants to look at it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+from rich.markup import escape
+from rich.table import Table
+
+from tacit.domain.origin import Origin
+from tacit.domain.working import Drawer, Jotting
+from tacit.surfaces.cli.session import Session, clean, command_options, counted, one_line
+
+if TYPE_CHECKING:
+    from tacit.features.sessions import WorkingMemory
+
+F = TypeVar("F", bound=Callable[..., Any])
+_SHOWN = 100
+
+
+def _session_option(function: F) -> F:
+    """Give a command the id of the session that it is about."""
+    return click.option(
+        "--session", "session_id", required=True, envvar="TACIT_SESSION", metavar="ID",
+        help="The session, as the client calls it; TACIT_SESSION names it too.",
+    )(function)  # fmt: skip
+
+
+def _agent_option(function: F) -> F:
+    return click.option("--agent", default="", metavar="NAME", help="Who says it: a name or a role.")(function)
+
+
+@click.group()
+def session() -> None:
+    """Share notes between the agents of one running session; they last a day, and no other session sees them."""
+
+
+@session.command()
+@click.argument("text")
+@click.option("--error", default="", metavar="TEXT", help="The error that it mends, as it was printed.")
+@_agent_option
+@_session_option
+@command_options
+def note(current: Session, *, text: str, error: str, agent: str, session_id: str) -> None:
+    """Tell the agents of the session something they should know; TEXT may be - to read it from standard input.
+
+    With --error it may become a lesson when the session is learned from, if that error really occurred; a person decides.
+    """
+    working = _opened(current, session_id, writes=True)
+    kept = working.contribute(_text(text), agent=agent, error=error, origin=_origin(current))
+    _answer(current, kept, "shared")
+
+
+@session.command()
+@click.argument("name")
+@click.argument("text", default="")
+@_agent_option
+@_session_option
+@command_options
+def artifact(current: Session, *, name: str, text: str, agent: str, session_id: str) -> None:
+    """Tell of something that was made: NAME says where it is (a path, an address), TEXT what it is."""
+    working = _opened(current, session_id, writes=True)
+    _answer(current, working.register(name, _text(text), agent=agent, origin=_origin(current)), "registered")
+
+
+@session.command()
+@click.argument("text", required=False)
+@click.option("--agent", required=True, metavar="NAME", help="Whose notes: a name or a role.")
+@_session_option
+@command_options
+def scratch(current: Session, *, text: str | None, agent: str, session_id: str) -> None:
+    """Read an agent's own notes, or put TEXT in their place (- reads it from standard input). Others are not shown them."""
+    working = _opened(current, session_id, writes=text is not None)
+    if text is not None:
+        _answer(current, working.scratch(agent).write(_text(text), origin=_origin(current)), "kept")
+        return
+    written = working.scratch(agent).read()
+    document = {"session": working.id, "agent": agent, "text": written}
+    current.answer(document, lambda: click.echo(working.shown_scratch(agent) or "There are no notes under this name."))
+
+
+@session.command()
+@_session_option
+@command_options
+def queries(current: Session, *, session_id: str) -> None:
+    """List what was asked in the session before, and what was found."""
+    working = _opened(current, session_id)
+    asked = working.queries()
+
+    def show() -> None:
+        for each in asked:
+            found = ", ".join(each.found) or "nothing"
+            line = f"{escape(one_line(each.query, _SHOWN))} [dim]→[/dim] {escape(clean(found))}"
+            current.console.print(f"{each.at:%H:%M} {line}", soft_wrap=True)
+        if not asked:
+            current.console.print("Nothing was asked in this session yet.")
+
+    current.answer({"session": working.id, "queries": asked}, show)
+
+
+@session.command()
+@click.option("--list", "listed", is_flag=True, help="A table for people instead of what an agent is shown.")
+@_agent_option
+@_session_option
+@command_options
+def show(current: Session, *, listed: bool, agent: str, session_id: str) -> None:
+    """Show what an agent of the session is shown: what was shared and made, what was asked, and its own notes."""
+    working = _opened(current, session_id)
+    kept = [*working.contributions(), *working.artifacts()]
+    text = working.shown(agent)
+    document = {
+        "session": working.id,
+        "shared": [_document(each) for each in kept if each.drawer is Drawer.CONTEXT],
+        "artifacts": [_document(each) for each in kept if each.drawer is Drawer.ARTIFACT],
+        "queries": working.queries(),
+        "text": text,
+    }
+
+    def tell() -> None:
+        if not text:
+            current.console.print("Nothing was shared in this session yet.")
+        elif listed:
+            _table(current, kept)
+        else:
+            click.echo(clean(text))
+
+    current.answer(document, tell)
+
+
+@session.command()
+@_session_option
+@command_options
+def forget(current: Session, *, session_id: str) -> None:
+    """Drop all that the session's working memory holds."""
+    working = _opened(current, session_id)
+    gone = working.forget()
+    told = f"forgot {counted(gone, 'thing')}" if gone else "there was nothing to forget"
+    current.answer({"session": working.id, "forgotten": gone}, lambda: current.console.print(told))
+
+
+def _opened(current: Session, session_id: str, *, writes: bool = False) -> WorkingMemory:
+    current.may_create = current.may_create or writes
+    return current.loop.session(session_id)
+
+
+def _origin(current: Session) -> Origin:
+    """What a person types at a terminal is theirs; all else is taken for an agent's."""
+    return Origin.USER if current.caller.is_person else Origin.AGENT
+
+
+def _text(text: str) -> str:
+    return sys.stdin.read() if text == "-" else text
+
+
+def _answer(current: Session, kept: Jotting, told: str) -> None:
+    until = f"[dim]until {kept.expires_at:%Y-%m-%d %H:%M} UTC[/dim]"
+    current.answer(_document(kept), lambda: current.console.print(f"{told} {until}"))
+
+
+def _document(kept: Jotting) -> dict[str, Any]:
+    return {
+        "session": kept.session_id,
+        "drawer": kept.drawer,
+        "name": kept.name,
+        "agent": kept.agent,
+        "origin": kept.origin,
+        "text": kept.text,
+        "at": kept.at,
+        "expires_at": kept.expires_at,
+    }
+
+
+def _table(current: Session, kept: Sequence[Jotting]) -> None:
+    table = Table(box=None, pad_edge=False)
+    for heading in ("when", "who", "what", "text"):
+        table.add_column(heading, overflow="fold")
+    for each in kept:
+        what = each.name if each.drawer is Drawer.ARTIFACT else str(each.drawer)
+        texts = (f"{each.at:%H:%M}", each.agent or str(each.origin), what, one_line(each.text, _SHOWN))
+        table.add_row(*(escape(clean(text)) for text in texts))
+    current.console.print(table)

@@ -1,0 +1,201 @@
+"""The audit chain in its table: change in → link appended; links out only if each fits its hash and the one before.
+
+Also answers which records the chain knows, so that a vanished row is damage and not an unknown id. Keeps no content.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from tacit.domain.errors import StoreOutage
+from tacit.domain.identity import canonical
+from tacit.domain.ports import AuditEntry
+from tacit.store.connection import Connection, Damaged, damaged
+from tacit.store.encoding import clean, stamp
+from tacit.store.invariants import unknown
+
+_COLUMNS = "seq, at, actor, action, subject, record, digest, previous, hash"
+_END = "\U0010ffff"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """What the chain is told of a change, before it gets its place and digest."""
+
+    action: str
+    subject: str
+    record: str
+    at: datetime
+    actor: str = "tacit"
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A stored event with its place in the chain."""
+
+    event: Event
+    previous: str
+    hash: str
+
+    def entry(self) -> AuditEntry:
+        """What callers see of it."""
+        event = self.event
+        return AuditEntry(
+            sequence=event.sequence,
+            at=datetime.fromisoformat(event.at),
+            actor=event.actor,
+            action=event.action,
+            subject=event.subject,
+            digest=event.digest,
+            hash=self.hash,
+        )
+
+
+def record_path(table: str, *ids: str) -> str:
+    """Name a record for the chain: table, owner if any, id."""
+    return "/".join((table, *(clean(part).replace("%", "%25").replace("/", "%2F") for part in ids)))
+
+
+class Audit:
+    """Appends to the chain and reads it under its hashes."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def append(self, note: Note, *, digest: str) -> None:
+        """Add one link; the caller's transaction makes it one with the change it tells of."""
+        head = self._connection.single("SELECT max(seq) FROM audit")
+        previous = self.at(head).hash if head else GENESIS
+        event = Event(
+            sequence=(head or 0) + 1,
+            at=stamp(note.at),
+            actor=clean(note.actor) or "tacit",
+            action=clean(note.action),
+            subject=clean(note.subject),
+            record=note.record,
+            digest=digest,
+        )
+        fields = (event.sequence, event.at, event.actor, event.action, event.subject, event.record, event.digest)
+        self._connection.run(
+            f"INSERT INTO audit ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            *fields,
+            previous,
+            link(previous, event),
+        )
+
+    def at(self, seq: int) -> Link:
+        """Read one link; raises for one that does not fit its own hash."""
+        try:
+            rows = self._connection.run(f"SELECT {_COLUMNS} FROM audit WHERE seq = ?", seq)
+        except Damaged as error:
+            raise self._damage(seq, error.problem) from error
+        if not rows:
+            raise self._damage(seq, "is missing")
+        number, at, actor, action, subject, record, digest, previous, stored = rows[0]
+        if not all(isinstance(value, str) for value in rows[0][1:]):
+            raise self._damage(seq, "does not fit its hash")
+        event = Event(sequence=number, at=at, actor=actor, action=action, subject=subject, record=record, digest=digest)
+        if number != seq or link(previous, event) != stored:
+            raise self._damage(seq, "does not fit its hash")
+        return Link(event, previous, stored)
+
+    def links(self, *, start: int = 1) -> Iterator[Link]:
+        """Read the chain from a link on; raises at the first that is missing, changed or out of place."""
+        last = self._connection.single("SELECT max(seq) FROM audit") or 0
+        if last != self._connection.single("SELECT count(*) FROM audit INDEXED BY audit_by_subject"):
+            raise self._damage(last + 1, "is missing")
+        before = self.at(start - 1).hash if start > 1 else GENESIS
+        for seq in range(start, last + 1):
+            found = self.at(seq)
+            if found.previous != before:
+                raise self._damage(seq, "does not follow the link before it")
+            before = found.hash
+            yield found
+
+    def entries(self, subjects: frozenset[str] | None, *, limit: int | None) -> list[AuditEntry]:
+        """The newest `limit` links, of these subjects if given, oldest first."""
+        if subjects is None and limit is not None:
+            last = self._connection.single("SELECT max(seq) FROM audit") or 0
+            return [found.entry() for found in self.links(start=max(1, last - limit + 1))] if limit > 0 else []
+        chosen = [found for found in self.links() if subjects is None or found.event.subject in subjects]
+        kept = chosen if limit is None else chosen[-limit:] if limit > 0 else []
+        return [found.entry() for found in kept]
+
+    def members(self, table: str, *owners: str) -> set[str]:
+        """Records of these owners that the chain knows and that were not purged."""
+        return self._beginning([record_path(table, owner) + "/" for owner in owners])
+
+    def _beginning(self, paths: list[str]) -> set[str]:
+        """Records whose names begin so, without those that were purged."""
+        sql = (
+            "SELECT record, action FROM json_each(?) AS path CROSS JOIN audit "
+            "ON record >= path.value AND record < path.value || ? ORDER BY seq"
+        )
+        latest: dict[Any, Any] = dict(self._connection.run(sql, json.dumps(paths), _END))
+        return {str(record) for record, action in latest.items() if not is_gone(str(action))}
+
+    def absent(self, table: str, identity: str, *, noun: str) -> Exception:
+        """The error for an id without a row: unknown, or lost although the chain knows it."""
+        own = record_path(identity)
+        known = any(
+            record.startswith(f"{table}/") and record.endswith(f"/{own}") and not is_gone(action)
+            for record, action in self._latest("subject = ?", identity).items()
+        )
+        return damaged(self._connection.path, f"{table} {identity}", "is missing") if known else unknown(noun, identity)
+
+    def check_complete(self, table: str, *owners: str, found: set[str]) -> None:
+        """Raise unless the rows found for these owners are exactly those that the chain knows."""
+        self._compare(table, self.members(table, *owners), found)
+
+    def check_all(self, table: str, beginning: str, *, found: set[str]) -> None:
+        """The same for all owners whose names begin so."""
+        self._compare(table, self._beginning([record_path(table, beginning)]), found)
+
+    def _compare(self, table: str, known: set[str], found: set[str]) -> None:
+        for record in sorted(known ^ found):
+            problem = "is missing" if record in known else "is not in the audit chain"
+            raise damaged(self._connection.path, f"{table} {record.rsplit('/', 1)[-1]}", problem)
+
+    def _latest(self, condition: str, *values: str) -> dict[str, str]:
+        """Record → what was last done to it."""
+        rows = self._connection.run(f"SELECT record, action FROM audit WHERE {condition} ORDER BY seq", *values)
+        return {str(record): str(action) for record, action in rows}
+
+    def _damage(self, seq: int, problem: str) -> StoreOutage:
+        return damaged(self._connection.path, f"audit {seq}", problem)
+
+
+def is_gone(action: str) -> bool:
+    """Whether a record may be missing after this action."""
+    return action in GONE
+
+
+GENESIS = ""
+"""What the first link covers."""
+
+GONE = ("purge", "restore")
+"""Actions that leave no record behind: what was purged, and that the store as a whole was put back."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One change: when, by whom, what, about which id, and the digest of which record it left behind."""
+
+    sequence: int
+    at: str
+    actor: str
+    action: str
+    subject: str
+    record: str
+    """Path of the record, such as ``versions/s_1/v_1``: table, owner if any, id."""
+    digest: str
+
+
+def link(previous: str, event: Event) -> str:
+    """Hash an event together with the link before it."""
+    return hashlib.sha256(previous.encode("ascii", "replace") + canonical(event)).hexdigest()

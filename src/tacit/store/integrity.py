@@ -1,0 +1,265 @@
+"""Looks at everything: file, schema, each row under seal and hash, indexes and the audit chain → a list of damage.
+
+Reports and mends nothing; damage never stops it from looking further.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from tacit.domain.errors import StoreOutage
+from tacit.domain.ports import Damage
+from tacit.store.appended_records import Outcomes, owned_path
+from tacit.store.audit import GENESIS, Audit, Event, is_gone, record_path
+from tacit.store.backup import copy_pages
+from tacit.store.backups import Backups, identity_of
+from tacit.store.bookmarks import Bookmarks
+from tacit.store.connection import MEMORY, Connection, Damaged
+from tacit.store.ledger import entry_path
+from tacit.store.lexical_search import episode_words, passage_words, version_words
+from tacit.store.migrations import Migration
+from tacit.store.outlines import Outlines
+from tacit.store.passages import Passages
+from tacit.store.remarks import remark_path
+from tacit.store.renderings import Renderings
+from tacit.store.rows import Rows, Values
+from tacit.store.schema import differences
+from tacit.store.session_notes import Jottings
+from tacit.store.skills import Skills, version_path
+from tacit.store.tombstones import Tombstones
+from tacit.store.trajectories import Trajectories
+from tacit.store.vectors import Vectors
+from tacit.store.word_index import WordIndex
+
+_QUICK = 50
+"""Messages, and links of the chain, that a quick look goes to."""
+
+
+class Integrity:
+    """Checks one store through the same parts that read it."""
+
+    def __init__(self, connection: Connection, migrations: Sequence[Migration]) -> None:
+        self._connection = connection
+        self._migrations = migrations
+        self._audit = Audit(connection)
+        self._trajectories = Trajectories(connection, self._audit)
+        self._skills = Skills(connection, self._audit)
+        self._renderings = Renderings(connection, self._skills)
+        self._vectors = Vectors(connection, self._skills)
+        self._outcomes = Outcomes(connection, self._audit)
+        self._bookmarks = Bookmarks(connection)
+        self._outlines = Outlines(connection)
+        self._passages = Passages(connection, self._audit, self._skills)
+        self._jottings = Jottings(connection)
+        self._tombstones = Tombstones(connection, self._audit)
+        self._backups = Backups(connection, self._audit)
+        self._seals: dict[str, str] = {}
+
+    def damages(self) -> list[Damage]:
+        """Everything that is not as it was written, each once."""
+        self._seals = {}
+        found: dict[Damage, None] = {}
+        for step in (self._contents, self._indexes):
+            found.update(dict.fromkeys(_reported(step())))
+        return list(found)
+
+    def quick_damages(self) -> list[Damage]:
+        """What a look at the file's pages, the schema and the end of the chain shows; rows are not looked at."""
+        return list(dict.fromkeys(_reported(self._quickly())))
+
+    def _quickly(self) -> Iterator[Damage]:
+        with self._connection.reading():
+            for step in (self._pages, self._schema, self._identity, self._newest):
+                yield from _reported(step())
+
+    def _pages(self) -> Iterator[Damage]:
+        for (message,) in self._connection.run(f"PRAGMA quick_check({_QUICK})"):
+            if message != "ok":
+                yield Damage(subject="the file", problem=message)
+
+    def _newest(self) -> Iterator[Damage]:
+        self._audit.entries(None, limit=_QUICK)
+        yield from ()
+
+    def _contents(self) -> Iterator[Damage]:
+        with self._connection.reading():
+            for step in (self._file, self._schema, self._identity, self._rows, self._words, self._blobs, self._chain):
+                yield from _reported(step())
+
+    def _file(self) -> Iterator[Damage]:
+        for (message,) in self._connection.run("PRAGMA integrity_check(100)"):
+            if message != "ok":
+                yield Damage(subject="the file", problem=message)
+        for table, row, parent, _ in self._connection.run("PRAGMA foreign_key_check"):
+            yield Damage(subject=f"{table} {row}", problem=f"refers to a missing row of {parent}")
+
+    def _schema(self) -> Iterator[Damage]:
+        lacking, extra = differences(self._connection, self._migrations)
+        for each in lacking:
+            yield Damage(subject="the schema", problem=f"lacks: {each}")
+        for each in extra:
+            yield Damage(subject="the schema", problem=f"holds what no version of Tacit made: {each}")
+
+    def _rows(self) -> Iterator[Damage]:
+        skills, outcomes, trajectories = self._skills, self._outcomes, self._trajectories
+        yield from self._table(skills.skills, skills.skills.value, path=lambda row: record_path("skills", row["id"]))
+        yield from self._table(skills.versions, self._check_version, path=version_path)
+        yield from self._table(skills.transitions, skills.transitions.value)
+        yield from self._table(outcomes.verdicts, outcomes.verdicts.value, path=lambda row: owned_path("verdicts", row))
+        yield from self._table(outcomes.approvals, self._check_approval, path=lambda row: owned_path("approvals", row))
+        for rows in (self._tombstones.rows, self._backups.rows):
+            yield from self._table(rows, rows.value, path=_path_in(rows.table))
+        yield from self._table(outcomes.uses, outcomes.keys.check, path=lambda row: record_path("uses", row["id"]))
+        yield from self._table(outcomes.evidence, outcomes.evidence.value, path=lambda row: owned_path("evidence", row))
+        yield from self._table(outcomes.remarks.rows, outcomes.remarks.check, path=remark_path)
+        yield from self._table(outcomes.ledger.rows, outcomes.ledger.rows.value, path=entry_path)
+        yield from self._table(self._passages.rows, self._check_passage)
+        self._seals.update(self._passages.digests())
+        yield from self._table(
+            trajectories.rows, self._check_trajectory, path=lambda row: record_path("trajectories", row["id"])
+        )
+        yield from self._table(self._renderings.rows, self._renderings.check)
+        yield from self._table(self._vectors.spaces, self._vectors.check_space)
+        yield from self._table(self._vectors.rows, self._vectors.check)
+        yield from self._table(self._vectors.blocks.rows, self._vectors.blocks.check)
+        yield from self._table(self._vectors.sketches.rows, self._vectors.sketches.check)
+        yield from self._table(self._bookmarks.rows, self._bookmarks.rows.value)
+        yield from self._table(self._outlines.rows, self._outlines.rows.value)
+        yield from self._table(self._jottings.rows, self._jottings.rows.value)
+
+    def _identity(self) -> Iterator[Damage]:
+        identity_of(self._connection)
+        yield from ()
+
+    def _table(
+        self, rows: Rows, check: Callable[[Values], object], *, path: Callable[[Values], str] | None = None
+    ) -> Iterator[Damage]:
+        for seq in rows.numbers():
+            try:
+                row = rows.at(seq)
+                if path:
+                    self._seals[path(row)] = row["seal"]
+                check(row)
+            except StoreOutage as error:
+                yield _damage(error)
+
+    def _check_version(self, row: Values) -> None:
+        stored = self._skills.stored(row)
+        self._skills.life_of(row)
+        self._check_words(
+            self._skills.index, row["seq"], self._skills.index.texts(version_words(stored.version.content))
+        )
+
+    def _check_passage(self, row: Values) -> None:
+        passage, index = self._passages.rows.value(row), self._passages.index
+        self._passages.check(row)
+        self._check_words(index, row["seq"], index.texts(passage_words(passage)))
+
+    def _check_approval(self, row: Values) -> None:
+        approval = self._outcomes.approvals.value(row)
+        if approval.content_hash != self._skills.version(approval.version_id).version.hash:
+            raise self._outcomes.approvals.damage(row["id"], "is of another content than its version has")
+
+    def _check_trajectory(self, row: Values) -> None:
+        episode = self._trajectories.episode(row)
+        index = self._trajectories.index
+        self._check_words(index, row["seq"], index.texts(episode_words(episode)))
+        if not episode.pruned:
+            self._trajectories.content(row)
+
+    def _check_words(self, index: WordIndex, seq: int, expected: dict[str, str]) -> None:
+        row = index.words.at(seq)
+        if any(row[field] != text for field, text in expected.items()):
+            raise index.words.damage(seq, "are not the words of what they index")
+
+    def _blobs(self) -> Iterator[Damage]:
+        used = {row[0] for row in self._connection.run("SELECT blob FROM trajectories WHERE NOT pruned")}
+        for (name,) in self._connection.run("SELECT hash FROM blobs ORDER BY hash"):
+            if name not in used:
+                yield Damage(subject=f"blobs {name}", problem="belongs to no trajectory")
+
+    def _words(self) -> Iterator[Damage]:
+        pairs: tuple[tuple[WordIndex, Rows], ...] = (
+            (self._skills.index, self._skills.versions),
+            (self._trajectories.index, self._trajectories.rows),
+            (self._passages.index, self._passages.rows),
+        )
+        for index, rows in pairs:
+            for seq in sorted(set(index.words.numbers()) - set(rows.numbers())):
+                yield Damage(subject=f"{index.words.table} {seq}", problem="indexes a row that is not there")
+            for term in index.strange_terms():
+                yield Damage(subject=f"{index.words.table} index", problem=f"does not count {term!r} as the words do")
+
+    def _indexes(self) -> Iterator[Damage]:
+        with _writable(self._connection) as connection:
+            skills = Skills(connection, self._audit)
+            passages, trajectories = Passages(connection, self._audit, skills), Trajectories(connection, self._audit)
+            for index in (skills.index, trajectories.index, passages.index):
+                try:
+                    with connection.writing():  # SQLite runs this check as a write, though it writes nothing
+                        index.check()
+                except StoreOutage as error:
+                    yield _damage(error)
+
+    def _chain(self) -> Iterator[Damage]:
+        latest: dict[str, Event] = {}
+        before: str | None = GENESIS  # None: the link before could not be read, so nothing can be said of the next
+        for place, (seq,) in enumerate(self._connection.run("SELECT seq FROM audit ORDER BY seq"), start=1):
+            try:
+                found = self._audit.at(seq)
+            except StoreOutage as error:
+                yield _damage(error)
+                before = None
+                continue
+            if seq != place or before not in (None, found.previous):
+                yield Damage(subject=f"audit {seq}", problem="does not follow the link before it")
+            before = found.hash
+            latest[found.event.record] = found.event
+        yield from self._compare(latest)
+
+    def _compare(self, latest: dict[str, Event]) -> Iterator[Damage]:
+        for record, event in latest.items():
+            seal = self._seals.get(record)
+            if seal is None and not is_gone(event.action):
+                yield Damage(subject=record, problem="is in the audit chain, but is missing or cannot be read")
+            elif seal is not None and seal != event.digest:
+                yield Damage(subject=record, problem="is not what the audit chain last saw")
+        for record in sorted(self._seals.keys() - latest.keys()):
+            yield Damage(subject=record, problem="is not in the audit chain")
+
+
+def _path_in(table: str) -> Callable[[Values], str]:
+    """The chain's names for the rows of a table that belong to nothing else."""
+    return lambda row: record_path(table, row["id"])
+
+
+@contextmanager
+def _writable(connection: Connection) -> Iterator[Connection]:
+    """The connection itself, or a copy in memory of a file that may only be read."""
+    if not connection.read_only:
+        yield connection
+        return
+    copy = Connection(MEMORY)
+    try:
+        with connection.outside("a check"):
+            copy_pages(connection.raw, copy.raw)
+        yield copy
+    finally:
+        copy.close()
+
+
+def _reported(damages: Iterator[Damage]) -> Iterator[Damage]:
+    """Pass on what a check finds, and what stops it."""
+    try:
+        yield from damages
+    except StoreOutage as error:
+        yield _damage(error)
+
+
+def _damage(error: StoreOutage) -> Damage:
+    if error.retryable:  # locked is not damaged
+        raise error
+    if isinstance(error, Damaged):
+        return Damage(subject=error.subject, problem=error.problem)
+    return Damage(subject="the file", problem=error.message)

@@ -1,0 +1,121 @@
+"""Recallable versions as an agent sees them, ready for readers that must answer at once (see `glance`).
+
+A projection: one sealed row per version, with the number of the version's own row. Triggers drop it as soon as the
+version's status or evidence changes, and the loop writes it anew in the same transaction; so a rendering is right or not
+there. It is not in the audit chain, and the text is made elsewhere.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable
+from datetime import UTC, datetime
+from typing import Any
+
+from tacit.domain.lifecycle import RECALLABLE
+from tacit.domain.ports import Rendering, Stored
+from tacit.domain.reach import reaches
+from tacit.store import invariants
+from tacit.store.connection import Connection
+from tacit.store.encoding import aware, clean
+from tacit.store.hook_index import COLUMNS
+from tacit.store.lexical_search import stored_form
+from tacit.store.rows import Rows, Values
+from tacit.store.skills import Skills
+from tacit.text.words import terms
+
+RENDERINGS = "renderings"
+_SIEVED = 4
+"""How many times the wanted norms are looked at before all of them are."""
+
+
+class Renderings:
+    """The table `renderings`."""
+
+    def __init__(self, connection: Connection, skills: Skills) -> None:
+        self._connection = connection
+        self._skills = skills
+        self.rows = Rows(connection, RENDERINGS, COLUMNS)
+
+    def put(self, rendering: Rendering) -> None:
+        """Keep it, in place of the one before."""
+        stored = self._skills.version(rendering.version_id)
+        invariants.check_rendered(stored)
+        self._connection.run("DELETE FROM renderings WHERE seq = ?", stored.sequence)
+        self.rows.add({**derived(stored), **_own(rendering)}, seq=stored.sequence)
+
+    def named(self, version_ids: Collection[str]) -> dict[str, Rendering]:
+        """The renderings of these versions, as far as there are any."""
+        return {row["id"]: _rendering(row) for row in self.rows.named(version_ids)}
+
+    def missing(self) -> list[str]:
+        """Ids of recallable versions without a rendering, oldest first."""
+        statuses = ", ".join("?" * len(RECALLABLE))
+        sql = (
+            f"SELECT id FROM versions WHERE seq IN (SELECT seq FROM versions WHERE status IN ({statuses}) "
+            "EXCEPT SELECT seq FROM renderings) ORDER BY seq"
+        )
+        return [row[0] for row in self._connection.run(sql, *map(str, RECALLABLE))]
+
+    def norms(self, scope: str, *, limit: int) -> list[int]:
+        """Numbers of norms that may be seen from a scope, the best served first, then the freshest."""
+        sql = (
+            "SELECT seq, scope FROM renderings WHERE kind IN ('norm', 'preference') AND kind = 'norm' "
+            "ORDER BY rank DESC, fresh_at DESC, id LIMIT ?"
+        )
+        few = self._connection.run(sql, limit * _SIEVED)
+        seen = [seq for seq, kept in few if reaches(kept, scope)]
+        if len(seen) < limit and len(few) == limit * _SIEVED:  # too many of them belong elsewhere
+            seen = [seq for seq, kept in self._connection.run(sql, -1) if reaches(kept, scope)]
+        return seen[:limit]
+
+    def check(self, row: Values) -> None:
+        """Raise unless the row tells of a recallable version, and tells what that version says."""
+        version = self._skills.versions.find(row["id"])
+        if version is None:
+            raise self.rows.damage(row["id"], "renders a version that is not there")
+        stored = self._skills.stored(version)
+        if stored.status not in RECALLABLE or stored.sequence != row["seq"]:
+            raise self.rows.damage(row["id"], "renders a version that is not recallable")
+        if any(row[column] != value for column, value in derived(stored).items()):
+            raise self.rows.damage(row["id"], "does not render what its version says")
+
+
+def derived(stored: Stored) -> Values:
+    """What a rendering repeats of its version, so that a quick reader needs no other row."""
+    content = stored.version.content
+    return {
+        "id": stored.version.id,
+        "skill_id": stored.skill.id,
+        "kind": str(content.kind),
+        "name": clean(content.name),
+        "description": clean(content.description),
+        "scope": clean(str(stored.skill.scope)),
+        "signature": clean(content.signature),
+        "subject": _forms([*content.tags, content.signature]),
+        "examples": "\n".join(_forms([example]) for example in content.example_queries),
+        "conditions": json.dumps([[condition.text, condition.check] for condition in content.preconditions]),
+    }
+
+
+def _own(rendering: Rendering) -> Values:
+    return {
+        "text": clean(rendering.text),
+        "brief": clean(rendering.brief),
+        "tokens": rendering.tokens,
+        "rank": float(rendering.rank),
+        "reinforced": rendering.reinforced,
+        "unproven": float(rendering.unproven),
+        "person": clean(rendering.person),
+        "fresh_at": aware(rendering.fresh_at).timestamp(),
+    }
+
+
+def _rendering(row: Values) -> Rendering:
+    names = ("text", "brief", "tokens", "rank", "reinforced", "unproven", "person")
+    own: dict[str, Any] = {name: row[name] for name in names}
+    return Rendering(version_id=row["id"], fresh_at=datetime.fromtimestamp(row["fresh_at"], UTC), **own)
+
+
+def _forms(texts: Iterable[str]) -> str:
+    return " ".join(stored_form(term) for text in texts for term in terms(text))

@@ -1,0 +1,163 @@
+"""Sealed rows: values in → a row with its seal; a row out only if the seal still fits.
+
+What a seal covers is told in `seals`; what the columns mean is the callers' business.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, Generic, TypeVar
+
+from tacit.store.connection import Connection, Damaged, Row, damaged
+from tacit.store.encoding import Unreadable, clean, pack, unpack
+from tacit.store.seals import seal_of
+
+T = TypeVar("T")
+Values = dict[str, Any]
+"""Column → value, with `seq` and `seal`."""
+
+
+class Rows:
+    """The sealed rows of one table. `columns` leaves out `seq` and `seal`, which every table has."""
+
+    def __init__(self, connection: Connection, table: str, columns: Sequence[str]) -> None:
+        self.table = table
+        self._connection = connection
+        self._columns = ("seq", *columns)
+        self._all_columns = (*self._columns, "seal")
+        listed = ", ".join(self._all_columns)
+        marks = ", ".join("?" * (len(self._columns) + 1))
+        self._insert = f"INSERT INTO {table} ({listed}) VALUES ({marks})"
+        self._select = f"SELECT {listed} FROM {table} WHERE seq = ?"
+        self._select_among = f"SELECT {listed} FROM {table} WHERE seq IN (SELECT value FROM json_each(?))"
+        self._label = "id" if "id" in columns else "seq"
+
+    def next_seq(self) -> int:
+        """The number that the next row gets."""
+        return int(self._connection.single(f"SELECT coalesce(max(seq), 0) + 1 FROM {self.table}"))
+
+    def add(self, values: Mapping[str, Any], *, seq: int | None = None) -> Values:
+        """Append a row and return it as it was written."""
+        row = {"seq": self.next_seq() if seq is None else seq, **values}
+        ordered = [self._kept(row[column]) for column in self._columns]
+        seal = seal_of(self.table, ordered)
+        self._connection.run(self._insert, *ordered, seal)
+        return {**dict(zip(self._columns, ordered, strict=True)), "seal": seal}
+
+    def change(self, row: Values, **changes: Any) -> Values:
+        """Write changed columns of a row that was just read, and seal it anew."""
+        new = {**row, **{column: self._kept(value) for column, value in changes.items()}}
+        new["seal"] = seal_of(self.table, [new[column] for column in self._columns])
+        assignments = ", ".join(f"{column} = ?" for column in (*changes, "seal"))
+        values = [new[column] for column in (*changes, "seal")]
+        self._connection.run(f"UPDATE {self.table} SET {assignments} WHERE seq = ?", *values, row["seq"])
+        return new
+
+    def at(self, seq: int) -> Values:
+        """Read one row by its number; raises for one whose seal does not fit, or that is not there."""
+        try:
+            found = self._connection.run(self._select, seq)
+        except Damaged as error:
+            raise self.damage(seq, error.problem) from error
+        if not found:
+            raise self.damage(seq, "is missing")
+        return self.checked(found[0])
+
+    def among(self, numbers: Sequence[int]) -> list[Values]:
+        """Read rows by their numbers, in that order, in one statement; raises as `at` does."""
+        try:
+            rows = self._connection.run(self._select_among, json.dumps(list(numbers)))
+        except Damaged:
+            rows = []  # `at` tells which
+        found = {row[0]: row for row in rows}
+        return [self.checked(found[seq]) if seq in found else self.at(seq) for seq in numbers]
+
+    def find(self, identity: str) -> Values | None:
+        """Read one row by its id; `None` if there is none."""
+        seq = self._connection.single(f"SELECT seq FROM {self.table} WHERE id = ?", identity)
+        if seq is None:
+            return None
+        row = self.at(seq)
+        if row["id"] != clean(identity):
+            raise self.damage(identity, "is not where its index says")
+        return row
+
+    def named(self, identities: Collection[str]) -> list[Values]:
+        """Read the rows with these ids; those that are not there are left out."""
+        wanted = {clean(identity) for identity in identities}
+        sql = f"SELECT seq FROM {self.table} WHERE id IN (SELECT value FROM json_each(?))"
+        rows = self.among([row[0] for row in self._connection.run(sql, json.dumps(list(wanted)))])
+        for row in (row for row in rows if row["id"] not in wanted):
+            raise self.damage(row["id"], "is not where its index says")
+        return rows
+
+    def numbers(self, condition: str = "TRUE", *values: Any, order: str = "seq") -> list[int]:
+        """The numbers of the rows that meet a condition."""
+        sql = f"SELECT seq FROM {self.table} WHERE {condition} ORDER BY {order}"
+        return [row[0] for row in self._connection.run(sql, *values)]
+
+    def all_numbers(self) -> list[int]:
+        """The numbers of all rows, oldest first; raises if table and index of ids differ, for then a row is lost."""
+        numbers = [row[0] for row in self._connection.run(f"SELECT seq FROM {self.table} NOT INDEXED ORDER BY seq")]
+        self.check_census(len(numbers), sum(numbers))
+        return numbers
+
+    def check_census(self, count: int, total: int) -> None:
+        """Raise unless there are so many rows, with numbers that add up so, by the index of ids."""
+        index = f"sqlite_autoindex_{self.table}_1"
+        known = self._connection.run(f"SELECT count(*), coalesce(sum(seq), 0) FROM {self.table} INDEXED BY {index}")
+        if known != [(count, total)]:
+            raise damaged(self._connection.path, f"the table {self.table}", "has lost or gained rows")
+
+    def damage(self, label: object, problem: str) -> Damaged:
+        """The error for one of this table's rows."""
+        return damaged(self._connection.path, f"{self.table} {label}", problem)
+
+    def checked(self, values: Row) -> Values:
+        """A row that was just read, its columns in order; raises unless its seal fits."""
+        row = dict(zip(self._all_columns, values, strict=True))
+        if row["seal"] != seal_of(self.table, values[:-1]):
+            raise self.damage(row[self._label], "does not fit its seal")
+        return row
+
+    @staticmethod
+    def _kept(value: Any) -> Any:
+        if isinstance(value, str):
+            return clean(value)
+        return int(value) if isinstance(value, bool) else value
+
+
+class Records(Rows, Generic[T]):
+    """Sealed rows that each keep one domain value, with columns derived from it to look it up by."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        table: str,
+        *,
+        kind: type[T],
+        derive: Callable[[T], Values],
+        columns: Sequence[str],
+    ) -> None:
+        super().__init__(connection, table, (*columns, "record"))
+        self._kind = kind
+        self._derive = derive
+
+    def columns_of(self, value: T) -> Values:
+        """The value as columns: what it is looked up by, and the record itself."""
+        return {**self._derive(value), "record": pack(value)}
+
+    def kind_of(self, row: Values) -> type[T]:
+        """The type of the value in a row."""
+        return self._kind
+
+    def value(self, row: Values) -> T:
+        """Read the value in a row; raises unless the derived columns say the same."""
+        try:
+            value = unpack(row["record"], self.kind_of(row))
+        except Unreadable as error:
+            raise self.damage(row["id"], str(error)) from error
+        if any(row[column] != expected for column, expected in self._derive(value).items()):
+            raise self.damage(row["id"], "does not fit its record")
+        return value

@@ -1,0 +1,420 @@
+"""The schemas, step by step. Schema 1 has the tables, their indexes and the triggers that refuse to rewrite what is only
+appended.
+
+Every table of records keeps the record's canonical JSON, the columns it is looked up by, and a seal over all of them.
+`seq` is the order of arrival. Later schemas are further migrations; this text does not change any more once released.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from tacit.domain.errors import StoreOutage
+from tacit.store.connection import MEMORY, Connection
+from tacit.store.encoding import clean
+from tacit.store.lexical_search import EPISODE_FIELDS, PASSAGE_FIELDS, VERSION_FIELDS
+from tacit.store.migrations import Migration
+from tacit.store.seals import seal_of
+
+_TABLES = """
+CREATE TABLE audit (
+  seq INTEGER PRIMARY KEY, at TEXT NOT NULL, actor TEXT NOT NULL, action TEXT NOT NULL, subject TEXT NOT NULL,
+  record TEXT NOT NULL, digest TEXT NOT NULL, previous TEXT NOT NULL, hash TEXT NOT NULL UNIQUE) STRICT;
+CREATE INDEX audit_by_subject ON audit (subject);
+CREATE INDEX audit_by_record ON audit (record);
+
+CREATE TABLE blobs (
+  hash TEXT PRIMARY KEY, size INTEGER NOT NULL, data BLOB NOT NULL, seal TEXT NOT NULL) STRICT;
+
+CREATE TABLE trajectories (
+  seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, session_id TEXT NOT NULL, outcome TEXT NOT NULL,
+  captured_at TEXT NOT NULL, learned INTEGER NOT NULL, superseded INTEGER NOT NULL, superseded_by TEXT NOT NULL,
+  pruned INTEGER NOT NULL, blob TEXT NOT NULL, record BLOB NOT NULL, seal TEXT NOT NULL) STRICT;
+CREATE INDEX trajectories_by_session ON trajectories (session_id) WHERE session_id <> '';
+
+CREATE TABLE verdicts (
+  seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, version_id TEXT NOT NULL, decision TEXT NOT NULL,
+  record BLOB NOT NULL, seal TEXT NOT NULL) STRICT;
+CREATE INDEX verdicts_by_version ON verdicts (version_id) WHERE version_id <> '';
+
+CREATE TABLE skills (
+  seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, record BLOB NOT NULL, seal TEXT NOT NULL) STRICT;
+
+CREATE TABLE versions (
+  seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, skill_id TEXT NOT NULL REFERENCES skills (id), hash TEXT NOT NULL,
+  kind TEXT NOT NULL, name TEXT NOT NULL, status TEXT NOT NULL, life TEXT NOT NULL, record BLOB NOT NULL,
+  seal TEXT NOT NULL) STRICT;
+CREATE INDEX versions_by_skill ON versions (skill_id);
+CREATE INDEX versions_by_status ON versions (status, kind);
+
+CREATE TABLE transitions (
+  seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, version_id TEXT NOT NULL REFERENCES versions (id),
+  status TEXT NOT NULL, record BLOB NOT NULL, seal TEXT NOT NULL) STRICT;
+CREATE INDEX transitions_by_version ON transitions (version_id);
+
+CREATE TABLE uses (seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, record BLOB NOT NULL, seal TEXT NOT NULL) STRICT;
+
+CREATE TABLE evidence (
+  seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, version_id TEXT NOT NULL REFERENCES versions (id), at TEXT NOT NULL,
+  grade TEXT NOT NULL, record BLOB NOT NULL, seal TEXT NOT NULL) STRICT;
+CREATE INDEX evidence_by_version ON evidence (version_id);
+
+CREATE TABLE version_words (
+  seq INTEGER PRIMARY KEY, name TEXT NOT NULL, description TEXT NOT NULL, body TEXT NOT NULL, extra TEXT NOT NULL,
+  seal TEXT NOT NULL) STRICT;
+CREATE VIRTUAL TABLE version_index USING fts5(
+  name, description, body, extra, content = 'version_words', content_rowid = 'seq', tokenize = "ascii tokenchars '_'");
+CREATE VIRTUAL TABLE version_terms USING fts5vocab('version_index', 'row');
+
+CREATE TABLE episode_words (
+  seq INTEGER PRIMARY KEY, task TEXT NOT NULL, files TEXT NOT NULL, project TEXT NOT NULL, seal TEXT NOT NULL) STRICT;
+CREATE VIRTUAL TABLE episode_index USING fts5(
+  task, files, project, content = 'episode_words', content_rowid = 'seq', tokenize = "ascii tokenchars '_'");
+CREATE VIRTUAL TABLE episode_terms USING fts5vocab('episode_index', 'row');
+"""
+
+_APPENDED = ("audit", "verdicts", "skills", "transitions", "uses", "evidence", "version_words", "episode_words")
+
+
+def _refusal(name: str, event: str, table: str) -> str:
+    return (
+        f"CREATE TRIGGER {name} BEFORE {event} ON {table} "
+        f"BEGIN SELECT RAISE(ABORT, '{table} is only ever appended to'); END"
+    )
+
+
+def statements() -> list[str]:
+    """All statements of schema 1, in order."""
+    found = [text.strip() for text in _TABLES.split(";") if text.strip()]
+    for table in _APPENDED:
+        found.append(_refusal(f"{table}_keeps_rows", "UPDATE", table))
+        found.append(_refusal(f"{table}_loses_no_row", "DELETE", table))
+    found.append(_refusal("versions_keep_content", "UPDATE OF seq, id, skill_id, hash, kind, name, record", "versions"))
+    found.append(_refusal("versions_lose_no_row", "DELETE", "versions"))
+    found.append(_refusal("trajectories_lose_no_row", "DELETE", "trajectories"))
+    return found
+
+
+def _create(connection: Connection) -> None:
+    for statement in statements():
+        connection.run(statement)
+
+
+def _add_bookmarks(connection: Connection) -> None:
+    """Schema 2: how far each growing file has been taken in."""
+    connection.run(
+        "CREATE TABLE bookmarks (seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, record BLOB NOT NULL, "
+        "seal TEXT NOT NULL) STRICT"
+    )
+
+
+_RENDERINGS = """
+CREATE TABLE renderings (
+  seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, skill_id TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL,
+  description TEXT NOT NULL, scope TEXT NOT NULL, signature TEXT NOT NULL, subject TEXT NOT NULL, examples TEXT NOT NULL,
+  conditions TEXT NOT NULL, tokens INTEGER NOT NULL, rank REAL NOT NULL, fresh_at REAL NOT NULL, brief TEXT NOT NULL,
+  text TEXT NOT NULL, seal TEXT NOT NULL) STRICT;
+CREATE INDEX renderings_by_signature ON renderings (signature) WHERE signature <> '';
+CREATE INDEX renderings_by_rank ON renderings (rank, fresh_at);
+CREATE INDEX renderings_of_norms ON renderings (rank, fresh_at) WHERE kind IN ('norm', 'preference');
+
+CREATE TABLE version_counts (term TEXT PRIMARY KEY, documents INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE episode_counts (term TEXT PRIMARY KEY, documents INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+INSERT INTO version_counts SELECT term, doc FROM version_terms;
+INSERT INTO episode_counts SELECT term, doc FROM episode_terms;
+"""
+
+
+def _counting(name: str, fields: Sequence[str]) -> str:
+    """Count each term of a new row's words once; stored terms hold neither blanks nor quotes."""
+    words = " || ' ' || ".join(f"NEW.{field}" for field in fields)
+    listed = f"""json_each('["' || replace({words}, ' ', '","') || '"]')"""
+    return (
+        f"CREATE TRIGGER {name}_words_are_counted AFTER INSERT ON {name}_words BEGIN "
+        f"INSERT INTO {name}_counts SELECT DISTINCT value, 1 FROM {listed} WHERE value <> '' "
+        "ON CONFLICT (term) DO UPDATE SET documents = documents + 1; END"
+    )
+
+
+def _add_renderings(connection: Connection) -> None:
+    """Schema 3: what quick readers need (versions as agents see them, in how many rows each term occurs)."""
+    for statement in _RENDERINGS.split(";"):
+        if statement.strip():
+            connection.run(statement.strip())
+    connection.run(_counting("version", VERSION_FIELDS))
+    connection.run(_counting("episode", EPISODE_FIELDS))
+    for name, event in (
+        ("status", "UPDATE OF status ON versions BEGIN DELETE FROM renderings WHERE seq = NEW.seq"),
+        ("evidence", "INSERT ON evidence BEGIN DELETE FROM renderings WHERE id = NEW.version_id"),
+    ):
+        connection.run(f"CREATE TRIGGER renderings_end_with_{name} AFTER {event}; END")
+
+
+def _add_outlines(connection: Connection) -> None:
+    """Schema 4: attempts in outline, which mining compares."""
+    connection.run(
+        "CREATE TABLE outlines (seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, version INTEGER NOT NULL, "
+        "mined INTEGER NOT NULL, record BLOB NOT NULL, seal TEXT NOT NULL) STRICT"
+    )
+    connection.run("CREATE INDEX outlines_unmined ON outlines (seq) WHERE mined = 0")
+
+
+_RENDERED = (
+    "id", "skill_id", "kind", "name", "description", "scope", "signature", "subject", "examples", "conditions", "tokens",
+    "rank", "fresh_at", "brief", "text", "reinforced",
+)  # fmt: skip
+"""The columns of a rendering in schema 5, in the order that its seal covers them."""
+_VECTORS = """
+CREATE TABLE vector_spaces (
+  seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, dimensions INTEGER NOT NULL, seal TEXT NOT NULL) STRICT;
+CREATE TABLE vectors (
+  seq INTEGER PRIMARY KEY, space INTEGER NOT NULL,
+  version INTEGER NOT NULL REFERENCES versions (seq) ON DELETE CASCADE, codes BLOB NOT NULL, seal TEXT NOT NULL,
+  UNIQUE (version, space)) STRICT;
+CREATE INDEX vectors_in_space ON vectors (space);
+CREATE TABLE vector_blocks (
+  seq INTEGER PRIMARY KEY, space INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, seal TEXT NOT NULL,
+  versions BLOB NOT NULL, codes BLOB NOT NULL) STRICT;
+CREATE UNIQUE INDEX vector_blocks_in_order ON vector_blocks (space, last);
+CREATE TABLE vector_sketches (
+  seq INTEGER PRIMARY KEY, space INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, seal TEXT NOT NULL,
+  versions BLOB NOT NULL, planes BLOB NOT NULL) STRICT;
+CREATE INDEX vector_sketches_in_order ON vector_sketches (space, last);
+CREATE INDEX versions_by_name ON versions (name);
+CREATE TABLE recallable_counts (term TEXT PRIMARY KEY, documents INTEGER NOT NULL) STRICT, WITHOUT ROWID
+"""
+_RECALLABLE = "('trial', 'trusted')"
+
+
+def _count_recallable(connection: Connection) -> None:
+    """Count in how many recallable versions each term occurs, now and with every change of a status.
+
+    What nobody approved must not decide how rare a word is, and so what is given or not.
+    """
+    words = " || ' ' || ".join(VERSION_FIELDS)
+    listed = f"""json_each('["' || replace({words}, ' ', '","') || '"]')"""
+    terms = f"SELECT DISTINCT value AS term FROM version_words, {listed} WHERE value <> '' AND version_words.seq = "
+    add = f"INSERT INTO recallable_counts SELECT term, 1 FROM ({terms}NEW.seq) WHERE TRUE "
+    add += "ON CONFLICT (term) DO UPDATE SET documents = documents + 1"
+    take = f"UPDATE recallable_counts SET documents = documents - 1 WHERE term IN ({terms}NEW.seq)"
+    connection.run(
+        f"CREATE TRIGGER recallable_words_are_counted AFTER INSERT ON version_words WHEN (SELECT status FROM versions "
+        f"WHERE seq = NEW.seq) IN {_RECALLABLE} BEGIN {add}; END"
+    )
+    status = "AFTER UPDATE OF status ON versions WHEN"
+    connection.run(
+        f"CREATE TRIGGER words_count_from_approval {status} OLD.status NOT IN {_RECALLABLE} "
+        f"AND NEW.status IN {_RECALLABLE} BEGIN {add}; END"
+    )
+    connection.run(
+        f"CREATE TRIGGER words_count_until_retirement {status} OLD.status IN {_RECALLABLE} "
+        f"AND NEW.status NOT IN {_RECALLABLE} BEGIN {take}; DELETE FROM recallable_counts WHERE documents <= 0; END"
+    )
+    connection.run(
+        f"INSERT INTO recallable_counts SELECT term, count(*) FROM (SELECT DISTINCT version_words.seq, value AS term "
+        f"FROM version_words, {listed} WHERE value <> '' AND version_words.seq IN (SELECT seq FROM versions "
+        f"WHERE status IN {_RECALLABLE})) GROUP BY term"
+    )
+
+
+def _add_vectors(connection: Connection) -> None:
+    """Schema 5: what recallable versions mean, by embedder; the same in blocks, which load at once, and in sketches, for
+    quick readers; versions by name; and how
+    often a rendered version was confirmed (not at all, until it is rendered anew)."""
+    for statement in _VECTORS.split(";"):
+        connection.run(statement.strip())
+    connection.run(
+        "CREATE TRIGGER vectors_end_with_status AFTER UPDATE OF status ON versions "
+        "WHEN NEW.status NOT IN ('trial', 'trusted') BEGIN DELETE FROM vectors WHERE version = NEW.seq; END"
+    )
+    connection.run(
+        "CREATE TRIGGER vector_blocks_end_with_vectors AFTER DELETE ON vectors BEGIN "
+        "DELETE FROM vector_blocks WHERE space = OLD.space AND last >= OLD.seq AND first <= OLD.seq; END"
+    )
+    connection.run(
+        "CREATE TRIGGER vector_sketches_end_with_blocks AFTER DELETE ON vector_blocks BEGIN "
+        "DELETE FROM vector_sketches WHERE seq = OLD.seq; END"
+    )
+    _count_recallable(connection)
+    connection.run("ALTER TABLE renderings ADD COLUMN reinforced INTEGER NOT NULL DEFAULT 0")
+    _seal_wider(connection, _RENDERED)
+
+
+def _seal_wider(connection: Connection, columns: Sequence[str]) -> None:
+    """Seal renderings anew, now that they have the last of these columns."""
+    listed = ", ".join(("seq", *columns, "seal"))
+    for *values, added, seal in connection.run(f"SELECT {listed} FROM renderings"):
+        if seal == seal_of("renderings", values):
+            anew = seal_of("renderings", [*values, added])
+            connection.run("UPDATE renderings SET seal = ? WHERE seq = ?", anew, values[0])
+        else:  # damaged before; it is rendered anew with the next change
+            connection.run("DELETE FROM renderings WHERE seq = ?", values[0])
+
+
+_TRUST = """
+CREATE TABLE approvals (
+  seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, version_id TEXT NOT NULL REFERENCES versions (id), at TEXT NOT NULL,
+  record BLOB NOT NULL, seal TEXT NOT NULL) STRICT;
+CREATE INDEX approvals_by_version ON approvals (version_id);
+CREATE TABLE tombstones (
+  seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, record BLOB NOT NULL, seal TEXT NOT NULL) STRICT;
+CREATE TABLE backups (
+  seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, record BLOB NOT NULL, seal TEXT NOT NULL) STRICT;
+CREATE TABLE identity (
+  seq INTEGER PRIMARY KEY CHECK (seq = 1), id TEXT NOT NULL UNIQUE, seal TEXT NOT NULL) STRICT
+"""
+
+
+def _add_trust(connection: Connection) -> None:
+    """Schema 6: persons' approvals, what was purged, which backups were made, and an id of the store's own."""
+    for statement in _TRUST.split(";"):
+        connection.run(statement.strip())
+    for table in ("approvals", "tombstones", "backups", "identity"):
+        connection.run(_refusal(f"{table}_keeps_rows", "UPDATE", table))
+        connection.run(_refusal(f"{table}_loses_no_row", "DELETE", table))
+    values = (1, secrets.token_hex(16))
+    connection.run("INSERT INTO identity (seq, id, seal) VALUES (?, ?, ?)", *values, seal_of("identity", values))
+
+
+_LIFE = """
+CREATE TABLE remarks (
+  seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, subject TEXT NOT NULL, about TEXT NOT NULL, at TEXT NOT NULL,
+  record BLOB NOT NULL, seal TEXT NOT NULL) STRICT;
+CREATE INDEX remarks_by_subject ON remarks (subject);
+CREATE INDEX remarks_by_about ON remarks (about);
+CREATE TABLE use_keys (
+  sort TEXT NOT NULL, owner TEXT NOT NULL, use INTEGER NOT NULL REFERENCES uses (seq) ON DELETE CASCADE,
+  PRIMARY KEY (sort, owner, use)) STRICT, WITHOUT ROWID;
+CREATE INDEX use_keys_by_use ON use_keys (use);
+ALTER TABLE renderings ADD COLUMN unproven REAL NOT NULL DEFAULT 0
+"""
+
+
+def _add_life(connection: Connection) -> None:
+    """Schema 7: remarks; uses by session and by version; how much a control would tell of a rendered version."""
+    for statement in _LIFE.split(";"):
+        connection.run(statement.strip())
+    connection.run(_refusal("remarks_keeps_rows", "UPDATE", "remarks"))
+    connection.run(_refusal("remarks_loses_no_row", "DELETE", "remarks"))
+    _seal_wider(connection, (*_RENDERED, "unproven"))
+    for seq, record in connection.run("SELECT seq, record FROM uses ORDER BY seq"):
+        for key in sorted(_keys_in(record)):
+            connection.run("INSERT INTO use_keys (sort, owner, use) VALUES (?, ?, ?)", *key, seq)
+
+
+def _keys_in(record: bytes) -> set[tuple[str, str]]:
+    """What the use in a record belongs to; nothing if it is damaged, which whoever reads it is told."""
+    try:
+        use = json.loads(record.decode("utf-8", "surrogatepass"))
+        owners = [("session", use.get("session_id", "")), *(("version", owner) for owner in use["version_ids"])]
+        return {(sort, clean(owner)) for sort, owner in owners if owner}
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return set()
+
+
+_LEDGER = """
+CREATE TABLE entries (
+  seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, sort TEXT NOT NULL, key TEXT NOT NULL, session_id TEXT NOT NULL,
+  at TEXT NOT NULL, record BLOB NOT NULL, seal TEXT NOT NULL) STRICT;
+CREATE INDEX entries_by_key ON entries (sort, key);
+CREATE INDEX entries_by_session ON entries (session_id) WHERE session_id <> '';
+CREATE TABLE passages (
+  seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, version INTEGER NOT NULL REFERENCES versions (seq),
+  place INTEGER NOT NULL, record BLOB NOT NULL, seal TEXT NOT NULL) STRICT;
+CREATE UNIQUE INDEX passages_by_version ON passages (version, place);
+CREATE TABLE passage_words (
+  seq INTEGER PRIMARY KEY, section TEXT NOT NULL, text TEXT NOT NULL, seal TEXT NOT NULL) STRICT;
+CREATE VIRTUAL TABLE passage_index USING fts5(
+  section, text, content = 'passage_words', content_rowid = 'seq', tokenize = "ascii tokenchars '_'");
+CREATE VIRTUAL TABLE passage_terms USING fts5vocab('passage_index', 'row');
+CREATE TABLE passage_counts (term TEXT PRIMARY KEY, documents INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE jottings (
+  seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, session_id TEXT NOT NULL, drawer TEXT NOT NULL, agent TEXT NOT NULL,
+  expires_at TEXT NOT NULL, record BLOB NOT NULL, seal TEXT NOT NULL) STRICT;
+CREATE INDEX jottings_by_session ON jottings (session_id);
+CREATE INDEX jottings_by_end ON jottings (expires_at);
+ALTER TABLE renderings ADD COLUMN person TEXT NOT NULL DEFAULT ''
+"""
+
+
+def _add_ledger(connection: Connection) -> None:
+    """Schema 8: the ledger, passages of documents, working memory of sessions; whose preference is rendered."""
+    for statement in _LEDGER.split(";"):
+        connection.run(statement.strip())
+    connection.run(_counting("passage", PASSAGE_FIELDS))
+    for table in ("entries", "passages", "passage_words"):
+        connection.run(_refusal(f"{table}_keeps_rows", "UPDATE", table))
+        connection.run(_refusal(f"{table}_loses_no_row", "DELETE", table))
+    _seal_wider(connection, (*_RENDERED, "unproven", "person"))
+
+
+MIGRATIONS = (
+    Migration(number=1, apply=_create),
+    Migration(number=2, apply=_add_bookmarks),
+    Migration(number=3, apply=_add_renderings),
+    Migration(number=4, apply=_add_outlines),
+    Migration(number=5, apply=_add_vectors),
+    Migration(number=6, apply=_add_trust),
+    Migration(number=7, apply=_add_life),
+    Migration(number=8, apply=_add_ledger),
+)
+
+
+_OBJECTS = "SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_schema"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class SchemaObject:
+    """A table, index, trigger or view, as the file describes it."""
+
+    kind: str
+    name: str
+    table: str
+    sql: str
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name}"
+
+
+def differences(
+    connection: Connection, migrations: Sequence[Migration]
+) -> tuple[list[SchemaObject], list[SchemaObject]]:
+    """What the schema lacks, and what it has that no migration made."""
+    expected, shadows = _expected(tuple(migrations))
+    present = _present(connection, shadows)
+    return sorted(expected - present), sorted(present - expected)
+
+
+def check_triggers(connection: Connection, migrations: Sequence[Migration]) -> None:
+    """Raise for a trigger that no migration made, for it would run at the next write; `migrations` are those applied."""
+    _, extra = differences(connection, migrations)
+    for strange in extra:
+        if strange.kind == "trigger":
+            raise StoreOutage(
+                f"the store {connection.path} holds a trigger that Tacit did not make: {strange.name!r}",
+                hint="somebody changed the file; restore a backup, or remove the trigger if you know what it does",
+            )
+
+
+def _present(connection: Connection, shadows: frozenset[str]) -> set[SchemaObject]:
+    found = (SchemaObject(*map(str, row)) for row in connection.run(_OBJECTS))
+    return {SchemaObject(o.kind, o.name, o.table, "") if o.name in shadows else o for o in found}
+
+
+@lru_cache(maxsize=8)
+def _expected(migrations: tuple[Migration, ...]) -> tuple[frozenset[SchemaObject], frozenset[str]]:
+    """Everything that these migrations make, and the names of SQLite's own tables among it."""
+    fresh = Connection(MEMORY)
+    try:
+        with fresh.writing():
+            for step in migrations:
+                step.apply(fresh)
+        listed = fresh.run("SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'shadow'")
+        shadows = frozenset(str(row[0]) for row in listed)
+        return frozenset(_present(fresh, shadows)), shadows
+    finally:
+        fresh.close()

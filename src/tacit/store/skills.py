@@ -1,0 +1,363 @@
+"""Skills, their immutable versions and the transitions that make up each version's life.
+
+A version's row carries its present status and `life`, a running hash over its transitions, so that one audit entry per
+change covers both tables. Which transition is wise is not decided here, only which is legal.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Collection, Iterable, Sequence
+
+from tacit.domain.lifecycle import RECALLABLE, Status, Transition
+from tacit.domain.ports import Hit, Stored
+from tacit.domain.skill import Kind, Skill, SkillVersion
+from tacit.store import invariants
+from tacit.store.audit import Audit, Note, record_path
+from tacit.store.connection import Connection, damaged
+from tacit.store.encoding import clean, unpack
+from tacit.store.lexical_search import VERSION_FIELDS, VERSION_WEIGHTS, term_of, version_words
+from tacit.store.rows import Records, Values
+from tacit.store.word_index import WordIndex
+
+SKILLS, VERSIONS, TRANSITIONS = "skills", "versions", "transitions"
+_VERSION_COLUMNS = ("id", "skill_id", "hash", "kind", "name", "status", "life")
+_CONTENT, _AFTER_CONTENT = b'{"content":', b',"created_at":'
+_CUES = b'"cues":[{'
+_NEVER = (-1, -1, -1)
+_STATUSES = frozenset(map(str, Status))
+_KINDS = frozenset(map(str, Kind))
+
+
+class Skills:
+    """The tables `skills`, `versions` and `transitions`, and the index over versions."""
+
+    def __init__(self, connection: Connection, audit: Audit) -> None:
+        self._connection = connection
+        self._audit = audit
+        self.skills = Records(connection, SKILLS, kind=Skill, derive=_of_skill, columns=("id", "kind"))
+        self.versions = Records(connection, VERSIONS, kind=SkillVersion, derive=_of_version, columns=_VERSION_COLUMNS)
+        self.transitions = Records(
+            connection, TRANSITIONS, kind=Transition, derive=_of_transition, columns=("id", "version_id", "status")
+        )
+        self.written = 0
+        """How often versions were changed through this object, or by whoever told it so."""
+        self._filters_checked = self._names_checked = _NEVER
+        self._census, self._recallable = (0, 0), 0
+        """How many versions there are and what their numbers add up to, and how many are recallable; as of that check."""
+        self.composites = Composites(connection, self.versions)
+        self.index = WordIndex(connection, "version", fields=VERSION_FIELDS, weights=VERSION_WEIGHTS)
+
+    def add(self, skill: Skill, version: SkillVersion, birth: Transition) -> bool:
+        """Keep a version, and its skill if new; False if the version is known."""
+        invariants.check_birth(skill, version, birth)
+        if self.versions.find(version.id):
+            return False
+        self._found(skill, birth)
+        columns = self.versions.columns_of(version)
+        step = self._step(birth)
+        life = next_life("", step["record"])
+        self.written += 1
+        row = self.versions.add({**columns, "status": str(birth.after), "life": life})
+        self.transitions.add(step)
+        self.index.add(row["seq"], version_words(unpack(row["record"], SkillVersion).content))
+        note = Note(
+            action=f"version {birth.after}", subject=version.id, record=version_path(row), actor=birth.by, at=birth.at
+        )
+        self._audit.append(note, digest=row["seal"])
+        if birth.after in RECALLABLE:
+            self.composites.unrender([version.content.name])
+        return True
+
+    def change(self, transition: Transition) -> None:
+        """Append a transition and move the version's status with it."""
+        row = self._version_row(transition.version_id)
+        stored = self.stored(row)
+        invariants.check_step(transition, status=stored.status, content_hash=stored.version.hash)
+        step = self.transitions.add(self._step(transition))
+        life = next_life(row["life"], step["record"])
+        self.written += 1
+        changed = self.versions.change(row, status=str(transition.after), life=life)
+        note = Note(
+            action=f"transition {transition.after}",
+            subject=row["id"],
+            record=version_path(changed),
+            actor=transition.by,
+            at=transition.at,
+        )
+        self._audit.append(note, digest=changed["seal"])
+        if (stored.status in RECALLABLE) != (transition.after in RECALLABLE):
+            self.composites.unrender([stored.version.name])
+
+    def version(self, version_id: str) -> Stored:
+        """Fetch one version."""
+        return self.stored(self._version_row(version_id))
+
+    def of_skill(self, skill_id: str) -> list[Stored]:
+        """All versions of a skill, oldest first."""
+        self._skill(skill_id)
+        rows = [self.versions.at(seq) for seq in self.versions.numbers("skill_id = ?", skill_id)]
+        self._audit.check_complete(VERSIONS, skill_id, found={version_path(row) for row in rows})
+        return [self.stored(row) for row in rows]
+
+    def life(self, version_id: str) -> list[Transition]:
+        """The transitions of a version, oldest first."""
+        return self.life_of(self._version_row(version_id))
+
+    def life_of(self, row: Values) -> list[Transition]:
+        """The transitions of a version's row; raises unless they are exactly those that the row has seen."""
+        life, found = "", []
+        for seq in self.transitions.numbers("version_id = ?", row["id"]):
+            step = self.transitions.at(seq)
+            life = next_life(life, step["record"])
+            found.append(self.transitions.value(step))
+        if life != row["life"] or not found or found[-1].after != row["status"]:
+            raise self.versions.damage(row["id"], "does not fit its transitions")
+        return found
+
+    def catalogue(
+        self, *, statuses: Collection[Status] | None, kinds: Collection[Kind] | None, name: str
+    ) -> list[Stored]:
+        """All versions in these statuses and kinds, by name and then arrival."""
+        self.check_filters()
+        condition, values = _filters(statuses, kinds)
+        sql = f"SELECT seq FROM versions INDEXED BY versions_by_status WHERE {condition}"
+        if name:
+            self._check_names()
+            sql, values = "SELECT seq FROM versions INDEXED BY versions_by_name WHERE name = ?", [name]
+        rows = self.versions.among([seq for (seq,) in self._connection.run(sql, *values)])
+        for row in rows:
+            if row["name"] != clean(name) if name else not _passes(row, statuses, kinds):
+                raise self.versions.damage(row["id"], "is not where its index says")
+        chosen = [row for row in rows if _passes(row, statuses, kinds)]
+        return [self.stored(row) for row in sorted(chosen, key=lambda row: (row["name"], row["seq"]))]
+
+    def search(
+        self,
+        terms: Sequence[str],
+        *,
+        statuses: Collection[Status],
+        kinds: Collection[Kind] | None,
+        limit: int,
+        cued_within: int = 0,
+    ) -> list[Hit]:
+        """Find each skill's newest version in these statuses by words, best first; beyond `limit` only those with cues."""
+        recallable = self.check_filters()
+        condition, values = _filters(statuses, kinds)
+        newest = (
+            f"{{row}} = (SELECT max(seq) FROM versions WHERE {condition} AND skill_id = "
+            "(SELECT skill_id FROM versions WHERE seq = {row}))"
+        )
+        limit, of_recallable = max(0, limit), RECALLABLE.issuperset(statuses)
+        found = self.index.search(
+            terms,
+            limit=max(limit, cued_within),
+            condition=newest,
+            values=values,
+            counted=self.index.frequencies(terms, recallable=True, total=recallable) if of_recallable else None,
+        )
+        if len(found) > limit:
+            cued = self._cued([match.seq for match in found[limit:]])
+            found = [match for at, match in enumerate(found) if at < limit or match.seq in cued]
+        held = self.held([match.seq for match in found])
+        return [
+            Hit(stored=stored, lexical=match.score, words=match.words)
+            for match, stored in zip(found, held, strict=True)
+        ]
+
+    def hits(self, numbers: Sequence[int]) -> list[Hit]:
+        """The versions in these rows, in that order, with their words."""
+        words = map(_terms_in, self.index.words.among(numbers))
+        return [Hit(stored=stored, words=own) for stored, own in zip(self.held(numbers), words, strict=True)]
+
+    def _cued(self, numbers: Sequence[int]) -> set[int]:
+        """Which of these versions have cues. As quotation marks inside a text are escaped, no text looks like them."""
+        sql = "SELECT seq FROM versions WHERE seq IN (SELECT value FROM json_each(?)) AND instr(record, ?)"
+        return {row[0] for row in self._connection.run(sql, json.dumps(numbers), _CUES)}
+
+    def held(self, numbers: Sequence[int]) -> list[Stored]:
+        """Read the versions in these rows, in that order."""
+        rows = self.versions.among(numbers)
+        skills = {row["id"]: self.skills.value(row) for row in self.skills.named({row["skill_id"] for row in rows})}
+        return [self._stored(row, skills.get(row["skill_id"])) for row in rows]
+
+    def stored(self, row: Values) -> Stored:
+        """Read the version in a row, under the hash of its content."""
+        return self._stored(row, None)
+
+    def _stored(self, row: Values, skill: Skill | None) -> Stored:
+        version = self.versions.value(row)
+        if not _has_hash(version, row["record"]) or version.id != version.content_id():
+            raise self.versions.damage(row["id"], "does not hold the content that its id and hash name")
+        if skill is None:
+            skill = self._skill(version.skill_id)
+        return Stored(skill=skill, version=version, status=Status(row["status"]), sequence=row["seq"])
+
+    def check_filters(self) -> int:
+        """How many versions are recallable; raises if the index that filters by status and kind would pass a row over.
+
+        It is looked at once per state of the store.
+        """
+        stamp = self._stamp()
+        if stamp == self._filters_checked:
+            return self._recallable
+        count, total, recallable = 0, 0, 0
+        for status, kind, rows, first, numbers in self._connection.run(
+            "SELECT status, kind, count(*), min(seq), sum(seq) FROM versions INDEXED BY versions_by_status "
+            "GROUP BY status, kind"
+        ):
+            if status not in _STATUSES or kind not in _KINDS:
+                self.versions.at(first)
+                raise self.versions.damage(first, "has no known status or kind")
+            count, total = count + rows, total + numbers
+            recallable += rows if status in RECALLABLE else 0
+        self.versions.check_census(count, total)
+        self._filters_checked, self._census, self._recallable = stamp, (count, total), recallable
+        return recallable
+
+    def _check_names(self) -> None:
+        """The same for the index of names, once the filters are checked."""
+        stamp = self._stamp()
+        if stamp == self._names_checked:
+            return
+        sql = "SELECT count(*), coalesce(sum(seq), 0) FROM versions INDEXED BY versions_by_name"
+        if self._connection.run(sql)[0] != self._census:
+            raise damaged(self._connection.path, "the names of versions", "have lost or gained rows")
+        self._names_checked = stamp
+
+    def _stamp(self) -> tuple[int, int, int]:
+        """Changes with every version; what else is written, such as every use, changes none."""
+        others, _, undone = self._connection.stamp()
+        return others, self.written, undone
+
+    def _found(self, skill: Skill, birth: Transition) -> None:
+        known = self.skills.find(skill.id)
+        if known is None:
+            row = self.skills.add(self.skills.columns_of(skill))
+            path = record_path(SKILLS, skill.id)
+            note = Note(action="skill", subject=skill.id, record=path, actor=birth.by, at=birth.at)
+            self._audit.append(note, digest=row["seal"])
+        elif self.skills.value(known).kind is not skill.kind:
+            raise invariants.same_id("skill", skill.id)
+
+    def _step(self, transition: Transition) -> Values:
+        if self.transitions.find(transition.id):
+            raise invariants.same_id("transition", transition.id)
+        return self.transitions.columns_of(transition)
+
+    def _skill(self, skill_id: str) -> Skill:
+        row = self.skills.find(skill_id)
+        if row is None:
+            raise self._audit.absent(SKILLS, skill_id, noun="skill")
+        return self.skills.value(row)
+
+    def _version_row(self, version_id: str) -> Values:
+        row = self.versions.find(version_id)
+        if row is None:
+            raise self._audit.absent(VERSIONS, version_id, noun="version")
+        return row
+
+
+def version_path(row: Values) -> str:
+    """The chain's name for a version's row."""
+    return record_path(VERSIONS, row["skill_id"], row["id"])
+
+
+def next_life(life: str, record: bytes) -> str:
+    """Extend the running hash of a version's transitions by one."""
+    return hashlib.sha256(life.encode() + record).hexdigest()
+
+
+def _has_hash(version: SkillVersion, record: bytes) -> bool:
+    """Whether the content has the hash that the version names.
+
+    A canonical record begins with the content, whose bytes are then those that were hashed: no need to write it again.
+    """
+    end = record.rfind(_AFTER_CONTENT)
+    if record.startswith(_CONTENT) and record.find(_CONTENT[1:], end) < 0:
+        found = hashlib.sha256(record[len(_CONTENT) : end]).hexdigest()
+        if version.hash == f"sha256:{found}":
+            return True
+    return version.hash == version.content.hash()
+
+
+def _terms_in(words: Values) -> tuple[list[str], ...]:
+    forms = [words[field].split() for field in VERSION_FIELDS]
+    return tuple(
+        each if "_" not in words[field] else [term_of(form) for form in each]
+        for field, each in zip(VERSION_FIELDS, forms, strict=True)
+    )
+
+
+def _of_skill(skill: Skill) -> Values:
+    return {"id": clean(skill.id), "kind": str(skill.kind)}
+
+
+def _of_version(version: SkillVersion) -> Values:
+    return {
+        "id": clean(version.id),
+        "skill_id": clean(version.skill_id),
+        "hash": clean(version.hash),
+        "kind": str(version.content.kind),
+        "name": clean(version.content.name),
+    }
+
+
+def _of_transition(transition: Transition) -> Values:
+    return {
+        "id": clean(transition.id),
+        "version_id": clean(transition.version_id),
+        "status": str(transition.after),
+    }
+
+
+def _passes(row: Values, statuses: Collection[Status] | None, kinds: Collection[Kind] | None) -> bool:
+    return (statuses is None or row["status"] in statuses) and (kinds is None or row["kind"] in kinds)
+
+
+def _filters(statuses: Collection[Status] | None, kinds: Collection[Kind] | None) -> tuple[str, list[str]]:
+    conditions, values = ["TRUE"], list[str]()
+    for column, wanted in (("status", statuses), ("kind", kinds)):
+        if wanted is not None:
+            conditions.append(f"{column} IN ({', '.join('?' * len(wanted))})")
+            values.extend(str(value) for value in wanted)
+    return " AND ".join(conditions), values
+
+
+_PARTS = b'"sub_skills":["'
+"""As quotation marks inside a text are escaped, no text looks like it."""
+
+
+class Composites:
+    """Knows by name whose renderings a skill stands in."""
+
+    def __init__(self, connection: Connection, versions: Records[SkillVersion]) -> None:
+        self._connection = connection
+        self._versions = versions
+        self._naming: dict[str, set[int]] = {}
+        self._seen = (-1, -1, 0)
+
+    def unrender(self, names: Iterable[str]) -> None:
+        """Drop the renderings of all that are made of these."""
+        self._look()
+        numbers = sorted({seq for name in names for seq in self._naming.get(name, ())})
+        if numbers:
+            sql = "DELETE FROM renderings WHERE seq IN (SELECT value FROM json_each(?))"
+            self._connection.run(sql, json.dumps(numbers))
+
+    def forget(self) -> None:
+        """Look at everything anew next time: rows were removed, and their numbers may be taken again."""
+        self._naming, self._seen = {}, (-1, -1, 0)
+
+    def _look(self) -> None:
+        others, _, undone = self._connection.stamp()
+        if (others, undone) != self._seen[:2]:
+            self.forget()
+        since = self._seen[2]
+        sql = "SELECT seq FROM versions WHERE seq > ? AND instr(record, ?)"
+        for (seq,) in self._connection.run(sql, since, _PARTS):
+            for name in self._versions.value(self._versions.at(seq)).content.sub_skills:
+                self._naming.setdefault(name, set()).add(seq)
+        last = self._connection.single("SELECT max(seq) FROM versions") or 0
+        self._seen = (others, undone, int(last))

@@ -1,0 +1,254 @@
+"""The nearest versions in meaning: a query's vector in → numbers of versions with their similarity out, exactly.
+
+Every vector of a space is compared, with numpy, on a copy of the kept bytes in memory that is brought up to date before
+each query: only blocks and rows that are new are read. Both are known by their seals, so that no rollback and no other
+process can leave the copy wrong. A few vectors at a time are made 32-bit floats and compared; what may be among the
+best is compared again in full precision.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
+from itertools import accumulate, islice
+
+import numpy
+from numpy.typing import NDArray
+
+from tacit.domain.lifecycle import RECALLABLE
+from tacit.domain.ports import Hit
+from tacit.domain.skill import Kind
+from tacit.store.connection import Connection
+from tacit.store.rows import Values
+from tacit.store.skills import Skills
+from tacit.store.vector_codes import FINENESS, check_length, direction_of
+from tacit.store.vectors import Vectors
+
+Numbers = NDArray[numpy.int64]
+Floats = NDArray[numpy.float32]
+Codes = NDArray[numpy.int8]
+
+_MARGIN = 1e-5
+"""More than the scan's rounding can amount to."""
+_NEVER = numpy.float32(-2.0)
+"""Farther than anything can be."""
+_SIEVED, _SPARE = 4, 50
+"""How many times the wanted vectors, and how many more, are taken before it is asked which of them count."""
+_GROWTH = 8
+_IN_FLOATS = 256
+"""How many vectors are made floats together: the fastest of those that were tried (decision 0025)."""
+_AT_ONCE = 4096
+"""How many vectors are compared in full precision together."""
+_STATUSES = ", ".join(f"'{status}'" for status in sorted(RECALLABLE))
+
+
+class Segment:
+    """Vectors side by side: the versions they belong to, their codes, and one over their lengths, once these are known."""
+
+    __slots__ = ("_shrink", "codes", "versions")
+
+    def __init__(self, versions: Numbers, codes: Codes) -> None:
+        self.versions = versions
+        self.codes = codes
+        self._shrink: Floats = numpy.empty(0, numpy.float32)
+
+    def compare(self, query: Floats, *, into: Floats, room: Floats) -> None:
+        """Write the cosine of every vector. `room` takes some of them as floats, so few that the processor keeps them near."""
+        is_first = len(self._shrink) < len(self.codes)
+        lengths = numpy.empty(len(self.codes) if is_first else 0, numpy.float32)
+        for start in range(0, len(self.codes), len(room)):
+            codes = self.codes[start : start + len(room)]
+            floats, end = room[: len(codes)], start + len(codes)
+            numpy.copyto(floats, codes)
+            numpy.dot(floats, query, out=into[start:end])
+            if is_first:
+                numpy.vecdot(floats, floats, out=lengths[start:end])
+        if is_first:
+            self._shrink = numpy.reciprocal(numpy.sqrt(lengths))
+        into *= self._shrink
+
+
+class Copy:
+    """All vectors of one space in memory, as of one state of the store."""
+
+    def __init__(self, dimensions: int) -> None:
+        self.dimensions = dimensions
+        self.stamp = (-1, -1, -1)
+        self._blocks: dict[str, Segment] = {}
+        self._loose: dict[str, Segment] = {}
+        self._segments: list[Segment] = []
+        self._starts: list[int] = []
+        self._versions: Numbers = numpy.empty(0, numpy.int64)
+
+    def renew(self, vectors: Vectors, space: int, *, stamp: tuple[int, int, int]) -> None:
+        """Take over what is there now; blocks and rows that are known by their seals are not read again."""
+        ranges = vectors.blocks.ranges(space)
+        loose = vectors.blocks.unpacked(space, [(first, last) for _, first, last, _ in ranges])
+        known = [*self._blocks, *self._loose]
+        if not known or known != [seal for *_, seal in (*ranges, *loose)]:
+            self._read(vectors, ranges, loose)
+        self.stamp = stamp
+
+    def _read(
+        self, vectors: Vectors, ranges: Sequence[tuple[int, int, int, str]], loose: Sequence[tuple[int, str]]
+    ) -> None:
+        new = [seq for seq, _, _, seal in ranges if seal not in self._blocks]
+        blocks = self._blocks | {row["seal"]: self._of_block(row) for row in vectors.blocks.read(new, room=_room)}
+        self._blocks = {seal: blocks[seal] for *_, seal in ranges}
+        rows = vectors.rows.among([seq for seq, seal in loose if seal not in self._loose])
+        singles = self._loose | {row["seal"]: self._of_row(row) for row in rows}
+        self._loose = {seal: singles[seal] for _, seal in loose}
+        self._segments = [*self._blocks.values(), self._together(list(self._loose.values()))]
+        self._starts = [0, *accumulate(len(segment.versions) for segment in self._segments)][:-1]
+        self._versions = numpy.concatenate([segment.versions for segment in self._segments])
+
+    def scan(self, direction: Sequence[float]) -> Floats:
+        """The similarity of every vector, as near as 32 bits tell."""
+        query = numpy.array(direction, numpy.float32)
+        scores = numpy.empty(len(self._versions), numpy.float32)
+        room = numpy.empty((_IN_FLOATS, self.dimensions), numpy.float32)
+        for start, segment in zip(self._starts, self._segments, strict=True):
+            segment.compare(query, into=scores[start : start + len(segment.codes)], room=room)
+        return scores
+
+    def best(self, scores: Floats, direction: Sequence[float], *, count: int) -> list[tuple[int, float]]:
+        """The versions of the `count` best vectors with their exact similarity, best first, newer first among equals."""
+        edge = numpy.partition(scores, len(scores) - count)[len(scores) - count] - _MARGIN
+        chosen = numpy.flatnonzero(scores >= edge)
+        near = [
+            each
+            for at in range(0, len(chosen), _AT_ONCE)
+            for each in self._exact(chosen[at : at + _AT_ONCE], direction)
+        ]
+        found: dict[int, float] = {}
+        for version, similarity in zip(self._versions[chosen].tolist(), near, strict=True):
+            found[version] = max(similarity, found.get(version, -1.0))
+        return sorted(found.items(), key=lambda each: (-each[1], -each[0]))
+
+    def _exact(self, chosen: NDArray[numpy.intp], direction: Sequence[float]) -> list[float]:
+        within = numpy.searchsorted(self._starts, chosen, side="right") - 1
+        places = zip(within.tolist(), chosen.tolist(), strict=True)
+        return exact(numpy.stack([self._segments[s].codes[at - self._starts[s]] for s, at in places]), direction)
+
+    def narrow(self, scores: Floats, versions: Sequence[int]) -> Floats:
+        """The scores of these versions' vectors; all others are farther than anything."""
+        return numpy.where(numpy.isin(self._versions, versions), scores, _NEVER)
+
+    def _of_block(self, row: Values) -> Segment:
+        versions = numpy.frombuffer(row["versions"], "<i8").astype(numpy.int64)
+        return Segment(versions, _codes(row["codes"], self.dimensions))
+
+    def _of_row(self, row: Values) -> Segment:
+        codes = _codes(row["codes"], self.dimensions)
+        return Segment(numpy.full(len(codes), row["version"], numpy.int64), codes)
+
+    def _together(self, singles: Sequence[Segment]) -> Segment:
+        nothing = Segment(numpy.empty(0, numpy.int64), numpy.empty((0, self.dimensions), numpy.int8))
+        each = [nothing, *singles]
+        versions = numpy.concatenate([single.versions for single in each])
+        return Segment(versions, numpy.concatenate([single.codes for single in each]))
+
+
+class Nearness:
+    """Finds by meaning in the vectors of one store."""
+
+    def __init__(self, connection: Connection, skills: Skills, vectors: Vectors) -> None:
+        self._connection = connection
+        self._skills = skills
+        self._vectors = vectors
+        self._copies: dict[str, Copy] = {}
+
+    def nearest(self, vector: bytes, *, space: str, kinds: Collection[Kind] | None, limit: int) -> list[Hit]:
+        """The newest recallable version of each skill by nearness, best first."""
+        direction = direction_of(vector)
+        copy = self._renewed(space)
+        if copy is None or limit <= 0:
+            return []
+        check_length(len(direction), space=space, dimensions=copy.dimensions)
+        self._skills.check_filters()
+        found = self._current(copy, direction, kinds=kinds, limit=limit)
+        hits = self._skills.hits([seq for seq, _ in found])
+        return [replace(hit, semantic=near) for hit, (_, near) in zip(hits, found, strict=True)]
+
+    def similarities(self, vector: bytes, version_ids: Iterable[str], *, space: str) -> dict[str, float]:
+        """How near these versions are; read from their rows, so that nothing else has to be in memory."""
+        direction = direction_of(vector)
+        known = self._vectors.spaces.find(space)
+        if known is None:
+            return {}
+        check_length(len(direction), space=space, dimensions=known["dimensions"])
+        sql = "SELECT seq, id FROM versions WHERE id IN (SELECT value FROM json_each(?))"
+        ids: dict[int, str] = dict(self._connection.run(sql, json.dumps(list(version_ids))))
+        rows = self._vectors.rows.among(self._vectors.numbers_of(known["seq"], list(ids)))
+        for strange in (row for row in rows if row["version"] not in ids):
+            raise self._vectors.rows.damage(strange["seq"], "is not where its index says")
+        if not rows:
+            return {}
+        near = iter(exact(_codes(b"".join(row["codes"] for row in rows), len(direction)), direction))
+        parts = (len(row["codes"]) // len(direction) for row in rows)
+        return {ids[row["version"]]: max(islice(near, count)) for row, count in zip(rows, parts, strict=True)}
+
+    def _renewed(self, space: str) -> Copy | None:
+        known = self._vectors.spaces.find(space)
+        if known is None:
+            self._copies.pop(space, None)
+            return None
+        copy = self._copies.get(space)
+        if copy is None or copy.dimensions != known["dimensions"]:
+            copy = self._copies[space] = Copy(known["dimensions"])
+        others, _, undone = self._connection.stamp()
+        stamp = (others, self._vectors.writes, undone)  # what else was written, such as every use, changes no vector
+        if copy.stamp != stamp:
+            copy.renew(self._vectors, known["seq"], stamp=stamp)
+        return copy
+
+    def _current(
+        self, copy: Copy, direction: Sequence[float], *, kinds: Collection[Kind] | None, limit: int
+    ) -> list[tuple[int, float]]:
+        """The best that count. Few are asked whether they do, more only if too few of these did."""
+        scores = copy.scan(direction)
+        count, narrowed = limit * _SIEVED + _SPARE, kinds is None
+        while available := int(numpy.count_nonzero(scores > _NEVER)):
+            found = copy.best(scores, direction, count=min(count, available))
+            counting = self._counting([seq for seq, _ in found], kinds)
+            kept = [each for each in found if each[0] in counting]
+            if len(kept) >= limit or count >= available:
+                return kept[:limit]
+            if not narrowed:
+                scores, narrowed = copy.narrow(scores, self._of_kinds(kinds or ())), True
+            count *= _GROWTH
+        return []
+
+    def _counting(self, versions: Sequence[int], kinds: Collection[Kind] | None) -> set[int]:
+        """Which of these are the newest recallable version of their skill, and of these kinds."""
+        sql = (
+            "SELECT seq FROM json_each(?) AS few CROSS JOIN versions AS v ON v.seq = few.value "
+            f"WHERE (? IS NULL OR kind IN (SELECT value FROM json_each(?))) AND seq = "
+            f"(SELECT max(seq) FROM versions WHERE skill_id = v.skill_id AND status IN ({_STATUSES}))"
+        )
+        wanted = None if kinds is None else json.dumps([str(kind) for kind in kinds])
+        return {row[0] for row in self._connection.run(sql, json.dumps(versions), wanted, wanted)}
+
+    def _of_kinds(self, kinds: Collection[Kind]) -> list[int]:
+        sql = (
+            f"SELECT seq FROM versions INDEXED BY versions_by_status WHERE status IN ({_STATUSES}) "
+            "AND kind IN (SELECT value FROM json_each(?))"
+        )
+        return [row[0] for row in self._connection.run(sql, json.dumps([str(kind) for kind in kinds]))]
+
+
+def exact(codes: Codes, direction: Sequence[float]) -> list[float]:
+    """Cosines of kept vectors and a query's direction in full precision, as `tacit.store.vector_codes.similarity` gives them."""
+    wide = codes.astype(numpy.float64)
+    near = (wide * numpy.array(direction)).sum(axis=1) / numpy.sqrt((wide * wide).sum(axis=1))
+    return [round(each, FINENESS) for each in near.tolist()]
+
+
+def _room(size: int) -> memoryview:
+    """Memory that nobody has filled with zeros first: for many vectors that takes as long as reading them."""
+    return numpy.empty(size, numpy.uint8).data
+
+
+def _codes(codes: bytes | memoryview, dimensions: int) -> Codes:
+    return numpy.frombuffer(codes, numpy.int8).reshape(-1, dimensions)
