@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from tacit.domain.errors import Mistake, ModelOutage, Outage
-from tacit.providers.posting import Answer, Endless, Late, checked, post
+from tacit.providers.http import TIMED_OUT, TOO_LARGE, HttpResponse, check_url, post
 from tacit.text.words import credible_tokens, estimate_tokens
 
 TIMEOUT_S = 120.0
@@ -53,7 +53,7 @@ class ChatServer:
 
     def __init__(self, url: str, *, model: str = "", key: str = "", timeout_s: float = TIMEOUT_S) -> None:
         """`url` is the address before `/chat/completions`; `model` is the server's name of the model without an adapter."""
-        checked(url, example="http://127.0.0.1:8080/v1, and the key in TACIT_MODEL_KEY")
+        check_url(url, example="http://127.0.0.1:8080/v1, and the key in TACIT_MODEL_KEY")
         if not key.isascii() or not key.isprintable():
             raise Mistake("the key holds letters that no request can carry", hint="copy TACIT_MODEL_KEY anew")
         self.url = f"{url.rstrip('/')}/chat/completions"
@@ -106,15 +106,15 @@ class ChatServer:
             time.sleep(pause_s)
             left_s = until - time.monotonic()
             try:
-                answer = post(self.url, body, headers=self._headers, timeout_s=left_s, most_bytes=_BYTES_MAX)
-            except Late:
-                problem = f"not within {self._timeout_s:g} seconds"
-                break
-            except Endless as error:
-                problem, hint = error.message, "ask for fewer tokens, or ask another server"
-                break
+                answer = post(self.url, body, headers=self._headers, timeout_s=left_s, max_bytes=_BYTES_MAX)
             except Outage as error:
                 problem = error.message
+                if error.code == TIMED_OUT:
+                    problem = f"not within {self._timeout_s:g} seconds"
+                    break
+                if error.code == TOO_LARGE:
+                    hint = "ask for fewer tokens, or ask another server"
+                    break
                 continue
             if answer.is_success:
                 return answer.data
@@ -124,7 +124,7 @@ class ChatServer:
         raise ModelOutage(f"{self.url} gave no answer: {problem}", hint=hint, retryable=True)
 
 
-def _refused(answer: Answer) -> tuple[str, str]:
+def _refused(answer: HttpResponse) -> tuple[str, str]:
     """What a server said instead of an answer, and what to do."""
     said = f"{answer.status} {answer.reason}: {answer.data[:_SHOWN].decode('utf-8', 'replace')}"
     if answer.is_redirect:

@@ -10,8 +10,8 @@ from rich.markup import escape
 
 from tacit.domain.errors import Mistake
 from tacit.features.cards.graduating import Asked, Graduated, Undone
-from tacit.surfaces.cli.cards.graduating import APPLY, UNDO, graduation_of
-from tacit.surfaces.cli.session import Session, clean, command_options, counted
+from tacit.features.cards.commands.graduating import APPLY, UNDO, graduation_of
+from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted
 
 _HOW = {
     "exact": "as it was, to the byte",
@@ -33,7 +33,7 @@ _HOW = {
 )
 @click.option("--undo", default="", metavar="BACKPORT_ID", help="Take back what this backport wrote.")
 @command_options
-def backport(session: Session, *, target: Path | None, undo: str, **options: Any) -> None:
+def backport(ctx: CommandContext, *, target: Path | None, undo: str, **options: Any) -> None:
     """Graduate proven knowledge into TARGET: a skill's folder, AGENTS.md, CLAUDE.md, copilot-instructions.md or a page.
 
     Only what was approved graduates, and only if nothing in it is tied to a machine, a person or, for a skill, to this
@@ -45,29 +45,29 @@ def backport(session: Session, *, target: Path | None, undo: str, **options: Any
     if undo:
         if target or any(options.values()):
             raise Mistake("--undo goes alone with the id of a backport", hint="leave the target and other options away")
-        take_back(session, undo)
+        take_back(ctx, undo)
         return
     if target is None:
         raise Mistake(
             "a target is needed", hint="name a skill's folder, AGENTS.md, CLAUDE.md or a page; or give --undo"
         )
-    done = graduate(session, target, **options)
-    session.answer(document(done), lambda: _show(session, done))
+    done = graduate(ctx, target, **options)
+    ctx.answer(document(done), lambda: _show(ctx, done))
 
 
 def graduate(
-    session: Session, target: Path, *, cards: tuple[str, ...], skills: tuple[str, ...], **flags: bool
+    ctx: CommandContext, target: Path, *, cards: tuple[str, ...], skills: tuple[str, ...], **flags: bool
 ) -> Graduated:
     """Write the bundle, and the target where that is asked for and a person asks it."""
     if flags["apply"]:
-        session.caller.require_person(APPLY)
-    return graduation_of(session).backport(Asked(target=target, cards=cards, skills=skills, **flags))
+        ctx.caller.require_person(APPLY)
+    return graduation_of(ctx).backport(Asked(target=target, cards=cards, skills=skills, **flags))
 
 
-def take_back(session: Session, identity: str) -> None:
+def take_back(ctx: CommandContext, identity: str) -> None:
     """Undo a backport, and tell how each file went back."""
-    session.caller.require_person(UNDO)
-    done = graduation_of(session).undo(identity)
+    ctx.caller.require_person(UNDO)
+    done = graduation_of(ctx).undo(identity)
     told = {
         "ok": True,
         "backport_id": done.backport.key,
@@ -80,7 +80,7 @@ def take_back(session: Session, identity: str) -> None:
         "cards": list(done.cards),
         "kept": list(done.kept),
     }
-    session.answer(told, lambda: _show_undone(session, done))
+    ctx.answer(told, lambda: _show_undone(ctx, done))
 
 
 def document(done: Graduated) -> dict[str, Any]:
@@ -108,8 +108,8 @@ def document(done: Graduated) -> dict[str, Any]:
     }
 
 
-def _show(session: Session, done: Graduated) -> None:
-    made, planned, say = done.backport, done.planned, session.console.print
+def _show(ctx: CommandContext, done: Graduated) -> None:
+    made, planned, say = done.backport, done.planned, ctx.console.print
     for mended in done.mended:
         say(f"[yellow]{escape(mended)} had been interrupted and was taken back first[/yellow]")
     for warning in done.warnings:
@@ -127,13 +127,13 @@ def _show(session: Session, done: Graduated) -> None:
         say("[cyan]next:[/cyan]  read the bundle; --apply writes the target", soft_wrap=True)
 
 
-def _show_undone(session: Session, done: Undone) -> None:
-    session.console.print(f"[bold]{escape(done.backport.key)}[/bold] was taken back")
+def _show_undone(ctx: CommandContext, done: Undone) -> None:
+    ctx.console.print(f"[bold]{escape(done.backport.key)}[/bold] was taken back")
     for file in done.files:
         what = "removed" if file.change.after is None and file.change.before is not None else _HOW[file.how]
-        session.console.print(f"  {escape(clean(file.change.path))}: {what}", soft_wrap=True)
+        ctx.console.print(f"  {escape(clean(file.change.path))}: {what}", soft_wrap=True)
     for one in done.kept:
         told = f"{one} was edited there and stands as it is; take it out by hand if you no longer want it"
-        session.console.print(f"  [yellow]{escape(clean(told))}[/yellow]", soft_wrap=True)
+        ctx.console.print(f"  [yellow]{escape(clean(told))}[/yellow]", soft_wrap=True)
     if done.cards:
-        session.console.print(f"  the status of {counted(len(done.cards), 'card')} is as before", soft_wrap=True)
+        ctx.console.print(f"  the status of {counted(len(done.cards), 'card')} is as before", soft_wrap=True)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from tacit.config.whereabouts import is_tracked
+from tacit.config.location import is_tracked
 from tacit.domain.bookmark import Bookmark, Mark
 from tacit.domain.candidate import Decision, Verdict
 from tacit.domain.card import Card, CardStatus

@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tacit.config.place import Place
-from tacit.config.whereabouts import FOLDER, MEMORY
+from tacit.config.location import FOLDER, MEMORY, StoreLocation
 from tacit.domain.card import Backport, Card, CardStatus, Signal, SignalKind
 from tacit.domain.errors import Mistake, NotFound, Refusal, StaleVersion
 from tacit.features.cards.aha.ids import backport_id, fresh
@@ -39,7 +38,7 @@ from tacit.features.cards.graduation.targets import Target, TargetKind, find_tar
 from tacit.features.cards.graduation.text_file import fingerprint, read_text
 from tacit.features.cards.signalling import made_signal
 from tacit.gate.portability import Local
-from tacit.maintain.promotion.whence import whence
+from tacit.maintain.promotion.source_project import source_project
 from tacit.render.placing import place as put
 
 BUNDLES = Path("exports", "backports")
@@ -330,11 +329,11 @@ class Graduation:
         return backport
 
 
-def open_graduation(deck: Deck, place: Place | None) -> Graduation:
+def open_graduation(deck: Deck, place: StoreLocation | None) -> Graduation:
     """The graduation of a deck that was brought in step; bundles go beside the store where there is no card folder."""
     deck.sync()
     beside = place.folder if place and place.database != MEMORY else deck.root / FOLDER
-    return Graduation(deck, exports=beside, local=whence(place).local)
+    return Graduation(deck, exports=beside, local=source_project(place).local)
 
 
 def _is_told(signals: Sequence[Signal], identity: str, where: str) -> bool:

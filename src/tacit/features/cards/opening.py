@@ -8,8 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
-from tacit.config.place import Place
-from tacit.config.whereabouts import CardPlaces, card_places
+from tacit.config.location import CardPlaces, StoreLocation, card_places
 from tacit.domain.ports import Store
 from tacit.domain.scope import Level, Scope
 from tacit.features.cards.aha.slugs import user_slug
@@ -25,7 +24,7 @@ class Memory(Door, Protocol):
     """What a deck needs of a memory, beside its door."""
 
     store: Store
-    place: Place | None
+    place: StoreLocation | None
 
     def _beside(self, store: Store, scope: Scope) -> Door:
         """The same memory over another store."""

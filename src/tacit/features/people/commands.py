@@ -13,11 +13,12 @@ from rich.table import Table
 
 from tacit.domain.choice import Choice, ChoiceSort, Forecast
 from tacit.domain.errors import Mistake, NotFound, TacitError
-from tacit.features.people import Queued
-from tacit.features.people.forecast import SURE, Bin, ConflictKind, Outlook, Track
-from tacit.surfaces.cli import plotting
-from tacit.surfaces.cli.plotting import Axis, Row
-from tacit.surfaces.cli.session import Session, clean, command_options, counted, one_line
+from tacit.features.people.calibration import SURE, Bin, Track
+from tacit.features.people.decisions import Queued
+from tacit.features.people.forecast import ConflictKind, Outlook
+from tacit.surfaces.cli import charts as plotting
+from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line
+from tacit.surfaces.cli.charts import Axis, Row
 
 SHOWN = 10
 """Earlier forecasts that are listed."""
@@ -43,21 +44,21 @@ DIFFERENCE = Axis(title="points by which it came true more often than was said",
     "--plot", type=click.Path(dir_okay=False, path_type=Path), help="Draw calibration into this file, PNG or SVG."
 )
 @command_options
-def forecast(session: Session, *, person: str, plot: Path | None) -> None:
+def forecast(ctx: CommandContext, *, person: str, plot: Path | None) -> None:
     """Show what is expected of PERSON (not given: of you), and how good forecasts of them have been.
 
     Lists what waits for review in the order in which it is asked, the latest forecasts with what came, and a table of
     calibration: how often forecasts of each confidence came true. Forecasts only order and pre-fill; what is decided is decided
     by a person, and agents do not get to see them.
     """
-    session.caller.require_person("forecast")
-    people = session.loop.people
-    name = session.person(person)
+    ctx.caller.require_person("forecast")
+    people = ctx.memory.people
+    name = ctx.person(person)
     if person and name not in people.persons():
         raise NotFound(
             f"no decision of {name!r} is known", hint=f"known are: {', '.join(people.persons()) or 'nobody'}"
         )
-    record, queue = people.track(name), people.queue(session.loop.waiting(), name)
+    record, queue = people.track(name), people.queue(ctx.memory.waiting(), name)
     told = people.forecasts(name)[-SHOWN:]
     document = {
         "person": name,
@@ -71,7 +72,7 @@ def forecast(session: Session, *, person: str, plot: Path | None) -> None:
             raise Mistake("there is nothing to draw yet", hint="forecasts are settled by reviewing: tacit review")
         plotting.draw(panels(record.bins), plot, heading=f"Forecasts of {name}")
         document["plot"] = str(plot)
-    session.answer(document, lambda: _show(session, name, record, queue, told, people.choices(name)))
+    ctx.answer(document, lambda: _show(ctx, name, record, queue, told, people.choices(name)))
 
 
 def panels(bins: Sequence[Bin]) -> list[tuple[Axis, list[Row]]]:
@@ -94,22 +95,22 @@ def in_words(known: Outlook) -> str:
     return f"{known.posterior} ({known.posterior_confidence:.0%}{moved})"
 
 
-def tell_taught(session: Session, name: str) -> None:
+def tell_taught(ctx: CommandContext, name: str) -> None:
     """Say that a reason became a preference of the person, which waits; nothing where it did not."""
     if name:
         told = f"kept as a preference of yours, which waits: tacit review {name}"
-        session.console.print(f"[dim]{escape(clean(told))}[/dim]", soft_wrap=True)
+        ctx.console.print(f"[dim]{escape(clean(told))}[/dim]", soft_wrap=True)
 
 
 def _show(
-    session: Session,
+    ctx: CommandContext,
     name: str,
     record: Track,
     queue: Sequence[Queued],
     told: Sequence[Forecast],
     seen: Sequence[Choice],
 ) -> None:
-    console = session.console
+    console = ctx.console
     console.print(f"[bold]{escape(clean(name))}[/bold]: {counted(len(seen), 'decision')} known. {_summary(record)}")
     if record.bins:
         console.print(_calibration(record.bins))
@@ -122,7 +123,7 @@ def _show(
     for came in told:
         said = f"{came.posterior} ({came.posterior_confidence:.0%})" if came.posterior else "not known"
         mark = "  [yellow]surprise[/yellow]" if came.surprise else ""
-        what = f"{came.sort}  {escape(one_line(_decided_on(session, came), 40))}"
+        what = f"{came.sort}  {escape(one_line(_decided_on(ctx, came), 40))}"
         console.print(
             f"[dim]{came.at:%Y-%m-%d %H:%M}[/dim]  {what}  {escape(one_line(said, 40))} → "
             f"{escape(one_line(came.actual, 40))}{mark}",
@@ -134,12 +135,12 @@ def _show(
         )
 
 
-def _decided_on(session: Session, came: Forecast) -> str:
+def _decided_on(ctx: CommandContext, came: Forecast) -> str:
     """What a forecast was of, in a word: the name of a version while it is there, or which question."""
     subject = came.key.rpartition(" ")[2]
     if came.sort is ChoiceSort.REVIEW:
         with suppress(TacitError):  # purged meanwhile
-            return session.loop.store.version(subject).version.name
+            return ctx.memory.store.version(subject).version.name
     return subject
 
 

@@ -7,20 +7,107 @@ rests on. An assumption that the person corrects is kept as wrong, with what is 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from tacit.domain.choice import ChoiceSort
+from tacit.domain.choice import Choice, ChoiceSort
 from tacit.domain.errors import Mistake
 from tacit.domain.identity import content_id
-from tacit.domain.moment import Assumption, Held
+from tacit.domain.moment import Aspect, Assumption, Held
 from tacit.domain.origin import Origin
 from tacit.domain.ports import Store
-from tacit.features.people import forecast
-from tacit.features.people.forecast import Ask, Outlook, Question
-from tacit.features.people.knowing import Decided, People
-from tacit.features.people.reading import bearing, cut
+from tacit.features.people.decisions import Decided, People, bearing, cut
+from tacit.features.people.forecast import Outlook
+from tacit.features.people.questions import Question, cosine
+from tacit.text.words import term_set
+
+MOST_EARLIER = 3
+"""Questions from earlier tasks that are asked again."""
+ALIKE = 0.35
+"""How alike two tasks must be for a question of the one to be worth asking of the other."""
+SIZES = ("small", "medium", "large")
+_MOST_CHARACTERS = 300
+_USUAL = (
+    (Aspect.SCOPE, "What is not part of it?", ()),
+    (Aspect.APPROACH, "How shall it be done?", ()),
+    (Aspect.PREFERENCES, "What do you want done your way?", ()),
+    (Aspect.COMPLEXITY, "How large is it?", SIZES),
+)
+_SAYS = {
+    Aspect.SCOPE: re.compile(
+        r"\b(only|just|except|without|leave|nothing else|not? (touch|change)|everything|all of)\b"
+    ),
+    Aspect.APPROACH: re.compile(r"\b(using|by means of|with the help of|via|as in|like the|instead of|step by step)\b"),
+    Aspect.PREFERENCES: re.compile(r"\b(prefer|always|never|i like|i want|my way|as usual|please (don't|do not))\b"),
+    Aspect.COMPLEXITY: re.compile(r"\b(small|quick|trivial|simple|large|big|huge|one-liner|rewrite|medium)\b"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """One open question of a task."""
+
+    key: str
+    """Names it among the questions of the task; the same question has the same key in every task."""
+    text: str
+    aspect: Aspect
+    options: tuple[str, ...] = ()
+
+
+def open_questions(task: str, *, given: Sequence[str] = (), earlier: Sequence[Choice] = ()) -> list[Ask]:
+    """What to ask: what was given, what the task leaves unsaid, and what was asked of tasks like it."""
+    said = task.casefold()
+    asked = [Ask(key=key_of(text), text=text, aspect=aspect_of(text)) for text in map(_tidy, given) if text]
+    asked += [
+        Ask(key=str(aspect), text=text, aspect=aspect, options=options)
+        for aspect, text, options in _USUAL
+        if not _SAYS[aspect].search(said)
+    ]
+    asked += _asked_of_alike(task, earlier)
+    return list({each.key: each for each in reversed(asked)}.values())[::-1]
+
+
+def _asked_of_alike(task: str, earlier: Sequence[Choice]) -> list[Ask]:
+    words = term_set(task)
+    usual = {str(aspect) for aspect, _, _ in _USUAL}
+    found: dict[str, tuple[float, Ask]] = {}
+    for choice in earlier:
+        key, text = choice.features.get("question", ""), _tidy(choice.stimulus)
+        if choice.sort is not ChoiceSort.ANSWER or not key or not text or key in usual:
+            continue
+        nearness = cosine(words, term_set(choice.situation))
+        if nearness >= ALIKE and nearness > found.get(key, (0.0, None))[0]:
+            found[key] = (nearness, Ask(key=key, text=text, aspect=aspect_of(text)))
+    best = sorted(found.values(), key=lambda each: (-each[0], each[1].key))
+    return [ask for _, ask in best[:MOST_EARLIER]]
+
+
+def key_of(text: str) -> str:
+    """The key of a question that somebody wrote: its words."""
+    return "-".join(re.findall(r"[^\W_]+", text.casefold()))[:60] or "question"
+
+
+def aspect_of(text: str) -> Aspect:
+    """What a question is about, as far as its words say; usually how something is done."""
+    said = text.casefold()
+    for aspect, pattern in _ABOUT:
+        if pattern.search(said):
+            return aspect
+    return Aspect.APPROACH
+
+
+_ABOUT = (
+    (Aspect.SCOPE, re.compile(r"\b(include|part of|scope|only|also|which (files|parts|ones)|how far|where)\b")),
+    (Aspect.COMPLEXITY, re.compile(r"\b(large|long|big|how (many|much)|effort|size)\b")),
+    (Aspect.PREFERENCES, re.compile(r"\b(prefer|like|want|favou?rite|style|rather)\b")),
+)
+
+
+def _tidy(text: str) -> str:
+    return " ".join(text.split())[:_MOST_CHARACTERS]
+
 
 MOST_ANSWER = 400
 """Characters of an answer that are kept."""
@@ -49,7 +136,7 @@ class Interview:
 
     def questions(self, given: Sequence[str] = ()) -> list[Ask]:
         """What is open, the questions that were given first."""
-        return forecast.open_questions(self.task, given=given, earlier=self._people.choices(self.person))
+        return open_questions(self.task, given=given, earlier=self._people.choices(self.person))
 
     def expect(self, ask: Ask) -> Outlook:
         """What the person is expected to answer. Keeps nothing."""

@@ -10,11 +10,11 @@ import click
 from rich.markup import escape
 
 from tacit.domain.errors import Mistake
-from tacit.features.people import Answered, Interview
-from tacit.features.people.forecast import Ask, Outlook
-from tacit.surfaces.cli.people import in_words, tell_taught
-from tacit.surfaces.cli.session import Session, clean, command_options, counted
-from tacit.surfaces.cli.typing_ahead import discard_typed_ahead
+from tacit.features.people.commands import in_words, tell_taught
+from tacit.features.people.forecast import Outlook
+from tacit.features.people.intake import Answered, Ask, Interview
+from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted
+from tacit.surfaces.cli.context import discard_typed_ahead
 
 
 @click.command()
@@ -31,7 +31,7 @@ from tacit.surfaces.cli.typing_ahead import discard_typed_ahead
 @click.option("--by", default="", help="Your name, kept with the answers.")
 @command_options
 def intake(
-    session: Session, *, task: str, given: tuple[str, ...], answers: tuple[str, ...], session_id: str, by: str
+    ctx: CommandContext, *, task: str, given: tuple[str, ...], answers: tuple[str, ...], session_id: str, by: str
 ) -> None:
     """Answer the open questions of TASK before work begins. What you are expected to say is offered; Enter confirms it.
 
@@ -41,20 +41,20 @@ def intake(
 
     Answering belongs to a person: it is refused inside an agent's shell, unless TACIT_TOKEN holds the person's token.
     """
-    session.caller.require_person("intake")
-    session.may_create = True
-    loop = session.loop
-    talk = Interview(loop.people, loop.store, task=task, person=session.person(by), session_id=session_id)
+    ctx.caller.require_person("intake")
+    ctx.may_create = True
+    loop = ctx.memory
+    talk = Interview(loop.people, loop.store, task=task, person=ctx.person(by), session_id=session_id)
     asked = talk.questions(given)
     told = _parsed(answers, asked)
-    asks = session.caller.at_terminal and not session.as_json
+    asks = ctx.caller.at_terminal and not ctx.as_json
     answered = []
     for ask in asked:
         if ask.key in told:
             talk.announce(ask, shown=False)
             answered.append(talk.answer(ask, told[ask.key], at=datetime.now(UTC)))
         elif asks:
-            answered.append(_asked(session, talk, ask))
+            answered.append(_asked(ctx, talk, ask))
         else:
             answered.append(Answered(ask=ask, outlook=talk.expect(ask)))
     document = {
@@ -63,7 +63,7 @@ def intake(
         "session_id": session_id,
         "questions": list(map(_document, answered)),
     }
-    session.answer(document, lambda: _sum_up(session, answered, listed=not asks))
+    ctx.answer(document, lambda: _sum_up(ctx, answered, listed=not asks))
 
 
 def _parsed(answers: Sequence[str], asked: Sequence[Ask]) -> dict[str, str]:
@@ -82,24 +82,22 @@ def _parsed(answers: Sequence[str], asked: Sequence[Ask]) -> dict[str, str]:
     return told
 
 
-def _asked(session: Session, talk: Interview, ask: Ask) -> Answered:
+def _asked(ctx: CommandContext, talk: Interview, ask: Ask) -> Answered:
     """Ask one question at the terminal; nothing said and nothing expected passes it over."""
     known = talk.announce(ask)
-    session.console.print(f"\n[bold]{escape(clean(ask.text))}[/bold]" + _choices(ask))
+    ctx.console.print(f"\n[bold]{escape(clean(ask.text))}[/bold]" + _choices(ask))
     if known.known:
-        session.console.print(
-            f"[dim]expected: {escape(clean(in_words(known)))}; Enter confirms, - passes it over[/dim]"
-        )
+        ctx.console.print(f"[dim]expected: {escape(clean(in_words(known)))}; Enter confirms, - passes it over[/dim]")
     discard_typed_ahead()
     if not known.known:
-        session.console.print("[dim]Enter passes it over[/dim]")
+        ctx.console.print("[dim]Enter passes it over[/dim]")
     said = click.prompt("Answer", default=known.posterior, show_default=False)
     said = "" if said.strip() == "-" else said
     overruled = known.known and bool(said.strip()) and said.strip().casefold() != known.posterior.casefold()
     reason = click.prompt("Why", default="", show_default=False) if overruled else ""
     done = talk.answer(ask, said, reason=reason, at=datetime.now(UTC))
     taught = done.decided.verdict if done.decided else None
-    tell_taught(session, taught.name if taught and taught.version_id else "")
+    tell_taught(ctx, taught.name if taught and taught.version_id else "")
     return done
 
 
@@ -107,15 +105,15 @@ def _choices(ask: Ask) -> str:
     return f" [dim]{escape(' / '.join(ask.options))}[/dim]" if ask.options else ""
 
 
-def _sum_up(session: Session, answered: Sequence[Answered], *, listed: bool) -> None:
+def _sum_up(ctx: CommandContext, answered: Sequence[Answered], *, listed: bool) -> None:
     done = [each for each in answered if each.answer]
     if listed:
         for each in answered:
             said = each.answer or f"open; expected: {in_words(each.outlook)}"
-            session.console.print(f"[bold]{each.ask.key}[/bold]  {escape(clean(each.ask.text))}  {escape(clean(said))}")
+            ctx.console.print(f"[bold]{each.ask.key}[/bold]  {escape(clean(each.ask.text))}  {escape(clean(said))}")
     otherwise = sum(_surprised(each) for each in done)
     surprising = f", {counted(otherwise, 'surprise')}" if otherwise else ""
-    session.console.print(f"\n{len(done)} of {counted(len(answered), 'question')} answered{surprising}.")
+    ctx.console.print(f"\n{len(done)} of {counted(len(answered), 'question')} answered{surprising}.")
 
 
 def _document(each: Answered) -> Mapping[str, Any]:

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from tacit.api import Loop
+from tacit.api import Tacit
 from tacit.domain.moment import Aspect, Assumption
 from tacit.evidence.credit import BY_AGENT
-from tacit.features.people.moments import Speaker
+from tacit.features.people.assumptions import Speaker
 from tacit.text.inert import shown_line
 
 MOST_TOLD = 30
@@ -22,7 +22,7 @@ _AGENT = Speaker(BY_AGENT)
 class Opened(Protocol):
     """Opens the memory for one call, and tells the model what it refuses."""
 
-    def __call__(self, *, create: bool = False) -> AbstractContextManager[Loop]: ...
+    def __call__(self, *, create: bool = False) -> AbstractContextManager[Tacit]: ...
 
 
 class MomentTools:

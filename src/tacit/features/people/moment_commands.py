@@ -21,8 +21,9 @@ from tacit.domain.moment import Aspect, Assumption, Held, Moment, Phase
 from tacit.domain.origin import Origin
 from tacit.evidence.credit import BY_AGENT
 from tacit.evidence.verifiers import Command
-from tacit.features.people.moments import Speaker, Told
-from tacit.surfaces.cli.session import Session, clean, command_options, counted, one_line
+from tacit.features.people.assumptions import Speaker
+from tacit.features.people.moments import MomentList
+from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line
 
 _SHOWN_KEY = 10
 _SHOWN_SESSION = 12
@@ -40,11 +41,11 @@ _SESSION = click.option(
 
 @click.group(invoke_without_command=True)
 @command_options
-def moments(session: Session) -> None:
+def moments(ctx: CommandContext) -> None:
     """What sessions took for granted, what was said no to, and what came of it; by itself the same as `list`."""
     context = click.get_current_context()
     if context.invoked_subcommand is None:
-        context.invoke(list_, as_json=session.as_json, store=session.store, run="", phase=None, held=None, limit=50)
+        context.invoke(list_, as_json=ctx.as_json, store=ctx.store, run="", phase=None, held=None, limit=50)
 
 
 @moments.command()
@@ -63,15 +64,15 @@ def moments(session: Session) -> None:
 @_SESSION
 @click.option("--by", default="", help="Who says so.")
 @command_options
-def assume(session: Session, *, text: str, run: str, by: str, **options: str) -> None:
+def assume(ctx: CommandContext, *, text: str, run: str, by: str, **options: str) -> None:
     """State something that the work takes for granted, before it or during it.
 
     When the run is learned from, it is compared with what happened. One that was wrong becomes a lesson that waits for a
     person.
     """
-    session.may_create = True
-    made = session.loop.moments.assume(text, session=run, by=_speaker(session, by), **options)
-    session.answer({"assumption": _whole(made)}, lambda: _show_assumptions(session, [made]))
+    ctx.may_create = True
+    made = ctx.memory.moments.assume(text, session=run, by=_speaker(ctx, by), **options)
+    ctx.answer({"assumption": _whole(made)}, lambda: _show_assumptions(ctx, [made]))
 
 
 @moments.command()
@@ -83,14 +84,16 @@ def assume(session: Session, *, text: str, run: str, by: str, **options: str) ->
 @_SESSION
 @click.option("--by", default="", help="Who says so.")
 @command_options
-def premortem(session: Session, *, risks: Sequence[str], assumptions: Sequence[str], run: str, **options: str) -> None:
+def premortem(
+    ctx: CommandContext, *, risks: Sequence[str], assumptions: Sequence[str], run: str, **options: str
+) -> None:
     """Say before the work what may go wrong. An error set in `backquotes` is looked for in what fails."""
-    session.may_create = True
-    room, who = session.loop.moments, _speaker(session, options["by"])
+    ctx.may_create = True
+    room, who = ctx.memory.moments, _speaker(ctx, options["by"])
     moment = room.premortem(risks, assumptions=assumptions, session=run, task=options["task"], by=who)
     stated = [room.find(key) for key in moment.assumptions]
     document = {"moment": _whole(moment), "assumptions": list(map(_whole, stated))}
-    session.answer(document, lambda: _show_assumptions(session, stated))
+    ctx.answer(document, lambda: _show_assumptions(ctx, stated))
 
 
 @moments.command()
@@ -102,22 +105,22 @@ def premortem(session: Session, *, risks: Sequence[str], assumptions: Sequence[s
 )
 @click.option("--by", default="", help="Who says so.")
 @command_options
-def checkpoint(session: Session, *, run: str, milestone: str, by: str, **said: Sequence[str]) -> None:
+def checkpoint(ctx: CommandContext, *, run: str, milestone: str, by: str, **said: Sequence[str]) -> None:
     """List what a session still takes for granted, and say on the way what of it holds."""
-    session.may_create = bool(milestone or said["holds"] or said["wrong"])
+    ctx.may_create = bool(milestone or said["holds"] or said["wrong"])
     pairs = [each.partition("=") for each in said["wrong"]]
     if unfit := [each for each in said["wrong"] if "=" not in each]:
         raise Mistake(f"what is the case instead of {', '.join(unfit)}?", hint="--wrong KEY=INSTEAD")
     wrong = {key.strip(): instead for key, _, instead in pairs}
-    who, room = _speaker(session, by), session.loop.moments
+    who, room = _speaker(ctx, by), ctx.memory.moments
     looked = room.checkpoint(run, milestone=milestone, holds=said["holds"], wrong=wrong, by=who)
 
     def show() -> None:
-        _show_assumptions(session, [*looked.settled, *looked.open])
-        session.console.print(f"{counted(len(looked.open), 'assumption')} open")
+        _show_assumptions(ctx, [*looked.settled, *looked.open])
+        ctx.console.print(f"{counted(len(looked.open), 'assumption')} open")
 
     document = {"open": list(map(_whole, looked.open)), "settled": list(map(_whole, looked.settled))}
-    session.answer(document | {"moment": _whole(looked.moment) if looked.moment else None}, show)
+    ctx.answer(document | {"moment": _whole(looked.moment) if looked.moment else None}, show)
 
 
 @moments.command()
@@ -126,27 +129,27 @@ def checkpoint(session: Session, *, run: str, milestone: str, by: str, **said: S
 @click.option("--yes", is_flag=True, help="Do not ask before running it.")
 @click.option("--by", default="", help="Who says so.")
 @command_options
-def check(session: Session, *, key: str, to_run: bool, yes: bool, by: str) -> None:
+def check(ctx: CommandContext, *, key: str, to_run: bool, yes: bool, by: str) -> None:
     """Show one assumption with its check; with --run, which is for a person, have the check run.
 
     Exit status 0 means that the assumption holds, 1 that it does not or that this is not known.
     """
-    room = session.loop.moments
+    room = ctx.memory.moments
     found = room.find(key)
     if not to_run:
-        session.answer({"assumption": _whole(found)}, lambda: _show_whole(session, found))
+        ctx.answer({"assumption": _whole(found)}, lambda: _show_whole(ctx, found))
         _end(found)
-    session.caller.require_person("moments check --run")
+    ctx.caller.require_person("moments check --run")
     if not found.check:
         raise Mistake(f"{found.key} names no check", hint="say yourself how it stands: tacit moments checkpoint")
-    if not yes and not session.as_json:
-        session.console.print(f"written by {escape(clean(found.by))}:  {escape(clean(found.check))}")
+    if not yes and not ctx.as_json:
+        ctx.console.print(f"written by {escape(clean(found.by))}:  {escape(clean(found.check))}")
         click.confirm("Run this here?", abort=True)
-    result = Command(found.check, cwd=workspace(session.place.project)).verify()
-    who = Speaker(session.person(by), Origin.USER)
+    result = Command(found.check, cwd=workspace(ctx.place.project)).verify()
+    who = Speaker(ctx.person(by), Origin.USER)
     told = f"`{found.check}` {'ended well' if result.passed else 'failed'} when {who.name} had it run"
     kept = room.settled_by(found.key, held=result.passed, reason=told, by=who)
-    session.answer({"assumption": _whole(kept), "passed": result.passed}, lambda: _show_whole(session, kept))
+    ctx.answer({"assumption": _whole(kept), "passed": result.passed}, lambda: _show_whole(ctx, kept))
     _end(kept)
 
 
@@ -160,29 +163,29 @@ def _end(found: Assumption) -> NoReturn:
 @click.option("--held", type=click.Choice([each.value for each in Held]), help="Only assumptions that came out so.")
 @click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help="The last so many of each.")
 @command_options
-def list_(session: Session, *, run: str, phase: str | None, held: str | None, limit: int) -> None:
+def list_(ctx: CommandContext, *, run: str, phase: str | None, held: str | None, limit: int) -> None:
     """List moments and assumptions, oldest first."""
-    told = session.loop.moments.list(session=run, phase=phase, held=held)
-    kept = Told(moments=told.moments[-limit:], assumptions=told.assumptions[-limit:])
-    session.answer(_document(kept), lambda: _show(session, kept))
+    told = ctx.memory.moments.list(session=run, phase=phase, held=held)
+    kept = MomentList(moments=told.moments[-limit:], assumptions=told.assumptions[-limit:])
+    ctx.answer(_document(kept), lambda: _show(ctx, kept))
 
 
 @moments.command()
 @click.option("--session", "run", required=True, metavar="ID", help="The agent's session, as its client names it.")
 @command_options
-def show(session: Session, *, run: str) -> None:
+def show(ctx: CommandContext, *, run: str) -> None:
     """Tell one session: what was assumed, what happened on the way, and how it came out, with the steps that show it."""
-    told = session.loop.moments.list(session=run)
+    told = ctx.memory.moments.list(session=run)
 
     def tell() -> None:
         for moment in told.moments:
-            _show_moment(session, moment, of_one=True)
+            _show_moment(ctx, moment, of_one=True)
         for each in told.assumptions:
-            _show_whole(session, each)
+            _show_whole(ctx, each)
         if not told.moments and not told.assumptions:
-            session.console.print("Nothing is known of this session.")
+            ctx.console.print("Nothing is known of this session.")
 
-    session.answer({"session": run} | _document(told), tell)
+    ctx.answer({"session": run} | _document(told), tell)
 
 
 def _whole(entry: Entry) -> dict[str, Any]:
@@ -190,39 +193,37 @@ def _whole(entry: Entry) -> dict[str, Any]:
     return {each.name: getattr(entry, each.name) for each in dataclasses.fields(entry)}
 
 
-def _document(told: Told) -> dict[str, Any]:
+def _document(told: MomentList) -> dict[str, Any]:
     return {"moments": list(map(_whole, told.moments)), "assumptions": list(map(_whole, told.assumptions))}
 
 
-def _speaker(session: Session, name: str) -> Speaker:
+def _speaker(ctx: CommandContext, name: str) -> Speaker:
     """Who speaks: a person at a terminal, or anybody else, who is taken for an agent."""
-    if session.caller.is_person:
-        return Speaker(session.person(name), Origin.USER)
-    return Speaker(BY_AGENT if session.surroundings.agent_markers else name or BY_AGENT)
+    if ctx.caller.is_person:
+        return Speaker(ctx.person(name), Origin.USER)
+    return Speaker(BY_AGENT if ctx.environment.agent_markers else name or BY_AGENT)
 
 
-def _show(session: Session, told: Told) -> None:
+def _show(ctx: CommandContext, told: MomentList) -> None:
     for moment in told.moments:
-        _show_moment(session, moment)
+        _show_moment(ctx, moment)
     if told.assumptions:
-        _show_assumptions(session, told.assumptions)
+        _show_assumptions(ctx, told.assumptions)
     if not told.moments and not told.assumptions:
-        session.console.print(
-            "Nothing yet. State what the work takes for granted: tacit moments assume TEXT --session ID"
-        )
+        ctx.console.print("Nothing yet. State what the work takes for granted: tacit moments assume TEXT --session ID")
 
 
-def _show_moment(session: Session, moment: Moment, *, of_one: bool = False) -> None:
+def _show_moment(ctx: CommandContext, moment: Moment, *, of_one: bool = False) -> None:
     """One line of the terminal; of several sessions' moments also which, by the beginning of its id."""
     head = f"{moment.at:%Y-%m-%d %H:%M}  {moment.phase}  "
     named = clean(moment.what)
     which = f"  {one_line(moment.session_id, _SHOWN_SESSION)}" if moment.session_id and not of_one else ""
-    room = session.console.width - len(head) - len(named) - len(which) - 2
+    room = ctx.console.width - len(head) - len(named) - len(which) - 2
     text = f": {escape(one_line(moment.text, max(_LEAST_TEXT, room)))}" if moment.text else ""
-    session.console.print(f"{head}[bold]{escape(named)}[/bold]{text}[dim]{escape(which)}[/dim]", soft_wrap=True)
+    ctx.console.print(f"{head}[bold]{escape(named)}[/bold]{text}[dim]{escape(which)}[/dim]", soft_wrap=True)
 
 
-def _show_assumptions(session: Session, assumptions: Sequence[Assumption]) -> None:
+def _show_assumptions(ctx: CommandContext, assumptions: Sequence[Assumption]) -> None:
     table = Table(box=None, padding=(0, 2, 0, 0))
     for column in ("key", "stands", "about"):
         table.add_column(column, no_wrap=True)
@@ -232,12 +233,12 @@ def _show_assumptions(session: Session, assumptions: Sequence[Assumption]) -> No
         style = _STYLE[each.held]
         said = f"{escape(one_line(each.text, 200))}{why}"
         table.add_row(each.key[:_SHOWN_KEY], f"[{style}]{each.held}[/{style}]", str(each.aspect), said)
-    session.console.print(table)
+    ctx.console.print(table)
 
 
-def _show_whole(session: Session, each: Assumption) -> None:
+def _show_whole(ctx: CommandContext, each: Assumption) -> None:
     style = _STYLE[each.held]
-    session.console.print(
+    ctx.console.print(
         f"[{style}]{each.held}[/{style}]  {escape(clean(each.text))}  [dim]{each.key[:_SHOWN_KEY]}[/dim]",
         soft_wrap=True,
     )
@@ -251,7 +252,7 @@ def _show_whole(session: Session, each: Assumption) -> None:
     }
     for name, value in rows.items():
         if value:
-            session.console.print(f"    [dim]{name}:[/dim] {escape(clean(value))}", soft_wrap=True)
+            ctx.console.print(f"    [dim]{name}:[/dim] {escape(clean(value))}", soft_wrap=True)
 
 
 def _steps(each: Assumption) -> str:

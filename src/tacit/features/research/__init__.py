@@ -4,7 +4,7 @@
 all of it has external origin, and it is never promoted.
 """
 
-from tacit.features.research.gathering import Papers, Said
-from tacit.features.research.keeping import Added, Research, Withheld
+from tacit.features.research.document_sources import Papers, Said
+from tacit.features.research.research import Added, Research, Withheld
 
 __all__ = ["Added", "Papers", "Research", "Said", "Withheld"]

@@ -15,9 +15,8 @@ from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.ports import Stored
 from tacit.features.research import Added, Said
 from tacit.features.research.documents import cited
-from tacit.surfaces.cli.progress import progress_bar
-from tacit.surfaces.cli.session import Session, clean, command_options, counted, one_line
-from tacit.surfaces.cli.show import STATUS_STYLE
+from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line, progress_bar
+from tacit.surfaces.cli.views import STATUS_STYLE
 
 _SHOWN = 3
 """Passages that are told of each sort before the rest is only counted."""
@@ -37,7 +36,7 @@ def research() -> None:
 @click.option("--by", default="", help="Who adds it.")
 @command_options
 def add(
-    session: Session,
+    ctx: CommandContext,
     *,
     sources: tuple[str, ...],
     title: str,
@@ -55,23 +54,23 @@ def add(
     if len(sources) > 1 and (title or authors or year):
         raise Mistake("--title, --author and --year are of one document", hint="add them one by one")
     said = Said(title=title, authors=authors, year=year, evidence_type=evidence_type or "")
-    session.may_create = True
-    by = session.person(by) if session.caller.is_person else by or "agent"
-    results = [_one(session, source, said, by) for source in sources]
+    ctx.may_create = True
+    by = ctx.person(by) if ctx.caller.is_person else by or "agent"
+    results = [_one(ctx, source, said, by) for source in sources]
     documents = [_told(source, result) for source, result in zip(sources, results, strict=True)]
-    session.answer({"results": documents}, lambda: _show_added(session, sources, results))
+    ctx.answer({"results": documents}, lambda: _show_added(ctx, sources, results))
     failed = [result for result in results if isinstance(result, TacitError)]
     if len(sources) == 1 and failed:
-        session.end_with(failed[0])
+        ctx.end_with(failed[0])
     if failed:
-        session.end_with(Refusal(f"{len(failed)} of {len(sources)} were not added", hint="the reasons stand above"))
+        ctx.end_with(Refusal(f"{len(failed)} of {len(sources)} were not added", hint="the reasons stand above"))
 
 
-def _one(session: Session, source: str, said: Said, by: str) -> Added | TacitError:
-    person = session.caller.is_person
+def _one(ctx: CommandContext, source: str, said: Said, by: str) -> Added | TacitError:
+    person = ctx.caller.is_person
     try:
-        with progress_bar(session, one_line(source, 40)) as progress:
-            return session.loop.research.add(source, by=by, approve=person, said=said, progress=progress)
+        with progress_bar(ctx, one_line(source, 40)) as progress:
+            return ctx.memory.research.add(source, by=by, approve=person, said=said, progress=progress)
     except TacitError as error:
         return error
 
@@ -112,17 +111,17 @@ def _withheld(result: Added) -> Iterator[dict[str, Any]]:
         }
 
 
-def _show_added(session: Session, sources: Sequence[str], results: Sequence[Added | TacitError]) -> None:
+def _show_added(ctx: CommandContext, sources: Sequence[str], results: Sequence[Added | TacitError]) -> None:
     for source, result in zip(sources, results, strict=True):
         if isinstance(result, TacitError):
             if len(sources) > 1:  # of a single one the error itself is told
-                session.console.print(f"[red]not added[/red]  {escape(clean(source))}: {escape(clean(result.message))}")
+                ctx.console.print(f"[red]not added[/red]  {escape(clean(source))}: {escape(clean(result.message))}")
             continue
-        _show_one(session, result)
+        _show_one(ctx, result)
 
 
-def _show_one(session: Session, result: Added) -> None:
-    console, held, document = session.console, result.held, result.document
+def _show_one(ctx: CommandContext, result: Added) -> None:
+    console, held, document = ctx.console, result.held, result.document
     status = held.status if held else Status.REJECTED
     name = escape(clean(held.version.name if held else result.verdict.name))
     how = "added" if result.is_new else "known already"
@@ -151,10 +150,10 @@ def _show_one(session: Session, result: Added) -> None:
 @research.command("list")
 @click.option("--all", "every", is_flag=True, help="Those too that wait, or are not quoted any more.")
 @command_options
-def list_(session: Session, *, every: bool) -> None:
+def list_(ctx: CommandContext, *, every: bool) -> None:
     """List the documents that may be cited."""
-    held = session.loop.research.documents(every=every)
-    session.answer({"documents": [_record(each) for each in held]}, lambda: _show_list(session, held))
+    held = ctx.memory.research.documents(every=every)
+    ctx.answer({"documents": [_record(each) for each in held]}, lambda: _show_list(ctx, held))
 
 
 def _record(held: Stored) -> dict[str, Any]:
@@ -188,13 +187,13 @@ def _authors(said: Mapping[str, str]) -> list[str]:
     return [name for name in said.get("authors", "").split("; ") if name]
 
 
-def _show_list(session: Session, held: Sequence[Stored]) -> None:
+def _show_list(ctx: CommandContext, held: Sequence[Stored]) -> None:
     if not held:
-        session.console.print("No documents yet. Next: [bold]tacit research add FILE[/bold]")
+        ctx.console.print("No documents yet. Next: [bold]tacit research add FILE[/bold]")
         return
     for each in held:
         record, colour = _record(each), STATUS_STYLE[each.status]
-        console = session.console
+        console = ctx.console
         console.print(
             f"[bold]{escape(clean(record['name']))}[/bold]  [{colour}]{each.status}[/{colour}]", soft_wrap=True
         )
@@ -213,15 +212,15 @@ def _sizes(record: Mapping[str, Any]) -> list[str]:
 @click.argument("name")
 @click.option("--text", "with_text", is_flag=True, help="All passages in full, as they would be quoted.")
 @command_options
-def show(session: Session, *, name: str, with_text: bool) -> None:
+def show(ctx: CommandContext, *, name: str, with_text: bool) -> None:
     """Show one document: its record, its sections and its passages with their pages."""
-    held, passages = session.loop.research.document(name)
+    held, passages = ctx.memory.research.document(name)
     document = _record(held) | {"description": held.version.content.description, "passages": passages}
-    session.answer(document, lambda: _show_document(session, held, passages, with_text=with_text))
+    ctx.answer(document, lambda: _show_document(ctx, held, passages, with_text=with_text))
 
 
-def _show_document(session: Session, held: Stored, passages: Sequence[Passage], *, with_text: bool) -> None:
-    record, console = _record(held), session.console
+def _show_document(ctx: CommandContext, held: Stored, passages: Sequence[Passage], *, with_text: bool) -> None:
+    record, console = _record(held), ctx.console
     told = cited(record["title"], authors=record["authors"], year=record["year"])
     colour = STATUS_STYLE[held.status]
     console.print(f"[bold]{escape(clean(told))}[/bold]  [{colour}]{held.status}[/{colour}]", soft_wrap=True)
@@ -241,9 +240,9 @@ def _show_document(session: Session, held: Stored, passages: Sequence[Passage], 
 @click.option("--by", default="", help="Who decides.")
 @click.option("--reason", default="", help="Why, kept with the decision.")
 @command_options
-def remove(session: Session, *, name: str, by: str, reason: str) -> None:
+def remove(ctx: CommandContext, *, name: str, by: str, reason: str) -> None:
     """Take a document out of use. It can be brought back (tacit review); `tacit purge` removes it for good."""
-    session.caller.require_person("research remove")
-    move = session.loop.research.remove(name, by=session.person(by), reason=reason)
+    ctx.caller.require_person("research remove")
+    move = ctx.memory.research.remove(name, by=ctx.person(by), reason=reason)
     document = {"name": name, "version_id": move.version_id, "before": move.before, "status": move.after}
-    session.answer(document, lambda: session.console.print(f"{escape(clean(name))} is {move.after}"))
+    ctx.answer(document, lambda: ctx.console.print(f"{escape(clean(name))} is {move.after}"))

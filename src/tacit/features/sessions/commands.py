@@ -12,7 +12,7 @@ from rich.table import Table
 
 from tacit.domain.origin import Origin
 from tacit.domain.working import Drawer, Jotting
-from tacit.surfaces.cli.session import Session, clean, command_options, counted, one_line
+from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line
 
 if TYPE_CHECKING:
     from tacit.features.sessions import WorkingMemory
@@ -44,14 +44,14 @@ def session() -> None:
 @_agent_option
 @_session_option
 @command_options
-def note(current: Session, *, text: str, error: str, agent: str, session_id: str) -> None:
+def note(ctx: CommandContext, *, text: str, error: str, agent: str, session_id: str) -> None:
     """Tell the agents of the session something they should know; TEXT may be - to read it from standard input.
 
     With --error it may become a lesson when the session is learned from, if that error really occurred; a person decides.
     """
-    working = _opened(current, session_id, writes=True)
-    kept = working.contribute(_text(text), agent=agent, error=error, origin=_origin(current))
-    _answer(current, kept, "shared")
+    working = _opened(ctx, session_id, writes=True)
+    kept = working.contribute(_text(text), agent=agent, error=error, origin=_origin(ctx))
+    _answer(ctx, kept, "shared")
 
 
 @session.command()
@@ -60,10 +60,10 @@ def note(current: Session, *, text: str, error: str, agent: str, session_id: str
 @_agent_option
 @_session_option
 @command_options
-def artifact(current: Session, *, name: str, text: str, agent: str, session_id: str) -> None:
+def artifact(ctx: CommandContext, *, name: str, text: str, agent: str, session_id: str) -> None:
     """Tell of something that was made: NAME says where it is (a path, an address), TEXT what it is."""
-    working = _opened(current, session_id, writes=True)
-    _answer(current, working.register(name, _text(text), agent=agent, origin=_origin(current)), "registered")
+    working = _opened(ctx, session_id, writes=True)
+    _answer(ctx, working.register(name, _text(text), agent=agent, origin=_origin(ctx)), "registered")
 
 
 @session.command()
@@ -71,34 +71,34 @@ def artifact(current: Session, *, name: str, text: str, agent: str, session_id: 
 @click.option("--agent", required=True, metavar="NAME", help="Whose notes: a name or a role.")
 @_session_option
 @command_options
-def scratch(current: Session, *, text: str | None, agent: str, session_id: str) -> None:
+def scratch(ctx: CommandContext, *, text: str | None, agent: str, session_id: str) -> None:
     """Read an agent's own notes, or put TEXT in their place (- reads it from standard input). Others are not shown them."""
-    working = _opened(current, session_id, writes=text is not None)
+    working = _opened(ctx, session_id, writes=text is not None)
     if text is not None:
-        _answer(current, working.scratch(agent).write(_text(text), origin=_origin(current)), "kept")
+        _answer(ctx, working.scratch(agent).write(_text(text), origin=_origin(ctx)), "kept")
         return
     written = working.scratch(agent).read()
     document = {"session": working.id, "agent": agent, "text": written}
-    current.answer(document, lambda: click.echo(working.shown_scratch(agent) or "There are no notes under this name."))
+    ctx.answer(document, lambda: click.echo(working.shown_scratch(agent) or "There are no notes under this name."))
 
 
 @session.command()
 @_session_option
 @command_options
-def queries(current: Session, *, session_id: str) -> None:
+def queries(ctx: CommandContext, *, session_id: str) -> None:
     """List what was asked in the session before, and what was found."""
-    working = _opened(current, session_id)
+    working = _opened(ctx, session_id)
     asked = working.queries()
 
     def show() -> None:
         for each in asked:
             found = ", ".join(each.found) or "nothing"
             line = f"{escape(one_line(each.query, _SHOWN))} [dim]→[/dim] {escape(clean(found))}"
-            current.console.print(f"{each.at:%H:%M} {line}", soft_wrap=True)
+            ctx.console.print(f"{each.at:%H:%M} {line}", soft_wrap=True)
         if not asked:
-            current.console.print("Nothing was asked in this session yet.")
+            ctx.console.print("Nothing was asked in this session yet.")
 
-    current.answer({"session": working.id, "queries": asked}, show)
+    ctx.answer({"session": working.id, "queries": asked}, show)
 
 
 @session.command()
@@ -106,9 +106,9 @@ def queries(current: Session, *, session_id: str) -> None:
 @_agent_option
 @_session_option
 @command_options
-def show(current: Session, *, listed: bool, agent: str, session_id: str) -> None:
+def show(ctx: CommandContext, *, listed: bool, agent: str, session_id: str) -> None:
     """Show what an agent of the session is shown: what was shared and made, what was asked, and its own notes."""
-    working = _opened(current, session_id)
+    working = _opened(ctx, session_id)
     kept = [*working.contributions(), *working.artifacts()]
     text = working.shown(agent)
     document = {
@@ -121,43 +121,43 @@ def show(current: Session, *, listed: bool, agent: str, session_id: str) -> None
 
     def tell() -> None:
         if not text:
-            current.console.print("Nothing was shared in this session yet.")
+            ctx.console.print("Nothing was shared in this session yet.")
         elif listed:
-            _table(current, kept)
+            _table(ctx, kept)
         else:
             click.echo(clean(text))
 
-    current.answer(document, tell)
+    ctx.answer(document, tell)
 
 
 @session.command()
 @_session_option
 @command_options
-def forget(current: Session, *, session_id: str) -> None:
+def forget(ctx: CommandContext, *, session_id: str) -> None:
     """Drop all that the session's working memory holds."""
-    working = _opened(current, session_id)
+    working = _opened(ctx, session_id)
     gone = working.forget()
     told = f"forgot {counted(gone, 'thing')}" if gone else "there was nothing to forget"
-    current.answer({"session": working.id, "forgotten": gone}, lambda: current.console.print(told))
+    ctx.answer({"session": working.id, "forgotten": gone}, lambda: ctx.console.print(told))
 
 
-def _opened(current: Session, session_id: str, *, writes: bool = False) -> WorkingMemory:
-    current.may_create = current.may_create or writes
-    return current.loop.session(session_id)
+def _opened(ctx: CommandContext, session_id: str, *, writes: bool = False) -> WorkingMemory:
+    ctx.may_create = ctx.may_create or writes
+    return ctx.memory.session(session_id)
 
 
-def _origin(current: Session) -> Origin:
+def _origin(ctx: CommandContext) -> Origin:
     """What a person types at a terminal is theirs; all else is taken for an agent's."""
-    return Origin.USER if current.caller.is_person else Origin.AGENT
+    return Origin.USER if ctx.caller.is_person else Origin.AGENT
 
 
 def _text(text: str) -> str:
     return sys.stdin.read() if text == "-" else text
 
 
-def _answer(current: Session, kept: Jotting, told: str) -> None:
+def _answer(ctx: CommandContext, kept: Jotting, told: str) -> None:
     until = f"[dim]until {kept.expires_at:%Y-%m-%d %H:%M} UTC[/dim]"
-    current.answer(_document(kept), lambda: current.console.print(f"{told} {until}"))
+    ctx.answer(_document(kept), lambda: ctx.console.print(f"{told} {until}"))
 
 
 def _document(kept: Jotting) -> dict[str, Any]:
@@ -173,7 +173,7 @@ def _document(kept: Jotting) -> dict[str, Any]:
     }
 
 
-def _table(current: Session, kept: Sequence[Jotting]) -> None:
+def _table(ctx: CommandContext, kept: Sequence[Jotting]) -> None:
     table = Table(box=None, pad_edge=False)
     for heading in ("when", "who", "what", "text"):
         table.add_column(heading, overflow="fold")
@@ -181,4 +181,4 @@ def _table(current: Session, kept: Sequence[Jotting]) -> None:
         what = each.name if each.drawer is Drawer.ARTIFACT else str(each.drawer)
         texts = (f"{each.at:%H:%M}", each.agent or str(each.origin), what, one_line(each.text, _SHOWN))
         table.add_row(*(escape(clean(text)) for text in texts))
-    current.console.print(table)
+    ctx.console.print(table)

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
-from tacit.api import Loop
+from tacit.api import Tacit
 from tacit.features.sessions import WorkingMemory
 
-Memory = Callable[..., AbstractContextManager[Loop]]
+Memory = Callable[..., AbstractContextManager[Tacit]]
 """Opens the memory for one call; `create=True` where something is to be kept."""
 
 

@@ -19,7 +19,7 @@ from tacit.domain.ports import Store
 from tacit.domain.skill import Kind, Provenance
 from tacit.domain.trajectory import Span, Step, Trajectory
 from tacit.domain.working import Drawer, Jotting
-from tacit.learn.naming import slug
+from tacit.learn.wording import slug
 from tacit.text.signature import error_signature, tells
 from tacit.text.words import STOP_WORDS
 

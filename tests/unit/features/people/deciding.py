@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from tacit.domain.choice import Choice, ChoiceSort
-from tacit.features.people.forecast import Question
+from tacit.features.people.questions import Question
 from tests.unit.making import NOW
 
 

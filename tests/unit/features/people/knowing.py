@@ -5,26 +5,26 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from tacit.api import Loop
+from tacit.api import Tacit
 from tacit.domain.choice import Forecast
 from tacit.domain.origin import Origin
 from tacit.domain.ports import Stored
 from tacit.domain.skill import Kind, SkillContent
-from tacit.features.people.reading import review_question
-from tacit.store import VolatileStore, open_store
+from tacit.features.people.decisions import review_question
+from tacit.store import open_store
 from tests.unit.making import NOW
 
 TAUGHT = 30
 
 
-def memory(path: Path | None = None) -> Loop:
+def memory(path: Path | None = None) -> Tacit:
     """A memory whose clock moves on a second with each look."""
     seconds = iter(range(1_000_000))
 
     def clock() -> datetime:
         return NOW + timedelta(seconds=next(seconds))
 
-    return Loop(open_store(str(path)) if path else VolatileStore(), clock=clock)
+    return Tacit(open_store(str(path)) if path else open_store(":memory:"), clock=clock)
 
 
 def lesson(name: str, text: str = "Run the linter before the tests.") -> SkillContent:
@@ -37,13 +37,13 @@ def norm(name: str, text: str = "Name branches after their ticket.") -> SkillCon
     return SkillContent(kind=Kind.NORM, name=name, description=f"{text} ({name})", body=text)
 
 
-def proposed(loop: Loop, content: SkillContent, *, by: str = "ann", origin: Origin = Origin.USER) -> Stored:
+def proposed(loop: Tacit, content: SkillContent, *, by: str = "ann", origin: Origin = Origin.USER) -> Stored:
     """Put something before the gate that then waits."""
     verdict = loop.propose(content, by=by, origin=origin)
     return loop.version(verdict.version_id)
 
 
-def taught(loop: Loop, *, approve: Stored, reject: Stored | None = None, count: int = TAUGHT) -> None:
+def taught(loop: Tacit, *, approve: Stored, reject: Stored | None = None, count: int = TAUGHT) -> None:
     """Let ann have decided many times on things like these, and forecasts of her have come true."""
     people = loop.people
     for number in range(count):

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from pathlib import Path
 
 import pytest
 
-from tacit.api import Loop
+from tacit.api import Tacit
 from tacit.domain.errors import Mistake, NotFound
 from tacit.domain.moment import Aspect, Assumption, Held, Moment, Phase
 from tacit.domain.origin import Origin
 from tacit.features.people.moments import Speaker
-from tacit.store import VolatileStore, open_store
+from tacit.store import open_store
 from tests.unit.making import NOW
 
 
@@ -28,15 +27,15 @@ class Clock:
         return self.now
 
 
-@pytest.fixture(params=["memory", "disk"])
-def loop(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Loop]:
-    store = VolatileStore() if request.param == "memory" else open_store(str(tmp_path / "tacit.db"))
-    with Loop(store, clock=Clock()) as made:
+@pytest.fixture
+def loop() -> Iterator[Tacit]:
+    store = open_store(":memory:")
+    with Tacit(store, clock=Clock()) as made:
         yield made
         assert made.verify() == []
 
 
-def test_an_assumption_is_kept_as_it_was_stated(loop: Loop) -> None:
+def test_an_assumption_is_kept_as_it_was_stated(loop: Tacit) -> None:
     made = loop.moments.assume(
         "Only  src/api/\nchanges", aspect="scope", session="s1", task="Add tax", check="make lint"
     )
@@ -51,7 +50,7 @@ def test_an_assumption_is_kept_as_it_was_stated(loop: Loop) -> None:
     assert (kept.held, kept.phase, kept.origin) == (Held.OPEN, Phase.PROSPECTIVE, Origin.AGENT)
 
 
-def test_stating_the_same_again_adds_nothing_while_it_is_open(loop: Loop) -> None:
+def test_stating_the_same_again_adds_nothing_while_it_is_open(loop: Tacit) -> None:
     first = loop.moments.assume("It works", session="s1")
     assert loop.moments.assume("it  WORKS", session="s1") == first
     assert loop.moments.assume("It works", session="s2").key != first.key
@@ -59,7 +58,7 @@ def test_stating_the_same_again_adds_nothing_while_it_is_open(loop: Loop) -> Non
     assert len(loop.store.entries(Assumption)) == 3
 
 
-def test_what_was_settled_can_be_stated_anew(loop: Loop) -> None:
+def test_what_was_settled_can_be_stated_anew(loop: Tacit) -> None:
     first = loop.moments.assume("It works", session="s1")
     loop.moments.checkpoint("s1", holds=[first.key])
     again = loop.moments.assume("It works", session="s1")
@@ -67,14 +66,14 @@ def test_what_was_settled_can_be_stated_anew(loop: Loop) -> None:
     assert again.phase is Phase.IN_FLIGHT
 
 
-def test_secrets_are_taken_out_of_what_is_stated(loop: Loop) -> None:
+def test_secrets_are_taken_out_of_what_is_stated(loop: Tacit) -> None:
     secret = "ghp_" + "a1B2" * 9
     made = loop.moments.assume(f"The token {secret} is valid", session="s1", check=f"curl -H {secret} x")
     loop.moments.checkpoint("s1", milestone=f"used {secret}", wrong={made.key: f"{secret} is not"})
     assert all(secret not in repr(entry) for sort in (Assumption, Moment) for entry in loop.store.entries(sort))
 
 
-def test_everything_that_is_wrong_with_a_statement_is_told_at_once(loop: Loop) -> None:
+def test_everything_that_is_wrong_with_a_statement_is_told_at_once(loop: Tacit) -> None:
     with pytest.raises(Mistake) as told:
         loop.moments.assume(" ", aspect="mood", check="a\nb")
     assert all(part in told.value.message for part in ("says nothing", "no single line", "no aspect 'mood'"))
@@ -83,7 +82,7 @@ def test_everything_that_is_wrong_with_a_statement_is_told_at_once(loop: Loop) -
     assert loop.store.entries(Assumption) == []
 
 
-def test_a_pre_mortem_states_its_risks_and_assumptions_as_one_moment(loop: Loop) -> None:
+def test_a_pre_mortem_states_its_risks_and_assumptions_as_one_moment(loop: Tacit) -> None:
     moment = loop.moments.premortem(["The port may be taken"], assumptions=["Docker is available"], session="s1")
     assert (moment.phase, moment.what) == (Phase.PROSPECTIVE, "pre-mortem")
     stated = {entry.key: entry for entry in loop.store.entries(Assumption)}
@@ -93,7 +92,7 @@ def test_a_pre_mortem_states_its_risks_and_assumptions_as_one_moment(loop: Loop)
     assert len(loop.store.entries(Moment)) == 1
 
 
-def test_a_pre_mortem_of_nothing_or_with_a_bad_risk_keeps_nothing(loop: Loop) -> None:
+def test_a_pre_mortem_of_nothing_or_with_a_bad_risk_keeps_nothing(loop: Tacit) -> None:
     with pytest.raises(Mistake, match="at least one"):
         loop.moments.premortem([])
     with pytest.raises(Mistake, match="says nothing"):
@@ -101,7 +100,7 @@ def test_a_pre_mortem_of_nothing_or_with_a_bad_risk_keeps_nothing(loop: Loop) ->
     assert loop.store.entries(Assumption) == []
 
 
-def test_a_checkpoint_lists_what_is_open_and_by_itself_keeps_nothing(loop: Loop) -> None:
+def test_a_checkpoint_lists_what_is_open_and_by_itself_keeps_nothing(loop: Tacit) -> None:
     first, second = (loop.moments.assume(text, session="s1") for text in ("One", "Two"))
     loop.moments.assume("Elsewhere", session="s2")
     looked = loop.moments.checkpoint("s1")
@@ -110,7 +109,7 @@ def test_a_checkpoint_lists_what_is_open_and_by_itself_keeps_nothing(loop: Loop)
     assert loop.store.entries(Moment) == []
 
 
-def test_a_milestone_is_noted_with_what_is_open_then(loop: Loop) -> None:
+def test_a_milestone_is_noted_with_what_is_open_then(loop: Tacit) -> None:
     made = loop.moments.assume("One", session="s1")
     looked = loop.moments.checkpoint("s1", milestone="half way")
     assert looked.moment is not None
@@ -122,7 +121,7 @@ def test_a_milestone_is_noted_with_what_is_open_then(loop: Loop) -> None:
     assert loop.moments.assume("Two", session="s1").phase is Phase.IN_FLIGHT
 
 
-def test_what_holds_and_what_does_not_is_kept_on_the_word_of_whoever_says_it(loop: Loop) -> None:
+def test_what_holds_and_what_does_not_is_kept_on_the_word_of_whoever_says_it(loop: Tacit) -> None:
     first, second = (loop.moments.assume(text, session="s1") for text in ("One", "Two"))
     looked = loop.moments.checkpoint("s1", holds=[first.key[:8]], wrong={second.key: "It is three"}, by=Speaker("bob"))
     assert looked.open == ()
@@ -132,13 +131,13 @@ def test_what_holds_and_what_does_not_is_kept_on_the_word_of_whoever_says_it(loo
     assert loop.store.entries(Moment)[0].assumptions == (first.key, second.key)
 
 
-def test_an_agents_word_lowers_what_a_person_stated(loop: Loop) -> None:
+def test_an_agents_word_lowers_what_a_person_stated(loop: Tacit) -> None:
     made = loop.moments.assume("One", session="s1", by=Speaker("ann", Origin.USER))
     loop.moments.checkpoint("s1", wrong={made.key: "Two"})
     assert loop.moments.find(made.key).origin is Origin.AGENT
 
 
-def test_a_checkpoint_of_another_sessions_assumption_or_of_no_session_is_refused(loop: Loop) -> None:
+def test_a_checkpoint_of_another_sessions_assumption_or_of_no_session_is_refused(loop: Tacit) -> None:
     other = loop.moments.assume("One", session="s2")
     with pytest.raises(NotFound, match="names no assumption"):
         loop.moments.checkpoint("s1", holds=[other.key])
@@ -149,7 +148,7 @@ def test_a_checkpoint_of_another_sessions_assumption_or_of_no_session_is_refused
     assert loop.moments.find(other.key).held is Held.OPEN
 
 
-def test_a_key_must_name_one_assumption(loop: Loop) -> None:
+def test_a_key_must_name_one_assumption(loop: Tacit) -> None:
     keys = [loop.moments.assume(f"Number {n}", session="s1").key for n in range(3)]
     assert loop.moments.find(keys[0][:12]).key == keys[0]
     with pytest.raises(NotFound):
@@ -158,7 +157,7 @@ def test_a_key_must_name_one_assumption(loop: Loop) -> None:
         loop.moments.find("")
 
 
-def test_a_person_may_settle_an_assumption_by_looking(loop: Loop) -> None:
+def test_a_person_may_settle_an_assumption_by_looking(loop: Tacit) -> None:
     made = loop.moments.assume("It works", session="s1", check="make test")
     kept = loop.moments.settled_by(made.key, held=False, reason="`make test` failed", by=Speaker("ann", Origin.USER))
     assert (kept.held, kept.settled_by, kept.instead) == (Held.WRONG, "ann", "`make test` failed")
@@ -166,7 +165,7 @@ def test_a_person_may_settle_an_assumption_by_looking(loop: Loop) -> None:
     assert len(loop.store.entries(Assumption, key=made.key)) == 2
 
 
-def test_moments_are_listed_by_session_phase_and_outcome(loop: Loop) -> None:
+def test_moments_are_listed_by_session_phase_and_outcome(loop: Tacit) -> None:
     made = loop.moments.assume("One", session="s1")
     loop.moments.checkpoint("s1", holds=[made.key])
     loop.moments.premortem(["Two"], session="s2")

@@ -3,14 +3,41 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import random
 
 import pytest
 
 from tacit.domain.choice import ChoiceSort
-from tacit.features.people.forecast import Mind, mind_of
-from tacit.features.people.forecast.prediction import MOST_MEMORIES
-from tests.unit.features.people.forecast.deciding import choice, decisions, question
+from tacit.features.people.prediction import MOST_MEMORIES, Mind, activation, mind_of, presence, traces_of
+from tests.unit.features.people.deciding import choice, decisions, question
+
+
+def test_activation_is_the_logarithm_of_faded_traces() -> None:
+    assert activation([1]) == 0.0
+    assert activation([4]) == pytest.approx(math.log(0.5))
+    assert activation([1, 4, 16]) == pytest.approx(math.log(1 + 0.5 + 0.25))
+
+
+def test_what_was_never_met_has_no_activation() -> None:
+    assert activation([]) == -math.inf
+    assert presence([]) == 0.0
+
+
+def test_no_age_is_less_than_one_interaction() -> None:
+    assert activation([0]) == activation([0.2]) == activation([1])
+
+
+def test_a_correction_is_as_present_as_five_decisions() -> None:
+    once, corrected = traces_of(explicit=False), traces_of(explicit=True)
+    assert activation([10] * corrected) == pytest.approx(activation([10] * once) + math.log(5))
+
+
+def test_a_steeper_fading_forgets_the_old_sooner() -> None:
+    slow = presence([20]) / presence([2])
+    steep = presence([20], decay=1.5) / presence([2], decay=1.5)
+    assert steep < slow
+
 
 LESSON, NORM = {"kind": "lesson"}, {"kind": "norm"}
 

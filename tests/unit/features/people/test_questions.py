@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tacit.features.people.forecast import Question
-from tacit.features.people.forecast.question import MOST_NAMES
-from tacit.features.people.forecast.similarity import MOST_CHARACTERS, alike, cosine, words_of
-from tests.unit.features.people.forecast.deciding import choice, question
+from tacit.features.people.questions import MOST_CHARACTERS, MOST_NAMES, Question, alike, cosine, words_of
+from tests.unit.features.people.deciding import choice, question
 
 
 def test_a_blind_question_knows_nothing_of_the_artifact_and_all_of_the_rest() -> None:

@@ -11,7 +11,10 @@ from functools import cache
 import pytest
 
 from tacit.domain.choice import Choice, ChoiceSort
-from tacit.features.people.forecast import SURE, Mind, Outlook, Question, Settled, foresee, surprised
+from tacit.features.people.calibration import SURE, Settled
+from tacit.features.people.forecast import Outlook, foresee, surprised
+from tacit.features.people.prediction import Mind
+from tacit.features.people.questions import Question
 from tests.contract.project_files import ROOT
 
 STREAM = ROOT / "bench" / "data" / "decisions.jsonl"

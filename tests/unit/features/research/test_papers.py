@@ -6,16 +6,16 @@ from collections.abc import Iterator
 
 import pytest
 
-from tacit.api import Loop
+from tacit.api import Tacit
 from tacit.config.settings import Config, ResearchSettings
 from tacit.domain.document import ABSTRACT
 from tacit.domain.errors import NotFound, Outage, Refusal
 from tacit.domain.lifecycle import Status
 from tacit.features.research import Papers, Research
-from tacit.features.research.papers.fetching import Fetcher
-from tacit.store import VolatileStore
+from tacit.providers.http import Fetcher
+from tacit.store import open_store
 from tests.unit.features.research.documents.made_documents import DOCUMENTS
-from tests.unit.features.research.papers.services import Services, atom, record, serving
+from tests.unit.features.research.services import Services, atom, record, serving
 from tests.unit.making import NOW
 
 PDF = {"Content-Type": "application/pdf"}
@@ -31,18 +31,18 @@ def services() -> Iterator[Services]:
 
 
 @pytest.fixture
-def loop(services: Services) -> Iterator[Loop]:
+def loop(services: Services) -> Iterator[Tacit]:
     settings = ResearchSettings(arxiv_url=services.url, scholar_url=services.url)
-    with Loop(VolatileStore(), config=Config(research=settings), clock=lambda: NOW) as made:
+    with Tacit(open_store(":memory:"), config=Config(research=settings), clock=lambda: NOW) as made:
         yield made
 
 
-def research(loop: Loop, services: Services) -> Research:
+def research(loop: Tacit, services: Services) -> Research:
     fetcher = Fetcher(trusted=(services.url,), pause_s=0, sleep=lambda seconds: None, timeout_s=5)
     return Research(loop, Papers(settings=loop.config.research, fetcher=fetcher))
 
 
-def test_a_paper_of_arxiv_comes_with_its_pages_and_citations(loop: Loop, services: Services) -> None:
+def test_a_paper_of_arxiv_comes_with_its_pages_and_citations(loop: Tacit, services: Services) -> None:
     added = research(loop, services).add("arxiv:2601.01234", by="ann", approve=True)
     assert added.held is not None
     assert added.held.status is Status.TRIAL
@@ -57,14 +57,14 @@ def test_a_paper_of_arxiv_comes_with_its_pages_and_citations(loop: Loop, service
     assert added.notes == ()
 
 
-def test_the_settings_of_the_person_say_whom_to_ask(loop: Loop, services: Services) -> None:
+def test_the_settings_of_the_person_say_whom_to_ask(loop: Tacit, services: Services) -> None:
     services.says("/api/query", (200, {}, b"<feed xmlns='http://www.w3.org/2005/Atom'/>"))
     with pytest.raises(NotFound, match="arXiv knows no paper"):
         loop.research.add("arxiv:2601.01234", by="ann", approve=True)
     assert services.asked
 
 
-def test_without_semantic_scholar_the_paper_is_added_and_that_is_told(loop: Loop, services: Services) -> None:
+def test_without_semantic_scholar_the_paper_is_added_and_that_is_told(loop: Tacit, services: Services) -> None:
     services.says("/graph", (500, {}, b""))
     added = research(loop, services).add("2601.01234", by="ann", approve=True)
     assert added.held is not None
@@ -72,7 +72,7 @@ def test_without_semantic_scholar_the_paper_is_added_and_that_is_told(loop: Loop
     assert [note.partition(":")[0] for note in added.notes] == ["citations are not known"]
 
 
-def test_a_closed_paper_is_its_abstract_alone(loop: Loop, services: Services) -> None:
+def test_a_closed_paper_is_its_abstract_alone(loop: Tacit, services: Services) -> None:
     added = research(loop, services).add("doi:10.1234/cases", by="ann", approve=True)
     assert added.held is not None
     [passage] = loop.store.passages(added.held.version.id)
@@ -80,20 +80,20 @@ def test_a_closed_paper_is_its_abstract_alone(loop: Loop, services: Services) ->
     assert "only the abstract" in added.notes[0]
 
 
-def test_a_file_that_cannot_be_read_leaves_the_abstract(loop: Loop, services: Services) -> None:
+def test_a_file_that_cannot_be_read_leaves_the_abstract(loop: Tacit, services: Services) -> None:
     services.says("/pdf/", (200, PDF, DOCUMENTS["scan"]().data))
     added = research(loop, services).add("arxiv:2601.01234", by="ann", approve=True)
     assert [passage.section for passage in added.document.passages] == [ABSTRACT]
     assert "scans hold pictures" in added.notes[0]
 
 
-def test_a_paper_with_neither_text_nor_abstract_is_refused(loop: Loop, services: Services) -> None:
+def test_a_paper_with_neither_text_nor_abstract_is_refused(loop: Tacit, services: Services) -> None:
     services.says("/graph", record(abstract=None))
     with pytest.raises(Refusal, match="open to everybody"):
         research(loop, services).add("doi:10.1234/cases", by="ann", approve=True)
 
 
-def test_an_open_file_elsewhere_is_fetched_only_for_a_person(loop: Loop, services: Services) -> None:
+def test_an_open_file_elsewhere_is_fetched_only_for_a_person(loop: Tacit, services: Services) -> None:
     services.says("/graph", record(openAccessPdf={"url": "https://192.0.2.1/p.pdf"}))
     waits = research(loop, services).add("doi:10.1234/cases", by="agent")
     assert "only for a person" in waits.notes[0]
@@ -101,7 +101,7 @@ def test_an_open_file_elsewhere_is_fetched_only_for_a_person(loop: Loop, service
     assert "local network" in asked.notes[0]  # it is no public address
 
 
-def test_another_version_of_a_paper_is_its_next_version(loop: Loop, services: Services) -> None:
+def test_another_version_of_a_paper_is_its_next_version(loop: Tacit, services: Services) -> None:
     room = research(loop, services)
     first = room.add("arxiv:2601.01234v1", by="ann", approve=True)
     services.says("/api/query", atom("2601.01234v3"))
@@ -114,7 +114,7 @@ def test_another_version_of_a_paper_is_its_next_version(loop: Loop, services: Se
     assert second.document.passages[0].section == ABSTRACT  # the file has none of its own
 
 
-def test_a_service_that_is_down_adds_nothing(loop: Loop, services: Services) -> None:
+def test_a_service_that_is_down_adds_nothing(loop: Tacit, services: Services) -> None:
     services.says("/api/query", (503, {}, b""))
     with pytest.raises(Outage):
         research(loop, services).add("arxiv:2601.01234", by="ann", approve=True)

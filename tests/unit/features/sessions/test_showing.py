@@ -8,7 +8,7 @@ import pytest
 
 from tacit.domain.origin import Origin
 from tacit.domain.working import Drawer, Jotting
-from tacit.features.sessions.showing import read_query, shown, visible, written_query
+from tacit.features.sessions.working_memory import read_query, shown, visible, written_query
 from tacit.text.fence import FRAME
 from tacit.text.words import estimate_tokens
 from tests.unit.making import NOW

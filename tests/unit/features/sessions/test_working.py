@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from pathlib import Path
 
 import pytest
 
-from tacit.api import Loop
+from tacit.api import Tacit
 from tacit.domain.errors import Mistake, Refusal
 from tacit.domain.origin import Origin
 from tacit.domain.ports import Store
 from tacit.domain.working import Drawer
 from tacit.features.sessions import LASTS, Limits, WorkingMemory
-from tacit.store import VolatileStore, open_store
+from tacit.store import open_store
 from tests.unit.making import NOW
 
 SECRET = "sk-proj-" + "a1B2c3D4e5" * 4
@@ -36,9 +35,9 @@ def clock() -> Clock:
     return Clock()
 
 
-@pytest.fixture(params=["volatile", "sqlite"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
-    opened: Store = VolatileStore() if request.param == "volatile" else open_store(tmp_path / "tacit.db")
+@pytest.fixture
+def store() -> Iterator[Store]:
+    opened: Store = open_store(":memory:")
     yield opened
     opened.close()
 
@@ -234,7 +233,7 @@ def test_forgetting_drops_all_of_the_session_and_nothing_else(session: WorkingMe
 
 
 def test_a_memory_opens_the_working_memory_of_a_session_and_notes_what_is_asked_in_it(store: Store) -> None:
-    loop = Loop(store, clock=lambda: NOW)
+    loop = Tacit(store, clock=lambda: NOW)
     loop.recall("deploy the service", session="s1")
     loop.recall("asked without a session")
     loop.recall("asked to see the scores only", session="s1", keep=False)

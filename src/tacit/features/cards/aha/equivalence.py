@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from tacit.domain.card import Card
 from tacit.domain.recommendation import Recommendation
-from tacit.text.similarity import jaccard, text_similarity
+from tacit.text.near_duplicates import jaccard, text_similarity
 from tacit.text.words import term_set
 
 NEAR, NEAR_SOLUTION = 0.8, 0.6

@@ -40,7 +40,7 @@ class LazyGroup(click.Group):
         if module is None:
             return None
         name = _NAMES.get(cmd_name, cmd_name.replace("-", "_"))
-        command: click.Command = getattr(import_module(f"tacit.surfaces.cli.cards.{module}"), name)
+        command: click.Command = getattr(import_module(f"tacit.features.cards.commands.{module}"), name)
         return command
 
 

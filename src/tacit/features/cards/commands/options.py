@@ -10,7 +10,7 @@ import click
 
 from tacit.features.cards.deck import Deck
 from tacit.features.cards.opening import folder_here
-from tacit.surfaces.cli.session import Session, command_options
+from tacit.surfaces.cli.context import CommandContext, command_options
 
 __all__ = ["card_options", "deck_of", "folder_here", "print_json", "problems_of", "told"]
 F = TypeVar("F", bound=Callable[..., Any])
@@ -20,18 +20,18 @@ def card_options(function: F) -> F:
     """Give a command `--store` and `--json`, which changes nothing: these commands print one JSON document anyway."""
 
     @wraps(function)
-    def always_json(session: Session, **options: Any) -> Any:
-        session.as_json = True
-        return function(session, **options)
+    def always_json(ctx: CommandContext, **options: Any) -> Any:
+        ctx.as_json = True
+        return function(ctx, **options)
 
     return command_options(cast(F, always_json))
 
 
-def deck_of(session: Session, *, write: bool = True) -> Deck:
+def deck_of(ctx: CommandContext, *, write: bool = True) -> Deck:
     """The deck of this session, in step with its folder. To look at nothing creates no store; to take a folder in does."""
-    session.may_create = write or folder_here().is_dir()
-    deck = session.loop.cards
-    deck.by_person = session.caller.is_person
+    ctx.may_create = write or folder_here().is_dir()
+    deck = ctx.memory.cards
+    deck.by_person = ctx.caller.is_person
     deck.sync()
     return deck
 
@@ -49,7 +49,7 @@ def problems_of(deck: Deck, *others: str) -> list[str]:
     return list(dict.fromkeys([*deck.met.problems, *folder.unread, *folder.problems, *others]))
 
 
-def print_json(session: Session, document: dict[str, Any]) -> None:
+def print_json(ctx: CommandContext, document: dict[str, Any]) -> None:
     """Print the one document of a command."""
-    session.as_json = True
-    session.answer(document, click.echo)
+    ctx.as_json = True
+    ctx.answer(document, click.echo)

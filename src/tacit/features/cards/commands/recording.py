@@ -11,11 +11,12 @@ from typing import Any
 
 import click
 
-from tacit.config.whereabouts import card_places
+from tacit.config.location import card_places
 from tacit.domain.card import Card, SignalKind
 from tacit.domain.errors import GateRefusal, Mistake, NotFound
 from tacit.domain.origin import Origin
 from tacit.features.cards.aha.records import FILES, line_of
+from tacit.features.cards.commands.options import card_options, deck_of, print_json, problems_of, told
 from tacit.features.cards.deck import Deck
 from tacit.features.cards.folder import BELOW, Folder
 from tacit.features.cards.ignoring import LINE, ignore_folder, is_ignored
@@ -28,10 +29,9 @@ from tacit.features.cards.rubric import judge
 from tacit.features.cards.signalling import BY_AGENT, BY_HAND, Usage, Used
 from tacit.features.cards.signalling import signal as keep_signal
 from tacit.features.cards.signalling import use as keep_usage
-from tacit.maintain.promotion import whence
+from tacit.maintain.promotion import source_project
 from tacit.render.plain_files import read_plain, read_some
-from tacit.surfaces.cli.cards.options import card_options, deck_of, print_json, problems_of, told
-from tacit.surfaces.cli.session import Session, clean
+from tacit.surfaces.cli.context import CommandContext, clean
 
 _BYTES_MAX, _ENTRY_MAX = 1 << 24, 1 << 18
 _NOT_IGNORED = f".gitignore could not be changed; add `{LINE}` to it, or the folder will be committed"
@@ -50,9 +50,9 @@ _COLD = "No memories recorded yet. Go on with the task as usual; do not invent m
     help="Write a script in the original's place that passes everything on to `tacit cards`.",
 )  # fmt: skip
 @card_options
-def init(session: Session, *, gitignore: bool, drop_in: str) -> None:
+def init(ctx: CommandContext, *, gitignore: bool, drop_in: str) -> None:
     """Make the folder that other tools can share, and keep it in step from now on."""
-    deck = deck_of(session)
+    deck = deck_of(ctx)
     deck.start_folder()
     ignored = ignore_folder(deck.root) if gitignore else False
     problems = [] if not gitignore or ignored or is_ignored(deck.root) else [_NOT_IGNORED]
@@ -60,10 +60,10 @@ def init(session: Session, *, gitignore: bool, drop_in: str) -> None:
     document = told(deck) | {"global_store": str(shared_folder(card_places(str(Path.cwd())))), "note": note}
     document |= {"problems": problems_of(deck, *problems)} if problems else {}
     if drop_in:
-        from tacit.surfaces.cli.cards.drop_in import place
+        from tacit.features.cards.commands.drop_in import place
 
         document["drop_in"] = place(deck.root, drop_in)
-    print_json(session, document | {"gitignore_changed": ignored})
+    print_json(ctx, document | {"gitignore_changed": ignored})
 
 
 @click.command()
@@ -72,17 +72,17 @@ def init(session: Session, *, gitignore: bool, drop_in: str) -> None:
 )
 @click.option("--store", default="", metavar="PATH", help="Use this store instead of the project's.")
 @click.pass_obj
-def record(session: Session, *, file: str, store: str) -> None:
+def record(ctx: CommandContext, *, file: str, store: str) -> None:
     """Record an event, aha cards and recommendations, and which of the known ones were used.
 
     The payload is one JSON object with any of event, aha_cards, recommendations, used_aha_ids, used_rec_ids, used,
     usage_source and usage_context. Cards are put before the gate as lessons and wait for a person (tacit review).
     """
-    session.as_json, session.store = True, store or session.store
+    ctx.as_json, ctx.store = True, store or ctx.store
     payload = _payload(file)
-    deck = deck_of(session)
-    person = session.caller.is_person
-    local = whence(session.loop.place).local
+    deck = deck_of(ctx)
+    person = ctx.caller.is_person
+    local = source_project(ctx.memory.place).local
     writer = Writer(
         by=(deck.user if person else "agent"),
         origin=Origin.USER if person else Origin.AGENT,
@@ -93,7 +93,7 @@ def record(session: Session, *, file: str, store: str) -> None:
     kept = recorded.event or recorded.cards or recorded.recommendations or recorded.used.signals
     lost = not kept and bool(recorded.refused or unknown)
     document = _recorded_document(deck, recorded, payload) | {"ok": not lost}
-    print_json(session, document | ({"problems": problems_of(deck, *unknown)} if unknown else {}))
+    print_json(ctx, document | ({"problems": problems_of(deck, *unknown)} if unknown else {}))
     if lost:
         raise click.exceptions.Exit(GateRefusal.exit_code if recorded.refused else Mistake.exit_code)
 
@@ -104,9 +104,9 @@ def record(session: Session, *, file: str, store: str) -> None:
 @click.option("--query", default="", help="Words, or a part of the text; the most fitting cards come first.")
 @click.option("--limit", type=int, default=LIMIT, show_default=True, help="At most so many; 0: all.")
 @card_options
-def list_cards_command(session: Session, *, skill: str, tag: str, query: str, limit: int) -> None:
+def list_cards_command(ctx: CommandContext, *, skill: str, tag: str, query: str, limit: int) -> None:
     """List the cards that fit, best first: of each its newest version, none that was rejected or deprecated."""
-    deck = deck_of(session, write=False)
+    deck = deck_of(ctx, write=False)
     listed = list_cards(deck, Wanted(skill=skill, tag=tag, query=query, limit=limit))
     document: dict[str, Any] = told(deck)
     document |= {"count": len(listed.items), "items": [found.document for found in listed.items]}
@@ -114,7 +114,7 @@ def list_cards_command(session: Session, *, skill: str, tag: str, query: str, li
         document["total"] = listed.total
     if listed.withheld:
         document["withheld"] = {"count": sum(listed.withheld.values()), "reasons": listed.withheld}
-    print_json(session, document | ({"message": _COLD} if listed.is_empty else {}))
+    print_json(ctx, document | ({"message": _COLD} if listed.is_empty else {}))
 
 
 @click.command()
@@ -124,14 +124,14 @@ def list_cards_command(session: Session, *, skill: str, tag: str, query: str, li
 @click.option("--source", default=BY_HAND, show_default=True, help="Who says so.")
 @click.option("--context", default="", help="In what connection, in a few words.")
 @card_options
-def signal(session: Session, *, kind: str, aha_id: str, rec_id: str, source: str, context: str) -> None:
+def signal(ctx: CommandContext, *, kind: str, aha_id: str, rec_id: str, source: str, context: str) -> None:
     """Say what happened to a card or a recommendation. It counts towards the score, and moves nothing else."""
     if bool(aha_id) == bool(rec_id):
         raise Mistake("a signal is about one thing", hint="give exactly one of --aha-id and --rec-id")
-    deck = deck_of(session)
+    deck = deck_of(ctx)
     made = keep_signal(deck, kind, aha_id.strip() or rec_id.strip(), source=source, context=context)
     where = {"written_to": _written_to(deck, "signals.jsonl"), "signal": line_of(made)}
-    print_json(session, {"ok": True} | told(deck) | where)
+    print_json(ctx, {"ok": True} | told(deck) | where)
 
 
 @click.command()
@@ -140,17 +140,17 @@ def signal(session: Session, *, kind: str, aha_id: str, rec_id: str, source: str
 @click.option("--source", default=BY_AGENT, show_default=True, help="Who says so.")
 @click.option("--context", default="", help="In what connection, in a few words.")
 @card_options
-def use(session: Session, *, aha_ids: str, rec_ids: str, source: str, context: str) -> None:
+def use(ctx: CommandContext, *, aha_ids: str, rec_ids: str, source: str, context: str) -> None:
     """Say which cards and recommendations were used."""
     usage = Usage(cards=id_list(aha_ids), recommendations=id_list(rec_ids), source=source, context=context)
     if not usage.cards and not usage.recommendations:
         raise Mistake("nothing is said to be used", hint="give --aha aha_…[,aha_…] or --rec rec_…[,rec_…]")
-    deck = deck_of(session)
+    deck = deck_of(ctx)
     used = keep_usage(deck, usage)
     where = {"written_to": _written_to(deck, "signals.jsonl")}
     said = _used_document(used)
     document = {"ok": bool(used.signals)} | told(deck) | where | {"signals_written": said.pop("written")} | said
-    print_json(session, document)
+    print_json(ctx, document)
     if not used.signals:
         raise click.exceptions.Exit(NotFound.exit_code)
 
@@ -158,29 +158,29 @@ def use(session: Session, *, aha_ids: str, rec_ids: str, source: str, context: s
 @click.command(name="import")
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @card_options
-def import_folder(session: Session, *, folder: Path) -> None:
+def import_folder(ctx: CommandContext, *, folder: Path) -> None:
     """Take in the cards of a FOLDER of the original tool: its files, or a place that has them below it for you."""
-    deck = deck_of(session)
+    deck = deck_of(ctx)
     source = _card_folder(folder, deck)
     synced = deck.take_in(source)
     document = {"ok": True} | told(deck) | {"imported_from": str(source.path), "lines": synced.read}
-    print_json(session, document | {"problems": problems_of(deck, *synced.problems)})
+    print_json(ctx, document | {"problems": problems_of(deck, *synced.problems)})
 
 
 @click.command(name="export")
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
 @card_options
-def export_folder(session: Session, *, folder: Path) -> None:
+def export_folder(ctx: CommandContext, *, folder: Path) -> None:
     """Write all cards into FOLDER, in the files of the original tool; what is there already stays.
 
     A folder with an INDEX.md that no tool of the workflow wrote is refused.
     """
     target = Folder(folder.resolve())
     target.require_own_index()
-    deck = deck_of(session, write=False)
+    deck = deck_of(ctx, write=False)
     synced = deck.give_out(target)
     document = {"ok": True} | told(deck) | {"exported_to": str(target.path), "lines": synced.written}
-    print_json(session, document | {"problems": problems_of(deck, *synced.problems, *target.problems)})
+    print_json(ctx, document | {"problems": problems_of(deck, *synced.problems, *target.problems)})
 
 
 def _payload(file: str) -> dict[str, Any]:

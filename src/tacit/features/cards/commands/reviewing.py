@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from tacit.config.whereabouts import card_places
+from tacit.config.location import card_places
 from tacit.domain.card import Card, CardStatus
 from tacit.domain.errors import Mistake
 from tacit.domain.lifecycle import Status
@@ -21,11 +21,11 @@ from tacit.domain.recommendation import Recommendation
 from tacit.features.cards import agenda, promoting, repairing, reviewing, statuses
 from tacit.features.cards.aha.records import FILES
 from tacit.features.cards.aha.scores import LEAST
+from tacit.features.cards.commands.options import card_options, deck_of, print_json, problems_of, told
 from tacit.features.cards.deck import Deck
 from tacit.features.cards.opening import shared_folder
-from tacit.maintain.promotion import home_database, whence
-from tacit.surfaces.cli.cards.options import card_options, deck_of, print_json, problems_of, told
-from tacit.surfaces.cli.session import Session, clean, command_options, counted, one_line
+from tacit.maintain.promotion import home_database, source_project
+from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line
 from tacit.surfaces.exports import export
 
 _SCOPES = click.Choice(["project", "portable"])
@@ -56,21 +56,23 @@ _MOST_SHOWN = 5
 @click.option("--next-actions-limit", type=int, default=agenda.MOST, show_default=True)
 @click.option("--recs-limit", type=int, default=agenda.MOST, show_default=True)
 @command_options
-def review(session: Session, *, form: str, include_global: bool, since: str, days: int | None, **options: Any) -> None:
+def review(
+    ctx: CommandContext, *, form: str, include_global: bool, since: str, days: int | None, **options: Any
+) -> None:
     """What is open, what is stale, and which cards have earned a place in a skill.
 
     Cards that a person rejected are left out unless --status asks for them. Signals lose half their weight in 90 days where
     cards are put in order; the score itself does not change.
     """
-    session.as_json = session.as_json or form == "json"
+    ctx.as_json = ctx.as_json or form == "json"
     asked = agenda.wanted_statuses(options.pop("status"))
-    deck = deck_of(session, write=False)
+    deck = deck_of(ctx, write=False)
     scope, begun = options.pop("scope") or "", agenda.window(since, days, deck.now())
     wanted = agenda.Wanted(scope=scope, statuses=asked, since=begun, **options)
     found = reviewing.review(deck, wanted, include_global=include_global)
     shared = str(shared_folder(card_places(str(Path.cwd())))) if include_global else None
     document = {"ok": True, **told(deck), "global_store": shared, **found}
-    session.answer(document, lambda: _show(session, deck, found))
+    ctx.answer(document, lambda: _show(ctx, deck, found))
 
 
 @click.command("rec-status")
@@ -79,12 +81,12 @@ def review(session: Session, *, form: str, include_global: bool, since: str, day
 @click.option("--scope", type=_SCOPES, default=None, help="Change its scope too.")
 @click.option("--note", default="", help="Why, kept with this version.")
 @card_options
-def rec_status(session: Session, *, key: str, status: str, scope: str | None, note: str) -> None:
+def rec_status(ctx: CommandContext, *, key: str, status: str, scope: str | None, note: str) -> None:
     """Say where a recommendation stands. Earlier versions keep their status and note."""
-    source = "person" if session.caller.is_person else "agent"
-    deck = deck_of(session)
+    source = "person" if ctx.caller.is_person else "agent"
+    deck = deck_of(ctx)
     moved = statuses.move_recommendation(deck, key.strip(), status, scope=scope or "", note=note, source=source)
-    print_json(session, {"ok": True, **told(deck), "id": key.strip(), **_moved(deck, moved)})
+    print_json(ctx, {"ok": True, **told(deck), "id": key.strip(), **_moved(deck, moved)})
 
 
 @click.command("aha-status")
@@ -94,56 +96,56 @@ def rec_status(session: Session, *, key: str, status: str, scope: str | None, no
 @click.option("--by", default="", help="Your name, kept with the decision.")
 @click.option("--version", "seen", default="", metavar="VERSION", help="The version_id of the text that you read.")
 @card_options
-def aha_status(session: Session, *, key: str, status: str, note: str, by: str, seen: str) -> None:
+def aha_status(ctx: CommandContext, *, key: str, status: str, note: str, by: str, seen: str) -> None:
     """Say where a card stands.
 
     At a person's terminal this is a review decision on the card's text, and is carried out as one. From anywhere else only the
     word changes, and `accepted` is refused: a person accepts. Without --version the text is shown first, and you are asked.
     """
     if statuses.card_word(status) is CardStatus.ACCEPTED:
-        session.caller.require_person("cards aha-status accepted")
-    person = session.person(by) if session.caller.is_person else ""
-    deck = deck_of(session)
+        ctx.caller.require_person("cards aha-status accepted")
+    person = ctx.person(by) if ctx.caller.is_person else ""
+    deck = deck_of(ctx)
     if person and statuses.card_word(status) is CardStatus.ACCEPTED:
-        seen = seen.strip() or _read_first(session, deck, key.strip())
+        seen = seen.strip() or _read_first(ctx, deck, key.strip())
     with deck.changing():
         if seen:
             statuses.require_seen(deck, key.strip(), seen)
-        moved = statuses.move_card(deck, key.strip(), status, note=note, person=person, reviewer=session.loop)
+        moved = statuses.move_card(deck, key.strip(), status, note=note, person=person, reviewer=ctx.memory)
     if person:
-        export(session.loop)
-    print_json(session, {"ok": True, **told(deck), "id": key.strip(), **_moved(deck, moved)})
+        export(ctx.memory)
+    print_json(ctx, {"ok": True, **told(deck), "id": key.strip(), **_moved(deck, moved)})
 
 
 @click.command()
 @click.option("--apply", "apply_", is_flag=True, help="Write what would be changed.")
 @card_options
-def repair(session: Session, *, apply_: bool) -> None:
+def repair(ctx: CommandContext, *, apply_: bool) -> None:
     """Fill missing skills and write older statuses anew. Changes nothing without --apply."""
-    deck = deck_of(session)
+    deck = deck_of(ctx)
     found = repairing.repair(deck) if apply_ else repairing.plan(deck)
     note = "Nothing needs repair."
     if found:
         note = "Repaired; INDEX.md is up to date." if apply_ else "Run it again with --apply to write this."
-    print_json(session, {"ok": True, **told(deck), "applied": apply_, **found.document(), "note": note})
+    print_json(ctx, {"ok": True, **told(deck), "applied": apply_, **found.document(), "note": note})
 
 
 @click.command()
 @click.option("--ids", required=True, metavar="AHA,AHA", help="The cards, by id.")
 @click.option("--by", default="", help="Your name, kept with the promotion.")
 @card_options
-def promote(session: Session, *, ids: str, by: str) -> None:
+def promote(ctx: CommandContext, *, ids: str, by: str) -> None:
     """Copy cards to your own store, where every project of yours finds them; again to bring the copies up to date.
 
     A card must be shareable, and must name nothing that only this project knows. Its lesson waits in your own store for review.
     Promoting belongs to a person: it is refused without a terminal and inside an agent's shell.
     """
     wanted = promoting.wanted_ids(ids)
-    session.caller.require_person("cards promote")
-    person, deck = session.person(by), deck_of(session)
-    local = whence(session.loop.place).local
-    done = promoting.promote(deck, wanted, by=person, mover=session.loop, local=local)
-    waits = f"what is new there waits for you: tacit review --store {home_database(session.loop.place)}"
+    ctx.caller.require_person("cards promote")
+    person, deck = ctx.person(by), deck_of(ctx)
+    local = source_project(ctx.memory.place).local
+    done = promoting.promote(deck, wanted, by=person, mover=ctx.memory, local=local)
+    waits = f"what is new there waits for you: tacit review --store {home_database(ctx.memory.place)}"
     document = {
         "ok": True,
         "user": deck.user,
@@ -157,22 +159,20 @@ def promote(session: Session, *, ids: str, by: str) -> None:
         "lessons": done.lessons,
         "notes": [*done.notes, *([waits] if set(done.lessons.values()) & _WAITING else [])],
     }
-    print_json(session, document)
+    print_json(ctx, document)
 
 
-def _read_first(session: Session, deck: Deck, key: str) -> str:
+def _read_first(ctx: CommandContext, deck: Deck, key: str) -> str:
     """Show a person the text that they accept, and ask; who cannot be asked names the version that was read."""
     card = deck.cards().get(key)
     if card is None or not card.version_id:
         return ""
     version = card.version_id
-    if not session.caller.at_terminal:
+    if not ctx.caller.at_terminal:
         hint = f"read it (tacit review {version[:10]}), then give --version with its version_id, as `tacit cards list` tells it"
         raise Mistake("to accept a card is to accept what you read", hint=hint)
     content = deck.store.version(version).version.content
-    session.errors.print(
-        clean(f"{content.name}\n{content.description}\n\n{content.body}"), markup=False, soft_wrap=True
-    )
+    ctx.errors.print(clean(f"{content.name}\n{content.description}\n\n{content.body}"), markup=False, soft_wrap=True)
     if not click.confirm("Accept this text?", err=True):
         raise Mistake("nothing was decided", hint=f"`tacit review {version[:10]}` tells more of it")
     return version
@@ -207,7 +207,7 @@ def _moved(deck: Deck, moved: statuses.Moved) -> dict[str, Any]:
     }
 
 
-def _show(session: Session, deck: Deck, found: Mapping[str, Any]) -> None:
+def _show(ctx: CommandContext, deck: Deck, found: Mapping[str, Any]) -> None:
     """A few lines for people: how much there is, what comes next, and how to see all of it."""
     counts, shown = found["summary"], found["next_actions"][:_MOST_SHOWN]
     filters = [
@@ -226,7 +226,7 @@ def _show(session: Session, deck: Deck, found: Mapping[str, Any]) -> None:
         *(f"! {problem}" for problem in problems_of(deck)),
     ]
     for line in lines:
-        session.console.print(clean(line), markup=False, soft_wrap=True)
+        ctx.console.print(clean(line), markup=False, soft_wrap=True)
 
 
 def _counted(counts: Mapping[str, int]) -> str:

@@ -6,9 +6,8 @@ order, `html` and `markdown` read by themselves; `sections` and `passages` are t
 else's text: it is quoted, and nothing in it is obeyed, fetched or run.
 """
 
-from tacit.features.research.documents.asking import read
-from tacit.features.research.documents.citations import cited, opening
-from tacit.features.research.documents.confined import Limits
-from tacit.features.research.documents.reading import Reading
+from tacit.features.research.documents.confined_process import Limits
+from tacit.features.research.documents.passages import cited, opening
+from tacit.features.research.documents.reading import Reading, read
 
 __all__ = ["Limits", "Reading", "cited", "opening", "read"]

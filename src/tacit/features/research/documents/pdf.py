@@ -7,12 +7,17 @@ happen. What is told is only put into form here (`whole`); `layout` puts it in o
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+import re
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from statistics import median
 from typing import Any
 
 from tacit.domain.errors import Mistake, Refusal
-from tacit.features.research.documents.confined import Limits, answers, overtaxed
+from tacit.features.research.documents.confined_process import Limits, answers, overtaxed
 
 __all__ = ["INSTALL", "Limits", "Page", "Pdf", "Piece", "Progress", "pages_told", "whole"]
 
@@ -136,3 +141,231 @@ def _refusal(name: str, why: str, *, limits: Limits, detail: str = "") -> Refusa
         case _:
             damaged = f"{name} is no PDF that can be read: it is damaged or cut off{more}"
             return overtaxed(name, why, limits) or Refusal(damaged, hint="get a whole copy")
+
+
+_CELL = " | "
+_SAME_LINE = 0.35
+"""Baselines that differ by less than this part of the size are one line: an exponent stays in it."""
+_CELL_GAP = 1.6
+"""Pieces further apart than so many sizes are cells."""
+_BLANK = 0.5
+"""Pieces further apart than this are words apart, even where the reader saw no blank: widths are not always known."""
+_GUTTER_GAP = 0.6
+"""Columns lie at least so many sizes apart."""
+_FULL = 0.55
+"""Lines of a column fill at least this part of it, by the middle of them; cells of a table do not."""
+_LEAST_LINES = 4
+_EDGE_LINES = 2
+_APART = 1.5
+"""What stands so many sizes off the next line, at the edge of a page, may be a running header."""
+_REPEATED = 0.35
+_UNSEEN = frozenset({"Cc", "Cf", "Cn", "Co", "Cs"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One line of text as it stands on a page."""
+
+    text: str
+    page: int
+    x: float
+    y: float
+    end: float
+    size: float
+    bold: bool = False
+    cells: int = 1
+
+
+def lines_of(pages: Sequence[Page]) -> list[Line]:
+    """All lines of a document, page after page, without what is repeated at the edges of pages."""
+    per_page = [_read(_upright(page), page.number) for page in pages]
+    return list(_without_repeated(per_page))
+
+
+def clean(text: str) -> str:
+    """A text without ligatures, odd blanks, and characters that nobody sees; everything else as it was drawn."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text).replace("\u2010", "-")
+    if not text.isprintable():
+        text = "".join(c for c in text if c in "\n\t\r" or unicodedata.category(c) not in _UNSEEN)
+    return re.sub(r"[^\S\n]+", " ", text).strip()
+
+
+def _upright(page: Page) -> list[Piece]:
+    """The pieces that are written the way most of the page is, turned so that they stand upright."""
+    written: Counter[int] = Counter()
+    for piece in page.pieces:
+        written[piece.turn] += len(piece.text)
+    if not written:
+        return []
+    turn = written.most_common(1)[0][0]
+    kept = [piece for piece in page.pieces if piece.turn == turn]
+    match turn:
+        case 1:
+            return [replace(piece, x=piece.y, y=-piece.x) for piece in kept]
+        case 2:
+            return [replace(piece, x=-piece.x, y=-piece.y) for piece in kept]
+        case 3:
+            return [replace(piece, x=-piece.y, y=piece.x) for piece in kept]
+        case _:
+            return kept
+
+
+def _read(pieces: Sequence[Piece], page: int) -> list[Line]:
+    """Pieces, in the order in which they were drawn, as lines in the order of reading."""
+    gutter = _gutter(pieces)
+    lines = _lines(pieces, page, gutter)
+    return lines if gutter is None else _by_columns(lines, gutter)
+
+
+def _lines(pieces: Sequence[Piece], page: int, gutter: float | None) -> list[Line]:
+    """Pieces as lines from top to bottom; a line ends where the next piece begins in another column."""
+    rows: list[list[Piece]] = []
+    for piece in sorted(pieces, key=lambda each: (-each.y, each.x)):
+        if rows and abs(rows[-1][0].y - piece.y) <= _SAME_LINE * max(rows[-1][0].size, piece.size):
+            rows[-1].append(piece)
+        else:
+            rows.append([piece])
+    found: list[Line] = []
+    for row in rows:
+        found += [_line(part, page) for part in _parts(sorted(row, key=lambda each: each.x), gutter)]
+    return [line for line in found if line.text]
+
+
+def _parts(row: Sequence[Piece], gutter: float | None) -> Iterable[list[Piece]]:
+    """The pieces of a row on each side of the gutter, or all of them."""
+    left = [piece for piece in row if gutter is None or piece.x < gutter - 1]
+    right = list(row[len(left) :])
+    return [part for part in (left, right) if part]
+
+
+def _line(row: Sequence[Piece], page: int) -> Line:
+    parts: list[str] = []
+    end, cells, blank = row[0].x, 1, False
+    for piece in row:
+        shown = clean(piece.text)
+        gap = piece.x - end
+        if parts and gap > _CELL_GAP * piece.size:
+            parts.append(_CELL)
+            cells += 1
+        elif parts and not blank and (gap > _BLANK * piece.size or piece.text[:1].isspace()):
+            parts.append(" ")
+        blank = piece.text[-1:].isspace()
+        parts += [shown, " "] if blank else [shown] if shown else []
+        end = piece.x + piece.width
+    largest = max(row, key=lambda each: len(each.text))
+    bold = sum(len(piece.text) for piece in row if piece.bold) > sum(len(piece.text) for piece in row) / 2
+    return Line(
+        text="".join(parts).strip(),
+        page=page,
+        x=row[0].x,
+        y=row[0].y,
+        end=end,
+        size=largest.size,
+        bold=bold,
+        cells=cells,
+    )
+
+
+def _gutter(pieces: Sequence[Piece]) -> float | None:
+    """Where the second column begins; nothing where the page has one."""
+    if len(pieces) < 2 * _LEAST_LINES:
+        return None
+    left, right = min(piece.x for piece in pieces), max(piece.x + piece.width for piece in pieces)
+    starts: Counter[int] = Counter(round(piece.x / 2) for piece in pieces)
+    middle = (left + 0.35 * (right - left), left + 0.65 * (right - left))
+    found = [
+        (count + starts[place - 1] + starts[place + 1], 2.0 * place - 2)
+        for place, count in starts.items()
+        if middle[0] <= 2 * place <= middle[1]
+    ]
+    for count, place in sorted(found, reverse=True)[:3]:
+        if count >= _LEAST_LINES and _parts_columns(pieces, place, left=left, right=right):
+            return place
+    return None
+
+
+def _parts_columns(pieces: Sequence[Piece], place: float, *, left: float, right: float) -> bool:
+    """Whether lines on both sides fill their side, stand beside each other, and few go across."""
+    sides: tuple[dict[int, list[Piece]], dict[int, list[Piece]]] = (defaultdict(list), defaultdict(list))
+    for piece in pieces:
+        sides[piece.x >= place - 1][round(piece.y)].append(piece)
+    across = {
+        y for y, row in sides[0].items() if max(each.x + each.width for each in row) > place + 0.2 * (right - place)
+    }
+    one = [row for y, row in sides[0].items() if y not in across]
+    other = list(sides[1].values())
+    if min(len(one), len(other)) < _LEAST_LINES or len(across) > max(len(one), len(other)):
+        return False
+    fills = [_extent(row) / (place - left) for row in one], [_extent(row) / (right - place) for row in other]
+    beside = [row[0].y for row in one], [row[0].y for row in other]
+    apart = min(beside[0]) > max(beside[1]) or min(beside[1]) > max(beside[0])
+    if apart or not all(median(each) >= _FULL for each in fills):
+        return False
+    by_column = _drawn_by_column(pieces, place, across=across, rows=min(len(one), len(other)))
+    return by_column or _lie_apart(sides, across)
+
+
+def _drawn_by_column(pieces: Sequence[Piece], place: float, *, across: set[int], rows: int) -> bool:
+    """Whether the page was drawn one column after the other."""
+    drawn = [piece.x >= place - 1 for piece in pieces if round(piece.y) not in across]
+    changes = sum(before != after for before, after in pairwise(drawn))
+    return changes <= rows / 2
+
+
+def _lie_apart(sides: tuple[dict[int, list[Piece]], dict[int, list[Piece]]], across: set[int]) -> bool:
+    """Whether there is room between what stands on the two sides: a line that was drawn in two parts has none."""
+    gaps = [
+        min(each.x for each in sides[1][y]) - max(each.x + each.width for each in row) > _GUTTER_GAP * row[0].size
+        for y, row in sides[0].items()
+        if y in sides[1] and y not in across
+    ]
+    return not gaps or sum(gaps) > len(gaps) / 2
+
+
+def _extent(row: Sequence[Piece]) -> float:
+    return max(each.x + each.width for each in row) - min(each.x for each in row)
+
+
+def _by_columns(lines: Sequence[Line], gutter: float) -> list[Line]:
+    """The left lines, then the right ones, between those that go across."""
+    ordered: list[Line] = []
+    left: list[Line] = []
+    right: list[Line] = []
+    for line in lines:
+        if line.x >= gutter - 1:
+            right.append(line)
+        elif line.end > gutter + 0.2 * (gutter - line.x):
+            ordered += [*left, *right, line]
+            left, right = [], []
+        else:
+            left.append(line)
+    return [*ordered, *left, *right]
+
+
+def _edges(lines: Sequence[Line]) -> set[int]:
+    """The heights of what stands apart from the text, on top and at the foot of a page."""
+    sizes = {round(line.y): line.size for line in lines}
+    found: set[int] = set()
+    for heights in (sorted(sizes, reverse=True), sorted(sizes)):
+        for count, (outer, inner) in enumerate(pairwise(heights[: _EDGE_LINES + 1]), 1):
+            if abs(outer - inner) > _APART * sizes[outer]:
+                found.update(heights[:count])
+                break
+    return found
+
+
+def _mark(line: Line) -> tuple[str, int]:
+    """What makes two lines at the edges of pages the same: their words without numbers, and their height."""
+    return re.sub(r"\b[ivxlc]+\b|\d+", "#", line.text.lower()), round(line.y / 6)
+
+
+def _without_repeated(per_page: Sequence[Sequence[Line]]) -> Iterator[Line]:
+    edges = [_edges(lines) for lines in per_page]
+    seen: Counter[tuple[str, int]] = Counter()
+    for lines, edge in zip(per_page, edges, strict=True):
+        seen.update({_mark(line) for line in lines if round(line.y) in edge})
+    least = max(3, _REPEATED * len(per_page))
+    repeated = {mark for mark, count in seen.items() if count >= least}
+    for lines, edge in zip(per_page, edges, strict=True):
+        yield from (line for line in lines if round(line.y) not in edge or _mark(line) not in repeated)

@@ -16,12 +16,17 @@ import pytest
 
 from tacit.domain.errors import Mistake, Refusal
 from tacit.features.research.documents import Limits, read
-from tacit.features.research.documents.joining import joined, vocabulary
-from tacit.features.research.documents.layout import lines_of
 from tacit.features.research.documents.passages import SIZE, passages_of
-from tacit.features.research.documents.pdf import Page, Piece
+from tacit.features.research.documents.pdf import Page, Piece, lines_of
 from tacit.features.research.documents.reading import Sort, sort_of
-from tacit.features.research.documents.sections import LONGEST_NAME, Paragraph, body_of, section_name
+from tacit.features.research.documents.sections import (
+    LONGEST_NAME,
+    Paragraph,
+    body_of,
+    joined,
+    section_name,
+    vocabulary,
+)
 from tests.unit.features.research.documents.pdf_files import Run, pdf
 
 GENEROUS = Limits(cpu_s=30, wall_s=240)
@@ -83,9 +88,9 @@ print("done")
 @pytest.mark.parametrize(
     "code",
     [
-        "from tacit.features.research.documents.joining import joined; joined(['ab-'] * 300_000, set())",
-        "from tacit.features.research.documents.joining import joined; joined(['a' * 50 + '-', 'B'] * 150_000, set())",
-        "from tacit.features.research.documents.joining import vocabulary; vocabulary(['a' * 3_000_000, 'b-' * 1_000_000])",
+        "from tacit.features.research.documents.sections import joined; joined(['ab-'] * 300_000, set())",
+        "from tacit.features.research.documents.sections import joined; joined(['a' * 50 + '-', 'B'] * 150_000, set())",
+        "from tacit.features.research.documents.sections import vocabulary; vocabulary(['a' * 3_000_000, 'b-' * 1_000_000])",
         "from tacit.features.research.documents.passages import passages_of; from tacit.features.research.documents.sections import Paragraph; "
         "passages_of([Paragraph(text='ab-', page=1, continues=True)] * 300_000)",
         "from tacit.features.research.documents.passages import passages_of; from tacit.features.research.documents.sections import Paragraph; "

@@ -7,7 +7,7 @@ import pytest
 from tacit.domain.document import ABSTRACT, REFERENCES
 from tacit.domain.errors import Refusal
 from tacit.features.research.documents import read
-from tacit.features.research.documents.html import read_html
+from tacit.features.research.documents.text_formats import read_html
 
 PAGE = """<!doctype html>
 <html><head><title>A page</title><meta name="citation_title" content="On Caches">

@@ -7,8 +7,7 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.features.research.documents.layout import Line, lines_of
-from tacit.features.research.documents.pdf import Page, Piece
+from tacit.features.research.documents.pdf import Line, Page, Piece, lines_of
 
 
 def piece(x: float, y: float, text: str, *, size: float = 10, turn: int = 0, width: float | None = None) -> Piece:

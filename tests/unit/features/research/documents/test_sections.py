@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tacit.domain.document import ABSTRACT, REFERENCES
-from tacit.features.research.documents.layout import Line
+from tacit.features.research.documents.pdf import Line
 from tacit.features.research.documents.sections import body_of, section_name
 
 

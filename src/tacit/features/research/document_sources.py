@@ -15,11 +15,8 @@ from tacit.domain.document import ABSTRACT, EVIDENCE_TYPES, Document, Passage
 from tacit.domain.errors import Mistake, NotFound, NotPermitted, Outage, Refusal, TacitError
 from tacit.features.research import documents
 from tacit.features.research.documents.pdf import Progress
-from tacit.features.research.papers.arxiv import arxiv_paper
-from tacit.features.research.papers.fetching import Fetched, Fetcher, origin
-from tacit.features.research.papers.naming import Named, Source, parse_source
-from tacit.features.research.papers.paper import Paper
-from tacit.features.research.papers.scholar import scholar_paper
+from tacit.features.research.papers import Paper, PaperSource, SourceKind, arxiv_paper, parse_source, scholar_paper
+from tacit.providers.http import Fetched, Fetcher, origin
 
 FILE_MB = 100
 
@@ -62,7 +59,7 @@ class Papers:
 
     def fetch(self, url: str) -> Fetched:
         """Fetch a file."""
-        return self.fetcher.get(url, most_bytes=FILE_MB << 20)
+        return self.fetcher.get(url, max_bytes=FILE_MB << 20)
 
 
 def gather(
@@ -79,13 +76,13 @@ def gather(
     A file below the folder `project` is called by its path from there (`./docs/intro.md`), any other by its bare name.
     """
     source = parse_source(text)
-    if source.sort is Named.ARXIV and Path(text).exists():
-        source = Source(Named.FILE, text)
+    if source.sort is SourceKind.ARXIV and Path(text).exists():
+        source = PaperSource(SourceKind.FILE, text)
     match source.sort:
-        case Named.FILE:
+        case SourceKind.FILE:
             path = Path(source.value).expanduser()
             found = _from_file(path, progress, source=_called(path, project))
-        case Named.ADDRESS:
+        case SourceKind.ADDRESS:
             if not anywhere:
                 hint = "save the file and add that, or let a person add the address"
                 raise NotPermitted("an address is fetched only for a person", hint=hint)
@@ -142,7 +139,7 @@ def _read(fetched: Fetched, *, name: str, source: str, progress: Progress | None
     return Gathered(document=document, notes=reading.notes)
 
 
-def _from_record(source: Source, papers: Papers, *, anywhere: bool, progress: Progress | None) -> Gathered:
+def _from_record(source: PaperSource, papers: Papers, *, anywhere: bool, progress: Progress | None) -> Gathered:
     paper, notes = _looked_up(source, papers)
     document = Document(
         title=paper.title,
@@ -164,10 +161,10 @@ def _from_record(source: Source, papers: Papers, *, anywhere: bool, progress: Pr
     return Gathered(document=_with_abstract(document), notes=notes)
 
 
-def _looked_up(source: Source, papers: Papers) -> tuple[Paper, tuple[str, ...]]:
+def _looked_up(source: PaperSource, papers: Papers) -> tuple[Paper, tuple[str, ...]]:
     """What both services know: arXiv of its own, Semantic Scholar of citations and venues."""
     settings, fetcher = papers.settings, papers.fetcher
-    if source.sort is not Named.ARXIV:
+    if source.sort is not SourceKind.ARXIV:
         return scholar_paper(fetcher, settings.scholar_url, source), ()
     paper = arxiv_paper(fetcher, settings.arxiv_url, source.value)
     try:

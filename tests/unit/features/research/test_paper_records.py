@@ -7,11 +7,9 @@ import json
 import pytest
 
 from tacit.domain.errors import NotFound, Outage
-from tacit.features.research.papers.arxiv import arxiv_paper
-from tacit.features.research.papers.fetching import Fetcher
-from tacit.features.research.papers.naming import parse_source
-from tacit.features.research.papers.scholar import scholar_paper
-from tests.unit.features.research.papers.services import ERROR, NOBODY, Services, atom, record
+from tacit.features.research.papers import arxiv_paper, parse_source, scholar_paper
+from tacit.providers.http import Fetcher
+from tests.unit.features.research.services import ERROR, NOBODY, Services, atom, record
 
 
 def asking(services: Services) -> Fetcher:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.unit.features.research.papers.services import Services, serving
+from tests.unit.features.research.services import Services, serving
 
 
 @pytest.fixture

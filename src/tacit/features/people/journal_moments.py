@@ -1,0 +1,191 @@
+"""A line of a hook's journal → assumptions and moments of its session. Reads the store, keeps nothing.
+
+A journal lies in a folder that anything may write to: what it says was assumed counts only where a skill that was shown has
+that very precondition, and then in the skill's own words and with their origin. Keys follow from session and line, so that
+folding again gives the same.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+
+from tacit.domain.entry import Entry
+from tacit.domain.errors import TacitError
+from tacit.domain.lifecycle import Status
+from tacit.domain.moment import Aspect, Assumption, Moment, Phase
+from tacit.domain.origin import Origin
+from tacit.domain.ports import Store, Stored
+from tacit.features.people.assumptions import assumption_key, moment_key
+from tacit.gate.origins import origin_at
+
+JOURNAL_BY = "hook"
+MOST_ASSUMED = 20
+MOST_OF_A_SORT = 40
+"""Moments of one name that are kept of one journal."""
+_NOTED_CHARACTERS = 200
+"""As much of a condition as a journal holds."""
+_TEXT_MAX = 300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JournalLine:
+    """What a line of a journal tells, of one context of a session."""
+
+    at: datetime
+    session: str
+    shown: tuple[str, ...] = ()
+    assumed: tuple[tuple[str, str], ...] = ()
+    corrective: str = ""
+    after: tuple[str, ...] = ()
+    """What had been shown before a correction."""
+    said: str = ""
+    """The words behind the line, where a capture has them."""
+    tool: str = ""
+    warned: bool = False
+    failed: bool = False
+
+    @property
+    def tells(self) -> bool:
+        """Whether there is anything to keep."""
+        return bool(self.assumed or self.corrective or self.warned or self.failed)
+
+
+def entries_of_journal(store: Store, lines: list[JournalLine]) -> Iterator[Entry]:
+    """What the lines of one journal tell, in order; of failing calls only the first of a session.
+
+    Of each sort of moment only so many: entries stay for good, and a file that goes on and on tells nothing new with them.
+    """
+    told: Counter[str] = Counter()
+    for entry in _all(store, lines):
+        if isinstance(entry, Moment):
+            told[entry.what] += 1
+            if told[entry.what] > MOST_OF_A_SORT:
+                continue
+        yield entry
+
+
+def _all(store: Store, lines: list[JournalLine]) -> Iterator[Entry]:
+    stated: dict[str, dict[str, None]] = {}
+    failed: set[str] = set()
+    for line in lines:
+        keys = stated.setdefault(line.session, {})
+        assumptions = list(_assumptions(store, line))
+        yield from (each for each in assumptions if each.key not in keys)
+        keys.update(dict.fromkeys(each.key for each in assumptions))
+        if assumptions:
+            named = tuple(each.key for each in assumptions)
+            versions = tuple(dict.fromkeys(each.version_id for each in assumptions))
+            yield _moment(line, Phase.PROSPECTIVE, "shown", assumptions=named, sources=versions)
+        if line.corrective:
+            yield _corrected(store, line, tuple(keys))
+        if line.warned:
+            yield _moment(
+                line, Phase.IN_FLIGHT, "loop", text=f"going in circles with {line.tool}", assumptions=tuple(keys)
+            )
+        elif line.failed and line.session not in failed:
+            yield _moment(line, Phase.IN_FLIGHT, "failure", text=f"{line.tool} failed", assumptions=tuple(keys))
+        if line.failed:
+            failed.add(line.session)
+
+
+def _assumptions(store: Store, line: JournalLine) -> Iterator[Assumption]:
+    wanted = dict.fromkeys(line.assumed[:MOST_ASSUMED])
+    for version_id in line.shown if wanted else ():
+        with suppress(TacitError):  # purged meanwhile
+            version = store.version(version_id).version
+            for number, held in enumerate(version.content.preconditions):
+                noted = held.text[:_NOTED_CHARACTERS], held.check[:_NOTED_CHARACTERS]
+                if noted not in wanted or not held.text.strip():
+                    continue
+                yield Assumption(
+                    key=assumption_key(line.session, held.text, Aspect.APPROACH),
+                    at=line.at,
+                    by=JOURNAL_BY,
+                    session_id=line.session,
+                    sources=(version_id,),
+                    text=held.text,
+                    check=held.check,
+                    version_id=version_id,
+                    origin=origin_at(version.origins, f"preconditions.{number}"),
+                )
+
+
+def _corrected(store: Store, line: JournalLine, keys: tuple[str, ...]) -> Moment:
+    denied = line.corrective == "denied"
+    what = "denied" if denied else "correction"
+    text = f"{line.tool} was refused" if denied else line.said[:_TEXT_MAX]
+    known = tuple(version_id for version_id in line.after if _is_version(store, version_id))
+    return _moment(line, Phase.CORRECTIVE, what, text=text, assumptions=keys, sources=known)
+
+
+def _is_version(store: Store, version_id: str) -> bool:
+    with suppress(TacitError):
+        store.version(version_id)
+        return True
+    return False
+
+
+def _moment(
+    line: JournalLine,
+    phase: Phase,
+    what: str,
+    *,
+    text: str = "",
+    assumptions: tuple[str, ...] = (),
+    sources: tuple[str, ...] = (),
+) -> Moment:
+    return Moment(
+        key=moment_key(what, line.session, line.at.isoformat()),
+        at=line.at,
+        by=JOURNAL_BY,
+        session_id=line.session,
+        sources=sources,
+        phase=phase,
+        what=what,
+        text=text,
+        assumptions=assumptions,
+        origin=Origin.USER if what == "correction" else Origin.OPERATOR,
+    )
+
+
+def note_refusal(store: Store, stored: Stored) -> None:
+    """Keep that a version was just rejected, with each session that it came from; nothing where it was not."""
+    for moment in _refused(store, stored) if store.version(stored.version.id).status is Status.REJECTED else ():
+        if not store.entries(Moment, key=moment.key):
+            store.add_entry(moment)
+
+
+def note_refusals(store: Store) -> int:
+    """The same for all that stand rejected; returns how many are new."""
+    known = {moment.key for moment in store.entries(Moment) if moment.what == "gate"}
+    new = [moment for stored in store.catalogue(statuses={Status.REJECTED}) for moment in _refused(store, stored)]
+    with store.transaction():
+        return sum(store.add_entry(moment) for moment in new if moment.key not in known)
+
+
+def _refused(store: Store, stored: Stored) -> list[Moment]:
+    version = stored.version
+    moves = [move for move in store.transitions(version.id) if move.after is Status.REJECTED]
+    sessions: dict[str, str] = {}
+    for trajectory_id in version.provenance.trajectory_ids:
+        with suppress(TacitError):
+            sessions.setdefault(store.episode(trajectory_id).session_id, trajectory_id)
+    return [
+        Moment(
+            key=moment_key("gate", version.id, session, move.at.isoformat()),
+            at=move.at,
+            by=move.by,
+            session_id=session,
+            sources=(version.id, trajectory_id),
+            phase=Phase.CORRECTIVE,
+            what="gate",
+            text=f"rejected: {version.name}{f' ({move.reason})' if move.reason else ''}"[:_TEXT_MAX],
+            origin=Origin.USER,
+        )
+        for move in moves[-1:]
+        for session, trajectory_id in sessions.items()
+    ]

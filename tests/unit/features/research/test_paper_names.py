@@ -1,0 +1,52 @@
+"""What a person types names a paper, an address or a file."""
+
+from __future__ import annotations
+
+import pytest
+
+from tacit.domain.errors import Mistake
+from tacit.features.research.papers import SourceKind, parse_source
+
+
+@pytest.mark.parametrize(
+    ("text", "sort", "value"),
+    [
+        ("arxiv:2601.01234v2", SourceKind.ARXIV, "2601.01234v2"),
+        ("arXiv: 2601.01234", SourceKind.ARXIV, "2601.01234"),
+        ("2601.01234", SourceKind.ARXIV, "2601.01234"),
+        ("cs/0112017", SourceKind.ARXIV, "cs/0112017"),
+        ("arxiv:math.GT/0309136v1", SourceKind.ARXIV, "math.GT/0309136v1"),
+        ("https://arxiv.org/abs/2601.01234v3", SourceKind.ARXIV, "2601.01234v3"),
+        ("http://www.arxiv.org/pdf/2601.01234.pdf", SourceKind.ARXIV, "2601.01234"),
+        ("https://export.arxiv.org/pdf/cs/0112017", SourceKind.ARXIV, "cs/0112017"),
+        ("doi:10.1234/a.b(c)", SourceKind.DOI, "10.1234/a.b(c)"),
+        ("10.1234/x", SourceKind.DOI, "10.1234/x"),
+        ("https://doi.org/10.1234/x%2Fy", SourceKind.DOI, "10.1234/x/y"),
+        ("s2:" + "A" * 40, SourceKind.SCHOLAR, "a" * 40),
+        ("b" * 40, SourceKind.SCHOLAR, "b" * 40),
+        ("CorpusID:12345", SourceKind.SCHOLAR, "CorpusId:12345"),
+        ("https://www.semanticscholar.org/paper/A-Title/" + "c" * 40, SourceKind.SCHOLAR, "c" * 40),
+        ("https://example.org/paper.pdf", SourceKind.ADDRESS, "https://example.org/paper.pdf"),
+        ("https://arxiv.org/list/cs", SourceKind.ADDRESS, "https://arxiv.org/list/cs"),
+        ("https://arxiv.org.example.net/abs/2601.01234", SourceKind.ADDRESS, "https://arxiv.org.example.net/abs/2601.01234"),
+        ("paper.pdf", SourceKind.FILE, "paper.pdf"),
+        ("./2601.01234", SourceKind.FILE, "./2601.01234"),
+        ("docs/1234567.md", SourceKind.FILE, "docs/1234567.md"),
+        ("file:///etc/passwd", SourceKind.FILE, "file:///etc/passwd"),
+    ],
+)
+def test_a_name_is_told_by_its_form(text: str, sort: SourceKind, value: str) -> None:
+    source = parse_source(text)
+    assert (source.sort, source.value) == (sort, value)
+
+
+def test_a_source_is_told_in_one_way() -> None:
+    assert str(parse_source("https://arxiv.org/abs/2601.01234v3")) == "arxiv:2601.01234v3"
+    assert str(parse_source("https://doi.org/10.1234/x")) == "doi:10.1234/x"
+    assert str(parse_source("a/paper.pdf")) == "a/paper.pdf"
+
+
+@pytest.mark.parametrize("text", ["https://[::1", "http://[x]/y", "https://a]b/"])
+def test_an_address_that_is_none_is_a_mistake(text: str) -> None:
+    with pytest.raises(Mistake, match="no address"):
+        parse_source(text)
