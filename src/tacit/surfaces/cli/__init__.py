@@ -1,4 +1,4 @@
-"""The command line: `tacit VERB`. Builds the group, and turns every error into a message, a next step and an exit code."""
+"""The command line `tacit`: the group of commands, and how errors become a message, a next step and an exit code."""
 
 from __future__ import annotations
 
@@ -20,17 +20,21 @@ from tacit.surfaces.cli.table import LazyGroup
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--store", default="", metavar="PATH", help="Use this store instead of the project's .tacit/tacit.db.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text (any command).")
+@click.option(
+    "--store", default="", metavar="PATH", help="Use this store, not the project's .tacit/tacit.db (any command)."
+)
 @click.version_option(__version__, message="tacit %(version)s")
 @click.pass_context
-def cli(context: click.Context, store: str) -> None:
-    """Turn what AI agents do into skills that are measured, reviewed and handed back.
+def cli(context: click.Context, *, as_json: bool, store: str) -> None:
+    """Learn skills from what AI agents do, review them, and give them back to the agents.
 
-    Start with `tacit demo`, or in a project of yours with `tacit learn`, `tacit review` and `tacit init`.
+    Start with `tacit demo`. In a project: `tacit learn`, then `tacit review`, then `tacit init`.
     """
     if context.obj is None:
         context.obj = CommandContext(environment=UserEnvironment.read())
     context.obj.store = store
+    context.obj.as_json = context.obj.as_json or as_json
 
 
 def main() -> None:
@@ -38,9 +42,7 @@ def main() -> None:
     ctx = CommandContext(environment=UserEnvironment.read())
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(
-                errors="backslashreplace"
-            )  # a terminal that cannot show a character is no reason to fail
+            stream.reconfigure(errors="backslashreplace")  # a terminal that cannot show a character must not fail
     try:
         sys.exit(cli.main(obj=ctx, standalone_mode=False) or 0)
     except TacitError as error:
@@ -48,26 +50,33 @@ def main() -> None:
         sys.exit(error.exit_code)
     except click.ClickException as error:
         if ctx.as_json or "--json" in sys.argv:
-            _report(ctx, Mistake(error.format_message(), hint="see the command's --help"), as_json=True)
+            _report(ctx, Mistake(error.format_message(), code="usage", hint="see the command's --help"), as_json=True)
         else:
-            told = io.StringIO()
-            error.show(file=told)
-            click.echo(clean(told.getvalue()), err=True, nl=False)
+            buffer = io.StringIO()
+            error.show(file=buffer)
+            click.echo(clean(buffer.getvalue()), err=True, nl=False)
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
-        click.echo("stopped; what was acknowledged is kept", err=True)
+        click.echo("stopped; what was reported as done is stored", err=True)
         sys.exit(130)
     except BrokenPipeError:
-        sys.stderr.close()  # the reader has gone; there is nobody to tell
+        sys.stderr.close()  # the reader has gone
         sys.exit(141)
     except OSError as error:
         what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
-        refused = StoreOutage(f"the system refused: {what}", hint="check the path, its permissions and the free space")
+        refused = StoreOutage(
+            f"the system refused: {what}",
+            code="system_refused",
+            hint="check the path, its permissions and the free space",
+        )
         _report(ctx, refused)
         sys.exit(refused.exit_code)
-    except Exception:  # the top of the surface: a bug is logged with its traceback and told plainly
+    except Exception:  # a bug: logged with its traceback
         log = _log_bug(ctx.environment.home)
-        click.echo(f"error: a bug in Tacit; nothing half-done was kept. Details: {clean(log)}", err=True)
+        click.echo(
+            f"error: Tacit failed because of a bug; unfinished changes were rolled back. Details: {clean(log)}",
+            err=True,
+        )
         sys.exit(1)
     finally:
         ctx.close()
@@ -76,13 +85,14 @@ def main() -> None:
 def _report(ctx: CommandContext, error: TacitError, *, as_json: bool = False) -> None:
     problems = list(error.problems) if isinstance(error, InvalidSkill) else []
     if ctx.as_json or as_json:
-        told = {
+        document = {
             "kind": type(error).__name__,
+            "code": error.code,
             "message": error.message,
             "hint": error.hint,
             "retryable": error.retryable,
         }
-        click.echo(to_json({"error": told | ({"problems": problems} if problems else {})}, indent=None))
+        click.echo(to_json({"error": document | ({"problems": problems} if problems else {})}, indent=None))
         return
     click.secho("error: ", fg="red", bold=True, nl=False, err=True)
     click.echo(clean(error.message), err=True)

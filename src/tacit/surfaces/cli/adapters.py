@@ -11,8 +11,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from tacit.domain.adapter import Activation, Ruling
-from tacit.features.train.adapters import Standing
-from tacit.features.train.adapters.exporting import FORMS
+from tacit.features.train.adapters import AdapterStatus
+from tacit.features.train.export import EXPORT_FORMATS
 from tacit.surfaces.cli.consolidation import show_told
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line
 
@@ -40,7 +40,7 @@ def _list(ctx: CommandContext) -> None:
     ctx.answer({"adapters": [_document(each) for each in found]}, lambda: _show_list(ctx, found))
 
 
-def _document(standing: Standing) -> dict[str, Any]:
+def _document(standing: AdapterStatus) -> dict[str, Any]:
     adapter, judgement = standing.adapter, standing.judgement
     return {
         "key": adapter.key,
@@ -62,7 +62,7 @@ def _document(standing: Standing) -> dict[str, Any]:
     }
 
 
-def _show_list(ctx: CommandContext, found: Sequence[Standing]) -> None:
+def _show_list(ctx: CommandContext, found: Sequence[AdapterStatus]) -> None:
     if not found:
         ctx.console.print("No adapters yet. Next: [bold]tacit train --dry-run[/bold]")
         return
@@ -89,7 +89,7 @@ def show(ctx: CommandContext, *, key: str) -> None:
     ctx.answer(_document(standing), lambda: _show_one(ctx, standing))
 
 
-def _show_one(ctx: CommandContext, standing: Standing) -> None:
+def _show_one(ctx: CommandContext, standing: AdapterStatus) -> None:
     adapter, judgement, console = standing.adapter, standing.judgement, ctx.console
     state = "[green]serves[/green]" if standing.serves else "[dim]does not serve[/dim]"
     console.print(f"[bold]{adapter.key}[/bold]  {state}")
@@ -143,7 +143,7 @@ def _told(done: Activation) -> dict[str, Any]:
 @click.argument("key")
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option(
-    "--format", "form", type=click.Choice(FORMS), default="peft", show_default=True, help="For which program."
+    "--format", "form", type=click.Choice(EXPORT_FORMATS), default="peft", show_default=True, help="For which program."
 )
 @command_options
 def export(ctx: CommandContext, *, key: str, folder: Path, form: str) -> None:

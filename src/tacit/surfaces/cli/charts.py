@@ -9,11 +9,13 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
 from tacit.domain.errors import Mistake
+from tacit.domain.evidence import Reliability
+from tacit.evidence.lift import Lift
 from tacit.surfaces.cli.output import clean, one_line
 
 if TYPE_CHECKING:
@@ -169,3 +171,33 @@ def _tick(width: float) -> float:
     rough = width / 4
     power: float = 10.0 ** math.floor(math.log10(rough))
     return next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= rough * 0.8)
+
+
+def reliability_told(known: Reliability) -> dict[str, Any] | None:
+    """An interval with what it rests on; nothing where too little is verified."""
+    return reliability_fields(known) if known.known else None
+
+
+def reliability_fields(known: Reliability) -> dict[str, Any]:
+    """All that is known of how reliable something is, known or not."""
+    return {
+        "known": known.known,
+        "low": round(known.low, 4),
+        "high": round(known.high, 4),
+        "votes": known.votes,
+        "worked": known.worked,
+        "successes": round(known.successes, 4),
+        "trials": round(known.trials, 4),
+        "self_reported": known.self_reported,
+    }
+
+
+def lift_told(measured: Lift) -> dict[str, float] | None:
+    """What a skill adds to success; nothing where that is not known."""
+    gain = measured.success
+    return None if gain is None else {"value": gain.value, "low": gain.low, "high": gain.high}
+
+
+def in_points(value: float) -> str:
+    """A difference of shares in points, with its sign."""
+    return f"{round(100 * value):+d}" if round(100 * value) else "0"

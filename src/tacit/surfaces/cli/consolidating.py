@@ -14,10 +14,10 @@ from rich.markup import escape
 from tacit.domain.adapter import Ruling
 from tacit.domain.errors import Mistake
 from tacit.domain.size import Size
-from tacit.features.evaluate.comparing import points
+from tacit.features.evaluate.comparison import points
 from tacit.features.evaluate.report import share
 from tacit.features.evaluate.suite import Suite
-from tacit.features.evaluate.words import Apart
+from tacit.features.evaluate.transcript import Divergence
 from tacit.features.train.consolidation import WITH, Cycle, Finding
 from tacit.surfaces.cli.consolidation import Exam, bars, foretell, left_out, show_told, workshop
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted
@@ -147,7 +147,7 @@ def _document(finding: Finding, *, serves: bool) -> dict[str, Any]:
         "lost": [
             {"exercise": change.exercise, "asked": apart.asked, "reference_did": apart.reference, "arm_did": apart.arm}
             for change in figures.regressions
-            for apart in [finding.parted.get((WITH, change.exercise), Apart())]
+            for apart in [finding.parted.get((WITH, change.exercise), Divergence())]
         ],
         "gains": [change.exercise for change in figures.gains],
         "elsewhere": finding.elsewhere.suite if finding.elsewhere else "",

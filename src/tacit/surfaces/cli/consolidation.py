@@ -19,13 +19,13 @@ from tacit.features.evaluate.base_model import (
     missing_packages,
     training_device,
 )
-from tacit.features.evaluate.comparing import GROUPS_MIN
+from tacit.features.evaluate.comparison import GROUPS_MIN
 from tacit.features.evaluate.conversation import OBSERVATION_CHARACTERS
 from tacit.features.train.consolidation import WITH, WITH_ELSEWHERE, WITHOUT, WITHOUT_ELSEWHERE, Outlook
 from tacit.features.train.consolidation import Progress as Phases
 from tacit.features.train.dataset import cut_answers, unreadable
-from tacit.features.train.objections import Objection
-from tacit.features.train.proof import HELD_OUT_SHARE, PROOF_SHARE
+from tacit.features.train.data_gate import Objection
+from tacit.features.train.consolidation import HELD_OUT_SHARE, PROOF_SHARE
 from tacit.features.train.recipe import Estimate, Recipe, estimate
 from tacit.features.train.trainer import LocalWorkshop
 from tacit.surfaces.cli.context import CommandContext, clean, counted

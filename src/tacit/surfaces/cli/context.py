@@ -1,10 +1,11 @@
-"""One run of the command line: which store, who is calling, and how to answer (tables for people, JSON for programs)."""
+"""The state of one command: which store, who is calling, and how to answer (text for people, JSON for programs)."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property, wraps
 from pathlib import Path
@@ -12,14 +13,19 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
 import click
 from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from tacit.config.environment import UserEnvironment
 from tacit.config.location import StoreLocation, find_location
 from tacit.config.presence import Presence
 from tacit.config.settings import Config, Setting, load_config
-from tacit.domain.errors import Mistake, NotFound, TacitError
+from tacit.domain.errors import Mistake, NotFound, NotPermitted, TacitError
+from tacit.domain.ports import Stored
+from tacit.store import queries
 from tacit.surfaces.authority import Caller
 from tacit.surfaces.cli.output import PlainConsole, clean, one_line, to_json
+from tacit.surfaces.cli.report import Part, with_aliases
 
 if TYPE_CHECKING:
     from tacit.api import Tacit
@@ -30,21 +36,28 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass
 class CommandContext:
-    """State of one command: made by the group, filled by the command's own options."""
+    """The state of one command. The group makes it; the command's own options complete it."""
 
     environment: UserEnvironment
     store: str = ""
     as_json: bool = False
+    command: str = ""
+    """The command that runs, without `tacit`; decides which old JSON keys are kept."""
     model_name: str | None = None
-    """The language model named on the command line, empty for none; not given: as the settings say."""
+    """The language model named on the command line, empty for none; None leaves it to the settings."""
     may_create: bool = False
-    """Whether the command may create a store where there is none."""
+    """Whether the command may create a store."""
+    has_sessions: bool = False
+    """Whether agent sessions were found for this folder, which makes it a project."""
     console: Console = field(default_factory=lambda: PlainConsole(highlight=False, soft_wrap=False))
     errors: Console = field(default_factory=lambda: PlainConsole(stderr=True, highlight=False))
 
     @cached_property
     def place(self) -> StoreLocation:
         """Where the store is."""
+        for name, file in self.environment.ignored:
+            text = f"warning: {name} is ignored because {file} sets it; pass --store PATH to choose a store"
+            self.errors.print(escape(clean(text)), style="yellow", soft_wrap=True)
         return find_location(self.environment, store=self.store)
 
     @cached_property
@@ -55,22 +68,23 @@ class CommandContext:
 
     @cached_property
     def memory(self) -> Tacit:
-        """The opened memory; loaded here, so that `tacit --help` need not wait for it.
-
-        Only commands that write may create a store: looking at nothing must leave nothing behind.
-        """
-        exists = self.place.database == ":memory:" or Path(self.place.database).exists()
-        if not exists and not self.may_create:
-            if self.place.is_chosen:
-                raise NotFound(
-                    f"no store at {self.place.database}", hint="check the path; `tacit learn` creates a store"
-                )
-            return self.opened(self.place.in_memory())
-        return self.opened(self.place)
+        """The open memory. Only commands that write may create a store, and only in a project."""
+        if self.place.exists:
+            return self.opened(self.place)
+        if self.may_create:
+            self.place.require_project(has_sessions=self.has_sessions)
+            return self.opened(self.place)
+        if self.place.is_chosen:
+            raise NotFound(
+                f"no store at {self.place.database}",
+                code="no_store",
+                hint="check the path; `tacit learn` creates a store",
+            )
+        return self.opened(self.place.in_memory())
 
     def opened(self, place: StoreLocation) -> Tacit:
-        """Open the store of a place with the settings of this session."""
-        from tacit.api import open_at
+        """Open the store at a location with the settings of this command."""
+        from tacit.api import open_at  # `tacit --help` need not wait for it
 
         return open_at(place, config=self.settings[0], home=self.environment.person_home)
 
@@ -84,30 +98,71 @@ class CommandContext:
 
     @cached_property
     def _doubt(self) -> str:
-        """Why nobody can be typing; not asked where an agent's marks say it already."""
+        """Why nobody can be typing; an agent's variables decide it without looking."""
         return "" if self.environment.agent_markers else Presence().doubt()
+
+    @property
+    def can_ask(self) -> bool:
+        """Whether a person can be asked a question."""
+        return self.caller.is_person and self.caller.at_terminal and not self.as_json
+
+    def may_show(self, stored: Stored) -> bool:
+        """Whether the caller may see a version: people see everything, others no preference of another person."""
+        return not queries.is_private(stored, person=self.memory.context.person) or self.caller.is_person
+
+    def visible(self, found: Iterable[Stored]) -> list[Stored]:
+        """Return the versions that the caller may see."""
+        return [stored for stored in found if self.may_show(stored)]
+
+    def version(self, reference: str) -> Stored:
+        """Return the version that a name or an id means; raise `NotPermitted` if the caller may not see it."""
+        stored = self.memory.version(reference)
+        self.require_visible(stored)
+        return stored
+
+    def require_visible(self, stored: Stored) -> None:
+        """Raise `NotPermitted` unless the caller may see a version."""
+        if not self.may_show(stored):
+            raise NotPermitted(
+                f"{stored.version.id[:10]} is another person's preference, which only people may see",
+                code="private_preference",
+                hint="run it in a terminal of your own, or set TACIT_TOKEN",
+            )
+
+    def report(self, document: Any, *parts: Part | Callable[[], Part | Iterable[Part] | None]) -> None:
+        """Print one JSON document for a program, or the parts for a person: lines with markup, tables, or callables."""
+        if self.as_json:
+            # On a terminal only ASCII is printed, so that no stored character can act on it.
+            known = with_aliases(document, self.command)
+            click.echo(to_json(known, ascii_only=sys.stdout.isatty()))
+            return
+        for part in parts:
+            found = part() if callable(part) else part
+            if found is None:
+                continue
+            for line in [found] if isinstance(found, str) or not isinstance(found, Iterable) else found:
+                if line is not None:
+                    self.console.print(line, soft_wrap=isinstance(line, str))
 
     def answer(self, document: Any, show: Callable[[], None]) -> None:
         """Print one JSON document for a program, or let `show` print for a person."""
-        if self.as_json:
-            # On a terminal nothing but ASCII, so that no stored character can act on it.
-            click.echo(to_json(document, ascii_only=sys.stdout.isatty()))
-        else:
-            show()
+        self.report(document, show)
 
     def end_with(self, error: TacitError) -> NoReturn:
-        """Fail after an answer was given: a program has its one document already and gets only the exit code."""
+        """Fail after the report was printed: a program has its document already and gets only the exit code."""
         if self.as_json:
             raise click.exceptions.Exit(error.exit_code)
         raise error
 
     def person(self, name: str) -> str:
-        """Who decides: the name given, the user's, or what git knows; asked for at a terminal if all are silent."""
+        """Return the name of who decides: as given, from the environment or git, or asked for at a terminal."""
         known = name or self.environment.user or _git_user()
         if not known and self.caller.at_terminal and not self.as_json:
             return str(click.prompt("Your name"))
         if not known:
-            raise Mistake("a decision needs the name of the person who decides", hint="pass --by NAME")
+            raise Mistake(
+                "a decision needs the name of the person who decides", code="no_person", hint="pass --by NAME"
+            )
         return known
 
     def close(self) -> None:
@@ -125,21 +180,53 @@ def _git_user() -> str:
 
 
 def command_options(function: F) -> F:
-    """Give a command `--json` and `--store`, and pass it the session as its first argument."""
+    """Give a command `--json` and `--store`, and pass it the `CommandContext` as its first argument.
+
+    Both are described once, in `tacit --help`.
+    """
 
     @wraps(function)
-    def with_session(*, as_json: bool, store: str, **options: Any) -> Any:
-        ctx = click.get_current_context().find_object(CommandContext)
+    def with_context(*, as_json: bool, store: str, **options: Any) -> Any:
+        context = click.get_current_context()
+        ctx = context.find_object(CommandContext)
         assert ctx is not None
         ctx.as_json = ctx.as_json or as_json
         ctx.store = store or ctx.store
+        ctx.command = context.info_name or ""
         return function(ctx, **options)
 
-    as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text.")
-    store = click.option("--store", default="", metavar="PATH", help="Use this store instead of the project's.")
-    return cast(F, as_json(store(with_session)))
+    as_json = click.option("--json", "as_json", is_flag=True, hidden=True, help="Print one JSON document.")
+    store = click.option("--store", default="", metavar="PATH", hidden=True, help="Use this store.")
+    return cast(F, as_json(store(with_context)))
+
+
+def by_option(help_text: str = "Your name, stored with it.") -> Callable[[F], F]:
+    """Give a command `--by NAME`."""
+    return click.option("--by", default="", metavar="NAME", help=help_text)
 
 
 def counted(number: int, noun: str, *, plural: str = "") -> str:
-    """A number with its noun: 1 session, 2 sessions."""
+    """Return a number with its noun: 1 session, 2 sessions."""
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
+
+
+@contextmanager
+def progress_bar(ctx: CommandContext, what: str) -> Iterator[Callable[[int, int], None]]:
+    """Yield a function that is called with how much is done, and of how much; 0 if that is not known."""
+    if ctx.as_json or not ctx.errors.is_terminal:
+        yield lambda done, total: None
+        return
+    columns = (SpinnerColumn(), TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=ctx.errors, transient=True) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total or None)
+
+
+def discard_typed_ahead() -> None:
+    """Discard what was typed before the question appeared: held keys, and lines pasted after another answer."""
+    if sys.platform == "win32" or sys.stdin is None or not sys.stdin.isatty():
+        return
+    import termios
+
+    with suppress(OSError, ValueError, termios.error):  # if the terminal is gone, the question fails
+        termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)

@@ -17,9 +17,9 @@ from rich.table import Table
 
 from tacit.domain.errors import Mistake, NotFound, Refusal
 from tacit.evidence.statistics import Estimate
-from tacit.features.evaluate.recall import GIVEN_FIRST, Answer, RecallReport, measure, read_questions
+from tacit.features.evaluate.recall_quality import GIVEN_FIRST, QueryResult, RecallReport, measure, read_questions
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line
-from tacit.surfaces.cli.progress import progress_bar
+from tacit.surfaces.cli.context import progress_bar
 
 _BYTES_MAX = 64 << 20
 _CAME = 3
@@ -117,7 +117,7 @@ def _document(report: RecallReport) -> dict[str, Any]:
         "here": here,
         "absent": len(report.answers) - here,
         "figures": {name: _estimate(figure) for name, figure in report.figures.items()},
-        "telling_auroc": _estimate(report.telling) if report.telling else None,
+        "telling_auroc": _estimate(report.presence_auroc) if report.presence_auroc else None,
         "speaking": report.speaking,
         "answers": [_answer(answer, report) for answer in report.answers],
     }
@@ -132,7 +132,7 @@ def _estimate(figure: Estimate) -> dict[str, float]:
     }
 
 
-def _answer(answer: Answer, report: RecallReport) -> dict[str, Any]:
+def _answer(answer: QueryResult, report: RecallReport) -> dict[str, Any]:
     return {
         "line": answer.question.line,
         "query": answer.question.text,
@@ -149,7 +149,7 @@ def _answer(answer: Answer, report: RecallReport) -> dict[str, Any]:
     }
 
 
-def _came(answer: Answer, report: RecallReport) -> list[str]:
+def _came(answer: QueryResult, report: RecallReport) -> list[str]:
     """Names of the first that were given."""
     return _names(report, answer.ranked[: min(answer.given, _CAME)])
 
@@ -171,9 +171,9 @@ def _show(ctx: CommandContext, report: RecallReport, *, worst: int) -> None:
         table.add_row("the ranking, given or not:")
     for name in (name for name in report.figures if name != GIVEN_FIRST):
         table.add_row(f"  {name}", *_cells(report.figures[name]))
-    if report.telling:
-        table.add_row("here or not (AUROC)", *_cells(report.telling))
-    if report.figures or report.telling:
+    if report.presence_auroc:
+        table.add_row("here or not (AUROC)", *_cells(report.presence_auroc))
+    if report.figures or report.presence_auroc:
         console.print(table)
     here = speaking.right + speaking.wrong + speaking.silent
     if here:
@@ -213,7 +213,7 @@ def _show_worst(ctx: CommandContext, report: RecallReport, worst: int) -> None:
     console.print('[dim]`tacit recall --explain "…"` shows all scores of one question.[/dim]')
 
 
-def _what_came(answer: Answer, report: RecallReport) -> list[str]:
+def _what_came(answer: QueryResult, report: RecallReport) -> list[str]:
     """What went wrong with one question, as it was asked and as it was asked again without its right skills."""
     told = [] if answer.is_right else [_what_came_first(answer, report)]
     if answer.spoke_without:
@@ -223,7 +223,7 @@ def _what_came(answer: Answer, report: RecallReport) -> list[str]:
     return told
 
 
-def _what_came_first(answer: Answer, report: RecallReport) -> str:
+def _what_came_first(answer: QueryResult, report: RecallReport) -> str:
     came = ", ".join(_came(answer, report))
     if not answer.is_here:
         return f"nothing should come; there came {came} (confidence {answer.confidence:.2f})"

@@ -13,7 +13,7 @@ from tacit.evidence.statistics import Estimate
 from tacit.features.evaluate.past import Looked, PastReport, Spared, look_back
 from tacit.surfaces.cli.context import CommandContext, command_options, counted, one_line
 from tacit.surfaces.cli.learn import moment
-from tacit.surfaces.cli.progress import progress_bar
+from tacit.surfaces.cli.context import progress_bar
 
 
 @click.command("past")

@@ -10,11 +10,11 @@ from rich.markup import escape
 from rich.table import Table
 
 from tacit.domain.errors import Mistake
-from tacit.features.evaluate.comparing import ArmFigures, Change
+from tacit.features.evaluate.comparison import ArmFigures, Change
 from tacit.features.evaluate.document import document
 from tacit.features.evaluate.markdown import chance, markdown
 from tacit.features.evaluate.page import page
-from tacit.features.evaluate.record import read_run
+from tacit.features.evaluate.run_record import read_run
 from tacit.features.evaluate.report import (
     NOTHING,
     Report,
@@ -24,10 +24,10 @@ from tacit.features.evaluate.report import (
     happened,
     stands,
     trivially,
-    with_words,
+    with_transcript,
 )
 from tacit.features.evaluate.report import report as told_of
-from tacit.features.evaluate.words import Apart, read_words
+from tacit.features.evaluate.transcript import Divergence, read_transcript
 from tacit.render.placing import swap_in
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted
 
@@ -57,7 +57,7 @@ def report(ctx: CommandContext, *, folder: Path, reference: str, as_markdown: bo
         arms=header.arms,
         remarks=header.remarks,
     )
-    told = with_words(plain, run.rows, read_words(folder))
+    told = with_transcript(plain, run.rows, read_transcript(folder))
     if page_file:
         _write(page_file, page(told))
     if as_markdown and not ctx.as_json:
@@ -109,19 +109,19 @@ def _show(ctx: CommandContext, told: Report, page_file: Path | None) -> None:
         console.print(f"\nWritten: {escape(clean(str(page_file)))}")
 
 
-def show_lost(ctx: CommandContext, figures: ArmFigures, parted: Mapping[tuple[str, str], Apart]) -> None:
+def show_lost(ctx: CommandContext, figures: ArmFigures, parted: Mapping[tuple[str, str], Divergence]) -> None:
     """The first exercises that an arm lost: what was asked, and what it did in place of what the reference did."""
     lost = figures.regressions
     if not lost:
         return
     ctx.console.print(f"\n{counted(len(lost), 'exercise')} lost under {escape(clean(figures.arm))}:")
     for change in lost[:_LISTED]:
-        _show_one(ctx, change, parted.get((figures.arm, change.exercise), Apart()))
+        _show_one(ctx, change, parted.get((figures.arm, change.exercise), Divergence()))
     if len(lost) > _LISTED:
         ctx.console.print(f"  [dim]and {len(lost) - _LISTED} more; --json names all of them[/dim]")
 
 
-def _show_one(ctx: CommandContext, change: Change, apart: Apart) -> None:
+def _show_one(ctx: CommandContext, change: Change, apart: Divergence) -> None:
     judged = f" ({change.detail})" if change.detail else ""
     lines = [f"  {change.exercise}: {apart.asked}" if apart.asked else f"  {change.exercise}{judged}"]
     if apart.reference or apart.arm:

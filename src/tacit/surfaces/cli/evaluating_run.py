@@ -17,20 +17,20 @@ from rich.table import Table
 
 from tacit.api import Tacit
 from tacit.domain.errors import Mistake, Refusal, TacitError
-from tacit.features.evaluate.actors.opening import AGENTS, Terms, open_actor
+from tacit.features.evaluate.actors.catalogue import AGENTS, Terms, open_actor
 from tacit.features.evaluate.aids import FROM_MEMORY, Aids
 from tacit.features.evaluate.suite import RunPlan, describe_arm, named_arms, read_run_plan, all_arms
-from tacit.features.evaluate.comparing import telling
-from tacit.features.evaluate.record import Run, read_run
+from tacit.features.evaluate.comparison import informative_metrics
+from tacit.features.evaluate.run_record import Run, read_run
 from tacit.features.evaluate.report import happened, nowhere, share, tallied, trivially
-from tacit.features.evaluate.running import run as run_arms
+from tacit.features.evaluate.runner import run as run_arms
 from tacit.features.evaluate.suite import Arm, Exercise, Suite, World
 from tacit.features.evaluate.suites import SUITES, Taught, open_suite
-from tacit.features.evaluate.words import read_words
+from tacit.features.evaluate.transcript import read_transcript
 from tacit.render.plain_files import require_no_links
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line
 from tacit.surfaces.cli.evaluating import suite_options
-from tacit.surfaces.cli.progress import progress_bar
+from tacit.surfaces.cli.context import progress_bar
 
 _NOTES = 3
 _STOPPED = 130
@@ -210,10 +210,10 @@ def _memory(ctx: CommandContext, suite: Suite, memory: str, chosen: Sequence[Arm
     if memory == "store":
         return ctx.memory
     assert isinstance(suite, Taught)
-    from tacit.features.evaluate.suites.rehearsal import rehearsed
+    from tacit.features.evaluate.suites.own import learned_memory
 
     with progress_bar(ctx, "learning") as advance:
-        return rehearsed(suite.training_trajectories(), config=ctx.settings[0], progress=advance)
+        return learned_memory(suite.training_trajectories(), config=ctx.settings[0], progress=advance)
 
 
 def _kept(folder: Path) -> int:
@@ -240,7 +240,7 @@ def _telling_what_is_kept(folder: Path) -> Iterator[None]:
 
 
 def _document(done: Run) -> dict[str, Any]:
-    floor = read_words(done.folder).floor(done.rows)
+    floor = read_transcript(done.folder).floor(done.rows)
     return {
         "folder": str(done.folder),
         "complete": done.complete,
@@ -260,7 +260,7 @@ def _figures(done: Run, arm: Arm) -> dict[str, Any]:
     rows = [row for row in done.rows if row.arm == arm.name]
     notes = [row.note for row in rows if row.note]
     names = ("success", "exact", "first_right", "steps", "retries", "context_tokens")
-    tells = telling(done.rows)
+    tells = informative_metrics(done.rows)
     mean = {name: _averaged([row.figure(name) for row in rows if name in tells]) for name in names}
     tally = tallied(rows, [arm]).get(arm.name)
     return {
@@ -303,7 +303,7 @@ def _show(ctx: CommandContext, done: Run, *, asked: Tacit | None, taken_over: in
         table.add_row(escape(name), str(figures["attempts"]), *shares, *means, str(figures["broken_off"]))
     console = ctx.console
     console.print(table)
-    if floor := read_words(done.folder).floor(done.rows):
+    if floor := read_transcript(done.folder).floor(done.rows):
         console.print(f"[dim]{escape(clean(trivially(floor)))}[/dim]", soft_wrap=True, highlight=False)
     tallies = tallied(done.rows, done.header.arms)
     silence = any(tally.abstained for tally in tallies.values())

@@ -18,9 +18,9 @@ from tacit.domain.identity import plain
 from tacit.domain.ports import AuditEntry, Counts
 from tacit.evidence.skill_history import Event, Record, session_life
 from tacit.store import queries as shelf
-from tacit.surfaces.cli import plotting
+from tacit.surfaces.cli import charts as plotting
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line
-from tacit.surfaces.cli.figures import in_points, lift_told, reliability_told
+from tacit.surfaces.cli.charts import in_points, lift_told, reliability_told
 from tacit.surfaces.cli.views import STATUS_STYLE, others_told, show_others, told_reliability
 from tacit.surfaces.cli.visibility import may_tell, meant
 

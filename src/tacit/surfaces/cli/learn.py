@@ -26,7 +26,7 @@ from tacit.ingest.discovery import PLACES, Transcript, transcripts
 from tacit.learn.report import Helped, Learned
 from tacit.surfaces import exports
 from tacit.surfaces.cli.context import CommandContext, command_options, counted
-from tacit.surfaces.cli.progress import progress_bar
+from tacit.surfaces.cli.context import progress_bar
 from tacit.surfaces.cli.tend import show_care
 from tacit.surfaces.cli.views import show_learned, show_projects
 from tacit.surfaces.discovery import homes, project_of, take_in, together

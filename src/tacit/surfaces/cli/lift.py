@@ -16,10 +16,10 @@ from tacit.domain.lot import CHANCE_MOST
 from tacit.evidence import controls
 from tacit.evidence.controls import Measured
 from tacit.evidence.lift import LEAST_RUNS, Difference, Lift, Measure
-from tacit.surfaces.cli import plotting
+from tacit.surfaces.cli import charts as plotting
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line
-from tacit.surfaces.cli.figures import in_points
-from tacit.surfaces.cli.plotting import Axis, Row, Scale
+from tacit.surfaces.cli.charts import in_points
+from tacit.surfaces.cli.charts import Axis, Row, Scale
 
 NAME_WIDTH = 32
 WIDEST = 61

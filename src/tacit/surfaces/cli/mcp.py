@@ -13,6 +13,7 @@ from tacit.domain.errors import ConfigError
 from tacit.surfaces.cli.context import CommandContext, command_options
 from tacit.surfaces.cli.recall import ALLOW_HELP
 from tacit.surfaces.exports import ROOTS
+from tacit.surfaces.hook.events import CLIENTS
 from tacit.text.allowance import parse_allowance
 
 
@@ -52,3 +53,16 @@ def mcp(ctx: CommandContext, *, client: str, allowed: tuple[str, ...], check: bo
 
     channel = channels(str(ctx.place.folder)).get(client, HOOK) if client else MCP
     serve(opening, with_index=channel == MCP, allowed=allowance).run("stdio")
+
+
+@click.command()
+@click.option("--client", type=click.Choice(CLIENTS), help="Who calls; otherwise told from the event.")
+@click.option("--store", default="", metavar="PATH", help="Use this store instead of the project's.")
+def hook(client: str | None, store: str) -> None:
+    """Answer one event of an agent's client: JSON on stdin, JSON or nothing on stdout. For clients; `tacit init` sets it up.
+
+    It never fails: whatever goes wrong is a line in `hook.log` in Tacit's home, which `tacit doctor` shows.
+    """
+    from tacit.surfaces.hook.entry import main
+
+    main([*(["--client", client] if client else []), *(["--store", store] if store else [])])

@@ -22,7 +22,7 @@ from tacit.gate import Review, unticked
 from tacit.maintain import promotion as promoting
 from tacit.surfaces.cli.context import CommandContext, clean, command_options
 from tacit.surfaces.cli.review_page import Answer, ask, grave_ones, show_candidate
-from tacit.surfaces.cli.review_session import confirmed
+from tacit.surfaces.cli.review import confirmed
 from tacit.surfaces.cli.views import STATUS_STYLE, show_diff, whole_text
 from tacit.surfaces.exports import export
 

@@ -86,3 +86,37 @@ def show_verdict(ctx: CommandContext, verdict: Verdict) -> None:
     ctx.console.print(f"[bold]{escape(clean(verdict.name))}[/bold]: {standing}", soft_wrap=True)
     for finding in verdict.findings:
         ctx.console.print(f"[dim]{finding.severity}: {escape(clean(finding.message))}[/dim]")
+
+
+@click.command()
+@click.argument("name")
+@click.argument("parts", nargs=-1, required=True, metavar="PART PART...")
+@click.option("--description", default="", help="What the whole is for; by default what its parts say of themselves.")
+@click.option("--by", default="", help="Who composes it, kept with the proposal.")
+@click.option("--dry-run", is_flag=True, help="Only show it; store nothing.")
+@command_options
+def compose(
+    ctx: CommandContext, *, name: str, parts: tuple[str, ...], description: str, by: str, dry_run: bool
+) -> None:
+    """Put approved procedures together as NAME: the steps of each PART as a phase, in this order.
+
+    What several parts need is asked once, and what an earlier part brings about is not asked at all. NAME may be a
+    composite that is there already: then this is its next version. It waits until a person approves it (tacit review).
+    """
+    loop = ctx.memory
+    if dry_run:
+        text = application.render(loop.composite(name, parts, description=description))
+        ctx.answer({"name": name, "skill_md": text, "proposed": False}, lambda: ctx.console.print(clean(text)))
+        return
+    person = ctx.caller.is_person
+    verdict = loop.compose(
+        name,
+        parts,
+        description=description,
+        by=by or (ctx.environment.user if person else "agent") or "agent",
+        origin=Origin.USER if person else Origin.AGENT,
+    )
+    ctx.answer(verdict_document(verdict), lambda: show_verdict(ctx, verdict))
+    if verdict.decision is Decision.REJECT:
+        reasons = "; ".join(finding.message for finding in verdict.findings)
+        ctx.end_with(GateRefusal(f"`{verdict.name}` was not admitted: {reasons}", hint="mend it and try again"))

@@ -19,7 +19,7 @@ from tacit.evidence.friction import MADE_BY, Friction, place_name
 from tacit.maintain import refine as refining
 from tacit.store import queries as shelf
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line
-from tacit.surfaces.cli.figures import reliability_fields
+from tacit.surfaces.cli.charts import reliability_fields
 from tacit.surfaces.cli.propose import show_verdict, verdict_document
 from tacit.surfaces.cli.views import difference, show_diff, told_reliability, whole_text
 

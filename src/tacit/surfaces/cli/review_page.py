@@ -29,7 +29,7 @@ from tacit.maintain import disputes as disputing
 from tacit.maintain import refine as refining
 from tacit.maintain.care import BY
 from tacit.surfaces.cli.context import CommandContext, clean, counted, one_line
-from tacit.surfaces.cli.portrait import portrait
+from tacit.surfaces.cli.views import portrait
 from tacit.surfaces.cli.refine import comparison_document, show_refinement
 from tacit.surfaces.cli.views import difference, file_texts, known_parts, maker, show_diff, whole_text
 from tacit.text.allowance import CATEGORIES, told

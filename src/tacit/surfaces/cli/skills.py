@@ -21,9 +21,9 @@ from tacit.gate import Review
 from tacit.store import queries as shelf
 from tacit.surfaces import exports
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, one_line
-from tacit.surfaces.cli.figures import reliability_fields
+from tacit.surfaces.cli.charts import reliability_fields
 from tacit.surfaces.cli.import_skills import import_
-from tacit.surfaces.cli.portrait import show_portrait
+from tacit.surfaces.cli.views import show_portrait
 from tacit.surfaces.cli.undo import invalidate, pin
 from tacit.surfaces.cli.views import (
     difference,

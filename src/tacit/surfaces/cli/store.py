@@ -1,77 +1,101 @@
-"""`tacit verify`, `backup`, `pause`: looking after the store. See also `restoring` and `purging`."""
+"""`tacit store …`: verify, back up, restore, index and purge the store."""
 
 from __future__ import annotations
 
-import math
+import dataclasses
 import os
-import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from textwrap import shorten
 
 import click
 from rich.markup import escape
 
-from tacit.domain.errors import Mistake, StoreOutage
+from tacit.config.settings import FILE_NAME
+from tacit.domain.errors import Mistake, NotFound, StoreOutage
 from tacit.domain.ports import Damage
+from tacit.domain.purging import Descent, Source, SourceKind
 from tacit.domain.safekeeping import Manifest
-from tacit.store import purge_plan as custody
-from tacit.surfaces.cli.context import CommandContext, clean, command_options
+from tacit.maintain import promotion
+from tacit.store import purge_plan
+from tacit.surfaces import exports
+from tacit.surfaces.cli.context import (
+    CommandContext,
+    by_option,
+    clean,
+    command_options,
+    counted,
+    progress_bar,
+)
+from tacit.surfaces.cli.report import Part, pairs
+from tacit.surfaces.cli.table import SuggestingGroup
+from tacit.surfaces.hook import journal
 
-_DERIVED = ("vector", "version_words", "episode_words")
-"""How the subjects of damage to indexes begin: these can be made again from the records."""
-_MEND = "put a backup back: tacit restore FILE (--without-tombstones where what was purged cannot be read)"
-_LONGEST_PAUSE_S = 366 * 86_400
-_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+_INDEXES = ("vector", "version_words", "episode_words")
+"""Subjects of damage that begin so are indexes, which can be rebuilt from the records."""
+_RESTORE_HINT = (
+    "restore a backup: tacit store restore FILE (--without-tombstones if the list of purged items cannot be read)"
+)
+LIGHT = "light"
+"""The folder of the light embedder among the person's embedders."""
+_SHOWN = 12
+_TASK_WIDTH = 80
+_NOUNS = {
+    "trajectories": ("trajectory", "trajectories"),
+    "skills": ("skill", "skills"),
+    "versions": ("version", "versions"),
+    "approvals": ("approval", "approvals"),
+    "verdicts": ("verdict", "verdicts"),
+    "uses": ("use", "uses"),
+    "evidence": ("piece of evidence", "pieces of evidence"),
+    "remarks": ("remark", "remarks"),
+    "entries": ("ledger entry", "ledger entries"),
+    "jottings": ("session note", "session notes"),
+}
 
 
-@click.command()
+@click.group(cls=SuggestingGroup)
+def store() -> None:
+    """Verify, back up, restore, index and purge the store."""
+
+
+@store.command(short_help="Check that the store, or a backup, is intact")
 @click.argument("file", required=False, type=click.Path(dir_okay=False, path_type=Path))
 @command_options
 def verify(ctx: CommandContext, *, file: Path | None) -> None:
     """Check that the store is intact: every row, every hash, the audit chain, the indexes. Exit 0 means intact.
 
-    With FILE, a backup is checked instead, against its manifest and as a whole; it is not changed.
+    With FILE, check a backup instead: against its manifest and as a whole. Nothing is changed.
     """
     if file is not None:
         _verify_backup(ctx, file)
         return
     try:
-        damage = ctx.memory.verify()
+        damage = ctx.memory.archive.verify()
     except StoreOutage as error:
-        if "tacit verify" not in error.hint:
+        if "verify" not in error.hint:
             raise
-        raise StoreOutage(error.message, hint=_MEND) from error  # it was just run
-    anchor = None if damage else ctx.memory.store.anchored()
+        raise StoreOutage(error.message, code=error.code, hint=_RESTORE_HINT) from error  # verify was just run
+    anchor = None if damage else ctx.memory.archive.anchor()
     document = {"intact": not damage, "damage": damage, "store": ctx.place.database, "anchor": anchor}
-
-    def show() -> None:
-        if not damage:
-            noted = f"anchored up to entry {anchor.sequence}" if anchor else "no anchor here: unknown to this home"
-            ctx.console.print(f"[green]intact[/green] ({noted})")
-        _show_damage(ctx, damage)
-
-    ctx.answer(document, show)
+    note = f"anchored up to entry {anchor.sequence}" if anchor else "no anchor: this home has not seen the store before"
+    ctx.report(document, f"[green]intact[/green] ({note})" if not damage else None, *_damage_lines(damage))
     if damage:
-        derived = all(item.subject.startswith(_DERIVED) for item in damage)
-        hint = "`tacit index --rebuild` makes it anew" if derived else _MEND
-        ctx.end_with(StoreOutage("the store is not as it was written", hint=hint))
+        only_indexes = all(item.subject.startswith(_INDEXES) for item in damage)
+        hint = "run `tacit store index --rebuild`" if only_indexes else _RESTORE_HINT
+        ctx.end_with(StoreOutage("the store is damaged", code="store_damaged", hint=hint))
 
 
 def _verify_backup(ctx: CommandContext, file: Path) -> None:
-    looked = custody.look(file)
+    looked = purge_plan.look(file)
     document = {
         "intact": not looked.damage, "damage": looked.damage, "backup": str(file), "manifest": looked.manifest,
     }  # fmt: skip
-
-    def show() -> None:
-        if not looked.damage:
-            ctx.console.print(f"[green]intact[/green] ({_age(looked.manifest)})")
-        _show_damage(ctx, looked.damage)
-
-    ctx.answer(document, show)
+    intact = f"[green]intact[/green] ({_age(looked.manifest)})" if not looked.damage else None
+    ctx.report(document, intact, *_damage_lines(looked.damage))
     if looked.damage:
-        ctx.end_with(StoreOutage("the backup is not as it was written", hint="choose another one"))
+        ctx.end_with(StoreOutage("the backup is damaged", code="backup_damaged", hint="choose another backup"))
 
 
 def _age(manifest: Manifest | None) -> str:
@@ -81,53 +105,298 @@ def _age(manifest: Manifest | None) -> str:
     return f"of {manifest.at:%Y-%m-%d %H:%M:%S} UTC{since}"
 
 
-def _show_damage(ctx: CommandContext, damage: Sequence[Damage]) -> None:
+def _damage_lines(damage: Sequence[Damage]) -> Iterator[str]:
     for item in damage:
-        ctx.console.print(f"[red]damaged[/red] {escape(clean(item.subject))}: {escape(clean(item.problem))}")
+        yield f"[red]damaged[/red] {escape(clean(item.subject))}: {escape(clean(item.problem))}"
 
 
-@click.command()
+@store.command(short_help="Write a verified copy of the store")
 @click.argument("path", type=click.Path(dir_okay=False))
 @command_options
 def backup(ctx: CommandContext, *, path: str) -> None:
-    """Write a verified copy of the store to PATH, and PATH.manifest.json, while others go on working.
+    """Write a verified copy of the store to PATH, and PATH.manifest.json. Other processes can go on working.
 
-    `tacit verify PATH` checks it, `tacit restore PATH` puts it back.
+    `tacit store verify PATH` checks it, `tacit store restore PATH` restores it.
     """
     target = Path(path)
     if path.endswith((os.sep, os.altsep or os.sep)):
-        raise Mistake(f"{path} names a folder", hint=f"name the file, e.g. {path}tacit-backup.db")
+        raise Mistake(f"{path} names a folder", code="not_a_file", hint=f"name the file, e.g. {path}tacit-backup.db")
     if not target.parent.is_dir():
-        raise Mistake(f"there is no folder {target.parent}", hint="make it first, or choose another")
-    manifest = ctx.memory.backup(target)
-    document = {"backup": path, "manifest": manifest}
-    ctx.answer(document, lambda: ctx.console.print(f"wrote {escape(clean(path))}", soft_wrap=True))
+        hint = "create it first, or choose another"
+        raise Mistake(f"there is no folder {target.parent}", code="no_folder", hint=hint)
+    manifest = ctx.memory.archive.backup(target)
+    ctx.report({"backup": path, "manifest": manifest}, f"wrote {escape(clean(path))}")
 
 
-@click.command()
-@click.option("--for", "duration", metavar="TIME", help="Only for so long, e.g. 30m, 2h, 1d.")
-@click.option("--resume", is_flag=True, help="Go on again.")
-@click.option("--status", "ask", is_flag=True, help="Only say whether it is paused.")
+@store.command(short_help="Replace the store by a backup")
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@by_option()
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--without-manifest", is_flag=True, help="Accept a backup that has no manifest next to it.")
+@click.option("--without-tombstones", is_flag=True, help="Give up the list of purged items if it cannot be read.")
 @command_options
-def pause(ctx: CommandContext, *, duration: str | None, resume: bool, ask: bool) -> None:
-    """Stop capturing, learning and recalling in this project, until resumed or for a while."""
-    if resume:
-        ctx.place.resume()
-    elif not ask:
-        ctx.place.pause(_seconds(duration) if duration else None)
-    until = ctx.place.paused_until
-    end = None if until is None or math.isinf(until) else datetime.fromtimestamp(until, UTC)
-    told = (
-        "not paused" if until is None else f"paused until {end:%Y-%m-%d %H:%M} UTC" if end else "paused until resumed"
+def restore(ctx: CommandContext, *, file: Path, by: str, yes: bool, **options: bool) -> None:
+    """Replace the store by the backup FILE, after checking its manifest, its schema and everything in it.
+
+    What was purged from the present store is purged from the backup first. The present store is kept under a dated name.
+    Only a person can restore.
+    """
+    ctx.caller.require_person("restore")
+    name = ctx.person(by)
+    database = ctx.place.database
+    if not yes:
+        if ctx.as_json or not ctx.caller.at_terminal:
+            hint = "pass --yes to do it without a question"
+            raise Mistake("restoring replaces the store", code="needs_yes", hint=hint)
+        if not click.confirm(f"Replace {clean(database)} by {clean(str(file))}?"):
+            ctx.console.print("Nothing was replaced.")
+            return
+    ctx.place.prepare()
+    chosen = [key.replace("_", "-") for key, given in options.items() if given]
+    looked, done = purge_plan.restore(
+        file, database, by=name, at=datetime.now(UTC), home=ctx.environment.person_home, options=chosen
     )
-    ctx.answer({"paused": until is not None, "until": end}, lambda: ctx.console.print(told))
+    document = {
+        "restored": str(file), "store": database, "aside": str(done.aside) if done.aside else None,
+        "manifest": looked.manifest, "purged": done.descent.counts,
+    }  # fmt: skip
+    ctx.report(
+        document,
+        f"restored {escape(clean(str(file)))}",
+        None if done.descent.is_empty else f"purged again before restoring: {_amounts(done.descent)}",
+        f"the previous store is kept as {escape(clean(str(done.aside)))}" if done.aside else None,
+        _relearn_line(done.descent),
+    )
 
 
-def _seconds(text: str) -> float:
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd])", text.strip())
-    if not match:
-        raise Mistake(f"{text!r} is not a duration", hint="write a number and a unit: 45s, 30m, 2h, 1d")
-    seconds = float(match[1]) * _UNITS[match[2]]
-    if seconds > _LONGEST_PAUSE_S:
-        raise Mistake(f"{text!r} is too long", hint="leave --for out to pause until resumed")
-    return seconds
+@store.command(short_help="Compute missing vectors, or rebuild every index")
+@click.option("--rebuild", is_flag=True, help="Rebuild the full-text indexes and all vectors from the records.")
+@click.option("--light", is_flag=True, help="Make a small embedder for hooks from the installed sentence encoder.")
+@command_options
+def index(ctx: CommandContext, *, rebuild: bool, light: bool) -> None:
+    """Compute missing vectors for search by meaning; with --rebuild every index.
+
+    Skills get their vectors when they become recallable. This command is for the rest: a store older than the embedder,
+    another embedder in the settings, one that did not answer, a damaged index. Vectors of an embedder that is no longer used
+    are deleted once the present one has embedded everything.
+
+    --light indexes nothing: it makes a static model from the encoder in about a minute and prints how to select it.
+    """
+    if light:
+        _make_light_embedder(ctx)
+        return
+    ctx.caller.require_person("index")
+    with progress_bar(ctx, "embedding") as advance:
+        done = ctx.memory.library.index(rebuild=rebuild, progress=advance)
+
+    def lines() -> Iterator[str]:
+        if rebuild:
+            yield f"rebuilt the indexes of {counted(done.rows, 'row')}"
+        if not done.space:
+            yield "keyword search only: no embedder is set up (see recall.embedder in `tacit config`)"
+            return
+        yield f"embedded {counted(done.embedded, 'skill')} with {escape(clean(done.space))}"
+        if done.waiting:
+            yield f"[yellow]{counted(done.waiting, 'skill')} still without vectors[/yellow]; run it again"
+        for space in done.dropped:
+            yield f"deleted the vectors of {escape(clean(space))}"
+
+    ctx.report(dataclasses.asdict(done), lines)
+
+
+def _make_light_embedder(ctx: CommandContext) -> None:
+    from tacit.providers.embedding.distilling import distil
+    from tacit.providers.embedding.opening import FOLDER, find_encoder
+
+    home = ctx.environment.person_home
+    target = home / FOLDER / LIGHT
+    source = find_encoder(ctx.settings[0].recall.embedder, home=home)
+    ctx.caller.require_person("index")
+    with progress_bar(ctx, "distilling") as advance:
+        made = distil(source, target, progress=advance)
+    ctx.report(
+        {"folder": str(target), "space": made.identity},
+        f"made {escape(clean(made.identity))} in {escape(clean(str(target)))}",
+        f"To use it, write this into {escape(clean(str(home / FILE_NAME)))} and run `tacit store index`:",
+        f'  \\[recall]\n  embedder = "{LIGHT}"',
+    )
+
+
+@store.command(short_help="Remove for good what came from a source")
+@click.option("--session", "session_id", default="", metavar="ID", help="An agent's session, with its subagents.")
+@click.option("--trajectory", default="", metavar="ID", help="One attempt, in all captures of it.")
+@click.option("--source", default="", metavar="PATH|HASH", help="A log, skill, folder or archive that was read, or a hash.")
+@click.option("--made-by", default="", metavar="NAME", help="Everything that a person, agent or program made or approved.")
+@click.option("--backups", is_flag=True, help="Purge it from the known backups too.")
+@click.option("--reason", default="", help="Why, stored in the history.")
+@by_option()
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@command_options
+def purge(ctx: CommandContext, *, backups: bool, reason: str, by: str, yes: bool, **asked: str) -> None:
+    """Remove for good everything that came from one source, and refuse it when it comes back.
+
+    Without --yes it shows what would be removed, and asks at a terminal. Skills that also have other sources are removed as
+    well; what remains of their attempts is learned from again. Only a person can purge.
+    """
+    plan = ctx.memory.archive.descent(*_sources(ctx, **asked))
+    if plan.descent.is_empty and not any(copy.holds for copy in plan.copies):
+        raise NotFound("nothing in the store came from that", code="nothing_to_purge", hint=_hint(ctx, asked["source"]))
+    if not ctx.as_json:
+        for part in _plan_parts(ctx, plan):
+            ctx.console.print(part, soft_wrap=isinstance(part, str))
+    if yes or ctx.can_ask:
+        ctx.caller.require_person("purge")
+        if not yes and not click.confirm("Remove all of this for good?"):
+            ctx.console.print("Nothing was removed.")
+            return
+    else:
+        ctx.report({"purged": False, **_plan_document(ctx, plan)}, "Nothing was removed; pass --yes to remove it.")
+        return
+    _purge(ctx, plan, by=ctx.person(by), reason=reason, backups=backups)
+
+
+def _purge(ctx: CommandContext, plan: purge_plan.Plan, *, by: str, reason: str, backups: bool) -> None:
+    document = _plan_document(ctx, plan)
+    folders = exports.forget(ctx.memory, plan.descent.versions)
+    journals = _remove_journals(ctx, plan.descent)
+    erased, copies = ctx.memory.archive.purge(plan, by=by, reason=reason, backups=backups)
+    at_home = promotion.left_at_home(ctx.memory.library)
+    document |= {
+        "purged": True,
+        "copies": copies,
+        "erased": erased,
+        "folders": [{"path": str(kept.path), "what": kept.what} for kept in folders],
+        "journals": journals,
+        "at_home": [held.version.hash for held in at_home],
+        "adapters": ctx.memory.adapters.told,
+    }
+
+    def lines() -> Iterator[Part]:
+        yield f"[green]purged[/green] {_amounts(plan.descent)}"
+        if not erased:
+            yield "[yellow]another process has the store open[/yellow]: traces stay in its log until it ends"
+        for kept in folders:
+            left = "was edited and is kept: look at it" if kept.what == "edited" else "removed"
+            yield f"folder {escape(clean(str(kept.path)))}: {left}"
+        yield from _copy_lines(copies, done=backups)
+        yield _relearn_line(plan.descent)
+        for each in ctx.memory.adapters.told:
+            yield f"[yellow]{escape(clean(each))}[/yellow]"
+        for held in at_home:
+            home = promotion.home_database(ctx.place)
+            command = f"tacit store purge --source {held.version.hash} --store {home}"
+            warning = f"your own store still has a copy of {held.version.name}:"
+            yield f"[yellow]{escape(clean(warning))}[/yellow] {escape(clean(command))}"
+
+    ctx.report(document, lines)
+
+
+def _hint(ctx: CommandContext, source: str) -> str:
+    """Return what to look at when nothing was found: similar sources, or the history."""
+    near = ctx.memory.archive.nearest_sources(source) if source else []
+    if not near:
+        return "see `tacit skills history` and `tacit skills --all`"
+    return f"known sources: {', '.join(near)}"
+
+
+def _sources(ctx: CommandContext, *, session_id: str, trajectory: str, source: str, made_by: str) -> list[Source]:
+    given = {
+        SourceKind.SESSION: session_id,
+        SourceKind.TRAJECTORY: _trajectory_id(ctx, trajectory),
+        SourceKind.IMPORTED: source,
+        SourceKind.PRINCIPAL: made_by,
+    }
+    sources = [Source(kind=kind, value=value) for kind, value in given.items() if value]
+    if len(sources) != 1:
+        raise Mistake(
+            "name one source",
+            code="one_source",
+            hint="--session ID, --trajectory ID, --source PATH or HASH, or --made-by NAME (--by is your own name)",
+        )
+    if not source:
+        return sources
+    # A path was stored as it was typed then: relative to the project, or to the current folder.
+    roots = dict.fromkeys((str(ctx.place.project), str(Path.cwd())))
+    asked = (str(Path(source).expanduser().absolute()), str(Path(source).expanduser().resolve()))
+    paths = [Source(kind=SourceKind.IMPORTED, value=path, root=root) for root in roots for path in dict.fromkeys(asked)]
+    return [*sources, *paths]
+
+
+def _trajectory_id(ctx: CommandContext, reference: str) -> str:
+    """Return a trajectory's whole id; one that is gone here may still be in a backup."""
+    found = ctx.memory.archive.resolve(reference, "t_") if reference else []
+    if len(found) > 1:
+        message = f"{reference!r} is the beginning of several ids"
+        raise Mistake(message, code="ambiguous_reference", hint=", ".join(found))
+    return found[0] if found else reference
+
+
+def _remove_journals(ctx: CommandContext, descent: Descent) -> list[str]:
+    """Remove the hooks' journals of purged sessions: they contain ids and would bring uses back."""
+    asked = {source.value for source in descent.sources if source.kind is SourceKind.SESSION}
+    folder = ctx.place.folder / journal.FOLDER
+    if not asked or ctx.place.database == ":memory:" or folder.is_symlink() or not folder.is_dir():
+        return []
+    ends = tuple(f"-{journal.word(name)}{journal.SUFFIX}" for name in asked)
+    removed = []
+    for path in sorted(folder.iterdir()):
+        if path.name.endswith(ends) and path.is_file() and not path.is_symlink():
+            path.unlink(missing_ok=True)
+            removed.append(path.name)
+    return removed
+
+
+def _plan_document(ctx: CommandContext, plan: purge_plan.Plan) -> dict[str, object]:
+    descent = plan.descent
+    return {
+        "sources": list({source.kind: source for source in reversed(descent.sources)}.values()),
+        "counts": descent.counts,
+        "skills": ctx.memory.archive.names(descent.versions),
+        "trajectories": descent.trajectories,
+        "versions": descent.versions,
+        "relearned": descent.relearned,
+        "demoted": descent.demoted,
+        "exposed": descent.exposed,
+        "copies": plan.copies,
+    }
+
+
+def _amounts(descent: Descent) -> str:
+    """Return how many of each kind are removed."""
+    return ", ".join(counted(n, _NOUNS[kind][0], plural=_NOUNS[kind][1]) for kind, n in descent.counts.items() if n)
+
+
+def _plan_parts(ctx: CommandContext, plan: purge_plan.Plan) -> Iterator[Part]:
+    descent, archive = plan.descent, ctx.memory.archive
+    yield f"[bold]would remove:[/bold] {_amounts(descent) or 'nothing here'}"
+    for name in archive.names(descent.versions)[:_SHOWN]:
+        yield f"  skill  {escape(clean(name))}"
+    tasks = {identity: archive.task(identity) for identity in descent.trajectories[:_SHOWN]}
+    yield pairs({key[:14]: escape(shorten(clean(task), _TASK_WIDTH, placeholder=" …")) for key, task in tasks.items()})
+    if descent.relearned:
+        yield f"{counted(len(descent.relearned), 'attempt')} will be learned from again"
+    if descent.demoted:
+        yield f"{counted(len(descent.demoted), 'skill')} will wait for review again"
+    if descent.exposed:
+        exposed = ", ".join(identity[:14] for identity in descent.exposed[:_SHOWN])
+        yield f"[yellow]may repeat its text[/yellow], because their sessions were shown it: {exposed}"
+    yield from _copy_lines(plan.copies, done=False)
+
+
+def _relearn_line(descent: Descent) -> str | None:
+    """Return what to do about attempts that wait to be learned from again."""
+    if not descent.relearned:
+        return None
+    return f"{counted(len(descent.relearned), 'attempt')} to learn from again. Next: [bold]tacit learn[/bold]"
+
+
+def _copy_lines(copies: Iterable[purge_plan.Copy], *, done: bool) -> Iterator[str]:
+    for copy in copies:
+        path = escape(clean(copy.path))
+        if copy.purged:
+            yield f"purged the copy {path}"
+        elif copy.problem:
+            yield f"[red]cannot be purged[/red] {path}: {escape(clean(copy.problem))}"
+        elif copy.holds:
+            hint = "" if done else " (--backups purges it too)"
+            yield f"[yellow]a copy still contains it:[/yellow] {path}{hint}"

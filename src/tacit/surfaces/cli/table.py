@@ -17,68 +17,66 @@ LIBRARY = "Library"
 PROOF = "Proof"
 FEATURES = "Features"
 STORE = "Store"
-GROUPS = (EVERYDAY, LIBRARY, PROOF, FEATURES, STORE)
+SECTIONS = (EVERYDAY, LIBRARY, PROOF, FEATURES, STORE)
 """The sections of `tacit --help`, in order."""
 
-COMMANDS: dict[str, tuple[str, str]] = {
-    "learn": ("tacit.surfaces.cli.learn", EVERYDAY),
-    "review": ("tacit.surfaces.cli.review", EVERYDAY),
-    "recall": ("tacit.surfaces.cli.recall", EVERYDAY),
-    "init": ("tacit.surfaces.cli.init", EVERYDAY),
-    "doctor": ("tacit.surfaces.cli.doctor", EVERYDAY),
-    "pause": ("tacit.surfaces.cli.store", EVERYDAY),
-    "demo": ("tacit.surfaces.cli.demo", EVERYDAY),
-    "config": ("tacit.surfaces.cli.config", EVERYDAY),
-    "uninstall": ("tacit.surfaces.cli.init", EVERYDAY),
-    "skills": ("tacit.surfaces.cli.skills", LIBRARY),
-    "propose": ("tacit.surfaces.cli.propose", LIBRARY),
-    "compose": ("tacit.surfaces.cli.composing", LIBRARY),
-    "refine": ("tacit.surfaces.cli.refine", LIBRARY),
-    "promote": ("tacit.surfaces.cli.promote", LIBRARY),
-    "tend": ("tacit.surfaces.cli.tend", LIBRARY),
-    "undo": ("tacit.surfaces.cli.undo", LIBRARY),
-    "record": ("tacit.surfaces.cli.record", PROOF),
-    "feedback": ("tacit.surfaces.cli.record", PROOF),
-    "lift": ("tacit.surfaces.cli.lift", PROOF),
-    "stats": ("tacit.surfaces.cli.history", PROOF),
-    "eval": ("tacit.surfaces.cli.evaluating", PROOF),
-    "check": ("tacit.features.scan.commands", FEATURES),
-    "cards": ("tacit.features.cards.commands", FEATURES),
-    "backport": ("tacit.features.cards.backport_command", FEATURES),
-    "research": ("tacit.features.research.commands", FEATURES),
-    "session": ("tacit.features.sessions.commands", FEATURES),
-    "moments": ("tacit.features.people.moment_commands", FEATURES),
-    "forecast": ("tacit.features.people.commands", FEATURES),
-    "intake": ("tacit.features.people.intake_commands", FEATURES),
-    "train": ("tacit.surfaces.cli.training", FEATURES),
-    "adapters": ("tacit.surfaces.cli.adapters", FEATURES),
-    "consolidate": ("tacit.surfaces.cli.consolidating", FEATURES),
-    "history": ("tacit.surfaces.cli.history", STORE),
-    "verify": ("tacit.surfaces.cli.store", STORE),
-    "backup": ("tacit.surfaces.cli.store", STORE),
-    "restore": ("tacit.surfaces.cli.restoring", STORE),
-    "purge": ("tacit.surfaces.cli.purge", STORE),
-    "index": ("tacit.surfaces.cli.indexing", STORE),
-    "mcp": ("tacit.surfaces.cli.mcp", STORE),
-    "hook": ("tacit.surfaces.cli.hook", STORE),
+COMMANDS: dict[str, tuple[str, str, str]] = {
+    "learn": ("tacit.surfaces.cli.learn", EVERYDAY, "Learn skills from past agent sessions"),
+    "review": ("tacit.surfaces.cli.review", EVERYDAY, "Approve or reject what was learned"),
+    "recall": ("tacit.surfaces.cli.recall", EVERYDAY, "Find the skills that fit a task"),
+    "init": ("tacit.surfaces.cli.init", EVERYDAY, "Connect Claude Code and Codex to Tacit"),
+    "doctor": ("tacit.surfaces.cli.doctor", EVERYDAY, "Check the connection to your agents and the store"),
+    "pause": ("tacit.surfaces.cli.pause", EVERYDAY, "Pause capturing, learning and recalling in this project"),
+    "demo": ("tacit.surfaces.cli.demo", EVERYDAY, "Show everything in one minute, offline"),
+    "config": ("tacit.surfaces.cli.config", EVERYDAY, "Print every setting and its source"),
+    "uninstall": ("tacit.surfaces.cli.init", EVERYDAY, "Remove everything that `tacit init` wrote"),
+    "skills": ("tacit.surfaces.cli.skills", LIBRARY, "List, show, edit, import and export skills"),
+    "propose": ("tacit.surfaces.cli.propose", LIBRARY, "Propose a skill that you or an agent wrote"),
+    "compose": ("tacit.surfaces.cli.propose", LIBRARY, "Propose a skill made of approved procedures"),
+    "refine": ("tacit.surfaces.cli.refine", LIBRARY, "Show what runs ran into, and the next version"),
+    "promote": ("tacit.surfaces.cli.promote", LIBRARY, "Make a skill available beyond this project"),
+    "tend": ("tacit.surfaces.cli.tend", LIBRARY, "Find outdated, useless and duplicate skills"),
+    "undo": ("tacit.surfaces.cli.undo", LIBRARY, "Undo the last change to a skill"),
+    "record": ("tacit.surfaces.cli.record", PROOF, "Record the outcome of a use, or feedback on it"),
+    "eval": ("tacit.surfaces.cli.evaluating", PROOF, "Measure whether skills help"),
+    "check": ("tacit.features.scan.commands", FEATURES, "Scan skills for dangerous content"),
+    "cards": ("tacit.features.cards.commands", FEATURES, "Record and graduate aha cards"),
+    "backport": ("tacit.features.cards.commands.backport", FEATURES, "Write proven knowledge into skills and AGENTS.md"),
+    "research": ("tacit.features.research.commands", FEATURES, "Add papers and documents that agents may cite"),
+    "session": ("tacit.features.sessions.commands", FEATURES, "Share notes between the agents of a session"),
+    "moments": ("tacit.features.people.moment_commands", FEATURES, "Show what sessions assumed, and what happened"),
+    "forecast": ("tacit.features.people.commands", FEATURES, "Show what a person is expected to decide"),
+    "intake": ("tacit.features.people.intake_commands", FEATURES, "Answer open questions before a task starts"),
+    "train": ("tacit.surfaces.cli.training", FEATURES, "Train an adapter on verified work"),
+    "adapters": ("tacit.surfaces.cli.adapters", FEATURES, "List, activate and export adapters"),
+    "consolidate": ("tacit.surfaces.cli.consolidating", FEATURES, "Train and test an adapter in one run"),
+    "store": ("tacit.surfaces.cli.store", STORE, "Verify, back up, restore, index and purge the store"),
 }
-"""Command → the module that holds it and its section of the help. The function has the command's name."""
+"""Command → the module that holds it, its section of the help, and one line of help (at most 60 characters).
+
+The function in the module has the name of the command.
+"""
+HIDDEN = {
+    "mcp": "tacit.surfaces.cli.mcp",
+    "hook": "tacit.surfaces.cli.mcp",
+    "feedback": "tacit.surfaces.cli.record",
+}
+"""Commands that work but are not listed: those that clients start, and old names."""
+MOVED = {
+    "history": ("skills", "history"),
+    "stats": ("skills", "stats"),
+    "lift": ("skills", "lift"),
+    "verify": ("store", "verify"),
+    "backup": ("store", "backup"),
+    "restore": ("store", "restore"),
+    "purge": ("store", "purge"),
+    "index": ("store", "index"),
+}
+"""Old name of a command → the group and the command that it is now. The old names keep working."""
 
 
-class LazyGroup(click.Group):
-    """A group that imports a command when it is needed, and names the nearest command for a typo."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of the installed commands, in the order of the table."""
-        return [name for name, (module, _) in COMMANDS.items() if _is_installed(module)]
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import and return one command."""
-        module, _ = COMMANDS.get(cmd_name, ("", ""))
-        if not module or not _is_installed(module):
-            return None
-        command: click.Command = getattr(import_module(module), cmd_name)
-        return command
+class SuggestingGroup(click.Group):
+    """A group that names the nearest command for a typo."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -87,22 +85,40 @@ class LazyGroup(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            near = difflib.get_close_matches(args[0], [*self.list_commands(ctx)], n=1) if args else []
+            near = difflib.get_close_matches(args[0], self.list_commands(ctx), n=1) if args else []
             if near:
-                error.message += f" Did you mean {near[0]}?"
+                error.message = f"{error.message.rstrip('.')}. Did you mean {near[0]}?"
             raise
 
+
+class LazyGroup(SuggestingGroup):
+    """The group `tacit`: imports a command when it is needed, so that a quick command stays quick."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the installed commands, in the order of the table."""
+        return [name for name, (module, *_) in COMMANDS.items() if _is_installed(module)]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return one command; also by its old name."""
+        if cmd_name in MOVED:
+            group, name = MOVED[cmd_name]
+            found = self.get_command(ctx, group)
+            return found.get_command(ctx, name) if isinstance(found, click.Group) else None
+        module = HIDDEN.get(cmd_name) or COMMANDS.get(cmd_name, ("",))[0]
+        if not module or not _is_installed(module):
+            return None
+        command: click.Command = getattr(import_module(module), cmd_name)
+        if cmd_name in COMMANDS:
+            command.short_help = COMMANDS[cmd_name][2]
+        return command
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the visible commands by section, one full line each."""
-        rows: dict[str, list[tuple[str, str]]] = {group: [] for group in GROUPS}
-        for name in self.list_commands(ctx):
-            command = self.get_command(ctx, name)
-            if command is not None and not command.hidden:
-                rows[COMMANDS[name][1]].append((name, command.get_short_help_str(limit=90)))
-        for group, commands in rows.items():
-            if commands:
-                with formatter.section(group):
-                    formatter.write_dl(commands)
+        """Write the commands by section, one full line each. Imports none of them."""
+        for section in SECTIONS:
+            rows = [(name, COMMANDS[name][2]) for name in self.list_commands(ctx) if COMMANDS[name][1] == section]
+            if rows:
+                with formatter.section(section):
+                    formatter.write_dl(rows)
 
 
 def _is_installed(module: str) -> bool:

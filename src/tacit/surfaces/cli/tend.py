@@ -16,7 +16,7 @@ from tacit.domain.identity import plain
 from tacit.domain.lifecycle import Transition
 from tacit.maintain.revalidation import FAILED, NOT_HERE, PASSED
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted
-from tacit.surfaces.cli.progress import progress_bar
+from tacit.surfaces.cli.context import progress_bar
 from tacit.surfaces.cli.views import STATUS_STYLE
 from tacit.surfaces.exports import export
 

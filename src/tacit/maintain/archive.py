@@ -1,0 +1,152 @@
+"""Looking at what is stored and keeping it safe: history, counts, verification, backups, purges."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+from tacit.domain.candidate import Verdict
+from tacit.domain.document import Passage
+from tacit.domain.evidence import Evidence, Use
+from tacit.domain.heed import Heed
+from tacit.domain.lifecycle import RECALLABLE, Transition
+from tacit.domain.ports import AuditEntry, Counts, Damage, FoundEpisode, Stored
+from tacit.domain.purging import Purge, Source
+from tacit.domain.remark import About, Remark
+from tacit.domain.safekeeping import Anchor, Manifest
+from tacit.domain.trust import Approval
+from tacit.evidence import skill_history
+from tacit.recall import publishing
+from tacit.store import purge_plan, queries
+from tacit.store.context import StoreContext
+from tacit.text.redaction import redact
+
+
+class Archive:
+    """The stored history of a memory, and its backups."""
+
+    def __init__(self, context: StoreContext) -> None:
+        self._context = context
+
+    def history(self, subject: str = "") -> list[AuditEntry]:
+        """Return the audit chain, or what it records of one subject."""
+        return self._context.store.history(subject)
+
+    def life(self, reference: str) -> list[skill_history.Event]:
+        """Return the history of a skill: versions, changes of status with their reasons, results, remarks."""
+        store = self._context.store
+        return skill_history.life(store, queries.find(store, reference).skill.id)
+
+    def records(self, references: Sequence[str] = ()) -> list[skill_history.Record]:
+        """Return each skill's figures: of the named ones, or of all that may be recalled."""
+        store = self._context.store
+        held = [queries.find(store, each) for each in references] or queries.current(store, statuses=RECALLABLE)
+        return skill_history.records(store, held)
+
+    def versions(self, skill_id: str) -> list[Stored]:
+        """Return all versions of a skill, oldest first."""
+        return self._context.store.versions(skill_id)
+
+    def transitions(self, version_id: str) -> list[Transition]:
+        """Return the status changes of a version, oldest first."""
+        return self._context.store.transitions(version_id)
+
+    def verdicts(self, version_id: str) -> list[Verdict]:
+        """Return what the gate decided about a version."""
+        return self._context.store.verdicts(version_id=version_id)
+
+    def approvals(self, version_id: str) -> list[Approval]:
+        """Return the approvals of a version, oldest first."""
+        return self._context.store.approvals(version_id)
+
+    def evidence(self, version_id: str) -> list[Evidence]:
+        """Return the results of the uses of a version."""
+        return self._context.store.evidence([version_id])[version_id]
+
+    def remarks(self, subject: str, *, about: About | None = None) -> list[Remark]:
+        """Return the remarks on a skill or version."""
+        return self._context.store.remarks(subject, about=about)
+
+    def passages(self, version_id: str) -> list[Passage]:
+        """Return the passages of a document that may be quoted."""
+        return self._context.store.passages(version_id)
+
+    def namesakes(self, stored: Stored) -> list[Stored]:
+        """Return other skills of the same name."""
+        return queries.namesakes(self._context.store, stored)
+
+    def use(self, use_id: str) -> Use:
+        """Return one use."""
+        return self._context.store.use(use_id)
+
+    def uses(self) -> list[Use]:
+        """Return all uses."""
+        return self._context.store.uses()
+
+    def resolve(self, beginning: str, prefix: str) -> list[str]:
+        """Return the ids of one kind (`t_`, `u_`, …) that begin with a text."""
+        return [identity for identity in self._context.store.resolve(beginning) if identity.startswith(prefix)]
+
+    def names(self, version_ids: Collection[str]) -> list[str]:
+        """Return the names of some versions, sorted."""
+        chosen = set(version_ids)
+        found = self._context.store.catalogue() if chosen else []
+        return sorted({stored.version.name for stored in found if stored.version.id in chosen})
+
+    def task(self, trajectory_id: str) -> str:
+        """Return the task of an attempt."""
+        return self._context.store.episode(trajectory_id).task
+
+    def nearest_sources(self, source: str) -> list[str]:
+        """Return the sources in the store that are most similar to a path."""
+        return purge_plan.nearest_sources(self._context.store, source)
+
+    def anchor(self) -> Anchor | None:
+        """Return how far the audit chain is anchored in this home."""
+        return self._context.store.anchored()
+
+    def check_quickly(self) -> list[Damage]:
+        """Check the store's file without reading every row."""
+        return self._context.store.check_quickly()
+
+    def episodes(self, task: str, *, limit: int = 5) -> list[FoundEpisode]:
+        """Find past attempts at similar tasks."""
+        return self._context.store.search_episodes(task, limit=limit)
+
+    def stats(self) -> Counts:
+        """Count what is stored."""
+        return self._context.store.counts()
+
+    def verify(self) -> list[Damage]:
+        """Check that everything is as it was written; an empty list means intact."""
+        return list(self._context.store.verify())
+
+    def backup(self, path: Path) -> Manifest:
+        """Write a verified copy and its manifest."""
+        return self._context.store.backup(path)
+
+    def descent(self, *sources: Source) -> purge_plan.Plan:
+        """Return what a purge of these sources would remove, here and in the known copies."""
+        place = self._context.place
+        database = place.database if place else ":memory:"
+        return purge_plan.plan_purge(self._context.store, sources, database=database)
+
+    def purge(
+        self, plan: purge_plan.Plan, *, by: str, reason: str = "", backups: bool = False
+    ) -> tuple[bool, tuple[purge_plan.Copy, ...]]:
+        """Remove for good what a plan names; what is left of its sources is learned from again."""
+        context = self._context
+        purge = Purge(by=by, at=context.now(), reason=redact(reason).text)
+        signals = {signal.key for signal in context.store.entries(Heed)}
+        done = purge_plan.purge(context.store, plan, purge=purge, backups=backups)
+        publishing.refresh(context.store, signals)
+        publishing.publish(context.store, context.embedder)
+        for extension in context.extensions:
+            extension.on_purge()
+        return done
+
+    def prune(self) -> int:
+        """Drop the steps of old trajectories as the settings say; return how many trajectories were pruned."""
+        settings, store = self._context.config.store, self._context.store
+        cap_bytes = settings.cap_mb * 1024 * 1024
+        return store.prune(keep_days=settings.keep_days, cap_bytes=cap_bytes, at=self._context.now())

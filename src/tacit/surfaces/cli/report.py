@@ -1,0 +1,118 @@
+"""Reports, defined once: a report's columns give both the JSON document and the table.
+
+A command builds plain rows, names their columns, and passes both to `CommandContext.report`. Text that fits no table is given
+as lines. `ALIASES` keeps the JSON keys of the last release next to the ones that replaced them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from rich.console import RenderableType
+from rich.markup import escape
+from rich.table import Table as RichTable
+
+from tacit.domain.identity import plain
+from tacit.surfaces.cli.output import clean
+
+Row = TypeVar("Row")
+Part = RenderableType | None
+"""A line with markup, a table or another renderable; None prints nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column(Generic[Row]):
+    """One value of a row: its JSON key, how to get it, and its heading in the table."""
+
+    key: str
+    value: Callable[[Row], Any]
+    heading: str = ""
+    """Empty: only programs get this column."""
+    text: Callable[[Row], str] | None = None
+    """The cell with markup, where it differs from the value."""
+
+    def cell(self, row: Row) -> str:
+        """Return the cell for people."""
+        if self.text is not None:
+            return self.text(row)
+        value = self.value(row)
+        return "" if value is None else escape(clean(str(value)))
+
+
+class Columns(Generic[Row]):
+    """The columns of a kind of row."""
+
+    def __init__(self, *columns: Column[Row]) -> None:
+        self._columns = columns
+
+    def documents(self, rows: Iterable[Row]) -> list[dict[str, Any]]:
+        """Return the rows as JSON objects."""
+        return [self.document(row) for row in rows]
+
+    def document(self, row: Row) -> dict[str, Any]:
+        """Return one row as a JSON object."""
+        return {column.key: column.value(row) for column in self._columns if column.key}
+
+    def table(self, rows: Iterable[Row], *, headings: bool = True) -> RichTable:
+        """Return the rows as a table."""
+        table = RichTable(box=None, padding=(0, 2, 0, 0), show_header=headings)
+        shown = [column for column in self._columns if column.heading]
+        for column in shown:
+            table.add_column(column.heading, overflow="fold")
+        for row in rows:
+            table.add_row(*(column.cell(row) for column in shown))
+        return table
+
+
+def pairs(rows: Mapping[str, str]) -> RichTable:
+    """Return a table of names and values; the values are markup."""
+    table = RichTable(box=None, show_header=False, padding=(0, 2, 0, 0))
+    for name, value in rows.items():
+        table.add_row(f"[bold]{name}[/bold]", value)
+    return table
+
+
+Path = tuple[str, ...]
+ALIASES: Mapping[str, Sequence[tuple[Path, str, str]]] = {
+    "learn": (
+        (("captured",), "confirmed", "vouched"),
+        (("model",), "new_candidates", "news"),
+        (("model",), "rewritten", "worded"),
+        (("model",), "pitfalls_added", "pitfalls"),
+    ),
+    "doctor": ((("findings", "*"), "message", "told"),),
+}
+"""Command → the plain keys and the keys of the last release: the path of the object, the new key, the old key.
+
+See docs/reference/json-aliases.md. A list is written as `*`. The old keys go with the next release.
+"""
+
+
+def with_aliases(document: Any, command: str) -> Any:
+    """Return a document with the old keys of its command next to the new ones."""
+    aliases = ALIASES.get(command)
+    if not aliases:
+        return document
+    reduced = plain(document)
+    for path, new, old in aliases:
+        for found in _objects(reduced, path):
+            if new in found:
+                found.setdefault(old, found[new])
+    return reduced
+
+
+def _objects(document: Any, path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the objects at a path of a document."""
+    if not path:
+        if isinstance(document, dict):
+            yield document
+        return
+    first, *rest = path
+    if first == "*":
+        inner = document if isinstance(document, list) else []
+    else:
+        inner = [document[first]] if isinstance(document, dict) and first in document else []
+    for each in inner:
+        yield from _objects(each, tuple(rest))
