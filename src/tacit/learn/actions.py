@@ -15,7 +15,7 @@ from typing import Any
 from tacit.domain.trajectory import Step, StepResult, Trajectory
 from tacit.text import own
 from tacit.text.canonical import canonical_command
-from tacit.text.edits import FileEdit, edits_of
+from tacit.text.file_edits import FileEdit, edits_of
 from tacit.text.programs import SHELL_TOOLS
 from tacit.text.shell import Command, is_check, nested_script, parse_command, shell_text
 from tacit.text.tools import (

@@ -14,7 +14,7 @@ from typing import Any
 from tacit.domain.errors import TacitError
 from tacit.domain.evidence import Assessment, Following
 from tacit.domain.ports import Store
-from tacit.domain.remark import About, Remark
+from tacit.domain.ledger import About, Remark
 from tacit.domain.skill import Kind, SkillContent, SkillStep
 from tacit.domain.trajectory import Role, Step, Trajectory
 from tacit.evidence.attribution import align

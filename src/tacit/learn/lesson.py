@@ -20,15 +20,12 @@ from tacit.domain.origin import Origin
 from tacit.domain.skill import Kind, Parameter, Provenance, SkillContent, SkillStep
 from tacit.domain.trajectory import Span, Trajectory
 from tacit.learn.actions import Action, Family
-from tacit.learn.grounding import Ledger, action_spans
-from tacit.learn.naming import MAX_DESCRIPTION, category_of, slug, tags_of
 from tacit.learn.parameters import Binding, Generalisation, generalise
 from tacit.learn.recovery import Means, Recovery, shown
-from tacit.learn.timeline import Sighting, Timeline
-from tacit.learn.tokens import type_of
-from tacit.learn.wording import code, local, shorten, step_text
+from tacit.learn.values import Ledger, Sighting, Timeline, action_spans, type_of
+from tacit.learn.wording import MAX_DESCRIPTION, category_of, code, local, shorten, slug, step_text, tags_of
 from tacit.text.shell import Command
-from tacit.text.signature import tells, without_name
+from tacit.text.error_signatures import tells, without_name
 
 MADE_BY = "tacit.synthesis/1"
 AVOID = "avoid"

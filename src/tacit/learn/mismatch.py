@@ -18,9 +18,8 @@ from tacit.domain.moment import Aspect, Assumption, Held
 from tacit.domain.origin import Origin, lowest
 from tacit.domain.skill import Kind, Provenance, SkillContent, said_in
 from tacit.domain.trajectory import Span, Trajectory
-from tacit.learn.grounding import Ledger
-from tacit.learn.naming import slug
-from tacit.learn.wording import code, shorten
+from tacit.learn.values import Ledger
+from tacit.learn.wording import code, shorten, slug
 from tacit.text.words import STOP_WORDS
 
 MADE_BY = "tacit.moments/1"

@@ -2,7 +2,7 @@
 
 First each attempt for itself, work of a known kind together with the attempts at it before; then all that used the same
 tools, and the errors of all. Each step is whole or not done, so that an interrupted pass goes on where it was. What
-attempts teach is found in `synthesis`; what becomes of it is decided at the door that the loop passes in.
+attempts teach is found in `learn`; what becomes of it is decided at the door that the loop passes in.
 
 A language model, where one is given, is asked between mining and the door, never inside a transaction.
 """
@@ -14,23 +14,29 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Protocol
 
-from tacit import learn as synthesis
 from tacit.domain.candidate import Candidate, Relation, Verdict
 from tacit.domain.errors import TacitError
 from tacit.domain.evidence import Assessment
 from tacit.domain.model import LanguageModel
-from tacit.domain.ports import Episode, Store, Stored
+from tacit.domain.ports import Store
 from tacit.domain.skill import Kind, SkillContent, SkillVersion
+from tacit.domain.stored import Episode, Stored
 from tacit.domain.trajectory import Trajectory
-from tacit.learn import crediting, language
-from tacit.learn import friction_notes as noting
-from tacit.learn.origin_cap import Fence
+from tacit.gate.admission import Admission
+from tacit.learn import friction_notes, language
+from tacit.learn import skill_usage as crediting
+from tacit.learn.attempt_outlines import outline_of
+from tacit.learn.consensus import consensus
+from tacit.learn.mining.candidates import is_mined
+from tacit.learn.mining.error_lessons import error_lessons
+from tacit.learn.mining.miner import mine
+from tacit.learn.origin_limits import Fence
 from tacit.learn.report import Helped, Learned
+from tacit.learn.single_attempt import Note, NoteKind, distil, draft_of
 from tacit.recall import publishing
-from tacit.text.similarity import text_similarity
+from tacit.store.context import StoreContext
+from tacit.text.near_duplicates import text_similarity
 from tacit.text.words import terms
 
 MAX_DRAFTS = 12
@@ -40,22 +46,6 @@ MAX_SOURCES = 3
 """Attempts behind one candidate that a language model may be shown something of."""
 _ALIKE = 0.5
 """How alike the tasks of a failure and a success must be to be of one kind."""
-
-
-class Door(Protocol):
-    """The loop's side of learning."""
-
-    def admit(self, candidate: Candidate) -> Verdict:
-        """Judge a candidate and keep what comes of it."""
-
-    def turn_away(self, episode: Episode, reason: str, text: str) -> Verdict:
-        """Note why an attempt gives nothing."""
-
-    def twin(self, candidate: Candidate) -> Stored | None:
-        """The known skill that a candidate is the same as, if there is one."""
-
-    def confirms(self, candidate: Candidate, known: Stored) -> bool:
-        """Whether an attempt went the way of a known skill, whatever else it did."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,16 +118,16 @@ class Wording:
 class Pass:
     """One pass over everything that waits."""
 
-    def __init__(
-        self, store: Store, door: Door, *, now: Callable[[], datetime], model: LanguageModel | None = None
-    ) -> None:
-        self._store, self._door, self._now = store, door, now
+    def __init__(self, context: StoreContext, admission: Admission, *, model: LanguageModel | None = None) -> None:
+        store = context.store
+        self._store, self._admission, self._now = store, admission, context.now
+        self._extensions = context.extensions
         self._wording = Wording(model, store) if model is not None else None
         self._attempts = Attempts(store=store)
         self._fence = Fence(store)
         self._told: Counter[str] = Counter()
         self._verdicts: list[Verdict] = []
-        self._notes: list[synthesis.Note] = []
+        self._notes: list[Note] = []
 
     def run(self, progress: Callable[[int, int], None] | None = None) -> Learned:
         """Learn from each attempt, then from what they have in common."""
@@ -160,30 +150,26 @@ class Pass:
 
     def _distil(self, episode: Episode) -> None:
         """What one attempt teaches by itself; work of a known kind is told as what all attempts at it share."""
-        from tacit.features import sessions  # loaded with the first attempt: whoever only recalls does without them
-        from tacit.features.people import (
-            moments,  # loaded with the first attempt: whoever only recalls does without them
-        )
-
         if self._wording and self._store.episode(episode.id).learned_at is not None:
             return  # a pass that asks a model takes minutes, and what a hook has learned meanwhile is not worth a call
         trajectory = self._store.trajectory(episode.id)
-        distilled = synthesis.distil(trajectory, episode.assessment)
+        distilled = distil(trajectory, episode.assessment)
         candidates = self._worded([self._with_others(each, trajectory) for each in distilled.candidates])
         with self._store.transaction():
             if self._store.episode(episode.id).learned_at is not None:
                 return  # another process was faster
-            shared = sessions.lessons(self._store, trajectory, at=self._now())
+            shared = [each for one in self._extensions for each in one.candidates(trajectory, at=self._now())]
             self._verdicts += [self._admit(candidate) for candidate in (*candidates, *shared)]
             for note in distilled.notes:
-                if note.kind is synthesis.NoteKind.HELD:
-                    self._verdicts.append(self._door.turn_away(episode, note.detail["reason"], note.text))
+                if note.kind is NoteKind.HELD:
+                    self._verdicts.append(self._admission.turn_away(episode, note.detail["reason"], note.text))
             self._store.keep_outline(distilled.outline)
             self._store.mark_learned(episode.id, at=self._now())
             publishing.keep(self._store, crediting.credit(self._store, trajectory, episode.assessment))
             shown = crediting.guided_by(self._store, trajectory)
-            noting.note_friction(self._store, trajectory, shown, at=self._now())
-            self._verdicts += moments.settle(self._store, trajectory, self._admit, at=self._now())
+            friction_notes.note_friction(self._store, trajectory, shown, at=self._now())
+            for extension in self._extensions:
+                self._verdicts += extension.after_learning(trajectory, self._admit, at=self._now())
             publishing.attend(self._store, crediting.heeds(self._store, trajectory))
         self._notes += distilled.notes
 
@@ -191,18 +177,18 @@ class Pass:
         """A procedure together with the attempts that the same skill was made of before."""
         if draft.content.kind is not Kind.PROCEDURE:
             return draft
-        twin = self._door.twin(draft)
+        twin = self._admission.twin(draft)
         if twin is None:
             return self._confirming(draft, trajectory)
         self._told[twin.skill.id] += 1
-        if self._told[twin.skill.id] > MAX_DRAFTS and self._door.confirms(draft, twin):
+        if self._told[twin.skill.id] > MAX_DRAFTS and self._admission.confirms(draft, twin):
             return dataclasses.replace(draft, content=twin.version.content, origins=twin.version.origins)
         others = [one for one in self._earlier(twin) if one[0].id != trajectory.id]
         if not others:
             return draft
         trajectories = {one.id: one for one, _ in others} | {trajectory.id: trajectory}
         failures = self._failures(trajectory)
-        told = synthesis.consensus([*(made for _, made in others), draft], trajectories, failures=failures)
+        told = consensus([*(made for _, made in others), draft], trajectories, failures=failures)
         return dataclasses.replace(told, revises=twin.skill.id, parents=(twin.version.id,))
 
     def _confirming(self, draft: Candidate, trajectory: Trajectory) -> Candidate:
@@ -214,9 +200,9 @@ class Pass:
         for version_id, start in crediting.followed(self._store, trajectory, assessment).items():
             version = self._store.version(version_id).version
             told = dataclasses.replace(draft, content=version.content, origins=version.origins)
-            known = self._door.twin(told)  # none where it is another scope's, or has a newer version
+            known = self._admission.twin(told)  # none where it is another scope's, or has a newer version
             is_it = known is not None and known.version.id == version_id
-            if is_it and noting.stays_within(trajectory, version.content, start=start):
+            if is_it and friction_notes.stays_within(trajectory, version.content, start=start):
                 return told
         return draft
 
@@ -230,7 +216,7 @@ class Pass:
                 trajectory = self._store.trajectory(trajectory_id)
             except TacitError:
                 continue
-            made = synthesis.draft_of(trajectory, self._attempts.assessment(trajectory_id))
+            made = draft_of(trajectory, self._attempts.assessment(trajectory_id))
             found += [(trajectory, made)] if isinstance(made, Candidate) else []
         return found
 
@@ -246,7 +232,7 @@ class Pass:
         """Attempts that were learned from before outlines were kept."""
         for trajectory_id in self._store.unoutlined():
             trajectory = self._store.trajectory(trajectory_id)
-            self._store.keep_outline(synthesis.outline_of(trajectory, self._attempts.assessment(trajectory_id)))
+            self._store.keep_outline(outline_of(trajectory, self._attempts.assessment(trajectory_id)))
 
     def _compare(self) -> None:
         """Compare attempts wherever something new has come to them."""
@@ -254,7 +240,7 @@ class Pass:
         if not waiting:
             return
         outlines = self._store.outlines()
-        for mined in synthesis.mine(outlines, waiting, self._attempts):
+        for mined in mine(outlines, waiting, self._attempts):
             candidates = self._worded(mined.candidates)
             with self._store.transaction():
                 if waiting.intersection(mined.group.ids).isdisjoint(self._store.unmined()):
@@ -262,12 +248,12 @@ class Pass:
                 self._admit_together(candidates)
                 for trajectory_id, held in mined.held:
                     episode = self._store.episode(trajectory_id)
-                    self._verdicts.append(self._door.turn_away(episode, held.reason, held.text))
+                    self._verdicts.append(self._admission.turn_away(episode, held.reason, held.text))
                 self._store.mark_mined(mined.group.ids)
         courses = [outline.course for outline in outlines if outline.course is not None]
         lessons = [
             self._worded([lesson])[0] if waiting.intersection(lesson.provenance.trajectory_ids) else lesson
-            for lesson in synthesis.error_lessons(courses, self._store.trajectory)
+            for lesson in error_lessons(courses, self._store.trajectory)
         ]
         with self._store.transaction():
             for lesson in lessons:
@@ -295,7 +281,7 @@ class Pass:
 
     def _admit(self, candidate: Candidate) -> Verdict:
         """Nothing comes to the door but what the fence has seen, in its last wording."""
-        return self._door.admit(self._fence.sealed(candidate))
+        return self._admission.admit(self._fence.sealed(candidate))
 
     def _worded(self, candidates: Iterable[Candidate]) -> list[Candidate]:
         """Candidates in the words that a model found for them before, or, where one is here, finds now."""
@@ -313,11 +299,11 @@ class Pass:
 
     def _version_before(self, candidate: Candidate) -> SkillVersion | None:
         """The version that a candidate follows, or would only confirm."""
-        named = not candidate.parents and synthesis.is_mined(candidate.provenance)
+        named = not candidate.parents and is_mined(candidate.provenance)
         follows = self._revising(candidate) if named else candidate
         if follows.parents:
             return self._store.version(follows.parents[0]).version
-        twin = self._door.twin(candidate) if self._wording else None  # without a model there is no call to save
+        twin = self._admission.twin(candidate) if self._wording else None  # without a model there is no call to save
         return twin.version if twin else None
 
     def _revising(self, candidate: Candidate) -> Candidate:
@@ -325,11 +311,11 @@ class Pass:
         content = candidate.content
         for stored in self._store.catalogue(name=content.name, kinds={content.kind}):
             versions = [held.version for held in self._store.versions(stored.skill.id)]
-            if any(synthesis.is_mined(held.provenance) and _same_work(held.content, content) for held in versions):
+            if any(is_mined(held.provenance) and _same_work(held.content, content) for held in versions):
                 return dataclasses.replace(candidate, revises=stored.skill.id, parents=(stored.version.id,))
         # With more attempts a unit may have grown, and its name with it.
-        twin = self._door.twin(candidate) if synthesis.is_mined(candidate.provenance) else None
-        if twin and synthesis.is_mined(twin.version.provenance) and _shares_attempts(twin.version, candidate):
+        twin = self._admission.twin(candidate) if is_mined(candidate.provenance) else None
+        if twin and is_mined(twin.version.provenance) and _shares_attempts(twin.version, candidate):
             return dataclasses.replace(candidate, revises=twin.skill.id, parents=(twin.version.id,))
         return candidate
 

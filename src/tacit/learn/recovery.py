@@ -15,12 +15,12 @@ from functools import lru_cache
 
 from tacit.domain.trajectory import Span, StepResult
 from tacit.learn.actions import Action, Effect, Family, essential, leaves, reads, same_call
-from tacit.learn.timeline import Timeline
+from tacit.learn.values import Timeline
 from tacit.learn.wording import call_text, code, shorten
 from tacit.text.exit_status import masks_exit
 from tacit.text.programs import WRAPPERS
 from tacit.text.shell import Command
-from tacit.text.signature import error_signature, missing_name, without_place
+from tacit.text.error_signatures import error_signature, missing_name, without_place
 
 _MAX_BETWEEN = 12
 _MAX_ENABLERS = 2

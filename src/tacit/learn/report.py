@@ -11,8 +11,8 @@ from tacit.domain.lifecycle import Transition
 from tacit.domain.model import Spending
 
 if TYPE_CHECKING:  # the values name what they hold, and need nothing that makes it
-    from tacit import learn as synthesis
     from tacit.learn import language
+    from tacit.learn.single_attempt import Note
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +39,7 @@ class Learned:
 
     trajectories: int = 0
     verdicts: tuple[Verdict, ...] = ()
-    notes: tuple[synthesis.Note, ...] = ()
+    notes: tuple[Note, ...] = ()
     model: Helped | None = None
     """What a language model did, if one was there."""
     settled: tuple[Transition, ...] = ()

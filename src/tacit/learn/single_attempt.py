@@ -6,20 +6,59 @@ the procedure. Every trajectory gives at least one note. Nothing is stored, judg
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
 
 from tacit.domain.candidate import Candidate
 from tacit.domain.evidence import Assessment
+from tacit.domain.outline import Outline
 from tacit.domain.trajectory import Trajectory
 from tacit.learn.actions import Action, Effect, Family, actions_of, delegates
+from tacit.learn.attempt_outlines import outline_of
 from tacit.learn.correction import Correction, candidate_of, corrections_of, objections_of, rule_of
 from tacit.learn.lesson import lesson
-from tacit.learn.note import Distillation, Note, NoteKind
-from tacit.learn.outlining import outline_of
 from tacit.learn.procedure import Held, procedure
 from tacit.learn.recovery import Means, Recovery, recoveries_of, shown
-from tacit.learn.timeline import Timeline
+from tacit.learn.values import Timeline
 from tacit.learn.wording import code, shorten
+
+
+class NoteKind(StrEnum):
+    """What a note tells."""
+
+    RECOVERED_ERROR = "recovered_error"
+    WORKING_COMMAND = "working_command"
+    CORRECTION = "correction"
+    HELD = "held"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """One true thing about a trajectory, worth telling a person."""
+
+    kind: NoteKind
+    text: str
+    step: int | None = None
+    """The step that shows it; none for what is said of the whole."""
+    detail: Mapping[str, str] = field(default_factory=dict)
+    """The same in parts, for those who want to sort or count: `reason`, `command`, `ok`, `failed`, `signature`, …"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Distillation:
+    """All that one trajectory gives."""
+
+    outline: Outline
+    """What mining compares with other attempts."""
+    candidates: tuple[Candidate, ...] = ()
+    notes: tuple[Note, ...] = ()
+
+    @property
+    def held(self) -> tuple[str, ...]:
+        """Why there is no procedure; empty if there is one."""
+        return tuple(note.detail["reason"] for note in self.notes if note.kind is NoteKind.HELD)
+
 
 _MAX_COMMANDS = 8
 _MAX_FILES = 3

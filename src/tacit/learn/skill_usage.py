@@ -17,8 +17,9 @@ from tacit.domain.evidence import Assessment, Effort, Evidence, Following, Outco
 from tacit.domain.heed import Heed
 from tacit.domain.identity import content_id
 from tacit.domain.lifecycle import RECALLABLE
-from tacit.domain.ports import Episode, Store
+from tacit.domain.ports import Store
 from tacit.domain.skill import SkillVersion
+from tacit.domain.stored import Episode
 from tacit.domain.trajectory import Role, Step, Trajectory
 from tacit.evidence.attribution import Alignment, align
 from tacit.evidence.attribution.alignment import plain_skill

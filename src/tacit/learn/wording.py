@@ -6,12 +6,14 @@ Says only what the call says. Long texts are counted, not repeated: the call its
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from tacit.learn.actions import Action, Effect, Family, delegates
-from tacit.text.edits import edits_of
+from tacit.text.file_edits import edits_of
 from tacit.text.tools import plain_name
+from tacit.text.words import STOP_WORDS, stem, terms
 
 _MAX_INLINE = 160
 _MAX_COMMAND = 400
@@ -133,3 +135,204 @@ def _value(value: Any) -> str:
     if isinstance(value, list | tuple):
         return "[" + ", ".join(_value(item) for item in value) + "]"
     return str(value)
+
+
+MAX_NAME = 64
+MAX_DESCRIPTION = 1024
+_NAME_WORDS = 5
+_MAX_TASK = 600
+_MAX_READ = 8_000  # a longer task has a document pasted into it
+_FEW_TOOLS = 3
+
+_VERBS = frozenset(
+    "add adjust allow apply archive automate backup bootstrap bring build bump cancel change check clean clear "
+    "commit compare compile compute configure connect convert copy create cut debug delete deploy describe design "
+    "diagnose disable document download drop edit enable ensure exchange expand export extend extract fetch "
+    "filter find fix format generate give handle implement import improve include increase initialize insert "
+    "inspect install integrate introduce investigate join launch lint list load log make measure merge migrate "
+    "mock modify monitor move normalize open optimize order organize parse patch plot port prepare print produce "
+    "profile publish push query read rebase rebuild record reduce refactor refresh regenerate register release "
+    "reload remove rename render reorder repair replace report reproduce reset resize resolve restart restore "
+    "retry return revert review rewrite roll rotate run save scaffold scan schedule seed send set setup ship show "
+    "simplify sort speed split start stop store summarize support swap switch sync tag test tidy track train "
+    "transfer transform translate trim turn unify uninstall unlock update upgrade upload use validate verify wire "
+    "wrap write".split()
+)
+_OPENING = re.compile(
+    r"^(?:(?:hi|hello|hey|ok|okay|so|now|then|next|also|great|thanks)\b[,.!]*\s*|please\s+|kindly\s+|let's\s+|"
+    r"(?:can|could|would|will) you\s+(?:please\s+)?|(?:i|we)(?:'d| would)? (?:want|like|need|have)(?: you)? to\s+|"
+    r"you (?:want|need|have) to\s+|help me(?: to)?\s+|(?:your|the) task is to\s+)+",
+    re.IGNORECASE,
+)
+_CLAUSE = re.compile(
+    r"\b(?:so that|because|since|in order to|such that|which|when|while|after|before|if)\b|[;(]|\s[-–—]\s",
+    re.IGNORECASE,
+)
+_EMPTY_WORDS = frozenset(
+    "new all any one two each every other same via also only then thing stuff some couple few sure get gets got hold holds "
+    "carry want wants need needs everywhere several still back call down plain recent recently".split()
+)
+
+_VAGUE = frozenset("by id ids all details detail info information to of from name list type types status".split())
+_CATEGORIES = (
+    ("deployment", "deploy release rollout ship publish helm kubernetes terraform production staging"),
+    ("debugging", "fix bug debug error crash fail broken issue diagnose investigate wrong"),
+    ("testing", "test tests coverage fixture mock"),
+    ("setup", "setup install bootstrap initialize scaffold init"),
+    ("configuration", "configure config configuration setting option enable disable"),
+    ("monitoring", "monitor alert metric log logging observe trace"),
+    ("reporting", "report summary summarize dashboard chart plot"),
+    (
+        "data-processing",
+        "csv parse import export convert clean aggregate dataset database migration migrate schema table column json",
+    ),
+)
+_STEMS = tuple((category, frozenset(stem(word) for word in words.split())) for category, words in _CATEGORIES)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Title:
+    """What a procedure is called."""
+
+    name: str
+    description: str
+    from_task: bool
+    """Whether the person's words named it; else the tools did."""
+    example: str = ""
+    """The task in general form, where the description does not already say it."""
+
+
+def title_of(task: str, actions: Sequence[Action], *, parameters: Sequence[str] = ()) -> Title:
+    """Name a procedure; `task` is the person's text with `parameters`, those it states, in place."""
+    clean = _prose(task[:_MAX_READ])
+    sentence = imperative(clean)
+    calls = [action for action in actions if action.family is Family.CALL and not delegates(action)]
+    changing = _changing_tools(actions)
+    # A customer's opening line says little: a few tools that changed something say better what was done.
+    if len(calls) * 2 > len(actions) and (not sentence or 0 < len(changing) <= _FEW_TOOLS):
+        return _title_of_tools(changing or [calls[-1].step.tool], calls, example=shorten(clean, 300))
+    words = _name_words(sentence, clean) if sentence else _content_words(clean)[:_NAME_WORDS]
+    name = slug(words) or slug(_split(actions[0].label)) or "procedure"
+    return Title(name=name, description=_description(sentence or clean, clean, parameters=parameters), from_task=True)
+
+
+def _title_of_tools(tools: Sequence[str], calls: Sequence[Action], *, example: str) -> Title:
+    what = _joined([_words_of(tool) for tool in tools])
+    before = [_words_of(tool) for tool in dict.fromkeys(call.step.tool for call in calls) if tool not in tools]
+    first = f" First: {', '.join(before[: _FEW_TOOLS * 2])}." if before else ""
+    words = [word for tool in tools[:2] for word in (["and"] if tool != tools[0] else []) + _split(tool)]
+    description = f"{what[:1].upper()}{what[1:]}.{first} Use when a request comes down to this."
+    return Title(name=slug(words) or "procedure", description=description, from_task=False, example=example)
+
+
+def imperative(text: str) -> str:
+    """The first sentence that tells somebody to do something, without its politeness; empty if none does."""
+    for sentence in re.split(r"(?<=[.!?])\s+|\n+", text):
+        order = _OPENING.sub("", sentence.strip())
+        first = re.match(r"[A-Za-z]+", order)
+        if first and first.group().lower() in _VERBS:
+            return order
+    return ""
+
+
+def slug(words: Iterable[str]) -> str:
+    """Words as a valid skill name: lower case, hyphens, at most 64 characters."""
+    name = ""
+    for word in words:
+        clean = re.sub(r"[^a-z0-9]+", "-", word.lower()).strip("-")
+        longer = f"{name}-{clean}".strip("-")
+        if not clean or len(longer) > MAX_NAME:
+            continue
+        name = longer
+    return name
+
+
+def category_of(task: str, actions: Sequence[Action]) -> str:
+    """Guess what sort of work it is, from the task's words, else from the tools."""
+    found = terms(task[:_MAX_READ])
+    for term in found[:1]:  # the verb decides if it can: "fix the deploy script" is debugging
+        for category, stems in _STEMS:
+            if term in stems:
+                return category
+    counted = [(sum(term in stems for term in found), category) for category, stems in _STEMS]
+    best = max(counted, key=lambda entry: entry[0])
+    if best[0]:
+        return best[1]
+    families = [action.family for action in actions if action.effect is not Effect.READ] or [
+        action.family for action in actions
+    ]
+    if families.count(Family.CALL) * 2 > len(families):
+        changing = {
+            word for action in actions if action.effect is Effect.WRITE for word in _split(action.step.tool)[1:]
+        }
+        nouns = [word for action in actions for word in _split(action.step.tool)[1:] if word not in _VAGUE]
+        nouns = [word for word in nouns if word in changing] or nouns
+        return max(dict.fromkeys(nouns), key=nouns.count, default="tools")
+    return "editing" if families.count(Family.FILE) * 2 > len(families) else "shell"
+
+
+def tags_of(actions: Sequence[Action]) -> tuple[str, ...]:
+    """The programs and tools that were used."""
+    found: dict[str, None] = {}
+    for action in actions:
+        if action.family is Family.SHELL:
+            found.update(dict.fromkeys(command.program for command in action.programs))
+        elif action.family is Family.CALL:
+            found.setdefault(plain_name(action.step.tool))
+    return tuple(tag for tag in found if len(tag) <= 40)[:8]
+
+
+def _changing_tools(actions: Sequence[Action]) -> list[str]:
+    """Plain tools that changed something, in order, if most changes went through such tools."""
+    writes = [action for action in actions if action.effect is Effect.WRITE]
+    calls = [action.step.tool for action in writes if action.family is Family.CALL]
+    return list(dict.fromkeys(calls)) if len(calls) * 2 > len(writes) else []
+
+
+def _name_words(sentence: str, task: str) -> list[str]:
+    """The verb and what it is done to; a sentence that says too little borrows from the rest of the task."""
+    words = _content_words(_CLAUSE.split(sentence)[0])
+    if len(words) < 3:
+        words = _content_words(sentence)
+    if len(words) < 3:
+        words = _content_words(f"{sentence} {task}")
+    return words[:_NAME_WORDS]
+
+
+def _content_words(text: str) -> list[str]:
+    """The words that carry meaning, without parameters, repeats of a stem, and numbers."""
+    found: dict[str, str] = {}
+    for word in re.findall(r"[A-Za-z][A-Za-z']*", re.sub(r"\{\w+\}|`[^`]*`", " ", text)):
+        lower = word.lower()
+        if lower in STOP_WORDS or lower in _EMPTY_WORDS or len(lower) < 2 or "'" in lower:
+            continue
+        found.setdefault(stem(lower), lower)
+    return list(found.values())
+
+
+def _description(sentence: str, task: str, *, parameters: Sequence[str]) -> str:
+    at = task.find(sentence[1:])
+    # "Find them all" means nothing without the sentence before it.
+    leans = re.match(r"\w+\s+(?:them|it|this|that|these|those)\b", sentence)
+    text = task if leans or at < 0 else sentence + task[at + len(sentence) - 1 :]
+    whole = shorten(text[:1].upper() + text[1:], _MAX_TASK)
+    whole = whole if whole.endswith((".", "!", "?", "…")) else f"{whole}."
+    names = [name.replace("_", " ") for name in dict.fromkeys(re.sub(r"_\d+$", "", name) for name in parameters)]
+    return f"{whole} Use when a task asks for this{f' with any {_joined(names)}' if names else ' again'}."
+
+
+def _joined(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else ", ".join(parts[:-1]) + " and " + parts[-1]
+
+
+def _words_of(tool: str) -> str:
+    return " ".join(_split(tool))
+
+
+def _split(tool: str) -> list[str]:
+    return [word for word in re.split(r"[^A-Za-z0-9]+", plain_name(tool)) if word]
+
+
+def _prose(text: str) -> str:
+    """One line without mark-up that a description may not hold."""
+    return " ".join(re.sub(r"</?[A-Za-z][^>\n]{0,80}>", " ", text).split())

@@ -8,7 +8,7 @@ from itertools import product
 
 from tacit.domain.skill import Case
 from tacit.learn.mining.conditions import Attempt, learn_cases, standing_alone
-from tacit.learn.mining.literals import Literal, literals_of, masks_of
+from tacit.learn.mining.predicates import Literal, literals_of, masks_of
 from tacit.text.facts import facts
 
 EFFECTS = {

@@ -15,9 +15,8 @@ from tacit.domain.skill import Kind
 from tacit.domain.trajectory import StepResult, Trajectory
 from tacit.learn import distil
 from tacit.learn.consensus.agreement import MADE_BY, consensus
-from tacit.learn.consensus.alignment import align, own_words, source_of
-from tacit.learn.consensus.splitting import taken_apart
-from tacit.learn.grounding import Ledger
+from tacit.learn.consensus.step_columns import align, own_words, source_of, taken_apart
+from tacit.learn.values import Ledger
 from tests.unit.learn.attempts import VERIFIED, attempt, bash, call, edit, migration, read, the_procedure, write
 
 

@@ -16,8 +16,8 @@ from tacit.domain.origin import Origin
 from tacit.domain.outline import Course
 from tacit.domain.skill import Kind
 from tacit.domain.trajectory import StepResult, Trajectory
-from tacit.learn.courses import AGAIN, course_of
-from tacit.learn.mining.errors import error_lessons
+from tacit.learn.attempt_outlines import AGAIN, course_of
+from tacit.learn.mining.error_lessons import error_lessons
 from tests.unit.learn.attempts import attempt, bash, call, edit
 
 STARTED = datetime(2026, 3, 1, tzinfo=UTC)

@@ -8,8 +8,8 @@ import pytest
 
 from tacit.domain.skill import SkillStep
 from tacit.domain.trajectory import Role, Span, Step, StepResult, Task, Trajectory
-from tacit.learn.blame import Blame, Expected, FailureKind, Pool, blame, found_pitfalls, pitfalls
-from tacit.learn.blame.effects import hands_over
+from tacit.learn.failures import Blame, Expected, FailureKind, Pool, blame, found_pitfalls, pitfalls
+from tacit.learn.failures.effects import hands_over
 
 BOOKING = "Book the green room for ten people and tell the caretaker."
 

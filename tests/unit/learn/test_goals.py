@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tacit.learn.mining.conditions import Attempt
-from tacit.learn.mining.goals import goal_checks
+from tacit.learn.mining.predicates import goal_checks
 from tacit.text.facts import facts
 
 COLD = "It is cold in the flat"

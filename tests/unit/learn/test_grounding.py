@@ -10,8 +10,7 @@ import pytest
 from tacit.domain.origin import Origin
 from tacit.domain.trajectory import Role, Span, Step, Trajectory
 from tacit.learn.actions import actions_of
-from tacit.learn.grounding import Ledger, action_spans, is_inside
-from tacit.learn.timeline import Timeline
+from tacit.learn.values import Ledger, Timeline, action_spans, is_inside
 from tests.unit.learn.attempts import WORKSPACE, attempt, bash, call, edit, reply, slip_in
 
 

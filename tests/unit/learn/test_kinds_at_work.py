@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tacit import render as application
-from tacit.api import Loop
-from tacit.config.whereabouts import Variables, account_name
+from tacit.api import Tacit
+from tacit.config.location import HookEnvironment, account_name
 from tacit.domain.candidate import Relation
 from tacit.domain.document import ABSTRACT, Passage
 from tacit.domain.errors import Mistake, NotFound
@@ -20,7 +19,7 @@ from tacit.domain.scope import Level, Scope
 from tacit.domain.selection import Budget, Query, Selection
 from tacit.domain.skill import Kind, Skill, SkillContent, of_person
 from tacit.recall.retrieval import STANDING_NORMS
-from tacit.store import VolatileStore, open_store
+from tacit.store import open_store
 from tacit.text.words import estimate_tokens
 from tests.unit.making import candidate
 from tests.unit.store.samples import at, put_version
@@ -30,26 +29,26 @@ ANSWER = "The autovacuum daemon must freeze tuples before wraparound; the thresh
 QUESTION = "autovacuum freeze wraparound threshold"
 
 
-@pytest.fixture(params=["sqlite", "volatile"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
-    opened: Store = VolatileStore() if request.param == "volatile" else open_store(tmp_path / "tacit.db")
+@pytest.fixture
+def store() -> Iterator[Store]:
+    opened: Store = open_store(":memory:")
     yield opened
     opened.close()
 
 
 @pytest.fixture
-def loop(store: Store) -> Loop:
-    return Loop(store, clock=lambda: at(600))
+def loop(store: Store) -> Tacit:
+    return Tacit(store, clock=lambda: at(600))
 
 
-def approved(loop: Loop, kind: Kind, name: str, description: str, **more: Any) -> str:
+def approved(loop: Tacit, kind: Kind, name: str, description: str, **more: Any) -> str:
     made = SkillContent(kind=kind, name=name, description=description, **more)
     verdict = loop.propose(made, by="ann", origin=Origin.USER)
     loop.review(verdict.version_id, "approve", by="ann")
     return verdict.version_id
 
 
-def taste(loop: Loop, person: str, *, name: str = "", tool: str = "black") -> str:
+def taste(loop: Tacit, person: str, *, name: str = "", tool: str = "black") -> str:
     said = f"Format the invoices module with {tool}"
     return approved(loop, Kind.PREFERENCE, name or f"{person or 'any'}-{tool}", said, person=person)
 
@@ -80,7 +79,7 @@ def budget(selection: Selection, kind: Kind) -> Budget:
 # --- preferences -------------------------------------------------------------------------------------------------
 
 
-def test_a_preference_is_given_to_its_person_alone(loop: Loop) -> None:
+def test_a_preference_is_given_to_its_person_alone(loop: Tacit) -> None:
     taste(loop, "ann")
     taste(loop, "bo", tool="ruff")
     assert names(loop.recall(TASK, person="ann")) == ["ann-black"]
@@ -88,12 +87,12 @@ def test_a_preference_is_given_to_its_person_alone(loop: Loop) -> None:
     assert names(loop.recall(TASK, person="cy")) == []
 
 
-def test_a_preference_that_names_nobody_is_of_whoever_works_there(loop: Loop) -> None:
+def test_a_preference_that_names_nobody_is_of_whoever_works_there(loop: Tacit) -> None:
     taste(loop, "")
     assert names(loop.recall(TASK, person="ann")) == names(loop.recall(TASK)) == ["any-black"]
 
 
-def test_nobody_reads_what_another_prefers_not_even_by_its_name(loop: Loop) -> None:
+def test_nobody_reads_what_another_prefers_not_even_by_its_name(loop: Tacit) -> None:
     theirs = taste(loop, "ann", name="anns-secret-taste")
     selection = loop.recall(TASK, person="bo")
     assert "secret" not in repr((selection.left_out, selection.text, selection.reason, selection.crowded_out))
@@ -102,7 +101,7 @@ def test_nobody_reads_what_another_prefers_not_even_by_its_name(loop: Loop) -> N
     assert not left.signals, "it is taken out before anything is ranked"
 
 
-def test_what_another_prefers_shadows_and_outranks_nothing(loop: Loop) -> None:
+def test_what_another_prefers_shadows_and_outranks_nothing(loop: Tacit) -> None:
     taste(loop, "", name="format")
     alone = loop.recall(TASK, person="bo", scope="team")
     said: dict[str, Any] = {"description": "Format the invoices module with black", "body": "As ann does.", "steps": ()}
@@ -115,17 +114,17 @@ def test_what_another_prefers_shadows_and_outranks_nothing(loop: Loop) -> None:
     assert [item.version_id for item in beside.items] == [item.version_id for item in alone.items]
 
 
-def test_whoever_works_here_is_told_by_the_account_and_by_no_variable(loop: Loop, monkeypatch) -> None:
+def test_whoever_works_here_is_told_by_the_account_and_by_no_variable(loop: Tacit, monkeypatch) -> None:
     mine = taste(loop, account_name(), tool="ruff")
     taste(loop, "mallory")
     for name in ("USER", "USERNAME", "LOGNAME", "TACIT_USER"):
         monkeypatch.setenv(name, "mallory")
     assert account_name()
-    assert Variables({"USER": "mallory", "HOME": "/srv/mallory"}).account == account_name() != "mallory"
+    assert HookEnvironment({"USER": "mallory", "HOME": "/srv/mallory"}).account == account_name() != "mallory"
     assert [item.version_id for item in loop.recall(TASK).items] == [mine]
 
 
-def test_another_persons_preference_is_neither_offered_nor_applied(loop: Loop) -> None:
+def test_another_persons_preference_is_neither_offered_nor_applied(loop: Tacit) -> None:
     taste(loop, "mallory", name="theirs")
     taste(loop, account_name(), name="mine", tool="ruff")
     assert [entry.name for entry in loop.catalogue().entries] == ["mine"]
@@ -134,7 +133,7 @@ def test_another_persons_preference_is_neither_offered_nor_applied(loop: Loop) -
         loop.apply("theirs")
 
 
-def test_a_preference_that_was_learned_is_of_whoever_works_here(loop: Loop) -> None:
+def test_a_preference_that_was_learned_is_of_whoever_works_here(loop: Tacit) -> None:
     learned = SkillContent(kind=Kind.PREFERENCE, name="use-black", description="Format with black, not by hand")
     verdict = loop.admit(candidate(learned))
     assert loop.version(verdict.version_id).version.content.person == account_name()
@@ -148,7 +147,7 @@ def test_an_owner_is_never_changed() -> None:
     assert of_person(SkillContent(kind=Kind.LESSON, name="a", description="b"), "bo").person == ""
 
 
-def test_the_same_taste_of_two_people_is_two_preferences(loop: Loop) -> None:
+def test_the_same_taste_of_two_people_is_two_preferences(loop: Tacit) -> None:
     first = loop.propose(
         SkillContent(kind=Kind.PREFERENCE, name="use-black", description="Format with black", person="ann"), by="ann"
     )
@@ -171,7 +170,7 @@ def test_a_person_who_is_no_text_is_refused() -> None:
 # --- norms -------------------------------------------------------------------------------------------------------
 
 
-def test_norms_stand_within_their_share_and_what_had_no_room_is_named(loop: Loop) -> None:
+def test_norms_stand_within_their_share_and_what_had_no_room_is_named(loop: Tacit) -> None:
     for number in range(12):
         approved(
             loop,
@@ -190,7 +189,7 @@ def test_norms_stand_within_their_share_and_what_had_no_room_is_named(loop: Loop
     assert estimate_tokens(selection.text) <= 900
 
 
-def test_norms_beyond_the_number_that_is_weighed_are_told_too(loop: Loop) -> None:
+def test_norms_beyond_the_number_that_is_weighed_are_told_too(loop: Tacit) -> None:
     for number in range(STANDING_NORMS + 3):
         approved(loop, Kind.NORM, f"norm-{number:02}", f"Convention {chr(97 + number) * 6} holds")
     selection = loop.recall("water the plants", budget_tokens=40_000)
@@ -200,14 +199,14 @@ def test_norms_beyond_the_number_that_is_weighed_are_told_too(loop: Loop) -> Non
     assert {told[name] for name in selection.crowded_out} == {"more norms hold here than are weighed"}
 
 
-def test_where_all_norms_have_room_nothing_is_said_of_it(loop: Loop) -> None:
+def test_where_all_norms_have_room_nothing_is_said_of_it(loop: Tacit) -> None:
     approved(loop, Kind.NORM, "use-uv", "Install packages with uv")
     selection = loop.recall("water the plants")
     assert not selection.crowded_out
     assert "no room" not in selection.text
 
 
-def test_a_norm_whose_rule_has_no_room_is_left_out_whole(loop: Loop) -> None:
+def test_a_norm_whose_rule_has_no_room_is_left_out_whole(loop: Tacit) -> None:
     for number in range(8):
         letters = chr(97 + number) * 6
         body = f"Rule: {letters}. " + f"{letters} " * 60
@@ -220,7 +219,7 @@ def test_a_norm_whose_rule_has_no_room_is_left_out_whole(loop: Loop) -> None:
         assert all(left[name].startswith("does not fit into the ") for name in selection.crowded_out)
 
 
-def test_the_line_about_norms_without_room_never_breaks_the_budget(loop: Loop) -> None:
+def test_the_line_about_norms_without_room_never_breaks_the_budget(loop: Tacit) -> None:
     for number in range(9):
         approved(loop, Kind.NORM, f"norm-{number}", f"Convention {chr(97 + number) * 6} holds. " + "words " * 40)
     for tokens in range(60, 700, 20):
@@ -230,7 +229,7 @@ def test_the_line_about_norms_without_room_never_breaks_the_budget(loop: Loop) -
 # --- room --------------------------------------------------------------------------------------------------------
 
 
-def test_every_kind_has_a_line_in_the_budgets(loop: Loop) -> None:
+def test_every_kind_has_a_line_in_the_budgets(loop: Tacit) -> None:
     taste(loop, "")
     selection = loop.recall(TASK, budget_tokens=1000)
     assert [each.kind for each in selection.budgets] == list(Kind)
@@ -248,7 +247,7 @@ def test_a_paused_memory_shares_out_nothing() -> None:
 # --- documents ---------------------------------------------------------------------------------------------------
 
 
-def test_a_document_is_quoted_with_page_and_section(loop: Loop, store: Store) -> None:
+def test_a_document_is_quoted_with_page_and_section(loop: Tacit, store: Store) -> None:
     document(store, "vacuum", "We study storage.", ANSWER, title="On storage")
     selection = loop.recall(QUESTION)
     (item,) = selection.items
@@ -258,7 +257,7 @@ def test_a_document_is_quoted_with_page_and_section(loop: Loop, store: Store) ->
     assert budget(selection, Kind.REFERENCE).given == 1
 
 
-def test_a_document_without_an_answer_stays_out_and_is_told(loop: Loop, store: Store) -> None:
+def test_a_document_without_an_answer_stays_out_and_is_told(loop: Tacit, store: Store) -> None:
     document(store, "minutes", "The committee met in spring and served coffee with a threshold of sugar.")
     selection = loop.recall(QUESTION)
     assert selection.abstained
@@ -267,7 +266,7 @@ def test_a_document_without_an_answer_stays_out_and_is_told(loop: Loop, store: S
     assert selection.reason.startswith("nothing is close enough; the nearest, `minutes`, has relevance 0.")
 
 
-def test_a_document_whose_title_alone_fits_is_quoted_by_its_abstract(loop: Loop, store: Store) -> None:
+def test_a_document_whose_title_alone_fits_is_quoted_by_its_abstract(loop: Tacit, store: Store) -> None:
     document(
         store, "vacuum", "We study storage.", "Coffee was served.", title="Autovacuum, freeze and wraparound threshold"
     )
@@ -275,18 +274,18 @@ def test_a_document_whose_title_alone_fits_is_quoted_by_its_abstract(loop: Loop,
     assert [passage.text for passage in item.passages] == ["We study storage."]
 
 
-def test_a_document_without_passages_is_never_shown(loop: Loop, store: Store) -> None:
+def test_a_document_without_passages_is_never_shown(loop: Tacit, store: Store) -> None:
     metadata = {"document.text_digest": "d", "document.title": QUESTION}
     put_version(store, "empty", kind=Kind.REFERENCE, description=QUESTION, metadata=metadata, steps=())
     assert loop.recall(QUESTION).abstained
 
 
-def test_a_reference_that_is_no_document_is_given_as_ever(loop: Loop) -> None:
+def test_a_reference_that_is_no_document_is_given_as_ever(loop: Tacit) -> None:
     approved(loop, Kind.REFERENCE, "vacuum-notes", "Autovacuum freeze wraparound threshold", body="See the manual.")
     assert names(loop.recall(QUESTION)) == ["vacuum-notes"]
 
 
-def test_documents_come_after_everything_else_and_change_nothing_of_it(loop: Loop, store: Store) -> None:
+def test_documents_come_after_everything_else_and_change_nothing_of_it(loop: Tacit, store: Store) -> None:
     approved(
         loop, Kind.LESSON, "freeze-early", "Lower the autovacuum freeze threshold before wraparound", body="Do it."
     )
@@ -299,7 +298,7 @@ def test_documents_come_after_everything_else_and_change_nothing_of_it(loop: Loo
     assert [item.score for item in after.items[:-1]] == pytest.approx([item.score for item in before.items])
 
 
-def test_documents_take_no_more_than_their_share(loop: Loop, store: Store) -> None:
+def test_documents_take_no_more_than_their_share(loop: Tacit, store: Store) -> None:
     for number in range(4):
         document(store, f"paper-{number}", f"{ANSWER} Chapter {number}. " * 8)
     selection = loop.recall(QUESTION, k=10, budget_tokens=1500)
@@ -309,19 +308,19 @@ def test_documents_take_no_more_than_their_share(loop: Loop, store: Store) -> No
     assert spent.left_out + spent.given >= 2
 
 
-def test_only_those_kinds_that_were_asked_for_are_quoted(loop: Loop, store: Store) -> None:
+def test_only_those_kinds_that_were_asked_for_are_quoted(loop: Tacit, store: Store) -> None:
     document(store, "vacuum", ANSWER)
     assert loop.recall(QUESTION, kinds="lesson").abstained
     assert names(loop.recall(QUESTION, kinds="reference")) == ["vacuum"]
 
 
-def test_a_document_that_is_seen_from_nowhere_near_is_not_quoted(loop: Loop, store: Store) -> None:
+def test_a_document_that_is_seen_from_nowhere_near_is_not_quoted(loop: Tacit, store: Store) -> None:
     document(store, "vacuum", ANSWER)
     assert names(loop.recall(QUESTION)) == ["vacuum"]
     assert loop.recall(QUESTION, scope="organisation:acme").abstained
 
 
-def test_hooks_get_the_abstract_quoted(loop: Loop, store: Store) -> None:
+def test_hooks_get_the_abstract_quoted(loop: Tacit, store: Store) -> None:
     version_id = document(store, "vacuum", "We study storage. " * 100, ANSWER)
     loop.index()
     rendering = store.renderings([version_id]).get(version_id)

@@ -24,7 +24,7 @@ from tacit.domain.trajectory import Role, Trajectory
 from tacit.learn import distil
 from tacit.learn.language import Refined, Refiner, refine
 from tacit.learn.language.material import quote, records_material, wording_material
-from tacit.learn.language.prompt import MISSED, WORDING, prompt_file
+from tacit.learn.language.refiner import MISSED, WORDING, prompt_file
 from tacit.providers import Budget, Limits, ScriptedModel
 from tacit.providers.remote import Manner, RemoteModel
 from tests.unit.learn.attempts import VERIFIED, attempt, call, migration, say, the_procedure

@@ -13,16 +13,16 @@ import pytest
 
 import tacit
 from tacit import learn as synthesis
-from tacit.api import Loop
+from tacit.api import Tacit
 from tacit.domain.candidate import Relation
 from tacit.domain.errors import Mistake
 from tacit.domain.lifecycle import Status
 from tacit.domain.origin import Origin
 from tacit.domain.skill import Kind, SkillContent
 from tacit.domain.trajectory import Claim, Trajectory
-from tacit.store import VolatileStore, open_store
-from tacit.store.sqlite.schema import MIGRATIONS
-from tacit.store.sqlite.store import SqliteStore
+from tacit.store import open_store
+from tacit.store.schema import MIGRATIONS
+from tacit.store.sqlite_store import SqliteStore
 from tests.unit.learn.attempts import bash, migration
 from tests.unit.learn.calls import attempt, greenhouse, season
 from tests.unit.learn.test_error_lessons import mended, session
@@ -45,19 +45,19 @@ def column(name: str) -> Trajectory:
     return dataclasses.replace(migration(name), session_id=f"session-{name}", id="")
 
 
-@pytest.fixture(params=["volatile", "sqlite"])
-def loop(request: pytest.FixtureRequest, tmp_path: Path) -> Iterable[Loop]:
-    store = VolatileStore() if request.param == "volatile" else open_store(tmp_path / "tacit.db")
-    with Loop(store) as opened:
+@pytest.fixture
+def loop() -> Iterable[Tacit]:
+    store = open_store(":memory:")
+    with Tacit(store) as opened:
         yield opened
 
 
-def learn(loop: Loop, *trajectories: Trajectory) -> Any:
+def learn(loop: Tacit, *trajectories: Trajectory) -> Any:
     loop.capture(trajectories, trust_outcomes=True)
     return loop.learn()
 
 
-def contents(loop: Loop) -> dict[str, SkillContent]:
+def contents(loop: Tacit) -> dict[str, SkillContent]:
     return {stored.version.name: stored.version.content for stored in loop.skills()}
 
 
@@ -68,7 +68,7 @@ def relations(report: Any, name: str) -> list[Relation]:
 # --- work of a known kind -------------------------------------------------------------------------------------------
 
 
-def test_work_of_a_known_kind_is_told_together_as_the_next_version_and_then_only_confirmed(loop: Loop) -> None:
+def test_work_of_a_known_kind_is_told_together_as_the_next_version_and_then_only_confirmed(loop: Tacit) -> None:
     learn(loop, column("due_date"))
     (first,) = [stored.version for stored in loop.skills() if stored.version.content.kind is Kind.PROCEDURE]
     later = learn(loop, column("paid_at"))
@@ -85,7 +85,7 @@ def test_work_of_a_known_kind_is_told_together_as_the_next_version_and_then_only
     assert loop.store.versions(skill) == before
 
 
-def test_nothing_new_is_nothing_done(loop: Loop) -> None:
+def test_nothing_new_is_nothing_done(loop: Tacit) -> None:
     learn(loop, *visits())
     before = loop.history()
     report = loop.learn()
@@ -93,14 +93,14 @@ def test_nothing_new_is_nothing_done(loop: Loop) -> None:
     assert loop.history() == before
 
 
-def test_a_group_is_compared_again_only_when_something_came_to_it(loop: Loop) -> None:
+def test_a_group_is_compared_again_only_when_something_came_to_it(loop: Tacit) -> None:
     letters = [claimed(attempt(f"Write letter {n}", ("write_letter", {"to": f"p{n}"}, "ok"))) for n in range(4)]
     learn(loop, *visits(), *letters)
     report = learn(loop, claimed(attempt("Write letter 9", ("write_letter", {"to": "p9"}, "ok"))))
     assert {verdict.name for verdict in report.verdicts} == {"write-letter"}
 
 
-def test_failures_alone_and_attempts_nobody_vouches_for_teach_no_procedure(loop: Loop) -> None:
+def test_failures_alone_and_attempts_nobody_vouches_for_teach_no_procedure(loop: Tacit) -> None:
     learn(loop, *(claimed(visit, worked=False) for visit in season()))
     learn(loop, *(dataclasses.replace(visit, session_id="again", id="") for visit in season()))
     assert contents(loop) == {}
@@ -122,7 +122,7 @@ def said(content: SkillContent) -> tuple[Any, ...]:
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5])
 def test_several_passes_say_the_same_as_one_pass_over_all(size: int) -> None:
-    whole, parts = Loop(VolatileStore()), Loop(VolatileStore())
+    whole, parts = Tacit(open_store(":memory:")), Tacit(open_store(":memory:"))
     learn(whole, *visits())
     everything = visits()
     for start in range(0, len(everything), size):
@@ -135,7 +135,7 @@ def test_several_passes_say_the_same_as_one_pass_over_all(size: int) -> None:
     assert all(set(content.after) <= apart.keys() for content in apart.values())
 
 
-def test_counts_alone_make_no_new_versions(loop: Loop) -> None:
+def test_counts_alone_make_no_new_versions(loop: Tacit) -> None:
     everything = visits()
     learn(loop, *everything[:12])
     before = {stored.version.id for stored in loop.store.catalogue()}
@@ -144,7 +144,7 @@ def test_counts_alone_make_no_new_versions(loop: Loop) -> None:
     assert {stored.version.id for stored in loop.store.catalogue()} == before
 
 
-def test_a_unit_that_grew_is_the_next_account_of_the_skill_it_was(loop: Loop) -> None:
+def test_a_unit_that_grew_is_the_next_account_of_the_skill_it_was(loop: Tacit) -> None:
     learn(loop, *visits()[:3])  # too few to see that greasing and moving always go together
     learn(loop, *visits()[3:])
     grown = [stored for stored in loop.skills() if {step.tool for step in stored.version.content.steps} > set(VENTS)]
@@ -153,7 +153,7 @@ def test_a_unit_that_grew_is_the_next_account_of_the_skill_it_was(loop: Loop) ->
     assert set(VENTS) <= set(grown[0].version.content.tags)
 
 
-def test_tools_of_two_servers_with_one_name_are_two_skills(loop: Loop) -> None:
+def test_tools_of_two_servers_with_one_name_are_two_skills(loop: Tacit) -> None:
     def filed(server: str, number: int) -> Trajectory:
         return claimed(attempt(f"File {server} {number}", (f"{server}__create_issue", {"title": f"t{number}"}, "ok")))
 
@@ -165,7 +165,7 @@ def test_tools_of_two_servers_with_one_name_are_two_skills(loop: Loop) -> None:
     assert {name: {step.tool for step in content.steps} for name, content in contents(loop).items()} == tools
 
 
-def test_tools_whose_names_have_no_letter_that_a_skill_may_have_are_skills_of_their_own(loop: Loop) -> None:
+def test_tools_whose_names_have_no_letter_that_a_skill_may_have_are_skills_of_their_own(loop: Tacit) -> None:
     learn(loop, *(claimed(attempt(f"{tool} {n}", (tool, {"k": f"v{n}"}, "ok"))) for n in range(4) for tool in "取消"))
     assert {content.steps[-1].tool for content in contents(loop).values()} == {"取", "消"}
 
@@ -173,7 +173,7 @@ def test_tools_whose_names_have_no_letter_that_a_skill_may_have_are_skills_of_th
 # --- a person's word ------------------------------------------------------------------------------------------------
 
 
-def test_a_persons_edit_is_kept_until_a_person_replaces_it(loop: Loop) -> None:
+def test_a_persons_edit_is_kept_until_a_person_replaces_it(loop: Tacit) -> None:
     learn(loop, *visits()[:7])
     mined = loop.version("switch-heater")
     text = "Turn the heater on, and wait a minute."
@@ -188,7 +188,7 @@ def test_a_persons_edit_is_kept_until_a_person_replaces_it(loop: Loop) -> None:
     assert all(version.parents == (edit.version_id,) for version in waiting)
 
 
-def test_what_a_person_rejected_does_not_come_again(loop: Loop) -> None:
+def test_what_a_person_rejected_does_not_come_again(loop: Tacit) -> None:
     learn(loop, *visits()[:12])
     rejected = loop.version("switch-heater")
     loop.review(rejected.version.id, "reject", by="ann")
@@ -200,7 +200,7 @@ def test_what_a_person_rejected_does_not_come_again(loop: Loop) -> None:
 # --- counted errors -------------------------------------------------------------------------------------------------
 
 
-def test_avoidance_is_counted_over_sessions_and_taken_back(loop: Loop) -> None:
+def test_avoidance_is_counted_over_sessions_and_taken_back(loop: Tacit) -> None:
     for number in range(1, 5):
         learn(loop, mended(number))
     (lesson,) = contents(loop).values()
@@ -223,12 +223,12 @@ def test_attempts_learned_before_there_were_outlines_are_compared_too(tmp_path: 
     path = tmp_path / "tacit.db"
     everything = visits()
     old = SqliteStore(path, migrations=MIGRATIONS[:3])
-    earlier = Loop(old)
+    earlier = Tacit(old)
     earlier.capture(everything[:10], trust_outcomes=True)
     for episode in old.episodes():
         old.mark_learned(episode.id, at=AT)
     old.close()
-    with Loop(open_store(path)) as loop, Loop(VolatileStore()) as whole:
+    with Tacit(open_store(path)) as loop, Tacit(open_store(":memory:")) as whole:
         assert len(loop.store.unoutlined()) == 10
         report = learn(loop, *everything[10:])
         assert report.trajectories == 4
@@ -262,7 +262,7 @@ def test_who_compared_less_does_not_replace_what_another_process_found(
 ) -> None:
     path = tmp_path / "tacit.db"
     everything = visits()
-    with Loop(open_store(path)) as slow, Loop(open_store(path)) as quick, Loop(VolatileStore()) as whole:
+    with Tacit(open_store(path)) as slow, Tacit(open_store(path)) as quick, Tacit(open_store(":memory:")) as whole:
         learn(whole, *everything)
         slow.capture(everything[:5], trust_outcomes=True)
         overtaken(monkeypatch, lambda: learn(quick, *everything[5:]) and None)
@@ -276,7 +276,7 @@ def test_who_compared_less_does_not_replace_what_another_process_found(
 
 
 def _learn_at(path: str, part: int) -> None:
-    with Loop(open_store(path)) as loop:
+    with Tacit(open_store(path)) as loop:
         learn(loop, *visits()[part::2])
 
 
@@ -289,7 +289,7 @@ def test_two_processes_that_learn_at_once_end_where_one_does(tmp_path: Path) -> 
     for process in running:
         process.join(60)
     assert [process.exitcode for process in running] == [0, 0]
-    with Loop(open_store(path)) as loop, Loop(VolatileStore()) as whole:
+    with Tacit(open_store(path)) as loop, Tacit(open_store(":memory:")) as whole:
         loop.learn()
         learn(whole, *visits())
         kept = [said(content) for content in contents(loop).values()]
@@ -318,7 +318,7 @@ def test_the_parts_of_a_composite_are_shown_and_credited_one_by_one(tmp_path: Pa
             memory.record(selection.use_id, outcome="success", followed={"v_other": "success"})
 
 
-def test_a_part_that_was_retired_is_missing_from_its_composite(loop: Loop) -> None:
+def test_a_part_that_was_retired_is_missing_from_its_composite(loop: Tacit) -> None:
     learn(loop, *visits())
     for stored in loop.waiting():
         loop.review(stored.version.id, "approve", by="ann")
@@ -362,13 +362,13 @@ def test_odd_calls_are_learned_from_like_others(task: str, arguments: dict[str, 
         )
         for n in range(4)
     ]  # fmt: skip
-    with Loop(VolatileStore()) as loop:
+    with Tacit(open_store(":memory:")) as loop:
         learn(loop, *made)
         assert [content.steps[-1].tool for content in contents(loop).values()] == ["rename"]
         assert loop.verify() == []
 
 
-def test_an_attempt_without_a_message_of_a_person_is_grounded_in_its_task(loop: Loop) -> None:
+def test_an_attempt_without_a_message_of_a_person_is_grounded_in_its_task(loop: Tacit) -> None:
     bare = [
         dataclasses.replace(visit, steps=tuple(dataclasses.replace(step, index=step.index - 1) for step in visit.steps[1:]),
                             id="")
@@ -380,14 +380,14 @@ def test_an_attempt_without_a_message_of_a_person_is_grounded_in_its_task(loop: 
     assert version.origins["cues"] is Origin.USER
 
 
-def test_one_visit_of_many_calls_is_outlined_within_bounds(loop: Loop) -> None:
+def test_one_visit_of_many_calls_is_outlined_within_bounds(loop: Tacit) -> None:
     calls = [(f"set_{n % 9}", {"id": f"r{n}"}, "ok") for n in range(500)]
     learn(loop, *(claimed(attempt(f"Set everything {n}", *calls, session=f"s{n}")) for n in range(3)))
     assert all(len(outline.moves) == 60 for outline in loop.store.outlines())
     assert all(len(content.steps) <= 8 for content in contents(loop).values() if not content.sub_skills)
 
 
-def test_a_visit_to_another_house_changes_nothing_that_is_said_of_the_first(loop: Loop) -> None:
+def test_a_visit_to_another_house_changes_nothing_that_is_said_of_the_first(loop: Tacit) -> None:
     learn(loop, *visits())
     before = {name: said(content) for name, content in contents(loop).items()}
     learn(loop, claimed(greenhouse(99, heater=True, vents=False, pump=True)))

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from tacit.domain.skill import Cue
-from tacit.learn.mining.cues import MAX_CUES, learn_cues
+from tacit.learn.mining.task_cues import MAX_CUES, learn_cues
 from tacit.text.cues import features, strength
 
 THINGS = ("lamp", "chair", "kettle", "bicycle", "tent", "clock", "piano", "mirror")

@@ -9,8 +9,7 @@ from tacit.domain.origin import Origin
 from tacit.domain.outline import Outline
 from tacit.domain.trajectory import Trajectory
 from tacit.learn import mine
-from tacit.learn.mining.groups import Group, groups_of
-from tacit.learn.mining.units import units_of
+from tacit.learn.mining.units import Group, groups_of, units_of
 from tests.unit.learn.calls import FAILED, WORKED, Shelf, attempt, greenhouse, season
 
 

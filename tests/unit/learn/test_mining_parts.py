@@ -11,15 +11,11 @@ from hypothesis import strategies as st
 
 from tacit.domain.outline import Move, Outline, Reading
 from tacit.domain.trajectory import Trajectory
-from tacit.learn.mining.candidates import free_name, name_of
-from tacit.learn.mining.composite import composites
-from tacit.learn.mining.failures import MAX_FAILURES, blames_of
-from tacit.learn.mining.groups import Group, groups_of
-from tacit.learn.mining.mine import mine, phase_order
-from tacit.learn.mining.situation import attempt_of, distinct, known_facts
-from tacit.learn.mining.study import Study
-from tacit.learn.mining.telling import general_task, impersonal_task, names_in
-from tacit.learn.mining.units import units_of
+from tacit.learn.mining.candidates import composites, free_name, name_of
+from tacit.learn.mining.conditions import attempt_of, distinct, known_facts
+from tacit.learn.mining.miner import mine, phase_order
+from tacit.learn.mining.study import MAX_FAILURES, Study, blames_of, general_task, impersonal_task, names_in
+from tacit.learn.mining.units import Group, groups_of, units_of
 from tests.unit.learn.calls import FAILED, Shelf, attempt, greenhouse, season
 
 

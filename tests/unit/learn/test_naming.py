@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tacit.learn.actions import action_of, actions_of
-from tacit.learn.naming import category_of, imperative, slug, title_of
+from tacit.learn.wording import category_of, imperative, slug, title_of
 from tests.unit.learn.attempts import attempt, bash, edit
 
 ACTIONS = actions_of(attempt("x", edit("a.py", "a", "b"), bash("touch a"), bash("git add a")))

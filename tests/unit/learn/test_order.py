@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.learn.mining.order import learn_order
+from tacit.learn.mining.units import learn_order
 
 NAMES = st.sampled_from("abcde")
 

@@ -8,7 +8,7 @@ from tacit.domain.skill import Parameter
 from tacit.domain.trajectory import Trajectory
 from tacit.learn.actions import actions_of
 from tacit.learn.parameters import Generalisation, fill, generalise
-from tacit.learn.timeline import Timeline
+from tacit.learn.values import Timeline
 from tests.unit.learn.attempts import WORKSPACE, attempt, bash, call, edit, say
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tacit.api import Loop
+from tacit.api import Tacit
 from tacit.config.settings import Config, Policy, Strictness
 from tacit.domain.errors import ModelOutage
 from tacit.domain.lifecycle import Status
@@ -17,7 +17,7 @@ from tacit.domain.model import LanguageModel, Prompt
 from tacit.domain.skill import Kind
 from tacit.domain.trajectory import Trajectory
 from tacit.providers import Limits, ScriptedModel
-from tacit.store import VolatileStore, open_store
+from tacit.store import open_store
 from tests.unit.learn.attempts import attempt, bash, edit, migration, reply
 
 WORDS: Mapping[str, Any] = {
@@ -47,19 +47,19 @@ def other_column(column: str = "paid_at", table: str = "payments") -> Trajectory
     return dataclasses.replace(migration(column, table), session_id=f"session-{column}", id="")
 
 
-def learned(*trajectories: Trajectory, model: LanguageModel | None = None) -> Loop:
-    loop = Loop(VolatileStore())
+def learned(*trajectories: Trajectory, model: LanguageModel | None = None) -> Tacit:
+    loop = Tacit(open_store(":memory:"))
     loop.capture(trajectories)
     loop.learn(model=model)
     return loop
 
 
-def texts(loop: Loop) -> dict[str, str]:
+def texts(loop: Tacit) -> dict[str, str]:
     return {stored.version.name: stored.version.content.description for stored in loop.skills()}
 
 
 def test_what_is_new_is_worded_before_the_gate_and_what_was_missed_comes_last():
-    loop, model = Loop(VolatileStore()), ScriptedModel([WORDS, NONE, FOUND])
+    loop, model = Tacit(open_store(":memory:")), ScriptedModel([WORDS, NONE, FOUND])
     loop.capture(migration())
     report = loop.learn(model=model)
     assert report.model is not None
@@ -89,7 +89,7 @@ def test_a_second_pass_asks_nothing():
 
 
 def test_without_a_model_nothing_is_said_of_one():
-    loop = Loop(VolatileStore())
+    loop = Tacit(open_store(":memory:"))
     loop.capture(migration())
     assert loop.learn().model is None
 
@@ -97,7 +97,7 @@ def test_without_a_model_nothing_is_said_of_one():
 class Watching(ScriptedModel):
     """Writes to the store, over a connection of its own, whenever it is asked: that must never have to wait."""
 
-    def __init__(self, other: Loop) -> None:
+    def __init__(self, other: Tacit) -> None:
         super().__init__([WORDS, NONE, FOUND])
         self._other = other
 
@@ -107,7 +107,7 @@ class Watching(ScriptedModel):
 
 
 def test_a_model_is_never_asked_inside_a_transaction(tmp_path: Path):
-    with Loop(open_store(tmp_path / "tacit.db")) as loop, Loop(open_store(tmp_path / "tacit.db")) as other:
+    with Tacit(open_store(tmp_path / "tacit.db")) as loop, Tacit(open_store(tmp_path / "tacit.db")) as other:
         loop.capture(migration())
         model = Watching(other)
         loop.learn(model=model)
@@ -118,7 +118,7 @@ def test_a_model_is_never_asked_inside_a_transaction(tmp_path: Path):
 class Overtaken(ScriptedModel):
     """While it thinks, another process learns everything."""
 
-    def __init__(self, other: Loop) -> None:
+    def __init__(self, other: Tacit) -> None:
         super().__init__([WORDS, *[NONE] * 20])
         self._other = other
 
@@ -128,7 +128,7 @@ class Overtaken(ScriptedModel):
 
 
 def test_what_another_process_learned_meanwhile_is_neither_asked_about_nor_kept_twice(tmp_path: Path):
-    with Loop(open_store(tmp_path / "tacit.db")) as loop, Loop(open_store(tmp_path / "tacit.db")) as other:
+    with Tacit(open_store(tmp_path / "tacit.db")) as loop, Tacit(open_store(tmp_path / "tacit.db")) as other:
         loop.capture([migration(), other_column(), other_column("sent_at", "letters")])
         model = Overtaken(other)
         loop.learn(model=model)
@@ -148,7 +148,7 @@ def test_a_model_that_fails_or_says_nothing_of_use_leaves_what_was_mined(answer)
 
 
 def test_where_a_limit_is_reached_the_rest_is_as_it_was_mined_and_a_remark_says_so():
-    loop, model = Loop(VolatileStore()), ScriptedModel([WORDS], limits=Limits(calls=1, tokens=10**9, usd=0.0))
+    loop, model = Tacit(open_store(":memory:")), ScriptedModel([WORDS], limits=Limits(calls=1, tokens=10**9, usd=0.0))
     loop.capture(migration())
     report = loop.learn(model=model)
     assert report.model is not None
@@ -209,7 +209,7 @@ def test_an_open_dial_lets_no_words_of_a_model_pass_unread():
     )
     born = []
     for model in (None, ScriptedModel([{**WORDS, "name": "round-totals", "steps": []}, NONE])):
-        loop = Loop(VolatileStore(), config=Config(policy=Policy(strictness=Strictness.OPEN)))
+        loop = Tacit(open_store(":memory:"), config=Config(policy=Policy(strictness=Strictness.OPEN)))
         loop.capture(dataclasses.replace(work, session_id=session, id="") for session in ("first", "second"))
         loop.learn(model=model)
         (stored,) = [each for each in loop.skills() if each.version.content.kind is Kind.PROCEDURE]

@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from tacit.api import Loop
+from tacit.api import Tacit
 from tacit.domain.evidence import Assessment, Effort, Evidence, Following, Grade, Outcome, Use
 from tacit.domain.lifecycle import Status, Transition
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, SkillContent, SkillStep
 from tacit.domain.trajectory import Claim, Environment, Role, Step, StepResult, Task, Trajectory, Usage
 from tacit.evidence.credit import effort_of, task_digest
-from tacit.learn import crediting
-from tacit.learn.crediting import credit, shown_to, sweep
+from tacit.learn import skill_usage as crediting
+from tacit.learn.skill_usage import credit, shown_to, sweep
 from tacit.recall import publishing
-from tacit.store import VolatileStore, open_store
+from tacit.store import open_store
 from tests.unit.making import MIGRATE, NOW, VERIFIED, content, shell, stored
 
 TASK = "add a currency field"
@@ -28,7 +28,7 @@ SESSION = "s-1"
 
 @pytest.fixture(params=["memory", "sqlite"])
 def store(request, tmp_path):
-    store = VolatileStore() if request.param == "memory" else open_store(str(tmp_path / "tacit.db"))
+    store = open_store(":memory:")
     yield store
     store.close()
 
@@ -329,7 +329,7 @@ def test_a_task_is_named_by_its_words_and_what_stands_for_no_task_by_nothing():
 
 
 def test_who_names_a_session_when_asking_is_credited_by_what_is_captured_of_it(store):
-    with Loop(store, scope=Scope(Level.PROJECT, "invoices"), clock=lambda: at(-30)) as loop:
+    with Tacit(store, scope=Scope(Level.PROJECT, "invoices"), clock=lambda: at(-30)) as loop:
         version_id = keep(store)
         publishing.publish(store)
         selection = loop.recall("add a database migration and run it", session=SESSION)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
-from tacit.learn.mining.mine import mine
-from tacit.learn.mining.surroundings import MAX_SURROUNDINGS, surroundings_of
+from tacit.learn.mining.candidates import MAX_SURROUNDINGS, surroundings_of
+from tacit.learn.mining.miner import mine
 from tests.unit.learn.calls import Shelf, season
 
 GARDEN, OFFICE = frozenset({"dig", "water", "prune"}), frozenset({"print", "file"})

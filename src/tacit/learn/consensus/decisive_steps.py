@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from tacit.domain.skill import Pitfall
 from tacit.domain.trajectory import Span, Trajectory
 from tacit.learn.actions import Effect, Family, actions_of
-from tacit.learn.consensus.alignment import SAME, Column, Source, Unit, likeness, own_words, unit_of
-from tacit.learn.grounding import action_spans
+from tacit.learn.consensus.step_columns import SAME, Column, Source, Unit, likeness, own_words, unit_of
 from tacit.learn.parameters import generalise
-from tacit.learn.timeline import Timeline
+from tacit.learn.values import Timeline, action_spans
 from tacit.learn.wording import code, local, shorten
 
 _SHOWN = 0.6

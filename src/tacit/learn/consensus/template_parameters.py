@@ -16,13 +16,11 @@ from tacit.domain.origin import Origin
 from tacit.domain.skill import Parameter
 from tacit.domain.trajectory import Span
 from tacit.learn.actions import Family, leaves
-from tacit.learn.consensus.alignment import Column, Source
-from tacit.learn.consensus.variation import ENOUGH, Slot, Template, Text
-from tacit.learn.parameters import Binding, Generalisation
-from tacit.learn.roles import role_of
-from tacit.learn.timeline import Sighting
-from tacit.learn.tokens import EMAIL, type_of
-from tacit.text.places import shape_of
+from tacit.learn.consensus.step_columns import Column, Source
+from tacit.learn.consensus.templates import ENOUGH, Slot, Template, Text
+from tacit.learn.parameters import Binding, Generalisation, role_of
+from tacit.learn.values import EMAIL, Sighting, type_of
+from tacit.text.value_lookup import shape_of
 
 _GENERIC = frozenset({"value", "number", "id"})
 _STYLES = (

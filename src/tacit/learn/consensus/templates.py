@@ -15,7 +15,7 @@ from typing import Any
 
 from tacit.domain.origin import Origin
 from tacit.learn.actions import Effect, Family
-from tacit.learn.consensus.alignment import Column, Source, Unit, likeness
+from tacit.learn.consensus.step_columns import Column, Source, Unit, likeness
 
 ENOUGH = 3
 """Attempts of a kind before anything beyond a single attempt's evidence is generalised."""

@@ -4,9 +4,8 @@ With a successful attempt at the same task the two are laid side by side; withou
 by what failures of other tasks, which do have such a sibling, turned out to be. Decides nothing about whether a run failed.
 """
 
-from tacit.learn.blame.blaming import blame
-from tacit.learn.blame.pitfalls import FoundPitfall, found_pitfalls, pitfalls
-from tacit.learn.blame.pool import Pool
-from tacit.learn.blame.verdict import Blame, Expected, FailureKind
+from tacit.learn.failures.analysis import Pool, blame
+from tacit.learn.failures.effects import Blame, Expected, FailureKind
+from tacit.learn.failures.pitfalls import FoundPitfall, found_pitfalls, pitfalls
 
 __all__ = ["Blame", "Expected", "FailureKind", "FoundPitfall", "Pool", "blame", "found_pitfalls", "pitfalls"]

@@ -5,15 +5,87 @@ Signs are facts of the run; what they mean is weighed elsewhere. Reads no siblin
 
 from __future__ import annotations
 
+import math
 import re
-from collections import Counter
-from collections.abc import Mapping
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tacit.domain.trajectory import Role
+from tacit.domain.trajectory import Role, Span, Step, Trajectory
 from tacit.learn.actions import leaves
-from tacit.learn.blame.effects import Deed, Deeds
-from tacit.learn.blame.wants import said
+from tacit.learn.failures.contrast import contrast
+from tacit.learn.failures.effects import Blame, Deed, Deeds, Expected, FailureKind, deeds_of
+from tacit.text.words import term_set
+
+_LEAST_RUNS = 3
+"""Fewer successes with a word, or with an effect, say nothing about either."""
+_TELLING_WORDS = 25
+_MOST_WORDS = 4000
+_MOST_EFFECTS = 64
+_DEPENDENCE = 0.5
+"""Words of one text say partly the same, so only half of their summed weight counts."""
+
+_Text = tuple[frozenset[str], frozenset[str]]
+"""The words of a run, and its effects."""
+
+
+def said(trajectory: Trajectory) -> str:
+    """All that the person said, the task first."""
+    words = [step.text for step in trajectory.steps if step.role is Role.USER]
+    return "\n".join(words if trajectory.task.text in words else [trajectory.task.text, *words])
+
+
+class Wants:
+    """Learned from successes: words → how likely each effect is needed."""
+
+    def __init__(self, runs: Sequence[Deeds]) -> None:
+        """Count words and effects of successful runs."""
+        self._texts = {run.trajectory.id: _text(run) for run in runs}
+        texts = list(self._texts.values())
+        self._total = len(texts)
+        words = Counter(word for words, _ in texts for word in sorted(words))
+        self._words = {word: n for word, n in words.most_common(_MOST_WORDS) if n >= _LEAST_RUNS}
+        effects = Counter(what for _, done in texts for what in sorted(done)).most_common(_MOST_EFFECTS)
+        self._effects = {what: n for what, n in sorted(effects) if n >= _LEAST_RUNS}
+        self._inside = {what: self._telling(what, texts) for what in self._effects}
+
+    def likely(self, text: str, *, without: Sequence[Deeds] = ()) -> Mapping[str, float]:
+        """Each effect with the probability that a task with these words needs it; as if some runs had not been seen."""
+        words = term_set(text)
+        gone = [self._texts[run.trajectory.id] for run in without if run.trajectory.id in self._texts]
+        total = self._total - len(gone)
+        likely: dict[str, float] = {}
+        for what, inside in self._inside.items():
+            less = [seen for seen, done in gone if what in done]
+            count = self._effects[what] - len(less)
+            logit = math.log((count + 1) / (total - count + 1))
+            for word in (word for word in inside if word in words):
+                here = inside[word] - sum(word in seen for seen in less)
+                seen_in = self._words[word] - sum(word in seen for seen, _ in gone)
+                logit += _DEPENDENCE * _weight(here, seen_in, count=count, total=total)
+            likely[what] = 1 / (1 + math.exp(-max(-30.0, min(30.0, logit))))
+        return likely
+
+    def _telling(self, what: str, texts: Sequence[_Text]) -> dict[str, int]:
+        """The words that tell most for or against an effect, with the number of its runs that have them."""
+        inside = Counter(word for words, done in texts if what in done for word in words)
+        count = self._effects[what]
+        strength = {
+            word: abs(_weight(inside[word], n, count=count, total=self._total)) * math.sqrt(n)
+            for word, n in self._words.items()
+        }
+        order = sorted(strength, key=lambda word: (-strength[word], word))
+        return {word: inside[word] for word in order[:_TELLING_WORDS]}
+
+
+def _text(run: Deeds) -> _Text:
+    return term_set(said(run.trajectory)), frozenset(deed.what for deed in run.worked)
+
+
+def _weight(inside: int, everywhere: int, *, count: int, total: int) -> float:
+    """How much a word speaks for an effect: the logarithm of how much more often it stands where the effect is."""
+    return math.log((inside + 0.5) / (count + 1)) - math.log((everywhere - inside + 0.5) / (total - count + 1))
+
 
 _IDENTIFIER = re.compile(r"(?=[\w.@+-]*\d)\w[\w.@+-]{4,}\w")
 _DECLINING = re.compile(
@@ -118,3 +190,158 @@ def _untouched(run: Deeds) -> bool:
         return False
     seen = "\n".join(step.observation.casefold() for step in run.trajectory.steps if step.is_action)
     return any(word in seen for word in left)
+
+
+MOST_SUCCESSES = 2000
+MOST_FAILURES = 1000
+MOST_SIBLINGS = 32
+LEAST_FAILURES = 20
+"""Fewer contrasted failures than this do not show which kinds a domain has; plain rules decide then."""
+
+Contrasted = tuple[Trajectory, Sequence[Trajectory]]
+"""A failed attempt and the successful attempts at the same task."""
+
+
+class Pool:
+    """What successes and explained failures of other tasks say about failures."""
+
+    def __init__(self, successes: Sequence[Trajectory], contrasted: Sequence[Contrasted] = ()) -> None:
+        """Count over successful attempts, and over failed ones that have successful siblings."""
+        self._runs = [deeds_of(success) for success in successes[:MOST_SUCCESSES]]
+        self.wants = Wants(self._runs)
+        self._kinds: Counter[FailureKind] = Counter()
+        self._seen: dict[tuple[FailureKind, str], Counter[int]] = defaultdict(Counter)
+        self._learn([(failed, siblings[:MOST_SIBLINGS]) for failed, siblings in contrasted[:MOST_FAILURES] if siblings])
+
+    @property
+    def explained(self) -> int:
+        """How many failures have taught which signs go with which kind."""
+        return self._kinds.total()
+
+    def kinds(self, features: Mapping[str, int]) -> dict[FailureKind, float]:
+        """The kinds of failure with their probabilities, by what signs went with them; empty if too few were seen."""
+        if self.explained < LEAST_FAILURES:
+            return {}
+        scores = {kind: self._score(kind, features) for kind in FailureKind if self._kinds[kind]}
+        top = max(scores.values())
+        total = sum(math.exp(score - top) for score in scores.values())
+        return {kind: math.exp(score - top) / total for kind, score in scores.items()}
+
+    def _score(self, kind: FailureKind, features: Mapping[str, int]) -> float:
+        count = self._kinds[kind]
+        score = math.log((count + 1) / (self.explained + len(self._kinds)))
+        for name, value in features.items():
+            score += math.log((self._seen[kind, name][value] + 1) / (count + VALUES[name]))
+        return score
+
+    def _learn(self, contrasted: Sequence[Contrasted]) -> None:
+        """Note the signs of every failure that a sibling explains.
+
+        Its own siblings must not tell what its words call for, or that sign would look stronger than it is for a new task.
+        """
+        known: dict[str, Deeds] = {run.trajectory.id: run for run in self._runs}
+        for failed, siblings in contrasted:
+            run = deeds_of(failed)
+            if not run.done:
+                continue
+            beside = [known.get(sibling.id) or deeds_of(sibling) for sibling in siblings]
+            found = contrast(run, beside)
+            signs = signs_of(run, self.wants.likely(said(failed), without=beside))
+            self._kinds[found.kind] += 1
+            for name, value in signs.features.items():
+                self._seen[found.kind, name][value] += 1
+
+
+_BEFORE_ALL = -1
+"""Where the task stands if no step states it."""
+_RULED = 0.4
+"""How sure a kind is that only the plain rules give."""
+
+
+def blame(failed: Trajectory, successes: Sequence[Trajectory] | Pool, *, siblings: Sequence[Trajectory] = ()) -> Blame:
+    """Say how a failed attempt went wrong and at which step.
+
+    `siblings` are successful attempts at the same task, `successes` those at others; give a `Pool` of them if many
+    failures are to be blamed.
+    """
+    run = deeds_of(failed)
+    if siblings:
+        return contrast(run, [deeds_of(sibling) for sibling in siblings[:MOST_SIBLINGS]])
+    pool = successes if isinstance(successes, Pool) else Pool(successes)
+    return _by_signs(run, pool)
+
+
+def _by_signs(run: Deeds, pool: Pool) -> Blame:
+    likely = pool.wants.likely(said(run.trajectory))
+    signs = signs_of(run, likely)
+    kinds = pool.kinds(signs.features)
+    if not run.done:
+        kind, confidence = FailureKind.NO_ACTION, 1.0 if signs.wanted else 0.8
+    elif kinds:
+        kind = max(FailureKind, key=lambda kind: kinds.get(kind, 0.0))
+        confidence = kinds[kind]
+    else:
+        kind, confidence = _ruled(signs), _RULED
+    fault = _fault(kind, run)
+    return Blame(
+        trajectory_id=run.trajectory.id,
+        kind=kind,
+        step=fault.index if fault else None,
+        tool=fault.tool if fault else "",
+        expected=tuple(Expected(tool=what) for what in signs.wanted),
+        reason=_reason(kind, signs, fault),
+        spans=_spans(run, signs, fault),
+        confidence=confidence,
+    )
+
+
+def _ruled(signs: Signs) -> FailureKind:
+    if signs.retried or (signs.effects > 2 and signs.repeated):
+        return FailureKind.EXTRA_STEP
+    if signs.handed_over or signs.wanted:
+        return FailureKind.MISSING_STEP
+    return FailureKind.WRONG_ARGUMENTS
+
+
+def _fault(kind: FailureKind, run: Deeds) -> Step | None:
+    """The step at fault: most failures that have one go wrong with their first effect."""
+    if kind is FailureKind.WRONG_END:
+        return run.handed_over
+    return None if kind in (FailureKind.NO_ACTION, FailureKind.MISSING_STEP) else run.done[0].action.step
+
+
+def _reason(kind: FailureKind, signs: Signs, fault: Step | None) -> str:
+    shown = []
+    if signs.handed_over:
+        shown.append("the task was handed over")
+    if signs.wanted:
+        shown.append(f"the words call for {', '.join(signs.wanted)}, which was not called")
+    if signs.retried:
+        shown.append(f"{signs.retried.what} failed and was called again")
+    if signs.invented:
+        shown.append(f"{signs.invented.what} was given an identifier that nobody had mentioned")
+    if signs.declined:
+        shown.append("the agent said that it could not do something")
+    if signs.untouched:
+        shown.append("something that the person named and the agent looked at was left as it was")
+    opening = "Nothing was changed" if kind is FailureKind.NO_ACTION else f"By its signs {kind}"
+    if fault:
+        opening += f", from {fault.tool} on"
+    return f"{opening}: {'; '.join(shown)}." if shown else f"{opening}."
+
+
+def _spans(run: Deeds, signs: Signs, fault: Step | None) -> tuple[Span, ...]:
+    own = run.trajectory.id
+    spans = [Span(own, fault.index, "arguments")] if fault else []
+    if signs.retried:
+        spans.append(Span(own, signs.retried.index, "observation"))
+    if signs.invented:
+        spans.append(Span(own, signs.invented.index, "arguments"))
+    if signs.declined:
+        spans.append(Span(own, signs.declined[0], "text"))
+    if run.handed_over:
+        spans.append(Span(own, run.handed_over.index, "arguments"))
+    if signs.wanted or signs.untouched or not spans:
+        asked = (step.index for step in run.trajectory.steps if step.role is Role.USER)
+        spans.append(Span(own, next(asked, _BEFORE_ALL), "text"))
+    return tuple(dict.fromkeys(spans))

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tacit.domain.trajectory import Span, Trajectory
-from tacit.learn.blame.effects import Deed, Deeds, Form, Free, free_arguments
-from tacit.learn.blame.verdict import Blame, Expected, FailureKind
+from tacit.learn.failures.effects import Blame, Deed, Deeds, Expected, FailureKind, Form, Free, free_arguments
 
 
 @dataclass(frozen=True, slots=True)

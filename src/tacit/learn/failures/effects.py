@@ -10,13 +10,67 @@ import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import StrEnum
 from itertools import pairwise
 from typing import Any
 
-from tacit.domain.trajectory import Step, Trajectory
+from tacit.domain.trajectory import Span, Step, Trajectory
 from tacit.learn.actions import Action, Effect, Family, actions_of, essential
 from tacit.text.tools import plain_name
+
+
+class FailureKind(StrEnum):
+    """How an attempt went wrong, told by its effects: the calls that change something."""
+
+    NO_ACTION = "no action"
+    """Nothing was changed though something had to be."""
+    MISSING_STEP = "missing step"
+    """A needed effect is lacking, and none is there that was not needed."""
+    EXTRA_STEP = "extra step"
+    """All that was needed, and more: something else as well, or an attempt too many."""
+    WRONG_TOOL = "wrong tool"
+    """One effect instead of another."""
+    WRONG_ARGUMENTS = "wrong arguments"
+    """The right calls with wrong values."""
+    WRONG_END = "wrong end"
+    """The effects are right: what was said or how it ended is not, such as a needless hand-over."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expected:
+    """A call that successful attempts made and the failed one did not."""
+
+    tool: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    """As the sibling gave them; empty where only other tasks speak for the call."""
+    support: int = 0
+    """How many successful attempts made it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blame:
+    """Why an attempt failed, as far as contrast tells."""
+
+    trajectory_id: str
+    kind: FailureKind
+    step: int | None
+    """Index of the first step at fault; none where the fault is something that was not done."""
+    tool: str = ""
+    """The tool called at that step."""
+    keys: tuple[str, ...] = ()
+    """For wrong arguments: the names of those that differ, where that is known."""
+    expected: tuple[Expected, ...] = ()
+    reason: str = ""
+    """One sentence of tool and argument names only: no value and nothing that an observation said."""
+    spans: tuple[Span, ...] = ()
+    confidence: float = 0.0
+    """From 0 to 1: how sure the kind is."""
+    by_sibling: bool = False
+    """Whether a successful attempt at the same task showed it."""
+    passing: bool = False
+    """Whether the run made the same calls as successes did and one of them failed: an error of the moment."""
+
 
 _NAME_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 _PASSING_ON = frozenset("transfer hand forward refer redirect escalate route assign delegate".split())

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from tacit.domain.skill import Pitfall, SkillStep
 from tacit.domain.trajectory import Role, Span, Step
 from tacit.learn.actions import Family, action_of
-from tacit.learn.blame.verdict import Blame, FailureKind
+from tacit.learn.failures.effects import Blame, FailureKind
 from tacit.text.programs import SHELL_TOOLS
 from tacit.text.tools import plain_name
 

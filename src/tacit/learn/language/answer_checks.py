@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tacit.learn.language.material import Material
-from tacit.learn.tokens import HOST, VARIABLE, particular, quoted, run_specific
+from tacit.learn.values import HOST, VARIABLE, particular, quoted, run_specific
 from tacit.text.fence import clean
 from tacit.text.redaction import redact
 from tacit.text.words import STOP_WORDS, stem, terms

@@ -16,7 +16,7 @@ from tacit.domain.candidate import Candidate
 from tacit.domain.origin import Origin, lowest
 from tacit.domain.skill import SkillContent
 from tacit.domain.trajectory import Span, Step, Trajectory
-from tacit.learn.grounding import Ledger
+from tacit.learn.values import Ledger
 from tacit.text.fence import clean
 from tacit.text.redaction import redact_value
 

@@ -15,8 +15,8 @@ from typing import Any
 
 from tacit.domain.trajectory import Role, Span, Step, Trajectory
 from tacit.learn.actions import action_of, leaves
-from tacit.text.places import Leaf, field_of, leaves_of, plain
-from tacit.text.shapes import is_mentioned, stands_in
+from tacit.text.value_lookup import Leaf, field_of, leaves_of, plain
+from tacit.text.value_shapes import is_mentioned, stands_in
 
 _MAX_READINGS = 60
 _MAX_FIELDS = 24

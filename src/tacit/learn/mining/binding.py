@@ -17,10 +17,10 @@ from typing import Any
 
 from tacit.domain.skill import Parameter
 from tacit.domain.trajectory import Span
-from tacit.learn.mining.sources import Occurrence, Source, Used, View, at, refined, sources_of, view_of
-from tacit.learn.tokens import EMAIL
-from tacit.text.places import TASK, plain
-from tacit.text.shapes import FREE, one_of, shape_of, values_of_shape
+from tacit.learn.mining.argument_sources import Occurrence, Source, Used, View, at, refined, sources_of, view_of
+from tacit.learn.values import EMAIL
+from tacit.text.value_lookup import TASK, plain
+from tacit.text.value_shapes import FREE, one_of, shape_of, values_of_shape
 
 __all__ = ["Bound", "Occurrence", "Support", "bind"]
 

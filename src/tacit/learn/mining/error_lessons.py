@@ -17,11 +17,11 @@ from tacit.domain.candidate import Candidate
 from tacit.domain.outline import Course, Failure, Tried
 from tacit.domain.trajectory import Span, Trajectory
 from tacit.learn.actions import Action, Family, essential, leaves
-from tacit.learn.courses import AGAIN, INSTALL, INSTEAD, recovery_at
+from tacit.learn.attempt_outlines import AGAIN, INSTALL, INSTEAD, recovery_at
 from tacit.learn.lesson import Tally, lesson
 from tacit.learn.recovery import Recovery
-from tacit.learn.timeline import Timeline
-from tacit.text.signature import without_name
+from tacit.learn.values import Timeline
+from tacit.text.error_signatures import without_name
 from tacit.text.templates import templates
 
 MIN_SESSIONS = 2

@@ -15,20 +15,14 @@ from tacit.domain.candidate import Candidate
 from tacit.domain.outline import Outline
 from tacit.domain.skill import Case, Cue
 from tacit.learn.actions import essential, leaves
-from tacit.learn.distil import draft_of
-from tacit.learn.mining.candidates import Findings, candidate_of, free_name, name_of
-from tacit.learn.mining.composite import composites
-from tacit.learn.mining.conditions import learn_cases, standing_alone
-from tacit.learn.mining.cues import learn_cues
-from tacit.learn.mining.failures import blames_of
-from tacit.learn.mining.goals import goal_checks
-from tacit.learn.mining.groups import Group, groups_of
-from tacit.learn.mining.order import learn_order
-from tacit.learn.mining.situation import attempt_of, counted, distinct
-from tacit.learn.mining.study import Source, Study, step_at
-from tacit.learn.mining.telling import impersonal_task
-from tacit.learn.mining.units import MIN_SUPPORT, Unit
+from tacit.learn.mining.candidates import Findings, candidate_of, composites, free_name, name_of
+from tacit.learn.mining.conditions import attempt_of, counted, distinct, learn_cases, standing_alone
+from tacit.learn.mining.predicates import goal_checks
+from tacit.learn.mining.study import Source, Study, blames_of, impersonal_task, step_at
+from tacit.learn.mining.task_cues import learn_cues
+from tacit.learn.mining.units import MIN_SUPPORT, Group, Unit, groups_of, learn_order
 from tacit.learn.procedure import Held
+from tacit.learn.single_attempt import draft_of
 from tacit.text.facts import TASK
 
 _TELLING = 3

@@ -6,17 +6,106 @@ nothing about what is needed when.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Protocol
 
 from tacit.domain.evidence import Assessment
 from tacit.domain.outline import Outline
-from tacit.domain.trajectory import Step, Trajectory
+from tacit.domain.skill import Pitfall
+from tacit.domain.trajectory import Span, Step, Trajectory
+from tacit.learn.actions import leaves
+from tacit.learn.failures import Blame, Pool, blame
 from tacit.learn.mining.binding import Bound, Occurrence, bind
-from tacit.learn.mining.groups import Group
-from tacit.learn.mining.telling import general_task, names_in
-from tacit.learn.mining.units import Unit, Units, units_of
+from tacit.learn.mining.conditions import known_facts
+from tacit.learn.mining.units import Group, Unit, Units, units_of
+from tacit.learn.values import EMAIL
+from tacit.learn.wording import code, shorten
+
+_SHORTEST = 4
+_PERSONAL = re.compile(r"\d|@|^[A-Z]")
+"""What has a digit, an address sign or a capital names somebody or something in particular."""
+_NAMED = re.compile(r"\d|^[A-Z][a-z]+ [A-Z]")
+_IDENTIFIER = re.compile(r"#?(?<![\w{])(?=[\w-]*\d{3})(?=[\w-]*[^\W\d]|[\w-]*\d{4})[\w-]*\w")
+"""A number of at least four digits, or of three with letters around it."""
+_CAPITAL = re.compile(r"(?<![\w{'’-])[^\W\d_a-z][^\W\d_]+(?![\w}])")
+_WORD = re.compile(r"[^\W\d_]+")
+_OPENS = re.compile(r"(?:^|[.!?:;\n\"“(]|\s[-–—*•])\s*$")
+_BEFORE = 4
+
+
+def names_in(tasks: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Task → what it seems to call by name: words with a capital inside a sentence that no other task has."""
+    different = dict.fromkeys(tasks)
+    spread = Counter(word for task in different for word in {word.casefold() for word in _WORD.findall(task)})
+    return {
+        task: tuple(match[0] for match in _CAPITAL.finditer(task) if _is_name(match, task, spread))
+        for task in different
+    }
+
+
+def general_task(outline: Outline, names: Collection[str] = ()) -> str:
+    """The task with what its values are called in their place; `names` are left out too, called so."""
+    called: dict[str, str] = {}
+    for value, key in _in_order(outline):
+        called.setdefault(value, f"{{{_plain_key(key)}}}")
+    told = _replaced(outline.task, called | {name: "{name}" for name in names if name not in called})
+    return _IDENTIFIER.sub("{id}", EMAIL.sub("{email}", told))
+
+
+def impersonal_task(outline: Outline, names: Collection[str] = ()) -> str:
+    """The task without what names somebody or something in particular."""
+    particular = [value for value, _ in _in_order(outline) if _PERSONAL.search(value)]
+    return _replaced(outline.task, dict.fromkeys([*particular, *names], " "))
+
+
+def _is_name(match: re.Match[str], task: str, spread: Mapping[str, int]) -> bool:
+    """Whether a word with a capital names something: a sentence does not open with it, or another such word follows."""
+    if not match[0][0].isupper() or spread[match[0].casefold()] > 1:
+        return False
+    if not _OPENS.search(task[max(0, match.start() - _BEFORE) : match.start()]):
+        return True
+    following = _CAPITAL.match(task, match.end() + 1)
+    return following is not None and spread[following[0].casefold()] == 1
+
+
+def _replaced(text: str, instead: Mapping[str, str]) -> str:
+    """All at once, so that nothing is put into what was put in; the longest first, so that no value cuts another."""
+    present = sorted((value for value in instead if value in text), key=lambda value: (-len(value), value))
+    if not present:
+        return text
+    either = "|".join(map(re.escape, present))
+    return re.sub(rf"(?<!\w)(?:{either})(?!\w)", lambda match: instead[match[0]], text)
+
+
+def _plain_key(key: str) -> str:
+    """What a value is called, as a placeholder; a key may be any text, even a value itself."""
+    plain = re.sub(r"\W+", "_", key).strip("_")
+    return plain if plain and not re.search(r"\d{3}", plain) else "value"
+
+
+def _in_order(outline: Outline) -> list[tuple[str, str]]:
+    return sorted(_own_values(outline), key=lambda pair: (-len(pair[0]), pair))
+
+
+def _own_values(outline: Outline) -> set[tuple[str, str]]:
+    """Values that belong to one attempt, with what they are called: arguments, and names and numbers that answers hold."""
+    said = outline.task
+    arguments = (*(move.arguments for move in outline.moves), *(reading.arguments for reading in outline.readings))
+    values = {
+        (str(value), key)
+        for each in arguments
+        for key, value in leaves(each)
+        if isinstance(value, str | int) and not isinstance(value, bool) and len(str(value)) >= 2 and str(value) in said
+    }
+    for reading in outline.readings:
+        for path, shown in reading.facts.items():
+            key = re.sub(r"\W+", "_", path.rpartition(".")[2]).strip("_").lower()
+            values |= {(one, key) for one in shown if len(one) >= _SHORTEST and _NAMED.search(one) and one in said}
+    return values
+
 
 SAMPLE = 24
 """Attempts that are looked at whole for one unit."""
@@ -120,3 +209,63 @@ def step_at(trajectory: Trajectory, index: int) -> Step:
     if 0 <= index < len(trajectory.steps) and trajectory.steps[index].index == index:
         return trajectory.steps[index]
     return next(step for step in trajectory.steps if step.index == index)
+
+
+MAX_FAILURES = 60
+MAX_SUCCESSES = 60
+SEVERAL = 2
+"""Attempts that must have met an error before a skill warns of it."""
+_MAX_ERROR = 120
+_MOST = 3
+_SPANS = 5
+
+
+def blames_of(study: Study) -> list[Blame]:
+    """What went wrong in the latest failures of a group."""
+    failures = study.group.failures[-MAX_FAILURES:]
+    if not failures:
+        return []
+    siblings = {failed.trajectory_id: _siblings(failed, study) for failed in failures}
+    sample = study.sample([outline.trajectory_id for outline in study.group.successes], most=MAX_SUCCESSES)
+    contrasted = [
+        (study.trajectory(identity), [study.trajectory(one) for one in near])
+        for identity, near in siblings.items()
+        if near
+    ]
+    pool = Pool([study.trajectory(identity) for identity in sample], contrasted)
+    return [
+        blame(study.trajectory(identity), pool, siblings=[study.trajectory(one) for one in near])
+        for identity, near in siblings.items()
+    ]
+
+
+def failing_calls(study: Study, tools: Sequence[str]) -> list[tuple[Pitfall, tuple[Span, ...]]]:
+    """Errors that calls of these tools met in several attempts, the most frequent first, each with where it was seen."""
+    met: dict[tuple[str, str], list[Span]] = {}
+    for outline in study.group.outlines:
+        for failure in outline.course.failures if outline.course else ():
+            if failure.call in tools and not failure.passing:
+                met.setdefault((failure.call, failure.signature), []).append(
+                    Span(outline.trajectory_id, failure.step, "observation")
+                )
+    found = []
+    for (tool, signature), spans in met.items():
+        attempts = {span.trajectory_id for span in spans}
+        if len(attempts) >= SEVERAL:
+            text = f"{code(tool)} fails with “{shorten(signature, _MAX_ERROR)}”."
+            found.append((Pitfall(text=text, kind="failing call", count=len(attempts)), tuple(spans[:_SPANS])))
+    return sorted(found, key=lambda each: (-each[0].count, each[0].text))[:_MOST]
+
+
+def _siblings(failed: Outline, study: Study) -> list[str]:
+    return [
+        outline.trajectory_id
+        for outline in study.asked_alike(failed)
+        if outline.success and _found_the_same(failed, outline)
+    ][:MAX_SUCCESSES]
+
+
+def _found_the_same(left: Outline, right: Outline) -> bool:
+    mine, other = known_facts(left), known_facts(right)
+    shared = mine.keys() & other.keys()
+    return all(mine[tool] == other[tool] for tool in shared) and bool(shared or not (mine or other))

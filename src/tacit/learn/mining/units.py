@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import re
 from bisect import insort
-from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, TypeVar
 
 from tacit.domain.outline import Move, Outline
-from tacit.learn.mining.groups import Group
 
 MIN_SUPPORT = 3
 """Attempts before anything is called general."""
@@ -268,3 +267,102 @@ def _is_somebodys(value: str, tasks: Collection[str]) -> bool:
 
 def _is_named(value: str, said: str, shown: set[str]) -> bool:
     return value in said or value in shown
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Attempts with the same tools, oldest first."""
+
+    outlines: tuple[Outline, ...]
+
+    @property
+    def successes(self) -> tuple[Outline, ...]:
+        """Those that are verified to have worked."""
+        return tuple(outline for outline in self.outlines if outline.success)
+
+    @property
+    def failures(self) -> tuple[Outline, ...]:
+        """Those that are verified to have failed."""
+        return tuple(outline for outline in self.outlines if outline.success is False)
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The trajectories in it."""
+        return tuple(outline.trajectory_id for outline in self.outlines)
+
+
+def groups_of(outlines: Sequence[Outline]) -> list[Group]:
+    """Sort attempts into groups; those without a move are left out."""
+    parent: dict[str, str] = {}
+    for outline in outlines:
+        tools = _tools(outline)
+        for tool in tools:
+            parent.setdefault(tool, tool)
+            _join(parent, tools[0], tool)
+    gathered: dict[str, list[Outline]] = {}
+    for outline in outlines:
+        tools = _tools(outline)
+        if outline.moves and tools:
+            gathered.setdefault(_root(parent, tools[0]), []).append(outline)
+    return [Group(tuple(members)) for members in gathered.values()]
+
+
+def _tools(outline: Outline) -> list[str]:
+    called = [*(move.tool for move in outline.moves), *(reading.tool for reading in outline.readings)]
+    return list(dict.fromkeys(f"{outline.project}\n{tool}" for tool in called))
+
+
+def _root(parent: dict[str, str], tool: str) -> str:
+    while parent[tool] != tool:
+        parent[tool] = parent[parent[tool]]
+        tool = parent[tool]
+    return tool
+
+
+def _join(parent: dict[str, str], left: str, right: str) -> None:
+    """The tool that was seen first names the group, whatever comes later."""
+    a, b = _root(parent, left), _root(parent, right)
+    if a != b:
+        parent[b] = a
+
+
+_CLEAR = 0.75
+"""Share of the runs with both skills that must agree on their order."""
+
+
+def learn_order(sequences: Iterable[Sequence[str]], *, at_least: int = 2) -> dict[str, tuple[str, ...]]:
+    """Learn, for every skill met, the skills that come before it where both are needed; `at_least` runs must show it."""
+    names: dict[str, None] = {}
+    before: Counter[tuple[str, str]] = Counter()
+    for sequence in sequences:
+        firsts = list(dict.fromkeys(sequence))
+        names.update(dict.fromkeys(firsts))
+        before.update((first, later) for at, first in enumerate(firsts) for later in firsts[at + 1 :])
+    after: dict[str, set[str]] = defaultdict(set)
+    for first, later in _clear(before, at_least):
+        if not _reaches(after, first, later):
+            after[later].add(first)
+    return {name: tuple(sorted(after[name])) for name in sorted(names)}
+
+
+def _clear(before: Counter[tuple[str, str]], at_least: int) -> list[tuple[str, str]]:
+    """The pairs with a clear order, the best supported first."""
+    found = []
+    for (first, later), count in before.items():
+        share = count / (count + before[later, first])
+        if count >= at_least and share >= _CLEAR:
+            found.append((-share * count, first, later))
+    return [(first, later) for _, first, later in sorted(found)]
+
+
+def _reaches(after: dict[str, set[str]], start: str, goal: str) -> bool:
+    """Whether `goal` is known to come, directly or through others, before `start`."""
+    seen, waiting = {start}, [start]
+    while waiting:
+        for earlier in after.get(waiting.pop(), ()):
+            if earlier == goal:
+                return True
+            if earlier not in seen:
+                seen.add(earlier)
+                waiting.append(earlier)
+    return False

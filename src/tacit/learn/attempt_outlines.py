@@ -1,0 +1,221 @@
+"""One attempt → its course: which calls failed and how, what was tried about each failure, and which calls worked.
+
+Courses are small, know nothing of each other, and can be kept and pooled (`mining.errors`). A fix is named by a key that
+is the same in every session: what was done, without the values it was done to. It counts nothing and judges nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from hashlib import blake2b
+from itertools import pairwise
+from typing import Any
+
+from tacit.domain.evidence import Assessment
+from tacit.domain.outline import Course, Failure, Move, Outline, Reading, Tried
+from tacit.domain.trajectory import Trajectory
+from tacit.learn.actions import Action, Effect, Family, actions_of, delegates, essential
+from tacit.learn.recovery import Means, Recovery, passing, tries_after, went_wrong
+from tacit.learn.wording import shorten
+from tacit.text.facts import facts
+from tacit.text.redaction import redact
+from tacit.text.shell import Command
+from tacit.text.error_signatures import error_signature
+
+AGAIN = "again"
+"""The fix that is none: the same call, with nothing done in between."""
+INSTALL, INSTEAD = "install with ", "instead "
+"""How the keys of these fixes begin."""
+_WORD = re.compile(r"[a-z][a-z-]+")
+
+
+def course_of(trajectory: Trajectory, actions: Sequence[Action] | None = None) -> Course:
+    """Reduce one attempt; `actions` are its `actions_of`, if they are at hand."""
+    actions = actions_of(trajectory) if actions is None else actions
+    telling = [action for action in actions if action.family is not Family.FILE]
+    surely = [action for action in telling if action.surely_worked]
+    worked = {digest: action.index for action in surely for digest in (_exact(action), _form(action))}
+    followed = Counter(
+        f"{one.label} > {two.label}" for one, two in pairwise(actions) if one.family is Family.CALL and one.worked
+    )
+    return Course(
+        trajectory_id=trajectory.id,
+        session=trajectory.parent_session_id or trajectory.session_id or trajectory.id,
+        task=_digest(" ".join(trajectory.task.text.casefold().split())),
+        at=trajectory.started_at,
+        failures=tuple(_failures(actions)),
+        worked=worked,
+        followed=dict(followed),
+    )
+
+
+def recovery_at(trajectory: Trajectory, failure: Failure, tried: Tried) -> Recovery | None:
+    """The recovery that a course tells of, found again in its trajectory; nothing if it is not there."""
+    actions = actions_of(trajectory)
+    at = next((at for at, action in enumerate(actions) if action.index == failure.step), None)
+    tries = _tries(actions, at) if at is not None else ()
+    return next((one for one in tries if one.worked.index == tried.step and _fix(one) == tried.fix), None)
+
+
+def _failures(actions: Sequence[Action]) -> Iterator[Failure]:
+    for at, action in enumerate(actions):
+        if action.family is Family.FILE or delegates(action) or not went_wrong(action):
+            continue
+        signature = error_signature(action.step.observation, command=action.command)
+        tried = tuple(
+            Tried(fix=_fix(one), step=one.worked.index, worked=one.worked.surely_worked)
+            for one in _tries(actions, at)
+            if one.means is not Means.REWORKED
+        )
+        if signature:
+            yield Failure(
+                step=action.index,
+                call=action.label,
+                exact=_exact(action),
+                form=_form(action),
+                signature=signature,
+                plain=action.family is Family.CALL,
+                passing=passing(action),
+                tried=tried,
+            )
+
+
+def _tries(actions: Sequence[Action], at: int) -> Iterator[Recovery]:
+    yield from tries_after(actions, at)
+    yield from _replacement(actions, at)
+
+
+def _replacement(actions: Sequence[Action], at: int) -> Iterator[Recovery]:
+    """The very next call, if it is another plain tool of the same effect."""
+    failed, after = actions[at], actions[at + 1 : at + 2]
+    for later in after:
+        alike = later.family is failed.family is Family.CALL and later.effect is failed.effect
+        if alike and later.step.tool != failed.step.tool and not delegates(later):
+            yield Recovery(failed=failed, worked=later, means=Means.REPLACED)
+
+
+def _fix(recovery: Recovery) -> str:
+    """What was done, without the values that differ from one session to the next."""
+    if recovery.means is Means.TRANSIENT:
+        return AGAIN
+    if recovery.means is Means.REPLACED:
+        return f"{INSTEAD}{recovery.worked.label}"
+    if recovery.installed:
+        return f"{INSTALL}{(*recovery.enablers, recovery.worked)[0].label}"
+    first = " and ".join(sorted(_told(action) for action in recovery.enablers))
+    if recovery.means is Means.ENABLED:
+        return f"after {first}"
+    return f"after {first}, {_variation(recovery)}" if first else _variation(recovery)
+
+
+def _told(action: Action) -> str:
+    return ", ".join(" ".join([*_verb(command), *sorted(set(command.flags))]) for command in action.programs)
+
+
+def _verb(command: Command) -> list[str]:
+    """What a command does; of a program that is not known, its first operand if that is a bare word."""
+    bare = command.operands[:1] if not command.subcommand and _WORD.fullmatch("".join(command.operands[:1])) else ()
+    return [command.label, *bare]
+
+
+def _variation(recovery: Recovery) -> str:
+    """In which way the call that worked differs from the one that failed."""
+    failed, worked = recovery.failed, recovery.worked
+    if failed.family is Family.CALL:
+        before, after = essential(failed.step), essential(worked.step)
+        return f"with {sorted(after.keys() - before.keys())} without {sorted(before.keys() - after.keys())}"
+    if recovery.wrapped:
+        return f"as {recovery.wrapped}"
+    if recovery.replaced:
+        return f"{INSTEAD}{worked.label}"
+    flags = [{flag for command in action.programs for flag in command.flags} for action in (failed, worked)]
+    gained, lost = sorted(flags[1] - flags[0]), sorted(flags[0] - flags[1])
+    if not gained and not lost and worked.label == failed.label:
+        gained = sorted(set(worked.command.split()) - set(failed.command.split()))
+    return f"as {worked.label} with {gained} without {lost}"
+
+
+def _exact(action: Action) -> str:
+    if action.family is Family.SHELL:
+        command = " ".join(action.command.split())
+        return _digest(command.replace(action.workspace, "{workspace}") if action.workspace else command)
+    return _digest(f"{action.step.tool} {json.dumps(essential(action.step), sort_keys=True, default=str)}")
+
+
+def _form(action: Action) -> str:
+    """Programs and flags of a command, or a tool and the names of what it was given."""
+    if action.family is Family.SHELL:
+        return _digest(f"$ {[[command.label, *sorted(command.flags)] for command in action.programs]}")
+    return _digest(f"{action.step.tool} of {sorted(essential(action.step))}")
+
+
+def _digest(text: str) -> str:
+    return blake2b(text.encode("utf-8", "replace"), digest_size=8).hexdigest()
+
+
+MAX_TASK = 4_000
+MAX_MOVES = 60
+MAX_READINGS = 60
+MAX_FACTS = 160
+_MAX_ARGUMENTS = 2_000
+
+
+def outline_of(trajectory: Trajectory, assessment: Assessment) -> Outline:
+    """Outline one attempt."""
+    actions = actions_of(trajectory)
+    course = course_of(trajectory, actions)
+    success = True if assessment.verified_success else False if assessment.verified_failure else None
+    moves, readings = _parts(actions) if is_plain(actions) else ((), ())
+    return Outline(
+        trajectory_id=trajectory.id,
+        task=shorten(trajectory.task.text, MAX_TASK),
+        success=success,
+        session_id=trajectory.session_id,
+        project=trajectory.task.project,
+        moves=moves,
+        readings=readings,
+        course=course,
+    )
+
+
+def is_plain(actions: Sequence[Action]) -> bool:
+    """Whether an attempt was made with plain tool calls alone, apart from looking at files."""
+    changes = [action for action in actions if action.effect is not Effect.READ]
+    # A look without an answer is a call somebody wrote down, not a file that was read.
+    called = any(action.family is Family.CALL or not action.step.observation for action in actions)
+    return called and all(action.family is Family.CALL and not delegates(action) for action in changes)
+
+
+def _parts(actions: Sequence[Action]) -> tuple[tuple[Move, ...], tuple[Reading, ...]]:
+    calls = [action for action in actions if action.family is not Family.SHELL]
+    changes = any(action.effect is not Effect.READ for action in calls)
+    moves: list[Move] = []
+    readings: list[Reading] = []
+    for action in calls:
+        # A look whose answer nobody kept, or the last one where nothing was changed, was the point of the task.
+        looks = action.effect is Effect.READ and action.step.observation
+        if not looks or (not changes and action is calls[-1]):
+            moves.append(_move(action))
+        elif action.worked:
+            readings.append(_reading(action, after=len(moves)))
+    return tuple(moves[:MAX_MOVES]), tuple(readings[:MAX_READINGS])
+
+
+def _move(action: Action) -> Move:
+    return Move(index=action.index, tool=action.step.tool, arguments=_arguments(action), worked=action.worked)
+
+
+def _reading(action: Action, *, after: int) -> Reading:
+    kept = dict(list(facts(action.step.observation).items())[:MAX_FACTS])
+    if "\\u" in action.step.observation:  # written in escapes, a secret passes for something else until it is read
+        kept = {key: tuple(redact(value).text for value in values) for key, values in kept.items()}
+    return Reading(index=action.index, tool=action.step.tool, arguments=_arguments(action), facts=kept, after=after)
+
+
+def _arguments(action: Action) -> Mapping[str, Any]:
+    """The arguments, if they are not a document of their own."""
+    arguments = essential(action.step)
+    return arguments if len(json.dumps(arguments, default=str)) <= _MAX_ARGUMENTS else {}

@@ -1,0 +1,353 @@
+"""A candidate and a model's words for it → the same candidate, better worded where the words hold.
+
+Tools, arguments, order, conditions, kind and links stay as they were mined. The name and description are replaced; every
+other wording is added to the mined one. Whatever does not hold is left out and remarked upon.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tacit.domain.candidate import Candidate
+from tacit.domain.evidence import Assessment
+from tacit.domain.origin import Origin, lowest
+from tacit.domain.skill import Kind, Parameter, Pitfall, Provenance, SkillContent, SkillStep, SkillVersion
+from tacit.domain.trajectory import Span, Trajectory
+from tacit.learn.actions import Action, Effect, actions_of
+from tacit.learn.language.answer_checks import Ground, name_fault, text_fault
+from tacit.learn.parameters import generalise
+from tacit.learn.values import Ledger, Timeline, action_spans
+from tacit.learn.wording import MAX_DESCRIPTION, category_of, slug, step_text, tags_of
+
+ANSWER = "answer"
+"""The field of a remark on the answer as a whole."""
+_MAX_EXAMPLES = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remark:
+    """Why something that a model wrote, or should have written, is not there."""
+
+    skill: str
+    field: str
+    reason: str
+
+    @property
+    def text(self) -> str:
+        """The same as a sentence."""
+        why = self.reason if self.field == ANSWER else f"was left out: it {self.reason}"
+        return f"The model's {self.field} for `{self.skill}` {why}."
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A rewording in progress."""
+
+    candidate: Candidate
+    ground: Ground
+    content: SkillContent
+    origins: dict[str, Origin]
+    grounding: dict[str, tuple[Span, ...]]
+    remarks: list[Remark] = field(default_factory=list)
+    changed: bool = False
+
+    def accepts(self, path: str, fault: str) -> bool:
+        """Note a fault, if there is one, and say whether the text may be taken."""
+        if fault:
+            self.remarks.append(Remark(skill=self.candidate.content.name, field=path, reason=fault))
+        return not fault
+
+    def write(self, path: str, **changes: Any) -> None:
+        """Change the content, and lower the origin of the field to that of what the model read."""
+        self.content = dataclasses.replace(self.content, **changes)
+        self.origins[path] = lowest((self.origins.get(path, Origin.EXTERNAL), self.ground.material.origin))
+        self.changed = True
+
+
+def reworded(
+    candidate: Candidate, answer: Mapping[str, Any], *, ground: Ground, renames: bool
+) -> tuple[Candidate, tuple[Remark, ...]]:
+    """Take from a model's answer what holds; `renames` says whether nothing else knows the candidate by its name."""
+    draft = _Draft(
+        candidate=candidate,
+        ground=ground,
+        content=candidate.content,
+        origins=dict(candidate.origins),
+        grounding=dict(candidate.provenance.grounding),
+    )
+    if renames:
+        _name(draft, answer.get("name"))
+    _description(draft, answer.get("description"), answer.get("when"))
+    _steps(draft, answer.get("steps"))
+    _parameters(draft, answer.get("parameters"))
+    _pitfalls(draft, answer.get("pitfalls"))
+    if not draft.changed:
+        return candidate, tuple(draft.remarks)
+    provenance = dataclasses.replace(candidate.provenance, grounding=draft.grounding)
+    made = dataclasses.replace(candidate, content=draft.content, origins=draft.origins, provenance=provenance)
+    return made, tuple(draft.remarks)
+
+
+def _name(draft: _Draft, name: Any) -> None:
+    if not isinstance(name, str) or name in ("", draft.content.name):
+        return
+    if draft.accepts("name", name_fault(name, draft.ground)):
+        draft.write("name", name=name)
+
+
+def _description(draft: _Draft, description: Any, when: Any) -> None:
+    """Replace the description; the mined one stays among the example queries, where it can still be found."""
+    said = [
+        _sentence(text)
+        for path, text in (("description", description), ("when", when))
+        if isinstance(text, str) and text.strip() and draft.accepts(path, _fault(draft, text, least=12, most=300))
+    ]
+    if not said:
+        return
+    mined, examples = draft.content.description, draft.content.example_queries
+    text = " ".join(said if isinstance(description, str) and _sentence(description) in said else [mined, *said])
+    if mined not in examples and mined not in text and len(examples) < _MAX_EXAMPLES:
+        path = f"example_queries.{len(examples)}"
+        draft.origins[path] = lowest(o for at, o in draft.origins.items() if at == "description")
+        draft.grounding[path] = draft.grounding.get("description", ())
+        draft.content = dataclasses.replace(draft.content, example_queries=(*examples, mined))
+    draft.write("description", description=text[:MAX_DESCRIPTION])
+
+
+def _steps(draft: _Draft, wordings: Any) -> None:
+    steps = list(draft.content.steps)
+    for number, purpose in _numbered(wordings, "purpose", of=len(steps)):
+        path = f"steps.{number}"
+        if draft.accepts(path, _fault(draft, purpose, least=8, most=200)):
+            mined: SkillStep = steps[number]
+            steps[number] = dataclasses.replace(mined, text=f"{_sentence(purpose)} {mined.text}")
+            draft.write(path, steps=tuple(steps))
+
+
+def _parameters(draft: _Draft, wordings: Any) -> None:
+    places = {parameter.name: number for number, parameter in enumerate(draft.content.parameters)}
+    found: list[Parameter] = list(draft.content.parameters)
+    for entry in _entries(wordings):
+        name, meaning = entry.get("name"), entry.get("meaning")
+        number = places.pop(name, None) if isinstance(name, str) else None
+        if number is None or not isinstance(meaning, str):
+            continue
+        path, mined = f"parameters.{number}", found[number].description
+        text = meaning.strip(" .,;:")
+        if text.casefold() in mined.casefold():  # nothing new; also true of an empty text
+            continue
+        if draft.accepts(path, _fault(draft, text, least=3, most=160)):
+            text = f"{text}; {mined}" if mined else text
+            found[number] = dataclasses.replace(found[number], description=text)
+            draft.write(path, parameters=tuple(found))
+
+
+def _pitfalls(draft: _Draft, wordings: Any) -> None:
+    found: list[Pitfall] = list(draft.content.pitfalls)
+    for number, why in _numbered(wordings, "why", of=len(found)):
+        path = f"pitfalls.{number}"
+        if draft.accepts(path, _fault(draft, why, least=8, most=240)):
+            found[number] = dataclasses.replace(found[number], text=f"{_sentence(found[number].text)} {_sentence(why)}")
+            draft.write(path, pitfalls=tuple(found))
+
+
+def _fault(draft: _Draft, text: str, *, least: int, most: int) -> str:
+    return text_fault(text.strip(), draft.ground, least=least, most=most)
+
+
+def _numbered(wordings: Any, key: str, *, of: int) -> Iterator[tuple[int, str]]:
+    """Entries for what is there, each once, as position and text."""
+    seen: set[int] = set()
+    for entry in _entries(wordings):
+        number, text = entry.get("number"), entry.get(key)
+        if type(number) is int and 1 <= number <= of and number not in seen and isinstance(text, str) and text.strip():
+            seen.add(number)
+            yield number - 1, text
+
+
+def _entries(wordings: Any) -> list[dict[str, Any]]:
+    return [entry for entry in wordings if isinstance(entry, dict)] if isinstance(wordings, list) else []
+
+
+def _sentence(text: str) -> str:
+    stripped = text.strip()
+    return stripped if stripped.endswith((".", "!", "?")) else f"{stripped}."
+
+
+def kept_wording(candidate: Candidate, version: SkillVersion) -> Candidate:
+    """Word a candidate as a version is worded; as it is if no model worded that one, or if it does something else."""
+    mined, known = candidate.content, version.content
+    if not version.provenance.model or not does_the_same(mined, known):
+        return candidate
+    content = dataclasses.replace(
+        mined,
+        name=known.name,
+        description=known.description,
+        example_queries=tuple(dict.fromkeys((*mined.example_queries, *known.example_queries))),
+        steps=tuple(
+            dataclasses.replace(step, text=worded.text) for step, worded in zip(mined.steps, known.steps, strict=True)
+        ),
+        parameters=tuple(
+            dataclasses.replace(parameter, description=worded.description)
+            for parameter, worded in zip(mined.parameters, known.parameters, strict=True)
+        ),
+        pitfalls=tuple(_kept(pitfall, known) for pitfall in mined.pitfalls),
+    )
+    changed = [path for path in _worded_paths(content) if _text(content, path) != _text(mined, path)]
+    before = {path: _origin(version, _stood(content, path, known)) for path in changed}
+    origins = {path: lowest((origin, candidate.origins.get(path, origin))) for path, origin in before.items()}
+    grounding = {path: version.provenance.grounding.get(_stood(content, path, known), ()) for path in changed}
+    provenance = dataclasses.replace(
+        candidate.provenance,
+        grounding={**grounding, **candidate.provenance.grounding},
+        model=version.provenance.model,
+        prompt_version=version.provenance.prompt_version,
+    )
+    return dataclasses.replace(
+        candidate, content=content, origins={**candidate.origins, **origins}, provenance=provenance
+    )
+
+
+def does_the_same(one: SkillContent, other: SkillContent) -> bool:
+    """Whether two contents differ in nothing but words and counts; of a lesson the tags say what came of the call."""
+
+    def deed(content: SkillContent) -> object:
+        calls = [(step.tool, dict(step.arguments), step.optional) for step in content.steps]
+        inputs = [(each.name, each.type, each.reading, each.key) for each in content.parameters]
+        return content.kind, calls, inputs, set(content.tags) if content.kind is Kind.LESSON else set()
+
+    return deed(one) == deed(other)
+
+
+def _kept(pitfall: Pitfall, known: SkillContent) -> Pitfall:
+    """The pitfall with the words that explain it, if the version has it."""
+    stem = pitfall.text.rstrip(".!? ")
+    worded = (each.text for each in known.pitfalls if each.kind == pitfall.kind and each.text.startswith(stem))
+    return dataclasses.replace(pitfall, text=next(worded, pitfall.text))
+
+
+def _worded_paths(content: SkillContent) -> list[str]:
+    numbered = ("steps", "parameters", "pitfalls", "example_queries")
+    return ["name", "description", *(f"{name}.{n}" for name in numbered for n in range(len(getattr(content, name))))]
+
+
+def _text(content: SkillContent, path: str) -> object:
+    name, _, number = path.partition(".")
+    value = getattr(content, name)
+    if not number:
+        return value
+    return value[int(number)] if int(number) < len(value) else None
+
+
+def _stood(content: SkillContent, path: str, known: SkillContent) -> str:
+    """Where the wording of a field stood in the version it is from; lists need not have the same order in both."""
+    name = path.partition(".")[0]
+    if name not in ("pitfalls", "example_queries"):
+        return path
+    words = [_words(entry) for entry in getattr(known, name)]
+    said = _words(_text(content, path))
+    return f"{name}.{words.index(said)}" if said in words else path
+
+
+def _words(entry: object) -> object:
+    return entry.text if isinstance(entry, Pitfall) else entry
+
+
+def _origin(version: SkillVersion, path: str) -> Origin:
+    """Origin of a field in a version, or the lowest of its parts; unknown counts as external."""
+    parts = [origin for at, origin in version.origins.items() if at == path or at.startswith(f"{path}.")]
+    return lowest(parts) if parts else version.origins.get(path.partition(".")[0], Origin.EXTERNAL)
+
+
+MADE_BY = "tacit.synthesis.language/1"
+_MAX_PROPOSALS = 3
+_WORDED = ("name", "description", "category")
+_UNTRIED = Assessment(reason="a language model proposed it from records; no attempt has tried it")
+
+
+def proposals(
+    candidate: Candidate, answer: Mapping[str, Any], *, ground: Ground, trajectories: Mapping[str, Trajectory]
+) -> tuple[tuple[Candidate, ...], tuple[Remark, ...]]:
+    """Take what holds from a model's list of missed lessons."""
+    made: list[Candidate] = []
+    remarks: list[Remark] = []
+    listed = answer.get("lessons")
+    for entry in [e for e in listed if isinstance(e, dict)][:_MAX_PROPOSALS] if isinstance(listed, list) else []:
+        found = _proposal(entry, candidate, ground=ground, trajectories=trajectories)
+        if isinstance(found, str):
+            remarks.append(Remark(skill=candidate.content.name, field="proposal", reason=found))
+        else:
+            made.append(found)
+    return tuple(made), tuple(remarks)
+
+
+def _proposal(
+    entry: Mapping[str, Any], candidate: Candidate, *, ground: Ground, trajectories: Mapping[str, Trajectory]
+) -> Candidate | str:
+    """One proposal, or what is wrong with it."""
+    title, lesson, cited = entry.get("title"), entry.get("lesson"), entry.get("spans")
+    if not isinstance(title, str) or not isinstance(lesson, str) or not isinstance(cited, list):
+        return "is not of the agreed form"
+    known = ground.material.spans
+    if not cited or any(not isinstance(each, str) or each not in known for each in cited):
+        return "points at records that were not shown"
+    name = slug(title.split())
+    fault = name_fault(name, ground) or text_fault(lesson.strip(), ground, least=20, most=300)
+    if fault:
+        return fault
+    spans = tuple(dict.fromkeys(known[each] for each in cited))
+    source = trajectories[spans[0].trajectory_id]
+    own = [span for span in spans if span.trajectory_id == source.id]
+    done = [action for action in actions_of(source) if _shows(action, own)]
+    if not done:
+        return "points at nothing that the agent did and that worked"
+    return _candidate(candidate, (name, lesson.strip()), actions=done, spans=own, ground=ground, source=source)
+
+
+def _shows(action: Action, spans: Sequence[Span]) -> bool:
+    cited = any(span.step == action.index and span.part == "arguments" for span in spans)
+    return cited and action.surely_worked and action.effect is not Effect.ASIDE
+
+
+def _candidate(
+    mined: Candidate,
+    words: tuple[str, str],
+    *,
+    actions: Sequence[Action],
+    spans: Sequence[Span],
+    ground: Ground,
+    source: Trajectory,
+) -> Candidate:
+    timeline, ledger = Timeline(source), Ledger(source)
+    general = generalise(actions, timeline, workspace=source.environment.workspace)
+    steps: list[SkillStep] = []
+    for number, action in enumerate(actions):
+        arguments = general.arguments(action.step.arguments)
+        steps.append(SkillStep(text=step_text(action, arguments), tool=action.step.tool, arguments=arguments))
+        called = action_spans(action, timeline, arguments=arguments, workspace=source.environment.workspace)
+        for path in (f"steps.{number}", f"steps.{number}.arguments"):
+            ledger.rest(path, called)
+    for number, binding in enumerate(general.bindings):
+        ledger.rest(f"parameters.{number}", [Span(source.id, binding.place.step, binding.part)])
+    for path in _WORDED:
+        ledger.rest(path, spans)
+    ledger.rest("tags", [Span(source.id, action.index, "tool") for action in actions])
+    name, lesson = words
+    return Candidate(
+        content=SkillContent(
+            kind=Kind.LESSON,
+            name=name,
+            description=lesson,
+            category=category_of(name.replace("-", " "), actions),
+            tags=tags_of(actions),
+            steps=tuple(steps),
+            parameters=general.parameters,
+        ),
+        scope=mined.scope,
+        origins=ledger.origins | dict.fromkeys(_WORDED, ground.material.origin),
+        provenance=Provenance(trajectory_ids=(source.id,), grounding=ledger.grounding, made_by=MADE_BY),
+        assessment=_UNTRIED,
+    )

@@ -1,0 +1,226 @@
+"""Prompts are files: a name such as `wording-1` → its instructions, the schema of its answer, and the version to record.
+
+A file is never changed once it was used in earnest; a better one gets the next number. Knows nothing of models.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from tacit.domain.candidate import Candidate
+from tacit.domain.errors import ModelOutage, OverBudget
+from tacit.domain.model import LanguageModel, Prompt, Spending
+from tacit.domain.skill import Kind, SkillVersion
+from tacit.domain.trajectory import Trajectory
+from tacit.learn.language.answer_checks import Ground
+from tacit.learn.language.answers import ANSWER, Remark, does_the_same, kept_wording, proposals, reworded
+from tacit.learn.language.material import Material, records_material, wording_material
+
+WORDING = "wording-1"
+MISSED = "missed-1"
+_HASH_LENGTH = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptFile:
+    """One versioned prompt."""
+
+    name: str
+    instructions: str
+    schema: Mapping[str, Any]
+    digest: str
+
+    @property
+    def version(self) -> str:
+        """What provenance records: the name, and the beginning of the files' hash."""
+        return f"{self.name}@{self.digest[:_HASH_LENGTH]}"
+
+    def about(self, material: str) -> Prompt:
+        """The question about some quoted material."""
+        return Prompt(instructions=self.instructions, material=material, schema=self.schema)
+
+
+@cache
+def prompt_file(name: str) -> PromptFile:
+    """Read one prompt with its schema."""
+    folder = resources.files("tacit.learn.language") / "prompts"
+    instructions = (folder / f"{name}.md").read_bytes()
+    schema = (folder / f"{name}.json").read_bytes()
+    return PromptFile(
+        name=name,
+        instructions=instructions.decode("utf-8"),
+        schema=json.loads(schema),
+        digest=hashlib.sha256(instructions + b"\0" + schema).hexdigest(),
+    )
+
+
+KINDS = frozenset({Kind.PROCEDURE, Kind.LESSON})
+"""What a model may word; norms and preferences are a person's own words."""
+PATIENCE = 3
+"""So many failures one after the other, and the model is not asked again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refined:
+    """What became of some candidates."""
+
+    candidates: tuple[Candidate, ...]
+    """As many as there were, in their order."""
+    proposed: tuple[Candidate, ...] = ()
+    """Further ones, which the model made and nothing has tried."""
+    remarks: tuple[Remark, ...] = ()
+    spent: Spending = Spending()
+    news: tuple[Candidate, ...] = ()
+    """Those that were there to be worded: of a kind that a model may word, and not known before."""
+    worded: int = 0
+    """How many of these have words of the model now."""
+
+
+class Refiner:
+    """Asks a model about many candidates, until it is too dear or has failed too often. One for a whole run of learning."""
+
+    def __init__(self, model: LanguageModel) -> None:
+        """Ask this model."""
+        self._model = model
+        self._failures = 0
+        self._over = False
+        self._shown: set[tuple[str, ...]] = set()
+        self._remarks: list[Remark] = []
+
+    @property
+    def ended(self) -> bool:
+        """Whether the model is not asked any more."""
+        return self._over or self._failures >= PATIENCE
+
+    def word(
+        self,
+        candidates: Iterable[Candidate],
+        trajectories: Mapping[str, Trajectory],
+        *,
+        known: Mapping[str, SkillVersion] | None = None,
+    ) -> Refined:
+        """Word candidates; `known` are versions that they would follow, by name: where nothing but counts has changed,
+        their wording is kept and nobody is asked."""
+        mined, before = tuple(candidates), self._model.spent
+        linked = _linked(mined)
+        made: list[Candidate] = []
+        news: list[Candidate] = []
+        worded = 0
+        for each in mined:
+            version = (known or {}).get(each.content.name)
+            if each.content.kind not in KINDS:
+                made.append(each)
+            elif version is not None and does_the_same(each.content, version.content):
+                made.append(kept_wording(each, version))
+            else:
+                made.append(self._worded(each, trajectories, renames=each.content.name not in linked))
+                news.append(made[-1])
+                worded += made[-1] is not each
+        return Refined(
+            candidates=tuple(made),
+            remarks=self._told(),
+            spent=self._model.spent - before,
+            news=tuple(news),
+            worded=worded,
+        )
+
+    def missed(self, candidates: Iterable[Candidate], trajectories: Mapping[str, Trajectory]) -> Refined:
+        """Ask once for each set of records what mining missed in them; the same lesson is taken once."""
+        mined, before = tuple(candidates), self._model.spent
+        found: dict[str, Candidate] = {}
+        for candidate in mined:
+            for made in self._proposed(candidate, trajectories):
+                found.setdefault(made.content.hash(), made)
+        return Refined(
+            candidates=mined,
+            proposed=tuple(found.values()),
+            remarks=self._told(),
+            spent=self._model.spent - before,
+        )
+
+    def _worded(self, candidate: Candidate, trajectories: Mapping[str, Trajectory], *, renames: bool) -> Candidate:
+        if self.ended:
+            return candidate
+        prompt, material = prompt_file(WORDING), wording_material(candidate, trajectories)
+        answer = self._ask(prompt, material, skill=candidate.content.name)
+        if answer is None:
+            return candidate
+        made, remarks = reworded(candidate, answer, ground=Ground(material), renames=renames)
+        self._remarks += remarks
+        return made if made is candidate else self._signed(made, prompt)
+
+    def _proposed(self, candidate: Candidate, trajectories: Mapping[str, Trajectory]) -> list[Candidate]:
+        if candidate.content.kind not in KINDS or self.ended:
+            return []
+        prompt, material = prompt_file(MISSED), records_material(candidate, trajectories)
+        records = tuple(dict.fromkeys(span.trajectory_id for span in material.spans.values())) if material else ()
+        if material is None or records in self._shown:
+            return []
+        self._shown.add(records)
+        answer = self._ask(prompt, material, skill=candidate.content.name)
+        if answer is None:
+            return []
+        made, remarks = proposals(candidate, answer, ground=Ground(material), trajectories=trajectories)
+        self._remarks += remarks
+        return [self._signed(each, prompt) for each in made]
+
+    def _ask(self, prompt: PromptFile, material: Material, *, skill: str) -> Mapping[str, object] | None:
+        """The answer, or nothing."""
+        try:
+            answer = self._model.ask(prompt.about(material.text))
+        except OverBudget as refusal:
+            self._over = True
+            self._tell(skill, f"was not asked for: {refusal.message}")
+            return None
+        except ModelOutage as outage:
+            self._failures += 1
+            last = "; the model is not asked again" if self.ended else ""
+            self._tell(skill, f"did not come: {outage.message}{last}")
+            return None
+        self._failures = 0
+        return answer
+
+    def _signed(self, candidate: Candidate, prompt: PromptFile) -> Candidate:
+        """Say in the provenance which model had a hand in it, and by which prompt."""
+        provenance = dataclasses.replace(candidate.provenance, model=self._model.name, prompt_version=prompt.version)
+        return dataclasses.replace(candidate, provenance=provenance)
+
+    def _tell(self, skill: str, reason: str) -> None:
+        self._remarks.append(Remark(skill=skill, field=ANSWER, reason=reason))
+
+    def _told(self) -> tuple[Remark, ...]:
+        told, self._remarks = tuple(self._remarks), []
+        return told
+
+
+def refine(candidates: Iterable[Candidate], trajectories: Mapping[str, Trajectory], model: LanguageModel) -> Refined:
+    """Let a model word some candidates and then say what mining missed; `trajectories` are their sources, by id."""
+    refiner = Refiner(model)
+    worded = refiner.word(candidates, trajectories)
+    missed = refiner.missed(worded.candidates, trajectories)
+    return Refined(
+        candidates=worded.candidates,
+        proposed=missed.proposed,
+        remarks=worded.remarks + missed.remarks,
+        spent=worded.spent + missed.spent,
+    )
+
+
+def _linked(candidates: Sequence[Candidate]) -> frozenset[str]:
+    """Names by which skills know each other: they are no wording, and stay."""
+    names: set[str] = set()
+    for candidate in candidates:
+        content = candidate.content
+        links = (*content.after, *content.sub_skills, *([content.extends] if content.extends else ()))
+        names.update(links)
+        compared = len(candidate.provenance.trajectory_ids) > 1
+        if links or content.cases or content.cues or compared:  # the next run of mining knows it by this name
+            names.add(content.name)
+    return frozenset(names)

@@ -1,0 +1,321 @@
+"""Attempts → the literals that can be asked of their readings and tasks, each with the attempts in which it holds.
+
+A literal is one comparison: a part of an answer with a value seen there, with another part of the same answer (used over
+limit), with a threshold between two values, or a word of the task. It does not choose among them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from typing import Protocol
+
+from tacit.domain.skill import Condition
+from tacit.text.facts import SAYS, TASK, Facts, comparable, satisfied
+from tacit.text.words import term_set
+
+MAX_STATES = 8
+MAX_MEMBERS = 12
+"""A part of an answer that takes more values than this is a name or an amount, not a state; a list may have more members."""
+MAX_NUMBERS = 12
+MAX_THRESHOLDS = 6
+MAX_WORDS = 80
+USUAL = 4
+"""What one attempt in so many shows is usual: its absence can mean something."""
+_NAME = re.compile(r"(?:^|[^\w.])(?:[A-Za-z#]\w*?[-_]?\d{3,}|\d{5,}|\d+(?:-\d+){2,})(?:$|[^\w.])|\S@\S")
+_AMOUNT = re.compile(r"^[$€£]?\s?-?(?:0|[1-9]\d{0,3}|\d{1,12}\.\d{1,4})\s?%?$")
+"""A number that can be more or less; one of five digits or more without a fraction is a code."""
+_OPPOSITE = {"is": "is not", "has": "lacks"}
+
+
+class Seen(Protocol):
+    """What literals are made from."""
+
+    @property
+    def known(self) -> Mapping[str, Facts]:
+        """Facts by reading."""
+
+    @property
+    def task(self) -> str:
+        """The words of the task."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Literal:
+    """One comparison. Ordered, so that ties are broken the same way each time."""
+
+    reading: str
+    key: str
+    relation: str
+    value: str
+
+    @property
+    def of_task(self) -> bool:
+        """Whether it is about the task's words."""
+        return self.reading == TASK
+
+    @property
+    def other(self) -> bool:
+        """Whether it compares with another part of the same answer."""
+        return self.relation in ("over", "under") and comparable((self.value,)) is None
+
+    @property
+    def words(self) -> str:
+        """All it speaks of."""
+        return f"{self.reading} {self.key} {self.value}"
+
+    @property
+    def surprise(self) -> float:
+        """Bits beyond those of any literal: what is absent says less than what is there, a threshold is a free choice."""
+        if self.relation in ("over", "under"):
+            return 2.0 if self.other else 6.0
+        if self.relation in ("is", "has"):
+            return 0.0
+        if self.key == SAYS:
+            return 4.0
+        return 2.5 if self.relation == "is not" or self.of_task else 0.5
+
+    @property
+    def condition(self) -> Condition:
+        """As a skill says it."""
+        return Condition(
+            text=self._text(), reading=self.reading, key=self.key, relation=self.relation, value=self.value
+        )
+
+    def holds(self, seen: Seen) -> bool:
+        """Whether it holds in an attempt; what was not read does not hold."""
+        if self.of_task:
+            return (self.value in _words(seen.task)) == (self.relation == "has")
+        shown = seen.known.get(self.reading)
+        return shown is not None and satisfied(self.relation, shown, self.key, self.value)
+
+    def _text(self) -> str:
+        who = "the task" if self.of_task else f"`{self.reading}`"
+        where = f" in `{self.key}`" if self.key else ""
+        field = f"{self.key}: {self.value}" if self.key else self.value
+        return {
+            "is": f"{who} shows `{field}`",
+            "is not": f"{who} does not show `{field}`",
+            "has": f"{who} mentions `{self.value}`{where}",
+            "lacks": f"{who} does not mention `{self.value}`{where}",
+        }.get(self.relation, f"{who} shows `{self.key}` {self.relation} `{self.value}`")
+
+
+def literals_of(attempts: Sequence[Seen]) -> list[Literal]:
+    """Every literal worth asking, sorted."""
+    found: set[Literal] = set()
+    readings: dict[str, dict[str, list[tuple[str, ...]]]] = {}
+    for attempt in attempts:
+        for reading, shown in attempt.known.items():
+            for key, values in shown.items():
+                readings.setdefault(reading, {}).setdefault(key, []).append(values)
+    for reading, keys in readings.items():
+        takers = sum(reading in attempt.known for attempt in attempts)
+        for key, shown_values in keys.items():
+            found.update(_of_values(reading, key, shown_values, takers))
+        found.update(_of_pairs(reading, {key: shown for key, shown in keys.items() if 2 * len(shown) >= takers}))
+    found.update(_of_words(attempts))
+    return sorted(found)
+
+
+@lru_cache(maxsize=4096)
+def _words(task: str) -> frozenset[str]:
+    return term_set(task)
+
+
+def masks_of(literals: Iterable[Literal], attempts: Sequence[Seen]) -> list[tuple[Literal, int]]:
+    """Each literal with the attempts in which it holds, as bits; without those that hold nowhere."""
+    columns: dict[tuple[str, str, str], list[tuple[Facts, int]]] = {}
+    table = []
+    for literal in literals:
+        if literal.of_task:
+            mask = sum(literal.holds(attempt) << at for at, attempt in enumerate(attempts))
+        else:
+            other = literal.value if literal.other else ""
+            place = (literal.reading, literal.key, other)
+            if place not in columns:
+                columns[place] = _column(*place, attempts)
+            shown = columns[place]
+            mask = sum(bits for facts, bits in shown if satisfied(literal.relation, facts, literal.key, literal.value))
+        if mask:
+            table.append((literal, mask))
+    return table
+
+
+def _column(reading: str, key: str, other: str, attempts: Sequence[Seen]) -> list[tuple[Facts, int]]:
+    """What attempts saw at one place, each distinct sight once with the attempts that had it."""
+    sights: dict[tuple[tuple[str, ...] | None, ...], int] = {}
+    for at, attempt in enumerate(attempts):
+        shown = attempt.known.get(reading)
+        if shown is not None:
+            sight = (shown.get(key), shown.get(other))
+            sights[sight] = sights.get(sight, 0) | 1 << at
+    return [
+        ({name: values for name, values in zip((key, other), sight, strict=True) if values is not None}, bits)
+        for sight, bits in sights.items()
+    ]
+
+
+def _of_values(reading: str, key: str, shown: Sequence[tuple[str, ...]], takers: int) -> Iterable[Literal]:
+    if 2 * len(shown) < takers:
+        return  # seldom there: a place that is named after one thing
+    single = all(len(values) <= 1 for values in shown) and key != SAYS
+    counts: dict[str, int] = {}
+    for values in shown:
+        for value in values:
+            counts[value] = counts.get(value, 0) + 1
+    states = {value: count for value, count in counts.items() if not _volatile(value)}
+    if _is_state(states, of=len(shown), most=MAX_STATES if single else MAX_MEMBERS):
+        relation = "is" if single else "has"
+        for value, count in states.items():
+            yield Literal(reading, key, relation, value)
+            if USUAL * count >= len(shown):  # that something rare is not there says nothing
+                yield Literal(reading, key, _OPPOSITE[relation], value)
+    yield from _of_thresholds(reading, key, shown)
+
+
+def _is_state(counts: Mapping[str, int], *, of: int, most: int) -> bool:
+    """Whether the values of a place come again from attempt to attempt, as states do; names come once each."""
+    again = max(counts.values(), default=0) > 1 and of < 2 * most
+    return len(counts) <= most and (len(counts) <= 2 or 2 * len(counts) <= of or again)
+
+
+def _of_thresholds(reading: str, key: str, shown: Sequence[tuple[str, ...]]) -> Iterable[Literal]:
+    if not all(len(values) == 1 and _AMOUNT.match(values[0]) for values in shown):
+        return
+    numbers = sorted({found[1] for found in map(comparable, set(shown)) if found and isinstance(found[1], float)})
+    gaps = sorted(pairwise(numbers), key=lambda gap: (gap[0] - gap[1], gap))[:MAX_THRESHOLDS]
+    for low, high in gaps:  # where a state ends and another begins, there are no values in between
+        middle = f"{(low + high) / 2:g}"
+        yield Literal(reading, key, "over", middle)
+        yield Literal(reading, key, "under", middle)
+
+
+def _of_pairs(reading: str, keys: Mapping[str, Sequence[tuple[str, ...]]]) -> Iterable[Literal]:
+    """Two numbers, or two dates, of one answer whose names share a word."""
+    kinds = {}
+    for key, shown in keys.items():
+        found = {value[0] for value in map(comparable, set(shown)) if value}
+        if len(found) == 1 and "[]" not in key and "*" not in key:
+            kinds[key] = found.pop()
+    names = sorted(kinds)[:MAX_NUMBERS]
+    for at, first in enumerate(names):
+        for second in names[at + 1 :]:
+            shares = term_set(first.replace("_", " ")) & term_set(second.replace("_", " "))
+            if kinds[first] == kinds[second] and shares:
+                yield Literal(reading, first, "over", second)
+                yield Literal(reading, first, "under", second)
+
+
+def _of_words(attempts: Sequence[Seen]) -> Iterable[Literal]:
+    counts: dict[str, int] = {}
+    tasks = [term_set(attempt.task) for attempt in attempts]
+    for words in tasks:
+        for word in words:
+            counts[word] = counts.get(word, 0) + 1
+    usual = [word for word, count in counts.items() if 1 < count < len(tasks) and word.isalpha() and len(word) > 2]
+    for word in sorted(usual, key=lambda word: (-counts[word], word))[:MAX_WORDS]:
+        yield Literal(TASK, "", "has", word)
+        yield Literal(TASK, "", "lacks", word)
+
+
+def _volatile(value: str) -> bool:
+    """Whether a value is an amount, a moment or the name of one thing: none of them is a state that comes again."""
+    kind = comparable((value,))
+    return bool(_NAME.search(value)) or (kind is not None and (kind[0] == "date" or "." in value))
+
+
+MIN_ENDS = 2
+"""Successes that ended with a reading before it is taken for a check."""
+MIN_TELLING = 0.6
+"""Of the states that are not the goal, the share that a check must tell from it."""
+
+
+class Ended(Protocol):
+    """What goal checks are made from."""
+
+    @property
+    def known(self) -> Mapping[str, Facts]:
+        """Facts by reading, before anything was done."""
+
+    @property
+    def final(self) -> Mapping[str, Facts] | None:
+        """Facts by reading, after the last effect."""
+
+    @property
+    def task(self) -> str:
+        """The words of the task."""
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether it was verified to have worked."""
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    known: Mapping[str, Facts]
+    task: str
+
+
+def goal_checks(attempts: Sequence[Ended]) -> tuple[Condition, ...]:
+    """What shows that the task is done, one condition for each kind of task; empty where attempts do not confirm."""
+    kinds = _kinds(attempts)
+    checks = []
+    for readings, members in sorted(kinds.items()):
+        best = _best(members, readings)
+        if best:
+            others = [each for other, them in kinds.items() if other != readings for each in them]
+            near = _subject(best, members)
+            checks.append(dataclasses.replace(best.condition, when=_mark(members, others, near)))
+    return tuple(checks)
+
+
+def _kinds(attempts: Sequence[Ended]) -> dict[tuple[str, ...], list[Ended]]:
+    """Attempts by the readings that their successes end with; a failure joins the kind whose readings it ended with."""
+    kinds: dict[tuple[str, ...], list[Ended]] = {}
+    for attempt in attempts:
+        if attempt.final:
+            kinds.setdefault(tuple(sorted(attempt.final)), []).append(attempt)
+    return {
+        readings: members
+        for readings, members in kinds.items()
+        if sum(member.succeeded for member in members) >= MIN_ENDS
+    }
+
+
+def _best(members: Sequence[Ended], readings: Sequence[str]) -> Literal | None:
+    goal = [_State(each.final or {}, each.task) for each in members if each.succeeded]
+    short = [_State(each.final or {}, each.task) for each in members if not each.succeeded]
+    short += [_State(each.known, each.task) for each in members if set(readings) & set(each.known)]
+    words = term_set(" ".join(state.task for state in goal))
+    ranked = []
+    for literal in literals_of(goal):
+        if literal.of_task or not all(literal.holds(state) for state in goal):
+            continue
+        asked = [state for state in short if literal.reading in state.known]
+        told = sum(not literal.holds(state) for state in asked)
+        if not asked or told >= MIN_TELLING * len(asked):
+            near = len(words & _subject(literal, members))
+            ranked.append((-told, literal.surprise, -near, len(literal.words), literal))
+    return min(ranked)[-1] if ranked else None
+
+
+def _subject(literal: Literal, members: Sequence[Ended]) -> frozenset[str]:
+    """The words of a check, and of what stood in its place before the task was done."""
+    before = [value for each in members for value in each.known.get(literal.reading, {}).get(literal.key, ())]
+    return term_set(" ".join([literal.words, *dict.fromkeys(before)]).replace("_", " "))
+
+
+def _mark(members: Sequence[Ended], others: Sequence[Ended], near: frozenset[str]) -> str:
+    """The word that these tasks share and the others lack, best one that the check speaks of; empty without others."""
+    if not others:
+        return ""
+    tasks = [term_set(each.task) for each in members if each.succeeded]
+    rest = [term_set(each.task) for each in others if each.succeeded]
+    shared = frozenset.intersection(*tasks)
+    strange = sorted(word for word in shared if word.isalpha())
+    return min(strange, key=lambda word: (sum(word in task for task in rest), word not in near, word), default="")

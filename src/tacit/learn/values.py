@@ -1,0 +1,332 @@
+"""Text → the pieces in it that name something: quoted strings, paths, addresses, ids; and what type a value has.
+
+Only looks at shape. Whether a piece becomes a parameter, or where it came from, is decided elsewhere.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from tacit.domain.origin import Origin, lowest
+from tacit.domain.trajectory import Role, Span, Step, Trajectory
+from tacit.learn.actions import Action, Family, leaves
+
+_QUOTED = re.compile(
+    r"`([^`\n]{1,80})`|(?<![\w'])'([^'\n]{1,80})'(?!\w)|(?<![\w\"])\"([^\"\n]{1,80})\"|“([^”\n]{1,80})”|«([^»\n]{1,80})»|‘([^’\n]{1,80})’"
+)
+URL = re.compile(r"\b[a-z][a-z0-9+.-]{1,15}://[^\s'\"`<>)\]},;]+")
+EMAIL = re.compile(r"\b[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+\b")
+HOST = re.compile(
+    r"\b(?:[a-z0-9][a-z0-9-]{0,62}\.){1,10}(?:com|org|net|io|dev|ai|app|co|de|uk|eu|cloud|sh|xyz|info|local|internal)\b|\b\d{1,3}(?:\.\d{1,3}){3}\b"
+)
+PATH = re.compile(
+    r"(?<![\w/.:])(?:~|\.{1,2}|[\w.@+-]{1,120}+)?(?:/[\w.@+{}-]++)++/?|(?<![\w/.-])[\w-]++(?:\.[\w-]++)*\.[a-z]{1,4}(?![\w./])"
+)
+VARIABLE = re.compile(r"\$\{?[A-Za-z_]\w*\}?|\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b")
+_IDENTIFIER = re.compile(
+    r"#?\b(?=[\w-]{0,80}?\d)[A-Za-z0-9][\w-]{2,}\b|\b[A-Za-z][a-z0-9]*(?:_[A-Za-z0-9]+)+\b|\b[a-z][a-z0-9]*+(?:[A-Z][a-z0-9]++)+\b|"
+    r"\b(?:[A-Z][a-z0-9]++){2,}\b|\b\d[\d.,:-]*\d\b"
+)
+_MAX_SAID = 8_000  # what somebody names stands near the start; the rest is pasted text
+_ABBREVIATION = re.compile(r"(?:e\.g|i\.e|etc|vs|a\.m|p\.m)\.?$", re.IGNORECASE)
+
+
+def quoted(text: str) -> tuple[str, ...]:
+    """What stands in quotes or back-ticks, in order."""
+    return tuple(next(group for group in match.groups() if group) for match in _QUOTED.finditer(text))
+
+
+def named(text: str) -> tuple[str, ...]:
+    """Everything in a person's text that names one particular thing, in order, without repeats."""
+    text = text[:_MAX_SAID]
+    found: dict[str, None] = dict.fromkeys(piece.strip() for piece in quoted(text) if piece.strip())
+    found.update(dict.fromkeys(particular(text)))
+    return tuple(found)
+
+
+def particular(text: str) -> tuple[str, ...]:
+    """Addresses, paths and identifiers, quoted or not, in order, without repeats."""
+    found: dict[str, None] = {}
+    for pattern in (URL, EMAIL, PATH, _IDENTIFIER):
+        for match in pattern.finditer(text):
+            piece = match.group().rstrip(".,:;")
+            if len(piece) >= 2 and not _ABBREVIATION.fullmatch(piece):
+                found.setdefault(piece)
+    return tuple(found)
+
+
+def run_specific(value: str) -> bool:
+    """Whether a value looks as if another run would have another one: an id, a hash, a number, a date."""
+    digits = sum(character.isdigit() for character in value)
+    return digits >= 2 and not re.fullmatch(r"[a-z]+\d{1,3}", value) and not PATH.fullmatch(value)
+
+
+def type_of(value: str) -> str:
+    """The type of a value by its shape: integer, number, boolean, url, path, id or string."""
+    if value.casefold() in ("true", "false"):
+        return "boolean"
+    if re.fullmatch(r"[+-]?\d+", value):
+        return "integer" if len(value) < 6 and not (len(value) > 1 and value.startswith("0")) else "id"
+    if re.fullmatch(r"[+-]?\d+\.\d+", value):
+        return "number"
+    if URL.fullmatch(value):
+        return "url"
+    if EMAIL.fullmatch(value):
+        return "string"
+    if PATH.fullmatch(value):
+        return "path"
+    if re.fullmatch(r"#?(?=\S*\d)[\w-]*\d[\w-]*", value) and not re.fullmatch(r"\d{4}-\d\d-\d\d", value):
+        return "id"
+    return "string"
+
+
+def literals(text: str) -> Iterator[str]:
+    """The pieces that matter when they were copied from outside: every name, and every longer line or odd word."""
+    for pattern in (URL, EMAIL, HOST, VARIABLE):
+        yield from (match.group() for match in pattern.finditer(text))
+    for line in text.splitlines():
+        stripped = line.strip()
+        if len(stripped) >= 8 and not stripped.isalpha():
+            yield stripped
+        for word in re.split(r"[\s'\"`(){}\[\],;=]+", stripped):
+            if len(word) >= 8 and not word.strip("-.:").isalpha():
+                yield word
+
+
+_GAP = "\n\x00\n"  # keeps a match from running over the border of two texts
+_NUMBERED = re.compile(r"^ {0,8}\d{1,6}(?:\t|→|: |\| )", re.MULTILINE)
+_RUN = re.compile(r"[^\W_]+")
+_BEFORE_ALL = -1  # the task's own place where no step states it
+_PARTS = ("text", "arguments", "observation")
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """Where a text was first seen."""
+
+    origin: Origin
+    step: int
+    part: str
+
+    @property
+    def order(self) -> tuple[int, int]:
+        """Sorts by time."""
+        return self.step, _PARTS.index(self.part)
+
+
+@dataclass(slots=True)
+class _Track:
+    """All texts of one origin, joined, with the place of each."""
+
+    pieces: list[str] = field(default_factory=list)
+    starts: list[int] = field(default_factory=list)
+    places: list[Sighting] = field(default_factory=list)
+    length: int = 0
+    words: dict[str, list[int]] | None = None
+    """Every run of letters and digits → where it stands; made when first asked for."""
+
+    def add(self, text: str, place: Sighting) -> None:
+        if text:
+            self.starts.append(self.length)
+            self.places.append(place)
+            self.pieces.append(text)
+            self.length += len(text) + len(_GAP)
+
+    def find(self, value: str, text: str, *, folded: bool, whole: bool) -> int:
+        """Offset of the first occurrence, or -1: only places that hold the value's rarest word are looked at."""
+        if self.words is None:
+            self.words = {}
+            for match in _RUN.finditer(text):
+                self.words.setdefault(match.group().lower() if folded else match.group(), []).append(match.start())
+        rarest: tuple[list[int], int] | None = None
+        for run in _RUN.finditer(value):
+            if not whole and (run.start() == 0 or run.end() == len(value)):
+                continue  # the text's word may go on beyond the value
+            places = self.words.get(run.group().lower() if folded else run.group())
+            if places is None:
+                return -1
+            if rarest is None or len(places) < len(rarest[0]):
+                rarest = places, run.start()
+        if rarest is None:
+            found = whole_word(value, folded=folded).search(text) if whole else None
+            return (found.start() if found else -1) if whole else text.find(value)
+        for place in rarest[0]:
+            start = place - rarest[1]
+            if start >= 0 and _stands_at(value, text, start=start, folded=folded and whole, whole=whole):
+                return start
+        return -1
+
+    def place_at(self, offset: int) -> Sighting:
+        return self.places[bisect_right(self.starts, offset) - 1]
+
+
+class Timeline:
+    """The texts of a trajectory by origin and time."""
+
+    def __init__(self, trajectory: Trajectory, *, ignore: Iterable[int] = ()) -> None:
+        """Lay out a trajectory; `ignore` names user steps that do not state the task."""
+        self.trajectory_id = trajectory.id
+        self._tracks = {origin: _Track() for origin in Origin}
+        skipped = frozenset(ignore)
+        asked = [step.text for step in trajectory.steps if step.role is Role.USER]
+        self.task_step = next((step.index for step in trajectory.steps if step.role is Role.USER), _BEFORE_ALL)
+        if trajectory.task.text and trajectory.task.text not in asked:
+            # A subagent's task was written by the agent that started it, not by a person.
+            asker = Origin.AGENT if trajectory.parent_session_id else Origin.USER
+            self._tracks[asker].add(trajectory.task.text, Sighting(asker, self.task_step, "text"))
+        for step in trajectory.steps:
+            self._add(step, stated=step.index not in skipped)
+        self._joined = {origin: _GAP.join(track.pieces) for origin, track in self._tracks.items()}
+        self._observations = {step.index: step.observation for step in trajectory.steps if step.is_action}
+        self.user_text = self._joined[Origin.USER]
+        self.named = named(self.user_text)
+        """What the person's words name."""
+
+    def _add(self, step: Step, *, stated: bool) -> None:
+        text_origin = step.origin_of("text")
+        if stated or text_origin is not Origin.USER:
+            self._tracks[text_origin].add(step.text, Sighting(text_origin, step.index, "text"))
+        if step.is_action:
+            typed = "\n".join([step.tool, *(str(value) for _, value in leaves(step.arguments))])
+            self._tracks[Origin.AGENT].add(typed, Sighting(Origin.AGENT, step.index, "arguments"))
+            plain = _NUMBERED.sub("", step.observation)
+            place = Sighting(Origin.EXTERNAL, step.index, "observation")
+            self._tracks[Origin.EXTERNAL].add(step.observation, place)
+            if plain != step.observation:
+                self._tracks[Origin.EXTERNAL].add(plain, place)
+
+    def first_seen(self, value: str, *, before: int | None = None, whole: bool = True) -> Sighting | None:
+        """The earliest text that holds this value, looking only at what came before a step's own call."""
+        found = [
+            place
+            for origin in Origin
+            if (place := self._first(value, origin, whole=whole)) is not None
+            and (before is None or place.step < before or (place.step == before and place.part == "text"))
+        ]
+        return min(found, key=lambda place: (place.order, -place.origin.rank), default=None)
+
+    def copied(self, value: str, *, before: int) -> Sighting | None:
+        """The observation that a literal was copied from, if nobody wrote it before that."""
+        if self._first(value, Origin.EXTERNAL, whole=False) is None:
+            return None
+        place = self.first_seen(value, before=before, whole=False)
+        return place if place is not None and place.origin is Origin.EXTERNAL else None
+
+    def observation(self, step: int) -> str:
+        """What came back from a step."""
+        return self._observations.get(step, "")
+
+    def span(self, place: Sighting) -> Span:
+        """The place as a span of the trajectory."""
+        return Span(self.trajectory_id, place.step, place.part)
+
+    def task_span(self) -> Span:
+        """Where the task is stated."""
+        return Span(self.trajectory_id, self.task_step, "text")
+
+    def _first(self, value: str, origin: Origin, *, whole: bool) -> Sighting | None:
+        text = self._joined[origin]
+        if not value or not text:
+            return None
+        track = self._tracks[origin]
+        offset = track.find(value, text, folded=origin is Origin.USER, whole=whole)
+        return track.place_at(offset) if offset >= 0 else None
+
+
+def _stands_at(value: str, text: str, *, start: int, folded: bool, whole: bool) -> bool:
+    if folded:
+        return whole_word(value, folded=True).match(text, start) is not None
+    if not text.startswith(value, start):
+        return False
+    end = start + len(value)
+    touched = (start and value[0].isalnum() and text[start - 1].isalnum()) or (
+        value[-1].isalnum() and text[end : end + 1].isalnum()
+    )
+    return not (whole and touched)
+
+
+@lru_cache(maxsize=4096)
+def whole_word(value: str, *, folded: bool = False) -> re.Pattern[str]:
+    """A pattern for the value where no letter or digit touches it; `_` counts as a border."""
+    left = r"(?<![^\W_])" if value[:1].isalnum() else ""
+    right = r"(?![^\W_])" if value[-1:].isalnum() else ""
+    return re.compile(f"{left}{re.escape(value)}{right}", re.IGNORECASE if folded else 0)
+
+
+_PARAMETER = re.compile(r"\{\w+\}")
+_INSTALLERS = frozenset({"install", "add", "i", "get", "require", "ci"})
+
+
+class Ledger:
+    """Field path → spans, and the origins that follow."""
+
+    def __init__(self, trajectory: Trajectory) -> None:
+        """Open an empty ledger for one trajectory."""
+        self._steps = trajectory.steps
+        # Where an agent was started by another, what stands in the person's place is that other agent's.
+        self._asker = Origin.AGENT if trajectory.parent_session_id else Origin.USER
+        self._spans: dict[str, tuple[Span, ...]] = {}
+
+    def rest(self, path: str, spans: Iterable[Span]) -> None:
+        """Note that a field rests on these spans (beside those noted before)."""
+        self._spans[path] = tuple(dict.fromkeys((*self._spans.get(path, ()), *spans)))
+
+    @property
+    def grounding(self) -> dict[str, tuple[Span, ...]]:
+        """Every field with its spans."""
+        return dict(self._spans)
+
+    @property
+    def origins(self) -> dict[str, Origin]:
+        """Every field with the lowest origin of its spans."""
+        return {path: lowest(self.origin_of(span) for span in spans) for path, spans in self._spans.items()}
+
+    def origin_of(self, span: Span) -> Origin:
+        """Who wrote this part of the trajectory; the task's own text, where no step states it, is the asker's."""
+        step = self._steps[span.step] if 0 <= span.step < len(self._steps) else None
+        if step is None or step.index != span.step:  # not numbered from nought on
+            step = next((other for other in self._steps if other.index == span.step), None)
+        if step is None:
+            return self._asker if span.part == "text" else Origin.EXTERNAL
+        return lowest((step.origin_of(span.part), self._asker)) if step.role is Role.USER else step.origin_of(span.part)
+
+
+def action_spans(action: Action, timeline: Timeline, *, arguments: Any, workspace: str = "") -> tuple[Span, ...]:
+    """The call itself, and every observation that a literal still standing in its `arguments` was copied from."""
+    own = Span(timeline.trajectory_id, action.index, "arguments")
+    copied: dict[Span, None] = {}
+    for literal in dict.fromkeys(_literals(action, arguments, workspace=workspace)):
+        place = timeline.copied(literal, before=action.index)
+        if place is not None:
+            copied.setdefault(timeline.span(place))
+    return (own, *copied)
+
+
+def _literals(action: Action, arguments: Any, *, workspace: str) -> Iterator[str]:
+    """What would be dangerous if somebody outside had slipped it in."""
+    for command in action.commands:
+        if len(command.text) >= 8 and " " in command.text:
+            yield command.text
+        if command.subcommand.rsplit(" ", 1)[-1] in _INSTALLERS:
+            yield from command.operands
+    # A plain tool's values from earlier answers have become parameters; what is left is what the skill will say. In a
+    # command or a file text the piece as it was typed counts, even if a part of it became a parameter.
+    source = arguments if action.family is Family.CALL else action.step.arguments
+    for _, value in leaves(source):
+        if isinstance(value, str):
+            text = _PARAMETER.sub("\n", value) if action.family is Family.CALL else value
+            yield from (piece for piece in literals(text) if not is_inside(piece, workspace))
+
+
+def is_inside(piece: str, workspace: str) -> bool:
+    """Whether a piece is nothing but a path inside the workspace; what may as well be a host and its page is not."""
+    if re.search(r"[\s@~$]|://|\.\.|^[\w-]+\.[\w.-]+/", piece) or HOST.match(piece):
+        return False
+    if piece.startswith("/"):
+        return bool(workspace) and (piece == workspace or piece.startswith(workspace.rstrip("/") + "/"))
+    return "/" in piece or bool(PATH.fullmatch(piece))
