@@ -13,9 +13,10 @@ from tacit.config.settings import Policy
 from tacit.domain.candidate import Candidate, Finding, Relation, Verdict
 from tacit.domain.errors import GateRefusal, Mistake
 from tacit.domain.origin import Origin
-from tacit.domain.ports import Episode, Store, Stored
+from tacit.domain.ports import Store
 from tacit.domain.scope import Scope
 from tacit.domain.skill import Provenance, SkillContent
+from tacit.domain.stored import Episode, Stored
 from tacit.gate import approvals
 from tacit.recall import publishing
 from tacit.store import queries

@@ -16,11 +16,12 @@ from tacit.domain.candidate import Decision, Finding, Relation, Severity, Verdic
 from tacit.domain.errors import InvalidSkill, Mistake, NotPermitted
 from tacit.domain.identity import digest
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
-from tacit.domain.ports import Store, Stored
+from tacit.domain.ports import Store
 from tacit.domain.skill import Capabilities, SkillVersion
+from tacit.domain.stored import Stored
 from tacit.domain.trust import Approval, Examination
-from tacit.text.allowance import beyond, told
-from tacit.text.bundled import text_of
+from tacit.text.bundled_files import text_of
+from tacit.text.capabilities import beyond, told
 
 BY_ITSELF = "tacit.recheck"
 """Who takes a version out of use when nobody asked for it."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from tacit.domain.candidate import Candidate
 from tacit.domain.skill import INSTRUCTED, SkillVersion
 from tacit.domain.trust import Touched
-from tacit.text.allowance import Keyed, touched
+from tacit.text.capabilities import Keyed, touched
 
 _AT_HOME = frozenset({Touched.COMMAND, Touched.EFFECT})
 """What a procedure inside the workspace may touch; dangerous commands and effects are for the checks to find."""

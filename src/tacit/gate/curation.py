@@ -10,9 +10,10 @@ from datetime import datetime
 
 from tacit import gate
 from tacit.domain.errors import Mistake
+from tacit.domain.ledger import About, Remark, pinned
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
-from tacit.domain.ports import Store, Stored
-from tacit.domain.remark import About, Remark, pinned
+from tacit.domain.ports import Store
+from tacit.domain.stored import Stored
 
 INVALID = "invalid: "
 UNDONE = "undone: "

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from tacit.domain.candidate import Candidate, Finding, Severity
 from tacit.domain.lifecycle import RECALLABLE
-from tacit.domain.ports import Stored
 from tacit.domain.skill import Condition, Kind, SkillContent
+from tacit.domain.stored import Stored
 from tacit.gate.duplicates import contradict, fixed_of
-from tacit.text.similarity import text_similarity
+from tacit.text.near_duplicates import text_similarity
 from tacit.text.words import term_set
 
 SAME_SUBJECT = 0.6

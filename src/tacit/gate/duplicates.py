@@ -16,8 +16,8 @@ from operator import attrgetter
 from typing import Any
 
 from tacit.domain.skill import Capabilities, Kind, Parameter, SkillContent, SkillStep
+from tacit.text.near_duplicates import order_similarity, text_similarity
 from tacit.text.shell import parse_command
-from tacit.text.similarity import order_similarity, text_similarity
 
 ACTIONS_WEIGHT = 0.65
 """Doing the same things in the same order says more than being told of in the same words."""

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from tacit.domain.candidate import Candidate, Finding, Severity
 from tacit.domain.identity import canonical
-from tacit.domain.ports import Stored
 from tacit.domain.skill import SkillContent, SkillStep
+from tacit.domain.stored import Stored
 
 
 def edited_from(candidate: Candidate, known: Sequence[Stored], newest: Stored) -> SkillContent:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 
 from tacit.domain.evidence import Grade
-from tacit.domain.ports import Episode
 from tacit.domain.skill import Provenance, SkillContent
+from tacit.domain.stored import Episode
 from tacit.gate.grounding import backing
 
 Successes = Callable[[Collection[str]], int]

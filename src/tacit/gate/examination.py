@@ -16,7 +16,7 @@ from tacit.gate import checks as built
 from tacit.gate.grounding import standing_orders, ungrounded
 from tacit.gate.literals import literals
 from tacit.gate.quoting import is_quotation
-from tacit.text.allowance import Keyed, beyond, needed, told, touched
+from tacit.text.capabilities import Keyed, beyond, needed, told, touched
 
 WEIGHT = built.WEIGHT
 _KEPT = 2048

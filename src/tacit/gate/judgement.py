@@ -17,8 +17,8 @@ from tacit.domain.candidate import Candidate, Decision, Finding, Relation, Sever
 from tacit.domain.evidence import Grade
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
 from tacit.domain.origin import Origin, lowest
-from tacit.domain.ports import Stored
 from tacit.domain.skill import Skill, SkillVersion, accounted
+from tacit.domain.stored import Stored
 from tacit.domain.trajectory import Span
 from tacit.gate.automatic import wants_a_person
 from tacit.gate.duplicates import adds_nothing, merge, moved, similarity

@@ -14,8 +14,8 @@ from tacit.domain.origin import Origin
 from tacit.domain.trust import Literal, Touch, Touched
 from tacit.gate.origins import origin_at
 from tacit.text.programs import WRAPPERS
-from tacit.text.touches.launching import FETCHERS
-from tacit.text.touches.shapes import host_of
+from tacit.text.touches.addresses import host_of
+from tacit.text.touches.commands import FETCHERS
 
 _PREFIXES = WRAPPERS - {"sudo", "doas", "env"}
 """Change nothing of what they run, so that it alone is asked for."""

@@ -12,7 +12,7 @@ from typing import Any
 from tacit.domain.identity import plain
 from tacit.domain.origin import Origin, lowest
 from tacit.domain.skill import SkillContent, SkillVersion, said_in
-from tacit.text.borrowing import Heard, texts_in
+from tacit.text.text_sources import Heard, texts_in
 
 _Heard = tuple[Heard[str], list[str]]
 """All that was said, and of it what nobody vouches for."""

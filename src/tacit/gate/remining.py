@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 from tacit.domain.candidate import Candidate, Finding, Severity
 from tacit.domain.identity import plain
 from tacit.domain.lifecycle import RECALLABLE, Status
-from tacit.domain.ports import Stored
 from tacit.domain.skill import INSTRUCTED, Provenance, SkillContent, accounted
+from tacit.domain.stored import Stored
 
 T = TypeVar("T")
 MINING = "tacit.mining"

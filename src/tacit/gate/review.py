@@ -15,11 +15,11 @@ from tacit.config.settings import Policy
 from tacit.domain.candidate import Finding, Severity
 from tacit.domain.errors import GateRefusal, IllegalTransition, Mistake, StaleVersion
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition, check_transition
-from tacit.domain.ports import Stored
 from tacit.domain.skill import Capabilities, SkillVersion
+from tacit.domain.stored import Stored
 from tacit.domain.trust import Approval, Examination, Literal
 from tacit.gate.examination import WEIGHT
-from tacit.text.allowance import added, told
+from tacit.text.capabilities import added, told
 
 
 class Review(StrEnum):

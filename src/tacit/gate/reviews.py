@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from tacit.config.later import Later
 from tacit.domain.errors import Mistake
+from tacit.domain.ledger import Remark
 from tacit.domain.lifecycle import Transition
-from tacit.domain.ports import Stored
-from tacit.domain.remark import Remark
+from tacit.domain.stored import Stored
 from tacit.domain.trust import Examination
 from tacit.recall import publishing
 from tacit.store import queries

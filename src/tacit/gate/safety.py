@@ -13,8 +13,9 @@ from collections.abc import Iterator
 from tacit.domain.candidate import Candidate, Finding, Severity
 from tacit.domain.identity import plain
 from tacit.domain.origin import Origin
-from tacit.domain.skill import unaccounted
-from tacit.text.redaction import redact
+from tacit.domain.skill import SkillContent, unaccounted
+from tacit.gate.checks.pieces import Piece, pieces
+from tacit.text.redaction import may_hold_secret, redact
 
 _BLANKS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 """Letters and marks that show nothing."""
@@ -92,3 +93,114 @@ def _texts(value: object, path: str) -> Iterator[tuple[str, str]]:
     elif isinstance(value, list):
         for index, item in enumerate(value):
             yield from _texts(item, f"{path}.{index}".lstrip("."))
+
+
+_LOOKALIKES = {
+    "a": "аɑα", "c": "сϲ", "d": "ԁ", "e": "еҽ", "g": "ɡ", "h": "һ", "i": "іıɩ", "j": "јϳ", "k": "κк",
+    "l": "ӏ", "m": "м", "n": "ո", "o": "оοօ", "p": "рρ", "q": "ԛ", "r": "г", "s": "ѕ", "t": "т", "u": "υս", "v": "νѵ",
+    "w": "ԝѡ", "x": "хχ", "y": "уγ", "z": "ᴢ", "A": "АΑ", "B": "ВΒ", "C": "СϹ", "E": "ЕΕ", "H": "НΗ", "I": "ІΙ",
+    "J": "Ј", "K": "КΚ", "M": "МΜ", "N": "Ν", "O": "ОΟ", "P": "РΡ", "S": "Ѕ", "T": "ТΤ", "X": "ХΧ", "Y": "ΥҮ", "Z": "Ζ",
+}  # fmt: skip
+_FOLD = str.maketrans({foreign: latin for latin, foreigns in _LOOKALIKES.items() for foreign in foreigns})
+_MIXED = re.compile(r"\b(?=\w{0,40}[A-Za-z])\w{0,40}[\u0400-\u052f\u0531-\u058f]\w{0,40}")
+
+
+def fold(text: str) -> str:
+    """The text with every lookalike replaced by the Latin letter it passes for."""
+    return text if text.isascii() else text.translate(_FOLD)
+
+
+def mixed_words(text: str) -> list[re.Match[str]]:
+    """Words that mix Latin letters with lookalikes of other alphabets, and read as one Latin word."""
+    if text.isascii():
+        return []
+    return [match for match in _MIXED.finditer(text) if fold(match[0]).isascii() and len(match[0]) > 3]
+
+
+_FLAG = "\U0001f3f4"
+_TAGS = re.compile("[\U000e0001-\U000e007f]+")
+_DIRECTION = re.compile("[\u202a-\u202e\u2066-\u2069]")
+_SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]{3,}")
+_BROKEN_WORD = re.compile("(?<=[A-Za-z0-9])[\u00ad\u200b-\u200d\u2060-\u2064\ufeff]+(?=[A-Za-z0-9])")
+_RUN = re.compile("[\u200b-\u200f\u2060-\u2064\ufeff]{4,}")
+_ESCAPE = re.compile("\x1b[\\[\\]P]")
+_RULES = (
+    (_TAGS, Severity.CRITICAL, "spells text in characters that only a model reads"),
+    (_SELECTORS, Severity.CRITICAL, "spells text in characters that only a model reads"),
+    (_RUN, Severity.CRITICAL, "spells text in characters without width"),
+    (_DIRECTION, Severity.HIGH, "turns the order of letters round, so that people read another text"),
+    (_BROKEN_WORD, Severity.HIGH, "breaks a word apart with characters that people do not see"),
+    (_ESCAPE, Severity.MEDIUM, "carries commands for a terminal"),
+)
+_CODE_WORDS = 3
+
+
+class UnicodeCheck:
+    """Control, bidirectional, zero-width and tag characters; mixed alphabets within a word."""
+
+    name = "unicode"
+    version = "1"
+
+    def examine(self, content: SkillContent) -> Iterator[Finding]:
+        """List what a person does not see as a model does."""
+        for piece in pieces(content):
+            if not piece.is_block:
+                yield from _hidden(piece)
+                yield from _mixed(piece)
+
+
+def _hidden(piece: Piece) -> Iterator[Finding]:
+    hidden = hidden_characters(piece.text.removeprefix("\ufeff"))
+    if not hidden:
+        return
+    is_reported = False
+    for pattern, severity, reason in _RULES:
+        match = next((m for m in pattern.finditer(piece.text) if piece.text[m.start() - 1 : m.start()] != _FLAG), None)
+        if match is not None:
+            is_reported = True
+            yield piece.finding("hidden_characters", severity, reason=reason, span=match.span())
+    if not is_reported:
+        at = next(i for i, c in enumerate(piece.text) if unicodedata.name(c, f"U+{ord(c):04X}") in hidden)
+        reason = f"contains characters that people do not see: {', '.join(sorted(hidden)[:3])}"
+        yield piece.finding("hidden_characters", Severity.LOW, reason=reason, span=(at, at + 1))
+
+
+def _mixed(piece: Piece) -> Iterator[Finding]:
+    for match in mixed_words(piece.text)[:_CODE_WORDS]:
+        reason = "mixes letters of two alphabets in one word, so that it passes for another"
+        yield piece.finding("mixed_alphabets", Severity.MEDIUM, reason=reason, span=match.span())
+
+
+_SURE = frozenset({"private-key"})
+_KINDS_MAX = 3
+
+
+class SecretsCheck:
+    """Keys, tokens and passwords in any text."""
+
+    name = "secrets"
+    version = "1"
+
+    def examine(self, content: SkillContent) -> Iterator[Finding]:
+        """List texts that hold what looks like a secret; the secret itself is never shown."""
+        for piece in pieces(content):
+            if piece.start or not may_hold_secret(piece.text):
+                continue
+            at = 0
+            found: list[Finding] = []
+            for line in piece.text.splitlines(keepends=True):
+                if len(line) < 2000 and may_hold_secret(line) and (result := redact(line)).found:
+                    reason = f"contains what looks like a secret ({', '.join(sorted(set(result.found))[:_KINDS_MAX])})"
+                    bare = Finding(
+                        rule="secret_inside",
+                        message=reason,
+                        severity=Severity.LOW,
+                        field=piece.field,
+                        line=piece.line(piece.start + at),
+                        start=piece.start + at,
+                        end=piece.start + at + len(line.rstrip("\n")),
+                        excerpt=result.text.strip()[:120],
+                    )
+                    found.append(bare)
+                at += len(line)
+            yield from found[:5]

@@ -13,9 +13,9 @@ import shlex
 from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 
-from tacit.text.folders import folders_named, inside
 from tacit.text.programs import FOLDER_FLAGS
 from tacit.text.shell import Command, nested_script, parse_command, without_heredocs
+from tacit.text.working_directory import folders_named, inside
 
 _HOME = re.compile(r"(?:/home/[^/]+|/Users/[^/]+|/root|\$HOME|\$\{HOME\}|~)(?=/|$)|[A-Za-z]:/Users/[^/]+(?=/|$)")
 _PATH = re.compile(r"(?:[\w.@+~$-]*/)+[\w.@+*?-]*|\.{1,2}|[\w@+-][\w.@+-]*\.[A-Za-z]\w{0,7}")

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from tacit.text.folders import Here, folders_named, inside
 from tacit.text.programs import (
     CHECK_GOALS,
     CHECK_SCRIPT,
@@ -31,6 +30,7 @@ from tacit.text.programs import (
     WRAPPERS,
     WRAPPERS_VALUED,
 )
+from tacit.text.working_directory import Here, folders_named, inside
 
 MAX_TEXT = 20_000  # longer scripts are data, not commands somebody typed
 

@@ -11,8 +11,8 @@ from tacit.domain.candidate import Decision, Severity
 from tacit.domain.evidence import Assessment, Grade, Outcome
 from tacit.domain.lifecycle import Status
 from tacit.domain.origin import Origin
-from tacit.domain.ports import Episode
 from tacit.domain.skill import Provenance, said_in
+from tacit.domain.stored import Episode
 from tacit.domain.trajectory import Span
 from tacit.gate import independent, judge
 from tests.unit.making import MIGRATE, NOW, VERIFIED, bash_steps, candidate, content, stored

@@ -11,7 +11,6 @@ from tacit.config.settings import Policy, Strictness
 from tacit.domain.candidate import Candidate, Decision, Relation, Severity
 from tacit.domain.lifecycle import Status
 from tacit.domain.origin import Origin
-from tacit.domain.ports import Stored
 from tacit.domain.skill import (
     INSTRUCTED,
     Case,
@@ -26,6 +25,7 @@ from tacit.domain.skill import (
     SkillVersion,
     said_in,
 )
+from tacit.domain.stored import Stored
 from tacit.domain.trajectory import Span
 from tacit.gate import Judgement, judge
 from tests.unit.making import NOW, PROJECT, candidate, content

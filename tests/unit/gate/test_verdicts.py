@@ -11,9 +11,9 @@ from tacit.domain.candidate import Candidate, Decision, Finding, Relation, Sever
 from tacit.domain.identity import digest
 from tacit.domain.lifecycle import Status
 from tacit.domain.origin import Origin
-from tacit.domain.ports import Stored
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, Provenance, said_in
+from tacit.domain.stored import Stored
 from tacit.domain.trajectory import Span
 from tacit.gate import Judgement, composition, judge, objection, turned_away, twin_of
 from tacit.gate.judgement import NAME_LENGTH_MAX, TOLD_MAX

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.text.prefilter import first_letters, required_literals, word_starts
-from tacit.text.touches import lexicon
+from tacit.text.touches import sentences
 
 CASES = {
     r"\bxmrig\b": ("xmrig",),
@@ -65,5 +65,5 @@ def test_words_begin_behind_everything_but_letters_and_hyphens() -> None:
 )
 def test_no_class_that_stands_in_a_text_is_ruled_out(words: list[str]) -> None:
     text = " ".join(words)
-    there = lexicon.possible(text)
-    assert all(there & bit for name, bit in lexicon.BITS.items() if lexicon.pattern(name).search(text))
+    there = sentences.possible(text)
+    assert all(there & bit for name, bit in sentences.BITS.items() if sentences.pattern(name).search(text))

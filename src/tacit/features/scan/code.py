@@ -10,10 +10,10 @@ from tacit.domain.candidate import Finding, Severity
 from tacit.domain.skill import SkillContent
 from tacit.features.scan.decoding import looked_at
 from tacit.features.scan.python_flow import python_flows
-from tacit.gate.checks.flows import flows
 from tacit.gate.checks.hosts import Place, places
 from tacit.gate.checks.pieces import Piece
 from tacit.gate.checks.rules import PER_RULE_MAX, Rule, apply, rule
+from tacit.gate.checks.secret_flows import secret_flows
 from tacit.text.prefilter import GuardedPattern
 
 _HIGH, _MEDIUM, _LOW = Severity.HIGH, Severity.MEDIUM, Severity.LOW
@@ -141,7 +141,7 @@ class CodeCheck:
         """List what the code does that a reviewer must know."""
         looked = looked_at(content)
         yield from apply(RULES, looked)
-        yield from flows(piece for piece in looked if piece.path or piece.way)  # the skill's own text: see gate
+        yield from secret_flows(piece for piece in looked if piece.path or piece.way)  # the skill's own text: see gate
         yield from python_flows(piece for piece in looked if not piece.way or piece.language == "python")
         yield from packages(looked)
         for piece in looked:

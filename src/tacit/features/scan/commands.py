@@ -19,8 +19,8 @@ from tacit import gate
 from tacit.domain.candidate import Finding, Severity
 from tacit.domain.errors import Mistake, Refusal
 from tacit.domain.lifecycle import RECALLABLE
-from tacit.domain.ports import Stored
 from tacit.domain.sandbox import Sandbox
+from tacit.domain.stored import Stored
 from tacit.domain.trust import SafetyCheck
 from tacit.features.scan.detonation import Detonation, detonate
 from tacit.gate import checks

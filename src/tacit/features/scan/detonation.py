@@ -19,8 +19,7 @@ from tacit.domain.errors import Mistake
 from tacit.domain.sandbox import Alteration, BoxFile, Confines, Ended, Errand, Ran, Sandbox
 from tacit.domain.skill import SkillFile
 from tacit.features.scan.canaries import Bait, lay_bait
-from tacit.text.bundled import bytes_of
-from tacit.text.file_sorts import Sort, sort_of
+from tacit.text.bundled_files import Sort, bytes_of, sort_of
 
 EACH_S, TOTAL_S = 8.0, 60.0
 _SYSTEM = "/usr/bin:/usr/local/bin"

@@ -10,10 +10,8 @@ from pathlib import PurePosixPath
 
 from tacit.domain.candidate import Finding, Severity
 from tacit.domain.skill import SkillContent, SkillFile
-from tacit.gate.checks.members import is_packed, unpacked
-from tacit.gate.checks.pieces import TEXT_MAX, TOTAL_MAX, taken_files
-from tacit.text.bundled import bytes_of, text_of
-from tacit.text.file_sorts import Sort, sort_of
+from tacit.gate.checks.pieces import TEXT_MAX, TOTAL_MAX, is_packed, taken_files, unpacked
+from tacit.text.bundled_files import Sort, bytes_of, sort_of, text_of
 from tacit.text.touches import is_overfull
 
 _HIGH, _MEDIUM, _LOW = Severity.HIGH, Severity.MEDIUM, Severity.LOW

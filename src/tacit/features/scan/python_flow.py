@@ -16,9 +16,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tacit.domain.candidate import Finding, Severity
-from tacit.gate.checks import secret_places as secret
 from tacit.gate.checks.hosts import Place, places
 from tacit.gate.checks.pieces import Piece
+from tacit.gate.checks.secret_flows import SECRET_PLACES, SECRET_VARIABLE
 
 SIZE_MAX = 300_000
 _ROUNDS = 4
@@ -198,7 +198,7 @@ class _Reader(ast.NodeVisitor):
             return _NONE
         if isinstance(node, ast.Constant):
             text = node.value if isinstance(node.value, str) else ""
-            return frozenset({_FILE}) if len(text) < 300 and secret.PLACES.pattern.search(f'"{text}"') else _NONE
+            return frozenset({_FILE}) if len(text) < 300 and SECRET_PLACES.pattern.search(f'"{text}"') else _NONE
         if isinstance(node, ast.Name):
             known = self.program.kinds
             return known.get(self.key(node.id), _NONE) | known.get(f"{self.module.index}..{node.id}", _NONE)
@@ -216,7 +216,7 @@ class _Reader(ast.NodeVisitor):
 
     def _variable(self, name: ast.expr) -> Kinds:
         text = self.values.text(name) or ""
-        return frozenset({f"${text}"}) if secret.SECRET_VARIABLE.search(text) else _NONE
+        return frozenset({f"${text}"}) if SECRET_VARIABLE.search(text) else _NONE
 
     def _called(self, node: ast.Call) -> Kinds:
         name = self.values.dotted(node.func)

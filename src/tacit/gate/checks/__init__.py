@@ -30,8 +30,7 @@ def built_in() -> tuple[SafetyCheck, ...]:
     from tacit.gate.checks.commands import CommandsCheck
     from tacit.gate.checks.contextual import ContextualCheck
     from tacit.gate.checks.prose import ProseCheck
-    from tacit.gate.checks.secrets import SecretsCheck
-    from tacit.gate.checks.unicode import UnicodeCheck
+    from tacit.gate.safety import SecretsCheck, UnicodeCheck
 
     return (CommandsCheck(), UnicodeCheck(), SecretsCheck(), ProseCheck(), ContextualCheck())
 

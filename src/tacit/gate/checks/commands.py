@@ -5,15 +5,232 @@ Covers fetch and run, remote shells, persistence, control of the agent, miners, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 
 from tacit.domain.candidate import Finding, Severity
 from tacit.domain.skill import SkillContent
-from tacit.gate.checks.downloads import downloads
-from tacit.gate.checks.flows import flows
-from tacit.gate.checks.lures import lures
+from tacit.gate.checks.hosts import URL, Place, place_of, places
 from tacit.gate.checks.pieces import Piece, pieces
-from tacit.gate.checks.rules import Rule, apply, rule
+from tacit.gate.checks.rules import PER_RULE_MAX, Rule, apply, rule
+from tacit.gate.checks.secret_flows import secret_flows
+from tacit.text.prefilter import GuardedPattern
+
+_FETCH = (
+    r"(?:curl|wget|iwr|irm|invoke-webrequest|invoke-restmethod|aria2c|start-bitstransfer|bitsadmin|certutil)(?:\.exe)?"
+)
+_SHELL = r"(?:sudo (?:-\w{1,2} )?)?(?:/(?:usr/)?bin/(?:env )?)?(?:(?:ba|z|da|k|fi)?sh|python[\d.]{0,4}|node|perl|ruby|php|osascript|iex|invoke-expression|source|deno run|bun)\b"
+_PIPED = GuardedPattern(
+    rf"\b{_FETCH}\b([^\n|]{{0,300}})(?:\\\n[^\n|]{{0,200}})?\|(?:[^\n|]{{0,60}}\|)? ?{_SHELL}(?! ?-m json| -c [\"']import|/)",
+    re.IGNORECASE,
+)
+_INNER = GuardedPattern(
+    rf"\b(?:(?:ba|z|da)?sh|python[\d.]{{0,4}}|node|eval|source|exec|iex|invoke-expression)(?: -\w{{1,4}})? ?[\"'({{]{{0,3}}(?:[$<@&`(\"'{{ ]|New-Object [\w.]{{1,40}}){{1,8}}{_FETCH}\b([^\n]{{0,300}})",
+    re.IGNORECASE,
+)
+_WINDOWS = GuardedPattern(
+    r"\b(?:iex|invoke-expression)\b[^\n]{0,80}(?:DownloadString|DownloadFile|Invoke-WebRequest|iwr|irm)\b([^\n]{0,300})|\b(?:mshta|regsvr32|rundll32|msiexec)(?:\.exe)? [^\n]{0,60}(https?:[^\n]{0,200})",
+    re.IGNORECASE,
+)
+_SAVED = GuardedPattern(rf"\b(?:{_FETCH}|urlretrieve|DownloadFile)\b([^\n]{{0,400}})", re.IGNORECASE)
+_UNPACKED = GuardedPattern(
+    r"\b(?:base64 (?:-d|-D|--decode)|openssl (?:enc|aes[\w-]{0,12}|smime) [^\n]{0,80}-d|xxd -r|gpg [^\n]{0,60}-d|uudecode|b64decode|certutil -decode|rev\b|tr [\"']?[A-Za-z]-)([^\n]{0,300})",
+    re.IGNORECASE,
+)
+_DATA_RUN = GuardedPattern(
+    r"(?:^|[\s;&|(`\"'])(?:(?:ba|z|da)?sh|python3?|node|perl|ruby|source|\.) (?:\./)?((?:[\w.-]{1,40}/){0,4}[\w.-]{1,60}\.(?:png|jpe?g|gif|ico|pdf|dat|bin|log|csv|json|ya?ml|txt|md|svg|woff2?|db|cfg|conf))(?=[\s;&|)`\"']|$)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_TARGET = re.compile(
+    r"(?:-out\b|(?<![\w-])-[a-zA-Z]{0,6}[oO]|--output(?:-document)?|-OutFile|>)[= ]{0,2}[\"']?([\w./~${}:\\%-]{2,120})",
+    re.IGNORECASE,
+)
+
+_WEIGHT = {
+    Place.INSTALLER: Severity.LOW,
+    Place.LOCAL: Severity.LOW,
+    Place.CODE: Severity.MEDIUM,
+    Place.UNKNOWN: Severity.HIGH,
+    Place.MESSENGER: Severity.HIGH,
+    Place.SHORTENER: Severity.HIGH,
+    Place.PASTE: Severity.CRITICAL,
+    Place.COLLECTOR: Severity.CRITICAL,
+    Place.HOSTILE: Severity.CRITICAL,
+    Place.NUMBER: Severity.CRITICAL,
+}
+
+
+_ORDER = list(Severity)
+_PERMISSION = re.compile(r"bash\(\w+:\*\)", re.IGNORECASE)
+"""How a list of allowed tools names a command; nothing is run there."""
+
+
+def downloads(pieces: Iterable[Piece]) -> Iterator[Finding]:
+    """What of these texts fetches something to run it, at once or later."""
+    for piece in pieces:
+        if piece.is_code or piece.is_hidden:
+            yield from _data_run(piece)
+        if piece.is_block:
+            continue
+        yield from _at_once(piece)
+        yield from _later(piece)
+        yield from _unpacked(piece)
+
+
+def _at_once(piece: Piece) -> Iterator[Finding]:
+    for pattern in (_PIPED, _INNER, _WINDOWS):
+        for count, match in enumerate(pattern.finditer(piece.text, piece.lowered)):
+            if count == PER_RULE_MAX:
+                break
+            if _PERMISSION.match(match[0]):
+                continue
+            place, address = _source(match[0])
+            weight = Severity.HIGH if piece.is_hidden and place is Place.CODE else _WEIGHT[place]
+            reason = f"fetches a program from {place} ({address}) and runs it unseen"
+            yield piece.finding("fetch_and_run", weight, reason=reason, span=match.span())
+
+
+def _source(line: str) -> tuple[Place, str]:
+    """The worst place a command fetches from. Plain http lets anybody on the way put in a program of his own."""
+    found = places(line)
+    if not found:
+        bare = re.search(r"\b((?:[\w-]{1,60}\.){1,4}[a-z]{2,8})(/[^\s|\"']{0,200})?", line)
+        return (place_of(bare[1], bare[2] or ""), bare[1]) if bare else (Place.CODE, "an address given elsewhere")
+    order = list(_WEIGHT)
+    place, match = max(found, key=lambda each: order.index(each[0]))
+    return place, match[1][:60]
+
+
+def _later(piece: Piece) -> Iterator[Finding]:
+    """A file that is fetched and, some lines further, made to run."""
+    for count, match in enumerate(_SAVED.finditer(piece.text, piece.lowered)):
+        if count == 4 * PER_RULE_MAX:
+            return
+        target = _TARGET.search(match[1])
+        address = URL.search(match[0])
+        name = target[1] if target else address[2].rpartition("/")[2] if address else ""
+        name = re.split(r"[/\\]", name)[-1]
+        if len(name) < 2 or not re.search(r"\w", name):
+            continue
+        ran = _run_of(name, piece.text, match)
+        if ran is None:
+            continue
+        place, host = _source(match[0])
+        honest = place in (Place.CODE, Place.INSTALLER, Place.LOCAL)
+        weight = (
+            _WEIGHT[place] if honest and not piece.is_hidden else max(_WEIGHT[place], Severity.HIGH, key=_ORDER.index)
+        )
+        reason = f"fetches {name[:40]} from {place} ({host}) and runs it"
+        yield piece.finding("fetch_then_run", weight, reason=reason, span=(match.start(), ran))
+
+
+def _unpacked(piece: Piece) -> Iterator[Finding]:
+    """A file that is decoded and then run."""
+    for match in list(_UNPACKED.finditer(piece.text, piece.lowered))[:PER_RULE_MAX]:
+        target = _TARGET.search(match[1])
+        name = re.split(r"[/\\]", target[1])[-1] if target else ""
+        ran = _run_of(name, piece.text, match) if len(name) > 1 else None
+        if ran is not None:
+            reason = f"decodes {name[:40]} and runs it"
+            yield piece.finding("decode_and_run", Severity.HIGH, reason=reason, span=(match.start(), ran))
+
+
+def _data_run(piece: Piece) -> Iterator[Finding]:
+    """A file that is named as data, and run as a program."""
+    for match in list(_DATA_RUN.finditer(piece.text, piece.lowered))[:PER_RULE_MAX]:
+        reason = f"runs {match[1][-60:]}, which is named as data, as a program"
+        yield piece.finding("data_run", Severity.HIGH, reason=reason, span=match.span())
+
+
+def _run_of(name: str, text: str, fetched: re.Match[str]) -> int | None:
+    """Where, behind the command that made it, a file is started or made to run."""
+    escaped = re.escape(name)
+    after = text[fetched.start() : fetched.end() + 500]
+    ran = re.search(
+        rf"(?:chmod (?:\+x|[0-7]*[157][0-7]*|[aug]\+x) [^\n]{{0,60}}{escaped}|"
+        rf"(?:^|[\s;&|(\"'])(?:(?:ba|z)?sh|python3?|node|open|start|Start-Process|source|nohup|exec|eval|installer -pkg) "
+        rf"[^\n]{{0,30}}{escaped}|"
+        rf"(?:^|[\s;&|])(?:\./|/tmp/|\$TMPDIR/){escaped}(?:\s|$|&))",
+        after,
+        re.IGNORECASE | re.MULTILINE,
+    )
+    return None if ran is None or not ran.start() else fetched.start() + ran.end()
+
+
+_AROUND = 300
+_PASSWORD = GuardedPattern(
+    r"\b(?:unzip [^\n]{0,60}(?-i:-P) ?\S|7za? [xe] [^\n]{0,80}(?-i:-p)\S|unrar [xe] [^\n]{0,40}(?-i:-p)\S)|"
+    r"\b(?:archive|extract|unzip|unpack|zip|rar|7z|download)[^\n]{0,140}\b(?:pass(?:word|code|phrase)?|pwd)\b[ :=`*\"'(]{1,6}(?:is |with )?[`\"'*]{0,3}[\w!@#$-]{3,}|"
+    r"\bpass(?:word|code)?\b[ :=`*\"']{1,6}[\w!@#$-]{3,24}[`*\"')]{0,3}[^\n]{0,60}(?:to extract|to unzip|to unpack|\.zip|\.rar|\.7z|\barchive)",
+)
+_RUNNABLE = re.compile(
+    r"\.(?:exe|msi|dmg|pkg|scr|bat|cmd|ps1|vbs|apk|deb|rpm|appimage|jar|run|command)\b", re.IGNORECASE
+)
+_ARCHIVE = re.compile(r"\.(?:zip|rar|7z|tar\.gz|tgz|dmg|iso)\b", re.IGNORECASE)
+_NAMED = re.compile(r"\barchives?\b", re.IGNORECASE)
+_PASTE_STEP = re.compile(
+    r"\b(?:run|execute|paste|install|launch|copy|script|command|terminal|powershell|download|setup|fetch|curl|wget|follow)",
+    re.IGNORECASE,
+)
+_NEED = re.compile(
+    r"\b(?:requir\w{1,6}|must|mandatory|prerequisite\w{0,1}|before (?:you|using|proceeding|running|first)|will not (?:work|function|run)|won't work|necessary|needed|critical|important)\b",
+    re.IGNORECASE,
+)
+_START = re.compile(r"\b(?:run|execute|launch|start|open|double-click|install)\b", re.IGNORECASE)
+_PACKAGE = re.compile(r"\.(?:deb|rpm|sh|tar\.gz|tgz|appimage)\b", re.IGNORECASE)
+_MARKS = tuple(
+    re.compile(mark, re.IGNORECASE)
+    for mark in (
+        r"will not (?:work|function|operate|run)|won't work|cannot (?:work|function|operate)|must be (?:installed|running)|"
+        r"before (?:using|proceeding|continuing)|without (?:it|this)",
+        r"\bwindows\b[\s\S]{0,300}\bmac ?os\b|\bmac ?os\b[\s\S]{0,300}\bwindows\b",
+        r"\bdownload\b[^\n]{0,120}\b(?:run|execute|launch|install|extract)\b",
+        r"\b(?:copy|paste)\b[^\n]{0,80}\b(?:terminal|powershell|command prompt|console)\b|\bcopy the (?:install|setup)",
+    )
+)
+
+
+def lures(pieces: Iterable[Piece]) -> Iterator[Finding]:
+    """What of these texts sends the reader for a program."""
+    for piece in pieces:
+        if piece.is_code:
+            continue
+        yield from _locked(piece)
+        for place, match in places(piece.text):
+            around = piece.text[max(0, match.start() - _AROUND) : match.end() + _AROUND]
+            if lure := _lure_at(piece, place, match=match, around=around):
+                rule, severity, reason = lure
+                yield piece.finding(rule, severity, reason=reason, span=match.span())
+
+
+def _locked(piece: Piece) -> Iterator[Finding]:
+    for match in list(_PASSWORD.finditer(piece.text, piece.lowered))[:PER_RULE_MAX]:
+        around = piece.text[max(0, match.start() - _AROUND) : match.end() + _AROUND]
+        if _ARCHIVE.search(around) or _NAMED.search(around):
+            reason = "asks for an archive locked with a password, which no scanner can look into"
+            yield piece.finding("locked_archive", Severity.HIGH, reason=reason, span=match.span())
+
+
+def _lure_at(piece: Piece, place: Place, *, match: re.Match[str], around: str) -> tuple[str, Severity, str] | None:
+    """What one address in its surroundings amounts to."""
+    host, path = match[1][:60], match[2]
+    started = bool(_NEED.search(around) and _START.search(around))
+    if place is Place.PASTE and _PASTE_STEP.search(around):
+        severity = Severity.HIGH if _START.search(around) or _NEED.search(around) else Severity.MEDIUM
+        return "paste_site", severity, f"sends the reader to {place} ({host}) for something to run or follow"
+    if place in (Place.NUMBER, Place.HOSTILE, Place.COLLECTOR):
+        prose = piece.language in ("markdown", "text") and not piece.is_hidden
+        severity = Severity.MEDIUM if prose and place is Place.NUMBER else Severity.HIGH
+        return "odd_address", severity, f"leads to {place} ({host})"
+    if started and (_RUNNABLE.search(path) or _ARCHIVE.search(path)):
+        plain = _PACKAGE.search(path) or not (_RUNNABLE.search(path) or "releases/download" in path)
+        severity = Severity.LOW if plain else Severity.HIGH
+        return "wanted_program", severity, f"wants a program fetched from {host} and started before the skill works"
+    if place in (Place.UNKNOWN, Place.CODE) and sum(bool(mark.search(around)) for mark in _MARKS) >= 3:
+        reason = f"will not go on unless something from {host} is fetched and started by hand"
+        return "wanted_program", Severity.MEDIUM, reason
+    return None
+
 
 _HIGH, _MEDIUM, _LOW = Severity.HIGH, Severity.MEDIUM, Severity.LOW
 _RUNNER = r"(?:sudo )?(?:/(?:usr/)?bin/(?:env )?)?(?:ba|z|da|k|fi)?sh\b"
@@ -268,7 +485,7 @@ class CommandsCheck:
         """List the commands that a person must see before they run."""
         own = pieces(content)
         yield from dangerous_commands(own)
-        yield from flows(piece for piece in own if not piece.path)
+        yield from secret_flows(piece for piece in own if not piece.path)
 
 
 def dangerous_commands(texts: Sequence[Piece]) -> Iterator[Finding]:

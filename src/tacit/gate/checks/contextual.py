@@ -13,13 +13,21 @@ from collections.abc import Iterator
 from tacit.domain.candidate import Finding, Severity
 from tacit.domain.skill import SkillContent
 from tacit.gate.checks.hosts import is_well_known
-from tacit.gate.checks.orders import broken, orders
 from tacit.gate.checks.pieces import Piece
-from tacit.gate.checks.prose import is_standing_order
-from tacit.gate.checks.standing import ASIDE, INSTRUCTION, PROSE_MAX, is_shown, said, spoken
-from tacit.text.touches.meaning import Meaning, meaning_of
+from tacit.gate.checks.prose import (
+    ASIDE,
+    INSTRUCTION,
+    PROSE_MAX,
+    broken_rules,
+    is_shown,
+    is_standing_order,
+    parse_rules,
+    prose_pieces,
+    sentences_in,
+)
+from tacit.text.touches.sentences import Meaning, meaning_of
 
-_ORDERS = orders(
+_CONTEXTUAL_RULES = parse_rules(
     Severity.MEDIUM,
     {
         ("sends_elsewhere", "sends or copies what the user works on to somewhere else"): """
@@ -173,7 +181,7 @@ class ContextualCheck:
         """List the sentences that must be looked at one by one."""
         topic = _stems(f"{content.name} {content.description}")
         usual = _usual(content)
-        for piece, levels in spoken(content):
+        for piece, levels in prose_pieces(content):
             if levels < ASIDE:
                 yield from _of_piece(piece, levels, home=(topic, usual))
 
@@ -191,7 +199,7 @@ _AGAINST = re.compile(
 def _of_piece(piece: Piece, levels: int, *, home: tuple[frozenset[str], Counter[str]]) -> Iterator[Finding]:
     against = False
     topic, usual = home
-    for sentence in said(piece.text, code=piece.is_code):
+    for sentence in sentences_in(piece.text, code=piece.is_code):
         if sentence.kind == "heading":
             against = _AGAINST.search(sentence.text) is not None
             continue
@@ -199,19 +207,19 @@ def _of_piece(piece: Piece, levels: int, *, home: tuple[frozenset[str], Counter[
             continue
         light = levels > INSTRUCTION or is_shown(sentence) or (against and sentence.kind in ("item", "cell"))
         meaning = meaning_of(sentence.text)
-        told = False
-        for rule, span in broken(_ORDERS, meaning):
+        is_risky = False
+        for rule, span in broken_rules(_CONTEXTUAL_RULES, meaning):
             if rule.id == "alien_host":
                 if _announced(meaning, topic) or is_well_known(sentence.text):
                     continue
             elif _at_home(meaning.text[slice(*span)], topic, usual=usual if piece.field == "body" else None):
                 continue
-            told = True
+            is_risky = True
             severity = Severity.LOW if light else _WEIGHT.get(sentence.kind, rule.severity)
             yield piece.finding(rule.id, severity, reason=rule.reason, span=(sentence.start, sentence.end))
         if is_standing_order(sentence.text):
-            severity = Severity.MEDIUM if told and not light else Severity.LOW
-            reason = "an order for every time" + (" that has consequences" if told else "")
+            severity = Severity.MEDIUM if is_risky and not light else Severity.LOW
+            reason = "an order for every time" + (" that has consequences" if is_risky else "")
             yield piece.finding("standing_order", severity, reason=reason, span=(sentence.start, sentence.end))
 
 

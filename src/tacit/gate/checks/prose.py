@@ -8,20 +8,218 @@ advises against. What only looks odd for its skill is the task of `contextual`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
 
 from tacit.domain.candidate import Finding, Severity
 from tacit.domain.skill import SkillContent
 from tacit.gate.checks.hosts import is_well_known
-from tacit.gate.checks.orders import Order, broken, orders
-from tacit.gate.checks.pieces import Piece
-from tacit.gate.checks.standing import INSTRUCTION, PROSE_MAX, REQUESTS, is_shown, lighter, said, spoken, unread
-from tacit.text.touches.meaning import meaning_of
-from tacit.text.touches.sentences import Sentence, sentences
+from tacit.gate.checks.pieces import Piece, pieces
+from tacit.text.touches.sentences import BITS, Meaning, Sentence, meaning_of, sentences
 
-__all__ = ["ProseCheck", "is_standing_order", "standing_orders"]
+_NEAR = 70
+"""Characters between two words that still belong together."""
 
-_ORDERS = orders(
+
+@dataclass(frozen=True, slots=True)
+class ProseRule:
+    """One way of ordering harm, how much it weighs, and a sentence for the reviewer."""
+
+    id: str
+    severity: Severity
+    reason: str
+    chains: tuple[tuple[tuple[str, ...], ...], ...]
+    wanted: tuple[tuple[str, ...], ...]
+    unwanted: tuple[str, ...]
+    undone: tuple[tuple[tuple[str, ...], ...], ...] = ()
+    """Chains that take the weight away, such as a prohibition before the word."""
+    bits: tuple[int, ...] = ()
+    """Sets of classes of each of which one must be there."""
+
+    def span(self, meaning: Meaning) -> tuple[int, int] | None:
+        """The characters that it speaks of, or nothing."""
+        found: tuple[int, int] | None = None
+        for chain in self.chains:
+            reached = _follow(chain, meaning)
+            if reached is None:
+                return None
+            found = reached if found is None else (min(found[0], reached[0]), max(found[1], reached[1]))
+        if not all(meaning.holds(*names) for names in self.wanted) or meaning.holds(*self.unwanted):
+            return None
+        if any(_follow(chain, meaning) for chain in self.undone):
+            return None
+        return found or (0, len(meaning.text))
+
+
+ProseRules = tuple[tuple[int, tuple[ProseRule, ...]], ...]
+"""Rules by the classes of which they want one first."""
+
+
+def broken_rules(rules: ProseRules, meaning: Meaning) -> Iterator[tuple[ProseRule, tuple[int, int]]]:
+    """The rules that a sentence breaks, the first of each name, with the characters they speak of."""
+    there, reported = meaning.possible, set()
+    for first, those in rules:
+        if not there & first:
+            continue
+        for rule in those:
+            if rule.id in reported or not all(there & bits for bits in rule.bits):
+                continue
+            if (span := rule.span(meaning)) is not None:
+                reported.add(rule.id)
+                yield rule, span
+
+
+def parse_rules(severity: Severity, table: dict[tuple[str, str], str]) -> ProseRules:
+    """Read rules: their name and reason → alternatives, one a line."""
+    groups: dict[int, list[ProseRule]] = {}
+    for (name, reason), lines in table.items():
+        for line in filter(None, map(str.strip, lines.splitlines())):
+            rule = _parse_rule(name, severity, reason, line)
+            groups.setdefault(rule.bits[0], []).append(rule)
+    return tuple((first, tuple(those)) for first, those in groups.items())
+
+
+def _parse_rule(name: str, severity: Severity, reason: str, line: str) -> ProseRule:
+    parts = [part.strip() for part in line.split(";") if part.strip()]
+    against = [part[1:] for part in parts if part.startswith("-")]
+    chains = tuple(_chain(part) for part in parts if ">" in part and not part.startswith("-"))
+    unwanted = tuple(name for part in against if ">" not in part for name in _names(part))
+    undone = tuple(_chain(part) for part in against if ">" in part)
+    wanted = tuple(_names(part) for part in parts if ">" not in part and not part.startswith("-"))
+    needed = dict.fromkeys((*(link for chain in chains for link in chain), *wanted))
+    return ProseRule(name, severity, reason, chains, wanted, unwanted, undone, tuple(map(_bits, needed)))
+
+
+def _bits(names: tuple[str, ...]) -> int:
+    found = 0
+    for name in names:
+        found |= BITS[name.rstrip("!~+")]
+    return found
+
+
+def _chain(text: str) -> tuple[tuple[str, ...], ...]:
+    return tuple(_names(link) for link in text.split(">"))
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split("|"))
+
+
+def _follow(chain: tuple[tuple[str, ...], ...], meaning: Meaning) -> tuple[int, int] | None:
+    """Where a chain of words runs: the longest reach of any that follows it from link to link."""
+    reached = [span for name in chain[0] for span in meaning.spans(name)]
+    for link in chain[1:]:
+        if not reached:
+            return None
+        reached = [
+            (start, end)
+            for name in link
+            for at, end in meaning.spans(name)
+            for start in [next((first for first, last in reached if -1 <= at - last <= _NEAR), None)]
+            if start is not None
+        ]
+    return max(reached, key=lambda span: (span[1] - span[0], -span[0]), default=None)
+
+
+INSTRUCTION, READ, ASIDE = 0, 1, 2
+"""Levels to take off: what the agent follows, what it may read, what is not meant for it."""
+PROSE_MAX = 200_000
+"""Characters of one text whose sentences are read; more is data, or hides something."""
+FILES_MAX = 600_000
+"""Characters of all files together whose sentences are read."""
+
+REQUESTS = frozenset({"example_queries", "cases", "cues", "tags"})
+"""Fields that hold a person's words or circumstances: they say when a skill is wanted, not what to do."""
+_OBSERVED = frozenset({"pitfalls", "parameters", "preconditions", "postconditions", "signature"})
+"""Fields that tell of what was seen."""
+_LIGHTER = {Severity.CRITICAL: Severity.HIGH, Severity.HIGH: Severity.MEDIUM, Severity.MEDIUM: Severity.LOW}
+_ASIDE = re.compile(
+    r"(?:^|/)(?:readme|changelog|licen[cs]e|notice|contributing|authors|security|code_of_conduct|third_party)[\w-]*(?:\.\w+)?$"
+    r"|(?:^|/)(?:tests?|fixtures?|examples?|expected\w*|samples?|evals?|evaluations?|data|assets|node_modules|dist)/"
+    r"|(?:^|/)test_|[._-](?:test|spec|example)s?\.\w+$",
+    re.IGNORECASE,
+)
+_PROSE = frozenset({"markdown", "text"})
+_NOT_PROSE = (
+    ".csv",
+    ".tsv",
+    ".json",
+    ".jsonl",
+    ".lock",
+    ".log",
+    ".css",
+    ".sty",
+    ".tex",
+    ".bib",
+    ".sql",
+    ".xsd",
+    ".dockerfile",
+)
+_QUOTES = ('"', "“", "‘", '("', "(“")
+_CLOSING = tuple(f"{mark}{end}" for mark in '"”’' for end in ("", ".", ",", ")", "!", ":", ";"))
+
+
+def reduced(severity: Severity, levels: int) -> Severity:
+    """A weight with so many levels taken off; low is the least."""
+    for _ in range(levels):
+        severity = _LIGHTER.get(severity, severity)
+    return severity
+
+
+def severity_reduction(piece: Piece, content: SkillContent) -> int:
+    """Levels to take off all that a piece says."""
+    if not piece.path:
+        list_of, _, number = piece.field.partition(".")
+        made = list_of == "steps" and bool(content.steps[int(number)].tool)
+        return ASIDE if made or list_of in REQUESTS else READ if list_of in _OBSERVED else INSTRUCTION
+    if piece.language not in _PROSE or _ASIDE.search(piece.path) or piece.path.lower().endswith(_NOT_PROSE):
+        return ASIDE
+    return READ
+
+
+def is_shown(sentence: Sentence) -> bool:
+    """Whether a sentence is an example of what is said rather than said: a quotation, or a comment in a block of code."""
+    return sentence.kind == "comment" or is_quoted(sentence.text)
+
+
+def is_quoted(text: str) -> bool:
+    """Whether a sentence is a quotation as a whole, or the first of several in one."""
+    return text.startswith(_QUOTES) and (text.endswith(_CLOSING) or not any(mark in text[1:] for mark in '"”’'))
+
+
+def prose_pieces(content: SkillContent) -> Iterator[tuple[Piece, int]]:
+    """The pieces of a content that are read as words, with the levels to take off."""
+    room = FILES_MAX
+    for piece in pieces(content):
+        if piece.start or piece.way:  # a code block is read where its whole text is
+            continue
+        if piece.path:
+            room -= min(len(piece.text), PROSE_MAX)
+            if room < 0:
+                continue
+        yield piece, severity_reduction(piece, content)
+
+
+@lru_cache(maxsize=64)
+def sentences_in(text: str, *, code: bool = False) -> tuple[Sentence, ...]:
+    """The sentences of a text, kept for the next check that asks."""
+    return tuple(sentences(text[:PROSE_MAX], code=code))
+
+
+def unread_pieces(content: SkillContent) -> Iterable[Piece]:
+    """Pieces whose sentences are not all read for their length."""
+    room = FILES_MAX
+    for piece in pieces(content):
+        if piece.start or piece.way:
+            continue
+        if piece.path:
+            room -= min(len(piece.text), PROSE_MAX)
+        if len(piece.text) > PROSE_MAX or (piece.path and room < 0):
+            yield piece
+
+
+_RULES_AGAINST_USERS = parse_rules(
     Severity.HIGH,
     {
         ("instruction_override", "tells the agent to set aside what it was told"): """
@@ -127,44 +325,39 @@ class ProseCheck:
 
     def examine(self, content: SkillContent) -> Iterator[Finding]:
         """List the sentences that a careful person would refuse."""
-        for piece, levels in spoken(content):
-            yield from _of_piece(piece, levels if piece.path else INSTRUCTION)
-        for piece in unread(content):
+        for piece, levels in prose_pieces(content):
+            yield from _piece_findings(piece, levels if piece.path else INSTRUCTION)
+        for piece in unread_pieces(content):
             reason = f"too long to be read as words beyond {PROSE_MAX} characters"
             yield piece.finding("prose_unread", Severity.LOW, reason=reason, span=(0, 0))
 
 
-def _of_piece(piece: Piece, levels: int) -> Iterator[Finding]:
+def _piece_findings(piece: Piece, levels: int) -> Iterator[Finding]:
     request = piece.field.partition(".")[0] in REQUESTS
-    for sentence in said(piece.text, code=piece.is_code):
+    for sentence in sentences_in(piece.text, code=piece.is_code):
         span = (sentence.start, sentence.end)
         if _ELSEWHERE.search(sentence.text):
             reason = "tells the agent to set aside what it was told, or to keep something from the user"
             yield piece.finding("instruction_override", Severity.HIGH, reason=reason, span=span)
         if sentence.kind == "heading":
             continue
-        told = _told(sentence.text)
+        found = _broken_by_sentence(sentence.text)
         if request:
-            told = {name: rule for name, rule in told.items() if name in _TO_AN_AGENT}
+            found = {name: rule for name, rule in found.items() if name in _TO_AN_AGENT}
         off = max(levels, int(is_shown(sentence)))
-        for rule in told.values():
-            taken = off + (off > 0 and rule.id in _AT_HOME_ANYWHERE) - (len(told) > 1)
-            yield piece.finding(rule.id, lighter(rule.severity, taken), reason=rule.reason, span=span)
+        for rule in found.values():
+            taken = off + (off > 0 and rule.id in _AT_HOME_ANYWHERE) - (len(found) > 1)
+            yield piece.finding(rule.id, reduced(rule.severity, taken), reason=rule.reason, span=span)
 
 
-def _told(text: str) -> dict[str, Order]:
+def _broken_by_sentence(text: str) -> dict[str, ProseRule]:
     """The rules that a sentence breaks, by their names."""
-    told = {rule.id: rule for rule, _ in broken(_ORDERS, meaning_of(text))}
-    if "remote_instructions" in told and is_well_known(text):
-        del told["remote_instructions"]
-    return told
+    found = {rule.id: rule for rule, _ in broken_rules(_RULES_AGAINST_USERS, meaning_of(text))}
+    if "remote_instructions" in found and is_well_known(text):
+        del found["remote_instructions"]
+    return found
 
 
 def is_standing_order(sentence: str) -> bool:
     """Whether a sentence orders something for every time."""
     return _STANDING.search(sentence) is not None
-
-
-def standing_orders(text: str) -> tuple[Sentence, ...]:
-    """The sentences of a text that order something for every time: "always", "never", "regardless", "before finalising"."""
-    return tuple(said for said in sentences(text) if said.kind != "heading" and is_standing_order(said.text))

@@ -11,9 +11,7 @@ import binascii
 import re
 from collections.abc import Callable, Iterator
 
-from tacit.text.redaction.names import SecretName, secret_name
-from tacit.text.redaction.shapes import Span
-from tacit.text.redaction.values import convincing, machine_made, password_shaped
+from tacit.text.redaction.patterns import SecretName, Span, convincing, machine_made, password_shaped, secret_name
 
 KEYWORDS = ("pass", "pw", "psk", "secret", "token", "key", "auth", "cred", "cookie")
 _NAME_CHARACTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."

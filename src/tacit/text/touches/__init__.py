@@ -6,13 +6,260 @@ touch. It lists and does not judge: whether something is at home in a skill is f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any
 
-from tacit.domain.skill import Capabilities, SkillContent
+from tacit.domain.skill import Capabilities, Condition, SkillContent
 from tacit.domain.trust import Touch, Touched
-from tacit.text.touches.fields import field_texts
-from tacit.text.touches.reading import is_overfull, touches_in
-from tacit.text.touches.running import run_by_a_shell
+from tacit.text.bundled_files import text_of
+from tacit.text.redaction.patterns import secret_name
+from tacit.text.shell import shell_text
+from tacit.text.touches.addresses import (
+    ADDRESS,
+    HOST,
+    OUTSIDE,
+    SECRET_PLACE,
+    SIXES,
+    URL,
+    VARIABLE,
+    ends_as_file,
+    host_of,
+    is_six,
+    plain_host,
+)
+from tacit.text.touches.code_in_text import Piece, forms_of, lines_of, portions, spoken
+from tacit.text.touches.commands import effects_said, touched_by
+
+_MAX_DEPTH = 24
+_NAME = re.compile(r"[\w-]*")
+
+
+def field_texts(content: SkillContent) -> Iterator[tuple[str, str]]:
+    """Every text of a content with its field path, in a fixed order; empty ones are left out."""
+    for path, text in _all(content):
+        if text:
+            yield path, text
+
+
+def _all(content: SkillContent) -> Iterator[tuple[str, str]]:
+    yield "name", content.name
+    yield "description", content.description
+    yield "body", content.body
+    for number, step in enumerate(content.steps):
+        tool = f"tool: {step.tool}" if step.tool else ""
+        yield f"steps.{number}", "\n".join(filter(None, (step.text, *_strings(step.arguments), tool)))
+    for name, conditions in (("preconditions", content.preconditions), ("postconditions", content.postconditions)):
+        for number, condition in enumerate(conditions):
+            yield f"{name}.{number}", _of(condition)
+    for number, case in enumerate(content.cases):
+        yield f"cases.{number}", "\n".join(map(_of, case.conditions))
+    for number, pitfall in enumerate(content.pitfalls):
+        yield f"pitfalls.{number}", pitfall.text
+    for number, parameter in enumerate(content.parameters):
+        yield (
+            f"parameters.{number}",
+            "\n".join(filter(None, (parameter.name, parameter.description, parameter.example))),
+        )
+    for name in ("signature", "compatibility", "license", "category"):
+        yield name, getattr(content, name)
+    for name in ("example_queries", "tags", "after", "sub_skills", "surroundings", "allowed_tools"):
+        for number, said in enumerate(getattr(content, name)):
+            yield f"{name}.{number}", said
+    yield "metadata", "\n".join(f"{key}: {value}" for key, value in sorted(content.metadata.items()))
+    for number, file in enumerate(content.files):
+        yield f"files.{number}", text_of(file) or ""
+
+
+def _of(condition: Condition) -> str:
+    return "\n".join(filter(None, (condition.text, condition.check, condition.value)))
+
+
+def _strings(value: Any, depth: int = 0) -> Iterator[str]:
+    """The strings of a JSON-like value: its leaves, and keys that say more than a name does."""
+    if isinstance(value, str):
+        yield value
+    elif depth < _MAX_DEPTH and isinstance(value, Mapping):
+        for key, item in value.items():
+            if not _NAME.fullmatch(str(key)):
+                yield str(key)
+            yield from _strings(item, depth + 1)
+    elif depth < _MAX_DEPTH and isinstance(value, list | tuple):
+        for item in value:
+            yield from _strings(item, depth + 1)
+
+
+def line_of(text: str, at: int) -> int:
+    """The line of a character, from 1."""
+    return text.count("\n", 0, at) + 1
+
+
+_SHELL_FILES = (".sh", ".bash", ".zsh", ".ksh", ".fish", ".command")
+_PROSE_FILES = (".md", ".txt", ".rst", ".markdown")
+_ASSIGNED = re.compile(r"^[ \t]*(?:local[ \t]+)?([A-Z][A-Z0-9_]*)=", re.MULTILINE)
+_NOWHERE = frozenset({"/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/bin/bash", "/bin/sh", "/usr/bin/env"})
+"""Named everywhere and nothing to be touched."""
+_PATH = re.compile(r"(?::\d{2,5})?/[\w~-]")
+_BEHIND_A_LOGIN = re.compile(r":[\w~/.-]")
+_JOINTS = re.compile(r"[|;&`]|\$\(")
+COMMANDS_MAX = 20_000
+"""Commands of one text that are read."""
+
+
+def touches_in(path: str, text: str, *, file: str = "") -> list[Touch]:
+    """What one field's text touches, in the order of its characters; `file` is the path of a bundled file."""
+    found: list[tuple[Touched, str, int, int]] = [*_names(text)]
+    run = list(_run(_shell_code(text, file=file, step=path.startswith("steps."))))
+    said = effects_said(text, code=bool(file) and not file.endswith(_PROSE_FILES))
+    found += [*run, *((Touched.EFFECT, effect, start, end) for effect, start, end in said)]
+    starts = _line_starts(text)
+    written = {value for kind, value, _, _ in found if kind is Touched.WRITE}
+    logins = {(value, _line(starts, start)) for kind, value, start, _ in run if kind is Touched.HOST}
+    return [
+        Touch(kind=kind, value=value, field=path, line=_line(starts, start), start=start, end=end)
+        for kind, value, start, end in sorted(set(found), key=lambda item: (item[2], item[3], item[0], item[1]))
+        if not (kind is Touched.READ and value in written)
+        and not (kind is Touched.ADDRESS and (value.rpartition("@")[2].lower(), _line(starts, start)) in logins)
+    ]
+
+
+# --- names ----------------------------------------------------------------------------------------------------------
+
+
+def _names(text: str) -> Iterator[tuple[Touched, str, int, int]]:
+    covered: list[tuple[int, int]] = []
+    for match in URL.finditer(text):
+        url = match.group().rstrip(".,:;!?*_'\")")
+        covered.append((match.start(), match.end()))
+        yield Touched.URL, url, match.start(), match.start() + len(url)
+        host = host_of(url)
+        if host:
+            yield Touched.HOST, host, match.start(), match.start() + len(url)
+    for match in ADDRESS.finditer(text):
+        covered.append((match.start(), match.end()))
+        login = _BEHIND_A_LOGIN.match(text, match.end())  # git@github.com:owner/name
+        value = match.group().rpartition("@")[2].lower() if login else match.group()
+        yield Touched.HOST if login else Touched.ADDRESS, value, match.start(), match.end()
+    inside = _Covered(covered)
+    for match in (*HOST.finditer(text), *(each for each in SIXES.finditer(text) if is_six(each.group()))):
+        if match.start() not in inside and not _is_of_a_file(text, match):
+            yield Touched.HOST, plain_host(match.group()), match.start(), match.end()
+    for match in OUTSIDE.finditer(text):
+        value = match.group().rstrip(".,:;")
+        if match.start() not in inside and value not in _NOWHERE:
+            yield Touched.READ, value, match.start(), match.start() + len(value)
+    for match in SECRET_PLACE.finditer(text):
+        if match.start() not in inside:
+            yield Touched.SECRET, match.group(), match.start(), match.end()
+    own = set(_ASSIGNED.findall(text))
+    for match in VARIABLE.finditer(text):
+        name = next(group for group in match.groups() if group)
+        if name in own and secret_name(name) is None:  # a script's own variable
+            continue
+        yield Touched.VARIABLE, name, match.start(), match.end()
+
+
+def _is_of_a_file(text: str, match: re.Match[str]) -> bool:
+    """Whether this is rather a file, as in `main.rs:42` and `README.zh.md`: its ending is one, and no path is behind it."""
+    return (
+        ends_as_file(match.group())
+        and not _PATH.match(text, match.end())
+        and text[max(0, match.start() - 2) : match.start()] != "//"
+    )
+
+
+class _Covered:
+    """Spans, and whether a character stands in one."""
+
+    def __init__(self, spans: list[tuple[int, int]]) -> None:
+        self._starts, self._ends, end = [], [], 0
+        for start, stop in sorted(spans):
+            end = max(end, stop)
+            self._starts.append(start)
+            self._ends.append(end)
+
+    def __contains__(self, at: int) -> bool:
+        place = bisect_right(self._starts, at) - 1
+        return place >= 0 and at < self._ends[place]
+
+
+# --- commands -------------------------------------------------------------------------------------------------------
+
+
+def _shell_code(text: str, *, file: str, step: bool) -> Iterator[Piece]:
+    """Pieces that a shell would be given, with where they start."""
+    if file and (
+        file.endswith(_SHELL_FILES) or re.match(r"#!\S*(?:\benv )?[^\n]{0,20}\b(?:ba|z|k|da|fi)?sh\b", text[:80])
+    ):
+        yield Piece(0, text)
+        return
+    if file and not file.endswith(_PROSE_FILES):
+        yield from (Piece(start, said) for start, said in spoken(text, 0, len(text)))
+        return
+    forms = forms_of(text)
+    yield from forms.shell
+    begins = [start for start, _ in forms.inline]
+    for start, end in forms.rest:
+        for at, said in spoken(text, start, end):
+            place = bisect_right(begins, at) - 1
+            if place < 0 or at >= forms.inline[place][1]:
+                yield Piece(at, said)
+    if step:
+        yield Piece(0, text)
+
+
+def _run(pieces: Iterable[Piece]) -> Iterator[tuple[Touched, str, int, int]]:
+    """What the commands of a text touch; what comes behind as many as no skill holds is left, and told by a check."""
+    room = COMMANDS_MAX
+    for piece in pieces:
+        for at, line in lines_of(piece.code):
+            for start, part in portions(line):
+                if part.strip():
+                    room -= 1 + len(_JOINTS.findall(part))
+                    if room < 0:
+                        return
+                    yield from _in_line(part, piece.start + at + start, prompted=piece.prompted)
+
+
+def is_overfull(text: str) -> bool:
+    """Whether a text may hold more commands than are read; rows of a table hold none."""
+    if len(text) < COMMANDS_MAX:
+        return False
+    return sum(1 + len(_JOINTS.findall(line)) for line in text.split("\n") if line[:1] != "|") > COMMANDS_MAX
+
+
+def _in_line(line: str, at: int, *, prompted: bool) -> Iterator[tuple[Touched, str, int, int]]:
+    found = [(kind, value, at, at + len(line)) for kind, value in touched_by(line, known=not prompted)]
+    yield from found
+    if all(kind is not Touched.COMMAND for kind, *_ in found):  # `RUN curl …` and `- run: curl …` hold one further on
+        for start, said in spoken(line, 0, len(line)):
+            yield from ((kind, value, at + start, at + start + len(said)) for kind, value in touched_by(said))
+
+
+def _line_starts(text: str) -> list[int]:
+    return [0, *(match.end() for match in re.finditer("\n", text))]
+
+
+def _line(starts: list[int], at: int) -> int:
+    return bisect_right(starts, at)
+
+
+def run_by_a_shell(
+    content: SkillContent, texts: dict[str, str], told: Collection[tuple[str, Touched, str]]
+) -> Iterator[Touch]:
+    """Touches beside those that were told already, as field, kind and value; `texts` are the fields' texts."""
+    scripts = [(f"steps.{number}", shell_text(step.arguments)) for number, step in enumerate(content.steps)]
+    scripts += [(f"postconditions.{number}", each.check) for number, each in enumerate(content.postconditions)]
+    known = set(told)
+    for field, script in scripts:
+        start = max(0, texts.get(field, "").find(script)) if script else 0
+        line, end = line_of(texts.get(field, ""), start), start + len(script)
+        for kind, value in touched_by(script, known=False) if script else ():
+            if (field, kind, value) not in known:
+                known.add((field, kind, value))
+                yield Touch(kind=kind, value=value, field=field, line=line, start=start, end=end)
+
 
 __all__ = ["field_texts", "is_overfull", "needs", "touches", "touches_in"]
 

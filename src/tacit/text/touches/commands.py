@@ -8,15 +8,230 @@ command too. Words are read, nothing is run and nothing is judged.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterable, Iterator
 
 from tacit.domain.trust import Touched
-from tacit.text.programs import MEDDLING
+from tacit.text.programs import LAUNCHER_VALUED, MEDDLING, WRAPPERS, WRAPPERS_VALUED
 from tacit.text.shell import Command, nested_script, parse_command
-from tacit.text.touches.effects import effects_of
-from tacit.text.touches.hosts import hosts_of
-from tacit.text.touches.launching import before_it, launched, packages_run, run_in_turn
-from tacit.text.touches.shapes import INSTALLERS, OUTSIDE, PROGRAMS, WRITERS
+from tacit.text.touches.addresses import INSTALLERS, OUTSIDE, PROGRAMS, WRITERS, hosts_of
+from tacit.text.touches.sentences import Meaning, meaning_of, sentences
+
+_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)\+?=.*", re.DOTALL)
+_KEYWORDS = frozenset("if then else elif while until do ! { (".split())
+_FETCHING = frozenset({"npx", "bunx", "uvx", "pipx run", "npm exec", "uv tool run"})
+"""Launchers that fetch what they run, as a command's runner is called."""
+_FETCHING_VERBS = frozenset(
+    "pnpm dlx|yarn dlx|bun x|npm x|npm init|npm create|pnpm create|yarn create|bun create|go run|docker run|"
+    "podman run|docker create|podman create|docker pull|podman pull".split("|")
+)
+"""Programs that fetch their first operand with this subcommand; of a container that is its image."""
+_PACKAGE_FLAGS = frozenset("-p --package --from --with --spec".split())
+_CONTAINERS = frozenset({"docker", "podman"})
+_OF_CONTAINERS = frozenset(
+    "-e --env --env-file -v --volume --mount -w --workdir -u --user --network --net -h --hostname -l --label --entrypoint -p "
+    "--publish --name --platform --cpus -m --memory --add-host --cap-add --device --gpus --restart --shm-size --tmpfs "
+    "--ulimit --pull --log-driver --log-opt --security-opt --pid --ipc --link --dns --expose --cidfile -a --attach".split()
+)
+"""Flags that are followed by a value before the image is named."""
+FETCHERS = _FETCHING | _FETCHING_VERBS
+"""What a command begins with that fetches a package and runs it."""
+_SAME_PLACE = (".", "/", "$", "<", "{", "~")
+"""How names begin that are no package: paths and places to be filled in."""
+_XARGS_VALUED = frozenset(
+    "-I -i -n -P -L -l -d -a -s -E --max-args --max-procs --replace --delimiter --arg-file".split()
+)
+_TURNS = {"xargs": _XARGS_VALUED, "watch": frozenset("-n --interval".split()), "setsid": frozenset[str](),
+          "parallel": frozenset("-j --jobs".split()), "strace": frozenset("-e -o -p".split())}  # fmt: skip
+"""Programs whose first operand and all after it are a command, and their flags with a value."""
+_EXEC = frozenset("-exec -execdir -ok -okdir".split())
+
+
+def before_it(command: Command) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Programs that a command was given to (`sudo`, `time`), and the variables that `env` sets for it."""
+    words, prefixes, variables = words_of(command.text), list[str](), list[str]()
+    while len(words) > 1:
+        word = words.pop(0)
+        set_here = _ASSIGNMENT.fullmatch(word)
+        if set_here and "env" in prefixes:
+            variables.append(set_here[1])
+        if set_here or word in _KEYWORDS:
+            continue
+        if word not in WRAPPERS or (word == "command" and words[0] in ("-v", "-V")):
+            break
+        prefixes.append(word)
+        while len(words) > 1 and re.fullmatch(r"\d+(?:\.\d+)?[smhd]?|-\w+|--[\w-]+(?:=.*)?", words[0]):
+            if words.pop(0) in WRAPPERS_VALUED.get(word, ()):
+                words.pop(0)
+    return tuple(prefixes), tuple(variables)
+
+
+def launched(command: Command) -> str:
+    """A command's program with what launches it, as they were typed: `python3 -m unittest`, `npx left-pad`, `pnpm dlx x`."""
+    fetched = next(packages_run(command), "")
+    if command.runner:
+        same = fetched and _bare(fetched).rpartition("/")[2] == command.program
+        name = f"{_runner(command)} {fetched if same else command.typed}"
+        return f"{name} {command.subcommand}".strip()
+    name = f"{command.program} {command.subcommand}".strip()
+    return f"{name} {fetched}" if fetched else name
+
+
+def packages_run(command: Command) -> Iterator[str]:
+    """Packages, or images of containers, that are fetched so that they can be run."""
+    if _runner(command) in _FETCHING:
+        words = words_of(command.text)
+        at = next((n for n, word in enumerate(words) if word in ("npx", "bunx", "uvx", "run", "exec")), len(words))
+        yield from _fetched(words[at + 1 :], LAUNCHER_VALUED, _PACKAGE_FLAGS)
+    elif f"{command.program} {command.subcommand}" in _FETCHING_VERBS:
+        first = command.words.index(command.subcommand) if command.subcommand in command.words else 0
+        if command.program in _CONTAINERS:
+            yield from _fetched(command.words[first + 1 :], _OF_CONTAINERS, frozenset())
+        else:
+            yield from _fetched(command.words[first + 1 :], LAUNCHER_VALUED, _PACKAGE_FLAGS)
+
+
+def _runner(command: Command) -> str:
+    tool = command.runner == "uv run" and " tool run " in f" {command.text} "
+    return "uv tool run" if tool else command.runner
+
+
+def _fetched(words: Iterable[str], valued: frozenset[str], naming: frozenset[str]) -> Iterator[str]:
+    """What is named by flags for it, and otherwise by the first operand."""
+    flag, named = "", False
+    for word in words:
+        joined, value = word.partition("=")[::2] if word.startswith("-") else ("", word)
+        if not flag and word.startswith("-") and not value:
+            flag = word if word in valued else ""
+            continue
+        name, flag = flag or joined, ""
+        if name and name not in naming:
+            continue
+        if not value.startswith(_SAME_PLACE) and not (named and not name):
+            named = True
+            yield value
+        if not name:
+            return
+
+
+def run_in_turn(command: Command) -> Iterator[str]:
+    """Commands that stand in the words of another one: of `xargs`, of `find -exec`, of `eval` and of `su -c`."""
+    words = command.words[1:]
+    if command.program in _TURNS:
+        at = 0
+        while at < len(words) and words[at].startswith("-"):
+            at += 2 if words[at] in _TURNS[command.program] else 1
+        yield shlex.join(words[at:])
+    elif command.program == "find":
+        yield from _executed(words)
+    elif command.program == "eval":
+        yield " ".join(words)
+    elif command.program in ("su", "npx", "npm") and "-c" in words[:-1]:
+        yield words[words.index("-c") + 1]
+
+
+def _executed(words: Iterable[str]) -> Iterator[str]:
+    """Commands of `find`, each from its flag to the sign that ends it."""
+    inner: list[str] | None = None
+    for word in words:
+        if inner is None:
+            inner = [] if word in _EXEC else None
+        elif word in (";", "+", "\\;"):
+            yield shlex.join(inner)
+            inner = None
+        else:
+            inner.append(word)
+    if inner:
+        yield shlex.join(inner)
+
+
+def _bare(package: str) -> str:
+    """A package without its version."""
+    return package[0] + package[1:].partition("@")[0] if package else ""
+
+
+def words_of(text: str) -> list[str]:
+    """Words of a shell text, as they stand where a quote is not closed."""
+    try:
+        return shlex.split(text, posix=True)
+    except ValueError:
+        return text.split()
+
+
+_SAID = {
+    "deletes": (("delete!", "overwrite!"), ("data", "private", "secret", "all", "result")),
+    "sends": (("send!",), ("literal", "outside", "public", "private", "secret")),
+    "publishes": (("publish!",), ("public",)),
+    "reveals": (("reveal!",), ("secret", "private")),
+    "pays": (("pay!",), ("money", "literal")),
+    "persists": (("reveal!", "copy!", "change!", "install!", "run!", "use!"), ("persist",)),
+}
+"""Effect → a deed that is ordered, and what it must concern."""
+_COMMANDS = {
+    "deletes": """rm rmdir shred srm unlink dropdb wipefs mkfs|git clean|git branch -d|docker rm|docker rmi|docker system
+        |kubectl delete|aws s3 rm|terraform destroy|helm uninstall|gh repo delete""",
+    "sends": """scp sftp ftp mail mutt sendmail nc ncat telnet rclone|git push|aws s3 cp|aws s3 sync|docker push|gsutil cp
+        |gh gist""",
+    "publishes": """|npm publish|cargo publish|twine upload|gh release|gem push|poetry publish|uv publish|vercel deploy|gh gist
+        |docker push""",
+    "reveals": "printenv",
+    "installs": """|pip install|pip3 install|uv add|uv pip|npm install|npm i|pnpm add|yarn add|brew install|apt install
+        |apt-get install|dnf install|yum install|cargo install|gem install|go install|conda install|apk add
+        |snap install|poetry add""",
+    "persists": "crontab launchctl schtasks at|systemctl enable|service enable",
+}
+"""Effect → programs, and after the bar programs with their subcommand."""
+_SENDING_FLAGS = frozenset(
+    "-d --data --data-binary --data-raw --data-urlencode -F --form -T --upload-file --post-file --post-data".split()
+)
+
+
+def effects_said(text: str, *, code: bool = False) -> Iterator[tuple[str, int, int]]:
+    """Effects that a text's sentences order, with their places."""
+    for sentence in sentences(text, code=code):
+        if sentence.kind == "heading":
+            continue
+        meaning = meaning_of(sentence.text)
+        for effect in _ordered(meaning):
+            yield effect, sentence.start, sentence.end
+
+
+def _ordered(meaning: Meaning) -> Iterator[str]:
+    for effect, (deeds, things) in _SAID.items():
+        if meaning.holds(*deeds) and meaning.holds(*things):
+            yield effect
+    if "install" in meaning.text.lower() and meaning.holds("install!"):
+        yield "installs"
+
+
+def effects_of(command: Command) -> Iterator[str]:
+    """What one command does to the world."""
+    label = f"{command.program} {command.subcommand}".strip()
+    for effect, (programs, labels) in _TABLE.items():
+        if command.program in programs or any(label == known or label.startswith(f"{known} ") for known in labels):
+            yield effect
+    if command.program in ("curl", "wget") and _sends(command):
+        yield "sends"
+    if command.program == "rsync" and any(":" in operand for operand in command.operands):
+        yield "sends"
+    if command.program == "env" and len(command.words) == 1:
+        yield "reveals"
+
+
+def _sends(command: Command) -> bool:
+    if any(flag.split("=")[0] in _SENDING_FLAGS for flag in command.flags):
+        return True
+    words = " ".join(command.words).upper()
+    return any(f"{flag} {verb}" in words for flag in ("-X", "--REQUEST") for verb in ("POST", "PUT", "PATCH", "DELETE"))
+
+
+def _table(text: str) -> tuple[frozenset[str], tuple[str, ...]]:
+    programs, _, labels = text.partition("|")
+    return frozenset(programs.split()), tuple(" ".join(label.split()) for label in labels.split("|") if label.strip())
+
+
+_TABLE = {effect: _table(text) for effect, text in _COMMANDS.items()}
+
 
 _FILLED_IN = "_"
 """Stands where something else was run to fill in a word."""

@@ -9,7 +9,7 @@ import pytest
 from tacit.domain.candidate import Finding, Severity
 from tacit.domain.skill import SkillStep
 from tacit.gate.checks.contextual import ContextualCheck
-from tacit.gate.checks.prose import ProseCheck, standing_orders
+from tacit.gate.checks.prose import ProseCheck
 from tests.unit.making import content
 
 GOOD = """# Make a slide deck
@@ -159,7 +159,6 @@ def test_the_plainest_orders_are_known_in_other_languages(sentence: str) -> None
 
 def test_standing_orders_are_marked_and_weigh_only_with_consequences() -> None:
     text = "# Always on\n\nAlways use tabs. Write the file. Never make the data set private, always make it public."
-    assert [each.text[:15] for each in standing_orders(text)] == ["Always use tabs", "Never make the "]
     weights = [each.severity for each in found(text) if each.rule == "standing_order"]
     assert weights == [Severity.LOW, Severity.MEDIUM]
 

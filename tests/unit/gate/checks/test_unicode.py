@@ -6,7 +6,7 @@ import pytest
 
 from tacit.domain.candidate import Severity
 from tacit.domain.skill import Kind, SkillContent
-from tacit.gate.checks.unicode import UnicodeCheck
+from tacit.gate.safety import UnicodeCheck
 
 
 def severities(body: str) -> list[Severity]:

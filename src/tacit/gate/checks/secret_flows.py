@@ -1,0 +1,190 @@
+"""Secrets that meet a way out: a read of keys, logins or the whole environment beside something that sends. Pieces → findings.
+
+Each alone has honest uses; together in one script, block or line they are theft. Python is followed value by value by
+`python_flow`; here the two are looked for side by side.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from tacit.domain.candidate import Finding, Severity
+from tacit.gate.checks.hosts import Place, place_of, places
+from tacit.gate.checks.pieces import Piece
+from tacit.gate.checks.rules import PER_RULE_MAX
+from tacit.text.prefilter import GuardedPattern
+
+SECRET_PLACES = GuardedPattern(
+    r"\.ssh[/\\]{1,2}(?:id_\w{2,10}|\*|identity\b)|[\"']\.ssh[\"']|\.aws[/\\]{1,2}(?:credentials|config\b)|[\"']\.aws[\"']|"
+    r"gcloud[/\\]{1,2}(?:application_default_credentials|credentials\.db|access_tokens)|application_default_credentials\.json|"
+    r"\.azure[/\\]{1,2}(?:accessTokens|msal_token_cache|azureProfile)|\.kube[/\\]{1,2}config\b|\.docker[/\\]{1,2}config\.json|"
+    r"(?:~|HOME\}?|home\(\)[^\n]{0,6}|[\"'])[/\\]{0,2}\.(?:netrc|pypirc|git-credentials|pgpass|my\.cnf)\b|(?:~|HOME\}?)/\.npmrc\b|[\"']\.npmrc[\"']|"
+    r"\.gnupg\b|--export-secret-keys|Login Data\b|\blogins\.json\b|\bkey4\.db\b|\bcookies\.sqlite\b|(?:Chrome|Chromium|Brave\w{0,10}|Edge|Firefox)[^\n]{0,80}(?:Cookies|Local State|Profiles)\b|"
+    r"Library/Keychains|login\.keychain|\bsecurity (?:find-(?:generic|internet)-password|dump-keychain)|\bsecret-tool (?:lookup|search)|keyring\.get_password|\bCredEnumerate|\bcmdkey /list|"
+    r"\bwallet\.dat\b|\.config/solana/id\.json|\.(?:bitcoin|ethereum|electrum|monero)[/\\]|(?:Exodus|Electrum|Atomic|Ledger Live|Phantom|MetaMask)[/\\ ]{0,3}(?:wallet|exodus|Local Storage|extension|vault)|nkbihfbeogaeaoehlefnkodbefgpgknn|"
+    r"/etc/shadow\b|\.(?:bash|zsh|python|node_repl)_history\b|\.config/gh/hosts\.yml|\.claude[/\\]{1,2}\.credentials|\.(?:openclaw|clawdbot|moltbot)[/\\]{1,2}[\w./-]{0,40}(?:\.env|openclaw\.json|credentials|auth)|\.codex/auth\.json|"
+    r"/etc/passwd\b|\.claude/(?:projects|history|todos)|(?:~|HOME\}?)/\.(?:openclaw|clawdbot)/(?:memory|workspace|agents)|"
+    r"169\.254\.169\.254|metadata\.google\.internal|/var/run/secrets/kubernetes|/proc/(?:self|\d+|\*)/environ",
+    flags=0,
+)
+"""Files and stores that hold keys, logins, wallets and histories."""
+
+WHOLE_ENVIRONMENT = GuardedPattern(
+    r"dict\( ?os\.environ ?\)|os\.environ\.items\(\)|(?:dumps|str|repr|urlencode)\([^\n)]{0,30}os\.environ\b(?! ?\[|\.get)|\{\*\*os\.environ\b|"
+    r"JSON\.stringify\( ?(?:\{ ?\.\.\. ?)?process\.env ?[,})]|Object\.(?:entries|keys|assign|fromEntries)\([^\n)]{0,20}process\.env\b(?!\.)|"
+    r"(?:^|[;&|`(\n] ?)(?:printenv|env|set)(?: -0)? ?(?:\||>{1,2}|\))|\$\((?:env|printenv)\b|`(?:env|printenv)`|"
+    r"(?:Get-ChildItem|gci|dir|ls) (?:-Path )?Env:|ENV\.to_(?:h|a|json)\b|\bgetenv\(\)|os\.Environ\(\)",
+    flags=0,
+)
+"""All variables at once: no task needs that but a thief's."""
+
+ENV_FILE = GuardedPattern(
+    r"\b(?:cat|less|head|tail|base64|xxd|type|Get-Content|grep) [^\n|;&]{0,60}(?:^|[\s/\"'])\.env(?:\.(?:local|production|prod))?\b(?!\.(?:example|sample|template))|"
+    r"(?:open|readFileSync|readFile|read_text|Path)\( ?[^\n)]{0,60}[\"'/]\.env(?:\.(?:local|production))?[\"']|"
+    r"(?:-d|--data(?:-binary|-raw)?|-F|-T|--form|--upload-file) ?[\"']?[\w]{0,20}=?@[^\s\"']{0,40}\.env\b",
+    flags=0,
+)
+
+WHOLE_HOME = GuardedPattern(
+    r"Path\.home\(\)\.(?:rglob|glob)\(|os\.walk\( ?(?:os\.path\.expanduser\( ?[\"']~|[\"']/[\"']|Path\.home\(\)|home\b)|"
+    r"glob\( ?[\"'](?:~|/home|/Users)/\*\*|\bfind (?:/|~|\$HOME)/? [^\n]{0,200}-i?name",
+    flags=0,
+)
+"""A search through the whole home or machine."""
+
+CLIPBOARD_OR_SCREEN = GuardedPattern(
+    r"\bpbpaste\b|\bxclip -o|\bGet-Clipboard\b|\bscreencapture -|ImageGrab\.grab\(|\bpyperclip\.paste\(", flags=0
+)
+"""The clipboard and the screen: honest tools read them too, but do not send them off."""
+
+SENDING = GuardedPattern(
+    r"\bcurl\b[^\n]{0,200}(?: -d\b| --data| -F\b| --form| -T\b| --upload-file| -X ?[\"']?(?:POST|PUT)|--json\b)|\bcurl\b[^\n]{0,200}[?&]\w{1,20}=[\"']?\$[({]|"
+    r"\bwget\b[^\n]{0,120}--post-(?:data|file)|\|[ ]?(?:nc|ncat|netcat|socat|telnet)\b|\b(?:nc|ncat) (?:-\w{1,3} ){0,3}[\w.$]{3,80} \d{2,5}\b[^\n]{0,20}(?:<|$)|"
+    r"\b(?:scp|rsync) [^\n]{0,160}\w@[\w.]{3,80}:|\b(?:nslookup|dig|host|ping) [^\n]{0,60}\$[({\w]|Invoke-(?:WebRequest|RestMethod)[^\n]{0,160}-Method [\"']?(?:Post|Put)|\.Upload(?:String|Data|File)\(|"
+    r"\brequests\.(?:post|put|patch|request)\(|\bhttpx\.(?:post|put|patch)\(|\burlopen\(|\burllib\.request\.Request\(|\bhttp\.client\.HTTPS?Connection\(|\bsmtplib\.SMTP|\.sendall\(|\.sendto\(|\baiohttp\.ClientSession\(|"
+    r"\bsession\.post\(|\bfetch\( ?[\"'`\w]|\baxios(?:\.(?:post|put)|\()|\bhttps?\.request\(|\bgot\.post\(|\bsendBeacon\(|\bnew WebSocket\(|\bdns\.(?:resolve|lookup)\w{0,6}\( ?`|socket\.gethostbyname\( ?f|\bftplib\.FTP|"
+    r"\bNet::HTTP\.post|\bLWP::UserAgent|\bcurl_exec\(|http\.Post\(|\baws s3 cp [^\n]{0,120}s3://|\bgh gist create\b|\bgit push [^\n]{0,40}https?://",
+    flags=0,
+)
+"""Ways for text to leave the machine."""
+
+SECRET_VARIABLE = re.compile(
+    r"(?:^|_)(?:SECRET|TOKEN|PASSWORD|PASSWD|PRIVATE|CREDENTIALS?|API_?KEY|ACCESS_KEY|MNEMONIC|SEED|PASSPHRASE|KEY)(?:_|$)",
+    re.IGNORECASE,
+)
+
+
+_NEAR = 400
+"""Characters within which a read and a send in prose belong together."""
+_TEACHING = re.compile(
+    r"\b(?:never|do not|don't|avoid|must not|should not|vulnerab\w{0,8}|attack\w{0,4}|insecure|bad example|detect\w{0,3})\b",
+    re.IGNORECASE,
+)
+_SEND_SECRETLY = frozenset({Place.COLLECTOR, Place.HOSTILE, Place.NUMBER, Place.PASTE, Place.MESSENGER})
+_ORDER_TO_SEND = GuardedPattern(
+    r"\b(?:send|pass|post|upload|forward|submit|transmit|deliver|report)\w{0,3}\b[^.]{0,160}https?://[^\s`\"')]{4,200}"
+)
+_HOST = re.compile(r"[\"'`]((?:[\w-]{1,40}\.){1,5}[a-z]{2,12})[\"'`:/]", re.IGNORECASE)
+_SOURCES = (
+    (SECRET_PLACES, ""),
+    (WHOLE_ENVIRONMENT, "the whole environment"),
+    (WHOLE_HOME, "files of the whole home or machine"),
+    (CLIPBOARD_OR_SCREEN, "the clipboard or the screen"),
+    (ENV_FILE, "the secrets of an .env file"),
+)
+_COMMENT = {"python": "#", "shell": "#", "javascript": "//", "powershell": "#", "code": "#"}
+
+
+class _Spot(NamedTuple):
+    """Where something stands in a piece, and what it is."""
+
+    start: int
+    end: int
+    what: str
+    is_strong: bool = True
+    """Whether an honest script seldom does it, even alone."""
+
+
+def secret_flows(pieces: Iterable[Piece]) -> Iterator[Finding]:
+    """What reads secrets beside a way out: in the same text, or in two scripts of one skill."""
+    reads: list[tuple[Piece, _Spot]] = []
+    sends: set[str] = set()
+    for piece in pieces:
+        sources = list(_sources(piece))
+        senders = list(_senders(piece)) if piece.is_code or sources else []
+        yield from _collected(piece, senders)
+        if sources and senders:
+            yield from _met(piece, sources, senders=senders)
+        elif sources and piece.is_code:
+            reads.append((piece, sources[0]))
+        elif senders and piece.path:
+            sends.add(piece.path)
+    for piece, spot in reads:
+        others = sorted(sends - {piece.path})
+        together = others and piece.path and spot.is_strong
+        weight = Severity.HIGH if together else Severity.MEDIUM if spot.is_strong else Severity.LOW
+        rule, rest = ("secret_sent", f", and {others[0]} sends") if together else ("secret_read", "")
+        yield piece.finding(rule, weight, reason=f"reads {spot.what}{rest}", span=(spot.start, spot.end))
+
+
+def _met(piece: Piece, sources: list[_Spot], *, senders: list[_Spot]) -> Iterator[Finding]:
+    for source in sources[:PER_RULE_MAX]:
+        sender = min(senders, key=lambda spot: abs(spot.start - source.start))
+        near = abs(sender.start - source.start) <= _NEAR
+        if not piece.is_code and not near and not piece.way:
+            continue
+        strong = piece.is_code or piece.text.count("\n", *sorted((source.start, sender.start))) <= 3
+        taught = not piece.is_code and _TEACHING.search(piece.text[max(0, source.start - 200) : source.end + 200])
+        weight = Severity.MEDIUM if taught or not strong else Severity.HIGH
+        reason = f"reads {source.what}, and sends to {sender.what}"
+        span = (min(source.start, sender.start), max(source.end, sender.end)) if near else (source.start, source.end)
+        yield piece.finding("secret_sent", weight, reason=reason, span=span)
+        return
+
+
+def _collected(piece: Piece, senders: list[_Spot]) -> Iterator[Finding]:
+    """Code that sends to where nobody honest receives."""
+    if not piece.is_code:
+        return
+    named = ((place_of(match[1]), match) for match in _HOST.finditer(piece.text))
+    for place, match in (*places(piece.text), *named):
+        if place in (Place.COLLECTOR, Place.HOSTILE, Place.NUMBER, Place.PASTE) and not _in_comment(
+            piece, match.start()
+        ):
+            weight = Severity.MEDIUM if place is Place.PASTE and not senders else Severity.HIGH
+            reason = f"talks to {place} ({match[1][:60]})"
+            yield piece.finding("odd_address", weight, reason=reason, span=match.span())
+
+
+def _sources(piece: Piece) -> Iterator[_Spot]:
+    for pattern, what in _SOURCES:
+        for match in pattern.finditer(piece.text, piece.lowered):
+            if not _in_comment(piece, match.start()):
+                description = what or f"a place of secrets ({' '.join(match[0].split())[:40]})"
+                yield _Spot(*match.span(), description, not what)
+
+
+def _senders(piece: Piece) -> Iterator[_Spot]:
+    if not piece.is_code:
+        for match in _ORDER_TO_SEND.finditer(piece.text, piece.lowered):
+            kinds = [place for place, _ in places(match[0])]
+            if kinds and kinds[0] not in (Place.LOCAL, Place.INSTALLER, Place.CODE):
+                yield _Spot(*match.span(), str(kinds[0]))
+    for match in SENDING.finditer(piece.text, piece.lowered):
+        if _in_comment(piece, match.start()):
+            continue
+        after = piece.text[match.start() : match.end() + 300]
+        kinds = [place for place, _ in places(after)]
+        if kinds and kinds[0] is Place.LOCAL:
+            continue
+        yield _Spot(*match.span(), str(kinds[0]) if kinds else "somewhere")
+
+
+def _in_comment(piece: Piece, at: int) -> bool:
+    mark = _COMMENT.get(piece.language)
+    if mark is None:
+        return False
+    start = piece.text.rfind("\n", max(0, at - 400), at) + 1
+    return piece.text[start : start + 60].lstrip().startswith(mark)

@@ -1,0 +1,148 @@
+"""A file that comes with a skill → its bytes, and its text where it is one. One odd byte makes no text unreadable.
+
+A shell runs a script whatever bytes stand in its comments, so a text is read as far as it can be: bytes that are not UTF-8
+become U+FFFD, and UTF-16 and UTF-32 are known with and without their mark. Only what is mostly no text is left.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from enum import IntEnum
+from pathlib import PurePosixPath
+
+from tacit.domain.skill import SkillFile
+
+_MARKS = (
+    (b"\xff\xfe\x00\x00", "utf-32"),
+    (b"\x00\x00\xfe\xff", "utf-32"),
+    (b"\xff\xfe", "utf-16"),
+    (b"\xfe\xff", "utf-16"),
+)
+_SCRIPTS = re.compile(
+    r"\.(?:sh|bash|zsh|ksh|fish|command|py|pyw|js|mjs|cjs|ts|jsx|tsx|rb|pl|php|lua|ps1|psm1|bat|cmd|vbs|applescript|md|"
+    r"markdown|mdx|txt|rst|json|ya?ml|toml|ini|cfg|conf|env|html?|svg|xml|css|csv|sql)\Z|(?:^|/)(?:Makefile|Dockerfile|\.\w+rc)\Z",
+    re.IGNORECASE,
+)
+_TEXT = bytes([9, 10, 12, 13, *range(32, 127)])
+_BINARY_MARKS = (
+    *(
+        b"\x7fELF",
+        b"MZ",
+        b"PK\x03\x04",
+        b"\x89PNG",
+        b"\xff\xd8\xff",
+        b"GIF8",
+        b"%PDF",
+        b"\x1f\x8b",
+        b"\xca\xfe\xba\xbe",
+    ),
+    *(b"\xcf\xfa\xed\xfe", b"\xfe\xed\xfa", b"BZh", b"\xfd7zXZ", b"7z\xbc\xaf", b"Rar!", b"\x00asm"),
+)
+_LOOKED_AT = 1 << 16
+_MOSTLY = 0.7
+_NULS = 0.4
+
+
+def bytes_of(file: SkillFile) -> bytes:
+    """The bytes of a bundled file; none where they are no base64."""
+    if file.encoding != "base64":
+        return file.content.encode("utf-8", "surrogatepass")
+    try:
+        return base64.b64decode(file.content)
+    except (binascii.Error, ValueError):
+        return b""
+
+
+def text_of(file: SkillFile) -> str | None:
+    """A bundled file as text; nothing where it is binary."""
+    if file.encoding != "base64" and "\0" not in file.content:
+        return file.content
+    return read_as_text(bytes_of(file), file.path)
+
+
+def read_as_text(data: bytes, path: str = "") -> str | None:
+    """Bytes as text: as UTF-8, as UTF-16 or UTF-32, or as the UTF-8 that they mostly are; nothing where they are binary."""
+    wide = _wide(data)
+    if wide:
+        return data.decode(wide, "replace").removeprefix("\ufeff")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        pass
+    if data.startswith(b"#!") or (
+        not data.startswith(_BINARY_MARKS) and (_SCRIPTS.search(path) or _is_mostly_text(data))
+    ):
+        return data.decode("utf-8", "replace")
+    return None
+
+
+def _wide(data: bytes) -> str:
+    """The encoding of a text with more than one byte to every character; empty for others."""
+    for mark, encoding in _MARKS:
+        if data.startswith(mark):
+            return encoding
+    head = data[:_LOOKED_AT]
+    half = len(head) // 2
+    if half < 2 or b"\0" not in head:
+        return ""
+    even, odd = head[::2].count(0) / half, head[1::2].count(0) / half
+    if even >= _NULS and odd >= _NULS and len(head) >= 8:
+        return "utf-32-be" if head[:3] == b"\0\0\0" else "utf-32-le" if head[1:4] == b"\0\0\0" else ""
+    if max(even, odd) >= _NULS and _is_mostly_text(head[::2] if odd > even else head[1::2]):
+        return "utf-16-le" if odd > even else "utf-16-be"
+    return ""
+
+
+def _is_mostly_text(data: bytes) -> bool:
+    """Whether most bytes are those of plain text; from the front and from the end, so that padding hides neither."""
+    parts = (data[:_LOOKED_AT], data[-_LOOKED_AT:])
+    return any(part and len(part.translate(None, _TEXT)) <= (1 - _MOSTLY) * len(part) for part in parts)
+
+
+_SCRIPT_ENDINGS = frozenset(
+    "py pyw sh bash zsh ksh fish command js mjs cjs ts mts cts tsx jsx ps1 psm1 psd1 bat cmd rb pl php lua go rs"
+    " vbs vbe wsf hta applescript scpt osascript tcl awk r jl swift java kt c cc cpp cs make mk gradle".split()
+)
+_DATA = frozenset(
+    "png jpg jpeg gif webp ico bmp tif tiff heic avif psd woff woff2 ttf otf eot mp3 mp4 wav ogg webm mov avi flac"
+    " csv tsv json jsonl ndjson geojson parquet arrow feather npy"
+    " npz h5 hdf5 safetensors onnx pt pdf map sqlite db idx pack rev".split()
+)
+_SHEBANG = (b"#!", b"\xef\xbb\xbf#!")
+_PROGRAMS = (b"\x7fELF", b"MZ", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
+_STEERING = frozenset(
+    {"package.json", ".mcp.json", "settings.json", "settings.local.json", "hooks.json", "plugin.json"}
+)
+"""Data that make something run."""
+_STORED_BY_GIT = ("objects", "lfs")
+
+
+class Sort(IntEnum):
+    """What a file is, in the order in which it is worth looking at."""
+
+    SCRIPT = 0
+    TEXT = 1
+    """And everything that is not known to be something else."""
+    DATA = 2
+
+
+def sort_of(path: str, head: bytes = b"", *, executable: bool = False) -> Sort:
+    """The sort of a file; `head` are its first bytes, where they are known."""
+    pure = PurePosixPath(path.lower())
+    if head.startswith((*_SHEBANG, *_PROGRAMS)):
+        return Sort.SCRIPT
+    suffix = pure.suffix[1:]
+    if (suffix in _DATA and pure.name not in _STEERING) or _is_gits_own(pure):
+        return Sort.DATA
+    if suffix in _SCRIPT_ENDINGS or executable or pure.name in ("makefile", "dockerfile", "justfile", "rakefile"):
+        return Sort.SCRIPT
+    return Sort.TEXT
+
+
+def _is_gits_own(path: PurePosixPath) -> bool:
+    """Whether Git keeps it packed for itself, so that nobody reads it as it lies there."""
+    parts = path.parts
+    at = parts.index(".git") if ".git" in parts else -1
+    return at >= 0 and len(parts) > at + 1 and (parts[at + 1] in _STORED_BY_GIT or parts[at + 1 :] == ("index",))

@@ -1,0 +1,243 @@
+"""Error output → its signature: the telling line with everything that differs from run to run masked.
+
+Two runs that fail for the same reason give the same signature, whatever their paths, numbers, ids, times and names. It
+chooses and masks; it does not judge whether the text is an error at all, and gives the empty string for empty text.
+
+One name is kept: that of the module or program that the error says is missing, since it is what the error is about. A
+remedy for whatever is missing is filed under the signature `without_name`. A signature is its own signature, so one that
+was stored by earlier rules is brought up to these by taking it again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+MAX_LENGTH = 200
+_HEAD = 16_000  # compilers name the cause first …
+_TAIL = 64_000  # … interpreters last; what lies between in a huge log tells nothing more
+_MAX_LINE = 1_000
+
+_ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
+_WRAPPING = re.compile(
+    r"</?(?:tool_use_error|error|stderr|stdout|output)>|^Exit code \d+$|^[ \t]*+(?:E {2,}|\d{1,4}[ \t]*+\|\s)",
+    re.MULTILINE,
+)
+_EXCEPTION = re.compile(
+    r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Warning|Interrupt|Timeout|Failure|Exit|DoesNotExist)\b(?::.*)?"
+)
+_WARNING = re.compile(r"[\w.]+Warning\b")
+_TELLING = re.compile(
+    r"\b(?:error|fatal|panic|critical)\b(?:\[\w+\])?\s*:|\bERR!|\berror TS\d+|command not found|not recognized as|"
+    r"no such file or directory|permission denied|\bERROR\b|\bFAILED\b|^\s*(?:error|fatal)\b|cannot |could not |unable to |"
+    r"sh: (?:\d+: )?\S+: not found$|\btimed out\b",
+    re.IGNORECASE,
+)
+_SUMMARY = re.compile(
+    r"could not compile|found \d+ errors?|^make(?:\[\d+\])?: \*\*\*|a complete log of this run|command failed with exit code|"
+    r"aborting due to|^npm ERR!\s*$|process completed with exit code|lifecycle script|short test summary|"
+    r"build failed with an exception|subprocess-exited-with-error|failed building wheel|failed to build installable wheels|"
+    r"^error: command .{1,200} failed with exit",
+    re.IGNORECASE,
+)
+_COUNTED = re.compile(
+    r"(?:<\w+>|[\W\d_]|\b(?:fail(?:ed|s|ure|ures|ing)?|pass(?:ed|es|ing)?|errors?|warnings?|skipped|pending|todo|total|xfailed|"
+    r"tests?|suites?|test files?|files?|snapshots?|examples?|assertions?|and|in|of|with|out|m?s|min|seconds?|took|"
+    r"command|process|exit(?:ed)?|code|status|build|fatal|critical|npm|err|finished|done|found|not ok|ran|deselected)\b)*+",
+    re.IGNORECASE,
+)
+"""A line that only counts, or says that something failed and where: it holds whatever is wrong."""
+_FAILED_AT = re.compile(
+    r"(?:FAIL(?:ED)?\s+(?=\S*[./<])\S{1,300}?(?::|\s+[-–])|ERROR\s+(?=\S*[./<])\S{1,300}?\s+[-–])\s+(?=\S)"
+)
+_HEADING = re.compile(r"FAIL(?:ED)?\s+\S*[./<]\S*")
+
+_TIMED_OUT = re.compile(r"\btimed out\b", re.IGNORECASE)
+_SILENT = frozenset({"cd", "export", "set", "source", ".", "unset", "pushd", "popd", "env", "timeout", "time", "nohup"})
+_NAME = r"(?P<name{}><value>|[A-Za-z_][\w.+-]{{0,79}})"
+_NO_PROGRAM = re.compile(
+    rf"(?:[^\s:]{{1,200}}: )?(?:(?:line )?(?:\d+|<n>): )?{_NAME.format(1)}: command not found"
+    rf"|[^\s:]{{0,200}}(?:sh|<path>): (?:(?:line )?(?:\d+|<n>): )?{_NAME.format(2)}: not found"
+    rf"|(?:\S{{1,200}}: )?command not found: {_NAME.format(3)}"
+)
+_HERE = "\x00"  # keeps a name from being masked
+_NO_MODULE = re.compile(
+    r"(?:No module named|Cannot find module|there is no package called|cannot load such file --) "
+    r"(?P<quoted>['\"‘“]?(?P<name>[A-Za-z_@](?:[\w./@-]{0,118}\w)?)['\"’”]?)"
+)
+
+_MASKED = re.compile(
+    r"(?P<keep><(?:value|path|url|email|id|time|hex|n)>|\b[A-Z]{1,5}-?\d{3,5}\b|\b[a-z]+\d{1,3}\b(?![\w./:-])|"
+    r"\b(?:HTTP|status|status code)[ :]{1,2}[1-5]\d\d\b)"
+    r"|(?P<url>\b[a-z][a-z0-9+.-]{1,20}://[^\s'\"`<>)\]]+)"
+    r"|(?P<email>\b[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+\b)"
+    r"|(?P<id>\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b)"
+    r"|(?P<time>\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?|\b\d\d:\d\d:\d\d(?:[.,]\d+)?\b)"
+    r"|(?P<value>(?<![\w'])'[^'\n]{1,200}'(?![\w'])|(?<![\w\"])\"[^\"\n]{1,200}\"|`[^`\s]{1,200}`|‘[^’\n]{1,200}’|“[^”\n]{1,200}”)"
+    r"|(?P<path>(?:(?<![\w.>-])(?:[A-Za-z]:)?|\b[\w.@~+-]{1,80}|~|\.{1,2})(?:[/\\][\w.@~+%=-]{1,120})+[/\\]?(?::\d+){0,2})"
+    r"|(?P<file>\b[\w-]{1,80}\.(?:py|js|ts|tsx|jsx|mjs|go|rs|java|rb|php|c|h|cpp|cs|sh|json|toml|yaml|yml|lock|txt|md|sql)\b(?::\d+){0,2})"
+    r"|(?P<hex>\b0x[0-9a-fA-F]+\b|\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}\b)"
+    r"|(?P<n>[+-]?\d+(?:[.,]\d+)*)"
+)  # fmt: skip
+
+
+def error_signature(text: str, *, command: str = "") -> str:
+    """Reduce error output to the line that tells most, with its variable parts masked.
+
+    That time ran out says nothing of the cause, so there the program that was run is named too, if the command is given.
+    """
+    signature = _signature(_telling_line(_bounded(text)))
+    if command and ran_out_of_time(signature):
+        return _signature(f"{_program_in(command)}: {signature}".removeprefix(": "))
+    return signature
+
+
+def tells(signature: str) -> bool:
+    """Whether a signature says what is wrong, and not only that something is."""
+    return not (_COUNTED.fullmatch(signature) or _SUMMARY.search(signature))
+
+
+def without_place(line: str) -> str:
+    """What a line says of a failure, without the test or file in front that it was seen in."""
+    return line[found.end() :] if (found := _FAILED_AT.match(line)) else line
+
+
+def ran_out_of_time(signature: str) -> bool:
+    """Whether an error says no more than that something took too long."""
+    return _TIMED_OUT.search(signature) is not None
+
+
+def _program_in(command: str) -> str:
+    from tacit.text.shell import parse_command  # slow to load, and hooks seldom need it
+
+    telling = (each for each in parse_command(command) if each.program not in _SILENT)
+    found = next(telling, None)
+    return f"{found.program} {found.subcommand}".strip() if found else ""
+
+
+def missing_name(text: str) -> str:
+    """The module or program that the error says is not there; empty where it says nothing of the kind."""
+    return _missing_in(_telling_line(_bounded(text)))
+
+
+def without_name(signature: str) -> str:
+    """The signature of the same error about anything: what is missing masked; empty where nothing is missing."""
+    name = _missing_in(signature)
+    if not name:
+        return ""
+    if _NO_PROGRAM.fullmatch(signature):
+        return "<value>: command not found"
+    return _NO_MODULE.sub(lambda found: found.group().replace(found["quoted"], "<value>"), signature)[:MAX_LENGTH]
+
+
+def _missing_in(line: str) -> str:
+    program = _NO_PROGRAM.fullmatch(line)
+    if program:
+        name = next(name for name in program.groups() if name)
+        return "" if name == "<value>" else name
+    module = _NO_MODULE.search(line)
+    return module["name"] if module else ""
+
+
+def _signature(line: str) -> str:
+    for _ in range(MAX_LENGTH):  # a mask can uncover another; each round masks at least one thing
+        masked = _masked(line)
+        if masked == line:
+            break
+        line = masked
+    return line
+
+
+def _masked(line: str) -> str:
+    line = without_place(line)
+    name = _missing_in(line)
+    if name and _NO_PROGRAM.fullmatch(line):
+        return f"{name}: command not found"  # each shell words it otherwise
+    line = _NO_MODULE.sub(lambda found: found.group().replace(found["quoted"], _HERE), line, count=1)
+    return _clean(_clean(_MASKED.sub(_mask, line)).replace(_HERE, name))
+
+
+def _bounded(text: str) -> str:
+    kept = text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n{text[-_TAIL:]}"
+    return kept.replace(_HERE, "")
+
+
+def _telling_line(text: str) -> str:
+    lines = [clean for line in _WRAPPING.sub("", _ESCAPE.sub("", text)).splitlines() if (clean := _clean(line))]
+    exceptions = [line for line in lines if _EXCEPTION.fullmatch(line)]
+    if exceptions:
+        return ([line for line in exceptions if not _WARNING.match(line)] or exceptions)[-1]
+    telling = [line for line in lines if _TELLING.search(line)]
+    causes = (line for line in telling if _says_why(line))
+    return without_place(next(causes, "") or _below_heading(lines) or (telling or lines or [""])[-1])
+
+
+def _says_why(line: str) -> bool:
+    return tells(_clean(_MASKED.sub(_mask, line)))
+
+
+def _below_heading(lines: list[str]) -> str:
+    """What a test runner says below the name of the file that failed."""
+    at = next((number for number, line in enumerate(lines) if _HEADING.fullmatch(line)), len(lines))
+    return next((line for line in lines[at + 1 :] if _says_why(line)), "")
+
+
+def _clean(line: str) -> str:
+    """One line, single blanks, within bounds, no wrapping left."""
+    line = " ".join(_WRAPPING.sub("", line[:_MAX_LINE]).split())
+    return line[:MAX_LENGTH].rstrip()
+
+
+def _mask(match: re.Match[str]) -> str:
+    kind = match.lastgroup or "n"
+    if kind == "keep":
+        return match.group()
+    return "<path>" if kind == "file" else f"<{kind}>"
+
+
+ANY = "<*>"
+"""Stands in a template where its lines differ."""
+LEAST_ALIKE = 0.7
+"""The share of words that must agree; masks count, words that already differ do not."""
+
+
+class _Group:
+    __slots__ = ("lines", "words")
+
+    def __init__(self, words: list[str]) -> None:
+        self.words = words
+        self.lines: list[str] = []
+
+    def alike(self, words: list[str]) -> float:
+        """The share of places at which both say the same."""
+        return sum(one == other for one, other in zip(self.words, words, strict=True)) / len(words)
+
+    def take(self, line: str, words: list[str]) -> None:
+        self.words = [one if one == other else ANY for one, other in zip(self.words, words, strict=True)]
+        self.lines.append(line)
+
+
+def templates(lines: Iterable[str], *, least_alike: float = LEAST_ALIKE) -> dict[str, tuple[str, ...]]:
+    """Every template with its distinct lines, both sorted. No line is lost, and none stands in two."""
+    leaves: dict[tuple[int, str], list[_Group]] = {}
+    for line in sorted(set(lines)):
+        words = line.split()
+        if not words:
+            continue
+        groups = leaves.setdefault((len(words), _key(words)), [])
+        best = max(groups, key=lambda group: group.alike(words), default=None)  # the first of equals
+        if best is None or best.alike(words) < least_alike:
+            best = _Group(words)
+            groups.append(best)
+        best.take(line, words)
+    found: dict[str, list[str]] = {}
+    for leaf in leaves.values():
+        for group in leaf:
+            found.setdefault(" ".join(group.words), []).extend(group.lines)
+    return {template: tuple(sorted(found[template])) for template in sorted(found)}
+
+
+def _key(words: list[str]) -> str:
+    """What leads to a leaf: the first word, unless it is one that varies."""
+    first = words[0]
+    return ANY if first.startswith("<") or any(sign.isdigit() for sign in first) else first

@@ -1,0 +1,266 @@
+"""Texts in order of time, each vouched for or not → whether another text borrows from one that nobody vouches for. Pure.
+
+A copy need not be literal: case, quotes, blanks, escapes and the usual encodings are seen through, pieces that were put
+together again too. What somebody who is vouched for said first is theirs, whoever repeats it. It compares letters and
+digits and understands nothing: a paraphrase is no copy.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import html
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, Generic, TypeVar
+
+from tacit.text.words import STOP_WORDS
+
+P = TypeVar("P")
+_Three = tuple[str, str, str]
+_RUN = re.compile(r"[^\W_]+")
+_WORD = re.compile(r"[^\s'\"`(){}\[\],;=|&<>]+")
+_ODD = re.compile(r"[^\W_][\W_]+[^\W_]|\d")
+"""What a plain word does not have: something other than letters inside it, or a digit."""
+_LEAST = 6
+"""Letters and digits of an odd word that is looked for; shorter ones stand everywhere by chance."""
+_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{12,}={0,2}")
+_HEX = re.compile(r"(?:[0-9a-fA-F]{2}){6,}")
+_PERCENT = re.compile(r"(?:%[0-9a-fA-F]{2})+")
+_ESCAPED = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2}))")
+_ASSIGNED = re.compile(r"(?<![\w$])([A-Za-z_]\w{0,40})=(?:'([^']{1,200})'|\"([^\"]{1,200})\"|([^\s;&|'\"]{1,200}))")
+_USED = re.compile(r"\$\{?([A-Za-z_]\w*)\}?")
+_PLACED = re.compile(r"[./@:]")
+_GENERIC = frozenset("http https www com org net git ssh main master src bin usr html json".split())
+_NOBODYS = "qxnobodysxq"
+"""Stands for an exempt word, so that its neighbours do not become neighbours."""
+_LAYERS = 2
+"""Encodings around encodings that are taken off."""
+
+
+@dataclass(slots=True)
+class Heard(Generic[P]):
+    """What was said and read, in order; `P` is what tells the caller where."""
+
+    _places: list[P] = field(default_factory=list)
+    _vouched: list[bool] = field(default_factory=list)
+    _squeezed: list[str] = field(default_factory=list)
+    _single: dict[str, int] = field(default_factory=dict)
+    _threes: dict[_Three, int] = field(default_factory=dict)
+
+    def add(self, text: str, place: P, *, vouched: bool) -> None:
+        """Take in the next text."""
+        if not text:
+            return
+        number = len(self._places)
+        self._places.append(place)
+        self._vouched.append(vouched)
+        forms = [_RUN.findall(form) for form in forms_of(text)]
+        self._squeezed.append(" ".join("".join(runs) for runs in forms))
+        for runs in forms:
+            for run in runs:
+                self._single.setdefault(run, number)
+            for three in zip(runs, runs[1:], runs[2:], strict=False):
+                self._threes.setdefault(three, number)
+
+    def lender(self, text: str, *, prose: bool = False, exempt: Callable[[str], bool] = lambda word: False) -> P | None:
+        """Where a text borrows from, if it does; `exempt` words are nobody's. Of `prose` a turn of phrase is no copy yet."""
+        for form in _asked(text):
+            left = _WORD.sub(lambda match: _NOBODYS if _is_exempt(match.group(), exempt) else match.group(), form)
+            number = self._phrase(left, least=2 if prose else 1)
+            if number is None:
+                number = self._odd_word(left)
+            if number is not None:
+                return self._places[number]
+        return None
+
+    def _phrase(self, form: str, *, least: int) -> int | None:
+        """The first text that this has a run of words from: three, or where more are asked for, that many threes on end."""
+        runs, together = _RUN.findall(form), 0
+        for three in zip(runs, runs[1:], runs[2:], strict=False):
+            number = self._threes.get(three)
+            telling = sum(len(run) > 2 and run not in STOP_WORDS for run in three) > 1
+            together = together + 1 if number is not None and telling and not self._vouched[number] else 0
+            if together >= least:
+                return number
+        return None
+
+    def _odd_word(self, form: str) -> int | None:
+        """The first text that names such a thing, whole or in pieces."""
+        for word in dict.fromkeys(_WORD.findall(form)):
+            bare = "".join(_RUN.findall(word))
+            if len(bare) < _LEAST or not _ODD.search(word):
+                continue
+            number = next((n for n, squeezed in enumerate(self._squeezed) if bare in squeezed), None)
+            if number is None:
+                number = self._joined(word)
+            if number is not None and not self._vouched[number]:
+                return number
+        return None
+
+    def _joined(self, word: str) -> int | None:
+        """The text that the last of its pieces was read in, where a name of a place was put together from what was read."""
+        if not _PLACED.search(word):
+            return None
+        pieces = [run for run in _RUN.findall(word) if len(run) > 2 and run not in _GENERIC]
+        found = [self._piece(piece) for piece in pieces]
+        known = [number for number in found if number is not None]
+        return max(known) if known and len(known) == len(found) else None
+
+    def _piece(self, piece: str) -> int | None:
+        if (number := self._single.get(piece)) is not None:
+            return number if not self._vouched[number] else None
+        halves = ((self._single.get(piece[:at]), self._single.get(piece[at:])) for at in range(3, len(piece) - 2))
+        both = (max(a, b) for a, b in halves if a is not None and b is not None)
+        return next((number for number in both if not self._vouched[number]), None)
+
+
+def _is_exempt(word: str, exempt: Callable[[str], bool]) -> bool:
+    return bool(_ODD.search(word)) and exempt(word.rstrip(".,:;!?"))
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """Every text in a nest, the names of its parts too."""
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            yield str(key)
+            yield from texts_in(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from texts_in(item)
+    elif value is not None:
+        yield str(value)
+
+
+def forms_of(text: str, *, original: str = "") -> list[str]:
+    """A text in plain letters of one case, and again with what is encoded in it read; `original` where that is another."""
+    found = dict.fromkeys(_plain(each) for each in (original, text) if each)
+    layer = list(dict.fromkeys(each for each in (original, text) if each))
+    for _ in range(_LAYERS):
+        layer = [read for each in layer for read in _decoded(each)]
+        found.update(dict.fromkeys(map(_plain, layer)))
+    return list(found)
+
+
+@lru_cache(maxsize=1024)
+def _asked(text: str) -> tuple[str, ...]:
+    """The forms of a text that is looked for: it is held against one attempt after another."""
+    return tuple(forms_of(assembled(text), original=text))
+
+
+def assembled(command: str) -> str:
+    """A command with the values of its own variables in their places."""
+    values = {name: a or b or c for name, a, b, c in _ASSIGNED.findall(command)}
+    return _USED.sub(lambda match: values.get(match[1], match[0]), command) if values else command
+
+
+def _plain(text: str) -> str:
+    return text.casefold() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
+
+
+def _decoded(text: str) -> Iterator[str]:
+    """What a text holds in another writing."""
+    unescaped = _ESCAPED.sub(
+        lambda match: chr(int(match[1] or match[2], 16)), html.unescape(_PERCENT.sub(_from_percent, text))
+    )
+    if unescaped != text:
+        yield unescaped
+    inside = [read for match in _BASE64.finditer(text) if (read := _from_base64(match.group()))]
+    inside += [read for match in _HEX.finditer(text) if (read := _readable(bytes.fromhex(match.group())))]
+    if inside:
+        yield "\n".join(inside)
+
+
+def _from_percent(match: re.Match[str]) -> str:
+    return bytes.fromhex(match.group().replace("%", "")).decode("utf-8", "replace")
+
+
+def _from_base64(run: str) -> str:
+    bare = run.rstrip("=").translate(str.maketrans("-_", "+/"))
+    try:
+        return _readable(base64.b64decode(bare + "=" * (-len(bare) % 4)))
+    except binascii.Error:
+        return ""
+
+
+def _readable(data: bytes) -> str:
+    """The bytes as a text, if they are one."""
+    return data.decode("ascii") if all(32 <= byte < 127 or byte in (9, 10, 13) for byte in data) else ""
+
+
+_MAX_SENTENCE = 2_000
+_BORDER = re.compile(r"(?<=[.!?:;])\s+|[\r\n]+")
+_LEAD = re.compile(r"^(?:[\s>#*|/•–—-]|//|<!--|<[a-z][\w-]*>|\d{1,3}[.)]|\[\s?\]|[\"'“`({\[])*+")
+_LETTER_WORD = r"[^\W\d_]+(?:['’-][^\W\d_]+)*"
+_SENTENCE = re.compile(
+    rf"(?:{_LETTER_WORD},? ){{5,}}{_LETTER_WORD}|[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{{8,}}"
+)
+"""Six words on end, or as much of a script without blanks."""
+_JOINED = re.compile(r"(?<![\w/.-])(?:[^\W\d_]+[_-]){5,}[^\W\d_]+")
+"""A sentence written as one word."""
+_PHRASE = re.compile(rf"(?:{_LETTER_WORD},? ){{2,}}{_LETTER_WORD}")
+_USUAL = re.compile(
+    r"the file (?:\S+ )?has been (?:updated|created|written|changed)(?: successfully)?|file created successfully at: ?\S*|"
+    r"here's the result of running `cat -n` on a snippet of the edited file|todos have been modified successfully|"
+    r"your branch is (?:up to date with|ahead of|behind) '\S+'(?: by \d+ commits?)?(?:, and can be fast-forwarded)?|"
+    r"nothing to commit, working tree clean|no changes added to commit(?: \(use [^()]{1,60}\))?|"
+    r"changes not staged for commit|changes to be committed|\(?use \"git (?:add|restore|push|pull|rm)[^\"]{0,40}\" to "
+    r"(?:[a-z]+ ){1,8}[a-z]+\)?|already up to date|everything up-to-date|traceback \(most recent call last\)",
+    re.IGNORECASE,
+)
+"""What usual tools answer, whole: nobody can say anything of their own in it."""
+_TELLS = re.compile(
+    r"\b(?:must|should|shall|ought|always|never|please|make sure|be sure|remember|remind|ensure|don['’]t|do not|need(?:s)? to|"
+    r"ha(?:ve|s) to|had better|advis\w+|recommend\w*|suggest\w*|prefer\w*|require[sd]?|requirement|mandatory|important|"
+    r"essential|critical|policy|rule|guideline|convention|instruction\w*|polic\w+|expected|suppos\w+|instead|rather than|"
+    r"ignore|disregard|regardless|from now on|going forward|by default|whenever|every time|each time|before (?:you|any|"
+    r"every|each|\w+ing)|after (?:you|any|every|each|\w+ing)|when(?:ever)? (?:you|the|a|an|any|\w+ing)|in order to|"
+    r"(?:best|right|correct|proven|known|quick|fast|easi|safe|only|trick|usual|way|practice|how)\w* (?:way|is|to|practice)|"
+    r"work(?:s|ed) (?:best|well|fine|every|for|by|when|once)|solved|resolved|succe\w+|fix(?:es|ed)?\b|helped|the trick|"
+    r"we (?:\w+ )?(?:use|run|set|add|skip|turn|keep|do|put|go|start|switch|disable|enable|remove)|let (?:us|me)|"
+    r"you (?:can|may|will|want|could|are|would)|it is (?:best|fine|ok|okay|safe|enough|common)|assistant|agents?|"
+    r"(?:ai|language) model|operator|user|admin\w*|maintainer\w*|team|everyone|contributors?|developers?)\b",
+    re.IGNORECASE,
+)
+_ORDER = re.compile(
+    r"(?:add|adjust|allow|append|apply|approve|build|bypass|call|change|check|chmod|clear|clone|comment|commit|configure|"
+    r"connect|copy|create|delete|deploy|disable|do|download|drop|edit|enable|execute|export|fetch|first|follow|forward|"
+    r"give|go|grant|ignore|include|insert|install|invoke|keep|leave|let|log|make|mark|merge|move|name|open|pass|paste|"
+    r"point|post|prefer|print|publish|pull|push|put|read|rebuild|remove|rename|replace|report|reset|restart|rewrite|"
+    r"run|save|schedule|send|set|share|skip|start|stop|store|submit|switch|take|tell|then|trust|try|turn|uninstall|"
+    r"update|upgrade|upload|use|visit|wipe|write)\b",
+    re.IGNORECASE,
+)
+
+
+def directive_in(text: str) -> str:
+    """The first sentence that could tell what to do; empty if there is none."""
+    for piece in _BORDER.split(text):
+        sentence = _LEAD.sub("", piece[:_MAX_SENTENCE]).strip()
+        if _USUAL.fullmatch(sentence.rstrip(".:!")):
+            continue
+        if _SENTENCE.search(sentence) or _JOINED.search(sentence):
+            return sentence
+        if _PHRASE.search(sentence) and (_ORDER.match(sentence) or _TELLS.search(sentence)):
+            return sentence
+    return ""
+
+
+TACIT_TOOL_PREFIXES = ("mcp__tacit__", "tacit__", "tacit.")
+"""How the names of its MCP tools begin, as clients write them in lower case."""
+_FOLDER = re.compile(r"(?:^|[\s/\\'\"=])\.tacit(?:[/\\]|$)")
+_MARK = re.compile(r"^[^\w\n]*(?:\d+[^\w\n]+)?tacit-[a-z-]+:", re.MULTILINE)
+_MARK_REACH = 8_000
+
+
+def names_tacit_folder(text: str) -> bool:
+    """Whether a path or a command names something in a `.tacit` folder."""
+    return _FOLDER.search(text) is not None
+
+
+def is_tacit_skill(text: str) -> bool:
+    """Whether a SKILL.md, as a tool shows it, carries Tacit's metadata at its head."""
+    return _MARK.search(text, 0, _MARK_REACH) is not None

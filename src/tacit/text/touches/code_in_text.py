@@ -1,0 +1,286 @@
+"""A text of Markdown → the pieces of it that are code for a shell, and what is left: prose, and code in other languages.
+
+Fences count in list items and quotes too, closed or not; code is also what stands in back-ticks, however many, behind a prompt
+and in HTML. Everything but the languages that are surely no shell's is taken for one: whoever reads it would run it all the
+same. In linear time; a piece stands at its place in the text.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from tacit.text.programs import WITH_SUBCOMMAND
+from tacit.text.touches.addresses import PROGRAMS
+
+_CONTAINER = r"[ \t]*(?:(?:>|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t]))[ \t]*){0,12}"
+_FENCE = re.compile(rf"(?P<before>{_CONTAINER})(?P<mark>`{{3,}}|~{{3,}})(?P<info>[^\n]*)")
+_LANGUAGE = re.compile(r"[ \t]*\{?[ \t]*\.?(?:language-)?([\w+#-]*)")
+_QUOTE = re.compile(r"[ \t]*(?:>[ \t]?)+")
+_PROMPT = re.compile(
+    rf"{_CONTAINER}(?:[\w.-]{{1,40}}@[\w.-]{{1,60}}[^\n$#]{{0,80}}[$#]|\$|%|PS [^\n>]{{0,80}}>)[ \t]+(?=[a-z./~])"
+)
+_TICKS = re.compile(r"`+|\n[ \t]*\n")
+_ELEMENT = re.compile(r"<(/?)(?:pre|code|kbd|samp|tt)\b[^<>\n]{0,200}>", re.IGNORECASE)
+_LEAD = re.compile(
+    r"[ \t]*(?:-[ \t]+)?(?:(?:RUN|CMD|ENTRYPOINT)[ \t]+|(?:run|script|command|cmd):[ \t]+|[@!](?=[a-z]))|[ \t]*-[ \t]+"
+)
+"""What stands before a command in the files of builders."""
+_MAX_LINE = 4_000
+_CONTINUED = re.compile(r"\\\n")
+OTHER_LANGUAGES = frozenset(
+    "python py python3 ipython pycon js javascript mjs cjs node ts typescript tsx jsx json jsonc json5 jsonl java "
+    "kotlin kt swift go golang rust rs c h cpp c++ cc hpp cs csharp fsharp vb html htm css scss sass less xml svg "
+    "sql plsql r rb ruby php perl pl lua scala haskell hs elixir ex erlang erl clojure clj dart julia jl matlab "
+    "toml ini properties md markdown mdx mermaid graphql gql latex tex diff patch vue svelte astro proto protobuf "
+    "hcl tf terraform nix solidity sol prisma regex csv tsv plantuml dot graphviz asm groovy objc objectivec "
+    "objective-c zig nim ocaml ml lisp scheme racket jinja jinja2 handlebars hbs ejs liquid http rest abap apex "
+    "cypher sparql glsl wgsl gdscript vba bicep rego cue jsonnet log tree ascii math bibtex".split()
+)
+
+
+class Piece(NamedTuple):
+    """Some code for a shell, and where it starts in the text."""
+
+    start: int
+    code: str
+    prompted: bool = False
+    """Whether it stands behind a prompt: then it is a command for sure."""
+
+
+class Forms(NamedTuple):
+    """A text taken apart."""
+
+    shell: list[Piece]
+    rest: list[tuple[int, int]]
+    """Spans that are prose or code in another language; what stands in back-ticks is left in them."""
+    inline: list[tuple[int, int]]
+    """Spans within the rest that are pieces of code already, in order."""
+
+
+def forms_of(text: str) -> Forms:
+    """Take a text of Markdown apart."""
+    shell, rest = _blocks(text)
+    inline: list[Piece] = []
+    for start, end in rest:
+        inline += _ticked(text, start, end)
+        inline += _elements(text, start, end)
+        inline += _prompted(text, start, end)
+    spans = sorted((piece.start, piece.start + len(piece.code)) for piece in inline)
+    return Forms([*shell, *inline], rest, spans)
+
+
+def _blocks(text: str) -> tuple[list[Piece], list[tuple[int, int]]]:
+    """Fenced blocks for a shell, and the spans outside of them; an open fence goes on to the end of its quote or the text."""
+    shell: list[Piece] = []
+    rest: list[tuple[int, int]] = []
+    mark, quoted, is_shell, since, at = "", False, False, 0, 0
+    for line in text.split("\n"):
+        end = at + len(line) + 1
+        fence = _FENCE.match(line)
+        closes = bool(fence and mark and fence["mark"].startswith(mark) and not fence["info"].strip())
+        ended = bool(mark and quoted and not line.lstrip().startswith(">"))
+        if mark and (closes or ended):
+            _keep(text, (since, at), shell=shell if is_shell else None, rest=rest)
+            mark, since = "", end if closes else at
+        if fence and not mark and not closes and not (fence["mark"][0] == "`" and "`" in fence["info"]):
+            rest.append((since, at))
+            mark, quoted, since = fence["mark"], ">" in fence["before"], end
+            language = _LANGUAGE.match(fence["info"])
+            is_shell = not language or language[1].lower() not in OTHER_LANGUAGES
+        at = end
+    _keep(text, (since, len(text)), shell=shell if mark and is_shell else None, rest=rest)
+    return shell, [span for span in rest if span[0] < span[1]]
+
+
+def _keep(text: str, span: tuple[int, int], *, shell: list[Piece] | None, rest: list[tuple[int, int]]) -> None:
+    if shell is None:
+        rest.append(span)
+    else:
+        shell.append(Piece(span[0], text[span[0] : span[1]]))
+
+
+def _ticked(text: str, start: int, end: int) -> Iterator[Piece]:
+    """What stands between as many back-ticks as before it, within one paragraph."""
+    runs = [(match.start(), match.end(), match.group()) for match in _TICKS.finditer(text, start, end)]
+    following: dict[str, int] = {}
+    closing = [-1] * len(runs)
+    for index in range(len(runs) - 1, -1, -1):
+        run = runs[index][2]
+        if run[0] == "\n":
+            following = {}
+        else:
+            closing[index] = following.get(run, -1)
+            following[run] = index
+    index = 0
+    while index < len(runs):
+        if closing[index] > 0:
+            inside = text[runs[index][1] : runs[closing[index]][0]]
+            yield Piece(runs[index][1], inside.replace("\n", " "))
+            index = closing[index]
+        index += 1
+
+
+def _elements(text: str, start: int, end: int) -> Iterator[Piece]:
+    """What stands in an element of HTML for code, closed or not."""
+    opened = -1
+    for match in _ELEMENT.finditer(text, start, end):
+        if opened >= 0 and match.start() > opened:
+            yield Piece(opened, html.unescape(text[opened : match.start()]))
+        opened = -1 if match[1] else match.end()
+    if opened >= 0:
+        yield Piece(opened, html.unescape(text[opened:end]))
+
+
+def _prompted(text: str, start: int, end: int) -> Iterator[Piece]:
+    at = start
+    for line in text[start:end].split("\n"):
+        if prompt := _PROMPT.match(line):
+            yield Piece(at + prompt.end(), line[prompt.end() :], prompted=True)
+        at += len(line) + 1
+
+
+def lines_of(code: str) -> Iterator[tuple[int, str]]:
+    """The lines of some code with where they start; one that goes on in the next is one with it, and quotes are taken off."""
+    at = 0
+    for line in _CONTINUED.sub("  ", code).split("\n"):
+        quote = _QUOTE.match(line)
+        skip = quote.end() if quote else 0
+        prompt = _PROMPT.match(line, skip)
+        skip = prompt.end() if prompt else skip
+        lead = _LEAD.match(line, skip)
+        skip = lead.end() if lead else skip
+        yield at + skip, line[skip:]
+        at += len(line) + 1
+
+
+def portions(line: str) -> Iterator[tuple[int, str]]:
+    """A line in portions that can be read at once, with where they start; cut between words where that can be."""
+    at = 0
+    while len(line) - at > _MAX_LINE:
+        cut = max(line.rfind(mark, at + _MAX_LINE // 2, at + _MAX_LINE) for mark in " ;|&")
+        end = cut + 1 if cut >= 0 else at + _MAX_LINE
+        yield at, line[at:end]
+        at = end
+    yield at, line[at:]
+
+
+_WORD = re.compile(r"(?<![\w./$@~-])[a-z][\w+-]{0,30}(?:\.exe)?(?=[ \t]+[^\s]|[\"'.,;:!)\]]|[ \t]*$)", re.MULTILINE)
+_TOLD = re.compile(
+    r"\b(?:runs?|running|execut(?:e|es|ing)|exec|invok(?:e|es|ing)|issue|type|enter|launch|shell|bash|command|cmd|script|RUN|CMD)"
+    r"(?:[ \t]+(?:this|the|following|command|with))*(?:[ \t]*[:=][ \t]*\|?|[ \t]+)[\"'\[@-]{0,3}[ \t]*\Z",
+    re.IGNORECASE,
+)
+_TOLD_AT_ONCE = re.compile(
+    r"\b(?:run|running|execute|executing|exec|invoke)(?:[ \t]*:)?[ \t]+[\"'\[@-]{0,3}\Z", re.IGNORECASE
+)
+_FLAG = re.compile(r"--?[A-Za-z][\w-]*(?:=\S*)?")
+_STRONG = re.compile(
+    r"\S*://\S+|(?:~|\.{1,2})?/[\w.~$-]\S*|\$[\w{(]\S*|@\S+|[|]{1,2}|&&|>{1,2}|<\(|[\w-]+(?:\.[\w-]+)+[/:]\S*"
+)
+_FILE = re.compile(r"[\w./-]+\.(?:py|js|mjs|ts|sh|bash|rb|pl|php|jar|lua)")
+_INTERPRETERS = frozenset("python python3 node ruby perl php bash sh zsh deno bun java lua tsx ts-node source".split())
+_ORDINARY = frozenset(
+    "make go find open set host at install mail sort head tail cut split patch source test time history port net reg op screen "
+    "kill touch convert diff ip id cat poetry just task export service next stack env just ping less more tap nest mix fly "
+    "claude codex coverage black pest biome busted expo sam flask rails swift dart rake gem bundle defaults eval mount nose2 "
+    "tree tr wc ps su dd ln ls cp mv rm".split()
+)
+"""Programs whose names are words too: here a flag must follow."""
+_SHORT = frozenset("ps su dd ln ls cp mv rm cat".split())
+"""Of those, names that are no words: a path will do."""
+_VERBS = frozenset(
+    "install add i ci get run exec push pull clone commit checkout build publish deploy apply delete create init start stop "
+    "restart login logout remove uninstall update upgrade up down rm rmi reset rebase merge fetch stash tag destroy dlx x sync "
+    "compose enable disable link unlink release".split()
+)
+_BREAKS = frozenset(
+    "and then to in before after for if with from on the a an or is are as when so will must again first it this that your you "
+    "which instead because once until at of by into against inside via".split()
+)
+"""Words of a sentence, where the command in it ends."""
+_END = re.compile(
+    r"[`\"]|'(?=[),;\]\s]|$)|[.!?:](?=[ \t]|$)|,(?=[ \t])|[ \t]\(|\)"
+    rf"|[ \t](?:{'|'.join(sorted(_BREAKS))})(?=[ \t,.]|$)"
+)
+_STOP = frozenset(
+    "it this that them all the a an and or any each every your my our its these those on in at by as if".split()
+)
+_ROW = re.compile(r"[ \t]*\|")
+_MARKS = ".,;:!?)`\"'"
+_LOOKED_AT = 400
+_BEFORE = 48
+_WORDS = 8
+
+
+def spoken(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
+    """Commands in these characters of a text that no mark sets apart, each with where it starts."""
+    after = start
+    for match in _WORD.finditer(text, start, end):
+        if match.start() < after:
+            continue
+        name = match.group().removesuffix(".exe")
+        is_known = name in PROGRAMS
+        if not is_known and (name in _STOP or text[match.end() : match.end() + 1] not in " \t"):
+            continue
+        before = text[max(start, match.start() - _BEFORE) : match.start()]
+        if not is_known and not _TOLD_AT_ONCE.search(before):
+            continue
+        if _is_command(name, _next_words(text, match.start(), end), before=before, is_known=is_known):
+            said = _said(text, match.start(), end)
+            after = match.start() + len(said)
+            yield match.start(), said
+
+
+def _next_words(text: str, start: int, end: int) -> list[str]:
+    """The words behind the first, as far as they can be of one command."""
+    line = text[start : min(end, start + _LOOKED_AT // 2)].partition("\n")[0]
+    if _in_table(text, start):
+        line = line.partition("|")[0]
+    words: list[str] = []
+    for word in line.split(None, _WORDS + 1)[1 : _WORDS + 1]:
+        if word in _BREAKS:
+            break
+        words.append(word.rstrip(_MARKS) or word)
+        if word[-1] in _MARKS:
+            break
+    return words
+
+
+def _in_table(text: str, at: int) -> bool:
+    """Whether this stands in a row of a table, where a bar is no pipe."""
+    begin = max(0, at - _LOOKED_AT)
+    line = text.rfind("\n", begin, at) + 1
+    return bool(line or not begin) and _ROW.match(text, line) is not None
+
+
+def _said(text: str, start: int, end: int) -> str:
+    """The words from here to the end of the line, of the sentence or of what can be a command."""
+    line = text.find("\n", start, min(end, start + _LOOKED_AT))
+    stop = line if line >= 0 else min(end, start + _LOOKED_AT)
+    cut = _END.search(text, start, stop)
+    said = text[start : cut.start() if cut else stop].rstrip(".,;:!?")
+    return said.partition("|")[0] if _in_table(text, start) else said
+
+
+def _is_command(name: str, words: list[str], *, before: str, is_known: bool) -> bool:
+    flagged = any(map(_FLAG.fullmatch, words))
+    strong = flagged or any(map(_STRONG.fullmatch, words))
+    if not is_known:
+        return strong
+    if name in _ORDINARY:
+        return flagged or (name in _SHORT and strong)
+    if strong or _TOLD.search(before):
+        return True
+    if not words:
+        return False
+    alone = not before.rpartition("\n")[2].strip(" \t>-*+$%#") and len(words) <= _WORDS - 2
+    subcommand = name in WITH_SUBCOMMAND and words[0] in _VERBS
+    return subcommand or (name in _INTERPRETERS and bool(_FILE.fullmatch(words[0]))) or (alone and _is_short(words))
+
+
+def _is_short(words: list[str]) -> bool:
+    """Whether a line of its own has the few plain words of a command."""
+    return len(words) <= 2 and all(word.isascii() and word.islower() for word in words)
