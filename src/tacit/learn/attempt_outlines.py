@@ -17,13 +17,13 @@ from typing import Any
 from tacit.domain.evidence import Assessment
 from tacit.domain.outline import Course, Failure, Move, Outline, Reading, Tried
 from tacit.domain.trajectory import Trajectory
-from tacit.learn.actions import Action, Effect, Family, actions_of, delegates, essential
 from tacit.learn.recovery import Means, Recovery, passing, tries_after, went_wrong
 from tacit.learn.wording import shorten
+from tacit.text.error_signatures import error_signature
 from tacit.text.facts import facts
 from tacit.text.redaction import redact
 from tacit.text.shell import Command
-from tacit.text.error_signatures import error_signature
+from tacit.text.tool_calls import Effect, ToolCall, ToolKind, essential, tool_calls
 
 AGAIN = "again"
 """The fix that is none: the same call, with nothing done in between."""
@@ -32,14 +32,14 @@ INSTALL, INSTEAD = "install with ", "instead "
 _WORD = re.compile(r"[a-z][a-z-]+")
 
 
-def course_of(trajectory: Trajectory, actions: Sequence[Action] | None = None) -> Course:
+def course_of(trajectory: Trajectory, actions: Sequence[ToolCall] | None = None) -> Course:
     """Reduce one attempt; `actions` are its `actions_of`, if they are at hand."""
-    actions = actions_of(trajectory) if actions is None else actions
-    telling = [action for action in actions if action.family is not Family.FILE]
+    actions = tool_calls(trajectory) if actions is None else actions
+    telling = [action for action in actions if action.kind is not ToolKind.FILE]
     surely = [action for action in telling if action.surely_worked]
     worked = {digest: action.index for action in surely for digest in (_exact(action), _form(action))}
     followed = Counter(
-        f"{one.label} > {two.label}" for one, two in pairwise(actions) if one.family is Family.CALL and one.worked
+        f"{one.label} > {two.label}" for one, two in pairwise(actions) if one.kind is ToolKind.FUNCTION and one.worked
     )
     return Course(
         trajectory_id=trajectory.id,
@@ -54,15 +54,15 @@ def course_of(trajectory: Trajectory, actions: Sequence[Action] | None = None) -
 
 def recovery_at(trajectory: Trajectory, failure: Failure, tried: Tried) -> Recovery | None:
     """The recovery that a course tells of, found again in its trajectory; nothing if it is not there."""
-    actions = actions_of(trajectory)
+    actions = tool_calls(trajectory)
     at = next((at for at, action in enumerate(actions) if action.index == failure.step), None)
     tries = _tries(actions, at) if at is not None else ()
     return next((one for one in tries if one.worked.index == tried.step and _fix(one) == tried.fix), None)
 
 
-def _failures(actions: Sequence[Action]) -> Iterator[Failure]:
+def _failures(actions: Sequence[ToolCall]) -> Iterator[Failure]:
     for at, action in enumerate(actions):
-        if action.family is Family.FILE or delegates(action) or not went_wrong(action):
+        if action.kind is ToolKind.FILE or action.delegates or not went_wrong(action):
             continue
         signature = error_signature(action.step.observation, command=action.command)
         tried = tuple(
@@ -77,23 +77,23 @@ def _failures(actions: Sequence[Action]) -> Iterator[Failure]:
                 exact=_exact(action),
                 form=_form(action),
                 signature=signature,
-                plain=action.family is Family.CALL,
+                plain=action.kind is ToolKind.FUNCTION,
                 passing=passing(action),
                 tried=tried,
             )
 
 
-def _tries(actions: Sequence[Action], at: int) -> Iterator[Recovery]:
+def _tries(actions: Sequence[ToolCall], at: int) -> Iterator[Recovery]:
     yield from tries_after(actions, at)
     yield from _replacement(actions, at)
 
 
-def _replacement(actions: Sequence[Action], at: int) -> Iterator[Recovery]:
+def _replacement(actions: Sequence[ToolCall], at: int) -> Iterator[Recovery]:
     """The very next call, if it is another plain tool of the same effect."""
     failed, after = actions[at], actions[at + 1 : at + 2]
     for later in after:
-        alike = later.family is failed.family is Family.CALL and later.effect is failed.effect
-        if alike and later.step.tool != failed.step.tool and not delegates(later):
+        alike = later.kind is failed.kind is ToolKind.FUNCTION and later.effect is failed.effect
+        if alike and later.step.tool != failed.step.tool and not later.delegates:
             yield Recovery(failed=failed, worked=later, means=Means.REPLACED)
 
 
@@ -111,7 +111,7 @@ def _fix(recovery: Recovery) -> str:
     return f"after {first}, {_variation(recovery)}" if first else _variation(recovery)
 
 
-def _told(action: Action) -> str:
+def _told(action: ToolCall) -> str:
     return ", ".join(" ".join([*_verb(command), *sorted(set(command.flags))]) for command in action.programs)
 
 
@@ -124,8 +124,8 @@ def _verb(command: Command) -> list[str]:
 def _variation(recovery: Recovery) -> str:
     """In which way the call that worked differs from the one that failed."""
     failed, worked = recovery.failed, recovery.worked
-    if failed.family is Family.CALL:
-        before, after = essential(failed.step), essential(worked.step)
+    if failed.kind is ToolKind.FUNCTION:
+        before, after = essential(failed.step.arguments), essential(worked.step.arguments)
         return f"with {sorted(after.keys() - before.keys())} without {sorted(before.keys() - after.keys())}"
     if recovery.wrapped:
         return f"as {recovery.wrapped}"
@@ -138,18 +138,18 @@ def _variation(recovery: Recovery) -> str:
     return f"as {worked.label} with {gained} without {lost}"
 
 
-def _exact(action: Action) -> str:
-    if action.family is Family.SHELL:
+def _exact(action: ToolCall) -> str:
+    if action.kind is ToolKind.SHELL:
         command = " ".join(action.command.split())
         return _digest(command.replace(action.workspace, "{workspace}") if action.workspace else command)
-    return _digest(f"{action.step.tool} {json.dumps(essential(action.step), sort_keys=True, default=str)}")
+    return _digest(f"{action.step.tool} {json.dumps(essential(action.step.arguments), sort_keys=True, default=str)}")
 
 
-def _form(action: Action) -> str:
+def _form(action: ToolCall) -> str:
     """Programs and flags of a command, or a tool and the names of what it was given."""
-    if action.family is Family.SHELL:
+    if action.kind is ToolKind.SHELL:
         return _digest(f"$ {[[command.label, *sorted(command.flags)] for command in action.programs]}")
-    return _digest(f"{action.step.tool} of {sorted(essential(action.step))}")
+    return _digest(f"{action.step.tool} of {sorted(essential(action.step.arguments))}")
 
 
 def _digest(text: str) -> str:
@@ -165,7 +165,7 @@ _MAX_ARGUMENTS = 2_000
 
 def outline_of(trajectory: Trajectory, assessment: Assessment) -> Outline:
     """Outline one attempt."""
-    actions = actions_of(trajectory)
+    actions = tool_calls(trajectory)
     course = course_of(trajectory, actions)
     success = True if assessment.verified_success else False if assessment.verified_failure else None
     moves, readings = _parts(actions) if is_plain(actions) else ((), ())
@@ -181,16 +181,16 @@ def outline_of(trajectory: Trajectory, assessment: Assessment) -> Outline:
     )
 
 
-def is_plain(actions: Sequence[Action]) -> bool:
+def is_plain(actions: Sequence[ToolCall]) -> bool:
     """Whether an attempt was made with plain tool calls alone, apart from looking at files."""
     changes = [action for action in actions if action.effect is not Effect.READ]
     # A look without an answer is a call somebody wrote down, not a file that was read.
-    called = any(action.family is Family.CALL or not action.step.observation for action in actions)
-    return called and all(action.family is Family.CALL and not delegates(action) for action in changes)
+    called = any(action.kind is ToolKind.FUNCTION or not action.step.observation for action in actions)
+    return called and all(action.kind is ToolKind.FUNCTION and not action.delegates for action in changes)
 
 
-def _parts(actions: Sequence[Action]) -> tuple[tuple[Move, ...], tuple[Reading, ...]]:
-    calls = [action for action in actions if action.family is not Family.SHELL]
+def _parts(actions: Sequence[ToolCall]) -> tuple[tuple[Move, ...], tuple[Reading, ...]]:
+    calls = [action for action in actions if action.kind is not ToolKind.SHELL]
     changes = any(action.effect is not Effect.READ for action in calls)
     moves: list[Move] = []
     readings: list[Reading] = []
@@ -204,18 +204,18 @@ def _parts(actions: Sequence[Action]) -> tuple[tuple[Move, ...], tuple[Reading, 
     return tuple(moves[:MAX_MOVES]), tuple(readings[:MAX_READINGS])
 
 
-def _move(action: Action) -> Move:
+def _move(action: ToolCall) -> Move:
     return Move(index=action.index, tool=action.step.tool, arguments=_arguments(action), worked=action.worked)
 
 
-def _reading(action: Action, *, after: int) -> Reading:
+def _reading(action: ToolCall, *, after: int) -> Reading:
     kept = dict(list(facts(action.step.observation).items())[:MAX_FACTS])
     if "\\u" in action.step.observation:  # written in escapes, a secret passes for something else until it is read
         kept = {key: tuple(redact(value).text for value in values) for key, values in kept.items()}
     return Reading(index=action.index, tool=action.step.tool, arguments=_arguments(action), facts=kept, after=after)
 
 
-def _arguments(action: Action) -> Mapping[str, Any]:
+def _arguments(action: ToolCall) -> Mapping[str, Any]:
     """The arguments, if they are not a document of their own."""
-    arguments = essential(action.step)
+    arguments = essential(action.step.arguments)
     return arguments if len(json.dumps(arguments, default=str)) <= _MAX_ARGUMENTS else {}

@@ -18,10 +18,10 @@ from tacit.domain.candidate import Candidate
 from tacit.domain.evidence import Assessment
 from tacit.domain.skill import Kind, Provenance, SkillContent
 from tacit.domain.trajectory import Role, Span, Step, Trajectory
-from tacit.learn.actions import Action, Effect, Family, reads
 from tacit.learn.values import Ledger, Timeline, literals
 from tacit.learn.wording import MAX_DESCRIPTION, code, shorten, slug
 from tacit.text.shell import Command
+from tacit.text.tool_calls import Effect, ToolCall, ToolKind, changes_nothing
 from tacit.text.words import STOP_WORDS, stem
 
 _MAX_BEFORE, _MAX_AFTER = 12, 6
@@ -41,8 +41,8 @@ _TOKEN = re.compile(r"(?<!\w)--?[a-z][\w-]*|[^\W_](?:[\w./-]*\w)?", re.IGNORECAS
 class Swap:
     """The corrected action, what was done in its place, and the words for both."""
 
-    before: Action
-    after: Action
+    before: ToolCall
+    after: ToolCall
     old: str
     new: str
     """Both as a person would be shown them."""
@@ -59,7 +59,7 @@ class Swap:
         return f"Instead of {code(shorten(self.old, _MAX_SHOWN))}: {code(shorten(self.new, _MAX_SHOWN))}."
 
 
-def swap_of(sentence: str, before: Sequence[Action], after: Sequence[Action]) -> Swap | None:
+def swap_of(sentence: str, before: Sequence[ToolCall], after: Sequence[ToolCall]) -> Swap | None:
     """The first thing done after the correction that stands for something done before it, the last of those first."""
     said = _Said(sentence)
     later = islice((action for action in after if action.worked and action.effect is not Effect.READ), _MAX_AFTER)
@@ -67,10 +67,10 @@ def swap_of(sentence: str, before: Sequence[Action], after: Sequence[Action]) ->
     return next((found for action in later for found in _swaps(action, earlier, said)), None)
 
 
-def _swaps(action: Action, earlier: Sequence[Action], said: _Said) -> Iterator[Swap]:
-    if action.family is Family.SHELL:
+def _swaps(action: ToolCall, earlier: Sequence[ToolCall], said: _Said) -> Iterator[Swap]:
+    if action.kind is ToolKind.SHELL:
         for other in earlier:
-            if other.family is Family.SHELL:
+            if other.kind is ToolKind.SHELL:
                 yield from _commands(other, action, said)
     for edit in action.edits:
         hunks = ((hunk.old, hunk.new) for hunk in edit.hunks if hunk.old and hunk.new)
@@ -79,10 +79,10 @@ def _swaps(action: Action, earlier: Sequence[Action], said: _Said) -> Iterator[S
             yield from (swap for old, new in hunks if (swap := _texts((written, action), old, new, said)))
 
 
-def _commands(earlier: Action, later: Action, said: _Said) -> Iterator[Swap]:
+def _commands(earlier: ToolCall, later: ToolCall, said: _Said) -> Iterator[Swap]:
     for old in earlier.programs:
         for new in later.programs:
-            if reads(old) or reads(new):
+            if changes_nothing(old) or changes_nothing(new):
                 continue
             words = _words(old, new, said, checks=earlier.effect is later.effect is Effect.CHECK)
             if words:
@@ -103,7 +103,7 @@ def _words(old: Command, new: Command, said: _Said, *, checks: bool) -> tuple[st
     return ()
 
 
-def _texts(actions: tuple[Action, Action], old: str, new: str, said: _Said) -> Swap | None:
+def _texts(actions: tuple[ToolCall, ToolCall], old: str, new: str, said: _Said) -> Swap | None:
     """An edit that took out one name and put in another, of which the person named one."""
     before, after = (dict.fromkeys(_IDENTIFIER.findall(text)) for text in (old, new))
     lost, gained = [name for name in before if name not in after], [name for name in after if name not in before]
@@ -230,11 +230,11 @@ class Correction:
     message: Step
     sentence: str
     kind: Kind
-    before: tuple[Action, ...] = ()
-    after: tuple[Action, ...] = ()
+    before: tuple[ToolCall, ...] = ()
+    after: tuple[ToolCall, ...] = ()
 
 
-def corrections_of(trajectory: Trajectory, actions: Sequence[Action]) -> tuple[Correction, ...]:
+def corrections_of(trajectory: Trajectory, actions: Sequence[ToolCall]) -> tuple[Correction, ...]:
     """The messages in which a person corrected the agent's way of working."""
     found: list[Correction] = []
     said = [step.index for step in trajectory.steps if step.role is Role.USER]
@@ -255,7 +255,7 @@ def corrections_of(trajectory: Trajectory, actions: Sequence[Action]) -> tuple[C
     return tuple(found)
 
 
-def objections_of(trajectory: Trajectory, actions: Sequence[Action]) -> tuple[int, ...]:
+def objections_of(trajectory: Trajectory, actions: Sequence[ToolCall]) -> tuple[int, ...]:
     """The messages in which a person took exception to what was just done, whether or not they laid down a rule."""
     found: list[int] = []
     done = asked = False
@@ -321,7 +321,7 @@ def candidate_of(trajectory: Trajectory, correction: Correction, *, assessment: 
     )
 
 
-def _told_spans(action: Action, told: str, timeline: Timeline) -> list[Span]:
+def _told_spans(action: ToolCall, told: str, timeline: Timeline) -> list[Span]:
     """The call, and every observation that what is told of it was copied from."""
     copied = [timeline.copied(piece, before=action.index) for piece in dict.fromkeys((told, *literals(told)))]
     own = Span(timeline.trajectory_id, action.index, "arguments")

@@ -13,16 +13,16 @@ from typing import Any
 
 from tacit.domain.errors import TacitError
 from tacit.domain.evidence import Assessment, Following
-from tacit.domain.ports import Store
 from tacit.domain.ledger import About, Remark
+from tacit.domain.ports import Store
 from tacit.domain.skill import Kind, SkillContent, SkillStep
 from tacit.domain.trajectory import Role, Step, Trajectory
 from tacit.evidence.attribution import align
 from tacit.evidence.friction import DETAIL_MAX, MADE_BY, Friction, FrictionKind, frictions_of
 from tacit.evidence.runs import WRITE, Run
-from tacit.learn.actions import Effect, action_of, actions_of
 from tacit.learn.correction import corrections_of, objections_of
 from tacit.learn.wording import step_text
+from tacit.text.tool_calls import Effect, tool_call, tool_calls
 
 MOST_MET = 24
 """Places that are kept of one run; a run with more tells nothing new with them."""
@@ -67,7 +67,7 @@ def run_beside(
     found = align(trajectory, content, start=start)
     if found is None:
         return None
-    actions = actions_of(trajectory)
+    actions = tool_calls(trajectory)
     said = {*objections_of(trajectory, actions), *(each.message.index for each in corrections_of(trajectory, actions))}
     return Run(
         trajectory=trajectory,
@@ -93,13 +93,13 @@ def stays_within(trajectory: Trajectory, content: SkillContent, *, start: int = 
 
 def worded(step: Step, arguments: Mapping[str, Any]) -> str:
     """A call as the sentence of a step, in the words of all that is learned from calls."""
-    return step_text(action_of(step), arguments)
+    return step_text(tool_call(step), arguments)
 
 
 def looks(step: SkillStep) -> bool:
     """Whether a step of a skill only looks at something."""
     call = Step(index=0, role=Role.AGENT, tool=step.tool, arguments=step.arguments)
-    return bool(step.tool) and action_of(call).effect is Effect.READ
+    return bool(step.tool) and tool_call(call).effect is Effect.READ
 
 
 def _record(friction: Friction) -> dict[str, Any]:

@@ -19,13 +19,13 @@ from tacit.domain.evidence import Assessment, Grade, Outcome
 from tacit.domain.origin import Origin
 from tacit.domain.skill import Kind, Parameter, Provenance, SkillContent, SkillStep
 from tacit.domain.trajectory import Span, Trajectory
-from tacit.learn.actions import Action, Family
 from tacit.learn.parameters import Binding, Generalisation, generalise
 from tacit.learn.recovery import Means, Recovery, shown
 from tacit.learn.values import Ledger, Sighting, Timeline, action_spans, type_of
 from tacit.learn.wording import MAX_DESCRIPTION, category_of, code, local, shorten, slug, step_text, tags_of
-from tacit.text.shell import Command
 from tacit.text.error_signatures import tells, without_name
+from tacit.text.shell import Command
+from tacit.text.tool_calls import ToolCall, ToolKind
 
 MADE_BY = "tacit.synthesis/1"
 AVOID = "avoid"
@@ -114,7 +114,7 @@ def _narrowed(recovery: Recovery) -> Recovery:
     return dataclasses.replace(recovery, failed=parts[0], worked=parts[1])
 
 
-def _only(action: Action, command: Command) -> Action:
+def _only(action: ToolCall, command: Command) -> ToolCall:
     """The action as if that command had been its whole line."""
     arguments = dict(action.step.arguments)
     key = next((key for key, value in arguments.items() if value == action.command), None)
@@ -175,7 +175,7 @@ def _assessment(recovery: Recovery) -> Assessment:
     return Assessment(outcome=Outcome.SUCCESS, grade=grade, verifier=verifier, reason=reason, step=step)
 
 
-def _content(draft: _Draft, used: tuple[Action, ...]) -> SkillContent:
+def _content(draft: _Draft, used: tuple[ToolCall, ...]) -> SkillContent:
     recovery, general = draft.recovery, draft.general
     steps: list[SkillStep] = []
     typed: dict[Span, None] = {}
@@ -201,7 +201,7 @@ def _content(draft: _Draft, used: tuple[Action, ...]) -> SkillContent:
         kind=Kind.LESSON,
         name=_name(recovery),
         description=_counted(local(general.text(_description(draft))), draft.tally),
-        category=category_of("", used) if recovery.worked.family is Family.CALL else "debugging",
+        category=category_of("", used) if recovery.worked.kind is ToolKind.FUNCTION else "debugging",
         tags=(*tags_of((recovery.failed, *used)), *((AVOID,) if _avoided(draft) else ())),
         steps=tuple(steps),
         parameters=general.parameters,
@@ -305,6 +305,6 @@ def _name(recovery: Recovery) -> str:
     return slug(["call", *_label(recovery.worked), *(["with", *added] if added else ["in-another-way"])])
 
 
-def _label(action: Action) -> list[str]:
+def _label(action: ToolCall) -> list[str]:
     words = [word for word in action.label.replace("/", " ").split() if not word.startswith("-")]
     return [word for word in words if word not in ("python", "python3", "node", "bash", "sh")] or words

@@ -24,8 +24,7 @@ from tacit.domain.skill import INSTRUCTED, said_in, unaccounted
 from tacit.domain.trajectory import Role, Span, Step, Trajectory
 from tacit.learn.values import is_inside
 from tacit.learn.wording import local
-from tacit.text.text_sources import Heard, texts_in
-from tacit.text.directives import directive_in
+from tacit.text.text_sources import Heard, directive_in, texts_in
 
 _PASTED = re.compile(r"(?ms)^```.*?(?:^```|\Z)|^[ \t]*>[^\n]*$|^<([A-Za-z][\w-]*)[^<>\n]{0,200}>\n.*?(?:^</\1>|\Z)")
 _MAX_SAID = 4_000

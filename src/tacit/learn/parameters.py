@@ -15,8 +15,8 @@ from typing import Any
 
 from tacit.domain.origin import Origin
 from tacit.domain.skill import Parameter
-from tacit.learn.actions import Action, Family, leaves
 from tacit.learn.values import EMAIL, URL, Sighting, Timeline, quoted, run_specific, type_of, whole_word
+from tacit.text.tool_calls import ToolCall, ToolKind, leaves
 from tacit.text.words import STOP_WORDS
 
 _NOUNS = frozenset(
@@ -193,14 +193,14 @@ def fill(value: Any, values: Mapping[str, Any]) -> Any:
     return re.sub(r"\{(\w+)\}", lambda match: str(values[match[1]]) if match[1] in values else match.group(), value)
 
 
-def generalise(actions: Sequence[Action], timeline: Timeline, *, workspace: str = "") -> Generalisation:
+def generalise(actions: Sequence[ToolCall], timeline: Timeline, *, workspace: str = "") -> Generalisation:
     """Find what differs from use to use in these calls."""
     finder = _Finder(actions, timeline, workspace=workspace)
     for action in actions:
         for key, leaf in leaves(action.step.arguments):
             if isinstance(leaf, bool) or key in _FREE_TEXT:
                 continue
-            if action.family is Family.CALL and 0 < len(str(leaf)) <= _MAX_VALUE:
+            if action.kind is ToolKind.FUNCTION and 0 < len(str(leaf)) <= _MAX_VALUE:
                 finder.whole(action, leaf, key=key)
             if isinstance(leaf, str):
                 finder.inside(action, leaf)
@@ -211,7 +211,7 @@ def generalise(actions: Sequence[Action], timeline: Timeline, *, workspace: str 
 class _Finder:
     """Collects bindings, one per value, with names that do not collide."""
 
-    def __init__(self, actions: Sequence[Action], timeline: Timeline, *, workspace: str) -> None:
+    def __init__(self, actions: Sequence[ToolCall], timeline: Timeline, *, workspace: str) -> None:
         self.timeline = timeline
         self._root = workspace
         self.found: dict[str, Binding] = {}
@@ -241,7 +241,7 @@ class _Finder:
             and piece.casefold() not in STOP_WORDS
         ]
 
-    def whole(self, action: Action, leaf: Any, *, key: str) -> None:
+    def whole(self, action: ToolCall, leaf: Any, *, key: str) -> None:
         """A plain tool's argument that is, as a whole, somebody else's value."""
         text = str(leaf)
         if text in self.found or not text.strip():
@@ -258,7 +258,7 @@ class _Finder:
             answers = key != typed and key not in self._keys.get(text, ())
             self._add(leaf, place, wish=key, source=self._tools.get(place.step, ""), answers=answers)
 
-    def inside(self, action: Action, leaf: str) -> None:
+    def inside(self, action: ToolCall, leaf: str) -> None:
         """Values that the person named, within a longer text."""
         for piece in self._named:
             if piece in self.found or piece not in leaf or not value_pattern(piece, self._root).search(leaf):
@@ -267,7 +267,7 @@ class _Finder:
             if place is not None and place.origin is Origin.USER:
                 self._add(piece, place, wish=role_of(piece, self.timeline.user_text, calls=self._typed))
 
-    def workspace(self, action: Action, leaf: str) -> None:
+    def workspace(self, action: ToolCall, leaf: str) -> None:
         """The folder that the attempt was made in."""
         folder = self._root
         if len(folder) > 1 and folder not in self.found and value_pattern(folder).search(leaf):

@@ -16,7 +16,6 @@ from tacit.domain.evidence import Assessment
 from tacit.domain.origin import Origin
 from tacit.domain.skill import Condition, Kind, Provenance, SkillContent, SkillStep
 from tacit.domain.trajectory import Span, Trajectory
-from tacit.learn.actions import Action, Effect, Family, essential, leaves, same_call
 from tacit.learn.parameters import Generalisation, generalise
 from tacit.learn.recovery import Recovery
 from tacit.learn.values import Ledger, Timeline, action_spans, particular, run_specific
@@ -32,7 +31,7 @@ from tacit.learn.wording import (
     title_of,
 )
 from tacit.text.exit_status import masks_exit
-from tacit.text.tools import plain_name
+from tacit.text.tool_calls import Effect, ToolCall, ToolKind, essential, leaves, plain_name, same_call
 
 _WHOLE_FILE = frozenset({"write", "write_file", "create", "create_file"})
 
@@ -40,7 +39,7 @@ _LISTING = frozenset({"ls", "glob", "grep"})
 _SHOWING = frozenset({"cat", "head", "tail", "sed", "bat"})
 
 
-def rests_on(actions: Sequence[Action], timeline: Timeline) -> tuple[Action, ...]:
+def rests_on(actions: Sequence[ToolCall], timeline: Timeline) -> tuple[ToolCall, ...]:
     """The actions that the outcome rests on, in order."""
     worked = [action for action in actions if action.worked]
     worked = _without_undone(_without_overwritten(worked))
@@ -49,10 +48,10 @@ def rests_on(actions: Sequence[Action], timeline: Timeline) -> tuple[Action, ...
     calls = _Calls(worked)
     used = _Used(timeline)
     opening = _opening_for_edit(worked)
-    kept: list[Action] = []
+    kept: list[ToolCall] = []
     for at in range(len(worked) - 1, -1, -1):
         action = worked[at]
-        if action.effect is not Effect.READ or (not writes and action.family is Family.CALL):
+        if action.effect is not Effect.READ or (not writes and action.kind is ToolKind.FUNCTION):
             keep = writes or calls.first(at) == at
         else:
             keep = at in opening or calls.confirms(at) or used.takes_from(action)
@@ -65,7 +64,7 @@ def rests_on(actions: Sequence[Action], timeline: Timeline) -> tuple[Action, ...
 class _Calls:
     """Which actions are the same call, found without comparing each with each."""
 
-    def __init__(self, actions: Sequence[Action]) -> None:
+    def __init__(self, actions: Sequence[ToolCall]) -> None:
         self._actions = actions
         self._last_write = max((i for i, action in enumerate(actions) if action.effect is Effect.WRITE), default=-1)
         self._groups: dict[int, list[int]] = {}
@@ -86,15 +85,15 @@ class _Calls:
     def confirms(self, at: int) -> bool:
         """A reading after the last change that answers otherwise than it did before: it shows the effect."""
         action, group = self._actions[at], self._groups[at]
-        if action.family is not Family.CALL or at < self._last_write or group[-1] != at or group[0] == at:
+        if action.kind is not ToolKind.FUNCTION or at < self._last_write or group[-1] != at or group[0] == at:
             return False
         return self._actions[group[0]].step.observation != action.step.observation
 
 
-def _rough(action: Action) -> Hashable:
+def _rough(action: ToolCall) -> Hashable:
     """Equal for equal calls; seldom equal for others."""
     plain = (str, int, float)
-    arguments = essential(action.step).items()
+    arguments = essential(action.step.arguments).items()
     return action.step.tool, frozenset((key, value if isinstance(value, plain) else None) for key, value in arguments)
 
 
@@ -103,12 +102,12 @@ class _Used:
 
     def __init__(self, timeline: Timeline) -> None:
         self._timeline = timeline
-        self.waiting: list[Action] = []
+        self.waiting: list[ToolCall] = []
         """Kept actions whose values have not been looked up yet."""
         self._any: set[int] = set()
         self._specific: set[int] = set()
 
-    def takes_from(self, action: Action) -> bool:
+    def takes_from(self, action: ToolCall) -> bool:
         """Whether a later call uses a value that was first seen in this answer."""
         while self.waiting:
             self._look_up(self.waiting.pop())
@@ -116,9 +115,9 @@ class _Used:
             return action.index in self._specific
         # A name found by looking around is written into the later steps; only if another run would find another name,
         # because the search depends on the task or the value is an id, does the search belong to the procedure.
-        return action.family is Family.CALL or _depends_on_task(action, self._timeline)
+        return action.kind is ToolKind.FUNCTION or _depends_on_task(action, self._timeline)
 
-    def _look_up(self, action: Action) -> None:
+    def _look_up(self, action: ToolCall) -> None:
         for value in _values(action):
             place = self._timeline.first_seen(value, before=action.index)
             if place is not None and place.part == "observation":
@@ -127,12 +126,12 @@ class _Used:
                     self._specific.add(place.step)
 
 
-def _without_overwritten(actions: Sequence[Action]) -> list[Action]:
+def _without_overwritten(actions: Sequence[ToolCall]) -> list[ToolCall]:
     """Drop changes to a file that was written anew as a whole later on."""
-    kept: list[Action] = []
+    kept: list[ToolCall] = []
     rewritten: set[str] = set()
     for action in reversed(actions):
-        changes_file = action.family is Family.FILE and action.effect is Effect.WRITE and action.path
+        changes_file = action.kind is ToolKind.FILE and action.effect is Effect.WRITE and action.path
         if changes_file and action.path in rewritten:
             continue
         if changes_file and plain_name(action.step.tool) in _WHOLE_FILE:
@@ -141,7 +140,7 @@ def _without_overwritten(actions: Sequence[Action]) -> list[Action]:
     return kept[::-1]
 
 
-def _without_undone(actions: Sequence[Action]) -> list[Action]:
+def _without_undone(actions: Sequence[ToolCall]) -> list[ToolCall]:
     """Drop an edit and the later edit that took it back."""
     edits: dict[tuple[str, str, str], deque[int]] = {}
     for at, action in enumerate(actions):
@@ -160,17 +159,17 @@ def _without_undone(actions: Sequence[Action]) -> list[Action]:
     return [action for at, action in enumerate(actions) if at not in dropped]
 
 
-def _edit(action: Action) -> tuple[str, str, str] | None:
+def _edit(action: ToolCall) -> tuple[str, str, str] | None:
     old, new = action.step.arguments.get("old_string"), action.step.arguments.get("new_string")
     return (action.path, old, new) if isinstance(old, str) and isinstance(new, str) else None
 
 
-def _last_checks_only(actions: Sequence[Action]) -> list[Action]:
+def _last_checks_only(actions: Sequence[ToolCall]) -> list[ToolCall]:
     """Of a check that was run several times, keep the last run."""
-    kept: list[Action] = []
+    kept: list[ToolCall] = []
     seen: set[str] = set()
     for action in reversed(actions):
-        if action.effect is Effect.CHECK and action.family is Family.SHELL:
+        if action.effect is Effect.CHECK and action.kind is ToolKind.SHELL:
             if action.label in seen:
                 continue
             seen.add(action.label)
@@ -178,20 +177,20 @@ def _last_checks_only(actions: Sequence[Action]) -> list[Action]:
     return kept[::-1]
 
 
-def _depends_on_task(action: Action, timeline: Timeline) -> bool:
-    typed = "\n".join(str(value) for _, value in leaves(essential(action.step)))
+def _depends_on_task(action: ToolCall, timeline: Timeline) -> bool:
+    typed = "\n".join(str(value) for _, value in leaves(essential(action.step.arguments)))
     return any(piece in typed for piece in timeline.named)
 
 
-def _values(action: Action) -> tuple[str, ...]:
-    if action.family is Family.CALL:
+def _values(action: ToolCall) -> tuple[str, ...]:
+    if action.kind is ToolKind.FUNCTION:
         texts = (str(value) for _, value in leaves(action.step.arguments) if not isinstance(value, bool))
         return tuple(text for text in texts if len(text) >= 3 or text.isdigit())
-    text = "\n".join(str(value) for _, value in leaves(essential(action.step)))
+    text = "\n".join(str(value) for _, value in leaves(essential(action.step.arguments)))
     return particular(text)
 
 
-def _opening_for_edit(actions: Sequence[Action]) -> frozenset[int]:
+def _opening_for_edit(actions: Sequence[ToolCall]) -> frozenset[int]:
     """The last look into each file before its first change."""
     first_edit: dict[str, int] = {}
     for at, action in enumerate(actions):
@@ -203,10 +202,10 @@ def _opening_for_edit(actions: Sequence[Action]) -> frozenset[int]:
     return frozenset(last_look.values())
 
 
-def _looked_into(action: Action, paths: Mapping[str, int]) -> list[str]:
+def _looked_into(action: ToolCall, paths: Mapping[str, int]) -> list[str]:
     if action.effect is not Effect.READ:
         return []
-    if action.family is Family.FILE:
+    if action.kind is ToolKind.FILE:
         return [action.path] if action.path in paths and plain_name(action.step.tool) not in _LISTING else []
     shown = tuple(
         command.operands[-1] for command in action.commands if command.program in _SHOWING and command.operands
@@ -235,7 +234,7 @@ class _Draft:
 
     trajectory: Trajectory
     timeline: Timeline
-    kept: tuple[Action, ...]
+    kept: tuple[ToolCall, ...]
     general: Generalisation
     ledger: Ledger
 
@@ -244,7 +243,7 @@ def procedure(
     trajectory: Trajectory,
     assessment: Assessment,
     *,
-    actions: Sequence[Action],
+    actions: Sequence[ToolCall],
     recoveries: Sequence[Recovery] = (),
     corrected: Sequence[int] = (),
 ) -> Candidate | Held:
@@ -268,7 +267,7 @@ def procedure(
     )
 
 
-def _held(assessment: Assessment, actions: Sequence[Action], *, corrected: Sequence[int]) -> Held | None:
+def _held(assessment: Assessment, actions: Sequence[ToolCall], *, corrected: Sequence[int]) -> Held | None:
     if assessment.verified_failure:
         return Held(reason="task_failed", text=f"The attempt failed: {assessment.reason or 'a check said so'}.")
     if not assessment.verified_success:
@@ -331,7 +330,7 @@ def _steps(draft: _Draft) -> tuple[SkillStep, ...]:
     return tuple(steps)
 
 
-def _spans(draft: _Draft, action: Action) -> tuple[Span, ...]:
+def _spans(draft: _Draft, action: ToolCall) -> tuple[Span, ...]:
     arguments = draft.general.arguments(action.step.arguments)
     workspace = draft.trajectory.environment.workspace
     return action_spans(action, draft.timeline, arguments=arguments, workspace=workspace)
@@ -356,8 +355,8 @@ def _preconditions(draft: _Draft) -> tuple[Condition, ...]:
     return tuple(found.values())
 
 
-def _needed_files(action: Action) -> list[str]:
-    if action.family is Family.FILE:
+def _needed_files(action: ToolCall) -> list[str]:
+    if action.kind is ToolKind.FILE:
         opens = action.effect is Effect.READ or "old_string" in action.step.arguments
         return [action.path] if opens and action.path else []
     scripts = []
@@ -384,7 +383,7 @@ def _postconditions(draft: _Draft) -> tuple[Condition, ...]:
         if action.effect is Effect.CHECK and not masks_exit(action.command):
             command = command_of(arguments)
             condition = Condition(text=f"{code(shorten(command, 200))} passes.", check=command)
-        elif action.effect is Effect.READ and action.family is Family.CALL:
+        elif action.effect is Effect.READ and action.kind is ToolKind.FUNCTION:
             condition = Condition(text=f"{code(action.step.tool)} answers otherwise than it did before the change.")
         else:
             continue
@@ -393,7 +392,7 @@ def _postconditions(draft: _Draft) -> tuple[Condition, ...]:
     return tuple(found)
 
 
-def _changes(action: Action) -> bool:
+def _changes(action: ToolCall) -> bool:
     """Whether it changes what a check looks at; putting it under version control does not."""
     return action.effect is Effect.WRITE and not (
         action.programs and all(command.label in _BOOKKEEPING for command in action.programs)

@@ -14,13 +14,13 @@ from enum import StrEnum
 from functools import lru_cache
 
 from tacit.domain.trajectory import Span, StepResult
-from tacit.learn.actions import Action, Effect, Family, essential, leaves, reads, same_call
 from tacit.learn.values import Timeline
 from tacit.learn.wording import call_text, code, shorten
+from tacit.text.error_signatures import error_signature, missing_name, without_place
 from tacit.text.exit_status import masks_exit
 from tacit.text.programs import WRAPPERS
 from tacit.text.shell import Command
-from tacit.text.error_signatures import error_signature, missing_name, without_place
+from tacit.text.tool_calls import Effect, ToolCall, ToolKind, changes_nothing, essential, leaves, same_call
 
 _MAX_BETWEEN = 12
 _MAX_ENABLERS = 2
@@ -46,11 +46,11 @@ class Means(StrEnum):
 class Recovery:
     """A failure and what followed it."""
 
-    failed: Action
-    worked: Action
+    failed: ToolCall
+    worked: ToolCall
     """The later call. Among all that was tried (`tries_after`) it may have failed as well."""
     means: Means
-    enablers: tuple[Action, ...] = ()
+    enablers: tuple[ToolCall, ...] = ()
 
     @property
     def teaches(self) -> bool:
@@ -90,7 +90,7 @@ class Recovery:
         """Whether exit statuses showed both the failure and the success."""
         codes = (self.failed.step.exit_code, self.worked.step.exit_code)
         return (
-            self.worked.family is Family.SHELL and any(code is not None for code in codes) and not _hidden(self.worked)
+            self.worked.kind is ToolKind.SHELL and any(code is not None for code in codes) and not _hidden(self.worked)
         )
 
     @property
@@ -116,7 +116,7 @@ class Recovery:
         ]
 
 
-def recoveries_of(actions: Sequence[Action]) -> tuple[Recovery, ...]:
+def recoveries_of(actions: Sequence[ToolCall]) -> tuple[Recovery, ...]:
     """Every failure that was followed by a working call of the same kind, once per error."""
     found: dict[tuple[str, str], Recovery] = {}
     for at, failed in enumerate(actions):
@@ -128,7 +128,7 @@ def recoveries_of(actions: Sequence[Action]) -> tuple[Recovery, ...]:
     return tuple(found.values())
 
 
-def tries_after(actions: Sequence[Action], at: int) -> Iterator[Recovery]:
+def tries_after(actions: Sequence[ToolCall], at: int) -> Iterator[Recovery]:
     """What was tried about the failure at this place: later calls of the same kind, up to the first that surely worked."""
     failed, following = actions[at], actions[at + 1 : at + 1 + _MAX_BETWEEN]
     for distance, later in enumerate(following):
@@ -138,28 +138,28 @@ def tries_after(actions: Sequence[Action], at: int) -> Iterator[Recovery]:
                 return
 
 
-def is_variant(failed: Action, later: Action) -> bool:
+def is_variant(failed: ToolCall, later: ToolCall) -> bool:
     """Whether the later call is another form of the failed one."""
-    if failed.family is not later.family or same_call(failed.step, later.step):
+    if failed.kind is not later.kind or same_call(failed.step, later.step):
         return False
-    if failed.family is Family.SHELL:
+    if failed.kind is ToolKind.SHELL:
         if _lacks_program(failed):
             return _calls(later, _missing(failed)) or _stands_in(failed, later)
         return bool(_pairs(failed, later)) or _renamed(failed, later)
-    if failed.family is Family.FILE:
+    if failed.kind is ToolKind.FILE:
         return failed.step.tool == later.step.tool and failed.path == later.path and bool(failed.path)
     if failed.step.tool != later.step.tool:
         return False
-    before, after = essential(failed.step), essential(later.step)
+    before, after = essential(failed.step.arguments), essential(later.step.arguments)
     return bool(before.keys() & after.keys()) or not before
 
 
-def shown(action: Action) -> str:
+def shown(action: ToolCall) -> str:
     """The call as code, on one line."""
-    if action.family is Family.SHELL:
+    if action.kind is ToolKind.SHELL:
         return code(shorten(action.command, 200))
     return code(
-        call_text(action.step.tool, action.step.arguments) if action.family is Family.CALL else action.step.tool
+        call_text(action.step.tool, action.step.arguments) if action.kind is ToolKind.FUNCTION else action.step.tool
     )
 
 
@@ -172,7 +172,7 @@ def telling_line(observation: str) -> str:
     return wanted
 
 
-def went_wrong(action: Action) -> bool:
+def went_wrong(action: ToolCall) -> bool:
     """Whether it failed: not refused, not stopped, and not a question that was answered with no."""
     if action.worked or action.step.result in (StepResult.DENIED, StepResult.INTERRUPTED, StepResult.NO_MATCH):
         return False
@@ -180,7 +180,7 @@ def went_wrong(action: Action) -> bool:
     return not (asks and action.step.exit_code == 1 and not _missing(action))
 
 
-def _recovery(failed: Action, later: Action, *, between: Sequence[Action]) -> Recovery:
+def _recovery(failed: ToolCall, later: ToolCall, *, between: Sequence[ToolCall]) -> Recovery:
     changes = [
         action
         for action in between
@@ -191,23 +191,23 @@ def _recovery(failed: Action, later: Action, *, between: Sequence[Action]) -> Re
     asked = _asked(failed, [action for action in changes if not _edits(action)])  # `build.py gen` looks like a check
     few = [] if edits or len(others) > _MAX_ENABLERS or passing(failed) else others
     helped = asked or (few if same_call(failed.step, later.step) else [])
-    if same_call(failed.step, later.step) and not changes and failed.family is not Family.FILE:
+    if same_call(failed.step, later.step) and not changes and failed.kind is not ToolKind.FILE:
         return Recovery(failed=failed, worked=later, means=Means.TRANSIENT)
-    if failed.family is Family.FILE or not all(_tellable(action) for action in (later, *helped)):
+    if failed.kind is ToolKind.FILE or not all(_tellable(action) for action in (later, *helped)):
         return Recovery(failed=failed, worked=later, means=Means.REWORKED)
-    if failed.family is Family.SHELL and failed.effect is Effect.READ and not _lacks_program(failed):
+    if failed.kind is ToolKind.SHELL and failed.effect is Effect.READ and not _lacks_program(failed):
         return Recovery(failed=failed, worked=later, means=Means.REWORKED)
     if same_call(failed.step, later.step):
-        means = Means.ENABLED if helped and failed.family is Family.SHELL else Means.REWORKED
+        means = Means.ENABLED if helped and failed.kind is ToolKind.SHELL else Means.REWORKED
         return Recovery(failed=failed, worked=later, means=means, enablers=tuple(helped))
-    if failed.family is Family.CALL and not _same_values(failed, later):
+    if failed.kind is ToolKind.FUNCTION and not _same_values(failed, later):
         return Recovery(failed=failed, worked=later, means=Means.REWORKED)
-    if failed.family is Family.SHELL and not asked and not _tells(failed, later, edited=bool(edits)):
+    if failed.kind is ToolKind.SHELL and not asked and not _tells(failed, later, edited=bool(edits)):
         return Recovery(failed=failed, worked=later, means=Means.REWORKED)
     return Recovery(failed=failed, worked=later, means=Means.VARIED, enablers=tuple(asked))
 
 
-def _asked(failed: Action, others: list[Action]) -> list[Action]:
+def _asked(failed: ToolCall, others: list[ToolCall]) -> list[ToolCall]:
     """Which of the commands in between the error asks for; what is missing asks for whatever was installed."""
     named = [action for action in others if _asked_for(action, failed.step.observation)]
     if named or not _missing(failed):
@@ -215,7 +215,7 @@ def _asked(failed: Action, others: list[Action]) -> list[Action]:
     return [action for action in others if any(_installs(command) for command in action.programs)]
 
 
-def _tells(failed: Action, later: Action, *, edited: bool) -> bool:
+def _tells(failed: ToolCall, later: ToolCall, *, edited: bool) -> bool:
     """Whether the difference between the two is a way of calling: not only what a script written here was given."""
     if _lacks_program(failed) or _renamed(failed, later):
         return True
@@ -227,7 +227,7 @@ def _tells(failed: Action, later: Action, *, edited: bool) -> bool:
     typed = {word for command in failed.programs for word in command.text.split()}
     pairs = _pairs(failed, later)
     after = {command.text: command for _, command in pairs} | {
-        command.text: command for command in later.programs if not reads(command) and not _writes_text(command)
+        command.text: command for command in later.programs if not changes_nothing(command) and not _writes_text(command)
     }
     gained = {word: command for command in after.values() for word in command.text.split() if word not in typed}
     if passing(failed) and not all(set(old.flags) <= set(new.flags) for old, new in pairs):
@@ -239,7 +239,7 @@ def _tells(failed: Action, later: Action, *, edited: bool) -> bool:
     return bool(gained) or any(set(old.flags) - set(new.flags) for old, new in pairs)
 
 
-def _asked_for(action: Action, error: str) -> bool:
+def _asked_for(action: ToolCall, error: str) -> bool:
     """Whether the error's text names this command, or something that the command brings."""
     for command in action.programs:
         if len(command.text) >= 4 and command.text in error:
@@ -259,13 +259,13 @@ def _installs(command: Command) -> bool:
     return command.subcommand.rsplit(" ", 1)[-1] in ("install", "add", "i", "require")
 
 
-def _pairs(failed: Action, later: Action) -> list[tuple[Command, Command]]:
+def _pairs(failed: ToolCall, later: ToolCall) -> list[tuple[Command, Command]]:
     """The commands of both that are the same thing, those aside that only look, print or write a text."""
     return [
         (before, after)
         for before in failed.programs
         for after in later.programs
-        if (failed.effect is Effect.READ or not (reads(before) or _writes_text(before))) and _alike(before, after)
+        if (failed.effect is Effect.READ or not (changes_nothing(before) or _writes_text(before))) and _alike(before, after)
     ]
 
 
@@ -283,16 +283,16 @@ def _usual(program: str) -> str:
     return _ALIASES.get(program, program)
 
 
-def _lacks_program(failed: Action) -> bool:
+def _lacks_program(failed: ToolCall) -> bool:
     """Whether the shell did not find a program that this calls."""
-    return failed.family is Family.SHELL and _calls(failed, _missing(failed))
+    return failed.kind is ToolKind.SHELL and _calls(failed, _missing(failed))
 
 
-def _calls(action: Action, program: str) -> bool:
+def _calls(action: ToolCall, program: str) -> bool:
     return any(command.program == program for command in action.programs)
 
 
-def _stands_in(failed: Action, later: Action) -> bool:
+def _stands_in(failed: ToolCall, later: ToolCall) -> bool:
     """Another program was given at least half of what the missing one was given."""
     missing = _missing(failed)
     wanted = {operand for command in failed.programs if command.program == missing for operand in command.operands}
@@ -300,8 +300,8 @@ def _stands_in(failed: Action, later: Action) -> bool:
     return any(both and 2 * len(both) >= len(wanted) for both in shared) or _renamed(failed, later)
 
 
-def _wrapped(failed: Action, later: Action) -> str:
-    if failed.family is not Family.SHELL or not failed.command.strip():
+def _wrapped(failed: ToolCall, later: ToolCall) -> str:
+    if failed.kind is not ToolKind.SHELL or not failed.command.strip():
         return ""
     before, whole, after = later.command.strip().partition(failed.command.strip())
     through = all(word in _HARMLESS or _WRAPPER_VALUE.fullmatch(word) for word in before.split())
@@ -311,19 +311,19 @@ def _wrapped(failed: Action, later: Action) -> str:
     return f"{before}{{command}}{after}" if _REDIRECTED.fullmatch(after) else ""
 
 
-def _missing(action: Action) -> str:
-    return _missing_in(action.step.observation) if action.family is Family.SHELL and not action.worked else ""
+def _missing(action: ToolCall) -> str:
+    return _missing_in(action.step.observation) if action.kind is ToolKind.SHELL and not action.worked else ""
 
 
 _missing_in = lru_cache(maxsize=256)(missing_name)
 
 
-def passing(failed: Action) -> bool:
+def passing(failed: ToolCall) -> bool:
     """Whether the error is of a kind that may pass by itself."""
     return bool(_PASSING.search(error_signature(failed.step.observation)))
 
 
-def _renamed(failed: Action, later: Action) -> bool:
+def _renamed(failed: ToolCall, later: ToolCall) -> bool:
     """`python x` → `python3 x`: the program was not there under that name, all else is the same."""
     if (
         not re.search(r"not found|not recognized|No such file", failed.step.observation)
@@ -335,11 +335,11 @@ def _renamed(failed: Action, later: Action) -> bool:
     return a.program != b.program and a.words[1:] == b.words[1:] and len(a.words) > 1
 
 
-def _edits(action: Action) -> bool:
+def _edits(action: ToolCall) -> bool:
     """Whether it changes files and nothing else, with a tool or in the shell."""
-    if action.family is not Family.SHELL:
-        return action.family is Family.FILE
-    working = [command for command in action.programs if not reads(command)]
+    if action.kind is not ToolKind.SHELL:
+        return action.kind is ToolKind.FILE
+    working = [command for command in action.programs if not changes_nothing(command)]
     return bool(working) and all(_writes_text(command) for command in working)
 
 
@@ -352,14 +352,14 @@ def _writes_text(command: Command) -> bool:
     )
 
 
-def _tellable(action: Action) -> bool:
+def _tellable(action: ToolCall) -> bool:
     """Whether the call is short enough to be told."""
     return len(action.command) <= _MAX_TOLD and action.command.count("\n") < _MAX_LINES
 
 
-def _same_values(failed: Action, later: Action) -> bool:
+def _same_values(failed: ToolCall, later: ToolCall) -> bool:
     """Whether a plain call was mended in form: other keys, or the same values written otherwise."""
-    before, after = essential(failed.step), essential(later.step)
+    before, after = essential(failed.step.arguments), essential(later.step.arguments)
     if before.keys() != after.keys():
         return True
     return [_bare(value) for _, value in leaves(before)] == [_bare(value) for _, value in leaves(after)]
@@ -369,8 +369,8 @@ def _bare(value: object) -> str:
     return re.sub(r"[\W_]+", "", str(value)).casefold()
 
 
-def _hidden(action: Action) -> bool:
-    return action.family is Family.SHELL and masks_exit(action.command)
+def _hidden(action: ToolCall) -> bool:
+    return action.kind is ToolKind.SHELL and masks_exit(action.command)
 
 
 _ASKING = frozenset(

@@ -14,7 +14,6 @@ from tacit.domain.candidate import Candidate
 from tacit.domain.evidence import Assessment
 from tacit.domain.outline import Outline
 from tacit.domain.trajectory import Trajectory
-from tacit.learn.actions import Action, Effect, Family, actions_of, delegates
 from tacit.learn.attempt_outlines import outline_of
 from tacit.learn.correction import Correction, candidate_of, corrections_of, objections_of, rule_of
 from tacit.learn.lesson import lesson
@@ -22,6 +21,7 @@ from tacit.learn.procedure import Held, procedure
 from tacit.learn.recovery import Means, Recovery, recoveries_of, shown
 from tacit.learn.values import Timeline
 from tacit.learn.wording import code, shorten
+from tacit.text.tool_calls import Effect, ToolCall, ToolKind, tool_calls
 
 
 class NoteKind(StrEnum):
@@ -69,7 +69,7 @@ def distil(trajectory: Trajectory, assessment: Assessment) -> Distillation:
 
     An attempt made with plain tool calls is outlined, to be compared with others before it makes a procedure (`mine`).
     """
-    actions = actions_of(trajectory)
+    actions = tool_calls(trajectory)
     recoveries = recoveries_of(actions)
     corrections = corrections_of(trajectory, actions)
     outline = outline_of(trajectory, assessment)
@@ -91,7 +91,7 @@ def distil(trajectory: Trajectory, assessment: Assessment) -> Distillation:
 
 def draft_of(trajectory: Trajectory, assessment: Assessment) -> Candidate | Held:
     """The procedure that one attempt alone gives, or why it gives none."""
-    actions = actions_of(trajectory)
+    actions = tool_calls(trajectory)
     corrections = corrections_of(trajectory, actions)
     return _draft(trajectory, assessment, actions, recoveries_of(actions), corrections)
 
@@ -99,7 +99,7 @@ def draft_of(trajectory: Trajectory, assessment: Assessment) -> Candidate | Held
 def _draft(
     trajectory: Trajectory,
     assessment: Assessment,
-    actions: Sequence[Action],
+    actions: Sequence[ToolCall],
     recoveries: Sequence[Recovery],
     corrections: Sequence[Correction],
 ) -> Candidate | Held:
@@ -108,7 +108,7 @@ def _draft(
     return procedure(trajectory, assessment, actions=actions, recoveries=recoveries, corrected=corrected)
 
 
-def _held(made: Candidate | Held | None, trajectory: Trajectory, *, actions: Sequence[Action]) -> Iterator[Note]:
+def _held(made: Candidate | Held | None, trajectory: Trajectory, *, actions: Sequence[ToolCall]) -> Iterator[Note]:
     """Why there is no procedure, and what the attempt did all the same."""
     if not isinstance(made, Held):
         return
@@ -123,8 +123,8 @@ def _held(made: Candidate | Held | None, trajectory: Trajectory, *, actions: Seq
     yield Note(kind=NoteKind.HELD, text=made.text + done, detail=detail)
 
 
-def _changed_file(action: Action) -> bool:
-    return action.family is Family.FILE and action.effect is Effect.WRITE and action.worked and bool(action.path)
+def _changed_file(action: ToolCall) -> bool:
+    return action.kind is ToolKind.FILE and action.effect is Effect.WRITE and action.worked and bool(action.path)
 
 
 def _recovered(recoveries: Sequence[Recovery]) -> Iterator[Note]:
@@ -151,13 +151,13 @@ def _corrected(corrections: Sequence[Correction]) -> Iterator[Note]:
         yield Note(kind=NoteKind.CORRECTION, text=text, step=correction.message.index, detail=detail)
 
 
-def _commands(actions: Sequence[Action]) -> Iterator[Note]:
+def _commands(actions: Sequence[ToolCall]) -> Iterator[Note]:
     """Which commands worked here and how often; looking around is not worth a note."""
     ok: dict[str, int] = {}
     failed: dict[str, int] = {}
     last: dict[str, int] = {}
     for action in actions:
-        if action.effect is Effect.READ or action.family is Family.FILE or delegates(action):
+        if action.effect is Effect.READ or action.kind is ToolKind.FILE or action.delegates:
             continue
         label = action.label
         tally = ok if action.surely_worked else failed if not action.worked else {}

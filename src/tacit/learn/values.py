@@ -14,7 +14,7 @@ from typing import Any
 
 from tacit.domain.origin import Origin, lowest
 from tacit.domain.trajectory import Role, Span, Step, Trajectory
-from tacit.learn.actions import Action, Family, leaves
+from tacit.text.tool_calls import ToolCall, ToolKind, leaves
 
 _QUOTED = re.compile(
     r"`([^`\n]{1,80})`|(?<![\w'])'([^'\n]{1,80})'(?!\w)|(?<![\w\"])\"([^\"\n]{1,80})\"|“([^”\n]{1,80})”|«([^»\n]{1,80})»|‘([^’\n]{1,80})’"
@@ -296,7 +296,7 @@ class Ledger:
         return lowest((step.origin_of(span.part), self._asker)) if step.role is Role.USER else step.origin_of(span.part)
 
 
-def action_spans(action: Action, timeline: Timeline, *, arguments: Any, workspace: str = "") -> tuple[Span, ...]:
+def action_spans(action: ToolCall, timeline: Timeline, *, arguments: Any, workspace: str = "") -> tuple[Span, ...]:
     """The call itself, and every observation that a literal still standing in its `arguments` was copied from."""
     own = Span(timeline.trajectory_id, action.index, "arguments")
     copied: dict[Span, None] = {}
@@ -307,7 +307,7 @@ def action_spans(action: Action, timeline: Timeline, *, arguments: Any, workspac
     return (own, *copied)
 
 
-def _literals(action: Action, arguments: Any, *, workspace: str) -> Iterator[str]:
+def _literals(action: ToolCall, arguments: Any, *, workspace: str) -> Iterator[str]:
     """What would be dangerous if somebody outside had slipped it in."""
     for command in action.commands:
         if len(command.text) >= 8 and " " in command.text:
@@ -316,10 +316,10 @@ def _literals(action: Action, arguments: Any, *, workspace: str) -> Iterator[str
             yield from command.operands
     # A plain tool's values from earlier answers have become parameters; what is left is what the skill will say. In a
     # command or a file text the piece as it was typed counts, even if a part of it became a parameter.
-    source = arguments if action.family is Family.CALL else action.step.arguments
+    source = arguments if action.kind is ToolKind.FUNCTION else action.step.arguments
     for _, value in leaves(source):
         if isinstance(value, str):
-            text = _PARAMETER.sub("\n", value) if action.family is Family.CALL else value
+            text = _PARAMETER.sub("\n", value) if action.kind is ToolKind.FUNCTION else value
             yield from (piece for piece in literals(text) if not is_inside(piece, workspace))
 
 

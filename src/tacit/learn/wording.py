@@ -10,9 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tacit.learn.actions import Action, Effect, Family, delegates
 from tacit.text.file_edits import edits_of
-from tacit.text.tools import plain_name
+from tacit.text.tool_calls import Effect, ToolCall, ToolKind, plain_name
 from tacit.text.words import STOP_WORDS, stem, terms
 
 _MAX_INLINE = 160
@@ -22,13 +21,13 @@ _MAX_FILES = 3
 _EDITS = ("old_string", "new_string")
 
 
-def step_text(action: Action, arguments: Mapping[str, Any]) -> str:
+def step_text(action: ToolCall, arguments: Mapping[str, Any]) -> str:
     """Word one step; `arguments` are the call's, with parameters in place."""
-    if action.family is Family.SHELL:
+    if action.kind is ToolKind.SHELL:
         return _shell_text(arguments, action)
-    if action.family is Family.FILE:
+    if action.kind is ToolKind.FILE:
         return _file_text(action, arguments)
-    if delegates(action) and isinstance(arguments.get("description"), str):
+    if action.delegates and isinstance(arguments.get("description"), str):
         return f"Let a subagent do this: {shorten(arguments['description'], _MAX_INLINE)}"
     return f"{sentence_of(action.step.tool)}: {code(call_text(action.step.tool, arguments))}"
 
@@ -75,7 +74,7 @@ def local(text: str) -> str:
     return text.replace("cd {workspace} && ", "").replace("{workspace}/", "")
 
 
-def _shell_text(arguments: Mapping[str, Any], action: Action) -> str:
+def _shell_text(arguments: Mapping[str, Any], action: ToolCall) -> str:
     command = local(command_of(arguments))
     lines = command.count("\n") + 1
     shown = code(shorten(command, _MAX_COMMAND)) if lines <= 3 else f"{code(action.label)} (a script of {lines} lines)"
@@ -85,7 +84,7 @@ def _shell_text(arguments: Mapping[str, Any], action: Action) -> str:
     return f"{'Check with' if action.effect is Effect.CHECK else 'Run'} {shown}"
 
 
-def _file_text(action: Action, arguments: Mapping[str, Any]) -> str:
+def _file_text(action: ToolCall, arguments: Mapping[str, Any]) -> str:
     path = next(
         (str(arguments[key]) for key in ("file_path", "path", "filePath", "absolute_path") if key in arguments), ""
     )
@@ -202,11 +201,11 @@ class Title:
     """The task in general form, where the description does not already say it."""
 
 
-def title_of(task: str, actions: Sequence[Action], *, parameters: Sequence[str] = ()) -> Title:
+def title_of(task: str, actions: Sequence[ToolCall], *, parameters: Sequence[str] = ()) -> Title:
     """Name a procedure; `task` is the person's text with `parameters`, those it states, in place."""
     clean = _prose(task[:_MAX_READ])
     sentence = imperative(clean)
-    calls = [action for action in actions if action.family is Family.CALL and not delegates(action)]
+    calls = [action for action in actions if action.kind is ToolKind.FUNCTION and not action.delegates]
     changing = _changing_tools(actions)
     # A customer's opening line says little: a few tools that changed something say better what was done.
     if len(calls) * 2 > len(actions) and (not sentence or 0 < len(changing) <= _FEW_TOOLS):
@@ -216,7 +215,7 @@ def title_of(task: str, actions: Sequence[Action], *, parameters: Sequence[str] 
     return Title(name=name, description=_description(sentence or clean, clean, parameters=parameters), from_task=True)
 
 
-def _title_of_tools(tools: Sequence[str], calls: Sequence[Action], *, example: str) -> Title:
+def _title_of_tools(tools: Sequence[str], calls: Sequence[ToolCall], *, example: str) -> Title:
     what = _joined([_words_of(tool) for tool in tools])
     before = [_words_of(tool) for tool in dict.fromkeys(call.step.tool for call in calls) if tool not in tools]
     first = f" First: {', '.join(before[: _FEW_TOOLS * 2])}." if before else ""
@@ -247,7 +246,7 @@ def slug(words: Iterable[str]) -> str:
     return name
 
 
-def category_of(task: str, actions: Sequence[Action]) -> str:
+def category_of(task: str, actions: Sequence[ToolCall]) -> str:
     """Guess what sort of work it is, from the task's words, else from the tools."""
     found = terms(task[:_MAX_READ])
     for term in found[:1]:  # the verb decides if it can: "fix the deploy script" is debugging
@@ -258,34 +257,34 @@ def category_of(task: str, actions: Sequence[Action]) -> str:
     best = max(counted, key=lambda entry: entry[0])
     if best[0]:
         return best[1]
-    families = [action.family for action in actions if action.effect is not Effect.READ] or [
-        action.family for action in actions
+    families = [action.kind for action in actions if action.effect is not Effect.READ] or [
+        action.kind for action in actions
     ]
-    if families.count(Family.CALL) * 2 > len(families):
+    if families.count(ToolKind.FUNCTION) * 2 > len(families):
         changing = {
             word for action in actions if action.effect is Effect.WRITE for word in _split(action.step.tool)[1:]
         }
         nouns = [word for action in actions for word in _split(action.step.tool)[1:] if word not in _VAGUE]
         nouns = [word for word in nouns if word in changing] or nouns
         return max(dict.fromkeys(nouns), key=nouns.count, default="tools")
-    return "editing" if families.count(Family.FILE) * 2 > len(families) else "shell"
+    return "editing" if families.count(ToolKind.FILE) * 2 > len(families) else "shell"
 
 
-def tags_of(actions: Sequence[Action]) -> tuple[str, ...]:
+def tags_of(actions: Sequence[ToolCall]) -> tuple[str, ...]:
     """The programs and tools that were used."""
     found: dict[str, None] = {}
     for action in actions:
-        if action.family is Family.SHELL:
+        if action.kind is ToolKind.SHELL:
             found.update(dict.fromkeys(command.program for command in action.programs))
-        elif action.family is Family.CALL:
+        elif action.kind is ToolKind.FUNCTION:
             found.setdefault(plain_name(action.step.tool))
     return tuple(tag for tag in found if len(tag) <= 40)[:8]
 
 
-def _changing_tools(actions: Sequence[Action]) -> list[str]:
+def _changing_tools(actions: Sequence[ToolCall]) -> list[str]:
     """Plain tools that changed something, in order, if most changes went through such tools."""
     writes = [action for action in actions if action.effect is Effect.WRITE]
-    calls = [action.step.tool for action in writes if action.family is Family.CALL]
+    calls = [action.step.tool for action in writes if action.kind is ToolKind.FUNCTION]
     return list(dict.fromkeys(calls)) if len(calls) * 2 > len(writes) else []
 
 

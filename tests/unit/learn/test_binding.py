@@ -8,7 +8,7 @@ from typing import Any
 
 from tacit.domain.trajectory import Span, StepResult, Trajectory
 from tacit.learn.mining.binding import Bound, Occurrence, bind
-from tacit.text.places import resolve
+from tacit.text.value_lookup import resolve
 from tests.unit.learn.attempts import attempt, call, say
 
 

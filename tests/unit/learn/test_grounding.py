@@ -9,14 +9,14 @@ import pytest
 
 from tacit.domain.origin import Origin
 from tacit.domain.trajectory import Role, Span, Step, Trajectory
-from tacit.learn.actions import actions_of
 from tacit.learn.values import Ledger, Timeline, action_spans, is_inside
+from tacit.text.tool_calls import tool_calls
 from tests.unit.learn.attempts import WORKSPACE, attempt, bash, call, edit, reply, slip_in
 
 
 def spans(trajectory: Trajectory, *, arguments: Any = None, workspace: str = WORKSPACE) -> list[tuple[int, str]]:
     """What the last call of an attempt rests on, as step and part."""
-    action = actions_of(trajectory)[-1]
+    action = tool_calls(trajectory)[-1]
     found = action_spans(
         action, Timeline(trajectory), arguments=action.step.arguments if arguments is None else arguments,
         workspace=workspace,
@@ -210,7 +210,7 @@ def test_every_command_of_a_line_is_looked_for():
 
 def test_without_a_workspace_nothing_absolute_is_inside_it():
     opened = attempt("Look", bash("ls", f"found {WORKSPACE}/a.py"), bash(f"cat {WORKSPACE}/a.py"))
-    action = actions_of(opened)[-1]
+    action = tool_calls(opened)[-1]
     found = action_spans(action, Timeline(opened), arguments=action.step.arguments)
     assert [(span.step, span.part) for span in found] == [(2, "arguments"), (1, "observation")]
 

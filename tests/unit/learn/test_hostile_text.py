@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tacit.learn import distil
-from tacit.text.signature import error_signature
+from tacit.text.error_signatures import error_signature
 from tests.unit.learn.attempts import VERIFIED, attempt, bash, call, edit, read, say, write
 
 _SIZE = 32_000

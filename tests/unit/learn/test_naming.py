@@ -4,11 +4,11 @@ import re
 
 import pytest
 
-from tacit.learn.actions import action_of, actions_of
 from tacit.learn.wording import category_of, imperative, slug, title_of
+from tacit.text.tool_calls import tool_call, tool_calls
 from tests.unit.learn.attempts import attempt, bash, edit
 
-ACTIONS = actions_of(attempt("x", edit("a.py", "a", "b"), bash("touch a"), bash("git add a")))
+ACTIONS = tool_calls(attempt("x", edit("a.py", "a", "b"), bash("touch a"), bash("git add a")))
 
 
 @pytest.mark.parametrize(
@@ -82,4 +82,4 @@ def test_category_of_plain_tools_is_what_they_are_about() -> None:
     steps = attempt(
         "x", *[{"role": "agent", "tool": t} for t in ("get_user", "get_order_details", "cancel_order")]
     ).steps[1:]
-    assert category_of(trajectory.task.text, [action_of(step) for step in steps]) == "order"
+    assert category_of(trajectory.task.text, [tool_call(step) for step in steps]) == "order"

@@ -6,14 +6,14 @@ import pytest
 
 from tacit.domain.skill import Parameter
 from tacit.domain.trajectory import Trajectory
-from tacit.learn.actions import actions_of
 from tacit.learn.parameters import Generalisation, fill, generalise
 from tacit.learn.values import Timeline
+from tacit.text.tool_calls import tool_calls
 from tests.unit.learn.attempts import WORKSPACE, attempt, bash, call, edit, say
 
 
 def general(trajectory: Trajectory) -> Generalisation:
-    return generalise(actions_of(trajectory), Timeline(trajectory), workspace=trajectory.environment.workspace)
+    return generalise(tool_calls(trajectory), Timeline(trajectory), workspace=trajectory.environment.workspace)
 
 
 def parameters(trajectory: Trajectory) -> dict[str, Parameter]:
@@ -22,7 +22,7 @@ def parameters(trajectory: Trajectory) -> dict[str, Parameter]:
 
 def put_in(trajectory: Trajectory) -> list[Any]:
     found = general(trajectory)
-    return [found.arguments(action.step.arguments) for action in actions_of(trajectory)]
+    return [found.arguments(action.step.arguments) for action in tool_calls(trajectory)]
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_filling_in_gives_the_original_back() -> None:
     )
     found = general(trajectory)
     assert len(found.parameters) == 3
-    for action in actions_of(trajectory):
+    for action in tool_calls(trajectory):
         assert fill(found.arguments(action.step.arguments), found.values) == action.step.arguments
 
 

@@ -16,7 +16,6 @@ from tacit.domain.candidate import Candidate
 from tacit.domain.origin import Origin, lowest
 from tacit.domain.skill import Condition, Kind, Parameter, Pitfall, Provenance, SkillContent, SkillStep
 from tacit.domain.trajectory import Span, Trajectory
-from tacit.learn.actions import Action, Effect, Family, leaves
 from tacit.learn.consensus.decisive_steps import Failure, decisive, failures_of, habits
 from tacit.learn.consensus.step_columns import Column, Source, Unit, align, own_words, reunited, source_of, taken_apart
 from tacit.learn.consensus.template_parameters import Parameters, parameters_of, workspace_parameter
@@ -37,6 +36,7 @@ from tacit.learn.wording import (
     title_of,
 )
 from tacit.text.near_duplicates import text_similarity
+from tacit.text.tool_calls import Effect, ToolCall, ToolKind, leaves
 from tacit.text.words import stem, term_set
 
 MAX_EXAMPLES = 8
@@ -49,7 +49,7 @@ _MIN_SAME_LETTERS = 8
 _PARAMETER = re.compile(r"\{\w+\}")
 
 
-def title_of_many(sources: Sequence[Source], parameters: Parameters, actions: Sequence[Action]) -> Title:
+def title_of_many(sources: Sequence[Source], parameters: Parameters, actions: Sequence[ToolCall]) -> Title:
     """Name what several tasks have in common; of two tasks the newer one names it."""
     tasks = general_tasks(sources, parameters)
     if len(sources) < ENOUGH:
@@ -110,7 +110,7 @@ def most_said(words: Sequence[str]) -> str:
     return max(words, key=lambda word: (words.count(word), -words.index(word)), default="")
 
 
-def _titled(task: str, actions: Sequence[Action], *, parameters: Parameters) -> Title:
+def _titled(task: str, actions: Sequence[ToolCall], *, parameters: Parameters) -> Title:
     stated = [parameter.name for parameter in parameters.all if f"{{{parameter.name}}}" in task]
     title = title_of(task, actions, parameters=stated)
     return dataclasses.replace(title, description=title.description[:MAX_DESCRIPTION])
@@ -353,7 +353,7 @@ class _Maker:
             action = self.templates[entry.columns[0]].model.action
             if not by or not self._usual(len(by)):
                 continue
-            if action.family is Family.SHELL:
+            if action.kind is ToolKind.SHELL:
                 command = command_of(entry.step.arguments)
                 condition = Condition(text=f"{code(shorten(local(command), 200))} passes.", check=command)
             else:

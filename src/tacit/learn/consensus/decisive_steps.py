@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 from tacit.domain.skill import Pitfall
 from tacit.domain.trajectory import Span, Trajectory
-from tacit.learn.actions import Effect, Family, actions_of
 from tacit.learn.consensus.step_columns import SAME, Column, Source, Unit, likeness, own_words, unit_of
 from tacit.learn.parameters import generalise
 from tacit.learn.values import Timeline, action_spans
 from tacit.learn.wording import code, local, shorten
+from tacit.text.tool_calls import Effect, ToolKind, tool_calls
 
 _SHOWN = 0.6
 """From here on a failed attempt's call counts as the step."""
@@ -69,7 +69,7 @@ def failures_of(trajectories: Sequence[Trajectory], sources: Sequence[Source]) -
     words = {identity: own[len(sources) + at] for at, (identity, _) in enumerate(ordered)}
     found: list[Failure] = []
     for number, trajectory in enumerate(trajectory for identity, trajectory in ordered if identity not in succeeded):
-        actions, timeline = actions_of(trajectory), Timeline(trajectory)
+        actions, timeline = tool_calls(trajectory), Timeline(trajectory)
         general = generalise(actions, timeline, workspace=trajectory.environment.workspace)
         units = tuple(
             unit_of(
@@ -132,7 +132,7 @@ def _everything(source: Source) -> list[Unit]:
     """All that a successful attempt did, kept or not."""
     return [
         unit_of(action, source.general.arguments(action.step.arguments), source=-1, number=0, own=source.own)
-        for action in actions_of(source.trajectory)
+        for action in tool_calls(source.trajectory)
     ]
 
 
@@ -144,12 +144,12 @@ def _spans(failure: Failure, unit: Unit) -> tuple[Span, ...]:
 def _doing(units: Sequence[Unit]) -> str:
     """What was done, as far as all did the same."""
     first = units[0]
-    if first.action.family is Family.SHELL:
+    if first.action.kind is ToolKind.SHELL:
         root = first.action.workspace.rstrip("/")
         texts = {unit.action.command.replace(f"cd {root} && ", "") if root else unit.action.command for unit in units}
         same = len(texts) == 1 and "\n" not in first.action.command
         return f"Running {code(shorten(min(texts), _MAX_COMMAND) if same else first.action.label)}"
-    if first.action.family is Family.FILE:
+    if first.action.kind is ToolKind.FILE:
         places = {unit.place for unit in units}
         return (
             f"Changing {code(local(first.place))}" if len(places) == 1 else f"Changing files with {first.action.label}"

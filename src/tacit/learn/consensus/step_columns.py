@@ -16,14 +16,13 @@ from typing import Any
 from tacit.domain.candidate import Candidate
 from tacit.domain.skill import SkillStep
 from tacit.domain.trajectory import Trajectory
-from tacit.learn.actions import Action, Effect, Family, action_of, leaves
 from tacit.learn.parameters import Binding, Generalisation, generalise
 from tacit.learn.values import Timeline
 from tacit.text.canonical import canonical_path
 from tacit.text.file_edits import edits_of
 from tacit.text.near_duplicates import order_similarity
 from tacit.text.shell import Command, without_heredocs
-from tacit.text.tools import plain_name
+from tacit.text.tool_calls import Effect, ToolCall, ToolKind, leaves, plain_name, tool_call
 
 ALIKE = 0.45
 """Steps less alike than this are never one step."""
@@ -53,7 +52,7 @@ class Unit:
     """Which attempt."""
     number: int
     """Which step of its draft."""
-    action: Action
+    action: ToolCall
     arguments: Mapping[str, Any]
     sort: str = ""
     """What it does: read, write, search, run, or the tool that it calls."""
@@ -106,13 +105,13 @@ def source_of(
 ) -> Source:
     """Lay out a draft beside the attempt that it came from; a step that rests on no call of it is left out."""
     calls = {step.index: step for step in trajectory.steps if step.is_action}
-    taken: list[tuple[int, SkillStep, Action]] = []
+    taken: list[tuple[int, SkillStep, ToolCall]] = []
     for at, step in enumerate(candidate.content.steps):
         spans = candidate.provenance.grounding.get(f"steps.{at}", ())
         made = (span.step for span in spans if span.trajectory_id == trajectory.id and span.part == "arguments")
         index = next((found for found in made if found in calls), None)
         if index is not None:
-            taken.append((at, step, action_of(calls[index], trajectory.environment.workspace)))
+            taken.append((at, step, tool_call(calls[index], trajectory.environment.workspace)))
     timeline = Timeline(trajectory)
     workspace = trajectory.environment.workspace
     general = generalise([action for _, _, action in taken], timeline, workspace=workspace)
@@ -121,12 +120,12 @@ def source_of(
 
 
 def unit_of(
-    action: Action, arguments: Mapping[str, Any], *, source: int, number: int, own: frozenset[str] = frozenset()
+    action: ToolCall, arguments: Mapping[str, Any], *, source: int, number: int, own: frozenset[str] = frozenset()
 ) -> Unit:
     """A call with its arguments in general form → what alignment compares it by; `own` words are as parameters."""
     texts = [str(value) for key, value in leaves(arguments) if key not in DESCRIBING and key not in _PLACES]
     sort, place = _sort(action, arguments)
-    edits = edits_of(arguments) if action.family is Family.FILE and action.effect is Effect.WRITE else ()
+    edits = edits_of(arguments) if action.kind is ToolKind.FILE and action.effect is Effect.WRITE else ()
     labels = tuple((command.program, command.subcommand) for command in _telling(action.programs))
     return Unit(
         source=source,
@@ -162,9 +161,9 @@ def _telling(programs: Sequence[Command]) -> list[Command]:
     return [command for command in kept if command.program not in ("echo", "printf")] or kept
 
 
-def _sort(action: Action, arguments: Mapping[str, Any]) -> tuple[str, str]:
+def _sort(action: ToolCall, arguments: Mapping[str, Any]) -> tuple[str, str]:
     workspace = action.workspace
-    if action.family is Family.FILE:
+    if action.kind is ToolKind.FILE:
         name = plain_name(action.step.tool)
         if action.effect is Effect.READ and (name in _SEARCHING or "pattern" in arguments or "query" in arguments):
             return "search", ""
@@ -172,7 +171,7 @@ def _sort(action: Action, arguments: Mapping[str, Any]) -> tuple[str, str]:
         place = next((str(arguments[key]) for key in _PLACES if key in arguments), files or action.path)
         place = place.replace("{workspace}/", "").removeprefix(workspace.rstrip("/") + "/" if workspace else "")
         return str(action.effect), place
-    if action.family is Family.CALL:
+    if action.kind is ToolKind.FUNCTION:
         return f"call {action.step.tool}", ""
     commands = _telling(action.programs)
     if len(commands) == 1:
@@ -375,12 +374,12 @@ def _part(unit: Unit, key: str, value: Any, *, part: int, source: Source) -> Uni
     typed = {name: other for name, other in unit.action.step.arguments.items() if name not in DESCRIBING}
     step = dataclasses.replace(unit.action.step, arguments={**typed, key: value})
     general = source.general.arguments(step.arguments)
-    action = action_of(step, unit.action.workspace)
+    action = tool_call(step, unit.action.workspace)
     made = unit_of(action, general, source=unit.source, number=unit.number, own=source.own)
     return dataclasses.replace(made, part=part)
 
 
-def _pieces(action: Action) -> list[str]:
+def _pieces(action: ToolCall) -> list[str]:
     """The commands of a line that could have been typed one by one; none where one leans on another."""
     if "\n" in action.command.strip() or without_heredocs(action.command) != action.command:
         return []

@@ -15,11 +15,11 @@ from typing import Any
 from tacit.domain.origin import Origin
 from tacit.domain.skill import Parameter
 from tacit.domain.trajectory import Span
-from tacit.learn.actions import Family, leaves
 from tacit.learn.consensus.step_columns import Column, Source
 from tacit.learn.consensus.templates import ENOUGH, Slot, Template, Text
 from tacit.learn.parameters import Binding, Generalisation, role_of
 from tacit.learn.values import EMAIL, Sighting, type_of
+from tacit.text.tool_calls import ToolKind, leaves
 from tacit.text.value_lookup import shape_of
 
 _GENERIC = frozenset({"value", "number", "id"})
@@ -232,7 +232,7 @@ def _role(group: _Group, sources: Sequence[Source], templates: Sequence[Template
     if telling:
         return max(telling, key=lambda vote: (telling.count(vote), -telling.index(vote)))
     calls = {
-        id(slot) for template in templates if template.model.action.family is Family.CALL for slot in template.slots
+        id(slot) for template in templates if template.model.action.kind is ToolKind.FUNCTION for slot in template.slots
     }
     for slot in group.slots:
         if slot.alone and slot.key and id(slot) in calls:

@@ -14,8 +14,8 @@ from difflib import SequenceMatcher
 from typing import Any
 
 from tacit.domain.origin import Origin
-from tacit.learn.actions import Effect, Family
 from tacit.learn.consensus.step_columns import Column, Source, Unit, likeness
+from tacit.text.tool_calls import Effect, ToolKind
 
 ENOUGH = 3
 """Attempts of a kind before anything beyond a single attempt's evidence is generalised."""
@@ -92,7 +92,7 @@ def _comparable(unit: Unit, model: Unit) -> bool:
     if unit.action.step.tool == model.action.step.tool:
         return True
     ours, theirs = ({key for key in one.arguments if key not in _DESCRIBING} for one in (model, unit))
-    return unit.action.family is model.action.family is not Family.CALL and ours == theirs
+    return unit.action.kind is model.action.kind is not ToolKind.FUNCTION and ours == theirs
 
 
 def _model(column: Column, *, newest: bool) -> Unit:
@@ -150,7 +150,7 @@ class _Weaver:
         fixed = sum(len(piece.strip()) for piece in pieces if isinstance(piece, str))
         varied = sum(len(slot.literal) for slot in open_slots)
         # A command says what it does by its first words; of another text too little may be left to tell.
-        little = self.model.action.family is not Family.SHELL and fixed < _MIN_FIXED * (fixed + varied)
+        little = self.model.action.kind is not ToolKind.SHELL and fixed < _MIN_FIXED * (fixed + varied)
         too_much = len(open_slots) > _MAX_SLOTS or (varied and little)
         if open_slots and (too_much or any(_is_content(slot) for slot in open_slots)):
             return self._altogether(text, mine, theirs, key=key)
@@ -169,10 +169,10 @@ class _Weaver:
     def _altogether(self, text: str, mine: list[_Token], theirs: Mapping[int, list[_Token]], *, key: str) -> Any:
         """What to make of a text of which little stays."""
         action = self.model.action
-        if action.family is Family.FILE and action.effect is Effect.WRITE and key not in ("file_path", "path"):
+        if action.kind is ToolKind.FILE and action.effect is Effect.WRITE and key not in ("file_path", "path"):
             self.left_out = True
             return _MISSING
-        if action.family is Family.SHELL:
+        if action.kind is ToolKind.SHELL:
             return Text(tuple(self._own_pieces(mine, key=key)))
         values: dict[int, Any] = {self.model.source: _raw(mine), **{at: _raw(tokens) for at, tokens in theirs.items()}}
         if any(len(value) > _MAX_VALUE or "\n" in value for value in values.values()):
@@ -233,7 +233,7 @@ class _Weaver:
 
     def _free_texts(self, mine: Sequence[_Token], fixed: frozenset[int]) -> list[tuple[int, int]]:
         """Quoted texts of a command, such as a commit's message, of which little is the same everywhere."""
-        if self.model.action.family is not Family.SHELL:
+        if self.model.action.kind is not ToolKind.SHELL:
             return []
         found: list[tuple[int, int]] = []
         opened = -1

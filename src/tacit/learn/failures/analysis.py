@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tacit.domain.trajectory import Role, Span, Step, Trajectory
-from tacit.learn.actions import leaves
 from tacit.learn.failures.contrast import contrast
 from tacit.learn.failures.effects import Blame, Deed, Deeds, Expected, FailureKind, deeds_of
+from tacit.text.tool_calls import leaves
 from tacit.text.words import term_set
 
 _LEAST_RUNS = 3

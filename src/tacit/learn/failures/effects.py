@@ -16,8 +16,7 @@ from itertools import pairwise
 from typing import Any
 
 from tacit.domain.trajectory import Span, Step, Trajectory
-from tacit.learn.actions import Action, Effect, Family, actions_of, essential
-from tacit.text.tools import plain_name
+from tacit.text.tool_calls import Effect, ToolCall, ToolKind, essential, plain_name, tool_calls
 
 
 class FailureKind(StrEnum):
@@ -89,7 +88,7 @@ Free = frozenset[tuple[str, str]]
 class Deed:
     """One effect of an attempt."""
 
-    action: Action
+    action: ToolCall
     what: str
     """What was done, without its values."""
     values: Mapping[str, str]
@@ -140,10 +139,10 @@ def deeds_of(trajectory: Trajectory) -> Deeds:
     """Collect the effects of an attempt."""
     done: list[Deed] = []
     handed_over: Step | None = None
-    for action in actions_of(trajectory):
+    for action in tool_calls(trajectory):
         if action.effect is not Effect.WRITE:
             continue
-        if action.family is Family.CALL and hands_over(action.step.tool):
+        if action.kind is ToolKind.FUNCTION and hands_over(action.step.tool):
             handed_over = handed_over or action.step
         else:
             done.append(Deed(action, *_form(action)))
@@ -180,12 +179,12 @@ def free_arguments(runs: Sequence[Deeds]) -> Free:
     return frozenset((what, name) for (what, name, _), values in seen.items() if len(values) > 1)
 
 
-def _form(action: Action) -> tuple[str, dict[str, str]]:
-    if action.family is Family.SHELL:
+def _form(action: ToolCall) -> tuple[str, dict[str, str]]:
+    if action.kind is ToolKind.SHELL:
         return action.label, {"command": action.canonical or action.command}
-    if action.family is Family.FILE:
+    if action.kind is ToolKind.FILE:
         return "edit", {"path": action.path.removeprefix(action.workspace.rstrip("/") + "/")}
-    return plain_name(action.step.tool), _comparable(essential(action.step))
+    return plain_name(action.step.tool), _comparable(essential(action.step.arguments))
 
 
 def _comparable(arguments: Mapping[str, Any]) -> dict[str, str]:

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 
 from tacit.domain.skill import Pitfall, SkillStep
 from tacit.domain.trajectory import Role, Span, Step
-from tacit.learn.actions import Family, action_of
 from tacit.learn.failures.effects import Blame, FailureKind
 from tacit.text.programs import SHELL_TOOLS
-from tacit.text.tools import plain_name
+from tacit.text.tool_calls import ToolKind, plain_name, tool_call
 
 MOST_PITFALLS = 5
 _SURE = 0.5
@@ -80,7 +79,7 @@ def _tells(tool: str) -> bool:
     """Whether a tool's name says what was done: a shell's or an editor's does not."""
     if not tool or plain_name(tool) in SHELL_TOOLS:
         return False
-    return action_of(Step(index=0, role=Role.AGENT, tool=tool)).family is Family.CALL
+    return tool_call(Step(index=0, role=Role.AGENT, tool=tool)).kind is ToolKind.FUNCTION
 
 
 def _pitfall(place: _Place, runs: Sequence[Blame]) -> FoundPitfall:

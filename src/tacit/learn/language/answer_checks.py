@@ -13,8 +13,8 @@ from functools import cached_property
 
 from tacit.learn.language.material import Material
 from tacit.learn.values import HOST, VARIABLE, particular, quoted, run_specific
-from tacit.text.fence import clean
 from tacit.text.redaction import redact
+from tacit.text.safe_markdown import clean
 from tacit.text.words import STOP_WORDS, stem, terms
 
 MIN_KNOWN = 0.5

@@ -16,11 +16,11 @@ from tacit.domain.evidence import Assessment
 from tacit.domain.origin import Origin, lowest
 from tacit.domain.skill import Kind, Parameter, Pitfall, Provenance, SkillContent, SkillStep, SkillVersion
 from tacit.domain.trajectory import Span, Trajectory
-from tacit.learn.actions import Action, Effect, actions_of
 from tacit.learn.language.answer_checks import Ground, name_fault, text_fault
 from tacit.learn.parameters import generalise
 from tacit.learn.values import Ledger, Timeline, action_spans
 from tacit.learn.wording import MAX_DESCRIPTION, category_of, slug, step_text, tags_of
+from tacit.text.tool_calls import Effect, ToolCall, tool_calls
 
 ANSWER = "answer"
 """The field of a remark on the answer as a whole."""
@@ -301,22 +301,22 @@ def _proposal(
     spans = tuple(dict.fromkeys(known[each] for each in cited))
     source = trajectories[spans[0].trajectory_id]
     own = [span for span in spans if span.trajectory_id == source.id]
-    done = [action for action in actions_of(source) if _shows(action, own)]
+    done = [action for action in tool_calls(source) if _shows(action, own)]
     if not done:
         return "points at nothing that the agent did and that worked"
     return _candidate(candidate, (name, lesson.strip()), actions=done, spans=own, ground=ground, source=source)
 
 
-def _shows(action: Action, spans: Sequence[Span]) -> bool:
+def _shows(action: ToolCall, spans: Sequence[Span]) -> bool:
     cited = any(span.step == action.index and span.part == "arguments" for span in spans)
-    return cited and action.surely_worked and action.effect is not Effect.ASIDE
+    return cited and action.surely_worked and action.effect is not Effect.INTERNAL
 
 
 def _candidate(
     mined: Candidate,
     words: tuple[str, str],
     *,
-    actions: Sequence[Action],
+    actions: Sequence[ToolCall],
     spans: Sequence[Span],
     ground: Ground,
     source: Trajectory,

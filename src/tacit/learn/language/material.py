@@ -17,8 +17,8 @@ from tacit.domain.origin import Origin, lowest
 from tacit.domain.skill import SkillContent
 from tacit.domain.trajectory import Span, Step, Trajectory
 from tacit.learn.values import Ledger
-from tacit.text.fence import clean
 from tacit.text.redaction import redact_value
+from tacit.text.safe_markdown import clean
 
 _MAX_TEXT = 400
 _MAX_TASK = 600

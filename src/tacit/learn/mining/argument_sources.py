@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tacit.domain.trajectory import Role, Span, Step, Trajectory
-from tacit.learn.actions import action_of, leaves
+from tacit.text.tool_calls import leaves, tool_call
 from tacit.text.value_lookup import Leaf, field_of, leaves_of, plain
 from tacit.text.value_shapes import is_mentioned, stands_in
 
@@ -110,7 +110,7 @@ def view_of(occurrence: Occurrence) -> View:
             break
         if step.role is Role.USER and step.text:
             heard.append((step.index, step.text))
-        if step.is_action and action_of(step).worked:
+        if step.is_action and tool_call(step).worked:
             before.append(step)
     texts = [text for _, text in heard]
     task = occurrence.trajectory.task.text

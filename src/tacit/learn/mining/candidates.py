@@ -30,7 +30,6 @@ from tacit.domain.skill import (
     SkillStep,
 )
 from tacit.domain.trajectory import Role, Span
-from tacit.learn.actions import action_of, leaves
 from tacit.learn.failures import Blame, found_pitfalls
 from tacit.learn.mining.study import Study, failing_calls, step_at
 from tacit.learn.mining.units import MIN_SUPPORT, Unit
@@ -38,6 +37,7 @@ from tacit.learn.values import Ledger, Timeline, action_spans
 from tacit.learn.wording import MAX_DESCRIPTION, MAX_NAME, call_text, code, sentence_of, shorten, slug
 from tacit.text.cues import words_of
 from tacit.text.facts import TASK
+from tacit.text.tool_calls import leaves, tool_call
 from tacit.text.words import STOP_WORDS, term_set
 
 MADE_BY = "tacit.mining/1"
@@ -244,7 +244,7 @@ class _Steps:
         spans: list[Span] = []
         for identity, index in places:
             trajectory = self._study.trajectory(identity)
-            action = action_of(step_at(trajectory, index), trajectory.environment.workspace)
+            action = tool_call(step_at(trajectory, index), trajectory.environment.workspace)
             spans += action_spans(action, Timeline(trajectory), arguments=arguments)
         return spans
 

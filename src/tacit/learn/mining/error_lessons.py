@@ -16,13 +16,12 @@ from typing import Any
 from tacit.domain.candidate import Candidate
 from tacit.domain.outline import Course, Failure, Tried
 from tacit.domain.trajectory import Span, Trajectory
-from tacit.learn.actions import Action, Family, essential, leaves
 from tacit.learn.attempt_outlines import AGAIN, INSTALL, INSTEAD, recovery_at
 from tacit.learn.lesson import Tally, lesson
 from tacit.learn.recovery import Recovery
 from tacit.learn.values import Timeline
-from tacit.text.error_signatures import without_name
-from tacit.text.templates import templates
+from tacit.text.error_signatures import templates, without_name
+from tacit.text.tool_calls import ToolCall, ToolKind, essential, leaves
 
 MIN_SESSIONS = 2
 """A fix is counted from here on; what one session shows is told by its own lesson."""
@@ -217,7 +216,7 @@ def _members(helped: Sequence[_Help], first: _Help) -> list[_Help]:
 
 def _varying(told: Recovery, others: Sequence[Recovery]) -> Iterator[tuple[str, Any]]:
     """What differs between the attempts: arguments of plain calls, and what a command was given before and after."""
-    if told.failed.family is Family.CALL:
+    if told.failed.kind is ToolKind.FUNCTION:
         for side in ("failed", "worked"):
             for key, leaf in _given(getattr(told, side)):
                 if any((key, leaf) not in _given(getattr(other, side)) for other in others):
@@ -229,11 +228,11 @@ def _varying(told: Recovery, others: Sequence[Recovery]) -> Iterator[tuple[str, 
             yield "argument", operand
 
 
-def _given(action: Action) -> list[tuple[str, Any]]:
-    return list(leaves(essential(action.step)))
+def _given(action: ToolCall) -> list[tuple[str, Any]]:
+    return list(leaves(essential(action.step.arguments)))
 
 
-def _operands(action: Action) -> list[str]:
+def _operands(action: ToolCall) -> list[str]:
     return [operand for command in action.programs for operand in command.operands]
 
 

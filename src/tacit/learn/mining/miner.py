@@ -14,7 +14,6 @@ from heapq import heappop, heappush
 from tacit.domain.candidate import Candidate
 from tacit.domain.outline import Outline
 from tacit.domain.skill import Case, Cue
-from tacit.learn.actions import essential, leaves
 from tacit.learn.mining.candidates import Findings, candidate_of, composites, free_name, name_of
 from tacit.learn.mining.conditions import attempt_of, counted, distinct, learn_cases, standing_alone
 from tacit.learn.mining.predicates import goal_checks
@@ -24,6 +23,7 @@ from tacit.learn.mining.units import MIN_SUPPORT, Group, Unit, groups_of, learn_
 from tacit.learn.procedure import Held
 from tacit.learn.single_attempt import draft_of
 from tacit.text.facts import TASK
+from tacit.text.tool_calls import essential, leaves
 
 _TELLING = 3
 _MAX_ANSWER = 300
@@ -162,6 +162,6 @@ def _words(unit: Unit, study: Study) -> str:
     for identity in study.sample(list(unit.made))[:_TELLING]:
         for place in unit.made[identity][0]:
             step = step_at(study.trajectory(identity), study.outlines[identity].moves[place].index)
-            arguments = " ".join(str(value) for _, value in leaves(essential(step)))
+            arguments = " ".join(str(value) for _, value in leaves(essential(step.arguments)))
             told.update(dict.fromkeys((step.tool, arguments, step.observation[:_MAX_ANSWER])))
     return " ".join(told)

@@ -16,13 +16,13 @@ from tacit.domain.evidence import Assessment
 from tacit.domain.outline import Outline
 from tacit.domain.skill import Pitfall
 from tacit.domain.trajectory import Span, Step, Trajectory
-from tacit.learn.actions import leaves
 from tacit.learn.failures import Blame, Pool, blame
 from tacit.learn.mining.binding import Bound, Occurrence, bind
 from tacit.learn.mining.conditions import known_facts
 from tacit.learn.mining.units import Group, Unit, Units, units_of
 from tacit.learn.values import EMAIL
 from tacit.learn.wording import code, shorten
+from tacit.text.tool_calls import leaves
 
 _SHORTEST = 4
 _PERSONAL = re.compile(r"\d|@|^[A-Z]")
