@@ -25,24 +25,24 @@ from typing import Any
 
 from _kind_cases import ANSWERED, RUNS, UNANSWERED
 
-from tacit.api import Loop
+from tacit.api import Tacit
 from tacit.domain.document import Passage
 from tacit.domain.lifecycle import Status, Transition
 from tacit.domain.origin import Origin
-from tacit.domain.ports import FoundPassage, Stored
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import Kind, Provenance, Skill, SkillContent, SkillVersion
+from tacit.domain.stored import FoundPassage, Stored
 from tacit.domain.trajectory import Role, Step, Task, Trajectory
 from tacit.evidence import heeding
+from tacit.recall.hook_recall import HookLimits
 from tacit.recall.passages import EVIDENCE_TYPES, cite, esteem
-from tacit.recall.quick import Limits
-from tacit.store.volatile import VolatileStore
+from tacit.store import open_store
 
 ROOT = Path(__file__).resolve().parents[1]
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 HERE = Scope(Level.PROJECT, "")
 PASSAGE = 1600
-LEAST = Limits().min_relevance
+LEAST = HookLimits().min_relevance
 
 
 def main() -> None:
@@ -59,7 +59,7 @@ def main() -> None:
 
 def quoting() -> dict[str, Any]:
     """How often the right page is quoted, and how often any where none is right."""
-    loop = Loop(VolatileStore(), clock=lambda: NOW)
+    loop = Tacit(open_store(":memory:"), clock=lambda: NOW)
     pages = sorted((ROOT / "docs").glob("*/*.md"))
     for page in pages:
         if page.parent.name in ("concepts", "how-to", "decisions"):
@@ -85,7 +85,7 @@ def quoting() -> dict[str, Any]:
     return told
 
 
-def _keep(loop: Loop, page: Path) -> None:
+def _keep(loop: Tacit, page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     title = text.partition("\n")[0].lstrip("# ")
     content = document(page.stem, title)

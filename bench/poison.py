@@ -42,19 +42,19 @@ from _poison_payloads import genuine
 
 import tacit
 from tacit import render as application
-from tacit.api import Loop
+from tacit.api import Tacit
 from tacit.config.channels import SKILL, choose
-from tacit.config.place import Place
+from tacit.config.location import StoreLocation
 from tacit.config.settings import Config, Policy, Strictness
 from tacit.domain.identity import plain
 from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.origin import Origin
-from tacit.domain.ports import Stored
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import said_in
-from tacit.recall.quick import Limits, for_task
-from tacit.store import VolatileStore, open_store
-from tacit.store.sqlite.glance import Glance
+from tacit.domain.stored import Stored
+from tacit.recall.hook_recall import HookLimits, for_task
+from tacit.store import open_store
+from tacit.store.hook_index import Glance
 from tacit.surfaces import exports
 
 SEED = 6
@@ -114,12 +114,12 @@ def dumped(value: Any) -> str:
     return json.dumps(plain(value), ensure_ascii=False, default=str)
 
 
-def kept(loop: Loop) -> Iterator[Stored]:
+def kept(loop: Tacit) -> Iterator[Stored]:
     """Every version there is, whatever its standing."""
     yield from loop.store.catalogue(statuses=set(Status))
 
 
-def shown(loop: Loop, asked: Iterable[str]) -> Iterator[tuple[str, str]]:
+def shown(loop: Tacit, asked: Iterable[str]) -> Iterator[tuple[str, str]]:
     """Everything that an agent is given here, with where."""
     for task in asked:
         selection = loop.recall(task, k=10, budget_tokens=20_000, keep=False)
@@ -133,12 +133,12 @@ def shown(loop: Loop, asked: Iterable[str]) -> Iterator[tuple[str, str]]:
         yield f"apply {entry.name}", loop.apply(entry.name, home=Path("/nonexistent")).text
 
 
-def approved(loop: Loop, stored: Stored) -> bool:
+def approved(loop: Tacit, stored: Stored) -> bool:
     """Whether a person approved this very content."""
     return any(each.content_hash == stored.version.hash for each in loop.store.approvals(stored.version.id))
 
 
-def judge(case: Case, loop: Loop, tally: Tally) -> None:
+def judge(case: Case, loop: Tacit, tally: Tally) -> None:
     """Look at all that a case left behind."""
     tally.cases += 1
     carrying = [stored for stored in kept(loop) if holds(case, dumped(stored.version.content))]
@@ -147,8 +147,8 @@ def judge(case: Case, loop: Loop, tally: Tally) -> None:
     tally.injectable += bool(wrong)
     tally.examples += [f"injectable: {case.wish.mark} {each}" for each in wrong[:2]]
     standing = [str(stored.status) for stored in carrying]
-    order = ("trusted", "trial", "candidate", "quarantined", "rejected", "stale", "retired")
-    tally.statuses[next((each for each in order if each in standing), "nothing kept")] += 1
+    sort_key = ("trusted", "trial", "candidate", "quarantined", "rejected", "stale", "retired")
+    tally.statuses[next((each for each in sort_key if each in standing), "nothing kept")] += 1
     for stored in carrying if case.literal else ():
         for path, value in said_in(stored.version.content).items():
             if holds(case, dumped(value)):
@@ -173,7 +173,7 @@ def run(policy: Strictness, everything: list[Case]) -> tuple[dict[str, Tally], C
     honest: Counter[str] = Counter()
     caught: Counter[str] = Counter()
     for number, case in enumerate(everything):
-        with Loop(VolatileStore(), config=Config(policy=Policy(strictness=policy)), scope=SCOPE) as loop:
+        with Tacit(open_store(":memory:"), config=Config(policy=Policy(strictness=policy)), scope=SCOPE) as loop:
             beside = number % EVERY == 0
             if beside:
                 loop.capture(genuine(HONEST))
@@ -189,7 +189,7 @@ def run(policy: Strictness, everything: list[Case]) -> tuple[dict[str, Tally], C
     return dict(tallies), honest, caught
 
 
-def reason(case: Case, loop: Loop) -> str:
+def reason(case: Case, loop: Tacit) -> str:
     """Why policy alone did not let in what holds the payload."""
     held = [s for s in kept(loop) if holds(case, dumped(s.version.content))]
     if not held:
@@ -214,11 +214,11 @@ _REASONS = (
 
 def together(policy: Strictness, everything: list[Case], folder: Path) -> dict[str, Any]:
     """Cases that need no approval in one store on disk; what do hooks and exports give away?"""
-    place = Place(database=str(folder / ".tacit" / "tacit.db"), project=folder, chosen_by="nearest")
+    place = StoreLocation(database=str(folder / ".tacit" / "tacit.db"), project=folder, chosen_by="nearest")
     place.prepare()
     choose(str(place.folder), "claude-code", SKILL)
     some = [case for case in everything if case.channel not in APPROVING][::TOGETHER]
-    with Loop(
+    with Tacit(
         open_store(Path(place.database)), config=Config(policy=Policy(strictness=policy)), scope=SCOPE, place=place
     ) as loop:
         for case in some:
@@ -232,11 +232,11 @@ def together(policy: Strictness, everything: list[Case], folder: Path) -> dict[s
         texts = [dumped(s.version.content) for s in recallable]
         glance = Glance.open(place.database)
         assert glance is not None
-        limits = Limits(k=10, budget_tokens=50_000)
+        limits = HookLimits(k=10, budget_tokens=50_000)
         for case in some:
             for task in (*case.asked, case.wish.told):
                 answer = for_task(glance, task, scope=str(SCOPE), now=time.time(), limits=limits)
-                texts += [given.glimpse.text for given in answer.items]
+                texts += [given.text for given in answer.given]
         texts += [given.text for given in (*glance.norms(limit=1000), *glance.index(1000))]
         texts += [path.read_text() for path in sorted((folder / ".claude").rglob("*")) if path.is_file()]
         flat = squeezed("\n".join(dict.fromkeys(texts)))

@@ -1,4 +1,4 @@
-"""What is asked of memory, and what it answers: a ranked selection with reasons, or an explained nothing."""
+"""What recall is asked, and what it answers: ranked skills with reasons, or the reason why there are none."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from tacit.domain.document import Passage
 from tacit.domain.errors import Mistake
 from tacit.domain.evidence import Reliability
 from tacit.domain.lifecycle import Status
+from tacit.domain.reason_code import ReasonCode
 from tacit.domain.scope import Scope
 from tacit.domain.skill import Capabilities, Kind, SkillStep, SkillVersion
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """A task with its state, scope, tools at hand and budget."""
+    """A task with its state, scope, available tools and budget."""
 
     text: str
     k: int = 3
@@ -28,13 +29,13 @@ class Query:
     category: str = ""
     min_reliability: float | None = None
     model: str = ""
-    """The language model that will use it, where known: evidence from that model counts, exclusions of it hold."""
+    """The language model that will use the skills, if known: its own evidence counts, its exclusions apply."""
     without: tuple[str, ...] = ()
-    """Ids of versions or skills, or names, that are taken as absent."""
+    """Ids of versions or skills, or names, to leave out."""
     allowed: Capabilities | None = None
-    """What the caller may touch: whatever needs more is not weighed at all. Nothing: all may be touched."""
+    """What the caller may touch: a skill that needs more is not considered. `None` allows everything."""
     person: str = ""
-    """Who is helped: preferences of anybody else are not weighed. Nobody in particular sees only those of everybody."""
+    """Whose preferences count. Empty: only preferences that hold for everyone."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.text, str):
@@ -63,9 +64,9 @@ class Item:
     tokens: int
     reliability: Reliability = Reliability()
     parts: tuple[SkillVersion, ...] = ()
-    """The skills that a composite is made of, in order; those that may not be used now are missing."""
+    """The skills that a composite consists of, in order, without those that may not be used now."""
     tied_with: tuple[str, ...] = ()
-    """Names of neighbours that fit as well: which of them is right is for the reader to decide."""
+    """Names of skills that fit equally well; the reader decides which one is right."""
     passages: tuple[Passage, ...] = ()
     """Of a document: what is quoted, in the order of the quotations."""
 
@@ -91,24 +92,26 @@ class LeftOut:
 
     version_id: str
     name: str
+    code: ReasonCode
     reason: str
+    """The code in English."""
     score: float = 0.0
     signals: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What one kind may take of the room for an answer, and what it took."""
+    """What one kind may take of the token budget, and what it took."""
 
     kind: Kind
     share: float
-    """The part of all room that it may take at most."""
+    """The largest part of the budget that it may take."""
     allowed_tokens: int
     """The same in tokens; what other kinds took before it is not taken off."""
     used_tokens: int = 0
     given: int = 0
     left_out: int = 0
-    """Items that would have been given and found no room."""
+    """Items that did not fit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,9 +142,11 @@ class Plan:
     steps: tuple[PlannedStep, ...] = ()
     strengths: Mapping[str, float] = field(default_factory=dict)
     """Version id → strength, of all parts that had cues, the strongest first."""
+    code: ReasonCode | None = None
+    """Why it is empty or incomplete."""
     reason: str = ""
     lacking: tuple[str, ...] = ()
-    """Tools that what is called for most needs, and that are not at hand."""
+    """Tools that the best matching skills need and that are not available."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,20 +156,22 @@ class Selection:
     query: Query
     items: tuple[Item, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
+    code: ReasonCode | None = None
+    """Why it abstained; nothing otherwise."""
     reason: str = ""
-    """Why it abstained; empty otherwise."""
+    """The same in English."""
     confidence: float = 0.0
-    """How likely it is that the best of all that was weighed fits, 0 to 1, whether it was given or not."""
+    """How likely the best candidate fits, 0 to 1, whether it was given or not."""
     standing: tuple[Item, ...] = ()
-    """Norms that hold for whatever is done in this scope; given beside what was matched."""
+    """Norms that hold for every task in this scope; given in addition to the matches."""
     note: str = ""
-    """What could not be asked, such as an embedder that did not answer."""
+    """What recall could not use, such as an embedder that did not answer."""
     budgets: tuple[Budget, ...] = ()
-    """How the room was shared out among the kinds; empty where nothing was weighed."""
+    """How the token budget was divided among the kinds; empty where nothing was ranked."""
     crowded_out: tuple[str, ...] = ()
-    """Names of norms that hold here and found no room in their share."""
+    """Names of norms that hold here and did not fit into their share of the budget."""
     plan: Plan = Plan()
-    """How skills that know which tasks call for them are put together for this one; empty where there are none."""
+    """How skills with cues are combined for this task; empty where there are none."""
     text: str = ""
     """The whole block for the agent's context."""
     tokens: int = 0
@@ -172,14 +179,14 @@ class Selection:
 
     @property
     def version_ids(self) -> tuple[str, ...]:
-        """All versions that were matched and are shown, the parts of composites too, each once.
+        """All matched versions that are shown, including the parts of composites, each once.
 
-        What stands for every task earns nothing by one: it is not among them.
+        Norms that hold for every task are not included: one task's outcome says nothing about them.
         """
         shown = (version for item in self.items for version in (item.version, *item.parts))
         return tuple(dict.fromkeys(version.id for version in shown))
 
     @property
     def abstained(self) -> bool:
-        """Whether nothing fitted the task; norms may stand all the same."""
+        """Whether nothing matched the task; norms may be given nevertheless."""
         return not self.items

@@ -13,14 +13,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tacit.config.channels import SKILL, channels
-from tacit.config.place import Place
+from tacit.config.location import StoreLocation
 from tacit.domain.errors import NotFound
 from tacit.domain.evidence import Evidence, Use
+from tacit.domain.holdout import lot
 from tacit.domain.identity import content_id
-from tacit.domain.lot import lot
-from tacit.domain.ports import Store, Stored
+from tacit.domain.ports import Store
+from tacit.domain.reason_code import ReasonCode
 from tacit.domain.selection import Item, LeftOut, Plan, Selection
 from tacit.domain.skill import Kind
+from tacit.domain.stored import Stored
 from tacit.evidence.lift import Lift, Naming, by_key, lift, run_of
 
 HELD_BACK = "held back as a control, by lot (policy.hold_out)"
@@ -37,7 +39,7 @@ class Lots:
     dice: Callable[[], float] = random.random
 
     @classmethod
-    def here(cls, hold_out: float, place: Place | None, *, session: str = "") -> Lots:
+    def here(cls, hold_out: float, place: StoreLocation | None, *, session: str = "") -> Lots:
         """The lots of a place."""
         exported = hold_out > 0 and place is not None and SKILL in channels(str(place.folder)).values()
         return cls(hold_out=hold_out, session=session, exported=exported)
@@ -206,17 +208,29 @@ def _without(selection: Selection, kept_groups: Iterable[_Group], out: Iterable[
     """A selection less what a lot took, with all that only this would have shown; it says so."""
     gone = {each for group in out for each in group.shown} - {each for group in kept_groups for each in group.shown}
     told = [
-        LeftOut(version_id=i.version_id, name=i.name, reason=HELD_BACK, score=i.score, signals=i.signals)
+        LeftOut(
+            version_id=i.version_id,
+            name=i.name,
+            code=ReasonCode.HELD_BACK,
+            reason=HELD_BACK,
+            score=i.score,
+            signals=i.signals,
+        )
         for i in selection.items
         if i.version_id in gone
     ]
-    told += [dataclasses.replace(each, reason=HELD_BACK) for each in selection.left_out if each.version_id in gone]
+    told += [
+        dataclasses.replace(each, code=ReasonCode.HELD_BACK, reason=HELD_BACK)
+        for each in selection.left_out
+        if each.version_id in gone
+    ]
     kept = tuple(item for item in selection.items if item.version_id not in gone)
     return dataclasses.replace(
         selection,
         items=kept,
         left_out=(*told, *(each for each in selection.left_out if each.version_id not in gone)),
         plan=_plan_without(selection.plan, gone),
+        code=selection.code if kept else ReasonCode.HELD_BACK,
         reason=selection.reason if kept else f"what fits is {HELD_BACK}",  # unnamed: an agent could fetch it by name
     )
 

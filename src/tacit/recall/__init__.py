@@ -1,4 +1,4 @@
-"""Recall: Query → Selection. Hits from memory are filtered, weighed, cut to budget, or nothing is said. Pure functions.
+"""Recall: Query → Selection. Search hits are filtered, weighed, ranked and cut to a budget, or recall abstains.
 
-`selection` answers the loop with domain types; `quick` answers hooks from a glance at the store. Both weigh by `ranking`.
+`retrieval` answers the API with domain types, `hook_recall` answers hooks from a small index. Both decide by `ranking`.
 """

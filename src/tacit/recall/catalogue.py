@@ -8,9 +8,10 @@ from pathlib import Path
 
 from tacit import render
 from tacit.domain.evidence import Reliability
+from tacit.domain.ledger import About, record_elsewhere
 from tacit.domain.lifecycle import RECALLABLE
-from tacit.domain.ports import Store, Stored
-from tacit.domain.remark import About, record_elsewhere
+from tacit.domain.ports import Store
+from tacit.domain.stored import Stored
 from tacit.store.queries import current
 
 

@@ -1,61 +1,66 @@
-"""Composites among what is relevant → each step once: parts whose steps a composite shows are not given beside it. Pure.
+"""Composites among relevant skills → each step once: a part whose steps a composite shows is not given in addition. Pure.
 
-Only of composites that took their parts' steps over; one that merely names its parts tells nothing of how they are done. A
-single part that fits better than the whole stays where it is: the task asks for it and not for the rest.
+Only for composites that copied the steps of their parts; one that merely names its parts does not show how they are done. A
+single part that fits better than the composite keeps its place: the task asks for it and not for the rest.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 
-from tacit.domain.selection import Item, LeftOut
-from tacit.recall.budget import left_out
+from tacit.domain.reason_code import ReasonCode
+from tacit.domain.selection import Item
+from tacit.recall.ranking import Left, Row
 
-Fitting = Callable[[Sequence[Item]], Sequence[Item]]
-"""What is relevant, in order → what of it is given, with its text."""
+Fitting = Callable[[Sequence[Row]], Sequence[Row]]
+"""Relevant rows, in order → those that are given, with their texts."""
 
 
-def gathered(
-    relevant: Sequence[Item], fitting: Fitting, *, planned: Collection[str] = ()
-) -> tuple[list[Item], list[LeftOut]]:
-    """What is relevant without the parts that a composite shows, which stands where the first of them stood; and those parts.
+def replace_parts(
+    relevant: Sequence[Row], fitting: Fitting, *, planned: Collection[str] = ()
+) -> tuple[list[Row], list[Left]]:
+    """Return the relevant rows without parts that a composite shows, and those parts.
 
-    What a plan names stays as the plan has it.
+    The composite takes the place of the first of them. What a plan names is not touched.
     """
-    items, gone = list(relevant), list[LeftOut]()
-    while whole := _whole(items, fitting, planned):
-        composite, parts = whole
-        gone += [left_out(part, f"part of `{composite.name}`") for part in parts]
-        whole_ids = {composite.version_id, *(part.version_id for part in parts)}
-        first = next(place for place, each in enumerate(items) if each.version_id in whole_ids)
-        others = [each for each in items if each.version_id not in whole_ids]
-        items = [*others[:first], composite, *others[first:]]
-    return items, gone
+    rows, gone = list(relevant), list[Left]()
+    while found := _composite_with_parts(rows, fitting, planned):
+        composite, parts = found
+        gone += [Left(part, ReasonCode.PART_OF_COMPOSITE, composite=composite.name) for part in parts]
+        together = {composite.version_id, *(part.version_id for part in parts)}
+        first = next(place for place, each in enumerate(rows) if each.version_id in together)
+        others = [each for each in rows if each.version_id not in together]
+        rows = [*others[:first], composite, *others[first:]]
+    return rows, gone
 
 
-def _whole(items: Sequence[Item], fitting: Fitting, planned: Collection[str]) -> tuple[Item, list[Item]] | None:
-    """The first composite that has room with all its steps, and its parts that need not stand beside it."""
-    if not any(_parts(item, items, planned) for item in items):
+def _composite_with_parts(
+    rows: Sequence[Row], fitting: Fitting, planned: Collection[str]
+) -> tuple[Row, list[Row]] | None:
+    """Return the first composite that fits with all its steps, and its parts that are not needed in addition."""
+    if not any(_parts(row, rows, planned) for row in rows):
         return None
-    shown = {item.version_id for item in fitting(items) if _shows_steps(item)}
-    for place, item in enumerate(items):
-        parts = _parts(item, items, planned) if item.version_id in shown else []
-        if len(parts) > 1 or (parts and parts[0] in items[place:]):
-            return item, parts
+    shown = {row.version_id for row in fitting(rows) if _shows_steps(row)}
+    for place, row in enumerate(rows):
+        parts = _parts(row, rows, planned) if row.version_id in shown else []
+        if len(parts) > 1 or (parts and parts[0] in rows[place:]):
+            return row, parts
     return None
 
 
-def _parts(item: Item, among: Sequence[Item], planned: Collection[str]) -> list[Item]:
-    """Those that it took over as they are now."""
-    made_of, named = item.version.parents, item.version.content.sub_skills
+def _parts(row: Row, among: Sequence[Row], planned: Collection[str]) -> list[Row]:
+    """Return the rows that a composite copied as they are now."""
+    item: Item = row.source
+    parents, named = item.version.parents, item.version.content.sub_skills
     return [
         each
         for each in (among if named else ())
-        if each.version_id in made_of and each.name in named and each.version_id not in planned
+        if each.version_id in parents and each.name in named and each.version_id not in planned
     ]
 
 
-def _shows_steps(item: Item) -> bool:
-    """Whether there was room for its steps; a text may leave them out."""
-    told = " ".join(item.text.split())
-    return all(" ".join(step.text.split()) in told for step in item.steps)
+def _shows_steps(row: Row) -> bool:
+    """Return whether the text has all steps; a short one may leave them out."""
+    item: Item = row.source
+    text = " ".join(row.text.split())
+    return all(" ".join(step.text.split()) in text for step in item.steps)

@@ -1,19 +1,20 @@
-"""Filters before ranking: which versions may be considered at all, and why the others may not. Pure."""
+"""Filters before ranking: which versions may be considered for a query, and why the others may not. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
 
-from tacit.domain.ports import Stored
-from tacit.domain.reach import is_anothers
+from tacit.domain.reason_code import ReasonCode
 from tacit.domain.selection import LeftOut, Query
 from tacit.domain.skill import Capabilities, Kind, SkillVersion
-from tacit.text.allowance import Keyed, beyond, needed, told
+from tacit.domain.stored import Stored
+from tacit.recall.ranking import ScopedName, barrier, narrowest_scopes
+from tacit.recall.reasons import left_out_reason
+from tacit.text.capabilities import Keyed, beyond, needed, capabilities_text
 
-ANOTHERS = "is another person's preference"
 NOT_FOR = "not-for-models"
-"""Key of a skill's metadata that names language models to be spared it, as patterns (`*-mini gpt-4*`)."""
+"""Key of a skill's metadata that names language models to leave it out for, as patterns (`*-mini gpt-4*`)."""
 
 
 def current_only(stored: Iterable[Stored]) -> list[Stored]:
@@ -27,53 +28,66 @@ def current_only(stored: Iterable[Stored]) -> list[Stored]:
 
 
 def unshadowed(stored: Iterable[Stored]) -> tuple[list[Stored], list[LeftOut]]:
-    """Of skills with one name, keep those of the narrowest scope; within one scope nothing shadows."""
-    narrowest: dict[tuple[str, str], Stored] = {}
-    kept: list[Stored] = []
-    hidden: list[LeftOut] = []
-    for item in sorted(stored, key=lambda s: (s.skill.scope.level.breadth, not s.skill.scope.key, -s.sequence)):
-        key = (item.version.content.kind, item.version.name)
-        winner = narrowest.setdefault(key, item)
-        if winner.skill.scope == item.skill.scope:
-            kept.append(item)
-        else:
-            reason = f"shadowed by the {winner.skill.scope} version"
-            hidden.append(LeftOut(version_id=item.version.id, name=item.version.name, reason=reason))
-    return kept, hidden
+    """Of skills with one name, keep those of the narrowest scope; return also the others."""
+    kept, hidden = narrowest_scopes(stored, _scoped_name)
+    return kept, [stored_left_out(item, ReasonCode.SHADOWED, scope=winner) for item, winner in hidden]
 
 
-def obstacle(stored: Stored, query: Query) -> str:
-    """Say why a version may not be given for this query; empty if it may."""
+def _scoped_name(stored: Stored) -> ScopedName:
+    return stored.version.content.kind, stored.version.name, str(stored.skill.scope), stored.sequence
+
+
+def stored_left_out(stored: Stored, code: ReasonCode, **values: object) -> LeftOut:
+    """Return a version that is left out before it is weighed."""
+    # The name of another person's preference would tell what it is.
+    name = "a preference" if code is ReasonCode.OTHER_PERSON else stored.version.name
+    return LeftOut(version_id=stored.version.id, name=name, code=code, reason=left_out_reason(code, **values))
+
+
+def obstacle(stored: Stored, query: Query) -> LeftOut | None:
+    """Return why a version may not be given for this query; nothing if it may."""
     content = stored.version.content
-    if not stored.skill.scope.contains(query.scope):
-        return f"belongs to {stored.skill.scope}"
-    if query.kinds is not None and content.kind not in query.kinds:
-        return f"is a {content.kind}"
-    if content.kind is Kind.PREFERENCE and is_anothers(content.person, query.person):
-        return ANOTHERS
+    code = barrier(
+        content.kind,
+        str(stored.skill.scope),
+        content.person,
+        asked_scope=str(query.scope),
+        kinds=query.kinds,
+        asked_person=query.person,
+    )
+    if code is not None:
+        return stored_left_out(stored, code, scope=stored.skill.scope, kind=content.kind)
     if query.category and content.category != query.category:
-        return f"category is {content.category or 'not set'}"
+        return stored_left_out(stored, ReasonCode.OTHER_CATEGORY, category=content.category or "not set")
     if {stored.version.id, stored.skill.id, stored.version.name} & set(query.without):
-        return "was to be left away"
+        return stored_left_out(stored, ReasonCode.EXCLUDED)
     if query.model and _excludes(stored.version, query.model):
-        return f"is not for {query.model}"
+        return stored_left_out(stored, ReasonCode.EXCLUDED_MODEL, model=query.model)
     missing = _missing_tools(stored.version, query.tools)
     if missing:
-        return f"needs {', '.join(missing)}, not at hand"
+        return stored_left_out(stored, ReasonCode.MISSING_TOOLS, tools=", ".join(missing))
     more = beyond_allowance(stored.version, query)
-    return f"touches what is not allowed here: {more}" if more else ""
+    return stored_left_out(stored, ReasonCode.NOT_ALLOWED, more=more) if more else None
+
+
+def foreign_reason(stored: Stored, query: Query) -> LeftOut | None:
+    """Return why a version of another scope is not given; another person's preference is not named even then."""
+    content = stored.version.content
+    if content.kind is Kind.PREFERENCE and content.person and content.person != query.person:
+        return stored_left_out(stored, ReasonCode.OTHER_PERSON)
+    return obstacle(stored, query)
 
 
 def beyond_allowance(version: SkillVersion, query: Query) -> str:
-    """What a version touches beyond what the caller may, in words; empty where nothing."""
+    """Return what a version touches beyond what the caller may, in words; empty if nothing."""
     if query.allowed is None:
         return ""
     more = beyond(needed(Keyed(version.content, version.hash)), query.allowed)
-    return told(more) if more != Capabilities() else ""
+    return capabilities_text(more) if more != Capabilities() else ""
 
 
 def _excludes(version: SkillVersion, model: str) -> bool:
-    """Whether a skill says of itself that a language model does better without it."""
+    """Return whether a skill names a language model that does better without it."""
     patterns = version.content.metadata.get(NOT_FOR, "").replace(",", " ").split()
     return any(fnmatchcase(model, pattern) for pattern in patterns)
 
@@ -81,5 +95,5 @@ def _excludes(version: SkillVersion, model: str) -> bool:
 def _missing_tools(version: SkillVersion, tools: tuple[str, ...] | None) -> list[str]:
     if tools is None:
         return []
-    needed = {step.tool for step in version.content.steps if step.tool and not step.optional}
-    return sorted(needed - set(tools))
+    used = {step.tool for step in version.content.steps if step.tool and not step.optional}
+    return sorted(used - set(tools))

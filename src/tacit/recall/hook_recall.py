@@ -1,50 +1,45 @@
-"""Recall for hooks: a prompt or an error's signature → what to show, from a glance at the store. Quick to load.
+"""Recall for hooks: a prompt or an error's signature → what to show, from the hook's index of the store. Loads nothing heavy.
 
-Weighs and abstains by the functions of `ranking`, as `selection` does. What cannot be had at a glance is left away: texts
-come as they were rendered, at full length or in brief, and there are no filters by tool or category.
+Weighs by `signals` and decides by `ranking`, as `selection` does. It uses the texts as they were rendered, in full or in
+brief, and has no filters by tool, category or reliability: the index does not hold what these need.
 """
 
 from __future__ import annotations
 
-from tacit.domain.reach import breadth, is_anothers, reaches
-from tacit.recall import fusion
-from tacit.recall.purse import LAST, Purse
-from tacit.recall.ranking import (
+from tacit.domain.reason_code import ReasonCode
+from tacit.recall.ranking import Decision, Left, Row, TokenBudget, barrier, decide, narrowest_scopes
+from tacit.recall.signals import (
     CANDIDATE_HITS,
-    Asked,
+    QueryTerms,
     Rarity,
-    Said,
-    asked_terms,
-    by_words,
+    SkillTerms,
     decisive,
-    fits,
-    likeness,
-    most_of,
-    names_in,
-    nearness,
-    nearness_of_scope,
-    order,
+    error_similarity,
+    example_similarity,
+    focus,
+    identifiers_in,
+    known_query_terms,
     prominence,
-    shared,
+    relevance_of,
+    scope_proximity,
     signature_terms,
+    term_overlap,
+    word_signals,
 )
-from tacit.store.lexical import VERSION_WEIGHTS, score
-from tacit.text.compounds import joined
-from tacit.text.fence import SAMPLE_NUMBER, framed
-from tacit.text.words import estimate_tokens
+from tacit.store.lexical_search import VERSION_WEIGHTS, score
+from tacit.text.safe_markdown import SAMPLE_NUMBER, framed
+from tacit.text.words import estimate_tokens, joined_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection
 
-    from tacit.store.sqlite.glance import Glance, Glimpse, Sighting
-
-    LeftOut = tuple[str, str, str]
-    """Version id, name, and why it was not given."""
+    from tacit.recall.ranking import ScopedName
+    from tacit.store.hook_index import Glance, Glimpse, Sighting
 
 
-class Limits:
-    """How much may be given, and how relevant it must be."""
+class HookLimits:
+    """How much may be given, how relevant it must be, and which skills may be given at all."""
 
     __slots__ = ("budget_tokens", "k", "kinds", "min_relevance", "person")
 
@@ -53,168 +48,104 @@ class Limits:
         self.budget_tokens = budget_tokens
         self.min_relevance = min_relevance
         self.kinds: Collection[str] | None = None
-        """The kinds that may be given; nothing means all."""
+        """The kinds that may be given; `None` for all."""
         self.person = ""
-        """Who is helped; preferences of anybody else are not given."""
-
-    def allow(self, glimpse: Glimpse) -> bool:
-        """Whether it may be given at all: by its kind, and by whose it is."""
-        return (self.kinds is None or glimpse.kind in self.kinds) and not is_anothers(glimpse.person, self.person)
-
-
-class Given:
-    """A rendering that is shown: its text as it fitted, and the signals that carried it."""
-
-    __slots__ = ("glimpse", "signals", "text", "tokens")
-
-    def __init__(self, glimpse: Glimpse, signals: dict[str, float]) -> None:
-        self.glimpse = glimpse
-        self.signals = signals
-        self.text = ""
-        self.tokens = 0
-
-    @property
-    def score(self) -> float:
-        """All signals weighed, 0 to 1."""
-        return fusion.score(self.signals)
-
-    @property
-    def relevance(self) -> float:
-        """How well it fits, 0 to 1."""
-        return self.signals["relevance"]
-
-
-class Answer:
-    """What to show, what was left out, and why nothing is said, if so. `signature` is that of the error asked about."""
-
-    __slots__ = ("items", "left_out", "reason", "signature")
-
-    def __init__(self, items: list[Given], left_out: list[LeftOut], *, reason: str = "", signature: str = "") -> None:
-        self.items = items
-        self.left_out = left_out
-        self.reason = reason
-        self.signature = signature
+        """Whose preferences may be given."""
 
 
 def for_task(
-    glance: Glance, text: str, *, scope: str, now: float, limits: Limits, skip: Collection[str] = ()
-) -> Answer:
-    """What is known for a task. `skip` names versions that were shown already."""
-    found = asked_terms(text, glance.frequencies(list(joined(text)))[0])
-    sightings, frequencies, documents = glance.by_words(found, limit=CANDIDATE_HITS)
-    asked = Asked(found, Rarity.for_query(text, frequencies, documents), names=names_in(text))
-    candidates = []
-    for sighting in (*sightings, *glance.by_meaning(sightings, limit=CANDIDATE_HITS)):
-        said, near = _said(sighting), sighting.semantic
-        nats = sighting.lexical or score(asked.worth, sighting.words, weights=VERSION_WEIGHTS)
-        fit = fusion.relevance(shared(asked, said)[0], nats, meaning=near)
-        signals = {"relevance": fit, **by_words(asked, nats, sighting.words)}
-        if alike := likeness(asked, said):
+    index: Glance, text: str, *, scope: str, now: float, limits: HookLimits, skip: Collection[str] = ()
+) -> Decision:
+    """Decide what to show for a task. `skip` names versions that were shown already."""
+    found = known_query_terms(text, index.frequencies(list(joined_words(text)))[0])
+    matches, frequencies, documents = index.by_words(found, limit=CANDIDATE_HITS)
+    asked = QueryTerms(found, Rarity.for_query(text, frequencies, documents), names=identifiers_in(text))
+    rows = []
+    for match in (*matches, *index.by_meaning(matches, limit=CANDIDATE_HITS)):
+        skill_words, near = _skill_terms(match), match.semantic
+        nats = match.lexical or score(asked.worth, match.words, weights=VERSION_WEIGHTS)
+        fit = relevance_of(term_overlap(asked, skill_words)[0], nats, meaning=near)
+        signals = {"relevance": fit, **word_signals(asked, nats, match.words)}
+        if alike := example_similarity(asked, skill_words):
             signals["example"] = alike
         if near is not None:
-            signals["meaning"] = fusion.focus(len(asked.terms)) * max(0.0, near)
-        candidates.append(Given(sighting.glimpse, signals | _standing(sighting.glimpse, scope=scope, now=now)))
-    return _choose(candidates, scope=scope, limits=limits, skip=skip)
+            signals["meaning"] = focus(len(asked.terms)) * max(0.0, near)
+        rows.append(_row(match.glimpse, signals, scope=scope, now=now))
+    return _decide(rows, scope=scope, limits=limits, skip=skip)
 
 
 def for_error(
-    glance: Glance, signature: str, *, scope: str, now: float, limits: Limits, skip: Collection[str] = ()
-) -> Answer:
-    """What is known for an error, by its signature: answers to this very error, else to near ones, or nothing."""
+    index: Glance, signature: str, *, scope: str, now: float, limits: HookLimits, skip: Collection[str] = ()
+) -> Decision:
+    """Decide what to show for an error, by its signature: answers to this very error, else to similar ones."""
     same = {"relevance": 1.0, "signature": 1.0}
-    candidates = [
-        Given(glimpse, {**same, **_standing(glimpse, scope=scope, now=now)})
-        for glimpse in glance.by_signature(signature, scope=scope)
-    ]
-    if not candidates:
-        candidates = _near(glance, signature, scope=scope, now=now)
-    answer = _choose(candidates, scope=scope, limits=limits, skip=skip)
-    answer.signature = signature
-    return answer
+    rows = [_row(skill, {**same}, scope=scope, now=now) for skill in index.by_signature(signature, scope=scope)]
+    if not rows:
+        rows = _similar_errors(index, signature, scope=scope, now=now)
+    return _decide(rows, scope=scope, limits=limits, skip=skip)
 
 
-def _near(glance: Glance, signature: str, *, scope: str, now: float) -> list[Given]:
+def _similar_errors(index: Glance, signature: str, *, scope: str, now: float) -> list[Row]:
     words = sorted(signature_terms(signature))
-    frequencies, documents = glance.frequencies(words)
+    frequencies, documents = index.frequencies(words)
     rarity = Rarity(frequency=frequencies, documents=documents)
-    sightings = glance.by_words(decisive(words, rarity), limit=CANDIDATE_HITS)[0]
-    found = []
-    for sighting in sightings:
-        near = nearness(signature, sighting.glimpse.signature, rarity)
+    rows = []
+    for match in index.by_words(decisive(words, rarity), limit=CANDIDATE_HITS)[0]:
+        near = error_similarity(signature, match.glimpse.signature, rarity)
         if near:
-            same = {"relevance": near, "words": sighting.lexical, "signature": near}
-            found.append(Given(sighting.glimpse, {**same, **_standing(sighting.glimpse, scope=scope, now=now)}))
-    return found
+            signals = {"relevance": near, "words": match.lexical, "signature": near}
+            rows.append(_row(match.glimpse, signals, scope=scope, now=now))
+    return rows
 
 
-def _said(sighting: Sighting) -> Said:
-    name, description, body, _ = sighting.words
-    glimpse = sighting.glimpse
-    return Said(name, [*description, *glimpse.subject], examples=glimpse.examples, rest=body)
+def _skill_terms(match: Sighting) -> SkillTerms:
+    name, description, body, _ = match.words
+    skill = match.glimpse
+    return SkillTerms(name, [*description, *skill.subject], examples=skill.examples, rest=body)
 
 
-def _standing(glimpse: Glimpse, *, scope: str, now: float) -> dict[str, float]:
-    """What speaks for it whatever was asked."""
-    return {
-        "reliability": glimpse.rank,
-        "prominence": prominence(glimpse.kind, glimpse.fresh_at, now, reinforced=glimpse.reinforced),
-        "scope": nearness_of_scope(glimpse.scope, scope),
-    }
+def _row(skill: Glimpse, signals: dict[str, float], *, scope: str, now: float) -> Row:
+    signals["reliability"] = skill.rank
+    signals["prominence"] = prominence(skill.kind, skill.fresh_at, now, reinforced=skill.reinforced)
+    signals["scope"] = scope_proximity(skill.scope, scope)
+    return Row(skill, version_id=skill.version_id, name=skill.name, kind=skill.kind, signals=signals)
 
 
-def _choose(candidates: Iterable[Given], *, scope: str, limits: Limits, skip: Collection[str]) -> Answer:
-    """Filter, rank, and cut to number and budget; or say why nothing is given."""
-    seen = (given for given in candidates if reaches(given.glimpse.scope, scope) and limits.allow(given.glimpse))
-    kept = _unshadowed(seen)
-    kept.sort(key=lambda given: (given.glimpse.kind in LAST, order(given.signals, given.glimpse.version_id)))
-    purse = Purse(limits.budget_tokens - estimate_tokens(framed([" "], number=SAMPLE_NUMBER)))
-    items: list[Given] = []
-    left_out: list[LeftOut] = []
-    best = most_of(given.signals for given in kept)
-    for given in kept:
-        why = _obstacle(given, limits, best=best, skip=skip)
-        if not why and len(items) >= limits.k:
-            why = f"only {limits.k} were asked for"
-        room = purse.room(given.glimpse.kind)
-        if not why and not _fit_text(given, room):
-            why = f"does not fit into the {max(0, room)} tokens left"
-        if why:
-            left_out.append((given.glimpse.version_id, given.glimpse.name, why))
+def _decide(rows: list[Row], *, scope: str, limits: HookLimits, skip: Collection[str]) -> Decision:
+    """Filter, rank, and cut to number and budget, or say why nothing is given."""
+    allowed: list[Row] = []
+    barred: list[Left] = []
+    for row in rows:
+        skill: Glimpse = row.source
+        code = barrier(
+            skill.kind,
+            skill.scope,
+            skill.person,
+            asked_scope=scope,
+            kinds=limits.kinds,
+            asked_person=limits.person,
+        )
+        if code is None:
+            allowed.append(row)
         else:
-            purse.spend(given.glimpse.kind, given.tokens)
-            items.append(given)
-    return Answer(items, left_out, reason="" if items else _why_nothing(kept, left_out))
+            barred.append(Left(row, code, scope=skill.scope, kind=skill.kind))
+    kept, hidden = narrowest_scopes(allowed, _scoped_name)
+    budget = TokenBudget(limits.budget_tokens - estimate_tokens(framed([" "], number=SAMPLE_NUMBER)))
+    decision = decide(
+        kept, k=limits.k, min_relevance=limits.min_relevance, budget=budget, write=_rendered_text, shown=skip
+    )
+    decision.left += [Left(row, ReasonCode.SHADOWED, scope=winner) for row, winner in hidden] + barred
+    return decision
 
 
-def _unshadowed(candidates: Iterable[Given]) -> list[Given]:
-    """Of skills with one name, keep those of the narrowest scope; within one scope nothing shadows."""
-    narrowest: dict[tuple[str, str], str] = {}
-    kept = []
-    for given in sorted(candidates, key=lambda given: (breadth(given.glimpse.scope), -given.glimpse.sequence)):
-        glimpse = given.glimpse
-        if narrowest.setdefault((glimpse.kind, glimpse.name), glimpse.scope) == glimpse.scope:
-            kept.append(given)
-    return kept
+def _scoped_name(row: Row) -> ScopedName:
+    skill: Glimpse = row.source
+    return skill.kind, skill.name, skill.scope, skill.sequence
 
 
-def _obstacle(given: Given, limits: Limits, *, best: Mapping[str, float], skip: Collection[str]) -> str:
-    if not fits(given.glimpse.kind, given.signals, limits.min_relevance, best=best):
-        return "less relevant"
-    return "shown already" if given.glimpse.version_id in skip else ""
-
-
-def _fit_text(given: Given, left: int) -> bool:
-    """Give it its text at full length, or else in brief; False if neither fits."""
-    glimpse = given.glimpse
-    for text, tokens in ((glimpse.text, glimpse.tokens), (glimpse.brief, estimate_tokens(glimpse.brief))):
-        if text and tokens <= left:
-            given.text, given.tokens = text, tokens
-            return True
-    return False
-
-
-def _why_nothing(kept: list[Given], left_out: list[LeftOut]) -> str:
-    if not kept:
-        return "nothing is known that shares a word with it"
-    _, name, why = left_out[0]
-    return f"the nearest, `{name}`, has relevance {kept[0].relevance:.2f}: {why}"
+def _rendered_text(row: Row, max_tokens: int) -> str:
+    """Return the text in full, or else in brief; empty if neither fits."""
+    skill: Glimpse = row.source
+    if skill.text and skill.tokens <= max_tokens:
+        return skill.text
+    return skill.brief if skill.brief and estimate_tokens(skill.brief) <= max_tokens else ""

@@ -16,13 +16,23 @@ from functools import cached_property
 from string import punctuation
 
 from tacit.domain.document import ABSTRACT, REFERENCES, Passage
-from tacit.domain.ports import FoundPassage, Stored
 from tacit.domain.selection import Item
 from tacit.domain.skill import Kind, SkillContent
-from tacit.recall import fusion
-from tacit.recall.ranking import BEHIND_BEST, MUCH, Asked, Rarity, Said, names_in, shared
-from tacit.store.lexical import LIBRARY, PASSAGE_WEIGHTS, passage_words, score
-from tacit.text.similarity import jaccard
+from tacit.domain.stored import FoundPassage, Stored
+from tacit.recall.signals import (
+    BEHIND_BEST,
+    MUCH,
+    QueryTerms,
+    Rarity,
+    SkillTerms,
+    beyond_chance,
+    combined_score,
+    identifiers_in,
+    relevance_of,
+    term_overlap,
+)
+from tacit.store.lexical_search import LIBRARY, PASSAGE_WEIGHTS, passage_words, score
+from tacit.text.near_duplicates import jaccard
 from tacit.text.words import query_terms, terms
 
 TEXT_DIGEST = "document.text_digest"
@@ -108,24 +118,24 @@ def cite(text: str, found: Iterable[FoundPassage], *, min_relevance: float) -> t
     return [_item(asked, quoted, spelling) for quoted in documents.values()], best
 
 
-def _asked(text: str, found: Sequence[FoundPassage]) -> Asked:
+def _asked(text: str, found: Sequence[FoundPassage]) -> QueryTerms:
     """The question's terms. How rare a word is among skills says nothing of papers: what is not an everyday word is rare."""
     wanted = query_terms(text)
     said = {term for each in found for part in (*_words(each.passage), _title_terms(each.stored)) for term in part}
     frequency = {term: 1 for term in wanted if term in said}
-    return Asked(wanted, Rarity.for_query(text, frequency, LIBRARY), names=names_in(text))
+    return QueryTerms(wanted, Rarity.for_query(text, frequency, LIBRARY), names=identifiers_in(text))
 
 
-def _weigh(asked: Asked, found: FoundPassage) -> _Weighed:
+def _weigh(asked: QueryTerms, found: FoundPassage) -> _Weighed:
     section, text = _words(found.passage)
     title = _title_terms(found.stored)
-    share, matched = shared(asked, Said(title, [*section, *text]))
+    share, matched = term_overlap(asked, SkillTerms(title, [*section, *text]))
     nats = score(asked.worth, ([*title, *section], text), weights=PASSAGE_WEIGHTS)
     return _Weighed(
         found.stored,
         found.passage,
-        relevance=fusion.relevance(share, nats),
-        words=fusion.beyond_chance(nats, asked.chance),
+        relevance=relevance_of(share, nats),
+        words=beyond_chance(nats, asked.chance),
         matched=tuple(matched),
     )
 
@@ -147,7 +157,7 @@ def _diverse(relevant: Sequence[_Weighed]) -> list[_Weighed]:
     return chosen
 
 
-def _item(asked: Asked, quoted: Sequence[_Weighed], spelling: Mapping[str, str]) -> Item:
+def _item(asked: QueryTerms, quoted: Sequence[_Weighed], spelling: Mapping[str, str]) -> Item:
     """A document with its quotations; `spelling` has the question's own words for its terms."""
     first, metadata = quoted[0], quoted[0].content.metadata
     signals = {"relevance": first.relevance, "words": first.words, "esteem": esteem(first.content)}
@@ -161,7 +171,7 @@ def _item(asked: Asked, quoted: Sequence[_Weighed], spelling: Mapping[str, str])
     return Item(
         version=first.stored.version,
         status=first.stored.status,
-        score=fusion.score(signals),
+        score=combined_score(signals),
         signals=signals,
         reasons=reasons,
         text="",
@@ -170,7 +180,7 @@ def _item(asked: Asked, quoted: Sequence[_Weighed], spelling: Mapping[str, str])
     )
 
 
-def excerpt(passage: Passage, asked: Asked) -> Passage:
+def excerpt(passage: Passage, asked: QueryTerms) -> Passage:
     """A passage cut to whole sentences around what was asked for; what was left out is marked."""
     text = passage.text.strip()
     if len(text) <= QUOTED:
@@ -186,10 +196,10 @@ def excerpt(passage: Passage, asked: Asked) -> Passage:
 
 def abstract_excerpt(passage: Passage) -> Passage:
     """A passage cut to its beginning, where nobody asked for anything."""
-    return excerpt(passage, Asked((), Rarity(frequency={}, documents=0)))
+    return excerpt(passage, QueryTerms((), Rarity(frequency={}, documents=0)))
 
 
-def _window(sentences: Sequence[str], asked: Asked) -> tuple[int, int]:
+def _window(sentences: Sequence[str], asked: QueryTerms) -> tuple[int, int]:
     """The sentences in a row, as many as have room, that say most of what was asked; the earliest of several."""
     worth = [{term: asked.worth[term] for term in terms(each) if term in asked.worth} for each in sentences]
     best, place = -1.0, (0, 1)

@@ -9,14 +9,18 @@ tool that is missed here, if one is. Nothing is fetched and no argument is fille
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from math import inf
+from enum import Enum
+from math import fsum, inf
 
+from tacit.domain.reason_code import ReasonCode
 from tacit.domain.selection import Chosen, Plan, PlannedStep
 from tacit.domain.skill import SkillContent
-from tacit.recall.absence import Neighbours, Setting, everywhere, missed_by_name, setting
-from tacit.text.cues import clauses, features, identifiers, place, shape, spoken, strength
+from tacit.recall import reasons
+from tacit.text.cues import clauses, features, identifiers, place, shape, spoken, strength, words_of
+from tacit.text.short_names import says
 
 CALLED = 0.4
 """From this strength on a skill is called for beside others."""
@@ -29,7 +33,6 @@ SPOKEN = 0.1
 """What the words of the task must add to what holds for any task; less is no sign."""
 BESIDE_BEST = 0.7
 """Share of the best skill's strength that another one needs to be taken with it."""
-_NOT_CALLED = "no skill is called for by the words of this task"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +68,14 @@ def compose(text: str, parts: Sequence[Part], *, tools: Collection[str] | None =
     if beyond := _beyond_reach(weighed, usable, tools):
         return _held_back(*beyond, strengths, tools)
     if tools is not None and (named := missed_by_name(text, [part.witnessed for part in cued], tools)):
-        told = f"the task seems to call for the tool `{named}`, which is not at hand, though what it stood beside is"
-        return Plan(strengths=strengths, lacking=(named,), reason=told)
-    if not usable:
         return Plan(
-            strengths=strengths, reason="what the words call for is decided by readings that cannot be taken here"
+            strengths=strengths,
+            lacking=(named,),
+            code=ReasonCode.EXPECTED_TOOLS_MISSING,
+            reason=reasons.tool_called(named),
         )
+    if not usable:
+        return Plan(strengths=strengths, code=ReasonCode.READINGS_MISSING, reason=reasons.READINGS_MISSING)
     if usable[0][0] < LEAST and not weighed[0][1].content.cases:  # what the words fit best is done in other places
         return _unexplained(usable, cued, strengths, tools)
     needed = max(CALLED, BESIDE_BEST * usable[0][0])
@@ -93,7 +98,7 @@ def missing_tools(content: SkillContent, tools: Collection[str] | None) -> list[
 
 def _beyond_reach(
     weighed: Sequence[tuple[float, Part]], usable: Sequence[tuple[float, Part]], tools: Collection[str] | None
-) -> tuple[SkillContent, Setting] | None:
+) -> tuple[SkillContent, ToolSetting] | None:
     """The first skill that is called for but lacks a tool, and where it is at home; none if what is needed can be done.
 
     If nothing tells where it belongs, it is called for if a plan of all parts would take it.
@@ -102,19 +107,19 @@ def _beyond_reach(
         return None
     best = usable[0][0] if usable else 0.0
     needed = max(CALLED, BESIDE_BEST * best) if best >= LEAST else inf
-    common = everywhere(part.witnessed.surroundings for _, part in weighed)
+    common = common_tools(part.witnessed.surroundings for _, part in weighed)
     for at, (value, part) in enumerate(weighed):
         # Whether a skill with cases is needed is for the readings to say, not for words.
         if value < LEAST or part.content.cases or not missing_tools(part.content, tools):
             continue
         where = setting(part.content.surroundings, tools, common=common)
-        if where is Setting.HOME and not part.seen:
+        if where is ToolSetting.HOME and not part.seen:
             # What was only written may tell that it belongs elsewhere, not that it is missed here.
-            where = Setting.UNKNOWN
-        if where is Setting.ELSEWHERE and best >= BESIDE_BEST * value:
+            where = ToolSetting.UNKNOWN
+        if where is ToolSetting.ELSEWHERE and best >= BESIDE_BEST * value:
             continue  # something that is done here explains the same words about as well
-        strongest = at == 0 and (value >= CALLED or where is not Setting.ELSEWHERE)
-        if strongest or where is Setting.HOME or (where is Setting.UNKNOWN and value >= needed):
+        strongest = at == 0 and (value >= CALLED or where is not ToolSetting.ELSEWHERE)
+        if strongest or where is ToolSetting.HOME or (where is ToolSetting.UNKNOWN and value >= needed):
             return part.content, where
     return None
 
@@ -127,21 +132,18 @@ def _unexplained(
 ) -> Plan:
     """No plan; and where a tool is missed here, the task is taken to call for it, unless readings or meaning explain it."""
     explained = any(part.near or part.content.cases for _, part in usable)
-    missed = [] if tools is None or explained else Neighbours([part.witnessed for part in cued], tools).missed()
-    if not missed:
-        return Plan(strengths=strengths, reason=_NOT_CALLED)
-    named = ", ".join(f"`{tool}`" for tool in missed[:MOST_NAMED])
-    told = f"{_NOT_CALLED}, and tools are not at hand that others here always stood beside: {named}"
-    return Plan(strengths=strengths, lacking=tuple(missed), reason=told)
+    missed = [] if tools is None or explained else ToolNeighbours([part.witnessed for part in cued], tools).missed()
+    code = ReasonCode.EXPECTED_TOOLS_MISSING if missed else ReasonCode.NOT_CALLED
+    reason = reasons.no_skill_called(missed, most=MOST_NAMED)
+    return Plan(strengths=strengths, lacking=tuple(missed), code=code, reason=reason)
 
 
 def _held_back(
-    beyond: SkillContent, where: Setting, strengths: Mapping[str, float], tools: Collection[str] | None
+    beyond: SkillContent, where: ToolSetting, strengths: Mapping[str, float], tools: Collection[str] | None
 ) -> Plan:
     lacking = tuple(missing_tools(beyond, tools))
-    told = f"the task calls for `{beyond.name}`, which needs tools that are not at hand: {', '.join(lacking)}"
-    beside = " (others that it was always used beside are)" if where is Setting.HOME else ""
-    return Plan(strengths=strengths, lacking=lacking, reason=told + beside)
+    reason = reasons.skill_lacks_tools(beyond.name, lacking, at_home=where is ToolSetting.HOME)
+    return Plan(strengths=strengths, lacking=lacking, code=ReasonCode.MISSING_TOOLS, reason=reason)
 
 
 def _in_order(text: str, kept: Sequence[tuple[float, Part]]) -> list[tuple[float, Part]]:
@@ -192,3 +194,112 @@ def _readings(content: SkillContent) -> set[str]:
     """The tools whose answers the skill only takes something from."""
     taken = {parameter.reading for parameter in content.parameters}
     return taken | {condition.reading for case in content.cases for condition in case.conditions}
+
+
+MOSTLY = 0.5
+"""Share of a tool's neighbours that makes a place one where it is expected."""
+NAMED = 2 / 3
+"""Share of the words of a tool's name that a task must hold to call for it by name."""
+HALF_NAMED = 0.5
+"""Share of what is its own in a tool's name, where the skills that are at home here agree that it is missed."""
+
+
+class ToolSetting(Enum):
+    """What the tools at hand say about a skill that lacks one."""
+
+    UNKNOWN = "unknown"
+    HOME = "home"
+    ELSEWHERE = "elsewhere"
+
+
+def common_tools(surroundings: Iterable[Collection[str]]) -> frozenset[str]:
+    """The tools that stand in all surroundings that are known: they tell no place from another."""
+    found = [frozenset(each) for each in surroundings if each]
+    return frozenset.intersection(*found) if len(found) > 1 else frozenset()
+
+
+def setting(
+    surroundings: Collection[str], tools: Collection[str], *, common: AbstractSet[str] = frozenset()
+) -> ToolSetting:
+    """Tell by the share of its surroundings that is at hand where a skill is; `common` counts only if there is nothing else."""
+    telling = set(surroundings) - common or set(surroundings)
+    if not telling:
+        return ToolSetting.UNKNOWN
+    return ToolSetting.HOME if len(telling.intersection(tools)) >= MOSTLY * len(telling) else ToolSetting.ELSEWHERE
+
+
+class ToolNeighbours:
+    """Who stood beside whom, of the skills that were found; tells of a tool that is absent whether it is missed here."""
+
+    def __init__(self, contents: Sequence[SkillContent], tools: Collection[str]) -> None:
+        at_hand = frozenset(tools)
+        own = [frozenset(step.tool for step in content.steps if step.tool) for content in contents]
+        around = [frozenset(content.surroundings) for content in contents]
+        # Sets of skills are kept as bits, so that a hundred skills with sixty neighbours each are looked through at once.
+        beside = [_bits(bool(mine) and mine <= theirs for mine in own) for theirs in around]
+        listed = [_bits(bool(mine) and mine <= theirs for theirs in around) for mine in own]
+        self._here = _bits(
+            bool(mine) and mine <= at_hand and setting(near, at_hand) is ToolSetting.HOME
+            for mine, near in zip(own, around, strict=True)
+        )
+        self._naming: dict[str, int] = {}
+        """Absent tool → the skills that stood beside it."""
+        self._knowing: dict[str, int] = {}
+        """Absent tool → the skills that would have stood beside it, were it always there."""
+        for at, (mine, near) in enumerate(zip(own, around, strict=True)):
+            for tool in near - at_hand:
+                self._naming[tool] = self._naming.get(tool, 0) | 1 << at
+                self._knowing[tool] = self._knowing.get(tool, 0) | 1 << at | beside[at] & listed[at]
+            for tool in mine - at_hand:
+                self._knowing[tool] = self._knowing.get(tool, 0) | beside[at]
+
+    def missed(self) -> list[str]:
+        """The absent tools that are missed here, sorted."""
+        return [tool for tool in sorted(self._naming) if self.miss(tool)]
+
+    def miss(self, tool: str) -> bool:
+        """Whether at least half of the skills that are at home here and know of such a tool stood beside it wherever they were.
+
+        A tool that comes and goes, or that stood beside one skill by chance, is not listed by the neighbours of that skill.
+        """
+        naming = (self._naming.get(tool, 0) & self._here).bit_count()
+        knowing = (self._knowing.get(tool, 0) & self._here).bit_count()
+        return naming > 0 and naming >= MOSTLY * knowing
+
+
+def missed_by_name(text: str, contents: Sequence[SkillContent], tools: Collection[str]) -> str:
+    """A tool that no skill uses, that is expected here and absent, and that the task calls for by name; empty if none is."""
+    at_hand = frozenset(tools)
+    known = at_hand.union(step.tool for content in contents for step in content.steps)
+    neighbours: dict[str, set[str]] = {}
+    for content in contents:
+        own = {step.tool for step in content.steps if step.tool}
+        for tool in content.surroundings:
+            if tool not in known:
+                neighbours.setdefault(tool, set()).update(own)
+    expected = [tool for tool in sorted(neighbours) if setting(neighbours[tool], at_hand) is ToolSetting.HOME]
+    if not expected:
+        return ""
+    said = frozenset(words_of(text))
+    names = Counter(word for tool in at_hand for word in set(words_of(tool)))
+    around = ToolNeighbours(contents, at_hand)
+    return next((tool for tool in expected if _is_named(tool, said, names, missed=around.miss(tool))), "")
+
+
+def _is_named(tool: str, said: AbstractSet[str], names: Mapping[str, int], *, missed: bool) -> bool:
+    """Whether a task calls for a tool by its name; where it is `missed` here, half of what is its own is enough.
+
+    A word that other tools have in their names too (`get`, `order`) is the less its own the more of them have it.
+    """
+    words = set(words_of(tool))
+    called = {word for word in words if says(word, said)}
+    if not called:
+        return False
+    if len(called) >= NAMED * len(words):
+        return True
+    worth = {word: 1 / (1 + names.get(word, 0)) for word in words}
+    return missed and fsum(worth[word] for word in called) >= HALF_NAMED * fsum(worth.values())
+
+
+def _bits(some: Iterable[bool]) -> int:
+    return sum(1 << at for at, holds in enumerate(some) if holds)

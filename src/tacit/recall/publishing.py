@@ -17,11 +17,12 @@ from tacit import render as application
 from tacit.domain.errors import Mistake, ModelOutage
 from tacit.domain.evidence import Evidence
 from tacit.domain.heed import Heed
+from tacit.domain.ledger import About, pinned, record_elsewhere
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.model import Embedder
-from tacit.domain.ports import Rendering, Store, Stored
-from tacit.domain.remark import About, pinned, record_elsewhere
+from tacit.domain.ports import Store
 from tacit.domain.skill import Kind, SkillContent
+from tacit.domain.stored import Rendering, Stored
 from tacit.evidence import controls
 from tacit.evidence.heeding import prominence_of, telling
 from tacit.evidence.withholding import unproven

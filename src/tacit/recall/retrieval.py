@@ -1,6 +1,6 @@
-"""A query → a selection, through memory, outcome, recall and application.
+"""A query → a selection: search the store, collect what is known of the hits, and let `selection` choose.
 
-Fetches what recall needs to know of the hits and passes it in. Which of them are given is decided in `recall`.
+Also the catalogue of everything that an agent could be offered in a project.
 """
 
 from __future__ import annotations
@@ -10,67 +10,65 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 
-from tacit import evidence as outcome
-from tacit import render as application
+from tacit import evidence, render
 from tacit.domain.errors import NotFound, StoreOutage, TacitError
+from tacit.domain.ledger import About, Remark, record_elsewhere
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.model import Embedder
-from tacit.domain.ports import FoundPassage, Hit, Store, Stored
-from tacit.domain.remark import About, Remark, record_elsewhere
+from tacit.domain.ports import Store
 from tacit.domain.selection import Item, Plan, Query, Selection
 from tacit.domain.skill import Kind, SkillVersion
+from tacit.domain.stored import FoundPassage, Hit, Stored
 from tacit.recall.filters import beyond_allowance, current_only, obstacle, unshadowed
 from tacit.recall.passages import abstract_of, cite, is_document
 from tacit.recall.plan import Part, compose, missing_tools
-from tacit.recall.ranking import CANDIDATE_HITS, Rarity, asked_terms, signature_terms
 from tacit.recall.selection import select
-from tacit.recall.state import read_situation
-from tacit.recall.weighing import CLOSE, Known
-from tacit.text.compounds import joined
-from tacit.text.signature import error_signature
-from tacit.text.words import estimate_tokens, query_terms
+from tacit.recall.signals import CANDIDATE_HITS, Rarity, known_query_terms, signature_terms
+from tacit.recall.weighing import CLOSE, RecallContext, read_situation
+from tacit.text.error_signatures import error_signature
+from tacit.text.words import estimate_tokens, joined_words, query_terms
 
 PLANNED_HITS = 100
 """How many hits are looked through for what a task calls for."""
 STANDING_NORMS = 20
-"""How many norms are weighed; which hold beyond these is told, up to `KNOWN_NORMS`."""
+"""How many norms are weighed; of those beyond, up to `KNOWN_NORMS` are named."""
 KNOWN_NORMS = 100
 FOUND_PASSAGES = 30
 TITLED = 5
-"""Documents of which only the title was found and that are looked at for that."""
+"""How many documents of which only the title matched are considered."""
 MOST_CHARACTERS = 50_000
-"""Of a task; what comes after that is not looked at."""
+"""Of a task; the rest is ignored."""
 
 
 def choose(
     store: Store, query: Query, *, now: datetime, min_relevance: float, embedder: Embedder | None = None
 ) -> Selection:
-    """Select for a query, within its budget and the frame around what is given."""
+    """Choose skills for a query, within its budget less the frame around the texts."""
     query = dataclasses.replace(query, text=query.text[:MOST_CHARACTERS])
     situation = read_situation(query.state)
     signature = error_signature(situation.error, command=situation.command)
-    looked_for = [*query_terms(query.text), *joined(query.text), *signature_terms(signature)]
+    looked_for = [*query_terms(query.text), *joined_words(query.text), *signature_terms(signature)]
     frequency, documents = store.document_frequency(looked_for)
-    wanted = asked_terms(query.text, frequency)
+    wanted = known_query_terms(query.text, frequency)
     hits, note = _hits(store, query, signature, embedder, wanted=wanted)
     hits, unweighed = _with_norms(store, query, hits)
     hits, passages = _with_passages(store, query, hits, wanted)
     cited, papers = cite(query.text, passages, min_relevance=min_relevance)
-    evidence = store.evidence(hit.stored.version.id for hit in hits)
+    results = store.evidence(hit.stored.version.id for hit in hits)
     plan = _plan(store, query, hits)
-    known = Known(
+    known = RecallContext(
         rarity=Rarity.for_query(query.text, frequency, documents),
         reliability={
-            version_id: outcome.reliability(items, model=query.model, scope=str(query.scope))
-            for version_id, items in evidence.items()
+            version_id: evidence.reliability(items, model=query.model, scope=str(query.scope))
+            for version_id, items in results.items()
         },
-        rank=outcome.rank,
+        rank=evidence.rank,
         last_used_at={
-            hit.stored.version.id: outcome.confirmed_at(hit.stored.version, evidence[hit.stored.version.id])
+            hit.stored.version.id: evidence.confirmed_at(hit.stored.version, results[hit.stored.version.id])
             for hit in hits
         },
         reinforced={
-            hit.stored.version.id: outcome.reinforced(hit.stored.version, evidence[hit.stored.version.id])
+            hit.stored.version.id: evidence.reinforced(hit.stored.version, results[hit.stored.version.id])
             for hit in hits
         },
         signature=signature,
@@ -84,9 +82,9 @@ def choose(
         renewed=partial(_renewed, store),
         unweighed=unweighed,
     )
-    framed = dataclasses.replace(query, budget_tokens=query.budget_tokens - application.frame_tokens())
-    render = partial(_render, store, _elsewhere(store, hits))
-    selection = select(framed, hits, known, render=render, now=now, min_relevance=min_relevance)
+    framed = dataclasses.replace(query, budget_tokens=query.budget_tokens - render.frame_tokens())
+    write = partial(_write, store, _elsewhere(store, hits))
+    selection = select(framed, hits, known, render=write, now=now, min_relevance=min_relevance)
     items = tuple(
         dataclasses.replace(item, parts=_usable(parts_of(store, item.version), query.tools)) for item in selection.items
     )
@@ -94,13 +92,13 @@ def choose(
 
 
 def _renewed(store: Store, version_ids: Collection[str]) -> dict[str, tuple[int, datetime]]:
-    """How often versions were confirmed and used, and when last, as it was last worked out."""
+    """Return how often versions were confirmed and used, and when last, as their renderings have it."""
     known = store.renderings(version_ids)
     return {version_id: (each.reinforced, each.fresh_at) for version_id, each in known.items()}
 
 
 def _plan(store: Store, query: Query, hits: Sequence[Hit]) -> Plan:
-    """What the words of the task call for, of what may be given at all; whether its tools are at hand is part of it."""
+    """Return what the words of the task call for, of what may be given at all, and which tools that lacks."""
     anywhere = dataclasses.replace(query, tools=None)
     stored = [hit.stored for hit in hits if hit.stored.version.content.cues and not obstacle(hit.stored, anywhere)]
     current, _ = unshadowed(current_only(stored))
@@ -118,16 +116,16 @@ def _plan(store: Store, query: Query, hits: Sequence[Hit]) -> Plan:
 
 
 def _saw_surroundings(store: Store, version: SkillVersion) -> bool:
-    """Whether attempts showed the surroundings: those of the version itself, or of the one that an edit took them from.
+    """Return whether attempts showed the surrounding tools: for the version itself, or for the one it was edited from.
 
-    A file can say anything of the tools it stood beside, so what was only written is no sign that a tool is missed here.
+    A file can claim any surroundings, so a written claim is no sign that a tool is missing here.
     """
     claimed = set(version.content.surroundings)
     line, passed = [version] if claimed else [], {version.id}
     while line:
         each = line.pop(0)
         if set(each.content.surroundings) != claimed:
-            continue  # they were changed by hand here
+            continue  # changed by hand in this version
         if each.provenance.grounding.get("surroundings"):
             return True
         earlier = [parent for parent in each.parents if parent not in passed]
@@ -137,7 +135,7 @@ def _saw_surroundings(store: Store, version: SkillVersion) -> bool:
 
 
 def _version(store: Store, version_id: str) -> SkillVersion | None:
-    """A version, where it is there: one that was promoted has its parent in another store."""
+    """Return a version if it is in this store: the parent of a promoted one is in another."""
     try:
         return store.version(version_id).version
     except NotFound:
@@ -145,7 +143,7 @@ def _version(store: Store, version_id: str) -> SkillVersion | None:
 
 
 def parts_of(store: Store, composite: SkillVersion) -> tuple[SkillVersion, ...]:
-    """The recallable versions of the skills that a composite names, in its order: as they are seen from where it is."""
+    """Return the recallable versions of the skills that a composite names, in its order, as seen from its scope."""
     content = composite.content
     if not content.sub_skills:
         return ()
@@ -163,9 +161,9 @@ def parts_of(store: Store, composite: SkillVersion) -> tuple[SkillVersion, ...]:
 def _lacking(
     store: Store, query: Query, versions: Sequence[SkillVersion], *, called_for: Collection[str]
 ) -> dict[str, tuple[str, ...]]:
-    """Composites that cannot be done here, with the tools that are missing: for a part they need, or for all of them.
+    """Return composites that cannot be done here, with the missing tools: of a required part, or of all parts.
 
-    What the task is known to call for is needed.
+    A part that the task is known to call for is required.
     """
     found: dict[str, tuple[str, ...]] = {}
     for version in versions if query.tools is not None else ():
@@ -185,10 +183,10 @@ def _lacking(
 
 
 def _barred(store: Store, query: Query, versions: Sequence[SkillVersion]) -> dict[str, str]:
-    """Composites that would show a part which touches more than the caller may, with what that is."""
+    """Return composites with a part that touches more than the caller may, with what that is."""
     found: dict[str, str] = {}
     for version in versions if query.allowed is not None else ():
-        more = [told for part in parts_of(store, version) if (told := beyond_allowance(part, query))]
+        more = [text for part in parts_of(store, version) if (text := beyond_allowance(part, query))]
         if more:
             found[version.id] = "; ".join(dict.fromkeys(more))
     return found
@@ -201,7 +199,7 @@ def _usable(parts: Sequence[SkillVersion], tools: Collection[str] | None) -> tup
 def _hits(
     store: Store, query: Query, signature: str, embedder: Embedder | None, *, wanted: Sequence[str]
 ) -> tuple[list[Hit], str]:
-    """What is weighed: found by words, by meaning, by the error, and norms, each version once; and what could not be asked."""
+    """Search by words, by meaning and by the error; return each version once, and a note about what could not be used."""
     found = {hit.stored.version.id: hit for hit in _by_words(store, query, wanted)}
     if signature and (query.kinds is None or Kind.LESSON in query.kinds):
         words = sorted(signature_terms(signature))
@@ -213,15 +211,15 @@ def _hits(
             together = _with_meaning(store, query, found, embedder)
             if all(hit.semantic is not None for hit in together.values()):
                 found = together
-            else:  # nobody is put behind for a vector that he has not got yet
-                note = "found by words alone: some skills wait for their vectors (`tacit index` makes them)"
-        except TacitError as fault:  # a model that is broken or away, vectors that are damaged: words still find
-            note = f"found by words alone: {fault.message}"
+            else:  # a skill without a vector must not rank lower for it: fall back to keyword search
+                note = "keyword search only: some skills have no vectors yet (`tacit index` makes them)"
+        except TacitError as fault:  # the model is broken or away, or vectors are damaged: keyword search still works
+            note = f"keyword search only: {fault.message}"
     return list(found.values()), note
 
 
 def _with_norms(store: Store, query: Query, hits: Sequence[Hit]) -> tuple[list[Hit], list[Stored]]:
-    """What was found, and the norms that hold here; and those that hold beyond the number that is weighed."""
+    """Add the norms that hold here; return also those beyond the number that is weighed."""
     if query.kinds is not None and Kind.NORM not in query.kinds:
         return list(hits), []
     norms = store.norms(query.scope, limit=STANDING_NORMS, named=KNOWN_NORMS - STANDING_NORMS)
@@ -235,9 +233,9 @@ def _with_norms(store: Store, query: Query, hits: Sequence[Hit]) -> tuple[list[H
 def _with_passages(
     store: Store, query: Query, hits: Sequence[Hit], wanted: Sequence[str]
 ) -> tuple[list[Hit], list[FoundPassage]]:
-    """What was found, and the documents that passages were found in; and those passages, as far as they may be quoted.
+    """Add the documents in which passages were found; return also the passages that may be quoted.
 
-    Of a document that was found by what it says of itself alone, the abstract stands for the rest.
+    A document that was found by its title alone is represented by its abstract.
     """
     if query.kinds is not None and Kind.REFERENCE not in query.kinds:
         return list(hits), []
@@ -254,17 +252,17 @@ def _with_passages(
 
 
 def written(selection: Selection) -> Selection:
-    """A selection with the block that the agent sees; norms that found no room are named, where that has room."""
+    """Return a selection with the block that the agent sees; norms that did not fit are named, if that fits."""
     texts = [item.text for item in (*selection.items, *selection.standing)]
-    block = application.render_selection(texts)
+    block = render.render_selection(texts)
     if selection.crowded_out:
-        more = application.render_selection([*texts, application.crowded_line(selection.crowded_out)])
+        more = render.render_selection([*texts, render.crowded_line(selection.crowded_out)])
         block = more if estimate_tokens(more) <= selection.query.budget_tokens else block
     return dataclasses.replace(selection, text=block, tokens=estimate_tokens(block))
 
 
 def _with_meaning(store: Store, query: Query, found: Mapping[str, Hit], embedder: Embedder) -> dict[str, Hit]:
-    """What was found by words and what is near in meaning, all with how near they are."""
+    """Add what is near in meaning, and give every hit its similarity."""
     (vector,) = embedder.embed([query.text])
     near = store.nearest(vector, space=embedder.identity, kinds=query.kinds, limit=CANDIDATE_HITS)
     alike = {hit.stored.version.id: hit.semantic for hit in near}
@@ -274,7 +272,7 @@ def _with_meaning(store: Store, query: Query, found: Mapping[str, Hit], embedder
 
 
 def _by_words(store: Store, query: Query, wanted: Sequence[str]) -> list[Hit]:
-    """By the words of the task; beyond the first few only those that know which tasks call for them."""
+    """Search by the words of the task; beyond the first few only skills with cues."""
     found = store.search(
         wanted,
         statuses=RECALLABLE,
@@ -291,36 +289,36 @@ def _by_words(store: Store, query: Query, wanted: Sequence[str]) -> list[Hit]:
 
 
 def _elsewhere(store: Store, hits: Sequence[Hit]) -> dict[str, str] | None:
-    """Skills that were promoted → how they had done where they came from; nothing where they must be asked one by one."""
+    """Return promoted skills with their record in the project they came from; nothing if each must be read on its own."""
     skills = {hit.stored.skill.id for hit in hits}
     noted: dict[str, list[Remark]] = {}
     try:
         remarks = store.remarks(*skills, about=About.PROMOTION) if skills else []
-    except StoreOutage:  # one that is damaged is no reason to give none of the others
+    except StoreOutage:  # one damaged remark must not hide the others
         return None
     for remark in remarks:
         noted.setdefault(remark.subject, []).append(remark)
     return {skill_id: record_elsewhere(remarks) for skill_id, remarks in noted.items()}
 
 
-def _render(store: Store, elsewhere: Mapping[str, str] | None, item: Item, max_tokens: int) -> str:
+def _write(store: Store, elsewhere: Mapping[str, str] | None, item: Item, max_tokens: int) -> str:
     content = item.version.content
     if is_document(content):
-        source = application.source_line(item.version)
-        return application.quote(content, item.passages, status=item.status, source=source, max_tokens=max_tokens)
+        source = render.source_line(item.version)
+        return render.quote(content, item.passages, status=item.status, source=source, max_tokens=max_tokens)
     if elsewhere is None:
         there = record_elsewhere(store.remarks(item.version.skill_id, about=About.PROMOTION))
     else:
         there = elsewhere.get(item.version.skill_id, "")
-    write = partial(
-        application.render_item,
+    render_item = partial(
+        render.render_item,
         content,
         status=item.status,
         reliability=item.reliability,
-        source=application.source_line(item.version, there),
-        max_tokens=min(max_tokens, application.ITEM_TOKENS_MAX),
+        source=render.source_line(item.version, there),
+        max_tokens=min(max_tokens, render.ITEM_TOKENS_MAX),
     )
-    text = write()
+    text = render_item()
     if not text or not content.sub_skills:
-        return text  # where there is no room without them, its parts need not be fetched
-    return write(parts={part.name: part.content for part in parts_of(store, item.version)})
+        return text  # if it does not fit without its parts, they need not be fetched
+    return render_item(parts={part.name: part.content for part in parts_of(store, item.version)})

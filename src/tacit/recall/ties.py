@@ -9,9 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from tacit.recall.fusion import WEIGHTS, slope
-from tacit.recall.ranking import USUAL_WORTH, Asked
-from tacit.store.lexical import VERSION_WEIGHTS, occurrences, rarity
+from tacit.recall.signals import USUAL_WORTH, WEIGHTS, QueryTerms, slope
+from tacit.store.lexical_search import VERSION_WEIGHTS, occurrences, rarity
 
 _ROUNDING = 1e-9
 
@@ -25,7 +24,7 @@ def spread(asked: Iterable[str], frequency: Mapping[str, int], total: int) -> di
     }
 
 
-class Footing:
+class WordSupport:
     """What of a skill's evidence rests on how rare words are, and how far one more skill could move it.
 
     `words` are the skill's by field, `examples` those of its example queries.
@@ -38,7 +37,7 @@ class Footing:
         words: Sequence[Sequence[str]],
         examples: Iterable[Iterable[str]],
         *,
-        asked: Asked,
+        asked: QueryTerms,
         moves: Mapping[str, float],
     ) -> None:
         self._asked, self._moves = asked, moves
@@ -69,29 +68,29 @@ class Footing:
         here, beside = (math.fsum(self._asked.worth[term] for term in some) for some in (both, rest))
         here_move, beside_move = (math.fsum(self._moves[term] for term in some) for some in (both, rest))
 
-        def likeness(shared: float, other: float) -> float:
-            return shared / (shared + max(0.0, other) + unasked) if shared > 0 else 0.0
+        def example_similarity(term_overlap: float, other: float) -> float:
+            return term_overlap / (term_overlap + max(0.0, other) + unasked) if term_overlap > 0 else 0.0
 
-        least = likeness(here - here_move, beside + beside_move)
-        return least, likeness(here, beside), likeness(here + here_move, beside - beside_move)
+        least = example_similarity(here - here_move, beside + beside_move)
+        return least, example_similarity(here, beside), example_similarity(here + here_move, beside - beside_move)
 
 
-def is_turnable(ahead: float, one: Footing, two: Footing, moves: Mapping[str, float]) -> bool:
+def is_turnable(ahead: float, one: WordSupport, two: WordSupport, moves: Mapping[str, float]) -> bool:
     """Whether one more skill could let the second of two skills overtake the first, which is so many nats ahead."""
     return ahead <= one.reach + two.reach and ahead <= turnable(one, two, moves)
 
 
-def turnable(one: Footing, two: Footing, moves: Mapping[str, float]) -> float:
+def turnable(one: WordSupport, two: WordSupport, moves: Mapping[str, float]) -> float:
     """By how many nats one more skill could move two skills against each other, at most."""
-    by_words = math.fsum(
+    word_signals = math.fsum(
         moves[term] * max(_against(one, two, term), _against(two, one, term))
         for term in one.present.keys() | two.present.keys()
     )
     if one.examples == two.examples:
-        return by_words + _ROUNDING
-    return by_words + max(one.rise + two.drop, one.drop + two.rise) + _ROUNDING
+        return word_signals + _ROUNDING
+    return word_signals + max(one.rise + two.drop, one.drop + two.rise) + _ROUNDING
 
 
-def _against(one: Footing, two: Footing, term: str) -> float:
+def _against(one: WordSupport, two: WordSupport, term: str) -> float:
     most, least = (1.0, 1.0) if one.is_name(term) else (one.slopes[1], two.slopes[0])
     return most * one.present.get(term, 0.0) - least * two.present.get(term, 0.0)

@@ -1,4 +1,9 @@
-"""A hit and what is known of it → an item with all its signals, its score and the reasons. Pure; decides nothing."""
+"""A hit and what is known of it → an item with all its signals, its score and the reasons. Pure; decides nothing.
+
+A query's state may hold `error` and `command` (the output of a failing call, and what was run), `last_action` (a tool or
+command), `files` (paths being worked on), `environment` (such as `{"os": "linux"}`), `readings` (a tool's name → its latest
+answer) and `holds` (a condition's text or check → whether it holds). Other keys are ignored.
+"""
 
 from __future__ import annotations
 
@@ -7,30 +12,131 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property, lru_cache
 from string import punctuation
+from typing import Any
 
 from tacit.domain.evidence import Reliability
-from tacit.domain.ports import Hit, Stored
 from tacit.domain.selection import Item, Plan, Query
-from tacit.domain.skill import SkillContent, SkillVersion
-from tacit.recall import fusion
-from tacit.recall.ranking import (
-    Asked,
+from tacit.domain.skill import Condition, Kind, SkillContent, SkillVersion
+from tacit.domain.stored import Hit, Stored
+from tacit.recall import reasons
+from tacit.recall.ranking import Row
+from tacit.recall.signals import (
+    QueryTerms,
     Rarity,
-    Said,
-    asked_terms,
-    by_words,
-    likeness,
-    names_in,
-    nearness,
-    nearness_of_scope,
+    SkillTerms,
+    combined_score,
+    error_similarity,
+    example_similarity,
+    focus,
+    identifiers_in,
+    known_query_terms,
     prominence,
-    shared,
+    relevance_of,
+    scope_proximity,
+    term_overlap,
+    word_signals,
 )
-from tacit.recall.state import Situation, fit
-from tacit.store.lexical import VERSION_WEIGHTS, score, version_words
+from tacit.store.lexical_search import VERSION_WEIGHTS, score, version_words
 from tacit.text.cues import words_of
-from tacit.text.similarity import jaccard
+from tacit.text.facts import gathered, holds
+from tacit.text.near_duplicates import jaccard
 from tacit.text.words import terms
+
+MOST_FILES = 50
+MOST_CHARACTERS = 100_000
+"""Of an error, an answer or a name."""
+
+
+@dataclass(frozen=True)
+class Situation:
+    """A query's state, read."""
+
+    error: str = ""
+    command: str = ""
+    last_action: str = ""
+    files: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    readings: Mapping[str, str] = field(default_factory=dict)
+    known: Mapping[str, bool] = field(default_factory=dict)
+
+    @cached_property
+    def features(self) -> dict[str, frozenset[str]]:
+        """What can be compared with a skill: a name for each feature → its terms."""
+        found = {
+            "last action": frozenset(terms(_head(self.last_action))),
+            "command": frozenset(terms(_head(self.command))),
+            "files": frozenset(term for path in self.files for term in terms(path.rsplit("/", 1)[-1])),
+            "environment": frozenset(terms(" ".join(self.environment.values()))),
+        }
+        return {name: words for name, words in found.items() if words}
+
+    @property
+    def words(self) -> list[str]:
+        """All its terms, each once."""
+        return sorted(frozenset().union(*self.features.values()))
+
+
+def read_situation(state: Mapping[str, Any]) -> Situation:
+    """Read a query's state; what has another form than expected is left away."""
+    files = state.get("files") or ()
+    if isinstance(files, str):
+        files = (files,)
+    return Situation(
+        error=_text(state.get("error")),
+        command=_text(state.get("command")),
+        last_action=_text(state.get("last_action")),
+        files=tuple(filter(None, map(_text, files[:MOST_FILES]))) if isinstance(files, Sequence) else (),
+        environment={key: _text(value) for key, value in _mapping(state.get("environment")).items()},
+        readings={key: _text(value) for key, value in _mapping(state.get("readings")).items()},
+        known={key: value for key, value in _mapping(state.get("holds")).items() if isinstance(value, bool)},
+    )
+
+
+def fit(situation: Situation, content: SkillContent, words: frozenset[str]) -> tuple[float, list[str]]:
+    """The share of the situation's features that a skill speaks of, and which; `words` are all terms of the skill.
+
+    A condition that is known to hold is a feature that fits.
+    """
+    features = situation.features
+    met = [name for name, found in features.items() if found & words]
+    held = [condition for condition in content.preconditions if _state_of(condition, situation) is True]
+    asked = len(features) + bool(held)
+    if not asked:
+        return 0.0, []
+    return (len(met) + bool(held)) / asked, [*met, *(["what must hold"] if held else [])]
+
+
+def broken(situation: Situation, content: SkillContent) -> str:
+    """What is known not to hold and must: a precondition, or some condition of every case; empty if nothing is."""
+    false = next((c.text or c.check for c in content.preconditions if _state_of(c, situation) is False), "")
+    if false or not content.cases:
+        return false
+    open_cases = [case for case in content.cases if all(_state_of(c, situation) is not False for c in case.conditions)]
+    return "" if open_cases else "any of its cases"
+
+
+def _state_of(condition: Condition, situation: Situation) -> bool | None:
+    for said in (condition.check, condition.text):
+        if said and said in situation.known:
+            return situation.known[said]
+    if not condition.reading or not situation.readings or condition.when:
+        return None
+    answers = ((tool, "", answer) for tool, answer in situation.readings.items())
+    return holds(condition, gathered(answers))
+
+
+def _head(command: str) -> str:
+    """A tool, or the program of a command with its subcommand."""
+    return " ".join(command.split()[:2])
+
+
+def _text(value: Any) -> str:
+    return value[:MOST_CHARACTERS] if isinstance(value, str) else str(value) if isinstance(value, bool | float) else ""
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return {str(key): each for key, each in value.items()} if isinstance(value, Mapping) else {}
+
 
 KIN = 0.5
 """Tasks that share this part of their words, names and numbers aside, are of one kind."""
@@ -39,8 +145,8 @@ CLOSE = 0.25
 
 
 @dataclass(frozen=True, kw_only=True)
-class Known:
-    """What recall is told about the query and the hits."""
+class RecallContext:
+    """What is known about the query and the hits."""
 
     rarity: Rarity
     reliability: Mapping[str, Reliability]
@@ -49,12 +155,12 @@ class Known:
     reinforced: Mapping[str, int] = field(default_factory=dict)
     """How often verified attempts have confirmed a version."""
     signature: str = ""
-    """Of the error that the query's state tells of."""
+    """Of the error in the query's state."""
     situation: Situation = Situation()
     plan: Plan = Plan()
     """What the words of the task call for."""
     tools: frozenset[str] | None = None
-    """Those at hand, where that is known."""
+    """The available tools, where known."""
     lacking: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Composites with parts that cannot be done here → the tools that are missing."""
     barred: Mapping[str, str] = field(default_factory=dict)
@@ -62,24 +168,24 @@ class Known:
     cited: Sequence[Item] = ()
     """Documents with what is quoted of them, the best first."""
     documents: Mapping[str, float] = field(default_factory=dict)
-    """Documents that were looked at → how relevant the best of their passages was."""
+    """Documents that were searched → the relevance of their best passage."""
     renewed: Callable[[Collection[str]], Mapping[str, tuple[int, datetime]]] = lambda _: {}
-    """Versions → how often each was confirmed and used, and when last, as far as that is more than the two above tell."""
+    """Versions → how often each was confirmed and used, and when last; newer than `last_used_at` and `reinforced`."""
     unweighed: Sequence[Stored] = ()
     """Norms that hold here beyond those that are weighed."""
 
 
-class Scales:
+class Weigher:
     """Weighs the hits of one query."""
 
-    def __init__(self, query: Query, known: Known, *, now: datetime) -> None:
+    def __init__(self, query: Query, known: RecallContext, *, now: datetime) -> None:
         self._query = query
         self._known = known
         self._now = now.timestamp()
         self._scope = str(query.scope)
-        found = asked_terms(query.text, known.rarity.frequency)
-        self.asked = Asked(found, known.rarity, names=names_in(query.text))
-        self._focus = fusion.focus(len(self.asked.terms))
+        found = known_query_terms(query.text, known.rarity.frequency)
+        self.asked = QueryTerms(found, known.rarity, names=identifiers_in(query.text))
+        self._focus = focus(len(self.asked.terms))
 
     @cached_property
     def _spelling(self) -> dict[str, str]:
@@ -91,61 +197,60 @@ class Scales:
         return frozenset(words_of(self._query.text))
 
     def weigh(self, hit: Hit) -> Item:
-        """All that speaks for one hit."""
+        """Return one hit with all its signals."""
         version, known = hit.stored.version, self._known
         words = hit.words or version_words(version.content)
-        saying = said(version.content, words)
-        share, found = shared(self.asked, saying)
+        skill_words = skill_terms(version.content, words)
+        share, found = term_overlap(self.asked, skill_words)
         found_nats = hit.lexical or score(self.asked.worth, words, weights=VERSION_WEIGHTS)
-        alike = likeness(self.asked, saying)
-        near = nearness(known.signature, version.content.signature, known.rarity)
+        alike = example_similarity(self.asked, skill_words)
+        near = error_similarity(known.signature, version.content.signature, known.rarity)
         measured = known.reliability.get(version.id, Reliability())
         called = known.plan.strengths.get(version.id, 0.0)
         placed, features = self._placed(version.content, words)
-        fits = fusion.relevance(share, found_nats, meaning=hit.semantic)
+        by_match = relevance_of(share, found_nats, meaning=hit.semantic)
         signals = {
-            "relevance": max(fits, near, min(1.0, called), self._kinship(version.content)),
-            **by_words(self.asked, found_nats, words),
+            "relevance": max(by_match, near, min(1.0, called), self._kinship(version.content)),
+            **word_signals(self.asked, found_nats, words),
             "reliability": known.rank(measured),
             "prominence": self._prominence(version),
-            "scope": nearness_of_scope(str(hit.stored.skill.scope), self._scope),
+            "scope": scope_proximity(str(hit.stored.skill.scope), self._scope),
             **({"example": alike} if alike else {}),
             **({"meaning": self._focus * max(0.0, hit.semantic)} if hit.semantic is not None else {}),
             **({"state": placed} if placed else {}),
             **({"signature": near} if near else {}),
             **({"cues": called} if called else {}),
         }
-        reasons = [
-            _answers(near) if near else self._matches(found, hit.semantic),
+        why = (
+            reasons.error_match(near) if near else self._match_reason(found, hit.semantic),
             *([f"fits the situation: {', '.join(features)}"] if features else []),
-            _reliability_reason(measured),
+            reasons.reliability_reason(measured),
             f"{version.content.kind} at {hit.stored.skill.scope}, {hit.stored.status}",
-        ]
+        )
         return Item(
             version=version,
             status=hit.stored.status,
-            score=fusion.score(signals),
+            score=combined_score(signals),
             signals=signals,
-            reasons=tuple(reasons),
+            reasons=why,
             text="",
             tokens=0,
             reliability=measured,
         )
 
-    def renew(self, items: Sequence[Item], *, only: Collection[str]) -> list[Item]:
-        """Items as prominent as their uses have made them; `only` those that may be given, for that reads the store."""
-        known = self._known.renewed([item.version_id for item in items if item.version_id in only])
-        return [self._renewed(item, *known[item.version_id]) if item.version_id in known else item for item in items]
+    def refresh(self, rows: Sequence[Row]) -> None:
+        """Update prominence by use, for rows that may be given: this reads the store."""
+        candidates = [row for row in rows if row.relevant or row.kind == Kind.NORM]
+        known = self._known.renewed([row.version_id for row in candidates])
+        for row in candidates:
+            if row.version_id in known:
+                reinforced, last_at = known[row.version_id]
+                row.signals["prominence"] = prominence(row.kind, last_at.timestamp(), self._now, reinforced=reinforced)
+                row.source = replace(row.source, signals={**row.signals}, score=combined_score(row.signals))
 
-    def _renewed(self, item: Item, reinforced: int, last_at: datetime) -> Item:
-        now = prominence(item.version.content.kind, last_at.timestamp(), self._now, reinforced=reinforced)
-        signals = {**item.signals, "prominence": now}
-        return replace(item, signals=signals, score=fusion.score(signals))
-
-    def _matches(self, found: Sequence[str], meaning: float | None) -> str:
-        named = ", ".join(dict.fromkeys(self._spelling.get(term, term) for term in found[:6]))
-        told = f"matches {named}" if found else "no shared words"
-        return f"{told}; close in meaning ({meaning:.2f})" if meaning is not None and meaning >= CLOSE else told
+    def _match_reason(self, found: Sequence[str], meaning: float | None) -> str:
+        words = list(dict.fromkeys(self._spelling.get(term, term) for term in found[:6]))
+        return reasons.matched_words(words, meaning if meaning is not None and meaning >= CLOSE else None)
 
     def _placed(self, content: SkillContent, words: Sequence[Sequence[str]]) -> tuple[float, list[str]]:
         if self._known.situation == Situation():
@@ -173,23 +278,13 @@ class Scales:
         return alike if alike >= KIN else KIN if at_hand else 0.0
 
 
-def said(content: SkillContent, words: Sequence[Sequence[str]]) -> Said:
-    """What a version says, from the terms that are kept of it; only its small parts are split anew."""
+def skill_terms(content: SkillContent, words: Sequence[Sequence[str]]) -> SkillTerms:
+    """Return a version's terms by field, from the stored ones; only its small fields are tokenized again."""
     name, description, body, _ = words
     subject = [*description, *terms(" ".join([*content.tags, content.signature]))]
-    return Said(name, subject, examples=(terms(example) for example in content.example_queries), rest=body)
+    return SkillTerms(name, subject, examples=(terms(example) for example in content.example_queries), rest=body)
 
 
 @lru_cache(maxsize=1024)
 def _words(text: str) -> frozenset[str]:
     return frozenset(words_of(text))
-
-
-def _answers(near: float) -> str:
-    return "answers this very error" if near >= 1.0 else f"answers a similar error ({near:.0%} of the words)"
-
-
-def _reliability_reason(measured: Reliability) -> str:
-    if not measured.known:
-        return "not measured yet"
-    return f"worked in {measured.low:.0%} to {measured.high:.0%} of verified uses ({measured.votes} of them)"

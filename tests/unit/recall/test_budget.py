@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from tacit.domain.ports import Hit, Stored
+from tacit.domain.reason_code import ReasonCode
 from tacit.domain.selection import Item, Query, Selection
 from tacit.domain.skill import Kind, SkillStep
+from tacit.domain.stored import Hit, Stored
 from tacit.evidence import rank
-from tacit.recall.budget import says_the_same
-from tacit.recall.purse import SHARES, Purse
-from tacit.recall.ranking import Rarity
-from tacit.recall.selection import select
-from tacit.recall.weighing import Known
+from tacit.recall.ranking import BUDGET_SHARES, TokenBudget
+from tacit.recall.selection import has_same_content, select
+from tacit.recall.signals import Rarity
+from tacit.recall.weighing import RecallContext
 from tacit.render import render_selection
 from tacit.text.words import estimate_tokens
 from tests.unit.making import NOW, PROJECT, content, stored
@@ -35,7 +35,7 @@ def ask(*known: Stored, size: int = 40, **query: Any) -> Selection:
     hits = [
         Hit(stored=each, lexical=20.0 if "migration" in each.version.content.description else 0.0) for each in known
     ]
-    told = Known(rarity=Rarity(frequency={"migrat": 9}, documents=20), reliability={}, rank=rank)
+    told = RecallContext(rarity=Rarity(frequency={"migrat": 9}, documents=20), reliability={}, rank=rank)
     asked = Query(text=TASK, scope=PROJECT, **{"k": 50, **query})
     return select(asked, hits, told, render=render, now=NOW, min_relevance=0.1)
 
@@ -49,10 +49,10 @@ def test_each_kind_takes_no_more_than_its_share(kind):
     many = [held(f"{kind}-{chr(97 + at) * 5}", kind) for at in range(20)]
     selection = ask(*many, budget_tokens=200)
     taken = sum(item.tokens for item in (*selection.items, *selection.standing))
-    share = SHARES.get(kind, 1.0)
+    share = BUDGET_SHARES.get(kind, 1.0)
     assert 0 < taken <= share * 200
     assert taken >= share * 200 - 10 - len(many)  # another one would not have fitted
-    assert "tokens left" in selection.left_out[0].reason
+    assert selection.left_out[0].code is ReasonCode.OVER_BUDGET
 
 
 def test_one_kind_leaves_room_for_others():
@@ -63,28 +63,28 @@ def test_one_kind_leaves_room_for_others():
 
 
 def test_a_share_is_of_the_whole_and_of_what_is_left():
-    purse = Purse(100)
-    assert (purse.room("norm"), purse.room("reference"), purse.room("procedure")) == (25, 40, 100)
-    purse.spend("norm", 20)
-    assert (purse.room("norm"), purse.room("procedure")) == (5, 80)
-    purse.spend("procedure", 78)
-    assert purse.room("norm") == purse.room("reference") == purse.room("procedure") < 2
+    budget = TokenBudget(100)
+    assert (budget.available("norm"), budget.available("reference"), budget.available("procedure")) == (25, 40, 100)
+    budget.spend("norm", 20)
+    assert (budget.available("norm"), budget.available("procedure")) == (5, 80)
+    budget.spend("procedure", 78)
+    assert budget.available("norm") == budget.available("reference") == budget.available("procedure") < 2
 
 
 @pytest.mark.parametrize("budget", [0, -5])
-def test_an_empty_purse_has_no_room(budget):
-    assert all(Purse(budget).room(kind) <= 0 for kind in Kind)
+def test_an_empty_budget_has_no_room(budget):
+    assert all(TokenBudget(budget).available(kind) <= 0 for kind in Kind)
 
 
 @pytest.mark.parametrize("length", range(36, 44))
-def test_texts_that_use_up_the_purse_still_fit_with_the_line_ends_between_them(length):
-    budget = 10 * 40
-    purse, texts = Purse(budget - estimate_tokens(render_selection([" "]))), []
-    while estimate_tokens("x" * length) <= purse.room("procedure"):
+def test_texts_that_use_up_the_budget_still_fit_with_the_line_ends_between_them(length):
+    allowed = 10 * 40
+    budget, texts = TokenBudget(allowed - estimate_tokens(render_selection([" "]))), []
+    while estimate_tokens("x" * length) <= budget.available("procedure"):
         texts.append("x" * length)
-        purse.spend("procedure", estimate_tokens(texts[-1]))
+        budget.spend("procedure", estimate_tokens(texts[-1]))
     assert len(texts) > 20
-    assert estimate_tokens(render_selection(texts)) <= budget
+    assert estimate_tokens(render_selection(texts)) <= allowed
 
 
 def test_references_come_last_however_well_they_match():
@@ -99,14 +99,14 @@ def test_of_two_that_say_the_same_one_is_given_and_the_other_is_named():
     selection = ask(one, two)
     assert len(selection.items) == 1
     (left,) = selection.left_out
-    assert left.reason == "says the same as `add-a-migration`"
+    assert left.code is ReasonCode.SAME_CONTENT
     assert left.version_id not in {item.version_id for item in selection.items}
 
 
 def test_what_is_taken_for_the_same():
     one = content()
-    assert says_the_same(one, one)
-    assert says_the_same(one, replace(one, tags=("x",)))
+    assert has_same_content(one, one)
+    assert has_same_content(one, replace(one, tags=("x",)))
     for other in (
         replace(one, kind=Kind.LESSON),
         replace(one, signature="KeyError: <value>"),
@@ -116,8 +116,8 @@ def test_what_is_taken_for_the_same():
         replace(one, steps=(*one.steps, SkillStep(text="Run it"))),
         replace(one, steps=(replace(one.steps[0], arguments={"command": "python manage.py squash"}), *one.steps[1:])),
     ):
-        assert not says_the_same(one, other)
-        assert not says_the_same(other, one)
+        assert not has_same_content(one, other)
+        assert not has_same_content(other, one)
 
 
 def test_standing_norms_take_what_is_left_of_their_share():
@@ -131,18 +131,18 @@ def test_standing_norms_take_what_is_left_of_their_share():
 
 
 def test_the_account_of_a_kind_tells_what_it_could_take_and_took():
-    purse = Purse(1000)
-    assert purse.account("norm") == (0.25, 250, 0, 0, 0)
-    purse.spend("norm", 200)
-    purse.refuse("norm", "v_1")
-    purse.refuse("norm", "v_1")
-    purse.refuse("norm", "v_2")
-    assert purse.account("norm") == (0.25, 250, 200, 1, 2)
-    assert purse.account("procedure") == (1.0, 1000, 0, 0, 0)
+    budget = TokenBudget(1000)
+    assert budget.account("norm") == (0.25, 250, 0, 0, 0)
+    budget.spend("norm", 200)
+    budget.refuse("norm", "v_1")
+    budget.refuse("norm", "v_1")
+    budget.refuse("norm", "v_2")
+    assert budget.account("norm") == (0.25, 250, 200, 1, 2)
+    assert budget.account("procedure") == (1.0, 1000, 0, 0, 0)
 
 
-def test_a_purse_with_less_than_nothing_allows_nothing():
-    assert Purse(-40).account("procedure") == (1.0, 0, 0, 0, 0)
+def test_a_budget_with_less_than_nothing_allows_nothing():
+    assert TokenBudget(-40).account("procedure") == (1.0, 0, 0, 0, 0)
 
 
 def test_what_each_kind_took_and_lost_adds_up():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tacit.domain.reason_code import ReasonCode
 from tacit.domain.skill import Cue, Kind, Parameter, SkillContent, SkillStep
 from tacit.recall.plan import Part, compose
 
@@ -77,12 +78,12 @@ def test_steps_know_their_version_and_number() -> None:
 def test_nothing_called_for_gives_no_plan_and_a_reason() -> None:
     plan = compose("what is the weather like", ALL)
     assert plan.steps == ()
-    assert "no skill is called for" in plan.reason
+    assert plan.code is ReasonCode.NOT_CALLED
     assert plan.strengths["v-copy_files"] == 0.0
 
 
 def test_without_parts_there_is_a_reason_too() -> None:
-    assert compose("copy", []).reason
+    assert compose("copy", []).code is ReasonCode.NOT_CALLED
 
 
 def test_a_missing_tool_of_what_is_called_for_holds_back() -> None:
@@ -121,7 +122,7 @@ def test_a_task_without_words_calls_for_nothing() -> None:
     for text in ("", "   ", "12345 #A1001", "the of and", "漢字"):
         plan = compose(text, ALL)
         assert (plan.chosen, plan.steps, plan.lacking) == ((), (), ())
-        assert plan.reason
+        assert plan.code
 
 
 def test_what_is_looked_up_for_one_part_is_not_looked_up_again_for_another() -> None:

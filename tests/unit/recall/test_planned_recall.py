@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tacit.domain.lifecycle import Status
-from tacit.domain.ports import Store, Stored
+from tacit.domain.ports import Store
+from tacit.domain.reason_code import ReasonCode
 from tacit.domain.scope import Level, Scope
 from tacit.domain.selection import Query, Selection
 from tacit.domain.skill import Cue, Kind, Skill, SkillStep
+from tacit.domain.stored import Stored
 from tacit.recall import retrieval
-from tacit.recall.ranking import CANDIDATE_HITS
-from tacit.store import VolatileStore, open_store
+from tacit.recall.signals import CANDIDATE_HITS
+from tacit.store import open_store
 from tests.unit.store.samples import at, content, put_version
 
 ANYWHERE = Scope()
 
 
-@pytest.fixture(params=["sqlite", "volatile"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
-    opened: Store = VolatileStore() if request.param == "volatile" else open_store(tmp_path / "tacit.db")
+@pytest.fixture
+def store() -> Iterator[Store]:
+    opened: Store = open_store(":memory:")
     yield opened
     opened.close()
 
@@ -77,15 +78,15 @@ def test_a_plan_never_speaks_of_what_is_not_given(store: Store, limit: dict[str,
     assert 0 < len(shown) < 3
     assert {chosen.version_id for chosen in selection.plan.chosen} == shown
     assert {step.version_id for step in selection.plan.steps} == shown
-    assert selection.plan.reason.startswith("left out of what the task calls for: `")
+    assert selection.plan.code is ReasonCode.PARTLY_GIVEN
 
 
 def test_a_missing_tool_of_what_is_called_for_holds_the_rest_back_and_says_so(store: Store) -> None:
     works(store)
     selection = ask(store, "stop, copy and start", tools=("stop-server", "start-server"))
     assert selection.abstained
-    assert "`copy-files`, which needs tools that are not at hand: copy-files" in selection.reason
-    assert ("copy-files", "needs copy-files, not at hand") in [(one.name, one.reason) for one in selection.left_out]
+    assert selection.code is ReasonCode.MISSING_TOOLS
+    assert ("copy-files", ReasonCode.MISSING_TOOLS) in [(one.name, one.code) for one in selection.left_out]
 
 
 def test_what_has_no_cues_is_given_even_then(store: Store) -> None:
@@ -99,7 +100,7 @@ def test_words_that_call_for_nothing_are_met_with_the_reason(store: Store) -> No
     works(store)
     selection = ask(store, "what is the weather like")
     assert selection.abstained
-    assert selection.reason
+    assert selection.code
     assert selection.plan.chosen == ()
 
 
@@ -118,8 +119,8 @@ def test_a_composite_whose_parts_cannot_be_done_here_is_held_back(store: Store, 
     assert "move-the-server" in names(ask(store, "move the server"))
     selection = ask(store, "move the server", tools=("look",))
     assert selection.abstained
-    held = {one.name: one.reason for one in selection.left_out}["move-the-server"]
-    assert held == "its parts need stop-server, copy-files, start-server, not at hand"
+    held = {one.name: one.code for one in selection.left_out}["move-the-server"]
+    assert held is ReasonCode.PARTS_MISSING_TOOLS
 
 
 def test_a_composite_is_given_without_an_optional_part_that_cannot_be_done(store: Store) -> None:

@@ -9,9 +9,9 @@ import pytest
 from tacit.domain.evidence import Grade, Outcome
 from tacit.domain.lifecycle import Status
 from tacit.domain.selection import Query
-from tacit.recall.ranking import prominence, recency
 from tacit.recall.retrieval import choose
-from tacit.store import VolatileStore
+from tacit.recall.signals import prominence, recency
+from tacit.store import open_store
 from tests.unit.store.samples import evidence, put_version, step_to
 
 DAY = 86_400.0
@@ -43,7 +43,7 @@ def test_what_was_confirmed_and_is_fresh_stands_out_more_than_four_times_over_wh
 
 @pytest.mark.parametrize("status", [Status.RETIRED, Status.STALE, Status.QUARANTINED, Status.CANDIDATE])
 def test_what_is_retired_or_set_aside_is_never_recalled_however_prominent_it_was(status):
-    store = VolatileStore()
+    store = open_store(":memory:")
     held = put_version(store)
     query = Query(text=held.version.content.description, scope=held.skill.scope)
     assert choose(store, query, now=held.version.created_at, min_relevance=0.0).items
@@ -62,7 +62,7 @@ def test_what_is_retired_or_set_aside_is_never_recalled_however_prominent_it_was
     ],
 )
 def test_only_a_verified_success_starts_the_time_anew(outcome, grade, resets):
-    store = VolatileStore()
+    store = open_store(":memory:")
     held = put_version(store)
     asked = held.version.created_at + timedelta(days=180)
 

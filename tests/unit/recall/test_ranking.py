@@ -6,23 +6,23 @@ import random
 
 import pytest
 
-from tacit.recall.fusion import WEIGHTS
-from tacit.recall.ranking import (
+from tacit.recall.signals import (
     MAX_QUERY_TERMS,
     MUCH,
     NEAR_ERROR,
     RECENCY_FLOOR,
-    Asked,
+    WEIGHTS,
+    QueryTerms,
     Rarity,
     decisive,
-    fits,
-    nearness,
-    nearness_of_scope,
-    order,
+    error_similarity,
+    is_relevant,
     prominence,
     recency,
-    shared,
+    scope_proximity,
     signature_terms,
+    sort_key,
+    term_overlap,
 )
 from tacit.text.words import term_set
 from tests.unit.making import content, said
@@ -32,7 +32,7 @@ NOW_S, DAY_S = 1_800_000_000.0, 86_400
 
 
 def fit(query, made=None, rarity=EVEN):
-    return shared(Asked(term_set(query), rarity), said(made or content()))[0]
+    return term_overlap(QueryTerms(term_set(query), rarity), said(made or content()))[0]
 
 
 def test_rare_words_tell_more():
@@ -63,13 +63,13 @@ def test_what_is_quoted_or_holds_a_sign_is_a_value(value):
 
 def test_relevance_grows_with_what_is_shared():
     made = content()
-    fits = [
+    is_relevant = [
         fit(query, made)
         for query in ("penguins", "run penguins", "add a database migration", "Add a database migration and run it")
     ]
-    assert fits[0] == 0
-    assert fits == sorted(fits)
-    assert fits[-1] > 0.8
+    assert is_relevant[0] == 0
+    assert is_relevant == sorted(is_relevant)
+    assert is_relevant[-1] > 0.8
 
 
 def test_a_word_of_the_subject_tells_more_than_one_of_the_body():
@@ -91,12 +91,12 @@ def test_a_long_request_is_judged_by_its_rarest_words():
 
 def test_the_shared_words_are_given_the_rarest_first():
     rarity = Rarity(frequency={"databa": 9, "migrat": 1}, documents=10)
-    words = shared(Asked(term_set("database migration penguins"), rarity), said(content()))[1]
+    words = term_overlap(QueryTerms(term_set("database migration penguins"), rarity), said(content()))[1]
     assert words == ["migrat", "databa"]
 
 
 def test_no_words_no_relevance():
-    assert shared(Asked((), EVEN), said(content())) == (0.0, [])
+    assert term_overlap(QueryTerms((), EVEN), said(content())) == (0.0, [])
     assert fit("x", content(name="the", description="of", steps=())) == 0
 
 
@@ -118,28 +118,28 @@ def test_prominence_is_importance_faded_with_age_and_raised_by_every_doubling_of
 
 
 def test_a_skill_of_the_scope_that_is_asked_from_is_nearest():
-    here = nearness_of_scope("project:a", "project:a")
-    assert here == 1 > nearness_of_scope("organisation:o", "project:a") > nearness_of_scope("global", "project:a") > 0
+    here = scope_proximity("project:a", "project:a")
+    assert here == 1 > scope_proximity("organisation:o", "project:a") > scope_proximity("global", "project:a") > 0
 
 
 ERROR = "ModuleNotFoundError: No module named <value>"
 
 
 def test_one_signature_is_as_near_as_can_be_and_nothing_else_is():
-    assert nearness(ERROR, ERROR, EVEN) == 1
-    assert nearness(ERROR, ERROR.replace("<value>", "<path>"), EVEN) < 1
-    assert nearness(ERROR, ERROR + " now", EVEN) < 1
+    assert error_similarity(ERROR, ERROR, EVEN) == 1
+    assert error_similarity(ERROR, ERROR.replace("<value>", "<path>"), EVEN) < 1
+    assert error_similarity(ERROR, ERROR + " now", EVEN) < 1
 
 
 def test_errors_that_share_most_of_their_words_are_near_and_others_are_not():
-    assert NEAR_ERROR <= nearness(ERROR, "ImportError: No module named <value> found", EVEN) < 1
-    assert nearness(ERROR, "Permission denied: <path>", EVEN) == 0
-    assert nearness(ERROR, "", EVEN) == nearness("", "", EVEN) == 0
+    assert NEAR_ERROR <= error_similarity(ERROR, "ImportError: No module named <value> found", EVEN) < 1
+    assert error_similarity(ERROR, "Permission denied: <path>", EVEN) == 0
+    assert error_similarity(ERROR, "", EVEN) == error_similarity("", "", EVEN) == 0
 
 
 def test_masks_are_no_words_of_an_error():
     assert signature_terms("cannot open <path> at <n>") == term_set("cannot open at")
-    assert nearness("<value>", "<value> <path>", EVEN) == 0
+    assert error_similarity("<value>", "<value> <path>", EVEN) == 0
 
 
 def test_a_near_error_shares_one_of_the_decisive_words():
@@ -151,7 +151,7 @@ def test_a_near_error_shares_one_of_the_decisive_words():
         one, other = (" ".join(chooser.sample(words, chooser.randint(1, 7))) for _ in range(2))
         telling = decisive(signature_terms(one), rarity)
         assert set(telling) <= signature_terms(one)
-        if nearness(one, other, rarity):
+        if error_similarity(one, other, rarity):
             near += 1
             assert signature_terms(other) & set(telling)
     assert near > 100
@@ -161,29 +161,29 @@ def test_a_near_error_shares_one_of_the_decisive_words():
 def test_what_is_missing_is_answered_by_name_or_for_any_name_and_never_by_another_name() -> None:
     for missing in ("ModuleNotFoundError: No module named {}", "{}: command not found"):
         asked = missing.format("yaml")
-        assert nearness(asked, asked, EVEN) == 1
-        assert nearness(asked, missing.format("<value>"), EVEN) == 0.99
-        assert nearness(asked, missing.format("requests"), EVEN) == 0
+        assert error_similarity(asked, asked, EVEN) == 1
+        assert error_similarity(asked, missing.format("<value>"), EVEN) == 0.99
+        assert error_similarity(asked, missing.format("requests"), EVEN) == 0
 
 
 def test_what_answers_this_very_error_comes_before_any_score():
     exact = {**dict.fromkeys(WEIGHTS, 0.1), "signature": 1.0}
     near = {**dict.fromkeys(WEIGHTS, 0.9), "signature": 0.9}
-    assert order(exact, "v_1") < order(near, "v_0")
-    assert order(near, "v_0") < order(dict.fromkeys(WEIGHTS, 0.1), "v_0")
+    assert sort_key(exact, "v_1") < sort_key(near, "v_0")
+    assert sort_key(near, "v_0") < sort_key(dict.fromkeys(WEIGHTS, 0.1), "v_0")
 
 
 def test_norms_and_preferences_need_half_the_relevance():
-    assert not fits("lesson", {"relevance": 0.1}, 0.2)
-    assert fits("norm", {"relevance": 0.1}, 0.2)
-    assert fits("preference", {"relevance": 0.1}, 0.2)
-    assert not fits("norm", {"relevance": 0.09}, 0.2)
+    assert not is_relevant("lesson", {"relevance": 0.1}, 0.2)
+    assert is_relevant("norm", {"relevance": 0.1}, 0.2)
+    assert is_relevant("preference", {"relevance": 0.1}, 0.2)
+    assert not is_relevant("norm", {"relevance": 0.09}, 0.2)
 
 
 def test_a_long_request_is_met_by_much_that_is_shared_though_it_is_a_small_part_of_it():
-    assert fits("procedure", {"relevance": 0.1, "words": MUCH * 0.2}, 0.2)
-    assert not fits("procedure", {"relevance": 0.1, "words": MUCH * 0.19}, 0.2)
-    assert not fits("procedure", {"relevance": 0.1, "words": MUCH * 0.2}, 0.9)
+    assert is_relevant("procedure", {"relevance": 0.1, "words": MUCH * 0.2}, 0.2)
+    assert not is_relevant("procedure", {"relevance": 0.1, "words": MUCH * 0.19}, 0.2)
+    assert not is_relevant("procedure", {"relevance": 0.1, "words": MUCH * 0.2}, 0.9)
 
 
 def test_the_sum_of_many_words_does_not_depend_on_their_order():
@@ -195,6 +195,6 @@ def test_the_sum_of_many_words_does_not_depend_on_their_order():
 def test_time_limits_are_never_alike_unless_they_are_the_same():
     rarity = Rarity(frequency={}, documents=10)
     one, other = "make data: Command timed out after <n>m", "apt-get install: Command timed out after <n>m"
-    assert nearness(one, one, rarity) == 1.0
-    assert nearness(one, other, rarity) == 0.0
-    assert nearness("Command timed out after <n>m", other, rarity) == 0.0
+    assert error_similarity(one, one, rarity) == 1.0
+    assert error_similarity(one, other, rarity) == 0.0
+    assert error_similarity("Command timed out after <n>m", other, rarity) == 0.0

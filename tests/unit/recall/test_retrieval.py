@@ -10,22 +10,24 @@ from pathlib import Path
 import apsw
 import pytest
 
-from tacit.api import Loop
+from tacit.api import Tacit
 from tacit.domain.errors import Refusal
 from tacit.domain.evidence import Grade, Outcome, Reliability
+from tacit.domain.ledger import About, Remark
 from tacit.domain.lifecycle import Status
 from tacit.domain.origin import Origin
 from tacit.domain.ports import Store
-from tacit.domain.remark import About, Remark
+from tacit.domain.reason_code import ReasonCode
 from tacit.domain.selection import Query, Selection
 from tacit.domain.skill import Case, Condition, Kind
 from tacit.providers.embedding.static import StaticEmbedder
 from tacit.recall import publishing, retrieval
-from tacit.recall.quick import Answer, Limits, for_error, for_task
+from tacit.recall.hook_recall import HookLimits, for_error, for_task
+from tacit.recall.ranking import Decision
 from tacit.render import render_item, render_selection
-from tacit.store import VolatileStore, open_store
-from tacit.store.sqlite.glance import Glance
-from tacit.text.signature import error_signature
+from tacit.store import open_store
+from tacit.store.hook_index import Glance
+from tacit.text.error_signatures import error_signature
 from tacit.text.words import estimate_tokens
 from tests.unit.providers.embedding.small_models import static_folder
 from tests.unit.store.samples import START, at, evidence, put_version, step_to
@@ -36,9 +38,9 @@ MISSING = "Traceback (most recent call last):\nModuleNotFoundError: No module na
 SIGNATURE = error_signature(MISSING)
 
 
-@pytest.fixture(params=["sqlite", "volatile"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
-    opened: Store = VolatileStore() if request.param == "volatile" else open_store(tmp_path / "tacit.db")
+@pytest.fixture
+def store() -> Iterator[Store]:
+    opened: Store = open_store(":memory:")
     yield opened
     opened.close()
 
@@ -81,7 +83,6 @@ def test_an_error_is_answered_by_its_signature_before_anything_that_shares_words
     selection = ask(store, "parse the yaml files", error=MISSING, k=3)
     assert set(names(selection)[:2]) == {"install-yaml", "pin-the-interpreter"}
     assert selection.items[0].signals["signature"] == selection.items[0].signals["relevance"] == 1
-    assert selection.items[0].reasons[0] == "answers this very error"
     assert names(selection)[2] == "parse-yaml"
 
 
@@ -94,7 +95,7 @@ def test_a_near_error_is_answered_with_a_word_of_how_near(store: Store) -> None:
     lessons(store)
     selection = ask(store, "", error="ImportError: No module named 'x' was found")
     assert names(selection)[0] == "name-the-package"
-    assert selection.items[0].reasons[0].startswith("answers a similar error (")
+    assert 0 < selection.items[0].signals["signature"] < 1
     assert "close-the-file" not in names(selection)
 
 
@@ -162,7 +163,7 @@ def test_a_rendering_is_as_fresh_as_the_last_verified_success(store: Store) -> N
 
 
 def test_the_loop_renders_with_every_change(store: Store) -> None:
-    loop = Loop(store, clock=lambda: NOW)
+    loop = Tacit(store, clock=lambda: NOW)
     verdict = loop.propose(written("deploy-service"), by="ann", origin=Origin.USER)
     version_id = verdict.version_id
     assert store.renderings([version_id]).get(version_id) is None  # it waits for a person
@@ -177,7 +178,7 @@ def test_the_loop_renders_with_every_change(store: Store) -> None:
         by="ann", origin=Origin.USER, revises=store.version(version_id),
     )  # fmt: skip
     loop.review(revised.version_id, "approve", by="ann")
-    loop.rollback(version_id, by="ann")
+    loop.reviews.rollback(version_id, by="ann")
     assert store.renderings([revised.version_id]).get(revised.version_id) is None
     loop.review(version_id, "retire", by="ann")
     assert store.renderings([version_id]).get(version_id) is None
@@ -185,7 +186,7 @@ def test_the_loop_renders_with_every_change(store: Store) -> None:
 
 
 def test_what_a_retired_part_said_is_shown_no_more(store: Store) -> None:
-    loop = Loop(store, clock=lambda: NOW)
+    loop = Tacit(store, clock=lambda: NOW)
     case = Case(conditions=(Condition(text="the ZEBRAQUARTZ lamp blinks red"),))
     part = written("restart-modem", cases=(case,))
     ids = [
@@ -208,7 +209,7 @@ def test_a_refused_change_leaves_the_rendering_as_it_was(store: Store) -> None:
     publishing.publish(store)
     before = store.renderings([stored.version.id]).get(stored.version.id)
     with pytest.raises(Refusal):
-        Loop(store, clock=lambda: NOW).review(stored.version.id, "reject", by="ann")
+        Tacit(store, clock=lambda: NOW).review(stored.version.id, "reject", by="ann")
     assert store.renderings([stored.version.id]).get(stored.version.id) == before is not None
 
 
@@ -222,8 +223,8 @@ def glance_at(store: Store, path: str) -> Glance:
     return found
 
 
-def asked(glance: Glance, text: str, **more: object) -> Answer:
-    limits = Limits(**more)  # type: ignore[arg-type]
+def asked(glance: Glance, text: str, **more: object) -> Decision:
+    limits = HookLimits(**more)  # type: ignore[arg-type]
     return for_task(glance, text, scope="project", now=NOW.timestamp(), limits=limits)
 
 
@@ -258,9 +259,9 @@ def stocked(path: str) -> Iterator[Store]:
 def test_a_hook_ranks_and_abstains_as_the_loop_does(stocked: Store, path: str, text: str) -> None:
     answer = asked(glance_at(stocked, path), text, k=20, budget_tokens=100_000)
     selection = ask(stocked, text, k=20, budget_tokens=100_000)
-    assert [given.glimpse.version_id for given in answer.items] == [item.version_id for item in selection.items]
-    assert bool(answer.reason) == selection.abstained
-    for given, item in zip(answer.items, selection.items, strict=True):
+    assert [given.source.version_id for given in answer.given] == [item.version_id for item in selection.items]
+    assert (answer.code is not None) == selection.abstained
+    for given, item in zip(answer.given, selection.items, strict=True):
         assert given.signals == pytest.approx(item.signals)
         assert given.text == item.text
 
@@ -282,45 +283,45 @@ def test_a_hook_with_a_static_embedder_ranks_and_abstains_as_the_loop_does(
     answer = asked(glance, text, k=20, budget_tokens=100_000)
     query = Query(text=text, k=20, budget_tokens=100_000)
     selection = retrieval.choose(stocked, query, now=NOW, min_relevance=0.18, embedder=embedder)
-    assert [given.glimpse.version_id for given in answer.items] == [item.version_id for item in selection.items]
-    assert bool(answer.reason) == selection.abstained
-    for given, item in zip(answer.items, selection.items, strict=True):
+    assert [given.source.version_id for given in answer.given] == [item.version_id for item in selection.items]
+    assert (answer.code is not None) == selection.abstained
+    for given, item in zip(answer.given, selection.items, strict=True):
         assert given.signals == pytest.approx(item.signals)
-    assert answer.items
-    assert all("meaning" in given.signals for given in answer.items)
+    assert answer.given
+    assert all("meaning" in given.signals for given in answer.given)
 
 
 def test_a_hook_keeps_to_number_and_budget_and_says_what_is_missing(stocked: Store, path: str) -> None:
     glance = glance_at(stocked, path)
     answer = asked(glance, "deploy service to staging", k=2)
-    assert len(answer.items) == 2
-    assert "only 2 were asked for" in {why for _, _, why in answer.left_out}
+    assert len(answer.given) == 2
+    assert ReasonCode.OVER_LIMIT in {left.code for left in answer.left}
     for budget in (0, 40, 100, 200, 400, 800):
         answer = asked(glance, "deploy service to staging", k=9, budget_tokens=budget)
-        assert estimate_tokens(render_selection([given.text for given in answer.items])) <= budget
-        assert bool(answer.items) == (budget > 100) or budget == 100
-        assert answer.items or answer.reason
+        assert estimate_tokens(render_selection([given.text for given in answer.given])) <= budget
+        assert bool(answer.given) == (budget > 100) or budget == 100
+        assert answer.given or answer.code
 
 
 def test_what_is_too_long_for_the_room_left_is_given_in_brief(path: str) -> None:
     store = open_store(path)
     put_version(store, body="\n".join(f"# Part {n}\n" + "word " * 200 for n in range(3)))
     glance = glance_at(store, path)
-    (whole,), (brief,) = asked(glance, "deploy").items, asked(glance, "deploy", budget_tokens=500).items
-    assert (whole.text, brief.text) == (whole.glimpse.text, whole.glimpse.brief)
+    (whole,), (brief,) = asked(glance, "deploy").given, asked(glance, "deploy", budget_tokens=500).given
+    assert (whole.text, brief.text) == (whole.source.text, whole.source.brief)
     assert brief.tokens == estimate_tokens(brief.text) < whole.tokens
     store.close()
 
 
 def test_what_was_shown_already_is_passed_over(stocked: Store, path: str) -> None:
     glance = glance_at(stocked, path)
-    first = asked(glance, "deploy service to staging", k=1).items[0].glimpse
-    limits, now = Limits(k=1), NOW.timestamp()
+    first = asked(glance, "deploy service to staging", k=1).given[0].source
+    limits, now = HookLimits(k=1), NOW.timestamp()
     again = for_task(
         glance, "deploy service to staging", scope="project", now=now, limits=limits, skip={first.version_id}
     )
-    assert again.items[0].glimpse.version_id != first.version_id
-    assert (first.version_id, first.name, "shown already") in again.left_out
+    assert again.given[0].source.version_id != first.version_id
+    assert (first.version_id, ReasonCode.ALREADY_SHOWN) in [(left.row.version_id, left.code) for left in again.left]
 
 
 def test_a_hook_answers_an_error_by_signature_then_by_nearness_then_not_at_all(path: str) -> None:
@@ -329,19 +330,19 @@ def test_a_hook_answers_an_error_by_signature_then_by_nearness_then_not_at_all(p
     put_version(store, "no-module-named", description="A module named nothing was not found")
     glance, now = glance_at(store, path), NOW.timestamp()
 
-    def answer(output: str, **more: object) -> Answer:
-        return for_error(glance, error_signature(output), scope="project", now=now, limits=Limits(**more))  # type: ignore[arg-type]
+    def answer(output: str, **more: object) -> Decision:
+        return for_error(glance, error_signature(output), scope="project", now=now, limits=HookLimits(**more))  # type: ignore[arg-type]
 
     exact = answer(MISSING)
-    assert {given.glimpse.name for given in exact.items} == {"install-yaml", "pin-the-interpreter"}
-    assert exact.signature == SIGNATURE
-    assert len(answer(MISSING, k=1).items) == 1
+    assert {given.source.name for given in exact.given} == {"install-yaml", "pin-the-interpreter"}
+    assert all(given.signals["signature"] == 1.0 for given in exact.given)
+    assert len(answer(MISSING, k=1).given) == 1
     near = answer("ImportError: No module named 'x' was found")
-    assert [given.glimpse.name for given in near.items][:1] == ["name-the-package"]
-    assert "no-module-named" not in {given.glimpse.name for given in near.items}
+    assert [given.source.name for given in near.given][:1] == ["name-the-package"]
+    assert "no-module-named" not in {given.source.name for given in near.given}
     silent = answer("KeyError: 'colour'")
-    assert (silent.items, bool(silent.reason)) == ([], True)
-    assert answer("").items == []
+    assert (silent.given, silent.code) == ([], ReasonCode.NO_SHARED_WORDS)
+    assert answer("").given == []
     store.close()
 
 

@@ -3,35 +3,36 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from datetime import timedelta
 
 import pytest
 
 from tacit.domain.evidence import Outcome, Reliability
 from tacit.domain.lifecycle import RECALLABLE, Status
-from tacit.domain.ports import Hit, Stored
 from tacit.domain.scope import Level, Scope
-from tacit.domain.selection import Item, Query, Selection
+from tacit.domain.selection import Item, Query, ReasonCode, Selection
 from tacit.domain.skill import Kind
+from tacit.domain.stored import Hit, Stored
 from tacit.evidence import rank, reliability
-from tacit.recall.ranking import Rarity
 from tacit.recall.selection import select
-from tacit.recall.weighing import Known
+from tacit.recall.signals import Rarity
+from tacit.recall.weighing import RecallContext
 from tests.unit.making import MIGRATE, NOW, PROJECT, bash_steps, content, evidence, stored
 
 RARITY = Rarity(frequency={"migrat": 3, "databa": 4, "deploy": 2}, documents=20)
 TASK = "add a database migration"
 
 
-def known(measured: dict[str, Reliability] | None = None, **fields: object) -> Known:
-    return dataclasses.replace(Known(rarity=RARITY, reliability=measured or {}, rank=rank), **fields)  # type: ignore[arg-type]
+def known(measured: dict[str, Reliability] | None = None, **fields: object) -> RecallContext:
+    return dataclasses.replace(RecallContext(rarity=RARITY, reliability=measured or {}, rank=rank), **fields)  # type: ignore[arg-type]
 
 
 def ask(
     held: list[Stored],
     text: str = TASK,
     *,
-    told: Known | None = None,
+    told: RecallContext | None = None,
     size: int = 40,
     min_relevance: float = 0.34,
     **query: object,
@@ -45,8 +46,8 @@ def ask(
     return select(asked, hits, told or known(), render=render, now=NOW, min_relevance=min_relevance)
 
 
-def reasons(selection: Selection) -> dict[str, str]:
-    return {left.name: left.reason for left in selection.left_out}
+def codes(selection: Selection) -> dict[str, ReasonCode]:
+    return {left.name: left.code for left in selection.left_out}
 
 
 def several(count: int) -> list[Stored]:
@@ -58,29 +59,27 @@ def test_what_fits_is_given_with_its_signals_and_reasons():
     selection = ask([held])
     (item,) = selection.items
     assert not selection.abstained
-    assert selection.reason == ""
+    assert (selection.code, selection.reason) == (None, "")
     assert item.version_id == held.version.id
     assert set(item.signals) == {"relevance", "words", "reliability", "prominence", "scope"}
     assert all(value >= 0 for value in item.signals.values())
     assert 0 < item.signals["relevance"] <= 1
-    matched, measured, placed = item.reasons
-    assert matched.startswith("matches ")
+    matched, _, placed = item.reasons
     assert "migrat" in matched
-    assert measured == "not measured yet"
     assert placed == "procedure at project:invoices, trial"
 
 
 def test_at_most_k_are_given_and_the_rest_is_named():
     selection = ask(several(5), k=2)
     assert len(selection.items) == 2
-    assert list(reasons(selection).values()) == ["only 2 were asked for"] * 3
+    assert list(codes(selection).values()) == [ReasonCode.OVER_LIMIT] * 3
 
 
 @pytest.mark.parametrize("k", [0, -1])
 def test_asking_for_none_gives_none(k):
     selection = ask(several(2), k=k)
     assert selection.abstained
-    assert selection.reason == "none was asked for"
+    assert selection.code is ReasonCode.NONE_REQUESTED
 
 
 def test_the_budget_is_hard_and_a_smaller_skill_may_still_fit():
@@ -97,13 +96,14 @@ def test_the_budget_is_hard_and_a_smaller_skill_may_still_fit():
     assert [item.tokens for item in selection.items] == [10]
     assert selection.tokens == 10
     (left,) = selection.left_out
-    assert left.reason == "does not fit into the 50 tokens left"
+    assert left.code is ReasonCode.OVER_BUDGET
+    assert "50" in left.reason
 
 
 def test_nothing_fits_into_no_budget():
     selection = ask([stored()], budget_tokens=0)
     assert selection.abstained
-    assert selection.reason == "the best match does not fit into the token budget"
+    assert selection.code is ReasonCode.OVER_BUDGET
 
 
 def test_the_renderer_is_told_how_much_room_is_left():
@@ -128,10 +128,12 @@ def test_what_renders_to_nothing_is_left_out():
 def test_below_the_threshold_it_abstains_and_names_the_nearest():
     selection = ask(several(5), "what is the weather like in the database town", min_relevance=0.5)
     assert selection.abstained
-    assert "nothing is close enough; the nearest, `add-a-database-migration-" in selection.reason
+    assert selection.code is ReasonCode.BELOW_THRESHOLD
+    assert f"`{selection.left_out[0].name}`" in selection.reason
     assert len(selection.left_out) == 5
-    assert all(left.reason.startswith("nearest, relevance 0.") for left in selection.left_out[:3])
-    assert [left.reason for left in selection.left_out[3:]] == ["less relevant"] * 2
+    assert [left.code for left in selection.left_out] == (
+        [ReasonCode.NEAREST_MISS] * 3 + [ReasonCode.BELOW_THRESHOLD] * 2
+    )
     assert selection.confidence == selection.left_out[0].signals["relevance"] > 0
 
 
@@ -145,7 +147,7 @@ def test_the_nearest_is_the_most_relevant_and_not_the_best_proven():
 
 
 def test_without_hits_it_abstains_and_says_so():
-    assert ask([]).reason == "no approved skill shares a word with this task"
+    assert ask([]).code is ReasonCode.NO_SHARED_WORDS
 
 
 @pytest.mark.parametrize("text", ["", "the of and", "???"])
@@ -155,7 +157,7 @@ def test_a_query_without_words_gets_nothing(text):
 
 def test_what_is_less_relevant_is_left_out_beside_what_fits():
     other = stored(content(name="deploy-the-site", description="Deploy the site", steps=bash_steps("make database")))
-    assert reasons(ask([stored(), other]))["deploy-the-site"] == "less relevant"
+    assert codes(ask([stored(), other]))["deploy-the-site"] is ReasonCode.BELOW_THRESHOLD
 
 
 @pytest.mark.parametrize("status", sorted(set(Status) - RECALLABLE))
@@ -186,48 +188,46 @@ def elsewhere(count: int, scope: Scope = OTHER, **more: object) -> list[Stored]:
 def test_another_projects_skill_is_not_given_and_told_as_theirs():
     selection = ask([stored(scope=OTHER)])
     assert selection.abstained
-    assert reasons(selection) == {"add-a-migration": "belongs to project:other"}
-    assert selection.reason == (
-        "no approved skill that holds in project:invoices shares a word with this task; "
-        "1 that may match belongs to project:other (`--scope project:other` asks there)"
-    )
+    assert codes(selection) == {"add-a-migration": ReasonCode.OTHER_SCOPE}
+    assert selection.code is ReasonCode.NO_SHARED_WORDS
+    assert "`--scope project:other`" in selection.reason
 
 
 def test_what_belongs_elsewhere_is_counted_by_scope_the_most_first():
     held = [*elsewhere(2, Scope(Level.PROJECT, "few")), *elsewhere(3)]
-    assert ask(held).reason.endswith(
-        "; 5 that may match belong to project:other, project:few (`--scope project:other` asks there)"
-    )
+    assert "project:other, project:few (`--scope project:other`" in ask(held).reason
     many = [each for name in "abcde" for each in elsewhere(1, Scope(Level.PROJECT, name))]
-    assert "belong to project:a, project:b, project:c and 2 more (" in ask(many).reason
+    assert "project:a, project:b, project:c and 2 more" in ask(many).reason
 
 
 def test_beside_what_is_given_what_belongs_elsewhere_is_left_out_last():
     selection = ask([*elsewhere(2), stored()])
     assert [item.name for item in selection.items] == ["add-a-migration"]
-    assert [left.reason for left in selection.left_out] == ["belongs to project:other"] * 2
+    assert [left.code for left in selection.left_out] == [ReasonCode.OTHER_SCOPE] * 2
 
 
 def test_what_is_near_here_is_told_with_what_shares_more_elsewhere():
     near = stored(content(name="backup", description="Back up a database", steps=MIGRATE[:1]))
-    for lexical, told in ((30.0, True), (10.0, False)):
+    for lexical, named in ((30.0, True), (10.0, False)):
         hits = [Hit(stored=near, lexical=20.0), Hit(stored=elsewhere(1)[0], lexical=lexical)]
         query = Query(text="a database of penguins in space ships", scope=PROJECT)
         selection = select(query, hits, known(), render=lambda item, left: "x", now=NOW, min_relevance=0.9)
-        assert "the nearest, `backup`" in selection.reason
-        assert ("1 that may match belongs to project:other" in selection.reason) is told
+        assert selection.code is ReasonCode.BELOW_THRESHOLD
+        assert "`backup`" in selection.reason
+        assert ("project:other" in selection.reason) is named
 
 
 def test_what_could_not_be_given_there_either_is_not_counted():
     held = [*elsewhere(1, category="other"), *elsewhere(1, kind=Kind.PREFERENCE, person="ann", category="setup")]
-    assert ask(held, category="setup").reason == "no approved skill shares a word with this task"
+    selection = ask(held, category="setup")
+    assert selection.code is ReasonCode.NO_SHARED_WORDS
+    assert "--scope" not in selection.reason
 
 
 def test_a_preference_of_another_person_elsewhere_is_not_told_by_name():
     selection = ask(elsewhere(1, kind=Kind.PREFERENCE, person="ann"), person="bo")
-    assert [(left.name, left.reason) for left in selection.left_out] == [
-        ("a preference", "is another person's preference")
-    ]
+    assert [left.code for left in selection.left_out] == [ReasonCode.OTHER_PERSON]
+    assert "add-a-migration" not in selection.left_out[0].name
     assert "other" not in selection.reason
 
 
@@ -235,7 +235,8 @@ def test_what_is_merely_nearest_in_meaning_does_not_match():
     hits = [Hit(stored=each, lexical=0.0, semantic=0.1) for each in elsewhere(2)]
     query = Query(text=TASK, scope=PROJECT)
     selection = select(query, hits, known(), render=lambda item, left: "x", now=NOW, min_relevance=0.3)
-    assert (selection.left_out, selection.reason) == ((), "no approved skill shares a word with this task")
+    assert (selection.left_out, selection.code) == ((), ReasonCode.NO_SHARED_WORDS)
+    assert "--scope" not in selection.reason
 
 
 def test_the_name_of_a_scope_stays_on_its_line():
@@ -257,17 +258,14 @@ def ask_norms(count: int, *others: Stored, text: str = "water the plants", **que
 def test_silence_tells_that_norms_stand_and_never_that_one_is_near():
     selection = ask_norms(5)
     assert len(selection.standing) == 5
-    assert selection.reason == (
-        "no approved skill shares a word with this task; only what always holds is given: 5 norms"
-    )
-    assert ask_norms(1).reason.endswith("; only what always holds is given: 1 norm")
+    assert selection.code is ReasonCode.NO_SHARED_WORDS
+    assert selection.left_out == ()
 
 
 def test_norms_without_room_hold_and_are_not_less_relevant():
     selection = ask_norms(5, budget_tokens=100)
     assert len(selection.standing) == 2
-    assert selection.reason.endswith("is given: 2 norms")
-    assert {left.reason for left in selection.left_out} == {"does not fit into the 5 tokens left"}
+    assert {left.code for left in selection.left_out} == {ReasonCode.OVER_BUDGET}
     assert len(selection.crowded_out) == 3
 
 
@@ -275,16 +273,15 @@ def test_norms_without_room_hold_and_are_not_less_relevant():
 def test_where_no_norm_has_room_that_is_said(tokens):
     selection = ask_norms(5, budget_tokens=tokens)
     assert selection.standing == ()
-    assert selection.reason.endswith("; 5 norms hold here and none fits into the token budget")
     assert len(selection.crowded_out) == 5
-    assert ask_norms(1, budget_tokens=tokens).reason.endswith("; 1 norm holds here and none fits into the token budget")
+    assert {left.code for left in selection.left_out} == {ReasonCode.OVER_BUDGET}
 
 
 def test_a_relevance_of_nought_is_no_nearness():
     other = stored(content(name="deploy-the-site", description="Deploy the site", steps=bash_steps("make site")))
     selection = ask_norms(2, other)
-    assert selection.reason.startswith("no approved skill shares more than everyday words with this task; only what")
-    assert reasons(selection) == {"deploy-the-site": "less relevant"}
+    assert selection.code is ReasonCode.ONLY_COMMON_WORDS
+    assert codes(selection) == {"deploy-the-site": ReasonCode.BELOW_THRESHOLD}
 
 
 @pytest.mark.parametrize("scope", [Scope(Level.GLOBAL), Scope(Level.ORGANISATION, "acme"), Scope(Level.PROJECT)])
@@ -296,7 +293,8 @@ def test_the_narrower_of_two_skills_with_one_name_shadows_the_broader():
     narrow, broad = stored(), stored(content(body="global words"), scope=Scope(Level.GLOBAL), sequence=9)
     selection = ask([broad, narrow])
     assert [item.version_id for item in selection.items] == [narrow.version.id]
-    assert reasons(selection) == {narrow.version.name: "shadowed by the project:invoices version"}
+    assert codes(selection) == {narrow.version.name: ReasonCode.SHADOWED}
+    assert "project:invoices" in selection.left_out[0].reason
 
 
 def test_within_one_scope_nothing_is_shadowed():
@@ -312,8 +310,10 @@ def test_another_kind_with_the_same_name_is_not_shadowed():
 def test_a_skill_whose_tools_are_missing_is_left_out_with_their_names():
     selection = ask([stored()], tools=("Read", "Edit"))
     assert selection.abstained
-    assert reasons(selection) == {"add-a-migration": "needs Bash, not at hand"}
-    assert selection.reason == "what matches may not be used here: `add-a-migration` needs Bash, not at hand"
+    assert codes(selection) == {"add-a-migration": ReasonCode.MISSING_TOOLS}
+    assert selection.code is ReasonCode.NOT_USABLE_HERE
+    assert "`add-a-migration`" in selection.reason
+    assert "Bash" in selection.reason
     assert not ask([stored()], tools=("Bash",)).abstained
     assert not ask([stored()], tools=None).abstained
 
@@ -326,20 +326,20 @@ def test_a_tool_of_an_optional_step_need_not_be_there():
 def test_category_and_kind_are_filters():
     held = stored()
     assert not ask([held], category="setup").abstained
-    assert reasons(ask([held], category="reporting")) == {held.version.name: "category is setup"}
-    assert reasons(ask([stored(content(category=""))], category="x")) == {held.version.name: "category is not set"}
+    assert codes(ask([held], category="reporting")) == {held.version.name: ReasonCode.OTHER_CATEGORY}
+    assert codes(ask([stored(content(category=""))], category="x")) == {held.version.name: ReasonCode.OTHER_CATEGORY}
     assert not ask([held], kinds=(Kind.PROCEDURE,)).abstained
-    assert reasons(ask([held], kinds=(Kind.LESSON, Kind.NORM))) == {held.version.name: "is a procedure"}
+    assert codes(ask([held], kinds=(Kind.LESSON, Kind.NORM))) == {held.version.name: ReasonCode.OTHER_KIND}
 
 
 def test_a_minimum_of_reliability_leaves_out_what_is_not_known_and_what_is_too_low():
     held = stored()
-    assert reasons(ask([held], min_reliability=0.5)) == {
-        held.version.name: "reliability is not known yet, 50% was asked for"
-    }
+    assert codes(ask([held], min_reliability=0.5)) == {held.version.name: ReasonCode.LOW_RELIABILITY}
     proven = {held.version.id: reliability(evidence(hours=i) for i in range(20))}
     assert not ask([held], told=known(proven), min_reliability=0.8).abstained
-    assert "at least 8" in reasons(ask([held], told=known(proven), min_reliability=0.99))[held.version.name]
+    (left,) = ask([held], told=known(proven), min_reliability=0.99).left_out
+    assert left.code is ReasonCode.LOW_RELIABILITY
+    assert re.search(r"8\d%.*99%", left.reason)
 
 
 def test_evidence_moves_the_order_of_two_equally_relevant_skills():
@@ -352,7 +352,6 @@ def test_evidence_moves_the_order_of_two_equally_relevant_skills():
         selection = ask([one, other], told=known(measured))
         assert [item.version_id for item in selection.items] == [better.version.id, worse.version.id]
         assert selection.items[0].signals["relevance"] == selection.items[1].signals["relevance"]
-        assert "of verified uses" in selection.items[0].reasons[1]
 
 
 def test_proof_does_not_make_the_irrelevant_relevant():

@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from tacit.domain.lifecycle import Status
-from tacit.domain.ports import Hit
+from tacit.domain.reason_code import ReasonCode
 from tacit.domain.selection import Query, Selection
 from tacit.domain.skill import Case, Condition, SkillContent
+from tacit.domain.stored import Hit
 from tacit.evidence import rank
-from tacit.recall.ranking import Rarity
 from tacit.recall.selection import select
-from tacit.recall.state import MOST_FILES, Situation, broken, fit, read_situation
-from tacit.recall.weighing import Known
-from tacit.store.lexical import version_words
+from tacit.recall.signals import Rarity
+from tacit.recall.weighing import MOST_FILES, RecallContext, Situation, broken, fit, read_situation
+from tacit.store.lexical_search import version_words
 from tacit.text.words import terms
 from tests.unit.making import NOW, PROJECT, bash_steps, content, stored
 
@@ -132,7 +132,7 @@ def _fields(condition: Condition) -> dict[str, str]:
 
 def ask(*made: SkillContent, **state: object) -> Selection:
     hits = [Hit(stored=stored(each, status=Status.TRIAL), lexical=20.0) for each in made]
-    known = Known(
+    known = RecallContext(
         rarity=Rarity(frequency={"migrat": 2}, documents=20), reliability={}, rank=rank, situation=read_situation(state)
     )
     query = Query(text="add a database migration", scope=PROJECT, state=state)
@@ -142,7 +142,7 @@ def ask(*made: SkillContent, **state: object) -> Selection:
 def test_what_does_not_hold_bars_a_skill_with_its_reason():
     selection = ask(content(preconditions=(CLEAN,)), holds={CLEAN.text: False})
     assert selection.abstained
-    assert selection.left_out[0].reason == "does not hold here: the tree is clean"
+    assert selection.left_out[0].code is ReasonCode.PRECONDITION_FALSE
 
 
 def test_of_two_equal_skills_the_one_that_fits_the_situation_comes_first_and_says_so():
@@ -153,5 +153,5 @@ def test_of_two_equal_skills_the_one_that_fits_the_situation_comes_first_and_say
         best, other = selection.items
         assert best.name == first.name
         assert best.signals["state"] == 1.0
-        assert "fits the situation: last action" in best.reasons
+        assert best.signals["state"] > 0
         assert other.signals.get("state", 0.0) < best.signals["state"]

@@ -9,12 +9,11 @@ import pytest
 from tacit.domain.ports import Store
 from tacit.domain.selection import Query, Selection
 from tacit.domain.skill import Kind
-from tacit.recall.fusion import evidence
-from tacit.recall.ranking import Asked, Rarity, by_words, likeness
 from tacit.recall.retrieval import choose
-from tacit.recall.ties import Footing, spread, turnable
-from tacit.store import VolatileStore
-from tacit.store.lexical import VERSION_WEIGHTS, rarity, score
+from tacit.recall.signals import QueryTerms, Rarity, example_similarity, total_evidence, word_signals
+from tacit.recall.ties import WordSupport, spread, turnable
+from tacit.store import open_store
+from tacit.store.lexical_search import VERSION_WEIGHTS, rarity, score
 from tacit.text.words import terms
 from tests.unit.making import content, said
 from tests.unit.store.samples import at, put_version
@@ -55,10 +54,10 @@ def test_one_more_skill_moves_two_others_against_each_other_by_no_more_than_was_
         name="rotate", description=words, body="keys " * 3, steps=(), example_queries=(example,) * bool(example)
     )
     two = content(name="keys", description="rotate zebra", body=words, steps=(), example_queries=("rotate keys",))
-    asked_terms = frozenset(terms("rotate the keys of a zebra"))
+    known_query_terms = frozenset(terms("rotate the keys of a zebra"))
 
     def weighed(counts: dict[str, int], total: int) -> float:
-        asked = Asked(asked_terms, Rarity(frequency=counts, documents=total), names=names)
+        asked = QueryTerms(known_query_terms, Rarity(frequency=counts, documents=total), names=names)
         found = []
         for made in (one, two):
             fields = [
@@ -68,13 +67,15 @@ def test_one_more_skill_moves_two_others_against_each_other_by_no_more_than_was_
                 terms("\n".join(made.example_queries)),
             ]
             nats = score(asked.worth, fields, weights=VERSION_WEIGHTS)
-            found.append(evidence({**by_words(asked, nats, fields), "example": likeness(asked, said(made))}))
+            found.append(
+                total_evidence({**word_signals(asked, nats, fields), "example": example_similarity(asked, said(made))})
+            )
         return found[0] - found[1]
 
-    asked = Asked(asked_terms, Rarity(frequency=frequency, documents=documents), names=names)
-    moves = spread(asked_terms, frequency, documents)
+    asked = QueryTerms(known_query_terms, Rarity(frequency=frequency, documents=documents), names=names)
+    moves = spread(known_query_terms, frequency, documents)
     feet = [
-        Footing(
+        WordSupport(
             [terms(made.name), terms(made.description), terms(made.body), terms("\n".join(made.example_queries))],
             [terms(each) for each in made.example_queries],
             asked=asked,
@@ -91,7 +92,7 @@ def test_one_more_skill_moves_two_others_against_each_other_by_no_more_than_was_
 
 
 def test_look_alikes_are_given_together_and_reported_as_tied():
-    store = VolatileStore()
+    store = open_store(":memory:")
     put(store, "rotate-keys-east", "Rotate the signing keys of the eastern region")
     put(store, "rotate-keys-west", "Rotate the signing keys of the western region")
     put(store, "purge-cache", "Purge the cache of thumbnails")
@@ -100,7 +101,7 @@ def test_look_alikes_are_given_together_and_reported_as_tied():
 
 
 def test_what_a_word_tells_apart_is_no_tie():
-    store = VolatileStore()
+    store = open_store(":memory:")
     put(store, "rotate-keys-east", "Rotate the signing keys of the eastern region")
     put(store, "rotate-keys-west", "Rotate the signing keys of the western region")
     first = ask(store, "rotate the signing keys of the western region").items[0]
@@ -109,7 +110,7 @@ def test_what_a_word_tells_apart_is_no_tie():
 
 
 def test_all_look_alikes_name_all_others_however_many_are_asked_for():
-    store = VolatileStore()
+    store = open_store(":memory:")
     for region in ("east", "west", "north", "south", "inner", "outer", "upper", "lower"):
         put(store, f"rotate-keys-{region}", f"Rotate the signing keys of the {region} region")
     for k in (1, 3, 8):
@@ -119,7 +120,7 @@ def test_all_look_alikes_name_all_others_however_many_are_asked_for():
 
 
 def test_who_answers_this_very_error_is_not_tied_with_who_only_shares_words():
-    store = VolatileStore()
+    store = open_store(":memory:")
     signature = "ValueError: rotate the signing keys"
     put(store, "rotate-keys", "Rotate the signing keys", kind=Kind.LESSON, signature=signature)
     put(store, "rotate-keys-too", "Rotate the signing keys")
@@ -132,7 +133,7 @@ def test_an_order_that_one_more_skill_turns_was_a_tie_before():
     first, second = ("zebra-care", "Groom the zebra"), ("penguin-care", "Groom the penguin")
     turned = set()
     for more in ("zebra " * 3, "penguin " * 3):
-        store = VolatileStore()
+        store = open_store(":memory:")
         put(store, *first)
         put(store, *second)
         before = ask(store, "zebra or penguin")

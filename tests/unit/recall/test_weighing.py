@@ -9,15 +9,14 @@ from typing import Any
 import pytest
 
 from tacit.domain.evidence import Outcome, Reliability
-from tacit.domain.ports import Hit
 from tacit.domain.scope import Level, Scope
 from tacit.domain.selection import Item, Plan, Query
 from tacit.domain.skill import Case, Condition, SkillContent
+from tacit.domain.stored import Hit
 from tacit.evidence import rank, reliability
-from tacit.recall.fusion import score
-from tacit.recall.ranking import Rarity
-from tacit.recall.state import read_situation
-from tacit.recall.weighing import CLOSE, KIN, Known, Scales
+from tacit.recall.reasons import error_match, matched_words, reliability_reason
+from tacit.recall.signals import Rarity, combined_score
+from tacit.recall.weighing import CLOSE, KIN, RecallContext, Weigher, read_situation
 from tests.unit.making import NOW, PROJECT, content, evidence, stored
 
 TASK = "add a database migration"
@@ -27,9 +26,9 @@ ALWAYS = {"relevance", "words", "reliability", "prominence", "scope"}
 def weigh(made: SkillContent | None = None, text: str = TASK, *, semantic: float | None = None, **known: Any) -> Item:
     query = Query(text=text, scope=known.pop("scope", PROJECT))
     held = known.pop("held", None) or stored(made)
-    told = Known(rarity=Rarity(frequency={"migrat": 3}, documents=20), reliability={}, rank=rank)
+    told = RecallContext(rarity=Rarity(frequency={"migrat": 3}, documents=20), reliability={}, rank=rank)
     told = dataclasses.replace(told, **known)
-    return Scales(query, told, now=NOW).weigh(Hit(stored=held, semantic=semantic))
+    return Weigher(query, told, now=NOW).weigh(Hit(stored=held, semantic=semantic))
 
 
 def test_only_what_was_asked_for_is_a_signal():
@@ -42,7 +41,7 @@ def test_only_what_was_asked_for_is_a_signal():
 
 def test_the_score_is_made_of_the_signals():
     item = weigh(semantic=0.4)
-    assert item.score == pytest.approx(score(item.signals))
+    assert item.score == pytest.approx(combined_score(item.signals))
     assert item.score > weigh().score
 
 
@@ -54,19 +53,19 @@ def test_meaning_counts_fully_for_a_short_query_and_less_for_a_long_one():
 
 
 def test_close_meaning_is_named_among_the_reasons():
-    assert weigh(semantic=CLOSE).reasons[0].endswith(f"close in meaning ({CLOSE:.2f})")
+    assert weigh(semantic=CLOSE).reasons[0] == matched_words(["database", "migration", "add"], CLOSE)
     assert "meaning" not in weigh(semantic=CLOSE - 0.01).reasons[0]
-    assert weigh(text="penguins", semantic=0.9).reasons[0] == "no shared words; close in meaning (0.90)"
+    assert weigh(text="penguins", semantic=0.9).reasons[0] == matched_words([], 0.9)
 
 
 def test_reasons_name_the_words_as_they_were_asked():
-    assert weigh(text="Migrations, please!").reasons[0] == "matches Migrations"
+    assert weigh(text="Migrations, please!").reasons[0] == matched_words(["Migrations"], None)
 
 
 def test_an_error_that_is_answered_is_the_first_reason():
     made = content(signature="KeyError: <value>")
     item = weigh(made, signature="KeyError: <value>")
-    assert item.reasons[0] == "answers this very error"
+    assert item.reasons[0] == error_match(1.0)
     assert item.signals["signature"] == item.signals["relevance"] == 1.0
     assert "signature" not in weigh(made, signature="OSError: disk full").signals
 
@@ -76,8 +75,7 @@ def test_evidence_is_told_in_shares_of_verified_uses():
     measured = reliability([*(evidence(hours=at) for at in range(9)), evidence(Outcome.FAILURE, hours=10)])
     item = weigh(held=held, reliability={held.version.id: measured})
     assert item.reliability == measured
-    assert item.reasons[1].startswith("worked in ")
-    assert "% of verified uses (" in item.reasons[1]
+    assert item.reasons[1] == reliability_reason(item.reliability)
     assert item.signals["reliability"] > weigh(held=held).signals["reliability"]
     assert weigh(held=held).reliability == Reliability()
 

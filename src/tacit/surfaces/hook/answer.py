@@ -44,7 +44,7 @@ class Answer:
         """The answer as the client expects it; empty if there is nothing to say."""
         context = "\n".join(self._notes)
         if self._texts:
-            from tacit.text.fence import framed
+            from tacit.text.safe_markdown import framed
 
             context = "\n".join([*self._notes, framed(self._texts, number=self._number)])
         if not context:

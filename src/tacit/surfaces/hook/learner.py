@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -24,14 +24,13 @@ from tacit.config.environment import UserEnvironment
 from tacit.config.location import FOLDER as HOME_FOLDER
 from tacit.config.location import StoreLocation, find_location
 from tacit.config.settings import Config, load_config
-from tacit.domain.entry import Entry
-from tacit.domain.errors import GateRefusal, NotFound, Outage, TacitError
+from tacit.domain.errors import NotFound, Outage, TacitError
 from tacit.domain.evidence import Use
+from tacit.domain.extension import Extension, JournalLine
 from tacit.domain.identity import content_id
 from tacit.domain.ports import Store
 from tacit.domain.trajectory import Role, Trajectory
 from tacit.evidence.credit import NAMELESS
-from tacit.features.people.journal_moments import JournalLine, entries_of_journal, note_refusals
 from tacit.surfaces import exports
 from tacit.surfaces.discovery import take_in
 from tacit.surfaces.hook import detach, log, loops, requests
@@ -101,10 +100,9 @@ def _work(place: StoreLocation, sessions: Path, around: UserEnvironment, *, home
     taken = requests.take(sessions, home=home)
     own = around.account_home / HOME_FOLDER if around.account_home else around.home
     with open_at(place, config=config_for(place, around), home=own) as loop:
-        said = Said(str(loop.scope))
+        said = Said(str(loop.context.scope))
         done = [request for request in taken if _is_captured(loop, request, said, home=home)]
-        fold(loop.store, sessions, said, home=home)
-        note_refusals(loop.store)
+        fold(loop.context.store, sessions, said, home=home, extensions=loop.context.extensions)
         exports.take_back(loop, by="learner")
         loop.learn()
         exports.export(loop)
@@ -117,7 +115,7 @@ def _work(place: StoreLocation, sessions: Path, around: UserEnvironment, *, home
 def _embed(loop: Tacit, *, home: str) -> None:
     """Give vectors to what waits for them, as it does where the embedder is new. Without them skills are found by words."""
     try:
-        loop.index()
+        loop.library.index()
     except TacitError as error:
         log.fault(home, error, during="index")
 
@@ -129,7 +127,7 @@ def _is_captured(loop: Tacit, request: Request, said: Said, *, home: str) -> boo
         request.note(before + 1)
         captured = take_in(loop, Path(request.transcript)) if request.transcript else None
         for added in captured.added if captured else ():
-            said.add(loop.store.trajectory(added))
+            said.add(loop.context.store.trajectory(added))
         request.note(0)  # what ends a learner from here on is not this transcript
     except Outage:
         with suppress(OSError):
@@ -141,7 +139,9 @@ def _is_captured(loop: Tacit, request: Request, said: Said, *, home: str) -> boo
     return True
 
 
-def fold(store: Store, sessions: Path, said: Said, *, home: str) -> int:
+def fold(
+    store: Store, sessions: Path, said: Said, *, home: str, extensions: Sequence[Extension] = ()
+) -> int:
     """Keep what journals tell of uses; returns how many uses were new. Folding again adds nothing."""
     folded = _folded(sessions)
     known: dict[str, bool] = {}
@@ -155,8 +155,8 @@ def fold(store: Store, sessions: Path, said: Said, *, home: str) -> int:
             uses = list(uses_of(journal.name, data, said))
             with store.transaction():
                 added += sum(_keep(store, use, known) for use in uses)
-                for entry in entries_of_journal(store, lines_of(journal.name, data, said)):
-                    _note(store, entry)
+                for extension in extensions:
+                    extension.on_journal(lines_of(journal.name, data, said))
         except Outage:
             raise
         except Exception as error:  # as above: one bad journal must not stand in the way of the others
@@ -220,7 +220,7 @@ def lines_of(name: str, data: bytes, said: Said) -> list[JournalLine]:
         )
         for line, at in _dated(data)
     )
-    return [line for line in found if line.tells]
+    return [line for line in found if line.is_relevant]
 
 
 def _dated(data: bytes) -> Iterator[tuple[dict[str, object], float]]:
@@ -274,13 +274,6 @@ def _keep(store: Store, use: Use, known: dict[str, bool]) -> bool:
             store.add_use(replace(use, version_ids=versions, shares=shares))
         return bool(versions)
     return False
-
-
-def _note(store: Store, entry: Entry) -> None:
-    """Keep an entry of a key that is new; what rests on something purged is left out."""
-    if not store.entries(type(entry), key=entry.key):
-        with suppress(GateRefusal):
-            store.add_entry(entry)
 
 
 def _is_version(store: Store, version_id: str) -> bool:

@@ -21,9 +21,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tacit.recall.quick import Answer as Recalled
-    from tacit.recall.quick import Given, Limits
-    from tacit.store.sqlite.glance import Glance, Glimpse
+    from tacit.recall.hook_recall import HookLimits
+    from tacit.recall.ranking import Decision, Row
+    from tacit.store.hook_index import Glance, Glimpse
     from tacit.surfaces.hook.wholes import Wholes
 
 INDEX_LINES = 200
@@ -86,8 +86,8 @@ class Turn:
         }  # fmt: skip
 
     def _look(self) -> Glance | None:
-        import tacit.recall.quick  # noqa: F401 - loaded here, and not while other events of the session wait
-        from tacit.store.sqlite.glance import Glance
+        import tacit.recall.hook_recall  # noqa: F401 - loaded here, and not while other events of the session wait
+        from tacit.store.hook_index import Glance
 
         glance = Glance.open(self.ground.where.database)
         if glance is not None and self.event.prompt.strip():
@@ -110,40 +110,42 @@ class Turn:
         except (TacitError, OSError) as error:
             log.note(self.ground.home, f"{self.event.moment}: found by words alone: {error}")
 
-    def give(self, recalled: Recalled, *, by_lot: bool = False) -> None:
+    def give(self, recalled: Decision, *, by_lot: bool = False) -> None:
         """Add what recall gave, less what a lot holds back; note both, what had no room and what was shown already.
 
         A composite shows what its parts say: one lot is drawn for all of them, and steps that it took over are not said again.
         """
-        wholes = self._wholes(recalled.items)
+        from tacit.domain.reason_code import ReasonCode
+
+        wholes = self._wholes(recalled.given)
         shown: list[Glimpse] = []
-        told: set[str] = set()
-        for item in sorted(recalled.items, key=lambda item: wholes.depth(item.glimpse.version_id)):
-            glimpse, version_id = item.glimpse, item.glimpse.version_id
+        complete: set[str] = set()
+        for item in sorted(recalled.given, key=lambda item: wholes.depth(item.version_id)):
+            glimpse, version_id = item.source, item.version_id
             head = wholes.head(glimpse)
             share = self.chance(head) if by_lot and head and not wholes.has_needed(head) else 0.0
             if share and head and self.is_held_back(head, share):
                 self.listed("control").append([version_id, share])
-            elif wholes.copied.get(version_id) in told or self.answer.add(item.text) or self.answer.add(glimpse.brief):
+            elif wholes.copied.get(version_id) in complete or self.answer.add(item.text) or self.answer.add(glimpse.brief):
                 shown.append(glimpse)
                 if item.text == glimpse.text:
-                    told.add(version_id)
+                    complete.add(version_id)
                 if share:
                     self.listed("lots").append([version_id, share])
             else:
                 self.hold(version_id)
         self.show(shown)
-        for version_id, _, reason in recalled.left_out:
-            if reason == "shown already":
-                self.listed("skipped").append(version_id)
-            elif not reason.startswith(("less relevant", "nearest")):
-                self.hold(version_id)
+        for left in recalled.left:
+            if left.code is ReasonCode.ALREADY_SHOWN:
+                self.listed("skipped").append(left.row.version_id)
+            elif left.code in (ReasonCode.OVER_LIMIT, ReasonCode.OVER_BUDGET):
+                self.hold(left.row.version_id)
 
-    def _wholes(self, items: list[Given]) -> Wholes:
+    def _wholes(self, items: list[Row]) -> Wholes:
         from tacit.surfaces.hook.wholes import Wholes
 
-        known = self.glance.composites([item.glimpse.version_id for item in items]) if self.glance and items[1:] else {}
-        return Wholes([item.glimpse for item in items], known)
+        known = self.glance.composites([item.version_id for item in items]) if self.glance and items[1:] else {}
+        return Wholes([item.source for item in items], known)
 
     def chance(self, glimpse: Glimpse) -> float:
         """How likely this session goes without it: as it was when the lot was drawn, or else as it is now."""
@@ -154,7 +156,7 @@ class Turn:
         """Whether the lot of this session keeps it from the agent."""
         if glimpse.version_id in self.past.controls:
             return True
-        from tacit.domain.lot import lot
+        from tacit.domain.holdout import lot
 
         return lot(self.event.session, glimpse.skill_id, share)
 
@@ -216,7 +218,7 @@ def _at_start(turn: Turn) -> None:
     glance = turn.glance
     if glance is None:
         return
-    from tacit.text.inert import shown_line
+    from tacit.text.safe_markdown import shown_line
 
     scope = turn.ground.scope
     _show_rules(turn, [each for each in glance.norms(scope=scope, limit=NORMS_KNOWN) if _is_ours(turn, each)])
@@ -238,7 +240,7 @@ def _is_ours(turn: Turn, rule: Glimpse) -> bool:
 
 def _show_rules(turn: Turn, rules: list[Glimpse]) -> None:
     """Load what holds for every task, the best first, as far as there is room; what has none is named."""
-    from tacit.text.inert import shown_line
+    from tacit.text.safe_markdown import shown_line
 
     shown: list[Glimpse] = []
     crowded: list[str] = []
@@ -270,7 +272,7 @@ def _at_prompt(turn: Turn) -> None:
     glance = turn.glance
     if glance is None:
         return
-    from tacit.recall.quick import for_task
+    from tacit.recall.hook_recall import for_task
 
     asked, scope = prompt[:PROMPT_CHARACTERS], turn.ground.scope
     found = for_task(glance, asked, scope=scope, now=turn.now, limits=_limits(turn), skip=turn.past.shown)
@@ -299,7 +301,7 @@ def _signature(call: Call) -> str:
         text = call.output.lower()
         if loops.shows_text(call) or not any(word in text for word in _TELLING):
             return ""
-    from tacit.text.signature import error_signature
+    from tacit.text.error_signatures import error_signature
 
     signature = error_signature(call.output, command=call.argument("command") or call.argument("cmd"))
     return signature if call.failed or re.search(_ERROR_LINE, signature) else ""
@@ -311,7 +313,7 @@ def _recall_for_error(turn: Turn, call: Call) -> None:
         return
     skip, scope = turn.past.shown, turn.ground.scope
     if call.failed:
-        from tacit.recall.quick import for_error
+        from tacit.recall.hook_recall import for_error
 
         limits = _limits(turn)
         limits.k = min(limits.k, ERROR_ITEMS)
@@ -324,10 +326,10 @@ def _recall_for_error(turn: Turn, call: Call) -> None:
     _report_damage(turn, glance)
 
 
-def _limits(turn: Turn) -> Limits:
-    from tacit.recall.quick import Limits
+def _limits(turn: Turn) -> HookLimits:
+    from tacit.recall.hook_recall import HookLimits
 
-    limits = Limits()
+    limits = HookLimits()
     if turn.ground.recall is not None:
         limits.k, limits.budget_tokens, limits.min_relevance = turn.ground.recall
     limits.kinds, limits.person = turn.pushed, turn.ground.person
@@ -341,7 +343,7 @@ def _warn_of_loops(turn: Turn, call: Call) -> None:
         key = loops.key_of(deed)
         if key in turn.past.warned or not loops.is_loop(deed, turn.past.deeds):
             continue
-        from tacit.text.fence import one_line
+        from tacit.text.safe_markdown import one_line
 
         target = one_line(loops.target_of(call, cwd=turn.ground.cwd))
         if turn.answer.note(loops.warning(deed, turn.past.deeds, target=target)):

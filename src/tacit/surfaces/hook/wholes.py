@@ -6,7 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tacit.store.sqlite.glance import Glimpse
+    from tacit.store.hook_index import Glimpse
 
     Known = Mapping[str, tuple[Sequence[str], Sequence[str]]]
     """Composite → the names of its parts, and the versions that it came from."""

@@ -1,0 +1,219 @@
+"""Rank candidates, cut them to a number and a token budget, and say by code why each one or everything is left out.
+
+Both recalls use it: `selection` for the API and `hook_recall` for hooks. Works on plain rows and loads nothing heavy.
+"""
+
+from __future__ import annotations
+
+from tacit.domain.reach import breadth, is_anothers, reaches
+from tacit.domain.reason_code import ReasonCode
+from tacit.recall.signals import best_of, is_relevant, sort_key
+from tacit.text.words import BYTES_PER_TOKEN, estimate_tokens
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Sequence
+    from typing import Any, TypeVar
+
+    T = TypeVar("T")
+    Write = Callable[["Row", int], str]
+    """Writes a row as the agent sees it in at most so many tokens; empty where that is too little."""
+
+ScopedName = tuple[str, str, str, int]
+"""Kind, name, scope as text, and the version's number in the store."""
+BUDGET_SHARES = {"norm": 0.25, "preference": 0.25, "reference": 0.4}
+"""The largest part of the budget that a kind may take; procedures and lessons may take all of it."""
+LAST_KINDS = frozenset({"reference"})
+"""Kinds that come after all others."""
+LEAST_VISIBLE = 0.005
+"""A lower relevance is written as 0.00, so nothing is called near because of it."""
+
+
+class Row:
+    """One candidate. `source` is whatever the caller builds its answer from; `text` and `tokens` are set when it is given."""
+
+    __slots__ = ("kind", "name", "place", "relevant", "signals", "source", "text", "tokens", "version_id")
+
+    def __init__(self, source: Any, *, version_id: str, name: str, kind: str, signals: dict[str, float]) -> None:
+        self.source = source
+        self.version_id = version_id
+        self.name = name
+        self.kind = kind
+        self.signals = signals
+        self.relevant: bool | None = None
+        """Whether it may be given; `rank` decides by the signals where the caller has not decided."""
+        self.place = 0
+        """Rows with a lower place come first, whatever their signals."""
+        self.text = ""
+        self.tokens = 0
+
+    @property
+    def relevance(self) -> float:
+        """How well it fits, 0 to 1."""
+        return self.signals["relevance"]
+
+
+class Left:
+    """A row that is not given, why, and the values that the English for it needs."""
+
+    __slots__ = ("code", "row", "values")
+
+    def __init__(self, row: Row, code: ReasonCode, **values: object) -> None:
+        self.row = row
+        self.code = code
+        self.values = values
+
+
+class TokenBudget:
+    """Tokens that are left, in all and for each kind, for texts that are written one below the other."""
+
+    __slots__ = ("_kinds", "_refused", "_taken", "_texts", "_tokens", "left")
+
+    def __init__(self, tokens: int) -> None:
+        self.left = self._tokens = tokens
+        self._texts = 0
+        self._kinds = {kind: int(share * tokens) for kind, share in BUDGET_SHARES.items()}
+        self._taken: dict[str, list[int]] = {}
+        self._refused: dict[str, set[str]] = {}
+
+    def available(self, kind: str) -> int:
+        """Return how many tokens an item of this kind may take."""
+        line_ends = (self._texts + 2) // BYTES_PER_TOKEN  # between texts; the frame around them has counted one
+        left = self.left - line_ends
+        return min(left, self._kinds.get(kind, left))
+
+    def spend(self, kind: str, tokens: int) -> None:
+        """Take tokens for an item of this kind."""
+        self.left -= tokens
+        self._texts += 1
+        self._taken.setdefault(kind, []).append(tokens)
+        if kind in self._kinds:
+            self._kinds[kind] -= tokens
+
+    def refuse(self, kind: str, identity: str) -> None:
+        """Count an item of this kind that did not fit."""
+        self._refused.setdefault(kind, set()).add(identity)
+
+    def account(self, kind: str) -> tuple[float, int, int, int, int]:
+        """Return a kind's share, the share in tokens, the tokens it took, for how many items, and how many did not fit."""
+        share, taken = BUDGET_SHARES.get(kind, 1.0), self._taken.get(kind, [])
+        return share, max(0, int(share * self._tokens)), sum(taken), len(taken), len(self._refused.get(kind, ()))
+
+
+class Decision:
+    """What is given, in order; what is left out and why; and why nothing is given, if so."""
+
+    __slots__ = ("code", "given", "left")
+
+    def __init__(self, given: list[Row], left: list[Left], code: ReasonCode | None) -> None:
+        self.given = given
+        self.left = left
+        self.code = code
+
+
+def barrier(
+    kind: str, scope: str, person: str, *, asked_scope: str, kinds: Collection[str] | None, asked_person: str
+) -> ReasonCode | None:
+    """Return why a skill may not be considered at all: by its scope, its kind, or the person whose preference it is."""
+    if not reaches(scope, asked_scope):
+        return ReasonCode.OTHER_SCOPE
+    if kinds is not None and kind not in kinds:
+        return ReasonCode.OTHER_KIND
+    if kind == "preference" and is_anothers(person, asked_person):
+        return ReasonCode.OTHER_PERSON
+    return None
+
+
+def narrowest_scopes(some: Iterable[T], key: Callable[[T], ScopedName]) -> tuple[list[T], list[tuple[T, str]]]:
+    """Of skills with one kind and name keep those of the narrowest scope; return also the others, each with that scope.
+
+    Within one scope nothing hides anything.
+    """
+    narrowest: dict[tuple[str, str], str] = {}
+    kept: list[T] = []
+    hidden: list[tuple[T, str]] = []
+    keyed = [(*key(each), each) for each in some]
+    for kind, name, scope, _, each in sorted(keyed, key=lambda item: (breadth(item[2]), -item[3])):
+        winner = narrowest.setdefault((kind, name), scope)
+        if winner == scope:
+            kept.append(each)
+        else:
+            hidden.append((each, winner))
+    return kept, hidden
+
+
+def rank(
+    rows: Iterable[Row], min_relevance: float, *, refresh: Callable[[Sequence[Row]], None] | None = None
+) -> list[Row]:
+    """Mark which rows are relevant and return all of them in order.
+
+    `refresh` may replace signals that cost a look into the store; it runs when relevance is decided, before sorting.
+    """
+    ranked = list(rows)
+    best = best_of(row.signals for row in ranked)
+    for row in ranked:
+        if row.relevant is None:
+            row.relevant = is_relevant(row.kind, row.signals, min_relevance, best=best)
+    if refresh is not None:
+        refresh(ranked)
+    ranked.sort(key=lambda row: (row.place, sort_key(row.signals, row.version_id)))
+    return ranked
+
+
+def cut(
+    rows: Iterable[Row],
+    k: int,
+    budget: TokenBudget,
+    write: Write,
+    *,
+    shown: Collection[str] = (),
+    repeats: Callable[[Row, Row], bool] | None = None,
+) -> tuple[list[Row], list[Left]]:
+    """Take the first `k` rows that are new and fit the budget; return them with their texts, and why the others are left.
+
+    `shown` are versions that the agent has already; `repeats` tells whether a row says the same as one before it.
+    """
+    given: list[Row] = []
+    left: list[Left] = []
+    for row in sorted(rows, key=lambda row: row.kind in LAST_KINDS):
+        if row.version_id in shown:
+            left.append(Left(row, ReasonCode.ALREADY_SHOWN))
+            continue
+        if len(given) >= k:
+            left.append(Left(row, ReasonCode.OVER_LIMIT, k=k))
+            continue
+        same = next((other.name for other in given if repeats(row, other)), "") if repeats else ""
+        if same:
+            left.append(Left(row, ReasonCode.SAME_CONTENT, other=same))
+            continue
+        available = budget.available(row.kind)
+        text = write(row, available)
+        tokens = estimate_tokens(text)
+        if not text or tokens > available:
+            budget.refuse(row.kind, row.version_id)
+            left.append(Left(row, ReasonCode.OVER_BUDGET, tokens=max(0, available)))
+            continue
+        budget.spend(row.kind, tokens)
+        row.text, row.tokens = text, tokens
+        given.append(row)
+    return given, left
+
+
+def why_nothing(ranked: Sequence[Row], left: Sequence[Left], *, k: int) -> ReasonCode:
+    """Return why nothing is given, from all rows in order and what cutting left out."""
+    if left:
+        return ReasonCode.NONE_REQUESTED if k <= 0 else left[0].code
+    if any(row.relevance >= LEAST_VISIBLE for row in ranked):
+        return ReasonCode.BELOW_THRESHOLD
+    return ReasonCode.ONLY_COMMON_WORDS if ranked else ReasonCode.NO_SHARED_WORDS
+
+
+def decide(
+    rows: Iterable[Row], *, k: int, min_relevance: float, budget: TokenBudget, write: Write, shown: Collection[str] = ()
+) -> Decision:
+    """Rank, cut, and explain in one call, for callers with nothing to add between the steps."""
+    ranked = rank(rows, min_relevance)
+    given, left = cut([row for row in ranked if row.relevant], k, budget, write, shown=shown)
+    code = None if given else why_nothing(ranked, left, k=k)
+    below = [Left(row, ReasonCode.BELOW_THRESHOLD) for row in ranked if not row.relevant]
+    return Decision(given, left + below, code)
