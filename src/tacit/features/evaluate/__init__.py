@@ -4,7 +4,7 @@
 """
 
 from tacit.domain.tool import Tool
-from tacit.features.evaluate.agent import Agent, Report
-from tacit.features.evaluate.environment import Environment
+from tacit.features.evaluate.agent import Agent, AttemptReport
+from tacit.features.evaluate.suite import Environment
 
-__all__ = ["Agent", "Environment", "Report", "Tool"]
+__all__ = ["Agent", "AttemptReport", "Environment", "Tool"]

@@ -15,17 +15,17 @@ from tacit import render as application
 from tacit.domain.evidence import Reliability
 from tacit.domain.identity import digest
 from tacit.domain.lifecycle import RECALLABLE
-from tacit.domain.ports import Stored
 from tacit.domain.skill import Kind
+from tacit.domain.stored import Stored
 from tacit.domain.tool import Turn, turns_of
-from tacit.features.evaluate.leaks import Past
+from tacit.features.evaluate.conversation import attempt_messages
+from tacit.features.evaluate.leakage import PastAttempt
 from tacit.features.evaluate.suite import Aid, AidKind, Exercise
-from tacit.features.train.conversation import told
-from tacit.text.similarity import jaccard
+from tacit.text.near_duplicates import jaccard
 from tacit.text.words import estimate_tokens, term_set
 
 if TYPE_CHECKING:
-    from tacit.api import Loop
+    from tacit.api import Tacit
 
 FROM_MEMORY = frozenset({AidKind.SKILLS, AidKind.TRAJECTORY, AidKind.KNOWLEDGE, AidKind.PLACEBO})
 """Kinds that nobody can have without a memory."""
@@ -45,11 +45,11 @@ class Aids:
 
     def __init__(
         self,
-        memory: Loop | None = None,
+        memory: Tacit | None = None,
         *,
         k: int = RECALLED,
         budget_tokens: int = BUDGET_TOKENS,
-        irrelevant: Loop | None = None,
+        irrelevant: Tacit | None = None,
     ) -> None:
         """`k` skills at most are recalled, and no aid from memory takes more than the budget.
 
@@ -84,26 +84,26 @@ class Aids:
         """A fingerprint of what the memory holds: one that learned the same anew has the same, whenever that was."""
         if self.memory is None:
             return ""
-        store = self.memory.store
+        store = self.memory.context.store
         known = sorted((stored.version.hash, str(stored.status)) for stored in store.catalogue())
         return digest([known, sorted(episode.id for episode in store.episodes())])
 
     def head(self) -> str:
         """The last link of the memory's audit chain: it moves when anything is written."""
-        links = self.memory.store.history(limit=1) if self.memory else []
+        links = self.memory.context.store.history(limit=1) if self.memory else []
         return links[-1].hash if links else ""
 
-    def past(self) -> list[Past]:
+    def past(self) -> list[PastAttempt]:
         """All attempts that the memory holds, with as much as is left of them."""
         if self.memory is None:
             return []
-        found, store = [], self.memory.store
+        found, store = [], self.memory.context.store
         for episode in store.episodes():
             turns = () if episode.pruned else tuple(turns_of(store.trajectory(episode.id)))
-            found.append(Past(id=episode.id, session_id=episode.session_id, task=episode.task, turns=turns))
+            found.append(PastAttempt(id=episode.id, session_id=episode.session_id, task=episode.task, turns=turns))
         return found
 
-    def _make(self, kind: AidKind) -> Callable[[Loop, str, tuple[str, ...]], Aid]:
+    def _make(self, kind: AidKind) -> Callable[[Tacit, str, tuple[str, ...]], Aid]:
         return {
             AidKind.SKILLS: self._skills,
             AidKind.KNOWLEDGE: self._knowledge,
@@ -111,15 +111,15 @@ class Aids:
             AidKind.PLACEBO: self._placebo,
         }[kind]
 
-    def _skills(self, memory: Loop, task: str, tools: tuple[str, ...]) -> Aid:
+    def _skills(self, memory: Tacit, task: str, tools: tuple[str, ...]) -> Aid:
         return self._recalled(memory, task, AidKind.SKILLS, kinds=_SKILL_KINDS, tools=tools or None)
 
-    def _knowledge(self, memory: Loop, task: str, tools: tuple[str, ...]) -> Aid:
+    def _knowledge(self, memory: Tacit, task: str, tools: tuple[str, ...]) -> Aid:
         del tools  # what a document says can be read whatever may be called
         return self._recalled(memory, task, AidKind.KNOWLEDGE, kinds=(Kind.REFERENCE,), tools=None)
 
     def _recalled(
-        self, memory: Loop, task: str, kind: AidKind, *, kinds: tuple[Kind, ...], tools: tuple[str, ...] | None
+        self, memory: Tacit, task: str, kind: AidKind, *, kinds: tuple[Kind, ...], tools: tuple[str, ...] | None
     ) -> Aid:
         budget = self._budget_tokens
         selection = memory.recall(task, k=self._k, budget_tokens=budget, kinds=kinds, tools=tools, keep=False)
@@ -128,20 +128,20 @@ class Aids:
         standing = (item.version_id for item in selection.standing)
         return Aid(kind=kind, text=text, sources=(*selection.version_ids, *standing))
 
-    def _trajectory(self, memory: Loop, task: str, tools: tuple[str, ...]) -> Aid:
+    def _trajectory(self, memory: Tacit, task: str, tools: tuple[str, ...]) -> Aid:
         """The most similar attempt that somebody other than the agent says succeeded, as it was."""
         del tools
-        for found in memory.episodes(task, limit=_FOUND_EPISODES):
+        for found in memory.archive.episodes(task, limit=_FOUND_EPISODES):
             if not found.assessment.verified_success or found.superseded or found.pruned:
                 continue
-            trajectory = memory.store.trajectory(found.id)
+            trajectory = memory.context.store.trajectory(found.id)
             if turns := turns_of(trajectory):
                 text = _shown(trajectory.task.text, turns, self._budget_tokens)
                 calls = tuple(turn.call for turn in turns)
                 return Aid(kind=AidKind.TRAJECTORY, text=text, sources=(found.id,), calls=calls)
         return Aid(kind=AidKind.TRAJECTORY)
 
-    def _placebo(self, memory: Loop, task: str, tools: tuple[str, ...]) -> Aid:
+    def _placebo(self, memory: Tacit, task: str, tools: tuple[str, ...]) -> Aid:
         """The least fitting skills, together about as long as the right ones; nothing where those are nothing."""
         right = self._skills(memory, task, tools)
         wanted = estimate_tokens(right.text) - application.frame_tokens()
@@ -166,7 +166,7 @@ class Aids:
         """Every skill that may be recalled: its current version, its words, its text and how long that is."""
         assert self._irrelevant is not None
         current: dict[str, Stored] = {}
-        for stored in self._irrelevant.store.catalogue(statuses=RECALLABLE, kinds=_SKILL_KINDS):
+        for stored in self._irrelevant.context.store.catalogue(statuses=RECALLABLE, kinds=_SKILL_KINDS):
             known = current.get(stored.skill.id)
             if known is None or known.sequence < stored.sequence:
                 current[stored.skill.id] = stored
@@ -192,7 +192,7 @@ def oracle(exercise: Exercise) -> Aid:
 def _shown(task: str, turns: Sequence[Turn], budget_tokens: int) -> str:
     """An attempt in the form that agents act in, as much of its beginning as has room."""
     for count in range(len(turns), 0, -1):
-        messages = told(task, (), turns[:count], ended=count == len(turns))
+        messages = attempt_messages(task, (), turns[:count], ended=count == len(turns))
         said = "\n".join([_SOLVED, *(message.content for message in messages[1:])])
         if estimate_tokens(said) <= budget_tokens:
             return said

@@ -10,17 +10,16 @@ import hashlib
 import json
 import re
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import redirect_stderr
 from dataclasses import dataclass
 from importlib.util import find_spec
 from io import StringIO
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from tacit.domain.errors import Mistake, NotFound
-from tacit.features.train.gguf_header import read_header
 
 HASHED = ("config.json", "tokenizer.json", "tokenizer_config.json", "chat_template.jinja", "*.safetensors", "*.bin")
 """Which files of a folder make the model what it is."""
@@ -36,7 +35,7 @@ _VOCABULARY = re.compile(r"embed|embd|lm_head|\bwte\b|\bwpe\b|^output\.|token_ty
 
 
 @dataclass(frozen=True, slots=True)
-class Foundation:
+class BaseModel:
     """A base model, loaded. Adapters are laid over it and taken off again; its own weights never change."""
 
     name: str
@@ -53,7 +52,7 @@ class Foundation:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class ModelFacts:
     """What is known of a base model without loading it."""
 
     architecture: str
@@ -67,9 +66,9 @@ class Facts:
     """How much it reads at once; 0: nobody knows."""
 
 
-def foundation_hash(name: str) -> str:
+def base_model_hash(name: str) -> str:
     """What identifies the base model: the hash of its weights, its vocabulary and its template."""
-    place = located(name)
+    place = locate_model(name)
     if place.is_file():
         return _file_hash(place)
     files = sorted({file for pattern in HASHED for file in place.glob(pattern)})
@@ -77,20 +76,20 @@ def foundation_hash(name: str) -> str:
     return hashlib.sha256(json.dumps(listed).encode()).hexdigest()
 
 
-def foundation_facts(name: str) -> Facts:
+def base_model_facts(name: str) -> ModelFacts:
     """Family and size of a base model, from its header or its configuration."""
-    place = located(name)
+    place = locate_model(name)
     if place.is_file():
-        header = read_header(place)
+        header = read_gguf_header(place)
         heads = header.number("attention.head_count")
         key_heads = header.number("attention.head_count_kv") or heads
         layers, reach = header.number("block_count"), _reach(header.shapes)
         context = header.number("context_length")
-        return Facts(header.architecture, header.parameters, heads, key_heads, layers, reach, context)
+        return ModelFacts(header.architecture, header.parameters, heads, key_heads, layers, reach, context)
     config = _config_of(place / _CONFIG)
     heads = _number(config, "num_attention_heads")
     shapes = [each for file in place.glob("*.safetensors") for each in _shapes_of(file)] or list(_usual_shapes(config))
-    return Facts(
+    return ModelFacts(
         architecture=str(config.get("model_type", "")),
         parameters=sum(prod(shape) for _, shape in shapes),
         heads=heads,
@@ -101,13 +100,13 @@ def foundation_facts(name: str) -> Facts:
     )
 
 
-def located(name: str, *, fetch: bool = False) -> Path:
+def locate_model(name: str, *, fetch: bool = False) -> Path:
     """The file or folder of a base model. A hub id is fetched only if asked for; else it must have been."""
     place = Path(name).expanduser()
     if place.is_file():
         if place.suffix != ".gguf":
             raise Mistake(f"{place.name} is no model.", hint="Name a *.gguf file, a model's folder or a hub id.")
-        read_header(place)
+        read_gguf_header(place)
         return place
     if place.is_dir():
         if not (place / _CONFIG).is_file():
@@ -118,10 +117,10 @@ def located(name: str, *, fetch: bool = False) -> Path:
     return _from_hub(name, fetch=fetch)
 
 
-def load_foundation(name: str, *, device: str = "") -> Foundation:
+def load_base_model(name: str, *, device: str = "") -> BaseModel:
     """The base model with its tokenizer, ready to be asked: bf16 on a GPU, 32 bits elsewhere."""
-    need_extra()
-    place = located(name, fetch=True)
+    require_train_extra()
+    place = locate_model(name, fetch=True)
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
     from transformers.utils import logging
@@ -144,14 +143,14 @@ def load_foundation(name: str, *, device: str = "") -> Foundation:
         raise Mistake(f"{name} cannot be loaded as a language model: {_first_line(fault)}") from fault
     if not tokenizer.chat_template:
         raise Mistake(f"{name} has no chat template.", hint="Take the variant that was trained to chat (…-Instruct).")
-    _plain(model)
+    _drop_quantization(model)
     model.requires_grad_(requires_grad=False)
-    return Foundation(name, foundation_hash(name), model.to(device).eval(), tokenizer, device)
+    return BaseModel(name, base_model_hash(name), model.to(device).eval(), tokenizer, device)
 
 
 def unpack(name: str, folder: Path) -> Path:
     """The base model as an ordinary folder, its weights taken out of their quantised form; for servers that want one."""
-    base = load_foundation(name, device="cpu")
+    base = load_base_model(name, device="cpu")
     import torch
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -160,14 +159,14 @@ def unpack(name: str, folder: Path) -> Path:
     return folder
 
 
-def need_extra() -> None:
+def require_train_extra() -> None:
     """A clear word where the packages for training are not installed."""
     missing = [package for package in ("torch", "transformers", "peft") if not find_spec(package)]
     if missing:
         raise Mistake(f"Training and local models need {', '.join(missing)}.", hint=INSTALL)
 
 
-def _plain(model: Any) -> None:
+def _drop_quantization(model: Any) -> None:
     """Weights from a GGUF file are full numbers by now; what still calls them quantised keeps them from being saved."""
     if getattr(model.config, "quantization_config", None) is not None:
         del model.config.quantization_config
@@ -199,7 +198,7 @@ def _from_hub(name: str, *, fetch: bool) -> Path:
 def _shapes_of(file: Path) -> list[tuple[str, tuple[int, ...]]]:
     """The tensors of a safetensors file by name; its header says their shapes."""
     try:
-        with _plain_file(file).open("rb") as opened:
+        with _require_file(file).open("rb") as opened:
             (length,) = struct.unpack("<Q", opened.read(8))
             if length > min(_HEADER_MAX, file.stat().st_size):
                 raise ValueError(f"a header of {length} bytes")
@@ -268,7 +267,7 @@ def _number(config: dict[str, Any], name: str) -> int:
     return found
 
 
-def _plain_file(path: Path) -> Path:
+def _require_file(path: Path) -> Path:
     """The path of a file; a pipe or a device would be waited for without end."""
     if not path.is_file():
         raise Mistake(f"{path.name} is no plain file.", hint="Fetch the model again.")
@@ -276,9 +275,124 @@ def _plain_file(path: Path) -> Path:
 
 
 def _file_hash(path: Path) -> str:
-    with _plain_file(path).open("rb") as file:
+    with _require_file(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _first_line(fault: BaseException) -> str:
     return (str(fault).strip().splitlines() or [type(fault).__name__])[0][:200]
+
+
+MAGIC = b"GGUF"
+STRING, ARRAY = 8, 9
+SCALARS = {0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i", 6: "<f", 7: "<?", 10: "<Q", 11: "<q", 12: "<d"}
+"""How each kind of value is laid down, by the format's own numbers."""
+_TEXT_BYTES_MAX = 1 << 20
+_ITEMS_MAX = 1 << 24
+"""Longer texts and longer lists than these mean a damaged file, not a large model."""
+_DEPTH_MAX, _GGUF_DIMENSIONS = 8, 8
+"""So deep lists lie in lists, and so many dimensions a tensor has, at most; the format itself knows of four."""
+
+
+@dataclass(frozen=True, slots=True)
+class GgufHeader:
+    """The facts of a GGUF file; lists among them are left out."""
+
+    facts: Mapping[str, Any]
+    shapes: Sequence[tuple[str, tuple[int, ...]]] = ()
+    """The tensors by name."""
+
+    @property
+    def parameters(self) -> int:
+        """How many weights there are."""
+        return sum(prod(shape) for _, shape in self.shapes)
+
+    @property
+    def architecture(self) -> str:
+        """The model's family, as llama.cpp names it."""
+        return str(self.facts.get("general.architecture", ""))
+
+    def number(self, name: str) -> int:
+        """A number that the file states for its architecture; 0 where it states none."""
+        found = self.facts.get(f"{self.architecture}.{name}", 0)
+        return found if isinstance(found, int) else 0
+
+
+def read_gguf_header(path: Path) -> GgufHeader:
+    """The header of a GGUF file; a `Mistake` where it is none, or a damaged one."""
+    with path.open("rb") as file:
+        if file.read(4) != MAGIC:
+            raise Mistake(f"{path.name} is no GGUF file.", hint="Name a *.gguf file, a model's folder or a hub id.")
+        try:
+            return _read_gguf_header(file)
+        except (struct.error, UnicodeDecodeError, KeyError, ValueError) as fault:
+            raise Mistake(
+                f"{path.name} is damaged: its header cannot be read ({fault}).", hint="Fetch the file again."
+            ) from fault
+
+
+def _read_gguf_header(file: BinaryIO) -> GgufHeader:
+    version, tensors, count = _unpack(file, "<I"), _unpack(file, "<Q"), _unpack(file, "<Q")
+    if version < 2 or max(tensors, count) > _ITEMS_MAX:
+        raise ValueError(f"version {version} with {tensors} tensors")
+    facts = {}
+    for _ in range(count):
+        name, kind = _read_text(file), _unpack(file, "<I")
+        if (value := _read_value(file, kind)) is not None:
+            facts[name] = value
+    return GgufHeader(facts=facts, shapes=[_tensor_shape(file) for _ in range(tensors)])
+
+
+def _tensor_shape(file: BinaryIO) -> tuple[str, tuple[int, ...]]:
+    name = _read_text(file)
+    dimensions = _unpack(file, "<I")
+    if dimensions > _GGUF_DIMENSIONS:
+        raise ValueError(f"a tensor of {dimensions} dimensions")
+    sizes = tuple(_unpack(file, "<Q") for _ in range(dimensions))
+    _unpack(file, "<I"), _unpack(file, "<Q")
+    return name, sizes
+
+
+def _read_value(file: BinaryIO, kind: int, depth: int = 0) -> Any:
+    if kind == STRING:
+        return _read_text(file)
+    if kind != ARRAY:
+        return _unpack(file, SCALARS[kind])
+    of, length = _unpack(file, "<I"), _unpack(file, "<Q")
+    if length > _ITEMS_MAX or depth > _DEPTH_MAX:
+        raise ValueError(f"a list of {length} items, {depth} deep")
+    if of in SCALARS:
+        file.seek(length * struct.calcsize(SCALARS[of]), 1)
+    else:
+        for _ in range(length):
+            _read_value(file, of, depth + 1)
+    return None
+
+
+def _read_text(file: BinaryIO) -> str:
+    length = _unpack(file, "<Q")
+    if length > _TEXT_BYTES_MAX:
+        raise ValueError(f"a text of {length} bytes")
+    return file.read(length).decode("utf-8")
+
+
+def _unpack(file: BinaryIO, form: str) -> Any:
+    return struct.unpack(form, file.read(struct.calcsize(form)))[0]
+
+
+PACKAGES = ("torch", "transformers", "peft")
+
+
+def missing_packages(base: str = "") -> list[str]:
+    """The packages that training needs and that are not installed; a *.gguf file as the base needs one more."""
+    needed = (*PACKAGES, "gguf") if base.endswith(".gguf") else PACKAGES
+    return [package for package in needed if not find_spec(package)]
+
+
+def training_device() -> str:
+    """Where training would run: `cuda` or `cpu`."""
+    if not find_spec("torch"):
+        return "cpu"
+    import torch
+
+    return "cuda" if torch.cuda.is_available() else "cpu"

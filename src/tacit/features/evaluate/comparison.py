@@ -6,6 +6,7 @@ the groups are what is drawn and what a sample is counted in. Nothing here words
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
@@ -20,7 +21,7 @@ from tacit.evidence.statistics import (
     paired_interval,
     sign_flip,
 )
-from tacit.features.evaluate.suite import ARMS, Row
+from tacit.features.evaluate.suite import ARMS, Exercise, Row
 
 ALPHA = 0.05
 NOTABLE = 0.10
@@ -56,7 +57,7 @@ METRICS: dict[str, Metric] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
+class ArmDifference:
     """How far one side lies above the other on the exercises that both attempted."""
 
     metric: str
@@ -91,7 +92,7 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class ExerciseChange:
     """An exercise that an arm solved more or less often than the reference; shares of its seeds."""
 
     exercise: str
@@ -110,10 +111,10 @@ class ArmFigures:
     attempts: int
     seeds: tuple[int, ...]
     means: Mapping[str, Estimate]
-    differences: Mapping[str, Difference]
+    differences: Mapping[str, ArmDifference]
     """From the reference, by metric; empty for the reference itself."""
-    regressions: tuple[Change, ...] = ()
-    gains: tuple[Change, ...] = ()
+    regressions: tuple[ExerciseChange, ...] = ()
+    gains: tuple[ExerciseChange, ...] = ()
     unpaired: int = 0
     """Exercises that only this arm or only the reference attempted: left out of all differences."""
 
@@ -159,7 +160,7 @@ def compare(
     Without names of metrics it is all that tell something of these rows.
     """
     held = _checked(list(rows), reference=reference, metrics=metrics, arms=arms)
-    means = telling(held)
+    means = informative_metrics(held)
     metrics = metrics or means
     by_arm: dict[str, list[Row]] = {name: [] for name in _ordered({row.arm for row in held}, reference)}
     for row in held:
@@ -175,7 +176,7 @@ def compare(
     )
 
 
-def telling(rows: Iterable[Row]) -> tuple[str, ...]:
+def informative_metrics(rows: Iterable[Row]) -> tuple[str, ...]:
     """The metrics that tell something of these rows: where one answer is the whole attempt, there are no steps to count."""
     scores = [row.score for row in rows]
     is_one_answer = all(
@@ -186,7 +187,7 @@ def telling(rows: Iterable[Row]) -> tuple[str, ...]:
 
 def paired(
     first: Sequence[Row], second: Sequence[Row], *, metric: str = "success", comparisons: int = 1
-) -> Difference | None:
+) -> ArmDifference | None:
     """The first side less the second, on exercises that both attempted; nothing where there are none."""
     ours, theirs = _by_exercise(first, metric), _by_exercise(second, metric)
     both = [exercise for exercise in ours if exercise in theirs]
@@ -203,7 +204,7 @@ def paired(
     widest = 1.0 if METRICS[metric].share else 0.0
     estimate = paired_interval(held, widest=widest)
     p = sign_flip([total for total, _ in held])
-    return Difference(
+    return ArmDifference(
         metric=metric,
         value=estimate.value,
         low=estimate.low,
@@ -217,12 +218,12 @@ def paired(
     )
 
 
-def forward_transfer(rows: Sequence[Row], *, arm: str = "adapter", without: str = "none") -> Difference | None:
+def forward_transfer(rows: Sequence[Row], *, arm: str = "adapter", without: str = "none") -> ArmDifference | None:
     """What an adapter adds where nothing else is given: its arm less the bare one."""
     return paired([row for row in rows if row.arm == arm], [row for row in rows if row.arm == without])
 
 
-def forgetting(before: Sequence[Row], after: Sequence[Row], *, arm: str = "adapter") -> Difference | None:
+def forgetting(before: Sequence[Row], after: Sequence[Row], *, arm: str = "adapter") -> ArmDifference | None:
     """What was lost on a first domain by learning a second one: success before, less success after."""
     return paired([row for row in before if row.arm == arm], [row for row in after if row.arm == arm])
 
@@ -279,9 +280,9 @@ def _by_size(name: str) -> tuple[str, int, str]:
 
 def _differences(
     by_arm: Mapping[str, Sequence[Row]], reference: str, metrics: Sequence[str]
-) -> dict[str, dict[str, Difference]]:
+) -> dict[str, dict[str, ArmDifference]]:
     """By arm and metric; corrected over the arms, each metric for itself."""
-    found: dict[str, dict[str, Difference]] = {name: {} for name in by_arm}
+    found: dict[str, dict[str, ArmDifference]] = {name: {} for name in by_arm}
     for metric in metrics:
         others = [name for name in by_arm if name != reference]
         made = {
@@ -299,7 +300,7 @@ def _figures(
     name: str,
     by_arm: Mapping[str, Sequence[Row]],
     reference: str,
-    differences: Mapping[str, Mapping[str, Difference]],
+    differences: Mapping[str, Mapping[str, ArmDifference]],
     *,
     means: Sequence[str],
 ) -> ArmFigures:
@@ -324,14 +325,14 @@ def _figures(
 
 def _changes(
     rows: Sequence[Row], ours: Mapping[str, Mapping[int, float]], theirs: Mapping[str, Mapping[int, float]]
-) -> list[Change]:
+) -> list[ExerciseChange]:
     groups = {row.exercise: row.group for row in rows}
     details: dict[str, str] = {}
     for row in rows:
         if not row.score.success:
             details.setdefault(row.exercise, row.score.detail)
     return [
-        Change(
+        ExerciseChange(
             exercise=exercise,
             group=groups[exercise],
             reference=_mean(theirs[exercise]),
@@ -377,3 +378,69 @@ def _by_seed(
 
 def _mean(values: Mapping[int, float]) -> float:
     return fmean(values.values())
+
+
+DONE_ANSWER = "done"
+
+
+@dataclass(frozen=True, slots=True)
+class ConstantAnswer:
+    """What an agent would come to that gives one answer to everything: the commonest right one."""
+
+    answer: str
+    success: float
+
+
+@dataclass(frozen=True, slots=True)
+class MarginOverConstant:
+    """How far an arm is above the floor, by pairs."""
+
+    floor: ConstantAnswer
+    above: ArmDifference
+    wholly: ArmDifference | None = None
+    """The same in wholly right answers, where these are known: one tool for everything has none, and the end has all ends."""
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether the arm does better than one answer to everything, in one of the two figures."""
+        return self.above.is_better or (self.wholly is not None and self.wholly.is_better)
+
+
+def correct_tools(exercises: Iterable[Exercise]) -> dict[str, str]:
+    """Exercise → the tool that is to be called next; empty where nothing is left to do."""
+    return {each.key: each.answer[0].tool if each.answer else "" for each in exercises}
+
+
+def constant_answer(rows: Sequence[Row], right: Mapping[str, str]) -> ConstantAnswer | None:
+    """What always the same answer would earn; nothing where one answer is no attempt, or not every answer is known."""
+    known = [right[exercise] for exercise in {row.exercise for row in rows} if exercise in right]
+    answer = _most_common_answer(rows, right)
+    return None if answer is None else ConstantAnswer(answer or DONE_ANSWER, known.count(answer) / len(known))
+
+
+def margin_over_constant(rows: Sequence[Row], right: Mapping[str, str]) -> MarginOverConstant | None:
+    """How far these rows of one arm are above their floor; nothing where there is none."""
+    floor, answer = constant_answer(rows, right), _most_common_answer(rows, right)
+    if floor is None:
+        return None
+    above = paired(rows, [_with_success(row, answer == right[row.exercise]) for row in rows])
+    if above is None:
+        return None
+    if all(row.score.exact is None for row in rows):
+        return MarginOverConstant(floor, above)
+    ending = [_with_success(row, not right[row.exercise]) for row in rows]
+    whole = [_with_success(row, row.score.success if row.score.exact is None else row.score.exact) for row in rows]
+    return MarginOverConstant(floor, above, wholly=paired(whole, ending))
+
+
+def _most_common_answer(rows: Sequence[Row], right: Mapping[str, str]) -> str | None:
+    """The answer that is right most often, empty for the end; nothing where there is no floor."""
+    exercises = {row.exercise for row in rows}
+    known = [right[exercise] for exercise in exercises if exercise in right]
+    if not any(known) or len(known) < len(exercises) or "steps" in informative_metrics(rows):
+        return None
+    return min(Counter(known).items(), key=lambda found: (-found[1], found[0]))[0]
+
+
+def _with_success(row: Row, success: bool) -> Row:
+    return replace(row, score=replace(row.score, success=success))

@@ -39,7 +39,7 @@ class Message:
     content: str
 
 
-def asked(task: str, tools: Sequence[Tool], *, aid: str = "", turns: Sequence[Turn] = ()) -> list[Message]:
+def prompt_messages(task: str, tools: Sequence[Tool], *, aid: str = "", turns: Sequence[Turn] = ()) -> list[Message]:
     """The messages that ask for the next call, after the turns that were taken."""
     listed = "\n".join(_described(tool) for tool in tools)
     question = f"Task:\n{task.strip()}"
@@ -48,28 +48,28 @@ def asked(task: str, tools: Sequence[Tool], *, aid: str = "", turns: Sequence[Tu
         Message(USER, f"{aid.strip()}\n\n{question}" if aid.strip() else question),
     ]
     for turn in turns:
-        messages += [Message(AGENT, spelled(turn.call)), Message(USER, _answered(turn))]
+        messages += [Message(AGENT, format_tool_call(turn.call)), Message(USER, _answered(turn))]
     return messages
 
 
-def told(
+def attempt_messages(
     task: str, tools: Sequence[Tool], turns: Sequence[Turn], *, aid: str = "", ended: bool = True
 ) -> list[Message]:
     """A whole attempt as messages: every agent's message is what should be said where `asked` ends."""
     if not turns:
         raise ValueError("an attempt without calls teaches no call")
     last = turns[-1]
-    messages = [*asked(task, tools, aid=aid, turns=turns[:-1]), Message(AGENT, spelled(last.call))]
+    messages = [*prompt_messages(task, tools, aid=aid, turns=turns[:-1]), Message(AGENT, format_tool_call(last.call))]
     return [*messages, Message(USER, _answered(last)), Message(AGENT, DONE)] if ended else messages
 
 
-def spelled(call: Call) -> str:
+def format_tool_call(call: Call) -> str:
     """A call as the agent writes it. Arguments keep their order: they were written in it."""
     said = {"name": call.tool, "arguments": dict(call.arguments)}
     return f"<tool_call>{json.dumps(said, ensure_ascii=False, default=str)}</tool_call>"
 
 
-def understood(text: str) -> Call | None:
+def parse_tool_call(text: str) -> Call | None:
     """The first call in what an agent said; nothing where it says none, or one that cannot be read."""
     marked = _MARKED.search(text)
     start = text.find("{", marked.end() if marked else 0)
@@ -98,7 +98,7 @@ def form_hash() -> str:
         Turn(call=call, observation="seen " * OBSERVATION_CHARACTERS),
         Turn(call=call, observation="no", failed=True),
     ]
-    said = [(message.role, message.content) for message in told("look", [tool], turns, aid="Look first.")]
+    said = [(message.role, message.content) for message in attempt_messages("look", [tool], turns, aid="Look first.")]
     return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:16]
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from tacit.domain.tool import Call, Turn, turns_of
 from tacit.domain.trajectory import Trajectory
 from tacit.features.evaluate.suite import Aid, AidKind, Exercise
-from tacit.features.train.overlaps import Matter, leaks, opening
+from tacit.features.evaluate.task_overlap import TaskProfile, find_leaks, initial_observations
 from tacit.text.facts import identifiers
 
 _SENTENCE_WORDS = 5
@@ -22,7 +22,7 @@ _SENTENCE_WORDS = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Past:
+class PastAttempt:
     """A past attempt that a memory holds."""
 
     id: str
@@ -32,14 +32,14 @@ class Past:
     turns: tuple[Turn, ...] = ()
 
     @classmethod
-    def of(cls, trajectory: Trajectory) -> Past:
+    def of(cls, trajectory: Trajectory) -> PastAttempt:
         """An attempt as it would be remembered."""
         turns = tuple(turns_of(trajectory))
         return cls(id=trajectory.id, session_id=trajectory.session_id, task=trajectory.task.text, turns=turns)
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownTask:
     """A task of the suite that the memory holds an attempt at."""
 
     group: str
@@ -47,19 +47,19 @@ class Known:
     reason: str
 
 
-def known_tasks(exercises: Sequence[Exercise], past: Iterable[Past]) -> list[Known]:
+def known_tasks(exercises: Sequence[Exercise], past: Iterable[PastAttempt]) -> list[KnownTask]:
     """The suite's tasks that past attempts were about, each once, in the suite's order."""
     past = list(past)
     keys = {name: exercise.group for exercise in exercises for name in (exercise.group, exercise.key)}
-    found: dict[str, Known] = {}
+    found: dict[str, KnownTask] = {}
     for each in past:
         for name in (each.id, each.session_id):
             if name in keys:
-                found.setdefault(keys[name], Known(keys[name], each.id, f"the attempt is called {name}"))
-    train = [Matter.of(each.id, each.task, each.turns) for each in past]
-    for leak in leaks(train, list(_matters(exercises))):
+                found.setdefault(keys[name], KnownTask(keys[name], each.id, f"the attempt is called {name}"))
+    train = [TaskProfile.of(each.id, each.task, each.turns) for each in past]
+    for leak in find_leaks(train, list(_task_profiles(exercises))):
         reason = f"{leak.share:.0%} of its own words or its very solution are the same"
-        found.setdefault(leak.test, Known(leak.test, leak.task, reason))
+        found.setdefault(leak.test, KnownTask(leak.test, leak.task, reason))
     order = {exercise.group: number for number, exercise in enumerate(exercises)}
     return sorted(found.values(), key=lambda known: order[known.group])
 
@@ -90,7 +90,7 @@ def answer_in(aid: Aid, exercise: Exercise, *, shared: Collection[str] = ()) -> 
     return None
 
 
-def _matters(exercises: Sequence[Exercise]) -> Iterator[Matter]:
+def _task_profiles(exercises: Sequence[Exercise]) -> Iterator[TaskProfile]:
     """Each task once, with the longest answer that any of its exercises has, which is the whole solution, and with what is
     known of the state that it begins from: the same words and calls in another state are another task."""
     groups: dict[str, list[Exercise]] = {}
@@ -98,7 +98,7 @@ def _matters(exercises: Sequence[Exercise]) -> Iterator[Matter]:
         groups.setdefault(exercise.group, []).append(exercise)
     for group, own in groups.items():
         whole, last = max(own, key=lambda each: len(each.answer)), max(own, key=lambda each: len(each.turns))
-        yield Matter(key=group, text=whole.task, calls=whole.answer, seen=opening(last.turns))
+        yield TaskProfile(key=group, text=whole.task, calls=whole.answer, seen=initial_observations(last.turns))
 
 
 def _particulars(value: Any) -> Iterator[str]:

@@ -6,27 +6,24 @@ afterwards, so that a call without one is answered by the base model to the last
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
-from tacit.domain.errors import Mistake, NotFound, Refusal
-from tacit.features.train.adapter_files import SETTINGS, WEIGHTS, read_adapter
-from tacit.features.train.batching import cut
-from tacit.features.train.conversation import Message
-from tacit.features.train.device_memory import attempted, out_of_memory
-from tacit.features.train.foundation import Foundation, load_foundation, need_extra
-from tacit.features.train.tokens import end_of_turn, prompts
+from tacit.domain.errors import Mistake, ModelOutage, NotFound, Refusal
+from tacit.features.evaluate.base_model import BaseModel, load_base_model, require_train_extra
+from tacit.features.evaluate.conversation import AGENT, SYSTEM, USER, Message
 
 CPU_TOKENS, GPU_TOKENS = 8_192, 196_608
 """The most tokens, said and unsaid, that one batch may come to."""
 LOOK_EVERY = 8
 """How many tokens are said before it is looked who has ended: each look makes the device wait."""
-PLAIN = {"use_dora": False, "use_rslora": False, "fan_in_fan_out": False, "modules_to_save": None, "bias": "none"}
+PLAIN_LORA = {"use_dora": False, "use_rslora": False, "fan_in_fan_out": False, "modules_to_save": None, "bias": "none"}
 """What an adapter's configuration must not do otherwise for it to be one product of two matrices per weight."""
 
 
@@ -53,10 +50,10 @@ class LocalModel:
     """A base model on this machine that can be asked with any of its adapters."""
 
     def __init__(
-        self, base: Foundation | str, adapters: Mapping[str, Path] = MappingProxyType({}), *, device: str = ""
+        self, base: BaseModel | str, adapters: Mapping[str, Path] = MappingProxyType({}), *, device: str = ""
     ) -> None:
-        need_extra()
-        self.base = base if isinstance(base, Foundation) else load_foundation(base, device=device)
+        require_train_extra()
+        self.base = base if isinstance(base, BaseModel) else load_base_model(base, device=device)
         self._end = end_of_turn(self.base.tokenizer)[0]
         self._adapters: dict[str, list[_Pair]] = {}
         for name, folder in adapters.items():
@@ -64,7 +61,7 @@ class LocalModel:
 
     def add(self, name: str, folder: Path, *, key: str = "") -> None:
         """One more adapter to ask with; refused where its files are not those of the key, if one is given."""
-        self._adapters[name] = _read(folder, self.base, key)
+        self._adapters[name] = _read_matrices(folder, self.base, key)
 
     def complete(
         self, conversations: Sequence[Sequence[Message]], *, adapter: str = "", max_tokens: int = 96
@@ -74,9 +71,11 @@ class LocalModel:
         lengths = [len(tokens) for tokens in asked]
         said: dict[int, list[int]] = {}
         most = GPU_TOKENS if self.base.device.startswith("cuda") else CPU_TOKENS
-        with self.speaking_with(adapter):
-            for chosen in cut(range(len(asked)), [length + max_tokens for length in lengths], most_tokens=most):
-                said |= zip(chosen, self._said([asked[one] for one in chosen], max_tokens), strict=True)
+        with self.with_adapter(adapter):
+            for chosen in split_into_batches(
+                range(len(asked)), [length + max_tokens for length in lengths], most_tokens=most
+            ):
+                said |= zip(chosen, self._generate([asked[one] for one in chosen], max_tokens), strict=True)
         texts = self.base.tokenizer.batch_decode([said[one] for one in range(len(asked))], skip_special_tokens=True)
         return [
             Completion(text, lengths[one], len(said[one]) + (len(said[one]) < max_tokens))
@@ -84,7 +83,7 @@ class LocalModel:
         ]
 
     @contextmanager
-    def speaking_with(self, adapter: str) -> Iterator[None]:
+    def with_adapter(self, adapter: str) -> Iterator[None]:
         """For a while the base model speaks with these weights; without a name, with its own."""
         if not adapter:
             yield
@@ -105,23 +104,23 @@ class LocalModel:
             for weight, data in own:
                 weight.data = data
 
-    def _said(self, rows: Sequence[Sequence[int]], max_tokens: int) -> list[list[int]]:
+    def _generate(self, rows: Sequence[Sequence[int]], max_tokens: int) -> list[list[int]]:
         """The tokens that follow each row, without the one that ends the turn; in halves where memory runs out."""
-        said = attempted(lambda: self._decoded(rows, max_tokens), self.base.device)
+        said = unless_out_of_memory(lambda: self._without_gradients(rows, max_tokens), self.base.device)
         if said is not None:
-            return [_until(tokens, self._end) for tokens in said]
+            return [_before(tokens, self._end) for tokens in said]
         if len(rows) == 1:
             raise out_of_memory(self.base.device)
         middle = len(rows) // 2
-        return [*self._said(rows[:middle], max_tokens), *self._said(rows[middle:], max_tokens)]
+        return [*self._generate(rows[:middle], max_tokens), *self._generate(rows[middle:], max_tokens)]
 
-    def _decoded(self, rows: Sequence[Sequence[int]], max_tokens: int) -> list[list[int]]:
+    def _without_gradients(self, rows: Sequence[Sequence[int]], max_tokens: int) -> list[list[int]]:
         import torch
 
         with torch.inference_mode():
-            return self._followed(rows, max_tokens)
+            return self._decode(rows, max_tokens)
 
-    def _followed(self, rows: Sequence[Sequence[int]], max_tokens: int) -> list[list[int]]:
+    def _decode(self, rows: Sequence[Sequence[int]], max_tokens: int) -> list[list[int]]:
         import torch
         from transformers import DynamicCache
 
@@ -138,7 +137,7 @@ class LocalModel:
         fresh: list[Any] = [found.logits[:, -1].argmax(-1)]
         while True:
             if len(fresh) == LOOK_EVERY or len(said[alive[0]]) + len(fresh) >= max_tokens:
-                going = _heard(said, alive, torch.stack(fresh, 1).tolist(), end=self._end, most=max_tokens)
+                going = _append_tokens(said, alive, torch.stack(fresh, 1).tolist(), end=self._end, most=max_tokens)
                 if not going:
                     return said
                 if len(going) <= len(alive) // 2:
@@ -157,7 +156,7 @@ class LocalModel:
             fresh.append(found.logits[:, -1].argmax(-1))
 
 
-def _heard(
+def _append_tokens(
     said: list[list[int]], alive: Sequence[int], fresh: Sequence[Sequence[int]], *, end: int, most: int
 ) -> list[int]:
     """Writes down what was said; returns which of the rows are not at their end."""
@@ -166,20 +165,22 @@ def _heard(
     return [one for one, row in enumerate(alive) if end not in said[row] and len(said[row]) < most]
 
 
-def _until(tokens: list[int], end: int) -> list[int]:
+def _before(tokens: list[int], end: int) -> list[int]:
     return tokens[: tokens.index(end)] if end in tokens else tokens
 
 
-def _read(folder: Path, base: Foundation, key: str = "") -> list[_Pair]:
+def _read_matrices(folder: Path, base: BaseModel, key: str = "") -> list[_Pair]:
     """The matrices of an adapter as PEFT wrote them."""
-    read_config(folder)
+    read_adapter_settings(folder)
     from safetensors.torch import load
 
     files = read_adapter(folder, key=key)
-    config = _config_of(files.settings, folder)  # of the bytes that the key was asked of, whatever lies there by now
+    config = _parse_adapter_settings(
+        files.settings, folder
+    )  # of the bytes that the key was asked of, whatever lies there by now
 
     trained = folder / "trained.json"
-    if trained.is_file() and _trained_on(trained) != base.hash:
+    if trained.is_file() and _base_hash_of_training(trained) != base.hash:
         raise Refusal(f"The adapter in {folder.name} was trained on another base model than {base.name}.")
     held = {name: tensor.to(base.device) for name, tensor in load(files.weights).items()}
     scale = config["lora_alpha"] / config["r"]
@@ -201,29 +202,29 @@ def _read(folder: Path, base: Foundation, key: str = "") -> list[_Pair]:
     return pairs
 
 
-def read_config(folder: Path) -> dict[str, Any]:
+def read_adapter_settings(folder: Path) -> dict[str, Any]:
     """How an adapter is to be read; refused where it is more than a product of two matrices per weight."""
-    path = folder / SETTINGS
-    if not path.is_file() or not (folder / WEIGHTS).is_file():
-        raise NotFound(f"There is no adapter in {folder}.", hint=f"It would hold {path.name} and {WEIGHTS}.")
-    return _config_of(path.read_bytes(), folder)
+    path = folder / ADAPTER_SETTINGS
+    if not path.is_file() or not (folder / ADAPTER_WEIGHTS).is_file():
+        raise NotFound(f"There is no adapter in {folder}.", hint=f"It would hold {path.name} and {ADAPTER_WEIGHTS}.")
+    return _parse_adapter_settings(path.read_bytes(), folder)
 
 
-def _config_of(settings: bytes, folder: Path) -> dict[str, Any]:
-    path = folder / SETTINGS
+def _parse_adapter_settings(settings: bytes, folder: Path) -> dict[str, Any]:
+    path = folder / ADAPTER_SETTINGS
     try:
         config: Any = json.loads(settings)
     except (ValueError, RecursionError) as fault:
         raise Mistake(f"{path} cannot be read: {fault}.", hint="Export or train the adapter anew.") from fault
     if not isinstance(config, dict) or not _has_scale(config):
         raise Mistake(f"{path} holds no settings of an adapter.", hint="Export or train the adapter anew.")
-    other = [name for name, plain in PLAIN.items() if config.get(name, plain) not in (plain, [], {})]
+    other = [name for name, plain in PLAIN_LORA.items() if config.get(name, plain) not in (plain, [], {})]
     if config.get("peft_type") != "LORA" or other or config.get("rank_pattern") or config.get("alpha_pattern"):
         raise Refusal(f"The adapter in {folder.name} is no plain LoRA.", hint="Only plain LoRA adapters are read here.")
     return config
 
 
-def _trained_on(path: Path) -> str:
+def _base_hash_of_training(path: Path) -> str:
     """The hash of the model that an adapter was trained on."""
     try:
         return str(json.loads(path.read_text(encoding="utf-8"))["base_hash"])
@@ -235,3 +236,151 @@ def _has_scale(config: dict[str, Any]) -> bool:
     """Whether it says how strong the adapter is: by its rank and by its alpha."""
     rank, alpha = config.get("r"), config.get("lora_alpha")
     return isinstance(rank, int) and rank > 0 and isinstance(alpha, int | float)
+
+
+def split_into_batches(chosen: Sequence[int], lengths: Sequence[int], *, most_tokens: int) -> list[list[int]]:
+    """The same conversations in batches that hold at most so many tokens, padding counted; a longer one goes alone."""
+    batches: list[list[int]] = []
+    for one in sorted(chosen, key=lambda one: -lengths[one]):
+        if batches and lengths[batches[-1][0]] * (len(batches[-1]) + 1) <= most_tokens:
+            batches[-1].append(one)
+        else:
+            batches.append([one])
+    return batches
+
+
+def prompts(conversations: Sequence[Sequence[Message]], tokenizer: Any) -> list[list[int]]:
+    """What the model is asked, as tokens: each conversation up to where the agent is to speak."""
+    return tokenize([render_chat(messages, tokenizer, asking=True) for messages in conversations], tokenizer)
+
+
+def end_of_turn(tokenizer: Any) -> tuple[int, str]:
+    """The token that ends an agent's turn in this model's template, and its text."""
+    question = [Message(SYSTEM, "a"), Message(USER, "b")]
+    asked = render_chat(question, tokenizer, asking=True)
+    answered = render_chat([*question, Message(AGENT, "c")], tokenizer, asking=False)
+    after = answered.removeprefix(f"{asked}c")
+    tokens = tokenize([after], tokenizer)[0] if after != answered else []
+    text = tokenizer.decode(tokens[:1]) if tokens else ""
+    # Which marks are called special differs between versions of the library; that they are added to the words does not.
+    marks = {*tokenizer.all_special_ids, *tokenizer.get_added_vocab().values()}
+    if not text or tokens[0] not in marks or not after.startswith(text):
+        raise Refusal(
+            "This model's chat template ends an agent's turn with no token of its own, so that it could not learn to stop.",
+            hint="Choose a base model that was trained to chat (…-Instruct).",
+        )
+    return tokens[0], text
+
+
+def render_chat(messages: Sequence[Message], tokenizer: Any, *, asking: bool) -> str:
+    said = [{"role": message.role, "content": message.content} for message in messages]
+    return str(tokenizer.apply_chat_template(said, tokenize=False, add_generation_prompt=asking))
+
+
+def tokenize(texts: Sequence[str], tokenizer: Any) -> list[list[int]]:
+    """The template has written every mark that the model expects, so none is added."""
+    return list(tokenizer(list(texts), add_special_tokens=False)["input_ids"]) if texts else []
+
+
+ADAPTER_SETTINGS, ADAPTER_WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
+"""The two files that make a PEFT adapter; everything else beside them is a record."""
+_KEY_LENGTH = 32
+_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class AdapterFiles:
+    """An adapter as it was read."""
+
+    settings: bytes
+    weights: bytes
+
+    @property
+    def key(self) -> str:
+        """The hash of the weights and of the settings that say how they act."""
+        made = _start_hash(self.settings)
+        made.update(self.weights)
+        return made.hexdigest()[:_KEY_LENGTH]
+
+
+def read_adapter(folder: Path, *, key: str = "") -> AdapterFiles:
+    """The files of an adapter; refused where they are not those of the key, if one is given."""
+    held = AdapterFiles(
+        _plain_file(folder / ADAPTER_SETTINGS).read_bytes(), _plain_file(folder / ADAPTER_WEIGHTS).read_bytes()
+    )
+    try:
+        same = not key or held.key == key
+    except (ValueError, RecursionError) as error:
+        raise _not_an_adapter(folder, error) from error
+    if not same:
+        raise Refusal(
+            f"the files of the adapter {key} are not those that were registered",
+            hint="`tacit adapters remove` takes it away; `tacit train` makes one anew",
+        )
+    return held
+
+
+def adapter_key(folder: Path) -> str:
+    """The key of the adapter in a folder; both files must be there. Holds no more than a piece of them in memory."""
+    try:
+        made = _start_hash(_plain_file(folder / ADAPTER_SETTINGS).read_bytes())
+        with _plain_file(folder / ADAPTER_WEIGHTS).open("rb") as file:
+            while chunk := file.read(_CHUNK):
+                made.update(chunk)
+    except (OSError, ValueError, RecursionError) as error:
+        raise _not_an_adapter(folder, error) from error
+    return made.hexdigest()[:_KEY_LENGTH]
+
+
+def _start_hash(settings: bytes) -> hashlib._Hash:
+    said: Any = json.loads(settings)
+    return hashlib.sha256(json.dumps(_without_order(said), sort_keys=True).encode() + b"\0")
+
+
+def _plain_file(path: Path) -> Path:
+    """The path of a file; a pipe or a device would be waited for without end."""
+    if path.exists() and not path.is_file():
+        raise Mistake(f"{path} is no plain file", hint="remove it; `tacit train` makes an adapter anew")
+    return path
+
+
+def _not_an_adapter(folder: Path, error: Exception) -> Mistake:
+    return Mistake(
+        f"{folder} holds no PEFT adapter: {error}", hint=f"it needs {ADAPTER_SETTINGS} and {ADAPTER_WEIGHTS}"
+    )
+
+
+def _without_order(value: Any) -> Any:
+    """Settings without the order of their lists: PEFT writes sets of names in any order."""
+    if isinstance(value, dict):
+        return {key: _without_order(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return sorted(map(_without_order, value), key=lambda item: json.dumps(item, sort_keys=True))
+    return value
+
+
+T = TypeVar("T")
+
+
+def unless_out_of_memory(work: Callable[[], T], device: str) -> T | None:
+    """What the work gives; nothing where the device's memory was not enough, which is then tidied up."""
+    import torch
+
+    try:
+        return work()
+    except RuntimeError as fault:
+        if not isinstance(fault, torch.OutOfMemoryError) and "can't allocate memory" not in str(fault):
+            raise
+        # left first, since the exception holds on to all that the work had in memory
+    if device.startswith("cuda"):
+        torch.cuda.empty_cache()
+    return None
+
+
+def out_of_memory(device: str) -> ModelOutage:
+    """The error where even the least that can be done at once does not fit."""
+    return ModelOutage(
+        f"The memory of {device} is used up.",
+        hint="Close what else uses it, choose a smaller --size, or set CUDA_VISIBLE_DEVICES= to use the processor. "
+        "A run that was cut off goes on.",
+    )

@@ -19,44 +19,31 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from typing import Protocol
+from typing import TYPE_CHECKING
 
-from tacit.config.settings import Config
 from tacit.domain.errors import NotFound
 from tacit.domain.evidence import Outcome
-from tacit.domain.lifecycle import RECALLABLE, Status
-from tacit.domain.ports import Episode, Store, Stored
-from tacit.domain.scope import Scope
-from tacit.domain.selection import Item, Query, Selection
+from tacit.domain.lifecycle import RECALLABLE
+from tacit.domain.selection import Item, Query
 from tacit.domain.skill import Kind, SkillContent
+from tacit.domain.stored import Episode, Stored
 from tacit.domain.trajectory import Step, Trajectory
 from tacit.evidence.attribution.lessons import is_met
 from tacit.evidence.runs import fits
 from tacit.evidence.statistics import Estimate, bootstrap
-from tacit.text.acts import Effect, acts_of
 from tacit.text.shell import shell_text
+from tacit.text.tool_calls import Effect, operations_of
+
+if TYPE_CHECKING:
+    from tacit.api import Tacit
 
 ERRORS_ASKED = 8
 """Failed calls of one attempt that are put to recall: who fails more often has another trouble."""
 _ERROR_CHARACTERS = 4000
 
 
-class Memory(Protocol):
-    """What is asked: a library that answers without leaving a trace."""
-
-    store: Store
-    scope: Scope
-    config: Config
-
-    def skills(self, *, statuses: Collection[Status] | None = None) -> list[Stored]:
-        """The current version of each skill."""
-
-    def weigh(self, query: Query) -> Selection:
-        """What recall would give; nothing is recorded."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spared:
+class SavedBySkill:
     """What one skill would have spared in one attempt."""
 
     skill: str
@@ -75,7 +62,7 @@ class Spared:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Looked:
+class PastAttemptResult:
     """One past attempt beside what could have been recalled for it."""
 
     trajectory_id: str
@@ -90,7 +77,7 @@ class Looked:
     """Names of the skills that would have been given for the task."""
     tokens: int = 0
     """What they would have taken of the context."""
-    spared: tuple[Spared, ...] = ()
+    spared: tuple[SavedBySkill, ...] = ()
 
     @property
     def spared_steps(self) -> int:
@@ -113,25 +100,27 @@ class PastReport:
     """All attempts of a time, and what they come to."""
 
     since: datetime
-    attempts: tuple[Looked, ...]
+    attempts: tuple[PastAttemptResult, ...]
     undated: int = 0
     """Attempts that say no time: what could have been known by then cannot be told."""
     skills: int = 0
     """Skills in use now."""
 
     @property
-    def helped(self) -> list[Looked]:
+    def helped(self) -> list[PastAttemptResult]:
         """Attempts in which something would have been spared, most first."""
         found = [each for each in self.attempts if each.spared_steps]
         return sorted(found, key=lambda each: (-each.spared_steps, -each.spared_failures, each.at))
 
     @property
-    def worst(self) -> list[Looked]:
+    def worst(self) -> list[PastAttemptResult]:
         """Attempts that would have been shown something and spared nothing: led into the same failure first, then costly."""
         found = [each for each in self.attempts if (each.given or each.repeats) and not each.spared_steps]
         return sorted(found, key=lambda each: (-each.repeats, -each.tokens, each.at))
 
-    def share(self, part: Callable[[Looked], int], whole: Callable[[Looked], int]) -> Estimate | None:
+    def share(
+        self, part: Callable[[PastAttemptResult], int], whole: Callable[[PastAttemptResult], int]
+    ) -> Estimate | None:
         """A share of all attempts together, with an interval over sessions.
 
         Nothing where there is no whole, or no part of it: drawing zeros again says nothing of how far off they are.
@@ -139,21 +128,21 @@ class PastReport:
         if not any(map(part, self.attempts)):
             return None
 
-        def figure(each: Sequence[Looked]) -> float | None:
+        def figure(each: Sequence[PastAttemptResult]) -> float | None:
             total = sum(map(whole, each))
             return sum(map(part, each)) / total if total else None
 
         return bootstrap(self.attempts, figure, groups=[each.session for each in self.attempts])
 
 
-def look_back(memory: Memory, *, since: datetime, progress: Callable[[int, int], None] | None = None) -> PastReport:
+def look_back(memory: Tacit, *, since: datetime, progress: Callable[[int, int], None] | None = None) -> PastReport:
     """Put every attempt since then to recall again. `progress` gets done and total."""
-    listed = [each for each in memory.store.episodes() if not each.superseded and not each.pruned]
+    listed = [each for each in memory.context.store.episodes() if not each.superseded and not each.pruned]
     dated = [each for each in listed if each.started_at is not None and each.started_at >= since]
     library = _Library(memory)
-    looked: list[Looked] = []
+    looked: list[PastAttemptResult] = []
     for done, episode in enumerate(dated, start=1):
-        trajectory = memory.store.trajectory(episode.id)
+        trajectory = memory.context.store.trajectory(episode.id)
         if trajectory.actions:
             looked.append(_looked(memory, library, episode, trajectory))
         if progress:
@@ -165,8 +154,8 @@ def look_back(memory: Memory, *, since: datetime, progress: Callable[[int, int],
 class _Library:
     """The skills in use, and since when each could have been known."""
 
-    def __init__(self, memory: Memory) -> None:
-        self._store = memory.store
+    def __init__(self, memory: Tacit) -> None:
+        self._store = memory.context.store
         self.skills = memory.skills(statuses=RECALLABLE)
         self._ends: dict[str, tuple[datetime | None, str]] = {}
 
@@ -211,17 +200,17 @@ class _Library:
         return self._ends[trajectory_id]
 
 
-def _looked(memory: Memory, library: _Library, episode: Episode, trajectory: Trajectory) -> Looked:
+def _looked(memory: Tacit, library: _Library, episode: Episode, trajectory: Trajectory) -> PastAttemptResult:
     assert episode.started_at is not None
     without = library.unknown_to(episode)
-    given = memory.weigh(_query(memory, trajectory.task.text, without)).items
+    given = memory.rank(_query(memory, trajectory.task.text, without)).items
     found = {item.version_id: spared_by(trajectory, item.version.content, parts=_parts(item)) for item in given}
     contents = {item.version_id: item for item in given}
     for item in _at_errors(memory, trajectory, without):
         if item.version_id not in contents:
             contents[item.version_id] = item
             found[item.version_id] = spared_by(trajectory, item.version.content, beforehand=False)
-    return Looked(
+    return PastAttemptResult(
         trajectory_id=episode.id,
         session=episode.session_id or episode.id,
         task=trajectory.task.text,
@@ -232,33 +221,35 @@ def _looked(memory: Memory, library: _Library, episode: Episode, trajectory: Tra
         given=tuple(item.name for item in given),
         tokens=sum(item.tokens for item in given),
         spared=tuple(
-            Spared(skill=contents[version_id].name, version_id=version_id, failures=tried, looks=looks, repeats=repeats)
+            SavedBySkill(
+                skill=contents[version_id].name, version_id=version_id, failures=tried, looks=looks, repeats=repeats
+            )
             for version_id, (tried, looks, repeats) in found.items()
             if tried or looks or repeats
         ),
     )
 
 
-def _query(memory: Memory, text: str, without: tuple[str, ...], state: Mapping[str, str] | None = None) -> Query:
-    recall = memory.config.recall
+def _query(memory: Tacit, text: str, without: tuple[str, ...], state: Mapping[str, str] | None = None) -> Query:
+    recall = memory.context.config.recall
     kinds = (Kind.LESSON,) if state else (Kind.PROCEDURE, Kind.LESSON)
     return Query(
         text=text,
         k=recall.k,
         budget_tokens=recall.budget_tokens,
-        scope=memory.scope,
+        scope=memory.context.scope,
         state=state or {},
         kinds=kinds,
         without=without,
     )
 
 
-def _at_errors(memory: Memory, trajectory: Trajectory, without: tuple[str, ...]) -> Iterator[Item]:
+def _at_errors(memory: Tacit, trajectory: Trajectory, without: tuple[str, ...]) -> Iterator[Item]:
     """Lessons that would have been given when something failed, as an agent's hook asks for them."""
     failed = [step for step in trajectory.actions if step.failed and step.observation.strip()]
     for step in failed[:ERRORS_ASKED]:
         state = {"error": step.observation[:_ERROR_CHARACTERS], "command": shell_text(step.arguments)}
-        for item in memory.weigh(_query(memory, trajectory.task.text, without, state)).items:
+        for item in memory.rank(_query(memory, trajectory.task.text, without, state)).items:
             if is_met(item.version.content.signature, step):
                 yield item
 
@@ -342,11 +333,11 @@ def _missed(step: Step, right: Step, content: SkillContent, said: Collection[int
 
 def _forms(step: Step) -> set[tuple[str, ...]]:
     """What is the same when a call is tried again."""
-    return {act.form for act in acts_of(step.tool, step.arguments)}
+    return {act.retry_key for act in operations_of(step.tool, step.arguments)}
 
 
 def _idle(step: Step, said: Collection[int]) -> bool:
     """Whether a step, itself none of the skill's, failed or changed nothing."""
     if step.index in said:
         return False
-    return step.failed or all(act.effect is Effect.READ for act in acts_of(step.tool, step.arguments))
+    return step.failed or all(act.effect is Effect.READ for act in operations_of(step.tool, step.arguments))

@@ -1,6 +1,6 @@
-"""A comparison → what is said of it: a verdict in one sentence, a learning curve, what was not measured.
+"""The report of a run: which arms are better or worse than the reference, the learning curve, and what was not measured.
 
-Words and plain data only: `document`, `markdown` and `page` set them out. Nothing is computed anew.
+`build_report` makes the data; `report_formats` writes it as JSON, Markdown or text for a terminal.
 """
 
 from __future__ import annotations
@@ -10,28 +10,31 @@ from dataclasses import dataclass, field, replace
 
 from tacit.evidence.statistics import Estimate
 from tacit.features.evaluate.aids import FROM_MEMORY
-from tacit.features.evaluate.comparing import (
+from tacit.features.evaluate.comparison import (
     GROUPS_MIN,
     METRICS,
     NOTABLE,
+    ArmDifference,
     ArmFigures,
     Comparison,
-    Difference,
+    ConstantAnswer,
     compare,
+    forgetting,
+    forward_transfer,
+    margin_over_constant,
     points,
 )
-from tacit.features.evaluate.floors import Floor, height_of
+from tacit.features.evaluate.run_record import Limitation
 from tacit.features.evaluate.suite import ARMS, Arm, Row
-from tacit.features.evaluate.words import Apart, Words
+from tacit.features.evaluate.transcript import Divergence, Transcript
 
-WORDLESS = "The record holds no words of this run (words.jsonl): what got worse is told by ids, without what was done."
-REFERENCE, UNAIDED, NOTHING = "reference", "no aid", "–"
-"""What stands in place of a difference: for the reference itself, for an arm that had nothing to give, and else."""
+REFERENCE, NO_AID, UNKNOWN = "reference", "no aid", "–"
+"""Results of an arm without a difference: the reference itself, an arm that never got an aid, and everything else."""
 _IN_FULL = 3
-"""So many arms are told with their intervals in the verdict."""
+"""How many arms are listed with their intervals in the verdict."""
 _NEARLY_ALL = 0.9
-"""An arm whose agent is silent in such a share of its attempts tells of the silence, and not of the aid."""
-_WHAT_FOR = {
+"""If the agent abstains in this share of its attempts, the arm measures the abstaining and not the aid."""
+_PURPOSES = {
     "placebo": "whether any text in the context would have done as much",
     "oracle": "how much an aid could do at most",
     "none": "what the agent does by itself",
@@ -41,7 +44,7 @@ _WHAT_FOR = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CurvePoint:
-    """Success of an arm that was trained on so many tasks; arms of a curve are called `name@tasks`."""
+    """Success of an arm after so many training tasks; such arms are called `name@tasks`."""
 
     arm: str
     tasks: int
@@ -49,155 +52,205 @@ class CurvePoint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tally:
-    """What happened in an arm's attempts besides their success."""
+class ArmTally:
+    """How often an arm had an aid, and how often its agent abstained."""
 
     attempts: int
     abstained: int
-    """Attempts in which the agent said that it does not know."""
     aided: int | None = None
-    """Attempts for which memory had an aid; nothing where the arm asks memory for none."""
+    """Attempts that got an aid from memory; None if the arm takes none from memory."""
 
     @property
     def is_unaided(self) -> bool:
-        """Whether the arm was to give something, and never did: it is the bare agent under another name."""
+        """Whether the arm should have had aids and never had one: it equals the bare agent."""
         return self.aided == 0
 
     @property
     def is_silent(self) -> bool:
-        """Whether the agent abstained on nearly everything."""
+        """Whether the agent abstained in nearly all attempts."""
         return self.attempts > 0 and self.abstained >= _NEARLY_ALL * self.attempts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
-    """All that is said of one run."""
+class Summary:
+    """The arms by their result, and the same as one sentence."""
+
+    better: tuple[str, ...] = ()
+    worse: tuple[str, ...] = ()
+    unclear: tuple[str, ...] = ()
+    """Arms whose difference chance explains."""
+    abstained: tuple[str, ...] = ()
+    """Arms that were not measured because the agent abstained."""
+    unaided: tuple[str, ...] = ()
+    """Arms that were not measured because they never had an aid."""
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvalReport:
+    """Everything that is reported about one run."""
 
     comparison: Comparison
-    verdict: str
-    not_measured: tuple[str, ...]
+    summary: Summary
+    limitations: tuple[Limitation, ...]
     curve: tuple[CurvePoint, ...] = ()
     agent: str = ""
-    tallies: Mapping[str, Tally] = field(default_factory=dict)
+    tallies: Mapping[str, ArmTally] = field(default_factory=dict)
     """By arm."""
-    floor: Floor | None = None
-    """What is trivial; nothing where an attempt is more than one answer, or the answers are not known."""
-    at_floor: tuple[str, ...] = ()
-    """Arms that are not shown to be better than what is trivial."""
-    parted: Mapping[tuple[str, str], Apart] = field(default_factory=dict)
-    """Arm and exercise → what was asked, and where the arm parts from the reference; for exercises with another outcome."""
+    constant: ConstantAnswer | None = None
+    """What an agent earns that always gives the same answer; None if an attempt is more than one answer."""
+    not_above_constant: tuple[str, ...] = ()
+    """Arms that are not shown to be better than the constant answer."""
+    divergences: Mapping[tuple[str, str], Divergence] = field(default_factory=dict)
+    """Arm and exercise → what was asked, and the first call that differs from the reference's."""
+    forward_transfer: ArmDifference | None = None
+    """What the adapter adds where nothing else is given: `adapter` less `none`; None if one of them was not run."""
+    forgetting: Mapping[str, ArmDifference] = field(default_factory=dict)
+    """Arm → success in an earlier run of this suite less success now; empty without an earlier run."""
 
     @property
-    def idle(self) -> tuple[str, ...]:
-        """Metrics that are 0 in every arm: a table of them would tell nothing."""
-        every = self.comparison.arms
+    def idle_metrics(self) -> tuple[str, ...]:
+        """Metrics that are 0 in every arm and need no table."""
         return tuple(
             name
             for name in self.comparison.metrics
-            if name != "success" and not any(arm.means[name].value for arm in every if name in arm.means)
+            if name != "success" and not any(arm.means[name].value for arm in self.comparison.arms if name in arm.means)
         )
 
     @property
-    def has_silence(self) -> bool:
+    def has_abstentions(self) -> bool:
         """Whether the agent abstained in any attempt."""
         return any(tally.abstained for tally in self.tallies.values())
 
-    def apart(self, arm: str, exercise: str) -> Apart:
-        """What was asked in an exercise, and what both did; empty where nobody knows."""
-        return self.parted.get((arm, exercise), Apart())
+    def divergence(self, arm: str, exercise: str) -> Divergence:
+        """Return what was asked in an exercise and what both arms did; empty if it was not recorded."""
+        return self.divergences.get((arm, exercise), Divergence())
+
+    def result(self, figures: ArmFigures, *, metric: str = "success") -> str:
+        """Return the result of an arm: `better`, `worse`, `not shown`, `reference`, `no aid`, or a dash."""
+        if found := figures.differences.get(metric):
+            return result_of(found)
+        if figures.arm == self.comparison.reference:
+            return REFERENCE
+        return NO_AID if self.tallies[figures.arm].is_unaided else UNKNOWN
+
+    def footnotes(self, metrics: Sequence[str]) -> list[str]:
+        """Return the sentences that belong under the table of success."""
+        idle = [*(METRICS[name].label for name in self.idle_metrics), *([] if self.has_abstentions else ["abstained"])]
+        return [line for line in (all_zero(idle), _correction_note(self, metrics)) if line]
 
 
-def report(
+def build_report(
     rows: Sequence[Row],
     *,
     reference: str = "none",
     agent: str = "",
     wanted: int = 0,
     arms: Sequence[Arm] = (),
-    remarks: Sequence[str] = (),
-) -> Report:
-    """Compare the arms of a run and say what came of it.
+    remarks: Sequence[Limitation] = (),
+    before: Sequence[Row] = (),
+) -> EvalReport:
+    """Compare the arms of a run and report the result.
 
-    `wanted`: attempts that the whole run would have. `arms`: what it gave under each name, where that is not the usual.
-    `remarks`: what its record says that nobody looked after.
+    `wanted` is the number of attempts of the complete run, `arms` what the run gave under each name, `remarks` what its record
+    says about itself, and `before` the rows of an earlier run of the same suite, to measure forgetting.
     """
-    tallies = tallied(rows, arms)
+    tallies = tally_arms(rows, arms)
     comparison = _without_unaided(compare(rows, reference=reference), tallies)
-    return Report(
+    forgotten = {name: forgetting(before, rows, arm=name) for name in comparison.names} if before else {}
+    return EvalReport(
         comparison=comparison,
-        verdict=verdict(comparison, tallies),
-        not_measured=(*remarks, *_not_measured(comparison, rows, wanted, tallies)),
-        curve=curve(comparison),
+        summary=summarize(comparison, tallies),
+        limitations=(*remarks, *_limitations(comparison, rows, wanted, tallies)),
+        curve=learning_curve(comparison),
         agent=agent,
         tallies=tallies,
+        forward_transfer=forward_transfer(rows),
+        forgetting={name: found for name, found in forgotten.items() if found},
     )
 
 
-def with_words(told: Report, rows: Sequence[Row], words: Words) -> Report:
-    """The same with what was asked and done, and with what an agent would come to that always answers alike."""
-    floor = words.floor(rows)
-    low = _at_floor(told, rows, words) if floor else ()
+def with_transcript(report: EvalReport, rows: Sequence[Row], transcript: Transcript) -> EvalReport:
+    """Return the report with what was asked and done, and with what a constant answer would earn."""
+    constant = transcript.constant_answer(rows)
+    low = _not_above_constant(report, rows, transcript) if constant else ()
+    summary, limitations = report.summary, report.limitations
+    if constant and low:
+        name = f"{constant_label(constant)} ({share(constant.success)})"
+        summary = replace(summary, text=f"{summary.text} Not shown to be better than {name}: {', '.join(low)}.")
+    if not transcript.asked:
+        message = "The record has no transcript (words.jsonl): lost exercises are listed by id, without what was done."
+        limitations = (*limitations, Limitation("no_transcript", message))
     return replace(
-        told,
-        verdict=f"{told.verdict} {_no_better(floor, low)}" if floor and low else told.verdict,
-        floor=floor,
-        at_floor=low,
-        parted=words.apart(rows, reference=told.comparison.reference),
-        not_measured=told.not_measured if words.asked else (*told.not_measured, WORDLESS),
+        report,
+        summary=summary,
+        constant=constant,
+        not_above_constant=low,
+        divergences=transcript.divergences(rows, reference=report.comparison.reference),
+        limitations=limitations,
     )
 
 
-def tallied(rows: Sequence[Row], arms: Sequence[Arm] = ()) -> dict[str, Tally]:
-    """How often each arm gave an aid, and how often its agent abstained."""
+def tally_arms(rows: Sequence[Row], arms: Sequence[Arm] = ()) -> dict[str, ArmTally]:
+    """Count how often each arm had an aid, and how often its agent abstained."""
     known = {**ARMS, **{arm.name: arm for arm in arms}}
     by_arm: dict[str, list[Row]] = {}
     for row in rows:
         by_arm.setdefault(row.arm, []).append(row)
     return {
-        name: Tally(
+        name: ArmTally(
             attempts=len(held),
             abstained=sum(row.score.abstained for row in held),
-            aided=sum(bool(row.aid_sources) for row in held) if _asks_memory(known.get(name)) else None,
+            aided=sum(bool(row.aid_sources) for row in held) if _takes_from_memory(known.get(name)) else None,
         )
         for name, held in by_arm.items()
     }
 
 
-def verdict(comparison: Comparison, tallies: Mapping[str, Tally] | None = None) -> str:
-    """Which arms succeed more often than the reference, which less often, and of which nothing can be said."""
+def summarize(comparison: Comparison, tallies: Mapping[str, ArmTally] | None = None) -> Summary:
+    """Sort the arms into better, worse, unclear and not measured, and say it in one sentence."""
     tallies = tallies or {}
-    unaided = [name for name, tally in tallies.items() if tally.is_unaided and name != comparison.reference]
-    told = [
-        (figures.arm, figures.differences["success"])
+    unaided = tuple(name for name, tally in tallies.items() if tally.is_unaided and name != comparison.reference)
+    found = {
+        figures.arm: figures.differences["success"]
         for figures in comparison.others
         if "success" in figures.differences and figures.arm not in unaided
-    ]
+    }
+    ranked = sorted(found, key=lambda name: -found[name].value)
+    silent = [name for name in ranked if not found[name].is_shown and name in tallies and tallies[name].is_silent]
+    summary = Summary(
+        better=tuple(name for name in ranked if found[name].is_better),
+        worse=tuple(name for name in reversed(ranked) if found[name].is_worse),
+        unclear=tuple(name for name in ranked if not found[name].is_shown and name not in silent),
+        abstained=tuple(silent),
+        unaided=unaided,
+    )
+    return replace(summary, text=_sentence(comparison, summary, found))
+
+
+def _sentence(comparison: Comparison, summary: Summary, found: Mapping[str, ArmDifference]) -> str:
     own = comparison.arm(comparison.reference).means["success"]
-    start = f"Against {comparison.reference} ({share(own.value)} success, {_counted(own.n, 'task')})"
-    never = f"not measured, since no aid was ever given: {', '.join(unaided)}"
-    if not told:
-        return f"{start} no other arm was measured{f' ({never})' if unaided else ''}."
-    told.sort(key=lambda one: -one[1].value)
-    better = _listed([(name, found) for name, found in told if found.is_better])
-    worse = _listed([(name, found) for name, found in reversed(told) if found.is_worse])
-    silent = [name for name, found in told if not found.is_shown and name in tallies and tallies[name].is_silent]
-    unclear = [(name, found) for name, found in told if not found.is_shown and name not in silent]
-    parts = [f"better: {better}"] if better else ["no arm is shown to be better"]
-    if worse:
-        parts.append(f"worse: {worse}")
-    if unclear:
-        largest = max(found.detectable for _, found in unclear)
-        names = ", ".join(name for name, _ in unclear)
-        parts.append(f"not told apart: {names} ({missable(largest)})")
-    if silent:
-        parts.append(f"not measured, since the agent abstained: {', '.join(silent)}")
-    if unaided:
-        parts.append(never)
+    start = f"Compared with {comparison.reference} ({share(own.value)} success, {_counted(own.n, 'task')})"
+    unaided = f"not measured because no aid was given: {', '.join(summary.unaided)}"
+    if not found:
+        return f"{start}, no other arm was measured{f' ({unaided})' if summary.unaided else ''}."
+    parts = ["no arm is shown to be better"]
+    if summary.better:
+        parts = [f"better: {_listed(summary.better, found)}"]
+    if summary.worse:
+        parts.append(f"worse: {_listed(summary.worse, found)}")
+    if summary.unclear:
+        largest = max(found[name].detectable for name in summary.unclear)
+        parts.append(f"no difference shown: {', '.join(summary.unclear)} ({undetectable(largest)})")
+    if summary.abstained:
+        parts.append(f"not measured because the agent abstained: {', '.join(summary.abstained)}")
+    if summary.unaided:
+        parts.append(unaided)
     return f"{start}: {'; '.join(parts)}."
 
 
-def curve(comparison: Comparison) -> tuple[CurvePoint, ...]:
-    """Success by the number of training tasks, of arms called `name@tasks`."""
+def learning_curve(comparison: Comparison) -> tuple[CurvePoint, ...]:
+    """Return success by the number of training tasks, for arms called `name@tasks`."""
     found = []
     for figures in comparison.arms:
         name, at, tasks = figures.arm.rpartition("@")
@@ -206,105 +259,95 @@ def curve(comparison: Comparison) -> tuple[CurvePoint, ...]:
     return tuple(sorted(found, key=lambda point: (point.arm, point.tasks)))
 
 
+# --- figures as text ------------------------------------------------------------------------------------------------
+
+
 def share(value: float) -> str:
-    """A share in words."""
+    """Format a share as a percentage."""
     return f"{100 * value:.1f} %"
 
 
-def trivial(floor: Floor) -> str:
-    """The name of what always answers alike, beside the arms."""
-    return f"always {floor.answer}"
+def constant_label(constant: ConstantAnswer) -> str:
+    """Return the row name of the agent that always gives the same answer."""
+    return f"always {constant.answer}"
 
 
-def trivially(floor: Floor) -> str:
-    """What is to be had without looking, in a sentence."""
-    return f"An agent that answers {floor.answer} to everything would have {share(floor.success)} success."
+def constant_sentence(constant: ConstantAnswer) -> str:
+    """Return the sentence about what a constant answer would earn."""
+    return f"An agent that always answers {constant.answer} would have {share(constant.success)} success."
 
 
-def missable(detectable: float) -> str:
-    """What a sample of this size cannot show, in words."""
+def undetectable(detectable: float) -> str:
+    """Say which differences a sample of this size cannot show."""
     if detectable > 1:
         return "no difference could be found at this size"
     return f"a difference below {100 * detectable:.1f} points may be missed"
 
 
-def least(found: Difference) -> str:
-    """The smallest difference in success that would be found, in points; a dash where none would."""
-    return f"{100 * found.detectable:.1f}" if found.detectable <= 1 else "–"
+def smallest_detectable(found: ArmDifference) -> str:
+    """Return the smallest difference in success that would be found, in points; a dash if none would."""
+    return f"{100 * found.detectable:.1f}" if found.detectable <= 1 else UNKNOWN
 
 
-def part(count: int | None, attempts: int) -> str:
-    """So many of so many attempts, in words."""
-    return "–" if count is None else f"{count:,} of {attempts:,}"
+def of_attempts(count: int | None, attempts: int) -> str:
+    """Format a count of attempts: `3 of 40`."""
+    return UNKNOWN if count is None else f"{count:,} of {attempts:,}"
 
 
-def happened(tally: Tally, *, silence: bool = True) -> str:
-    """How often there was an aid and, where anybody was silent, how often silence, in words."""
-    told = [] if tally.aided is None else [f"aided {part(tally.aided, tally.attempts)}"]
-    return ", ".join([*told, *([f"abstained {part(tally.abstained, tally.attempts)}"] if silence else [])])
+def tally_text(tally: ArmTally, *, abstentions: bool = True) -> str:
+    """Say how often an arm had an aid and, if asked for, how often the agent abstained."""
+    aided = [] if tally.aided is None else [f"aided {of_attempts(tally.aided, tally.attempts)}"]
+    abstained = [f"abstained {of_attempts(tally.abstained, tally.attempts)}"] if abstentions else []
+    return ", ".join([*aided, *abstained])
 
 
-def nowhere(labels: Sequence[str]) -> str:
-    """That these are 0 in every arm, in place of columns and tables of them; empty where there are none."""
-    return f"In every arm 0: {', '.join(labels)}." if labels else ""
+def all_zero(labels: Sequence[str]) -> str:
+    """Name the figures that are 0 in every arm; empty if there are none."""
+    return f"0 in every arm: {', '.join(labels)}." if labels else ""
 
 
-def footnotes(told: Report, metrics: Sequence[str]) -> list[str]:
-    """What a reader of the table of success must know beside it, in sentences."""
-    idle = [*(METRICS[name].label for name in told.idle), *([] if told.has_silence else ["abstained"])]
-    return [line for line in (nowhere(idle), _corrected(told, metrics)) if line]
-
-
-def _corrected(told: Report, metrics: Sequence[str]) -> str:
-    """Why an interval may leave out 0 and nothing is shown all the same; empty where that is not so."""
-    found = [arm.differences[name] for arm in told.comparison.others for name in metrics if name in arm.differences]
-    if all(each.is_shown or each.low <= 0 <= each.high for each in found):
-        return ""
-    return (
-        "Where an interval leaves out 0 and it still says “not shown”: the interval is for that comparison alone, and among "
-        f"{len(told.comparison.others)} some would look so by chance; p (Holm) allows for that, and decides."
-    )
-
-
-def figure(metric: str, value: float) -> str:
-    """A value of a metric in words."""
+def metric_value(metric: str, value: float) -> str:
+    """Format a value of a metric."""
     return share(value) if METRICS[metric].share else f"{value:,.1f}"
 
 
-def difference(metric: str, value: float) -> str:
-    """A difference of a metric in words, with its sign."""
+def metric_difference(metric: str, value: float) -> str:
+    """Format a difference of a metric with its sign."""
     return points(value).removesuffix(" points") if METRICS[metric].share else f"{value:+,.1f}"
 
 
-def standing(found: Difference) -> str:
-    """What is said of a difference in one word."""
+def result_of(found: ArmDifference) -> str:
+    """Return the result of a difference: `better`, `worse` or `not shown`."""
     return "better" if found.is_better else "worse" if found.is_worse else "not shown"
 
 
-def stands(told: Report, figures: ArmFigures, *, metric: str = "success") -> str:
-    """How an arm stands to the reference, in a word or two, where there is a difference and where there is none."""
-    if found := figures.differences.get(metric):
-        return standing(found)
-    if figures.arm == told.comparison.reference:
-        return REFERENCE
-    return UNAIDED if told.tallies[figures.arm].is_unaided else NOTHING
+def _listed(names: Sequence[str], found: Mapping[str, ArmDifference]) -> str:
+    """List the largest differences with their intervals, the others without."""
+    full = [
+        f"{name} {points(found[name].value)} ({metric_difference('success', found[name].low)} to "
+        f"{metric_difference('success', found[name].high)})"
+        for name in names[:_IN_FULL]
+    ]
+    return ", ".join([*full, *(f"{name} {points(found[name].value)}" for name in names[_IN_FULL:])])
 
 
-# --- inside ---------------------------------------------------------------------------------------------------------
+def _correction_note(report: EvalReport, metrics: Sequence[str]) -> str:
+    """Explain why an interval may exclude 0 although nothing is shown; empty if that does not happen."""
+    arms = report.comparison.others
+    found = [arm.differences[name] for arm in arms for name in metrics if name in arm.differences]
+    if all(each.is_shown or each.low <= 0 <= each.high for each in found):
+        return ""
+    return (
+        "An interval may exclude 0 although the result is “not shown”: the interval is for one comparison, and among "
+        f"{len(arms)} comparisons some look so by chance. p (Holm) corrects for that and decides."
+    )
 
 
-def _listed(told: Sequence[tuple[str, Difference]]) -> str:
-    """The largest with their intervals, the others by name."""
-    named = [f"{name} {_by(found)}" for name, found in told[:_IN_FULL]]
-    return ", ".join([*named, *(f"{name} {points(found.value)}" for name, found in told[_IN_FULL:])])
+# --- limitations ----------------------------------------------------------------------------------------------------
 
 
-def _by(found: Difference) -> str:
-    return f"{points(found.value)} ({difference('success', found.low)} to {difference('success', found.high)})"
-
-
-def _without_unaided(comparison: Comparison, tallies: Mapping[str, Tally]) -> Comparison:
-    """No differences of arms that never gave an aid: what they would show is chance, under the name of something else."""
+def _without_unaided(comparison: Comparison, tallies: Mapping[str, ArmTally]) -> Comparison:
+    """Drop the differences of arms that never had an aid: they would show chance under another name."""
     return replace(
         comparison,
         arms=tuple(
@@ -316,18 +359,15 @@ def _without_unaided(comparison: Comparison, tallies: Mapping[str, Tally]) -> Co
     )
 
 
-def _at_floor(told: Report, rows: Sequence[Row], words: Words) -> tuple[str, ...]:
-    """Arms that are not shown to do better than one answer to everything; one that never gave an aid is the bare agent."""
-    measured = [name for name in told.comparison.names if not told.tallies[name].is_unaided]
-    heights = {name: height_of([row for row in rows if row.arm == name], words.right) for name in measured}
-    return tuple(name for name, height in heights.items() if height and not height.is_shown)
+def _not_above_constant(report: EvalReport, rows: Sequence[Row], transcript: Transcript) -> tuple[str, ...]:
+    measured = [name for name in report.comparison.names if not report.tallies[name].is_unaided]
+    margins = {
+        name: margin_over_constant([row for row in rows if row.arm == name], transcript.right) for name in measured
+    }
+    return tuple(name for name, margin in margins.items() if margin and not margin.is_shown)
 
 
-def _no_better(floor: Floor, arms: Sequence[str]) -> str:
-    return f"{', '.join(arms)}: no better than {trivial(floor)} ({share(floor.success)}), as far as these tasks show."
-
-
-def _asks_memory(arm: Arm | None) -> bool:
+def _takes_from_memory(arm: Arm | None) -> bool:
     return arm is not None and arm.aid in FROM_MEMORY
 
 
@@ -335,48 +375,59 @@ def _counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def _empty(tallies: Mapping[str, Tally]) -> list[str]:
-    """Arms whose figures say nothing of what they are called after."""
-    said = []
+def _arm_limitations(tallies: Mapping[str, ArmTally]) -> list[Limitation]:
+    found = []
     for name, tally in tallies.items():
         if tally.is_unaided:
-            said.append(
-                f"Arm {name}: memory had nothing to give in any of {_counted(tally.attempts, 'attempt')}, so what it "
-                "would do was not measured."
+            message = (
+                f"Arm {name}: memory had no aid in any of {_counted(tally.attempts, 'attempt')}; its effect is unknown."
             )
+            found.append(Limitation("no_aid", message))
         if tally.is_silent:
-            said.append(
-                f"Arm {name}: the agent abstained in {part(tally.abstained, tally.attempts)} attempts; what an agent that "
-                "acts would do was not measured."
+            abstained = of_attempts(tally.abstained, tally.attempts)
+            message = (
+                f"Arm {name}: the agent abstained in {abstained} attempts; what an agent that acts would do is unknown."
             )
-    return said
+            found.append(Limitation("agent_abstained", message))
+    return found
 
 
-def _not_measured(comparison: Comparison, rows: Sequence[Row], wanted: int, tallies: Mapping[str, Tally]) -> list[str]:
-    said = _empty(tallies)
+def _limitations(
+    comparison: Comparison, rows: Sequence[Row], wanted: int, tallies: Mapping[str, ArmTally]
+) -> list[Limitation]:
+    found = _arm_limitations(tallies)
+
+    def add(code: str, message: str) -> None:
+        found.append(Limitation(code, message))
+
     if wanted > len(rows):
-        said.append(f"The run is not complete: {len(rows):,} of {wanted:,} attempts were made.")
+        add("incomplete", f"The run is incomplete: {len(rows):,} of {wanted:,} attempts were made.")
     if comparison.groups < GROUPS_MIN:
-        few = "1 task is" if comparison.groups == 1 else f"{comparison.groups} tasks are"
-        said.append(f"{few} few: the intervals were simulated from {GROUPS_MIN} tasks upwards.")
-    said += [f"No arm {name}: {why} is not known." for name, why in _WHAT_FOR.items() if name not in comparison.names]
+        tasks = _counted(comparison.groups, "task")
+        add("few_tasks", f"Only {tasks}: the intervals were validated for {GROUPS_MIN} tasks and more.")
+    for name, purpose in _PURPOSES.items():
+        if name not in comparison.names:
+            add("missing_arm", f"No arm {name}: it is unknown {purpose}.")
     if len({row.seed for row in rows}) < 2:
-        said.append("One seed: how far results differ between seeds was not measured.")
-    silent = [METRICS[name].label for name in METRICS if all(row.figure(name) is None for row in rows)]
-    if silent:
-        said.append(f"Nobody could tell of this suite: {', '.join(silent)}.")
+        add("one_seed", "One seed: the variation between seeds was not measured.")
+    unmeasured = [METRICS[name].label for name in METRICS if all(row.figure(name) is None for row in rows)]
+    if unmeasured:
+        add("unmeasured_metric", f"This suite does not measure: {', '.join(unmeasured)}.")
     unpaired = {figures.arm: figures.unpaired for figures in comparison.others if figures.unpaired}
     if unpaired:
-        told = ", ".join(f"{name} {count}" for name, count in unpaired.items())
-        said.append(f"Exercises that only one side attempted are left out of differences: {told}.")
+        counts = ", ".join(f"{name} {count}" for name, count in unpaired.items())
+        add("unpaired", f"Exercises that only one of both arms attempted are not compared: {counts}.")
     broken = sum(bool(row.note) for row in rows)
     if broken:
-        said.append(f"{_counted(broken, 'attempt')} broken off from outside: counted as they stood.")
+        add(
+            "broken_off", f"{_counted(broken, 'attempt')} ended early by an error or a limit; scored as they were then."
+        )
     aided = [each for each in comparison.others if not tallies[each.arm].is_unaided]
-    sizes = [found.detectable for each in aided if (found := each.differences.get("success"))]
+    sizes = [difference.detectable for each in aided if (difference := each.differences.get("success"))]
     if sizes and max(sizes) > NOTABLE:
-        said.append(f"Of success, {missable(max(sizes))}.")
-    said.append(
-        "Intervals are over tasks like these with this agent; other agents, suites and training runs may differ."
+        add("low_power", f"Success: {undetectable(max(sizes))}.")
+    add(
+        "scope",
+        "Intervals hold for tasks like these with this agent; other agents, suites and training runs may differ.",
     )
-    return said
+    return found

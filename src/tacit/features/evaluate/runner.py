@@ -14,14 +14,13 @@ from typing import TypedDict, Unpack
 
 from tacit.domain.errors import Mistake, Refusal
 from tacit.domain.identity import digest
-from tacit.features.evaluate.actors.lockstep import retries
+from tacit.features.evaluate.actors.stepping import retries
 from tacit.features.evaluate.aids import FROM_MEMORY, Aids
-from tacit.features.evaluate.leaks import answer_in, known_tasks, shared_values
-from tacit.features.evaluate.record import SEEDS_MAX, Header, Record, Run, key_of
+from tacit.features.evaluate.conversation import form_hash
+from tacit.features.evaluate.leakage import answer_in, known_tasks, shared_values
+from tacit.features.evaluate.run_record import SEEDS_MAX, RunHeader, RunRecord, RunResult, key_of
 from tacit.features.evaluate.suite import Actor, Aid, AidKind, Arm, Exercise, InFiles, Row, Score, Spent, Suite
-from tacit.features.evaluate.watching import Watched
-from tacit.features.evaluate.words import WordsFile
-from tacit.features.train.conversation import form_hash
+from tacit.features.evaluate.transcript import TranscriptWriter, WatchedWorld
 
 BATCH = 16
 """Worlds that an agent is given at once, unless it wants more; what they gave is on disk before the next ones begin."""
@@ -33,7 +32,7 @@ Given = Mapping[tuple[str, str], Aid]
 """Arm and exercise → what stands before the task."""
 
 
-class Options(TypedDict, total=False):
+class RunOptions(TypedDict, total=False):
     """What may be said about a run beside what is measured."""
 
     seeds: int
@@ -44,9 +43,9 @@ class Options(TypedDict, total=False):
     """Told how many attempts are recorded, of how many."""
 
 
-def run(
-    suite: Suite, arms: Sequence[Arm], actor: Actor, aids: Aids, *, folder: Path, **options: Unpack[Options]
-) -> Run:
+def run_suite(
+    suite: Suite, arms: Sequence[Arm], actor: Actor, aids: Aids, *, folder: Path, **options: Unpack[RunOptions]
+) -> RunResult:
     """Attempt every exercise under every arm, once for each seed, and keep what came of it in a folder.
 
     Raises `Mistake` where the agent cannot act under an arm, and `Refusal` where the figures would not mean anything: the
@@ -61,7 +60,7 @@ def run(
         for sized in [aids.sized(k=arm.k, budget_tokens=arm.budget_tokens)]
         for exercise in exercises
     }
-    header = Header(
+    header = RunHeader(
         suite=suite.name,
         suite_hash=digest([suite.name, exercises]),
         arms=tuple(arms),
@@ -74,17 +73,19 @@ def run(
         states={exercise.key: _state(_begun(suite, exercise)) for exercise in exercises},
         set_aside=_set_aside(exercises, given),
     )
-    with Record(folder, header) as record, WordsFile(folder, exercises, anew=not record.rows) as words:
+    with RunRecord(folder, header) as record, TranscriptWriter(folder, exercises, reset=not record.rows) as words:
         attempts = _Attempts(suite, actor, aids, given, record, words)
         batch = options.get("batch", getattr(actor, "at_once", BATCH))
         attempts.make(exercises, batch=batch, progress=options.get("progress"))
-        return record.as_run()
+        return record.result()
 
 
 class _Attempts:
     """All attempts of a run that are not made yet."""
 
-    def __init__(self, suite: Suite, actor: Actor, aids: Aids, given: Given, record: Record, words: WordsFile) -> None:
+    def __init__(
+        self, suite: Suite, actor: Actor, aids: Aids, given: Given, record: RunRecord, words: TranscriptWriter
+    ) -> None:
         self._suite = suite
         self._actor = actor
         self._aids = aids
@@ -95,7 +96,7 @@ class _Attempts:
 
     def make(self, exercises: Sequence[Exercise], *, batch: int, progress: Progress | None) -> None:
         header, done = self._record.header, self._record.done
-        total = self._record.as_run().wanted
+        total = self._record.result().wanted
         for seed in range(header.seeds):
             for arm in header.arms:
                 waiting = [
@@ -112,16 +113,16 @@ class _Attempts:
                     if progress:
                         progress(len(self._record.rows), total)
 
-    def _attempted(self, exercises: Sequence[Exercise], arm: Arm, seed: int) -> list[tuple[Watched, Row]]:
+    def _attempted(self, exercises: Sequence[Exercise], arm: Arm, seed: int) -> list[tuple[WatchedWorld, Row]]:
         worlds = [self._fresh(exercise, arm) for exercise in exercises]
         aids = [self._given[arm.name, exercise.key] for exercise in exercises]
         spent = self._actor.act(worlds, aids, adapter=arm.adapter, seed=seed)
         return [
-            (world, _row(world, exercise, aid, spent, place=place, told=(self._suite.name, arm.name, seed)))
+            (world, _row(world, exercise, aid, spent, place=place, errors_named=(self._suite.name, arm.name, seed)))
             for place, (world, exercise, aid) in enumerate(zip(worlds, exercises, aids, strict=True))
         ]
 
-    def _fresh(self, exercise: Exercise, arm: Arm) -> Watched:
+    def _fresh(self, exercise: Exercise, arm: Arm) -> WatchedWorld:
         world = _begun(self._suite, exercise, f" under arm {arm.name!r}")
         if _state(world) != self._record.header.states[exercise.key]:
             raise Refusal(
@@ -149,8 +150,10 @@ class _Attempts:
             )
 
 
-def _row(world: Watched, exercise: Exercise, aid: Aid, spent: Spent, *, place: int, told: tuple[str, str, int]) -> Row:
-    suite, arm, seed = told
+def _row(
+    world: WatchedWorld, exercise: Exercise, aid: Aid, spent: Spent, *, place: int, errors_named: tuple[str, str, int]
+) -> Row:
+    suite, arm, seed = errors_named
     note = _plain(spent.notes[place]) if spent.notes else ""
     return Row(
         suite=suite,
@@ -167,7 +170,7 @@ def _row(world: Watched, exercise: Exercise, aid: Aid, spent: Spent, *, place: i
     )
 
 
-def _counted(world: Watched, exercise: Exercise, *, broken_off: bool) -> Score:
+def _counted(world: WatchedWorld, exercise: Exercise, *, broken_off: bool) -> Score:
     """The world's score; what it did not count is counted from its turns. Being stopped is no honest silence."""
     score = world.score()
     own = world.turns[len(exercise.turns) :]
@@ -180,30 +183,30 @@ def _counted(world: Watched, exercise: Exercise, *, broken_off: bool) -> Score:
     )
 
 
-def _begun(suite: Suite, exercise: Exercise, under: str = "") -> Watched:
+def _begun(suite: Suite, exercise: Exercise, under: str = "") -> WatchedWorld:
     name = f"exercise {exercise.key!r} of suite {suite.name}{under}"
-    with Watched.told(name):
-        return Watched(suite.begin(exercise), name)
+    with WatchedWorld.errors_named(name):
+        return WatchedWorld(suite.begin(exercise), name)
 
 
-def _state(world: Watched) -> str:
+def _state(world: WatchedWorld) -> str:
     return digest(world.state())[-16:]
 
 
 def _set_aside(exercises: Sequence[Exercise], given: Given) -> dict[str, str]:
     """Exercises whose answer an aid gives away: nobody attempts them, so that all arms do the same ones."""
     aside: dict[str, str] = {}
-    telling: dict[str, None] = {}  # the arms whose aids do, in their order
+    arms_that_leak: dict[str, None] = {}  # the arms whose aids do, in their order
     by_key, shared = {exercise.key: exercise for exercise in exercises}, shared_values(exercises)
     for (arm, key), aid in given.items():
         if call := answer_in(aid, by_key[key], shared=shared):
-            telling.setdefault(arm)
+            arms_that_leak.setdefault(arm)
             source = f" (from {aid.sources[0]})" if aid.sources else ""
             aside.setdefault(key, f"the aid of arm {arm}{source} holds the very call of {call.tool} that is asked for")
     if len(aside) > SET_ASIDE * len(exercises):
         arms = list(dict.fromkeys(arm for arm, _ in given))
-        others = ",".join(arm for arm in arms if arm not in telling)
-        leave = f"leave {', '.join(telling)} out (--arms {others}), or " if others else ""
+        others = ",".join(arm for arm in arms if arm not in arms_that_leak)
+        leave = f"leave {', '.join(arms_that_leak)} out (--arms {others}), or " if others else ""
         raise Refusal(
             f"aids give away {len(aside)} of {len(exercises)} answers; for one, {next(iter(aside.values()))}",
             hint=f"{leave}ask more tasks (a larger --limit, or none): what the answers of several tasks share gives none away",
@@ -247,10 +250,10 @@ def _check_memory(suite: Suite, exercises: Sequence[Exercise], arms: Sequence[Ar
         return
     known = known_tasks(exercises, aids.past())
     if known:
-        told = _some([f"{each.group} ({each.trajectory_id}: {each.reason})" for each in known])
+        errors_named = _some([f"{each.group} ({each.trajectory_id}: {each.reason})" for each in known])
         groups = len({exercise.group for exercise in exercises})
         raise Refusal(
-            f"the memory holds attempts at {len(known)} of the {groups} tasks of suite {suite.name}: {told}",
+            f"the memory holds attempts at {len(known)} of the {groups} tasks of suite {suite.name}: {errors_named}",
             hint="measure with a memory that learned from other tasks (`tacit --store PATH learn …`)",
         )
 

@@ -6,13 +6,34 @@ an aid in its context, an adapter in its weights, both, or nothing. All of it is
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
+from tacit.domain.errors import Mistake, NotFound
 from tacit.domain.tool import Call, Tool, Turn
-from tacit.features.evaluate.environment import Environment
+
+
+class Environment(Protocol):
+    """A world with one task in it."""
+
+    @property
+    def task(self) -> str:
+        """What is asked, and what is known about it."""
+
+    @property
+    def tools(self) -> Sequence[Tool]:
+        """What may be called."""
+
+    def call(self, tool: str, /, **arguments: Any) -> tuple[str, bool]:
+        """Call a tool: its answer, and whether that is an error."""
+
+    def abstain(self, reason: str) -> None:
+        """End the attempt: no procedure is known for what was seen."""
 
 
 class AidKind(StrEnum):
@@ -191,3 +212,129 @@ class Row:
         """One metric of the row as a number: `context_tokens`, or what the score tells under that name."""
         value: Any = self.context_tokens if name == "context_tokens" else getattr(self.score, name)
         return None if value is None else float(value)
+
+
+_BYTES_MAX = 1 << 20
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _.+-]{0,39}")
+_LIMITS = {"k": 50, "budget_tokens": 100_000}
+_FIELDS = ("aid", "adapter", *_LIMITS)
+_EXAMPLE = '[arms.one-skill]\naid = "skills"\nk = 1'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunPlan:
+    """What a file says is to be measured."""
+
+    arms: tuple[Arm, ...] = ()
+    suite: str = ""
+    options: Mapping[str, str] = field(default_factory=dict)
+    """Options of the suite by name, such as `data`."""
+
+
+def named_arms(names: str | Sequence[str], known: Mapping[str, Arm] = ARMS) -> list[Arm]:
+    """The arms of these names (a text is parted by commas), in that order: the first is what others are compared with."""
+    wanted = [name.strip() for name in (names.split(",") if isinstance(names, str) else names)]
+    wanted = [name for name in wanted if name]
+    unknown = sorted(set(wanted) - set(known))
+    if unknown:
+        raise Mistake(f"no such arm: {', '.join(unknown)}", hint=f"the arms are {', '.join(known)}")
+    if not wanted:
+        raise Mistake("no arm is named", hint=f"the arms are {', '.join(known)}")
+    return [known[name] for name in dict.fromkeys(wanted)]
+
+
+def read_run_plan(path: Path) -> RunPlan:
+    """Read a file of arms; arms that it does not name are the usual ones. Paths of options are seen from its folder."""
+    if not path.is_file():
+        raise NotFound(f"no such file: {path}", hint=f"a file of arms is TOML, such as\n{_EXAMPLE}")
+    with path.open("rb") as stream:
+        data = stream.read(_BYTES_MAX + 1)
+    if len(data) > _BYTES_MAX:
+        raise Mistake(f"{path} is larger than a megabyte", hint="a file of arms is short")
+    try:
+        document = tomllib.loads(data.decode("utf-8"))
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+        raise Mistake(f"{path} is no TOML: {error}", hint=f"write it like\n{_EXAMPLE}") from error
+    problems = list(_problems(document))
+    if problems:
+        raise Mistake(f"{path}: {'; '.join(problems)}", hint=f"write it like\n{_EXAMPLE}")
+    arms = tuple(Arm(name=name, **_with_enums(options)) for name, options in document.get("arms", {}).items())
+    suite = document.get("suite", {})
+    options = {name: value for name, value in suite.items() if name != "name"}
+    if "data" in options:
+        options["data"] = str(path.parent / options["data"])
+    return RunPlan(arms=arms, suite=suite.get("name", ""), options=options)
+
+
+def all_arms(plan: RunPlan) -> dict[str, Arm]:
+    """All arms that can be named: the usual ones, and those of a plan."""
+    return {**ARMS, **{arm.name: arm for arm in plan.arms}}
+
+
+def describe_arm(arm: Arm) -> str:
+    """What an agent has under an arm, in a few words."""
+    told = _DESCRIPTIONS[arm.aid]
+    more = [f"{arm.k} at most" if arm.k else "", f"{arm.budget_tokens} tokens at most" if arm.budget_tokens else ""]
+    sized = ", ".join([told, *filter(None, more)])
+    if not arm.adapter:
+        return sized
+    return (
+        "an adapter in its weights" if replace(arm, name="") == Arm(name="", adapter=True) else f"{sized}; an adapter"
+    )
+
+
+_DESCRIPTIONS = {
+    AidKind.NONE: "nothing but the task",
+    AidKind.SKILLS: "skills that are recalled for the task",
+    AidKind.TRAJECTORY: "the most similar attempt that succeeded, as it was",
+    AidKind.KNOWLEDGE: "passages of documents",
+    AidKind.PLACEBO: "the skills that fit least, as long as the right ones",
+    AidKind.ORACLE: "the right tools in order, which no real agent has",
+}
+
+
+def _problems(document: Mapping[str, Any]) -> Iterator[str]:
+    for key in sorted(set(document) - {"arms", "suite"}):
+        yield f"unknown table {key!r}"
+    yield from _suite_problems(document.get("suite", {}))
+    arms = document.get("arms", {})
+    if not isinstance(arms, dict):
+        yield "arms is no table"
+        return
+    for name, options in arms.items():
+        yield from (f"arm {name!r}: {problem}" for problem in _arm_problems(name, options))
+
+
+def _suite_problems(suite: object) -> Iterator[str]:
+    if not isinstance(suite, dict):
+        yield "suite is no table"
+        return
+    for key, value in suite.items():
+        if not isinstance(value, str):
+            yield f"suite: {key} is no text"
+    if suite and "name" not in suite:
+        yield "suite has no name"
+
+
+def _arm_problems(name: str, options: object) -> Iterator[str]:
+    if not _NAME.fullmatch(name):
+        yield "a name has at most 40 letters, digits, blanks and _ . + -"
+    if name in ARMS:
+        yield "this name has a meaning already"
+    if not isinstance(options, dict):
+        yield "it is no table"
+        return
+    for key in sorted(set(options) - set(_FIELDS)):
+        yield f"unknown option {key!r} (there are {', '.join(_FIELDS)})"
+    if "aid" in options and options["aid"] not in list(AidKind):
+        yield f"no such aid: {options['aid']!r} (there are {', '.join(AidKind)})"
+    if not isinstance(options.get("adapter", False), bool):
+        yield "adapter is neither true nor false"
+    for key, most in _LIMITS.items():
+        value = options.get(key, 1)
+        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
+            yield f"{key} is no whole number from 1 to {most}"
+
+
+def _with_enums(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {**options, "aid": AidKind(options.get("aid", AidKind.NONE))}

@@ -13,13 +13,15 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import combinations_with_replacement, product
 
 from tacit.domain.tool import Call, Turn
-from tacit.text.acts import Effect, acts_of
+from tacit.text.near_duplicates import Clusters, Shingle, candidate_pairs, jaccard, rarest_members, shingles
+from tacit.text.tool_calls import Effect, operations_of
 from tacit.text.words import terms
 
 ALIKE = 0.8
@@ -46,11 +48,9 @@ _NUMBER = re.compile(
 """Numbers, names made of letters and digits, and days as listings write them. A date without a clock stays, it may be what
 all hangs on; so do `4G` and `v2`, which say what something is."""
 
-_Run = tuple[str, ...]
-
 
 @dataclass(frozen=True)
-class Matter:
+class TaskProfile:
     """What a task is about: which one it is, what was asked, and what solved it, where that is known."""
 
     key: str
@@ -60,29 +60,29 @@ class Matter:
     """What an attempt found before it changed anything: call → answer."""
 
     @classmethod
-    def of(cls, key: str, text: str, turns: Sequence[Turn]) -> Matter:
+    def of(cls, key: str, text: str, turns: Sequence[Turn]) -> TaskProfile:
         """A task as an attempt shows it."""
-        return cls(key, text, tuple(turn.call for turn in turns if not turn.failed), opening(turns))
+        return cls(key, text, tuple(turn.call for turn in turns if not turn.failed), initial_observations(turns))
 
     @cached_property
-    def words(self) -> _Run:
+    def words(self) -> Shingle:
         """What was asked, word by word."""
         return tuple(terms(self.text, keep_stop_words=True))
 
     @cached_property
-    def shingles(self) -> frozenset[_Run]:
+    def shingles(self) -> frozenset[Shingle]:
         """Short runs of words: how alike two texts are, is measured by these."""
-        return _runs(self.words, SHINGLE)
+        return shingles(self.words, SHINGLE)
 
     @cached_property
-    def numberless(self) -> frozenset[_Run]:
+    def numberless(self) -> frozenset[Shingle]:
         """The same with every number taken for the same one."""
-        return _runs(tuple(terms(_without_numbers(self.text), keep_stop_words=True)), SHINGLE)
+        return shingles(tuple(terms(_without_numbers(self.text), keep_stop_words=True)), SHINGLE)
 
     @cached_property
-    def runs(self) -> frozenset[_Run]:
+    def runs(self) -> frozenset[Shingle]:
         """Long runs of words: whether one text was taken from another, is measured by these."""
-        return _runs(self.words, RUN)
+        return shingles(self.words, RUN)
 
     @cached_property
     def numberless_seen(self) -> dict[str, str]:
@@ -108,7 +108,7 @@ class Leak:
 
 def changes(call: Call) -> bool:
     """Whether a call changes something, going by its name or its command."""
-    return any(act.effect is Effect.CHANGE for act in acts_of(call.tool, call.arguments))
+    return any(act.effect is Effect.WRITE for act in operations_of(call.tool, call.arguments))
 
 
 def written(call: Call) -> str:
@@ -116,7 +116,7 @@ def written(call: Call) -> str:
     return f"{call.tool} {json.dumps(dict(call.arguments), sort_keys=True, ensure_ascii=False, default=str)}"
 
 
-def opening(turns: Sequence[Turn]) -> dict[str, str]:
+def initial_observations(turns: Sequence[Turn]) -> dict[str, str]:
     """What was seen before anything was changed: call → its first answer, without what differs from run to run."""
     seen: dict[str, str] = {}
     for turn in turns:
@@ -131,43 +131,11 @@ def same_start(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
     return all(other.get(call, answer) == answer for call, answer in one.items())
 
 
-class Groups:
-    """Places that hang together by pairs."""
-
-    def __init__(self, count: int) -> None:
-        """At first each place stands alone."""
-        self._leader = list(range(count))
-
-    def join(self, left: int, right: int) -> None:
-        """Put two places, and all that hang on them, together."""
-        first, second = sorted((self.lead(left), self.lead(right)))
-        self._leader[second] = first
-
-    def lead(self, place: int) -> int:
-        """The first place of a group."""
-        leader = self._leader
-        while leader[place] != place:
-            leader[place] = leader[leader[place]]
-            place = leader[place]
-        return place
-
-    def leaders(self) -> list[int]:
-        """For each place the first of its group."""
-        return [self.lead(place) for place in range(len(self._leader))]
-
-    def several(self) -> list[list[int]]:
-        """The groups of more than one place."""
-        groups: dict[int, list[int]] = {}
-        for place, leader in enumerate(self.leaders()):
-            groups.setdefault(leader, []).append(place)
-        return [group for group in groups.values() if len(group) > 1]
-
-
-def leaks(train: Sequence[Matter], tests: Sequence[Matter]) -> list[Leak]:
+def find_leaks(train: Sequence[TaskProfile], tests: Sequence[TaskProfile]) -> list[Leak]:
     """The tests that a training task gives away, each with the task that holds most of it."""
     everything = [*train, *tests]
     leaders = _tasks(everything)
-    is_own = _telling(everything, leaders)
+    is_own = _distinctiveshingles(everything, leaders)
     known = _Training(train, leaders, is_own=is_own, own_solutions=own_solutions(everything, leaders).keys())
     found = []
     for test, leader in zip(tests, leaders[len(train) :], strict=True):
@@ -185,16 +153,16 @@ class _Training:
 
     def __init__(
         self,
-        train: Sequence[Matter],
+        train: Sequence[TaskProfile],
         leaders: Sequence[int],
         *,
-        is_own: Callable[[_Run], bool],
+        is_own: Callable[[Shingle], bool],
         own_solutions: AbstractSet[frozenset[str]],
     ) -> None:
         self._retold: dict[int, dict[frozenset[str], _Starts]] = {}
         self._solved: dict[frozenset[str], _Starts] = {}
-        self._holders: dict[_Run, dict[int, list[_Starts]]] = {}
-        worded: dict[tuple[int, frozenset[_Run], frozenset[str]], _Starts] = {}
+        self._holders: dict[Shingle, dict[int, list[_Starts]]] = {}
+        worded: dict[tuple[int, frozenset[Shingle], frozenset[str]], _Starts] = {}
         for place, matter in enumerate(train):
             leader, solution = leaders[place], matter.solution
             self._retold.setdefault(leader, {}).setdefault(solution, _Starts(solution)).add(place, matter)
@@ -207,7 +175,7 @@ class _Training:
                     self._holders.setdefault(run, {}).setdefault(leader, []).append(worded[alike])
             worded[alike].add(place, matter)
 
-    def giving_away(self, test: Matter, leader: int, *, runs: Sequence[_Run]) -> Iterator[tuple[float, int]]:
+    def giving_away(self, test: TaskProfile, leader: int, *, runs: Sequence[Shingle]) -> Iterator[tuple[float, int]]:
         """Every share of a test that tasks hold, as a negative number, with the first task that may give it away."""
         whole = [*self._retold.get(leader, {}).values()]
         whole += [self._solved[test.solution]] if test.solution in self._solved else []
@@ -230,14 +198,14 @@ class _Starts:
 
     def __init__(self, solution: frozenset[str]) -> None:
         self._solution = solution
-        self._opened: dict[frozenset[str], list[tuple[int, Matter]]] = {}
-        self._answered: dict[tuple[frozenset[str], frozenset[str], bool], dict[_Run, int]] = {}
+        self._opened: dict[frozenset[str], list[tuple[int, TaskProfile]]] = {}
+        self._answered: dict[tuple[frozenset[str], frozenset[str], bool], dict[Shingle, int]] = {}
 
-    def add(self, place: int, matter: Matter) -> None:
+    def add(self, place: int, matter: TaskProfile) -> None:
         """Keep a place; all of them come before anything is asked."""
         self._opened.setdefault(frozenset(matter.seen), []).append((place, matter))
 
-    def first(self, test: Matter, share: float) -> list[int]:
+    def first(self, test: TaskProfile, share: float) -> list[int]:
         """The first place that gives a test away of which it holds this share, if there is one."""
         if not _holds_enough(self._solution, test, share):
             return []
@@ -245,12 +213,12 @@ class _Starts:
         places = (self._place(test, calls, numberless=way) for calls in self._opened for way in ways)
         return sorted(place for place in places if place is not None)[:1]
 
-    def _place(self, test: Matter, calls: frozenset[str], *, numberless: bool) -> int | None:
+    def _place(self, test: TaskProfile, calls: frozenset[str], *, numberless: bool) -> int | None:
         common = calls.intersection(test.seen)
         by_answers = self._by_answers(calls, common, numberless=numberless)
         return by_answers.get(answers(test, common, numberless=numberless))
 
-    def _by_answers(self, calls: frozenset[str], common: frozenset[str], *, numberless: bool) -> dict[_Run, int]:
+    def _by_answers(self, calls: frozenset[str], common: frozenset[str], *, numberless: bool) -> dict[Shingle, int]:
         """Answers to the calls that a test opened with too → the first place that was given them."""
         known = self._answered.get((calls, common, numberless))
         if known is None:
@@ -260,34 +228,34 @@ class _Starts:
         return known
 
 
-def answers(matter: Matter, calls: AbstractSet[str], *, numberless: bool) -> _Run:
+def answers(matter: TaskProfile, calls: AbstractSet[str], *, numberless: bool) -> Shingle:
     """What an attempt was answered when it opened with these calls, in their order."""
     seen = matter.numberless_seen if numberless else matter.seen
     return tuple(seen[call] for call in sorted(calls))
 
 
-def _holds_enough(solution: frozenset[str], test: Matter, share: float) -> bool:
+def _holds_enough(solution: frozenset[str], test: TaskProfile, share: float) -> bool:
     """Whether so much of a test's words, and so much of its solution, gives it away."""
     if not test.solution:
         return share >= HELD_ALONE
     return share >= HELD and len(test.solution & solution) >= HELD * len(test.solution)
 
 
-def _tasks(matters: Sequence[Matter]) -> list[int]:
+def _tasks(matters: Sequence[TaskProfile]) -> list[int]:
     """For each place the first place of its task: those of one key are one task, and so are those that tell it again.
 
     Telling again means the same words, numbers apart, and the very same solution. What is only alike is not joined: where
     many tasks share their words, one would lead to the next until all were one.
     """
     first: dict[Hashable, int] = {}
-    groups = Groups(len(matters))
+    groups = Clusters(len(matters))
     for place, matter in enumerate(matters):
         for told in (matter.key, (matter.numberless, matter.solution)):
             groups.join(first.setdefault(told, place), place)
     return groups.leaders()
 
 
-def _telling(matters: Sequence[Matter], leaders: Sequence[int]) -> Callable[[_Run], bool]:
+def _distinctiveshingles(matters: Sequence[TaskProfile], leaders: Sequence[int]) -> Callable[[Shingle], bool]:
     """Tells runs of words that are a task's own from those that many tasks share."""
     held = {(leader, run) for matter, leader in zip(matters, leaders, strict=True) for run in matter.runs}
     common = Counter(run for _, run in held)
@@ -295,7 +263,7 @@ def _telling(matters: Sequence[Matter], leaders: Sequence[int]) -> Callable[[_Ru
     return lambda run: common[run] <= most
 
 
-def own_solutions(matters: Sequence[Matter], leaders: Sequence[int]) -> dict[frozenset[str], list[int]]:
+def own_solutions(matters: Sequence[TaskProfile], leaders: Sequence[int]) -> dict[frozenset[str], list[int]]:
     """Solutions that only a few tasks have in common → the places of these."""
     most = _few(leaders)
     return {
@@ -305,7 +273,7 @@ def own_solutions(matters: Sequence[Matter], leaders: Sequence[int]) -> dict[fro
     }
 
 
-def _solved_alike(matters: Sequence[Matter]) -> dict[frozenset[str], list[int]]:
+def _solved_alike(matters: Sequence[TaskProfile]) -> dict[frozenset[str], list[int]]:
     """Solutions → the places that have them."""
     holders: dict[frozenset[str], list[int]] = {}
     for place, matter in enumerate(matters):
@@ -322,7 +290,97 @@ def _without_numbers(text: str) -> str:
     return _NUMBER.sub(lambda found: found["date"] or "0", _FLEETING.sub("0", _PASSING.sub("0", text)))
 
 
-def _runs(words: Sequence[str], length: int) -> frozenset[_Run]:
-    if len(words) <= length:
-        return frozenset([tuple(words)] if words else [])
-    return frozenset(tuple(words[start : start + length]) for start in range(len(words) - length + 1))
+_NONE = frozenset({""})
+"""Stands for a solution without calls: two of them are the same."""
+
+
+def near_duplicates(matters: Sequence[TaskProfile]) -> list[list[int]]:
+    """Clusters of places whose tasks are nearly the same; places that stand alone are in no group."""
+    groups = Clusters(len(matters))
+    blocks = _blocks(matters)
+    for one, other in _worded_alike(blocks, groups):
+        _join(one, other, groups)
+    for one, other in _worded_alike_but_for_numbers(blocks, groups):
+        _join(one, other, groups)
+    for places in own_solutions(matters, groups.leaders()).values():
+        own = _Block([(place, matters[place]) for place in places])
+        _join(own, own, groups, exactly=True)
+    return groups.several()
+
+
+class _Block:
+    """Tasks in the same words with the same solution, by the calls that their attempts began with."""
+
+    def __init__(self, members: Sequence[tuple[int, TaskProfile]]) -> None:
+        self.place, self.first = members[0]
+        self._is_one = len(members) == 1
+        self.opened: dict[frozenset[str], list[tuple[int, TaskProfile]]] = {}
+        for place, matter in members:
+            self.opened.setdefault(frozenset(matter.seen), []).append((place, matter))
+
+    def is_settled(self, other: _Block, groups: Clusters) -> bool:
+        """Whether both are one task each, and are in one group already or cannot be one task, whatever their words."""
+        if not (self._is_one and other._is_one):
+            return False
+        if groups.lead(self.place) == groups.lead(other.place):
+            return True
+        if self.first.solution and self.first.solution == other.first.solution:
+            return not same_start(self.first.numberless_seen, other.first.numberless_seen)
+        return not same_start(self.first.seen, other.first.seen)
+
+
+def _blocks(matters: Sequence[TaskProfile]) -> list[_Block]:
+    members: dict[Hashable, list[tuple[int, TaskProfile]]] = {}
+    for place, matter in enumerate(matters):
+        members.setdefault((matter.words, matter.numberless, matter.solution), []).append((place, matter))
+    return [_Block(each) for each in members.values()]
+
+
+def _worded_alike(blocks: Sequence[_Block], groups: Clusters) -> Iterator[tuple[_Block, _Block]]:
+    """Blocks with nearly the same words and nearly the same calls."""
+    words = [block.first.shingles for block in blocks]
+    solutions = [block.first.solution or _NONE for block in blocks]
+    for left, right in candidate_pairs(
+        zip(rarest_members(words, ALIKE), rarest_members(solutions, ALIKE), strict=True)
+    ):
+        if blocks[left].is_settled(blocks[right], groups):
+            continue
+        if jaccard(words[left], words[right]) >= ALIKE and jaccard(solutions[left], solutions[right]) >= ALIKE:
+            yield blocks[left], blocks[right]
+
+
+def _worded_alike_but_for_numbers(blocks: Sequence[_Block], groups: Clusters) -> Iterator[tuple[_Block, _Block]]:
+    """Blocks with the very same solution whose words are nearly the same if numbers do not count."""
+    words = [block.first.numberless for block in blocks]
+    solutions = [[block.first.solution] if block.first.solution else [] for block in blocks]
+    for left, right in candidate_pairs(zip(rarest_members(words, ALIKE), solutions, strict=True)):
+        if blocks[left].is_settled(blocks[right], groups):
+            continue
+        if jaccard(words[left], words[right]) >= ALIKE and blocks[left].first.words != blocks[right].first.words:
+            yield blocks[left], blocks[right]
+
+
+def _join(one: _Block, other: _Block, groups: Clusters, *, exactly: bool = False) -> None:
+    """Put together what may have begun from one state; where the very same solved both, numbers make no other state."""
+    numberless = not exactly and bool(one.first.solution) and one.first.solution == other.first.solution
+    pairs = combinations_with_replacement(one.opened, 2) if one is other else product(one.opened, other.opened)
+    for calls, others in pairs:
+        here, there = one.opened[calls], other.opened[others]
+        if len(here) == len(there) == 1 and groups.lead(here[0][0]) == groups.lead(there[0][0]):
+            continue
+        common = calls & others
+        begun = _by_answers(here, common, numberless=numberless)
+        met = begun if there is here else _by_answers(there, common, numberless=numberless)
+        for answered, places in begun.items():
+            for place in (*places[1:], *met[answered]) if answered in met else ():
+                groups.join(places[0], place)
+
+
+def _by_answers(
+    members: Iterable[tuple[int, TaskProfile]], calls: AbstractSet[str], *, numberless: bool
+) -> dict[tuple[str, ...], list[int]]:
+    """Answers to these calls → the places of attempts that were given them."""
+    found: dict[tuple[str, ...], list[int]] = {}
+    for place, matter in members:
+        found.setdefault(answers(matter, calls, numberless=numberless), []).append(place)
+    return found

@@ -10,24 +10,23 @@ from __future__ import annotations
 import dataclasses
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from operator import itemgetter
 
 from tacit.domain.errors import NotFound
-from tacit.domain.evidence import Grade, Outcome
+from tacit.domain.evidence import Assessment, Grade, Outcome
 from tacit.domain.origin import Origin
-from tacit.domain.ports import Episode, Store
-from tacit.domain.tool import Tool
+from tacit.domain.ports import Store
+from tacit.domain.stored import Episode
+from tacit.domain.tool import Tool, Turn, turns_of
 from tacit.domain.trajectory import Role, Trajectory
 from tacit.evidence.changes import changes
 from tacit.evidence.credit import task_digest
-from tacit.features.train.examples import Attempt
-from tacit.features.train.overlaps import opening, same_start
-from tacit.gate.quoting import unquotable
-from tacit.text.acts import acts_of
-from tacit.text.borrowing import Heard, texts_in
-from tacit.text.directives import directive_in
-from tacit.text.tools import plain_name, reads_by_name
+from tacit.features.evaluate.task_overlap import initial_observations, same_start
+from tacit.gate.content_checks import unquotable
+from tacit.text.text_sources import Heard, directive_in, texts_in
+from tacit.text.tool_calls import operations_of, plain_name, reads_by_name
 
 _WINDOW, _LAP = 4000, 500
 """Characters of an outside text that are looked into at once, and how many of them once more with what follows."""
@@ -80,7 +79,7 @@ def _is_sound(episode: Episode) -> bool:
 
 def _at_work(trajectory: Trajectory) -> Trajectory:
     """An attempt without the calls that only serve the agent itself; it stays the attempt that it was."""
-    steps = tuple(step for step in trajectory.steps if not step.is_action or acts_of(step.tool, step.arguments))
+    steps = tuple(step for step in trajectory.steps if not step.is_action or operations_of(step.tool, step.arguments))
     return dataclasses.replace(trajectory, steps=steps, id=trajectory.id)
 
 
@@ -88,7 +87,7 @@ def _keyed(attempts: Sequence[Attempt]) -> Iterator[Attempt]:
     """Attempts with the keys of their tasks: the digest of what was asked and, of the first that began so, its id."""
     known: dict[str, list[tuple[Mapping[str, str], str]]] = {}
     for attempt in attempts:
-        asked, seen = task_digest(attempt.trajectory.task.text), opening(attempt.turns)
+        asked, seen = task_digest(attempt.trajectory.task.text), initial_observations(attempt.turns)
         begun = known.setdefault(asked, [])
         first = next((name for before, name in begun if same_start(before, seen)), "")
         if not first:
@@ -142,7 +141,7 @@ class _Described:
         if self._documented:
             return self._documented
         called = {step.tool for step in attempt.actions}
-        own = {name for name in attempt.environment.tools if acts_of(name, {})}
+        own = {name for name in attempt.environment.tools if operations_of(name, {})}
         names = own | called if own else self._at_hand.get(self._where(attempt), called)
         return tuple(self._tool(name) for name in sorted(names))
 
@@ -221,3 +220,33 @@ def _is_kin(one: Episode, other: Episode) -> bool:
     """Whether two attempts are one, of one session, or one of them a subagent's of the other."""
     mine = {one.session_id, one.parent_session_id} - {""}
     return one.id == other.id or one.superseded or bool(mine & {other.session_id, other.parent_session_id})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One attempt at a task with all that decides whether it may be learned from."""
+
+    trajectory: Trajectory
+    task_key: str
+    """Which task it was: attempts with one key are attempts at one task."""
+    tools: tuple[Tool, ...]
+    """What the agent could have called, as it will be told while it works."""
+    assessment: Assessment = Assessment()
+    state: str = ""
+    """A fingerprint of what the attempt began from, where somebody took one; empty: nobody knows."""
+    taught: tuple[tuple[str, ...], ...] = ()
+    """For each skill that the agent was shown: the trajectories which that skill was learned from."""
+    crowded_by: str = ""
+    """Id of an attempt that changed the same workspace while this one was under way; empty: none is known of."""
+    obeyed: str = ""
+    """An outside text that told its reader what to do, and that a later call was taken from; empty: none is known of."""
+
+    @property
+    def verified_by(self) -> str:
+        """Who vouches for its success; empty: nobody."""
+        return self.assessment.verifier or str(self.assessment.grade) if self.assessment.verified_success else ""
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        """The calls that were made, and what came back."""
+        return tuple(turns_of(self.trajectory))

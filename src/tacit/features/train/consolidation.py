@@ -14,45 +14,48 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
-from functools import partial
+from datetime import datetime, timedelta
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tacit.api import Loop
+from tacit.api import Tacit
 from tacit.domain.adapter import Adapter, Judgement
 from tacit.domain.errors import Mistake, Refusal
 from tacit.domain.identity import plain
 from tacit.features.evaluate.actors.model import ModelActor
 from tacit.features.evaluate.aids import Aids
-from tacit.features.evaluate.comparing import Comparison, compare
-from tacit.features.evaluate.floors import Height, height_of, right_answers
-from tacit.features.evaluate.judging import judged
-from tacit.features.evaluate.proof import HELD_OUT_SHARE, is_proof, without_proof
-from tacit.features.evaluate.running import run
+from tacit.features.evaluate.comparison import (
+    Comparison,
+    MarginOverConstant,
+    compare,
+    correct_tools,
+    margin_over_constant,
+)
+from tacit.features.evaluate.conversation import form_hash
+from tacit.features.evaluate.runner import run_suite
 from tacit.features.evaluate.suite import ARMS, Suite
-from tacit.features.evaluate.suites.own import OwnSuite, unseen
-from tacit.features.evaluate.suites.rehearsal import rehearsed
-from tacit.features.evaluate.words import Apart, read_words
-from tacit.features.evaluate.workshop import Workshop
-from tacit.features.train.adapters import Birth
-from tacit.features.train.adapters.folders import SOURCES, folders_of
-from tacit.features.train.adapters.gathering import gather
-from tacit.features.train.conversation import form_hash
+from tacit.features.evaluate.suites.own import OwnSuite, learned_memory, without_given_away_tasks
+from tacit.features.evaluate.task_overlap import TaskProfile
+from tacit.features.evaluate.transcript import Divergence, read_transcript
+from tacit.features.evaluate.verified_attempts import gather
+from tacit.features.train.adapter_folders import SOURCES, adapter_folders
+from tacit.features.train.data_gate import Objection
 from tacit.features.train.dataset import MANIFEST, Dataset, build, draft, examined, refuse
 from tacit.features.train.examples import Example, example_of
-from tacit.features.train.objections import Objection
-from tacit.features.train.overlaps import Matter
+from tacit.features.train.registry import Adapters, NewAdapter
+from tacit.features.train.trainer import Trainer
+from tacit.features.train.verdict import judge_arm
 from tacit.render.placing import swap_in
 from tacit.store import open_store
 
 if TYPE_CHECKING:
     from tacit.domain.ports import Store
 
-LEARNED_ELSEWHERE = 0.05
+LEARNED_SHARE_MAX = 0.05
 """Of the suite that stands guard elsewhere no larger part may be among what is learned from."""
-WITHOUT, WITH = "skills", "skills+adapter"
-WITHOUT_ELSEWHERE, WITH_ELSEWHERE = "none", "adapter"
+WITHOUT_ADAPTER, WITH_ADAPTER = "skills", "skills+adapter"
+REGRESSION_WITHOUT, REGRESSION_WITH = "none", "adapter"
 """What is compared where nothing was learned: there are no skills for it."""
 LOCK = ".consolidation.lock"
 _PLAN, _ADAPTER = "plan.json", "adapter.json"
@@ -62,14 +65,14 @@ Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outlook:
+class ConsolidationPlan:
     """What a cycle would do, before it does anything."""
 
     attempts: int
     tasks: int
     dataset: Dataset = field(repr=False)
     """What would be trained on, if nothing speaks against it."""
-    against: tuple[Objection, ...] = ()
+    objections: tuple[Objection, ...] = ()
     """Why the gate refuses it, all of it."""
     left_out: int = 0
     """Tasks of those kept for the test that would not be asked, since others give them away."""
@@ -81,61 +84,64 @@ class Outlook:
     """When the next cycle is due, if that is later than now."""
 
     @property
-    def proof_tasks(self) -> int:
+    def test_tasks(self) -> int:
         """How many tasks are kept for the test, and asked."""
-        return sum(is_proof(task) for task in self.dataset.manifest.held_out_tasks) - self.left_out
+        return sum(is_test_task(task) for task in self.dataset.manifest.held_out_tasks) - self.left_out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class ConsolidationResult:
     """What a cycle came to."""
 
     adapter: Adapter
     judgement: Judgement
     comparison: Comparison
-    elsewhere: Comparison | None = None
+    regression: Comparison | None = None
     left_out: int = 0
     """Tasks that were kept for the test and not asked: others that were learned from give them away."""
     tested_before: int = 0
     """How many other adapters were tested on this suite before."""
-    parted: Mapping[tuple[str, str], Apart] = field(default_factory=dict)
+    divergences: Mapping[tuple[str, str], Divergence] = field(default_factory=dict)
     """Arm and exercise → what was asked and done; told once and kept nowhere, as a purge must not miss it."""
 
 
-class Cycle:
+class Consolidation:
     """One consolidation of a memory, in phases that can be repeated."""
 
     def __init__(
         self,
-        memory: Loop,
+        memory: Tacit,
         *,
         seed: int = 0,
         progress: Progress | None = None,
-        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._memory = memory
         self._seed = seed
-        self._now = clock
+        self._now = memory.context.now
         self._progress = progress or (lambda phase, done, total: None)
+
+    @cached_property
+    def _adapters(self) -> Adapters:
+        return Adapters(self._memory)
 
     # --- before -------------------------------------------------------------------------------------------------
 
-    def outlook(self, *, every: timedelta = timedelta()) -> Outlook:
+    def plan(self, *, every: timedelta = timedelta()) -> ConsolidationPlan:
         """What would be used, whether the gate lets it pass, and when the next cycle is due. Changes nothing."""
-        attempts = gather(self._memory.store)
-        dataset, against = draft(attempts, held_out=HELD_OUT_SHARE)
+        attempts = gather(self._memory.context.store)
+        dataset, objections = draft(attempts, held_out=HELD_OUT_SHARE)
         left_out = exercises = 0
-        if not against:
+        if not objections:
             try:
                 proof = self._proof(dataset)
                 left_out, exercises = proof.left_out, len(proof.exercises())
             except (Refusal, Mistake) as error:
-                against = (Objection(rule="nothing_to_test_by", reason=error.message, hint=error.hint),)
-        return Outlook(
+                objections = (Objection(rule="nothing_to_test_by", reason=error.message, hint=error.hint),)
+        return ConsolidationPlan(
             attempts=len(attempts),
             tasks=len({each.task_key for each in attempts}),
             dataset=dataset,
-            against=against,
+            objections=objections,
             left_out=left_out,
             exercises=exercises,
             unfinished=self.phase,
@@ -154,7 +160,7 @@ class Cycle:
 
     def due_at(self, every: timedelta) -> datetime | None:
         """When the next cycle is due, if that is later than now: so long after the last adapter; an unfinished one is now."""
-        born = [entry.at for entry in self._memory.store.entries(Adapter) if not entry.removed]
+        born = [entry.at for entry in self._memory.context.store.entries(Adapter) if not entry.removed]
         if not born or self.phase:
             return None
         due = max(born) + every
@@ -162,78 +168,80 @@ class Cycle:
 
     # --- the phases ---------------------------------------------------------------------------------------------
 
-    def train(self, workshop: Workshop, *, anew: bool = False, by: str = "") -> Adapter:
+    def train(self, trainer: Trainer, *, restart: bool = False, by: str = "") -> Adapter:
         """Build the dataset, train an adapter on it and register it; or go on with what an earlier cycle left."""
         with self._alone():
-            return self._trained(workshop, anew=anew, by=by)
+            return self._trained(trainer, restart=restart, by=by)
 
     def consolidate(
-        self, workshop: Workshop, *, elsewhere: Suite | None = None, anew: bool = False, by: str = ""
-    ) -> Finding:
+        self, trainer: Trainer, *, regression_suite: Suite | None = None, restart: bool = False, by: str = ""
+    ) -> ConsolidationResult:
         """The whole cycle, up to the judgement. What is tested is the adapter that `train` left, if it did."""
         with self._alone():
-            if elsewhere is not None:
-                self._require_other_work(elsewhere)
-            adapter = self._trained(workshop, anew=anew, by=by)
-            finding = self._tested(adapter, workshop, elsewhere)
-            self._memory.adapters.files.drop_work()
+            if regression_suite is not None:
+                self._require_other_work(regression_suite)
+            adapter = self._trained(trainer, restart=restart, by=by)
+            finding = self._tested(adapter, trainer, regression_suite)
+            self._adapters.files.drop_work()
             return finding
 
     def _require_other_work(self, guard: Suite) -> None:
         """What stands guard elsewhere must not be what is learned: then nothing there could get worse."""
-        known = {Matter(key="", text=each.trajectory.task.text).words for each in gather(self._memory.store)}
+        known = {
+            TaskProfile(key="", text=each.trajectory.task.text).words for each in gather(self._memory.context.store)
+        }
         every = guard.exercises()
-        learned = [each.key for each in every if Matter(key="", text=each.task).words in known]
-        if len(learned) > LEARNED_ELSEWHERE * len(every):
+        learned = [each.key for each in every if TaskProfile(key="", text=each.task).words in known]
+        if len(learned) > LEARNED_SHARE_MAX * len(every):
             raise Refusal(
                 f"{len(learned)} of the {len(every)} exercises of suite {guard.name} are asked in the very words of attempts "
                 f"that would be learned from, such as {learned[0]}: it could not tell what is lost elsewhere",
                 hint="let another suite stand guard (--elsewhere), or purge those attempts",
             )
 
-    def _trained(self, workshop: Workshop, *, anew: bool, by: str) -> Adapter:
-        work = self._begun(workshop, anew=anew)
-        known = _read(work / _ADAPTER).get("key")
+    def _trained(self, trainer: Trainer, *, restart: bool, by: str) -> Adapter:
+        work = self._begun(trainer, restart=restart)
+        known = _read_json(work / _ADAPTER).get("key")
         if known:
-            return self._memory.adapters.find(str(known)).adapter
+            return self._adapters.find(str(known)).adapter
         dataset = self._dataset(work)
         self._proof(dataset)  # told now that nothing could be proved, and not after hours of training
         advance = partial(self._progress, "training")
-        taught = without_proof(dataset)
-        made = workshop.train(taught, work / _TRAINING, seed=self._seed, advance=advance)
-        birth = Birth(
+        taught = without_test_tasks(dataset)
+        made = trainer.train(taught, work / _TRAINING, seed=self._seed, advance=advance)
+        birth = NewAdapter(
             folder=made.folder,
-            model=workshop.model,
-            model_hash=workshop.model_hash,
+            model=trainer.model,
+            model_hash=trainer.model_hash,
             dataset_hash=dataset.manifest.hash,
             form_hash=dataset.manifest.form_hash,
             tasks=dataset.manifest.tasks,
             trajectory_ids=tuple(sorted({each.trajectory_id for each in (*taught.train, *taught.held_out)})),
-            recipe={**workshop.recipe, "seed": str(self._seed)},
+            recipe={**trainer.recipe, "seed": str(self._seed)},
             metrics=made.metrics,
             records={MANIFEST: (work / _DATASET / MANIFEST).read_bytes(), **made.records},
         )
-        adapter = self._memory.adapters.register(birth, by=by)
-        _write(work / _ADAPTER, {"key": adapter.key})
+        adapter = self._adapters.register(birth, by=by)
+        _write_json(work / _ADAPTER, {"key": adapter.key})
         return adapter
 
-    def _begun(self, workshop: Workshop, *, anew: bool) -> Path:
+    def _begun(self, trainer: Trainer, *, restart: bool) -> Path:
         """The folder of the work: that of an earlier cycle if it is the same one, else a new one."""
-        files = self._memory.adapters.files
-        if anew:
+        files = self._adapters.files
+        if restart:
             files.drop_work()
-        plan = {"model": workshop.model_hash, "form": form_hash(), "seed": self._seed, "recipe": dict(workshop.recipe)}
-        before = _read(files.work / _PLAN)
+        plan = {"model": trainer.model_hash, "form": form_hash(), "seed": self._seed, "recipe": dict(trainer.recipe)}
+        before = _read_json(files.work / _PLAN)
         other = [name for name in plan if before and before.get(name) != plan[name]]
         if other:
             raise Refusal(
                 f"an unfinished consolidation with another {' and '.join(other)} lies here ({self.phase})",
-                hint="finish it with the options it was begun with, or begin anew with --anew",
+                hint="finish it with the options it was begun with, or start again with --restart",
             )
         if not before:
             files.drop_work()
             files.work.mkdir(mode=0o700)
-            _write(files.work / _PLAN, plan)
+            _write_json(files.work / _PLAN, plan)
         return files.work
 
     def _dataset(self, work: Path) -> Dataset:
@@ -241,8 +249,8 @@ class Cycle:
         if (work / _DATASET / MANIFEST).is_file():
             return self._read_back(work)
         self._progress("building the dataset", 0, 0)
-        dataset = build(gather(self._memory.store), held_out=HELD_OUT_SHARE)
-        _write(work / SOURCES, list(dataset.manifest.trajectory_ids))
+        dataset = build(gather(self._memory.context.store), held_out=HELD_OUT_SHARE)
+        _write_json(work / SOURCES, list(dataset.manifest.trajectory_ids))
         dataset.write(work / _DATASET)
         return dataset
 
@@ -252,10 +260,10 @@ class Cycle:
         refuse(examined(dataset))
         every = [*dataset.train, *dataset.held_out]
         task_of = {each.trajectory_id: each.task for each in every}
-        known = {episode.id for episode in self._memory.store.episodes()}
+        known = {episode.id for episode in self._memory.context.store.episodes()}
         now = {
             attempt.trajectory.id: example_of(attempt)
-            for attempt in gather(self._memory.store, named=lambda trajectory: task_of.get(trajectory.id, ""))
+            for attempt in gather(self._memory.context.store, named=lambda trajectory: task_of.get(trajectory.id, ""))
             if attempt.task_key and attempt.turns
         }
         strange = [
@@ -264,50 +272,54 @@ class Cycle:
             if each.trajectory_id not in known or not _is_same(each, now.get(each.trajectory_id, each))
         ]
         if strange or set(task_of) != set(dataset.manifest.trajectory_ids):
-            told = f" ({len(strange)} examples, such as {strange[0]})" if strange else ""
+            notices = f" ({len(strange)} examples, such as {strange[0]})" if strange else ""
             raise Refusal(
-                f"the dataset of the unfinished consolidation is not what the store holds{told}",
-                hint="begin anew with --anew",
+                f"the dataset of the unfinished consolidation is not what the store holds{notices}",
+                hint="start again with --restart",
             )
         return dataset
 
     # --- the test -----------------------------------------------------------------------------------------------
 
-    def _tested(self, adapter: Adapter, workshop: Workshop, elsewhere: Suite | None) -> Finding:
-        room, work = self._memory.adapters, self._memory.adapters.files.work
-        room.require_whole(adapter.key)
+    def _tested(self, adapter: Adapter, trainer: Trainer, regression_suite: Suite | None) -> ConsolidationResult:
+        adapters, work = self._adapters, self._adapters.files.work
+        adapters.require_unchanged(adapter.key)
         actor = ModelActor(
-            workshop.completer({adapter.key: room.find(adapter.key).folder}), name=workshop.model, adapter=adapter.key
+            trainer.completer({adapter.key: adapters.find(adapter.key).folder}), name=trainer.model, adapter=adapter.key
         )
         dataset = self._read_back(work)
         if dataset.manifest.hash != adapter.dataset_hash:
-            raise Refusal(f"the adapter {adapter.key} was trained on another dataset", hint="begin anew with --anew")
+            raise Refusal(
+                f"the adapter {adapter.key} was trained on another dataset", hint="start again with --restart"
+            )
         suite = self._proof(dataset)
         with self._rehearsed(suite, work) as memory:
-            arms = [ARMS[WITHOUT], ARMS[WITH]]
+            arms = [ARMS[WITHOUT_ADAPTER], ARMS[WITH_ADAPTER]]
             advance = partial(self._progress, "testing")
-            done = run(suite, arms, actor, Aids(memory), folder=work / _PROOF, progress=advance)
-        comparison = compare(done.rows, reference=WITHOUT)
-        parted = read_words(work / _PROOF).apart(done.rows, reference=WITHOUT)
-        height = height_of([row for row in done.rows if row.arm == WITH], right_answers(suite.exercises()))
+            done = run_suite(suite, arms, actor, Aids(memory), folder=work / _PROOF, progress=advance)
+        comparison = compare(done.rows, reference=WITHOUT_ADAPTER)
+        divergences = read_transcript(work / _PROOF).divergences(done.rows, reference=WITHOUT_ADAPTER)
+        height = margin_over_constant(
+            [row for row in done.rows if row.arm == WITH_ADAPTER], correct_tools(suite.exercises())
+        )
         there = None
-        if elsewhere is not None:
-            arms = [ARMS[WITHOUT_ELSEWHERE], ARMS[WITH_ELSEWHERE]]
+        if regression_suite is not None:
+            arms = [ARMS[REGRESSION_WITHOUT], ARMS[REGRESSION_WITH]]
             advance = partial(self._progress, "testing elsewhere")
-            done = run(elsewhere, arms, actor, Aids(), folder=work / _ELSEWHERE, progress=advance)
-            there = compare(done.rows, reference=WITHOUT_ELSEWHERE)
+            done = run_suite(regression_suite, arms, actor, Aids(), folder=work / _ELSEWHERE, progress=advance)
+            there = compare(done.rows, reference=REGRESSION_WITHOUT)
         found = self._judged(adapter, comparison, there, height)
-        return replace(found, left_out=suite.left_out, parted=parted)
+        return replace(found, left_out=suite.left_out, divergences=divergences)
 
     def _judged(
-        self, adapter: Adapter, comparison: Comparison, elsewhere: Comparison | None, height: Height | None
-    ) -> Finding:
-        room = self._memory.adapters
-        ruling, reason = judged(comparison, elsewhere, arm=WITH, height=height)
+        self, adapter: Adapter, comparison: Comparison, elsewhere: Comparison | None, height: MarginOverConstant | None
+    ) -> ConsolidationResult:
+        adapters = self._adapters
+        ruling, reason = judge_arm(comparison, elsewhere, arm=WITH_ADAPTER, height=height)
         report = json.dumps(plain([comparison, elsewhere]), indent=1, ensure_ascii=False).encode()
-        found = comparison.arm(WITH).differences.get("success")
+        found = comparison.arm(WITH_ADAPTER).differences.get("success")
         # Who tests often enough finds a good one by luck.
-        beside = {each.key for each in self._memory.store.entries(Judgement) if each.suite == comparison.suite}
+        beside = {each.key for each in self._memory.context.store.entries(Judgement) if each.suite == comparison.suite}
         judgement = Judgement(
             key=adapter.key,
             at=self._now(),
@@ -320,51 +332,51 @@ class Cycle:
             low=found.low if found else 0.0,
             high=found.high if found else 0.0,
         )
-        kept = room.judge(judgement, report={"report.json": report})
-        return Finding(
+        kept = adapters.judge(judgement, report={"report.json": report})
+        return ConsolidationResult(
             adapter=adapter,
             judgement=kept,
             comparison=comparison,
-            elsewhere=elsewhere,
+            regression=elsewhere,
             tested_before=len(beside - {adapter.key}),
         )
 
     def _proof(self, dataset: Dataset) -> OwnSuite:
         """The tasks that were kept for the test, as they were when the cycle began, less those that others give away."""
         task_of = {each.trajectory_id: each.task for each in (*dataset.train, *dataset.held_out)}
-        attempts = gather(self._memory.store, named=lambda trajectory: task_of.get(trajectory.id, ""))
-        kept = {task for task in dataset.manifest.held_out_tasks if is_proof(task)}
-        return unseen([each for each in attempts if each.task_key], held_out=kept)
+        attempts = gather(self._memory.context.store, named=lambda trajectory: task_of.get(trajectory.id, ""))
+        kept = {task for task in dataset.manifest.held_out_tasks if is_test_task(task)}
+        return without_given_away_tasks([each for each in attempts if each.task_key], held_out=kept)
 
     @contextmanager
-    def _rehearsed(self, suite: OwnSuite, work: Path) -> Iterator[Loop]:
+    def _rehearsed(self, suite: OwnSuite, work: Path) -> Iterator[Tacit]:
         """A memory that learned from the other tasks alone; kept, so that a test that goes on finds the very same one."""
         folder = work / _MEMORY
         if not (folder / "learned").is_file():
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir()
             advance = partial(self._progress, "learning skills for the test")
-            with rehearsed(
+            with learned_memory(
                 suite.training_trajectories(),
-                config=self._memory.config,
+                config=self._memory.context.config,
                 progress=advance,
                 store=_store_in(folder),
             ):
                 pass
             (folder / "learned").touch()
-        with Loop(_store_in(folder), config=self._memory.config) as memory:
+        with Tacit(_store_in(folder), config=self._memory.context.config) as memory:
             yield memory
 
     # --- beside -------------------------------------------------------------------------------------------------
 
     @property
     def _work(self) -> Path | None:
-        folders = folders_of(self._memory.place)
+        folders = adapter_folders(self._memory.context.place)
         return folders.work if folders else None
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        files = self._memory.adapters.files
+        files = self._adapters.files
         with files.locked(LOCK, wait=False) as free:
             if not free:
                 raise Refusal("another consolidation is under way here", hint="wait until it is done")
@@ -380,13 +392,29 @@ def _store_in(folder: Path) -> Store:
     return open_store(str(folder / "tacit.db"))
 
 
-def _write(path: Path, value: Any) -> None:
+def _write_json(path: Path, value: Any) -> None:
     swap_in(path, json.dumps(value, indent=1, ensure_ascii=False).encode(), mode=0o600)
 
 
-def _read(path: Path) -> Mapping[str, Any]:
+def _read_json(path: Path) -> Mapping[str, Any]:
     try:
         found = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
+
+
+HELD_OUT_SHARE = 0.35
+"""The part of the tasks that is not trained on: most of it for the test, the rest to stop the training by."""
+TEST_SHARE = 0.7
+"""The part of those that is kept for the test."""
+
+
+def is_test_task(task: str) -> bool:
+    """Whether a task that is held out is kept for the test, now and for ever."""
+    return int.from_bytes(hashlib.sha256(f"proof:{task}".encode()).digest()[:8]) / 2**64 < TEST_SHARE
+
+
+def without_test_tasks(dataset: Dataset) -> Dataset:
+    """What a training may see: of the tasks that are held out, those that it is stopped by."""
+    return replace(dataset, held_out=tuple(each for each in dataset.held_out if not is_test_task(each.task)))

@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from tacit.domain.errors import GateRefusal, Mistake
-from tacit.features.train import objections
-from tacit.features.train.conversation import OBSERVATION_CHARACTERS, USER, form_hash
-from tacit.features.train.duplicates import near_duplicates
-from tacit.features.train.examples import Attempt, Example, example_of, from_lines, matter_of, seen_values, to_line
-from tacit.features.train.objections import DataPolicy, Fault, Objection
-from tacit.features.train.overlaps import Matter, leaks
+from tacit.features.evaluate.conversation import OBSERVATION_CHARACTERS, USER, form_hash
+from tacit.features.evaluate.task_overlap import TaskProfile, find_leaks, near_duplicates
+from tacit.features.evaluate.verified_attempts import Attempt
+from tacit.features.train import data_gate
+from tacit.features.train.data_gate import DataPolicy, Fault, Objection
+from tacit.features.train.examples import Example, example_of, from_lines, seen_values, task_profile, to_line
 from tacit.features.train.recipe import Recipe, length_of
 from tacit.features.train.whole_files import put
 from tacit.text.words import estimate_tokens
@@ -106,8 +106,8 @@ def build(
     `held_out` names the tasks to hold out, or says which share of them; `replay` are examples of earlier datasets, `aid`
     gives what stood before the task, for a model that will be asked so.
     """
-    dataset, against = draft(attempts, policy=policy, held_out=held_out, seed=seed, replay=replay, aid=aid)
-    refuse(against)
+    dataset, objections = draft(attempts, policy=policy, held_out=held_out, seed=seed, replay=replay, aid=aid)
+    refuse(objections)
     return dataset
 
 
@@ -126,22 +126,22 @@ def draft(
     made.split(held_out)
     made.cap()
     made.replay(replay)
-    return made.dataset(), (*made.against, *made.objections())
+    return made.dataset(), (*made.attempt_objections, *made.dataset_objections())
 
 
-def examined(dataset: Dataset, tests: Sequence[Matter] = ()) -> tuple[Objection, ...]:
+def examined(dataset: Dataset, tests: Sequence[TaskProfile] = ()) -> tuple[Objection, ...]:
     """What speaks against training on a dataset, wherever it was built; and against testing its adapter with these tests."""
     every = [*dataset.train, *dataset.held_out]
-    learned = [matter_of(example) for example in dataset.train]
-    kept = [matter_of(example) for example in dataset.held_out]
+    learned = [task_profile(example) for example in dataset.train]
+    kept = [task_profile(example) for example in dataset.held_out]
     policy, fresh = dataset.manifest.policy, [each for each in every if not each.replay]
     return (
-        *objections.too_small(len({each.task for each in fresh}), policy),
-        *objections.too_uniform((each for each in dataset.train if not each.replay), policy),
-        *objections.other_form(every, dataset.manifest.form_hash, form_hash()),
-        *objections.secrets_in(every),
-        *objections.leaked_tasks((each.task for each in dataset.train), (each.key for each in (*kept, *tests))),
-        *objections.leaked_texts(leaks(learned, [*kept, *tests])),
+        *data_gate.too_small(len({each.task for each in fresh}), policy),
+        *data_gate.too_uniform((each for each in dataset.train if not each.replay), policy),
+        *data_gate.other_form(every, dataset.manifest.form_hash, form_hash()),
+        *data_gate.secrets_in(every),
+        *data_gate.leaked_tasks((each.task for each in dataset.train), (each.key for each in (*kept, *tests))),
+        *data_gate.leaked_texts(find_leaks(learned, [*kept, *tests])),
     )
 
 
@@ -151,7 +151,7 @@ def unreadable(dataset: Dataset, context_tokens: int) -> tuple[Objection, ...]:
     lengths = [tokens for each in dataset.train if (tokens := round(length_of(each))) > limit]
     if not lengths or dataset.manifest.lost_to_length(len(lengths), len(dataset.train)) <= policy.most_faulty:
         return ()
-    return (objections.too_long(lengths, f"{len(dataset.train)} examples", policy, limit=limit),)
+    return (data_gate.too_long(lengths, f"{len(dataset.train)} examples", policy, limit=limit),)
 
 
 def cut_answers(examples: Sequence[Example]) -> tuple[int, int]:
@@ -167,12 +167,12 @@ def cut_answers(examples: Sequence[Example]) -> tuple[int, int]:
     return len(cut), len(answers)
 
 
-def refuse(against: Sequence[Objection]) -> None:
+def refuse(objections: Sequence[Objection]) -> None:
     """Raise `GateRefusal` where anything speaks against training; all of it is told."""
-    if not against:
+    if not objections:
         return
-    reasons = "\n".join(f"- {each.rule}: {each.reason}" for each in against)
-    hints = "\n".join(f"- {each.rule}: {each.hint}" for each in against if each.hint)
+    reasons = "\n".join(f"- {each.rule}: {each.reason}" for each in objections)
+    hints = "\n".join(f"- {each.rule}: {each.hint}" for each in objections if each.hint)
     raise GateRefusal(f"nothing is trained on this data:\n{reasons}", hint=hints)
 
 
@@ -182,7 +182,7 @@ class _Draft:
 
     policy: DataPolicy
     seed: int
-    against: list[Objection] = field(default_factory=list)
+    attempt_objections: list[Objection] = field(default_factory=list)
     sound: list[tuple[Attempt, Example]] = field(default_factory=list)
     train: list[Example] = field(default_factory=list)
     held_out: list[Example] = field(default_factory=list)
@@ -197,7 +197,7 @@ class _Draft:
         """Leave out every attempt with a fault of its own."""
         self.attempts = attempts
         self.before = {attempt.task_key for attempt in attempts if attempt.task_key}
-        self.against += [*objections.unverified(attempts), *objections.not_reset(attempts)]
+        self.attempt_objections += [*data_gate.unverified(attempts), *data_gate.not_reset(attempts)]
         for attempt in attempts:
             if not attempt.turns or not attempt.task_key:
                 self._drop(
@@ -206,7 +206,7 @@ class _Draft:
                 continue
             said = aid(attempt)
             example = example_of(attempt, aid=said)
-            if fault := objections.fault_of(attempt, example, self.policy, aid=said):
+            if fault := data_gate.fault_of(attempt, example, self.policy, aid=said):
                 self._drop(fault)
             else:
                 self.sound.append((attempt, example))
@@ -214,7 +214,9 @@ class _Draft:
     def split(self, held_out: Collection[str] | float) -> None:
         """Put each task on one side; of near-duplicates, on either side, only the first stays."""
         first = {example.task: attempt for attempt, example in reversed(self.sound)}
-        matters = [Matter.of(task, each.trajectory.task.text, each.turns) for task, each in reversed(first.items())]
+        matters = [
+            TaskProfile.of(task, each.trajectory.task.text, each.turns) for task, each in reversed(first.items())
+        ]
         tasks = [matter.key for matter in matters]
         self.alike = [[tasks[place] for place in group] for group in near_duplicates(matters)]
         if isinstance(held_out, int | float):
@@ -236,10 +238,10 @@ class _Draft:
         lots = sorted((_lot(task, self.seed), task) for task in {example.task for _, example in self.sound})
         least = {lots[0][1]} if share and len(lots) > 1 else set()
         chosen = {task for lot, task in lots if lot < share} or least
-        matters = [matter_of(example) for _, example in self.sound]
+        matters = [task_profile(example) for _, example in self.sound]
         while True:  # a task that gives a held-out one away is held out with it
             learned, kept = ([each for each in matters if (each.key in chosen) is side] for side in (False, True))
-            given_away = {leak.task for leak in leaks(learned, kept)}
+            given_away = {leak.task for leak in find_leaks(learned, kept)}
             if not given_away:
                 return chosen
             chosen |= given_away
@@ -279,12 +281,12 @@ class _Draft:
 
     def replay(self, earlier: Sequence[Example]) -> None:
         """Mix in examples of earlier datasets, but none that is held out now, or there already, or holds a forged turn."""
-        kept = [matter_of(example) for example in self.held_out]
+        kept = [task_profile(example) for example in self.held_out]
         known = {example.trajectory_id for example in (*self.train, *self.held_out)}
         tasks = {example.task for example in self.held_out}
         fresh = (each for each in earlier if each.task not in tasks and each.trajectory_id not in known)
-        fit = [each for each in fresh if not objections.mark_in(each)]
-        given_away = {leak.task for leak in leaks([matter_of(example) for example in fit], kept)}
+        fit = [each for each in fresh if not data_gate.mark_in(each)]
+        given_away = {leak.task for leak in find_leaks([task_profile(example) for example in fit], kept)}
         lots = sorted(
             (_lot(each.trajectory_id, self.seed), place)
             for place, each in enumerate(fit)
@@ -295,21 +297,21 @@ class _Draft:
         chosen = sorted(place for _, place in lots[:wanted])
         self.train += [dataclasses.replace(fit[place], replay=True) for place in chosen]
 
-    def objections(self) -> list[Objection]:
+    def dataset_objections(self) -> list[Objection]:
         """What speaks against the whole."""
-        learned, kept = ([matter_of(each) for each in side] for side in (self.train, self.held_out))
+        learned, kept = ([task_profile(each) for each in side] for side in (self.train, self.held_out))
         fresh = [example for example in self.train if not example.replay]
         every = [*self.train, *self.held_out]
         solved = len({example.task for example in (*fresh, *self.held_out)})
         doubles = sum(len(group) - 1 for group in self.alike)
         return [
-            *objections.many_faulty(self.faults, len(self.attempts), self.policy),
-            *objections.too_small(solved, self.policy, of=len(self.before), mainly=self._mainly()),
-            *objections.too_alike(doubles, len(self.before), self.policy),
-            *objections.too_uniform(fresh, self.policy),
-            *objections.other_form(every, form_hash(), form_hash()),
-            *objections.leaked_tasks((each.key for each in learned), (each.key for each in kept)),
-            *objections.leaked_texts(leaks(learned, kept)),
+            *data_gate.many_faulty(self.faults, len(self.attempts), self.policy),
+            *data_gate.too_small(solved, self.policy, of=len(self.before), mainly=self._mainly()),
+            *data_gate.too_alike(doubles, len(self.before), self.policy),
+            *data_gate.too_uniform(fresh, self.policy),
+            *data_gate.other_form(every, form_hash(), form_hash()),
+            *data_gate.leaked_tasks((each.key for each in learned), (each.key for each in kept)),
+            *data_gate.leaked_texts(find_leaks(learned, kept)),
         ]
 
     def dataset(self) -> Dataset:
@@ -329,7 +331,7 @@ class _Draft:
             trajectory_ids=tuple(sorted({example.trajectory_id for example in (*train, *held_out)})),
             policy=self.policy,
             dropped={rule: len(found) for rule, found in sorted(self.faults.items())},
-            why={rule: objections.told_of(found, self.policy) for rule, found in sorted(self.faults.items())},
+            why={rule: data_gate.told_of(found, self.policy) for rule, found in sorted(self.faults.items())},
             figures=_figures(train),
         )
         return Dataset(train=train, held_out=held_out, manifest=manifest)
@@ -346,7 +348,7 @@ def _figures(train: Sequence[Example]) -> dict[str, float]:
     counted = Counter({example.task: example.strategy for example in reversed(train)}.values())
     seen, values = (sum(column) for column in zip(*map(seen_values, train), strict=True)) if train else (0, 0)
     return {
-        "strategies": round(objections.strategies(counted), 2),
+        "strategies": round(data_gate.strategies(counted), 2),
         "seen_values": round(seen / values, 3) if values else 1.0,
         "tokens": float(sum(estimate_tokens(message.content) for example in train for message in example.messages)),
     }

@@ -13,47 +13,26 @@ from dataclasses import dataclass
 from typing import Any
 
 from tacit.domain.errors import Mistake
-from tacit.domain.evidence import Assessment
-from tacit.domain.tool import Call, Tool, Turn, turns_of
-from tacit.domain.trajectory import Trajectory
-from tacit.features.train.conversation import AGENT, DONE, SYSTEM, USER, Message, asked, spelled, told, understood
-from tacit.features.train.overlaps import Matter
+from tacit.domain.tool import Call, Turn
+from tacit.features.evaluate.conversation import (
+    AGENT,
+    DONE,
+    SYSTEM,
+    USER,
+    Message,
+    attempt_messages,
+    format_tool_call,
+    parse_tool_call,
+    prompt_messages,
+)
+from tacit.features.evaluate.task_overlap import TaskProfile
+from tacit.features.evaluate.verified_attempts import Attempt
 
 _QUESTION = "Task:\n"
 _ANSWERS = (("<tool_result>", "</tool_result>"), ("<tool_error>", "</tool_error>"))
 _PLACEHOLDER = "<redacted:"
 _FRAME = 2
 """Messages before the first call: the system's and the task."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Attempt:
-    """One attempt at a task with all that decides whether it may be learned from."""
-
-    trajectory: Trajectory
-    task_key: str
-    """Which task it was: attempts with one key are attempts at one task."""
-    tools: tuple[Tool, ...]
-    """What the agent could have called, as it will be told while it works."""
-    assessment: Assessment = Assessment()
-    state: str = ""
-    """A fingerprint of what the attempt began from, where somebody took one; empty: nobody knows."""
-    taught: tuple[tuple[str, ...], ...] = ()
-    """For each skill that the agent was shown: the trajectories which that skill was learned from."""
-    crowded_by: str = ""
-    """Id of an attempt that changed the same workspace while this one was under way; empty: none is known of."""
-    obeyed: str = ""
-    """An outside text that told its reader what to do, and that a later call was taken from; empty: none is known of."""
-
-    @property
-    def verified_by(self) -> str:
-        """Who vouches for its success; empty: nobody."""
-        return self.assessment.verifier or str(self.assessment.grade) if self.assessment.verified_success else ""
-
-    @property
-    def turns(self) -> tuple[Turn, ...]:
-        """The calls that were made, and what came back."""
-        return tuple(turns_of(self.trajectory))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +59,9 @@ class Example:
     def strategy(self) -> tuple[str, ...]:
         """The tools that were called, in order; calls of one tool on end count once."""
         called = [
-            call.tool for message in self.messages if message.role == AGENT and (call := understood(message.content))
+            call.tool
+            for message in self.messages
+            if message.role == AGENT and (call := parse_tool_call(message.content))
         ]
         return tuple(tool for place, tool in enumerate(called) if not place or called[place - 1] != tool)
 
@@ -93,19 +74,19 @@ def example_of(attempt: Attempt, *, aid: str = "") -> Example:
     return Example(
         task=attempt.task_key,
         trajectory_id=attempt.trajectory.id,
-        messages=tuple(told(attempt.trajectory.task.text, attempt.tools, turns, aid=aid)),
+        messages=tuple(attempt_messages(attempt.trajectory.task.text, attempt.tools, turns, aid=aid)),
         silent=tuple(_FRAME + 2 * place for place, turn in enumerate(turns) if turn.failed or _is_cut(turn.call)),
     )
 
 
 def _is_cut(call: Call) -> bool:
     """Whether a secret was taken out of a call: nobody should learn to write the placeholder."""
-    return _PLACEHOLDER in spelled(call)
+    return _PLACEHOLDER in format_tool_call(call)
 
 
 def texts_within(example: Example) -> Iterator[str]:
     """What others wrote into an example: its texts without the marks that the form itself puts around them."""
-    frame, call = asked("", ())[0].content, ("<tool_call>", "</tool_call>")
+    frame, call = prompt_messages("", ())[0].content, ("<tool_call>", "</tool_call>")
     for message in example.messages:
         said = message.content
         if message.role == SYSTEM:
@@ -121,9 +102,9 @@ def lost_on_the_way(attempt: Attempt, example: Example, *, aid: str = "") -> str
     task, turns = attempt.trajectory.task.text, attempt.turns
     for taken, turn in enumerate(turns):
         place = _FRAME + 2 * taken
-        if list(example.messages[:place]) != asked(task, attempt.tools, aid=aid, turns=turns[:taken]):
+        if list(example.messages[:place]) != prompt_messages(task, attempt.tools, aid=aid, turns=turns[:taken]):
             return f"what is trained before call {taken + 1} is not what the agent would be asked"
-        if understood(example.messages[place].content) != turn.call:
+        if parse_tool_call(example.messages[place].content) != turn.call:
             return f"call {taken + 1} ({turn.call.tool}) is read back as another one"
     if example.messages[-1] != Message(AGENT, DONE):
         return "it does not end as an agent ends its work"
@@ -132,10 +113,10 @@ def lost_on_the_way(attempt: Attempt, example: Example, *, aid: str = "") -> str
 
 def out_of_form(messages: tuple[Message, ...]) -> str:
     """The first way in which messages are not the form that agents are asked in; empty: they are."""
-    opening = asked("", ())[0].content
+    initial_observations = prompt_messages("", ())[0].content
     if len(messages) <= _FRAME or [message.role for message in messages[:_FRAME]] != [SYSTEM, USER]:
         return "it does not begin with the system's message and the task"
-    if not messages[0].content.startswith(opening):
+    if not messages[0].content.startswith(initial_observations):
         return "its system message is not the one that agents are given"
     if _QUESTION not in messages[1].content:
         return "its task is not put as agents are given it"
@@ -151,19 +132,19 @@ def out_of_form(messages: tuple[Message, ...]) -> str:
 
 
 def _is_said_in_form(said: str, *, last: bool) -> bool:
-    call = understood(said)
-    return spelled(call) == said if call else last and said == DONE
+    call = parse_tool_call(said)
+    return format_tool_call(call) == said if call else last and said == DONE
 
 
-def matter_of(example: Example) -> Matter:
+def task_profile(example: Example) -> TaskProfile:
     """What the task of an example is about, as far as its messages tell."""
     asked = example.messages[1].content if len(example.messages) > 1 else ""
     turns = [
         Turn(call=call, observation=_bare(example.messages[place + 1].content), failed=place in example.silent)
         for place, message in enumerate(example.messages[:-1])
-        if message.role == AGENT and (call := understood(message.content))
+        if message.role == AGENT and (call := parse_tool_call(message.content))
     ]
-    return Matter.of(example.task, asked.rpartition(_QUESTION)[2], turns)
+    return TaskProfile.of(example.task, asked.rpartition(_QUESTION)[2], turns)
 
 
 def seen_values(example: Example) -> tuple[int, int]:
@@ -171,7 +152,7 @@ def seen_values(example: Example) -> tuple[int, int]:
     seen = total = 0
     before = ""
     for place, message in enumerate(example.messages):
-        call = understood(message.content) if place in example.learned else None
+        call = parse_tool_call(message.content) if place in example.learned else None
         values = list(_leaves(call.arguments)) if call else []
         seen, total = seen + sum(value in before for value in values), total + len(values)
         before += f"\n{message.content}"

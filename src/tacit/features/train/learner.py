@@ -7,6 +7,7 @@ adapter's weights move. When to look, stop or save is decided in `training`.
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -14,23 +15,30 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from tacit.domain.errors import Refusal
-from tacit.features.train.batching import cut
-from tacit.features.train.device_memory import attempted, out_of_memory
-from tacit.features.train.foundation import Foundation
+from tacit.features.evaluate.base_model import BaseModel
+from tacit.features.evaluate.local_model import (
+    ADAPTER_WEIGHTS,
+    end_of_turn,
+    out_of_memory,
+    render_chat,
+    split_into_batches,
+    tokenize,
+    unless_out_of_memory,
+)
+from tacit.features.train.examples import Example
 from tacit.features.train.recipe import CPU_BATCH_TOKENS, GPU_BATCH_TOKENS, Recipe
-from tacit.features.train.tokens import IGNORED, Encoded
 
-BENT_LOGITS = ("logits_scaling", "final_logit_softcapping", "logit_scale", "lm_head_multiplier")
+LOGIT_SCALING_SETTINGS = ("logits_scaling", "final_logit_softcapping", "logit_scale", "lm_head_multiplier")
 """Settings of models that change their output after the head: for those the whole model is asked, not its parts."""
-WEIGHTS = "adapter_model.safetensors"
-FEWEST_TOKENS = 512
+
+BATCH_TOKENS_MIN = 512
 """Batches are made no smaller than this where memory runs out: what does not fit then does not fit."""
 
 T = TypeVar("T")
 
 
 @contextmanager
-def adapted(base: Foundation, recipe: Recipe) -> Iterator[Learner]:
+def adapted(base: BaseModel, recipe: Recipe) -> Iterator[Learner]:
     """The base model with a fresh adapter over it; without one again afterwards, whatever happens."""
     import torch
     from peft import LoraConfig, get_peft_model
@@ -45,13 +53,13 @@ def adapted(base: Foundation, recipe: Recipe) -> Iterator[Learner]:
             target_modules="all-linear",
             task_type="CAUSAL_LM",
         )
-        grown = get_peft_model(base.model, config)
+        peft_model = get_peft_model(base.model, config)
         try:
             # The adapter's weights stay exact; autocast rounds them where they are multiplied, and only there.
-            with disable_input_dtype_casting(grown) if base.device.startswith("cuda") else nullcontext():
-                yield Learner(base, recipe, grown)
+            with disable_input_dtype_casting(peft_model) if base.device.startswith("cuda") else nullcontext():
+                yield Learner(base, recipe, peft_model)
         finally:
-            grown.unload()
+            peft_model.unload()
             base.model.eval()
             for leftover in ("peft_config", "_hf_peft_config_loaded"):
                 if leftover in vars(base.model):
@@ -71,20 +79,20 @@ class Batch:
 class Learner:
     """The weights of an adapter, and how they move."""
 
-    def __init__(self, base: Foundation, recipe: Recipe, grown: Any) -> None:
+    def __init__(self, base: BaseModel, recipe: Recipe, peft_model: Any) -> None:
         import torch
 
         self.base = base
         self.recipe = recipe
-        self.grown = grown
-        self.weights = [weight for weight in grown.parameters() if weight.requires_grad]
+        self.peft_model = peft_model
+        self.weights = [weight for weight in peft_model.parameters() if weight.requires_grad]
         self.on_gpu = base.device.startswith("cuda")
         self.most_tokens = GPU_BATCH_TOKENS if self.on_gpu else CPU_BATCH_TOKENS
         self.optimizer = torch.optim.AdamW(
             self.weights, lr=recipe.rate, betas=(0.9, 0.99), weight_decay=0.01, fused=self.on_gpu
         )
         config = base.model.config
-        self._bent = any(getattr(config, name, None) not in {None, 0, 1} for name in BENT_LOGITS)
+        self._scales_logits = any(getattr(config, name, None) not in {None, 0, 1} for name in LOGIT_SCALING_SETTINGS)
 
     def step(self, examples: Sequence[Encoded], *, rate: float, dice: int) -> Any:
         """One step on these examples; their summed loss stays on the device, so that nothing waits for it."""
@@ -92,46 +100,48 @@ class Learner:
 
         for group in self.optimizer.param_groups:
             group["lr"] = rate
-        total = self._fitting(lambda: self._learned(examples, dice))
+        total = self._shrinking_batches(lambda: self._accumulate_gradients(examples, dice))
         torch.nn.utils.clip_grad_norm_(self.weights, self.recipe.clip)
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
         return total
 
-    def _learned(self, examples: Sequence[Encoded], dice: int) -> Any:
+    def _accumulate_gradients(self, examples: Sequence[Encoded], dice: int) -> Any:
         """The summed loss of these examples, with what they teach added up in the weights."""
         import torch
 
         # The dice of dropout follow from the step alone: nothing of them has to be kept for going on later.
         torch.manual_seed(dice)
-        self.grown.train()
+        self.peft_model.train()
         learned = sum(example.learned for example in examples)
         total = torch.zeros((), device=self.base.device)
         for batch in self._batches(examples):
-            with self._sparing(batch):
+            with self._checkpointing(batch):
                 loss = self._loss(batch)
                 (loss / learned).backward()
             total += loss.detach()
         return total
 
-    def look(self, examples: Sequence[Encoded]) -> float:
+    def evaluate(self, examples: Sequence[Encoded]) -> float:
         """The mean loss of what should have been said in these examples, without learning from them."""
-        self.grown.eval()
-        return self._fitting(lambda: self._seen(examples)) / sum(example.learned for example in examples)
+        self.peft_model.eval()
+        return self._shrinking_batches(lambda: self._sum_losses(examples)) / sum(
+            example.learned for example in examples
+        )
 
-    def _seen(self, examples: Sequence[Encoded]) -> float:
+    def _sum_losses(self, examples: Sequence[Encoded]) -> float:
         import torch
 
         with torch.no_grad():
             return float(sum(self._loss(batch) for batch in self._batches(examples)))
 
-    def _fitting(self, work: Callable[[], T]) -> T:
+    def _shrinking_batches(self, work: Callable[[], T]) -> T:
         """Work in batches that the device can hold: in smaller ones from now on, where its memory runs out."""
-        while (done := attempted(work, self.base.device)) is None:
+        while (done := unless_out_of_memory(work, self.base.device)) is None:
             self.optimizer.zero_grad(set_to_none=True)
-            if self.most_tokens <= FEWEST_TOKENS:
+            if self.most_tokens <= BATCH_TOKENS_MIN:
                 raise out_of_memory(self.base.device)
-            self.most_tokens = max(FEWEST_TOKENS, self.most_tokens // 2)
+            self.most_tokens = max(BATCH_TOKENS_MIN, self.most_tokens // 2)
         return done
 
     def copy(self) -> list[Any]:
@@ -152,7 +162,7 @@ class Learner:
         from safetensors.torch import load_file
 
         try:
-            set_peft_model_state_dict(self.grown, load_file(folder / WEIGHTS, device=self.base.device))
+            set_peft_model_state_dict(self.peft_model, load_file(folder / ADAPTER_WEIGHTS, device=self.base.device))
         except (OSError, RuntimeError, KeyError) as fault:
             raise Refusal(
                 f"The adapter in {folder.name} cannot be gone on with: it does not fit.",
@@ -164,10 +174,10 @@ class Learner:
         from peft import get_peft_model_state_dict
         from safetensors.torch import save_file
 
-        held = get_peft_model_state_dict(self.grown, save_embedding_layers=False)
+        held = get_peft_model_state_dict(self.peft_model, save_embedding_layers=False)
         plain = {name: held[name].detach().float().cpu().contiguous() for name in sorted(held)}
-        save_file(plain, folder / WEIGHTS, metadata={"format": "pt"})
-        config = self.grown.peft_config["default"]
+        save_file(plain, folder / ADAPTER_WEIGHTS, metadata={"format": "pt"})
+        config = self.peft_model.peft_config["default"]
         config.base_model_name_or_path = self.base.name
         config.target_modules = sorted(config.target_modules)
         config.inference_mode = True
@@ -176,11 +186,11 @@ class Learner:
     def _batches(self, examples: Sequence[Encoded]) -> Iterator[Batch]:
         lengths = [len(example.ids) for example in examples]
         padding = self.base.tokenizer.pad_token_id or 0
-        for chosen in cut(range(len(examples)), lengths, most_tokens=self.most_tokens):
-            yield _padded([examples[one] for one in chosen], padding, self.base.device)
+        for chosen in split_into_batches(range(len(examples)), lengths, most_tokens=self.most_tokens):
+            yield _pad_batch([examples[one] for one in chosen], padding, self.base.device)
 
     @contextmanager
-    def _sparing(self, batch: Batch) -> Iterator[None]:
+    def _checkpointing(self, batch: Batch) -> Iterator[None]:
         """Where one conversation is longer than what passes at once, keep only what goes into each layer for the way back.
 
         The rest is computed again there: a third more work, and no more memory than shorter ones take.
@@ -199,7 +209,7 @@ class Learner:
         import torch
 
         with torch.autocast("cuda", torch.bfloat16) if self.on_gpu else nullcontext():
-            if self._bent:
+            if self._scales_logits:
                 logits = self.base.model(input_ids=batch.ids, use_cache=False).logits
                 chosen = logits.flatten(0, 1).index_select(0, batch.where)
             else:
@@ -218,7 +228,7 @@ def rate_at(step: int, steps: int, recipe: Recipe) -> float:
     return recipe.rate * (0.1 + 0.45 * (1 + math.cos(math.pi * done)))
 
 
-def state_of(learner: Learner) -> Mapping[str, Any]:
+def learner_state(learner: Learner) -> Mapping[str, Any]:
     """All that has to be kept for going on with the very same steps."""
     return {
         "weights": learner.copy(),
@@ -227,7 +237,7 @@ def state_of(learner: Learner) -> Mapping[str, Any]:
     }
 
 
-def _padded(examples: Sequence[Encoded], padding: int, device: str) -> Batch:
+def _pad_batch(examples: Sequence[Encoded], padding: int, device: str) -> Batch:
     import torch
 
     width = max(len(example.ids) for example in examples)
@@ -242,3 +252,92 @@ def _padded(examples: Sequence[Encoded], padding: int, device: str) -> Batch:
     if device.startswith("cuda"):
         ids, places, targets = ids.pin_memory(), places.pin_memory(), targets.pin_memory()
     return Batch(*(part.to(device, non_blocking=True) for part in (ids, places, targets)))
+
+
+IGNORED = -100
+"""The label of a token that is not learned."""
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """One conversation as tokens; a label is the token itself where it is learned, else `IGNORED`."""
+
+    ids: tuple[int, ...]
+    labels: tuple[int, ...]
+
+    @property
+    def learned(self) -> int:
+        """How many tokens are learned."""
+        return sum(label != IGNORED for label in self.labels)
+
+
+def encode_all(examples: Sequence[Example], tokenizer: Any, *, longest: int = 0) -> list[Encoded]:
+    """Examples as tokens with labels. One that is longer than `longest`, or holds nothing to learn, is left out."""
+    closing = end_of_turn(tokenizer)[1]
+    laid = [segments(example, tokenizer, closing=closing) for example in examples]
+    wholes = tokenize(["".join(text for text, _ in parts) for parts in laid], tokenizer)
+    pieces = iter(tokenize([text for parts in laid for text, _ in parts], tokenizer))
+    encoded = []
+    for parts, whole in zip(laid, wholes, strict=True):
+        own = [(next(pieces), learned) for _, learned in parts]
+        if [token for tokens, _ in own for token in tokens] != whole:
+            raise Refusal(
+                "This model's tokenizer joins the agent's words with what stands before or after them, so that it would be"
+                " trained on other tokens than it is asked in.",
+                hint="Choose a base model whose chat template marks the turns with tokens of their own.",
+            )
+        encoded.append(_labelled(own))
+    return [one for one in encoded if one.learned and (not longest or len(one.ids) <= longest)]
+
+
+def segments(example: Example, tokenizer: Any, *, closing: str) -> list[tuple[str, bool]]:
+    """The text of an example in pieces: what is context, and what the agent is to say (with the mark that ends it)."""
+    messages, learned = example.messages, example.learned
+    whole = render_chat(messages[: learned[-1] + 1], tokenizer, asking=False) if learned else ""
+    parts: list[tuple[str, bool]] = []
+    at = 0
+    for place in learned:
+        asked = render_chat(messages[:place], tokenizer, asking=True)
+        said = f"{messages[place].content}{closing}"
+        if not whole.startswith(asked + said):
+            raise Refusal(
+                "This model's chat template lays out a conversation that goes on differently from one that is asked.",
+                hint="Choose a base model with a plain chat template, such as ChatML.",
+            )
+        parts += [(whole[at : len(asked)], False), (said, True)]
+        at = len(asked) + len(said)
+    return parts
+
+
+def _labelled(own: Sequence[tuple[Sequence[int], bool]]) -> Encoded:
+    ids: list[int] = []
+    labels: list[int] = []
+    for tokens, learned in own:
+        ids += tokens
+        labels += tokens if learned else [IGNORED] * len(tokens)
+    return Encoded(tuple(ids), tuple(labels))
+
+
+POOLED_STEPS = 8
+"""How many steps are sorted by length together: more would pad less and mix less."""
+
+
+def steps_of(lengths: Sequence[int], *, examples: int, seed: int, number: int) -> list[list[int]]:
+    """One pass over all conversations, as steps of so many of them."""
+    dice = random.Random(f"{seed}/{number}")
+    order = list(range(len(lengths)))
+    dice.shuffle(order)
+    pool = examples * POOLED_STEPS
+    steps = []
+    for start in range(0, len(order), pool):
+        near = sorted(order[start : start + pool], key=lambda one: lengths[one])
+        steps += [near[at : at + examples] for at in range(0, len(near), examples)]
+    dice.shuffle(steps)
+    return steps
+
+
+def step_at(lengths: Sequence[int], step: int, *, examples: int, seed: int) -> list[int]:
+    """The conversations of the step with this number, counted over all passes from 0."""
+    per_pass = -(-len(lengths) // examples)
+    number, at = divmod(step, per_pass)
+    return steps_of(lengths, examples=examples, seed=seed, number=number)[at]

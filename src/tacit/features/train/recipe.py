@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from tacit.domain.adapter import Size
 from tacit.domain.errors import Mistake
-from tacit.domain.size import Size
 from tacit.features.train.examples import Example
 from tacit.text.words import estimate_tokens
 
@@ -88,7 +88,7 @@ class Recipe:
         """How many steps a training on so many examples takes if nothing stops it."""
         return max(self.passes * -(-examples // self.examples_a_step), self.fewest_steps)
 
-    def told(self) -> dict[str, str]:
+    def as_text(self) -> dict[str, str]:
         """What of it decides the result, for the record."""
         return {
             name: str(getattr(self, name))

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from tacit.features.evaluate.actors.model import Completer
+from tacit.features.evaluate.base_model import BaseModel, base_model_hash, load_base_model
 from tacit.features.train.dataset import Dataset
-from tacit.features.train.foundation import Foundation, foundation_hash, load_foundation
 
 if TYPE_CHECKING:
     from tacit.features.train.recipe import Recipe
@@ -24,7 +24,7 @@ Advance = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Made:
+class TrainedFolder:
     """What training left."""
 
     folder: Path
@@ -34,7 +34,7 @@ class Made:
     """Such as the curve of losses."""
 
 
-class Workshop(Protocol):
+class Trainer(Protocol):
     """A base model to work on."""
 
     @property
@@ -49,14 +49,14 @@ class Workshop(Protocol):
     def recipe(self) -> Mapping[str, str]:
         """How it trains, in words."""
 
-    def train(self, dataset: Dataset, folder: Path, *, seed: int, advance: Advance) -> Made:
+    def train(self, dataset: Dataset, folder: Path, *, seed: int, advance: Advance) -> TrainedFolder:
         """Train an adapter, or go on with what lies in the folder."""
 
     def completer(self, adapters: Mapping[str, Path]) -> Completer:
         """The model to be asked, with adapters by their keys; refused where what is loaded is not what the key names."""
 
 
-class LocalWorkshop:
+class LocalTrainer:
     """A base model on this machine."""
 
     def __init__(self, model: str, recipe: Recipe, *, device: str = "") -> None:
@@ -67,18 +67,18 @@ class LocalWorkshop:
     @cached_property
     def model_hash(self) -> str:
         """What identifies the base model."""
-        return foundation_hash(self.model)
+        return base_model_hash(self.model)
 
     @property
     def recipe(self) -> Mapping[str, str]:
         """How it trains, in words."""
-        return self._recipe.told()
+        return self._recipe.as_text()
 
     @cached_property
-    def _foundation(self) -> Foundation:
-        return load_foundation(self.model, device=self._device)
+    def _foundation(self) -> BaseModel:
+        return load_base_model(self.model, device=self._device)
 
-    def train(self, dataset: Dataset, folder: Path, *, seed: int, advance: Advance) -> Made:
+    def train(self, dataset: Dataset, folder: Path, *, seed: int, advance: Advance) -> TrainedFolder:
         """Train an adapter, or go on with what lies in the folder."""
         from tacit.features.train.training import CURVE, train
 
@@ -98,11 +98,11 @@ class LocalWorkshop:
             "seconds": done.seconds,
         }
         metrics = {name: float(value) for name, value in figures.items() if value is not None and isfinite(value)}
-        return Made(folder=done.folder, metrics=metrics, records={CURVE: (done.folder / CURVE).read_bytes()})
+        return TrainedFolder(folder=done.folder, metrics=metrics, records={CURVE: (done.folder / CURVE).read_bytes()})
 
     def completer(self, adapters: Mapping[str, Path]) -> Completer:
         """The model to be asked, with adapters by their keys: the bytes that are loaded are held against them."""
-        from tacit.features.train.generating import LocalModel
+        from tacit.features.evaluate.local_model import LocalModel
 
         model = LocalModel(self._foundation)
         for key, folder in adapters.items():

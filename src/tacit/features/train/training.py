@@ -17,20 +17,19 @@ from pathlib import Path
 from typing import Any
 
 from tacit.domain.errors import Refusal
-from tacit.features.train.batching import step_at
-from tacit.features.train.conversation import form_hash
+from tacit.features.evaluate.base_model import BaseModel, base_model_hash, load_base_model, require_train_extra
+from tacit.features.evaluate.conversation import form_hash
+from tacit.features.evaluate.local_model import ADAPTER_WEIGHTS
 from tacit.features.train.dataset import Dataset
 from tacit.features.train.examples import Example
-from tacit.features.train.foundation import Foundation, foundation_hash, load_foundation, need_extra
-from tacit.features.train.learner import WEIGHTS, Learner, adapted, rate_at, state_of
+from tacit.features.train.learner import Learner, adapted, encode_all, learner_state, rate_at, step_at
 from tacit.features.train.recipe import Recipe
-from tacit.features.train.tokens import encode_all
 from tacit.features.train.whole_files import put, settle
 
 CHECKPOINT, CURVE, TRAINED = "checkpoint.pt", "curve.json", "trained.json"
 GAIN = 0.002
 """Share by which the held-out loss must fall to count as a gain."""
-TELL_S = 2.0
+PROGRESS_INTERVAL_S = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +75,7 @@ class Trained:
 
 
 @dataclass(slots=True)
-class _Course:
+class _TrainingState:
     """What of a training has to survive a cut, besides the weights."""
 
     step: int = 0
@@ -93,7 +92,7 @@ class _Course:
 
 def train(
     dataset: Dataset,
-    base: Foundation | str,
+    base: BaseModel | str,
     *,
     folder: Path,
     recipe: Recipe = Recipe(),  # noqa: B008 (frozen)
@@ -104,25 +103,25 @@ def train(
 
     It begins from the weights of the adapter in `start` where one is given: what that one knows may be kept or forgotten.
     """
-    need_extra()
+    require_train_extra()
     if not dataset.train:
         raise Refusal("There is nothing to train on: the dataset is empty.")
-    base_hash = base.hash if isinstance(base, Foundation) else foundation_hash(base)
-    marks = {
+    base_hash = base.hash if isinstance(base, BaseModel) else base_model_hash(base)
+    settings = {
         "base": base_hash,
         "dataset": dataset.manifest.hash,
         "form": form_hash(),
-        **({"start": _hash_of(start / WEIGHTS)} if start else {}),
-        **recipe.told(),
+        **({"start": _file_sha256(start / ADAPTER_WEIGHTS)} if start else {}),
+        **recipe.as_text(),
     }
-    if finished := _finished(folder, marks):
+    if finished := _finished_training(folder, settings):
         return finished
     folder.mkdir(parents=True, exist_ok=True)
-    foundation = base if isinstance(base, Foundation) else load_foundation(base)
+    foundation = base if isinstance(base, BaseModel) else load_base_model(base)
     with adapted(foundation, recipe) as learner:
         if start:
             learner.load(start)
-        training = _Training(learner, dataset, folder=folder, marks=marks)
+        training = _Training(learner, dataset, folder=folder, settings=settings)
         training.run(progress or (lambda _: None))
         return training.keep()
 
@@ -130,50 +129,50 @@ def train(
 class _Training:
     """One training under way."""
 
-    def __init__(self, learner: Learner, dataset: Dataset, *, folder: Path, marks: dict[str, str]) -> None:
+    def __init__(self, learner: Learner, dataset: Dataset, *, folder: Path, settings: dict[str, str]) -> None:
         tokenizer, recipe = learner.base.tokenizer, learner.recipe
-        self.learner, self.recipe, self.folder, self.marks = learner, recipe, folder, marks
+        self.learner, self.recipe, self.folder, self.settings = learner, recipe, folder, settings
         longest = recipe.within(learner.base.context_tokens).longest_tokens
         self.examples = encode_all(dataset.train, tokenizer, longest=longest)
-        _require_most(len(self.examples), dataset, longest=longest)
-        held_out = _spread(dataset.held_out, recipe.held_out_examples)
+        _require_most_fit(len(self.examples), dataset, longest=longest)
+        held_out = _sample_evenly(dataset.held_out, recipe.held_out_examples)
         self.held_out = encode_all(held_out, tokenizer, longest=longest)
         self.lengths = [len(example.ids) for example in self.examples]
         self.steps = recipe.steps(len(self.examples))
         self.every = max(1, self.steps // recipe.checks)
-        self.course = _Course()
+        self.state = _TrainingState()
         self.best_weights: list[Any] = learner.copy()
         self._resume()
 
     @property
     def over(self) -> bool:
         """Whether it has learned all it should, or enough."""
-        return self.course.step >= self.steps or self.course.without_gain >= self.recipe.patience
+        return self.state.step >= self.steps or self.state.without_gain >= self.recipe.patience
 
     def run(self, progress: Callable[[Progress], None]) -> None:
         """All steps that are left."""
-        course, begun, before = self.course, time.monotonic(), self.course.seconds
-        first, saved, told = course.step, begun, -math.inf
-        if not course.curve:
-            self._look()
+        state, begun, before = self.state, time.monotonic(), self.state.seconds
+        first, saved, reported = state.step, begun, -math.inf
+        if not state.curve:
+            self._evaluate()
         while not self.over:
             self._step()
             now = time.monotonic()
-            course.seconds = before + now - begun
-            looked = course.step % self.every == 0 or course.step == self.steps
+            state.seconds = before + now - begun
+            looked = state.step % self.every == 0 or state.step == self.steps
             if looked:
-                self._look()
-            if looked or now - told >= TELL_S:
-                told = now
-                progress(self._told((now - begun) / (course.step - first)))
+                self._evaluate()
+            if looked or now - reported >= PROGRESS_INTERVAL_S:
+                reported = now
+                progress(self._progress_now((now - begun) / (state.step - first)))
             if now - saved >= self.recipe.checkpoint_s and not self.over:
                 self._save()
                 saved = time.monotonic()
-        course.seconds = before + time.monotonic() - begun
+        state.seconds = before + time.monotonic() - begun
 
     def keep(self) -> Trained:
         """The best adapter, its curve and its record in the folder; the record comes last and says that all is there."""
-        course = self.course
+        state = self.state
         self.learner.restore(self.best_weights)
         half_done = self.folder / "writing"
         shutil.rmtree(half_done, ignore_errors=True)
@@ -184,69 +183,70 @@ class _Training:
         half_done.rmdir()
         done = Trained(
             folder=self.folder,
-            weights_hash=_hash_of(self.folder / WEIGHTS),
-            base_hash=self.marks["base"],
-            dataset_hash=self.marks["dataset"],
-            form_hash=self.marks["form"],
-            curve=tuple(course.curve),
-            best_held_out=course.best if self.held_out else None,
-            best_step=course.best_step,
+            weights_hash=_file_sha256(self.folder / ADAPTER_WEIGHTS),
+            base_hash=self.settings["base"],
+            dataset_hash=self.settings["dataset"],
+            form_hash=self.settings["form"],
+            curve=tuple(state.curve),
+            best_held_out=state.best if self.held_out else None,
+            best_step=state.best_step,
             examples=len(self.examples),
-            steps=course.step,
-            tokens=course.tokens,
-            seconds=round(course.seconds, 2),
-            stopped_early=course.step < self.steps,
+            steps=state.step,
+            tokens=state.tokens,
+            seconds=round(state.seconds, 2),
+            stopped_early=state.step < self.steps,
         )
         record = {name: value for name, value in asdict(done).items() if name not in {"folder", "curve"}}
         put(self.folder / CURVE, _json([asdict(point) for point in done.curve]))
-        put(self.folder / TRAINED, _json({"marks": self.marks, **record}))
+        put(self.folder / TRAINED, _json({"marks": self.settings, **record}))
         (self.folder / CHECKPOINT).unlink(missing_ok=True)
         return done
 
     def _step(self) -> None:
-        course = self.course
-        chosen = step_at(self.lengths, course.step, examples=self.recipe.examples_a_step, seed=self.recipe.seed)
+        state = self.state
+        chosen = step_at(self.lengths, state.step, examples=self.recipe.examples_a_step, seed=self.recipe.seed)
         examples = [self.examples[one] for one in chosen]
-        rate = rate_at(course.step, self.steps, self.recipe)
-        course.loss = course.loss + self.learner.step(
-            examples, rate=rate, dice=self.recipe.seed * 1_000_003 + course.step
-        )
-        course.learned += sum(example.learned for example in examples)
-        course.tokens += sum(len(example.ids) for example in examples)
-        course.step += 1
+        rate = rate_at(state.step, self.steps, self.recipe)
+        state.loss = state.loss + self.learner.step(examples, rate=rate, dice=self.recipe.seed * 1_000_003 + state.step)
+        state.learned += sum(example.learned for example in examples)
+        state.tokens += sum(len(example.ids) for example in examples)
+        state.step += 1
 
-    def _look(self) -> None:
-        course = self.course
-        held_out = self.learner.look(self.held_out) if self.held_out else None
-        trained = float(course.loss) / course.learned if course.learned else None
+    def _evaluate(self) -> None:
+        state = self.state
+        held_out = self.learner.evaluate(self.held_out) if self.held_out else None
+        trained = float(state.loss) / state.learned if state.learned else None
         if not all(math.isfinite(loss) for loss in (trained, held_out) if loss is not None):
             raise Refusal(
-                f"The training went astray at step {course.step}: its loss is no number.", hint="Use a lower rate."
+                f"The training went astray at step {state.step}: its loss is no number.", hint="Use a lower rate."
             )
-        course.curve.append(Point(course.step, trained, held_out))
-        course.loss, course.learned = 0.0, 0
-        if held_out is None or held_out < course.best * (1 - GAIN):
-            course.best = math.inf if held_out is None else held_out
-            course.best_step, course.without_gain = course.step, 0
+        state.curve.append(Point(state.step, trained, held_out))
+        state.loss, state.learned = 0.0, 0
+        if held_out is None or held_out < state.best * (1 - GAIN):
+            state.best = math.inf if held_out is None else held_out
+            state.best_step, state.without_gain = state.step, 0
             self.best_weights = self.learner.copy()
         else:
-            course.without_gain += 1
+            state.without_gain += 1
 
-    def _told(self, step_s: float) -> Progress:
-        course = self.course
-        last = next((point for point in reversed(course.curve) if point.step), course.curve[-1])
-        speed = course.tokens / course.seconds if course.seconds else 0.0
-        return Progress(
-            course.step, self.steps, last.trained, last.held_out, speed, step_s * (self.steps - course.step)
-        )
+    def _progress_now(self, step_s: float) -> Progress:
+        state = self.state
+        last = next((point for point in reversed(state.curve) if point.step), state.curve[-1])
+        speed = state.tokens / state.seconds if state.seconds else 0.0
+        return Progress(state.step, self.steps, last.trained, last.held_out, speed, step_s * (self.steps - state.step))
 
     def _save(self) -> None:
         import torch
 
-        course = {each.name: getattr(self.course, each.name) for each in fields(self.course)}
-        course["curve"] = [asdict(point) for point in self.course.curve]
+        state = {each.name: getattr(self.state, each.name) for each in fields(self.state)}
+        state["curve"] = [asdict(point) for point in self.state.curve]
         half_done = self.folder / f"{CHECKPOINT}.new"
-        held = {"marks": self.marks, "course": course, "best_weights": self.best_weights, **state_of(self.learner)}
+        held = {
+            "marks": self.settings,
+            "course": state,
+            "best_weights": self.best_weights,
+            **learner_state(self.learner),
+        }
         torch.save(held, half_done)
         settle(half_done, self.folder / CHECKPOINT)
 
@@ -257,30 +257,30 @@ class _Training:
         if not path.is_file():
             return
         held = torch.load(path, map_location=self.learner.base.device, weights_only=True)
-        _same(held["marks"], self.marks, self.folder)
+        _require_same_settings(held["marks"], self.settings, self.folder)
         self.learner.restore(held["weights"])
         self.learner.optimizer.load_state_dict(held["optimizer"])
         self.learner.most_tokens = held.get("most_tokens", self.learner.most_tokens)
         self.best_weights = held["best_weights"]
         curve = [Point(**point) for point in held["course"].pop("curve")]
-        self.course = _Course(curve=curve, **held["course"])
+        self.state = _TrainingState(curve=curve, **held["course"])
 
 
-def _finished(folder: Path, marks: dict[str, str]) -> Trained | None:
+def _finished_training(folder: Path, settings: dict[str, str]) -> Trained | None:
     path = folder / TRAINED
     if not path.is_file():
         return None
     held = json.loads(path.read_text(encoding="utf-8"))
-    _same(held.pop("marks"), marks, folder)
-    if _hash_of(folder / WEIGHTS) != held["weights_hash"]:
+    _require_same_settings(held.pop("marks"), settings, folder)
+    if _file_sha256(folder / ADAPTER_WEIGHTS) != held["weights_hash"]:
         raise Refusal(f"The weights in {folder} are not those that were trained there.", hint="Remove the folder.")
     curve = json.loads((folder / CURVE).read_text(encoding="utf-8"))
     return Trained(folder=folder, curve=tuple(Point(**point) for point in curve), **held)
 
 
-def _same(held: dict[str, str], marks: dict[str, str], folder: Path) -> None:
+def _require_same_settings(held: dict[str, str], settings: dict[str, str], folder: Path) -> None:
     """Going on with another dataset, base model, seed or recipe would be neither the one training nor the other."""
-    other = [name for name in marks if held.get(name) != marks[name]]
+    other = [name for name in settings if held.get(name) != settings[name]]
     if other:
         raise Refusal(
             f"{folder} holds another training: it differs in {', '.join(other)}.",
@@ -288,7 +288,7 @@ def _same(held: dict[str, str], marks: dict[str, str], folder: Path) -> None:
         )
 
 
-def _require_most(fitting: int, dataset: Dataset, *, longest: int) -> None:
+def _require_most_fit(fitting: int, dataset: Dataset, *, longest: int) -> None:
     """Refuse where so many examples are too long that what is left is no sample of the work, but its short ones."""
     every, manifest = len(dataset.train), dataset.manifest
     if not fitting or manifest.lost_to_length(every - fitting, every) > manifest.policy.most_faulty:
@@ -300,7 +300,7 @@ def _require_most(fitting: int, dataset: Dataset, *, longest: int) -> None:
         )
 
 
-def _spread(items: Sequence[Example], most: int) -> list[Example]:
+def _sample_evenly(items: Sequence[Example], most: int) -> list[Example]:
     """At most so many items, taken evenly from all."""
     return list(items) if len(items) <= most else [items[number * len(items) // most] for number in range(most)]
 
@@ -309,6 +309,6 @@ def _json(document: object) -> bytes:
     return (json.dumps(document, indent=1) + "\n").encode()
 
 
-def _hash_of(path: Path) -> str:
+def _file_sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -8,12 +8,23 @@ from __future__ import annotations
 
 from tacit.domain.adapter import Ruling
 from tacit.domain.errors import Mistake
-from tacit.features.evaluate.comparing import GROUPS_MIN, NOTABLE, ArmFigures, Comparison, Difference, points
-from tacit.features.evaluate.floors import Height
+from tacit.features.evaluate.comparison import (
+    GROUPS_MIN,
+    NOTABLE,
+    ArmDifference,
+    ArmFigures,
+    Comparison,
+    MarginOverConstant,
+    points,
+)
 
 
-def judged(
-    comparison: Comparison, elsewhere: Comparison | None = None, *, arm: str = "", height: Height | None = None
+def judge_arm(
+    comparison: Comparison,
+    elsewhere: Comparison | None = None,
+    *,
+    arm: str = "",
+    height: MarginOverConstant | None = None,
 ) -> tuple[Ruling, str]:
     """Whether an arm is better than the reference on held-out tasks without a loss elsewhere, and why.
 
@@ -74,7 +85,7 @@ def _judged_elsewhere(elsewhere: Comparison, said: str) -> tuple[Ruling, str]:
     return Ruling.BETTER, f"{said}, without a loss in {elsewhere.suite}"
 
 
-def _told(found: Difference) -> str:
+def _told(found: ArmDifference) -> str:
     return f"{points(found.value)} ({points(found.low)} to {points(found.high)}, {found.groups} tasks)"
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from tacit.features.evaluate.actors.lockstep import MAX_CALLS, Decision, Question, attempt
+from tacit.features.evaluate.actors.stepping import MAX_CALLS, Decision, Question, attempt
+from tacit.features.evaluate.conversation import Message, is_done, parse_tool_call, prompt_messages
 from tacit.features.evaluate.suite import Aid, Arm, Spent, World
-from tacit.features.train.conversation import Message, asked, is_done, understood
 
 MAX_TOKENS = 96
 """What one answer may take: a call is short."""
@@ -79,7 +79,7 @@ class ModelActor:
         weights = self._adapter if adapter else ""
 
         def decide(questions: Sequence[Question]) -> list[Decision]:
-            spoken = [asked(each.task, each.tools, aid=each.aid, turns=each.turns) for each in questions]
+            spoken = [prompt_messages(each.task, each.tools, aid=each.aid, turns=each.turns) for each in questions]
             said = self._completer.complete(spoken, adapter=weights, max_tokens=self._max_tokens)
             return [_decided(completion, max_context=self._max_context) for completion in said]
 
@@ -87,7 +87,7 @@ class ModelActor:
 
 
 def _decided(said: Completion, *, max_context: int) -> Decision:
-    call = None if is_done(said.text) else understood(said.text)
+    call = None if is_done(said.text) else parse_tool_call(said.text)
     broken = ""
     if max_context and said.context_tokens + said.output_tokens > max_context:
         # A model may go on beyond what it was made for, and say anything; that is no decision, whatever it looks like.

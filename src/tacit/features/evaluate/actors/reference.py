@@ -21,7 +21,7 @@ from tacit.features.evaluate.suite import Aid, AidKind, Arm, Spent, World
 from tacit.text.words import estimate_tokens
 
 if TYPE_CHECKING:
-    from tacit.api import Loop
+    from tacit.api import Tacit
 
 _REPLAYED = frozenset({AidKind.TRAJECTORY, AidKind.ORACLE})
 
@@ -29,7 +29,7 @@ _REPLAYED = frozenset({AidKind.TRAJECTORY, AidKind.ORACLE})
 class ReferenceActor:
     """Acts by recalled skills alone, or repeats an episode."""
 
-    def __init__(self, memory: Loop | None = None, *, max_calls: int = MAX_CALLS) -> None:
+    def __init__(self, memory: Tacit | None = None, *, max_calls: int = MAX_CALLS) -> None:
         """`memory` is the one that aids come from; without it there are neither skills nor placebos."""
         self.name = f"reference agent, {max_calls} calls"
         self._memory = memory
@@ -83,7 +83,7 @@ class ReferenceActor:
 class _View:
     """A memory as an arm may see it: all of it, the aid's own versions, or nothing. Leaves no trace."""
 
-    memory: Loop | None
+    memory: Tacit | None
     aid: Aid
     tokens: int = 0
 
@@ -108,7 +108,7 @@ class _View:
     def _given(self, task: str) -> Selection:
         assert self.memory is not None
         items = []
-        for stored in map(self.memory.store.version, self.aid.sources):
+        for stored in map(self.memory.context.store.version, self.aid.sources):
             items.append(
                 Item(
                     version=stored.version,

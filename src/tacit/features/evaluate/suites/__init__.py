@@ -25,7 +25,7 @@ _SHOWN = 40
 
 
 @runtime_checkable
-class Taught(Protocol):
+class TeachingSuite(Protocol):
     """A suite that says what may be learned from before it is attempted."""
 
     def training_trajectories(self) -> list[Trajectory]:
@@ -33,7 +33,7 @@ class Taught(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
+class SuiteInput:
     """What a suite is made from."""
 
     data: Path | None = None
@@ -72,12 +72,12 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class SuiteEntry:
     """A suite that can be opened by its name."""
 
     name: str
     summary: str
-    make: Callable[[Given], Suite]
+    make: Callable[[SuiteInput], Suite]
     options: Mapping[str, str] = field(default_factory=dict)
     """Option → what it says."""
     counts: str = ""
@@ -105,22 +105,22 @@ def open_suite(
     if unknown:
         offered = ", ".join(known.options) or "none"
         raise Mistake(f"{name} has no option {', '.join(unknown)}", hint=f"its options: {offered}")
-    return known.make(Given(data=data, store=store, options=dict(options or {})))
+    return known.make(SuiteInput(data=data, store=store, options=dict(options or {})))
 
 
-def _retail(given: Given) -> Suite:
-    from tacit.features.evaluate.suites.retail import CUSTOMER, RetailSuite
+def _retail(given: SuiteInput) -> Suite:
+    from tacit.features.evaluate.suites.public_tasks import CUSTOMER, RetailSuite
 
     return RetailSuite(given.folder(), by=given.options.get("by", CUSTOMER))
 
 
-def _bfcl(given: Given) -> Suite:
-    from tacit.features.evaluate.suites.bfcl import BfclSuite
+def _bfcl(given: SuiteInput) -> Suite:
+    from tacit.features.evaluate.suites.public_tasks import BfclSuite
 
     return BfclSuite(given.folder())
 
 
-def _telecom(given: Given) -> Suite:
+def _telecom(given: SuiteInput) -> Suite:
     from tacit.features.evaluate.suites.telecom import TelecomSuite
 
     folder, options = given.folder(), given.options
@@ -134,16 +134,16 @@ def _telecom(given: Given) -> Suite:
     return TelecomSuite(folder, driver=driver, checkout=checkout, max_calls=given.whole("calls", 0))
 
 
-def _everyday(given: Given) -> Suite:
+def _everyday(given: SuiteInput) -> Suite:
     from tacit.features.evaluate.suites.everyday import EverydaySuite
 
     del given  # it needs nothing
     return EverydaySuite()
 
 
-def _own(given: Given) -> Suite:
+def _own(given: SuiteInput) -> Suite:
     from tacit.features.evaluate.suites.own import SHARE, own_suite
-    from tacit.features.train.adapters.gathering import gather
+    from tacit.features.evaluate.verified_attempts import gather
 
     if given.store is None:
         raise Mistake("this suite is made of a store", hint="run it in a project with a store")
@@ -164,36 +164,36 @@ _NEXT_CALL = (
 _ENDS = f'{_NEXT_CALL} Every task has one such end, so that always saying "done" earns one exercise of each task'
 
 
-SUITES: Mapping[str, Known] = {
+SUITES: Mapping[str, SuiteEntry] = {
     known.name: known
     for known in (
-        Known(
+        SuiteEntry(
             name="own",
             summary="the next call in your own verified work, tasks that were held out",
             make=_own,
             options={"share": "the part of the tasks to hold out (0.2)", "seed": "which tasks (0)"},
             counts=_ENDS,
         ),
-        Known(
+        SuiteEntry(
             name="retail",
             summary="the next change that a customer's request needs (tau-bench retail)",
             make=_retail,
             options={"by": "what hangs together: customer (tasks about one customer are variants) or task"},
             counts=_ENDS,
         ),
-        Known(
+        SuiteEntry(
             name="everyday",
             summary="everyday requests, one of six tools each; teaches nothing, it is there to be no worse on",
             make=_everyday,
             counts='success: the right tool is called; saying "done" or guessing one of six earns 0 and 17 %',
         ),
-        Known(
+        SuiteEntry(
             name="bfcl",
             summary="the next call of a request among many tools (BFCL multi-turn)",
             make=_bfcl,
             counts=_ENDS,
         ),
-        Known(
+        SuiteEntry(
             name="telecom",
             summary="acting until a customer's phone works again (tau2-bench telecom)",
             make=_telecom,

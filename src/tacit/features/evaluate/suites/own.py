@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
+from tacit.api import Tacit
+from tacit.config.settings import Config
 from tacit.domain.errors import Mistake, Refusal
+from tacit.domain.ports import Store
 from tacit.domain.trajectory import Claim, Trajectory
-from tacit.features.evaluate.leaks import Past, known_tasks
+from tacit.features.evaluate.leakage import PastAttempt, known_tasks
 from tacit.features.evaluate.suites.next_call import NextCallSuite
-from tacit.features.train.examples import Attempt
+from tacit.features.evaluate.verified_attempts import Attempt
+from tacit.store import open_store
 
 SHARE = 0.2
 """The part of the tasks that is held out, as datasets do."""
@@ -43,7 +47,7 @@ class OwnSuite(NextCallSuite):
         )
         self.left_out = 0
         """Tasks that are not asked though they were held out, since others give them away (see `unseen`)."""
-        self._training = [vouched(attempt) for attempt in solved if attempt.task_key not in held_out]
+        self._training = [with_outcome_as_claim(attempt) for attempt in solved if attempt.task_key not in held_out]
 
     def training_trajectories(self) -> list[Trajectory]:
         """The other attempts, with what was found of them as their claim."""
@@ -52,22 +56,26 @@ class OwnSuite(NextCallSuite):
 
 def held_out_tasks(tasks: Iterable[str], *, share: float = SHARE, seed: int = 0) -> set[str]:
     """The tasks that a dataset of this seed holds out: a task's own lot decides, and where none is drawn, the lowest."""
-    lots = sorted((_lot(task, seed), task) for task in set(tasks))
+    lots = sorted((_draw(task, seed), task) for task in set(tasks))
     chosen = {task for lot, task in lots if lot < share}
     return chosen or ({lots[0][1]} if share and len(lots) > 1 else set())
 
 
 def own_suite(attempts: Sequence[Attempt], *, share: float = SHARE, seed: int = 0) -> OwnSuite:
     """The suite of a store's attempts, parted as a dataset of this share and seed parts them."""
-    return unseen(attempts, held_out=held_out_tasks({each.task_key for each in attempts}, share=share, seed=seed))
+    return without_given_away_tasks(
+        attempts, held_out=held_out_tasks({each.task_key for each in attempts}, share=share, seed=seed)
+    )
 
 
-def unseen(attempts: Sequence[Attempt], *, held_out: Collection[str]) -> OwnSuite:
+def without_given_away_tasks(attempts: Sequence[Attempt], *, held_out: Collection[str]) -> OwnSuite:
     """The suite without tasks that others give away, which are neither asked nor learned from; refused where it is many."""
     given_away: set[str] = set()
     while True:
         suite = OwnSuite([each for each in attempts if each.task_key not in given_away], held_out=held_out)
-        known = {each.group for each in known_tasks(suite.exercises(), map(Past.of, suite.training_trajectories()))}
+        known = {
+            each.group for each in known_tasks(suite.exercises(), map(PastAttempt.of, suite.training_trajectories()))
+        }
         if len(given_away | known) > LEFT_OUT_MOST * len(held_out):
             raise Refusal(
                 f"{len(given_away | known)} of the {len(held_out)} tasks that were held out are given away by others: "
@@ -80,11 +88,31 @@ def unseen(attempts: Sequence[Attempt], *, held_out: Collection[str]) -> OwnSuit
         given_away |= known
 
 
-def vouched(attempt: Attempt) -> Trajectory:
+def with_outcome_as_claim(attempt: Attempt) -> Trajectory:
     """A trajectory that says of itself what was found of it, so that a fresh memory can take it at its word."""
     claim = Claim(result=str(attempt.assessment.outcome), verified_by=attempt.verified_by)
     return dataclasses.replace(attempt.trajectory, claim=claim, id="")
 
 
-def _lot(key: str, seed: int) -> float:
+def _draw(key: str, seed: int) -> float:
     return int.from_bytes(hashlib.sha256(f"{seed}:{key}".encode()).digest()[:8]) / 2**64
+
+
+REVIEWER = "rehearsal"
+
+
+def learned_memory(
+    trajectories: Iterable[Trajectory],
+    *,
+    config: Config | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    store: Store | None = None,
+) -> Tacit:
+    """A fresh memory that took the outcomes of these attempts at their word and learned from them; in `store`, if given."""
+    memory = Tacit(store or open_store(":memory:"), config=config or Config())
+    memory.capture(trajectories, trust_outcomes=True)
+    memory.learn(progress=progress)
+    for stored in memory.reviews.waiting():
+        ticked = [literal.key for literal in memory.reviews.examine(stored.version.id).literals]
+        memory.review(stored.version.id, "approve", by=REVIEWER, content_hash=stored.version.hash, ticked=ticked)
+    return memory

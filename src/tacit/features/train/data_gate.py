@@ -17,8 +17,9 @@ from tacit.domain.errors import Mistake
 from tacit.domain.evidence import Grade
 from tacit.domain.origin import Origin
 from tacit.domain.trajectory import Role
-from tacit.features.train.examples import Attempt, Example, lost_on_the_way, out_of_form, texts_within
-from tacit.features.train.overlaps import Leak
+from tacit.features.evaluate.task_overlap import Leak
+from tacit.features.evaluate.verified_attempts import Attempt
+from tacit.features.train.examples import Example, lost_on_the_way, out_of_form, texts_within
 from tacit.features.train.recipe import LONGEST_TOKENS, length_of
 from tacit.text.redaction import redact
 

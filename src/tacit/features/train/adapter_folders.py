@@ -15,10 +15,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from tacit.config.place import Place
-from tacit.config.whereabouts import DATABASE, MEMORY
+from tacit.config.location import DATABASE, MEMORY, StoreLocation
 from tacit.domain.errors import Mistake, Refusal, StoreOutage
-from tacit.features.train.adapter_files import SETTINGS, WEIGHTS, fingerprint
+from tacit.features.evaluate.local_model import ADAPTER_SETTINGS, ADAPTER_WEIGHTS, adapter_key
 
 WORK = ".work"
 SOURCES = "sources.json"
@@ -28,7 +27,7 @@ _LOCK = ".lock"
 _KEY = re.compile(r"[0-9a-f]{32}")
 
 
-class Folders:
+class AdapterFolders:
     """The folder of adapters of one store."""
 
     def __init__(self, root: Path) -> None:
@@ -46,15 +45,15 @@ class Folders:
 
     def keep(self, source: Path, records: Mapping[str, bytes]) -> str:
         """Copy a trained adapter in, with records beside it; its key. What is there already stays as it is."""
-        key = fingerprint(source)
-        if self.path(key).is_dir() and fingerprint(self.path(key)) == key:
+        key = adapter_key(source)
+        if self.path(key).is_dir() and adapter_key(self.path(key)) == key:
             return key
         self.open()
         draft = self.root / f"{_DRAFT}{key}"
-        with _told(self.root):
+        with _store_outage_on_error(self.root):
             shutil.rmtree(draft, ignore_errors=True)
             draft.mkdir(mode=0o700)
-            for name in (SETTINGS, WEIGHTS):
+            for name in (ADAPTER_SETTINGS, ADAPTER_WEIGHTS):
                 shutil.copyfile(source / name, draft / name)
             for name, data in records.items():
                 (draft / name).write_bytes(data)
@@ -69,17 +68,17 @@ class Folders:
     def add_record(self, key: str, name: str, *, data: bytes) -> None:
         """Put a record beside the weights, in place of one of that name."""
         target = self.path(key) / name
-        with _told(target):
+        with _store_outage_on_error(target):
             draft = target.with_name(f".{name}.draft")
             draft.write_bytes(data)
             _flush(draft)
             draft.replace(target)
 
-    def is_whole(self, key: str) -> bool:
+    def is_unchanged(self, key: str) -> bool:
         """Whether the files are as they were registered."""
         folder = self.path(key)
         try:
-            return not folder.is_symlink() and fingerprint(folder) == key
+            return not folder.is_symlink() and adapter_key(folder) == key
         except Mistake:
             return False
 
@@ -87,7 +86,7 @@ class Folders:
         """Take the files of an adapter away."""
         self._remove(self.path(key))
 
-    def leftovers(self, known: set[str]) -> list[str]:
+    def remove_unknown(self, known: set[str]) -> list[str]:
         """Remove the folders of adapters that are not known, and drafts that nobody finished; the keys of the first."""
         gone = [key for key in self.keys() if key not in known]
         drafts = [path for path in self._children() if path.name.startswith(_DRAFT)]
@@ -100,9 +99,9 @@ class Folders:
         """Where a consolidation that is under way keeps what it needs to go on after an interruption."""
         return self.root / WORK
 
-    def work_of(self) -> list[str] | None:
+    def work_sources(self) -> list[str] | None:
         """Ids of the trajectories whose text lies in the work; empty where there is none, nothing where nobody can tell."""
-        texts = [path for path in self._inside(self.work) if path.is_dir()]
+        texts = [path for path in self._entries(self.work) if path.is_dir()]
         path = self.work / SOURCES
         if not texts and not path.exists():
             return []
@@ -120,14 +119,14 @@ class Folders:
         """Create the folder where there is none."""
         if self.root.is_symlink():
             raise Refusal(f"{self.root} is a link", hint="remove the link: adapters lie beside their store")
-        with _told(self.root):
+        with _store_outage_on_error(self.root):
             self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     @contextmanager
     def locked(self, name: str = _LOCK, *, wait: bool = True) -> Iterator[bool]:
         """Hold a lock of this folder while the block runs; False where it is not waited for and another has it."""
         self.open()
-        with _told(self.root / name):
+        with _store_outage_on_error(self.root / name):
             file = os.open(self.root / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
             try:
@@ -140,18 +139,18 @@ class Folders:
             os.close(file)  # one that ends, however it ends, lets go
 
     def _children(self) -> list[Path]:
-        return sorted(path for path in self._inside(self.root) if path.is_dir() and not path.is_symlink())
+        return sorted(path for path in self._entries(self.root) if path.is_dir() and not path.is_symlink())
 
-    def _inside(self, folder: Path) -> list[Path]:
+    def _entries(self, folder: Path) -> list[Path]:
         return [] if folder.is_symlink() or not folder.is_dir() else list(folder.iterdir())
 
     def _remove(self, path: Path) -> None:
-        with _told(path):
+        with _store_outage_on_error(path):
             if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path)
 
 
-def folders_of(place: Place | None) -> Folders | None:
+def adapter_folders(place: StoreLocation | None) -> AdapterFolders | None:
     """The folder of adapters that belongs to the store of a place; nothing where that store is no file.
 
     Stores that share a folder do not share adapters: each one's folder is named after its file, and just `adapters` for the
@@ -160,7 +159,7 @@ def folders_of(place: Place | None) -> Folders | None:
     if place is None or place.database == MEMORY or "://" in place.database:
         return None
     file = Path(place.database)
-    return Folders(file.parent / ("adapters" if file.name == DATABASE else f"{file.name}.adapters"))
+    return AdapterFolders(file.parent / ("adapters" if file.name == DATABASE else f"{file.name}.adapters"))
 
 
 def _flush(path: Path) -> None:
@@ -173,7 +172,7 @@ def _flush(path: Path) -> None:
 
 
 @contextmanager
-def _told(path: Path) -> Iterator[None]:
+def _store_outage_on_error(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tacit.domain.errors import Mistake, NotFound
-from tacit.features.evaluate.actors.lockstep import MAX_CALLS
 from tacit.features.evaluate.actors.model import ModelActor
+from tacit.features.evaluate.actors.stepping import MAX_CALLS
 from tacit.features.evaluate.suite import Actor
 
 if TYPE_CHECKING:
-    from tacit.api import Loop
+    from tacit.api import Tacit
 
 AGENTS = {
     "reference": "the reference agent: acts by skills alone, without a model; of use in telecom, elsewhere it abstains",
@@ -28,7 +28,7 @@ WITH_ADAPTER = "yes"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
+class ActorOptions:
     """Under which conditions an agent acts."""
 
     adapter: str = ""
@@ -39,63 +39,62 @@ class Terms:
     """For the server of `chat:`."""
 
 
-def open_actor(name: str, *, memory: Loop | None = None, terms: Terms | None = None) -> Actor:
+def open_actor(name: str, *, memory: Tacit | None = None, options: ActorOptions | None = None) -> Actor:
     """The agent of this name."""
-    terms = terms or Terms()
+    options = options or ActorOptions()
     kind, _, rest = name.partition(":")
     if name == "reference":
         from tacit.features.evaluate.actors.reference import ReferenceActor
 
-        return ReferenceActor(memory, max_calls=terms.max_calls)
+        return ReferenceActor(memory, max_calls=options.max_calls)
     if kind in ("http", "https"):
-        from tacit.features.evaluate.actors.http import HttpActor
+        from tacit.features.evaluate.actors.external import HttpActor
 
-        return HttpActor(name, adapter=_own(terms), timeout_s=terms.timeout_s, max_calls=terms.max_calls)
+        return HttpActor(name, adapter=_own(options), timeout_s=options.timeout_s, max_calls=options.max_calls)
     if kind == "command":
-        from tacit.features.evaluate.actors.command import CommandActor
+        from tacit.features.evaluate.actors.external import CommandActor
 
-        return CommandActor(rest, adapter=_own(terms), timeout_s=terms.timeout_s, max_calls=terms.max_calls)
+        return CommandActor(rest, adapter=_own(options), timeout_s=options.timeout_s, max_calls=options.max_calls)
     if kind == "python":
-        return _function(rest, terms)
+        return _function(rest, options)
     if kind == "chat" and rest:
-        return _chat(rest, terms)
+        return _chat(rest, options)
     if kind == "model" and rest:
-        return _local(rest, terms)
+        return _local(rest, options)
     raise Mistake(f"no agent is called {name!r}", hint=f"agents are named {', '.join(AGENTS)}")
 
 
-def _function(place: str, terms: Terms) -> Actor:
-    from tacit.features.evaluate.actors.code import files_of_function
-    from tacit.features.evaluate.actors.python import PythonActor, load_function
+def _function(place: str, options: ActorOptions) -> Actor:
+    from tacit.features.evaluate.actors.external import PythonActor, files_of_function, load_function
 
-    own, answer = _own(terms), load_function(place)
+    own, answer = _own(options), load_function(place)
     files = files_of_function(place)
-    return PythonActor(answer, name=f"python:{place}", adapter=own, max_calls=terms.max_calls, files=files)
+    return PythonActor(answer, name=f"python:{place}", adapter=own, max_calls=options.max_calls, files=files)
 
 
-def _own(terms: Terms) -> bool:
-    if terms.adapter not in ("", WITH_ADAPTER):
+def _own(options: ActorOptions) -> bool:
+    if options.adapter not in ("", WITH_ADAPTER):
         raise Mistake(
-            f"this agent is not told which adapter to use, so {terms.adapter!r} says nothing",
+            f"this agent is not told which adapter to use, so {options.adapter!r} says nothing",
             hint="--adapter yes says that it heeds the question's `adapter`",
         )
-    return bool(terms.adapter)
+    return bool(options.adapter)
 
 
-def _chat(address: str, terms: Terms) -> ModelActor:
+def _chat(address: str, options: ActorOptions) -> ModelActor:
     from tacit.providers.chat_server import ChatServer
 
     url, _, model = address.partition("#")
-    server = ChatServer(url, model=model, key=terms.key, timeout_s=terms.timeout_s)
-    return ModelActor(server, name=f"chat:{address}", adapter=terms.adapter, max_calls=terms.max_calls)
+    server = ChatServer(url, model=model, key=options.key, timeout_s=options.timeout_s)
+    return ModelActor(server, name=f"chat:{address}", adapter=options.adapter, max_calls=options.max_calls)
 
 
-def _local(model: str, terms: Terms) -> ModelActor:
-    from tacit.features.train.generating import LocalModel
+def _local(model: str, options: ActorOptions) -> ModelActor:
+    from tacit.features.evaluate.local_model import LocalModel
 
-    folder = Path(terms.adapter)
-    if terms.adapter and not folder.is_dir():
-        raise NotFound(f"no adapter at {terms.adapter}", hint="give its folder; `tacit adapters export` writes one")
-    adapters = {terms.adapter: folder} if terms.adapter else {}
+    folder = Path(options.adapter)
+    if options.adapter and not folder.is_dir():
+        raise NotFound(f"no adapter at {options.adapter}", hint="give its folder; `tacit adapters export` writes one")
+    adapters = {options.adapter: folder} if options.adapter else {}
     completer = LocalModel(model, adapters)
-    return ModelActor(completer, name=f"model:{model}", adapter=terms.adapter, max_calls=terms.max_calls)
+    return ModelActor(completer, name=f"model:{model}", adapter=options.adapter, max_calls=options.max_calls)

@@ -1,0 +1,418 @@
+"""Which files an agent is made of: the words that name it in → each file among them, with its hash, out.
+
+A run that goes on has to go on with the same agent, so the record keeps these. Only what is named is looked at: neither the
+modules that a file imports, nor what stands behind an address, nor a program that is found by its name alone, nor a folder,
+nor what a shell or an interpreter is told in words (`-c`, `-m`); and nothing behind an option that follows the agent's file,
+for that may be a log that it writes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import selectors
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType, TracebackType
+from typing import IO, Any
+
+from tacit.domain.errors import Mistake, NotFound, Outage, TacitError
+from tacit.features.evaluate.actors.stepping import (
+    ANSWER_BYTES_MAX,
+    MAX_CALLS,
+    AttemptOptions,
+    Decision,
+    FailureCounter,
+    Question,
+    attempt,
+    concatenate,
+    encode_question,
+    parse_decision,
+    question_document,
+    read_decision,
+)
+from tacit.features.evaluate.suite import Aid, Arm, Spent, World
+from tacit.providers.http import TIMED_OUT, UNREACHABLE, check_url, post
+
+_WHOLE_BYTES_MAX = 64 << 20
+"""Of larger files, such as weights, size and time tell whether they changed: reading them would take longer than a run."""
+_INTERPRETER = re.compile(
+    r"(python|pypy|node|nodejs|deno|bun|npx|tsx|ruby|perl|php|lua|luajit|julia|rscript|java|dotnet|go|cargo|uv|uvx|pipx|poetry"
+    r"|conda|mamba|micromamba|sh|bash|dash|zsh|ksh|fish|busybox|env|nice|ionice|timeout|stdbuf|taskset|nohup|time|xvfb-run|sudo"
+    r"|docker|podman)[\d.]*(\.exe)?",
+    re.IGNORECASE,
+)
+"""Programs that start an agent and are none: their own options come before its file."""
+
+
+def files_among(words: Sequence[str]) -> dict[str, str]:
+    """The files that a command names, up to the first option behind one → what their contents come to."""
+    found: dict[str, str] = {}
+    for place, word in enumerate(words):
+        if word.startswith("-") and without_interpreters(name for name in words[:place] if name in found):
+            break
+        if contents := _file_hash(Path(word)):
+            found[word] = contents
+    return found
+
+
+def without_interpreters(names: Iterable[str]) -> list[str]:
+    """Those among files that are of the agent itself, and no interpreter or other program that starts it."""
+    return [name for name in names if not _INTERPRETER.fullmatch(Path(name).name)]
+
+
+def files_of_function(place: str) -> dict[str, str]:
+    """The file that `FILE.py:NAME` or, once it is imported, `MODULE:NAME` is written in."""
+    where = place.rpartition(":")[0]
+    if where.endswith(".py"):
+        return files_among([where])
+    found = getattr(sys.modules.get(where), "__file__", None)
+    return {where: _file_hash(Path(found))} if found else {}
+
+
+def _file_hash(path: Path) -> str:
+    """A fingerprint of a file; empty where there is none."""
+    try:
+        if not path.is_file():
+            return ""
+        told = path.stat()
+        if told.st_size > _WHOLE_BYTES_MAX:
+            return f"{told.st_size} bytes of {told.st_mtime_ns}"
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except (OSError, ValueError):
+        # Too long for a name, or not to be read: then it is no file that the agent is made of.
+        return ""
+
+
+ANSWER_TIMEOUT_S = 60.0
+"""Time for one answer."""
+_STDERR_SHOWN = 200
+_GRACE_S = 5.0
+_CHUNK = 1 << 16
+
+
+class CommandActor:
+    """Acts by what a program says."""
+
+    def __init__(
+        self, command: str, *, adapter: bool = False, timeout_s: float = ANSWER_TIMEOUT_S, max_calls: int = MAX_CALLS
+    ) -> None:
+        """`adapter` says that the program heeds the question's `adapter`, so that arms with one mean something."""
+        try:
+            self._words = shlex.split(command)
+        except ValueError as error:
+            raise Mistake(f"the agent's command cannot be read: {error}", hint="quote it as for a shell") from error
+        if not self._words:
+            raise Mistake("the agent's command is empty", hint="command:python my_agent.py")
+        self.name = f"command:{command}"
+        self._adapter = adapter
+        self._timeout_s = timeout_s
+        self._max_calls = max_calls
+        self._failures = FailureCounter(self.name)
+
+    def files(self) -> Mapping[str, str]:
+        """The files that the command names, as they are now: every attempt starts it anew."""
+        return files_among(self._words)
+
+    def objection(self, arm: Arm) -> str:
+        """An adapter is the program's own affair; it has to say that it has one."""
+        return "this agent has no adapter" if arm.adapter and not self._adapter else ""
+
+    def act(self, worlds: Sequence[World], aids: Sequence[Aid], *, adapter: bool = False, seed: int = 0) -> Spent:
+        """Attempt one world after the other."""
+        around = AttemptOptions(adapter=adapter, seed=seed)
+        return concatenate([self._attempt_world(world, aid, around) for world, aid in zip(worlds, aids, strict=True)])
+
+    def _attempt_world(self, world: World, aid: Aid, around: AttemptOptions) -> Spent:
+        with _Process(self._words, timeout_s=self._timeout_s) as process:
+
+            def decide(questions: Sequence[Question]) -> list[Decision]:
+                return [self._failures.check(process.ask(question, around)) for question in questions]
+
+            return attempt([world], [aid], decide, max_calls=self._max_calls)
+
+
+class _Process:
+    """A running agent; use it as a context: it is ended with all that it started."""
+
+    def __init__(self, words: Sequence[str], *, timeout_s: float) -> None:
+        self._timeout_s = timeout_s
+        self._received = bytearray()  # and not yet taken as an answer
+        self._ended = False
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed when the process is
+        try:
+            self._process = subprocess.Popen(
+                words,
+                bufsize=0,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._stderr,
+                start_new_session=True,
+            )
+        except OSError as error:
+            self._stderr.close()
+            raise NotFound(
+                f"the agent cannot be started: {words[0]}: {error.strerror}", hint="check the command after command:"
+            ) from error
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._input, self._output = self._process.stdin, self._process.stdout
+        for pipe in (self._input, self._output):
+            os.set_blocking(pipe.fileno(), False)
+
+    def __enter__(self) -> _Process:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._end()
+        for file in (self._output, self._stderr):
+            file.close()
+
+    def ask(self, question: Question, around: AttemptOptions) -> Decision:
+        """Its decision; broken where it took too long, wrote too much, or died."""
+        asked = question_document(question, around)
+        try:
+            line = self._exchange(encode_question(asked))
+        except TimeoutError:
+            self._end()
+            return Decision(broken=f"the agent gave no answer within {self._timeout_s:g} seconds")
+        return read_decision(line, asked) if line.strip() else self._ended_without_answer()
+
+    def _exchange(self, unsent: bytes) -> bytes:
+        """Its next line, or what it said before it ended. Written to and listened to at once: neither waits for the other."""
+        until = time.monotonic() + self._timeout_s
+        while len(self._received) <= ANSWER_BYTES_MAX:
+            answered = b"\n" in self._received
+            if answered and not unsent:
+                break
+            ready = self._ready(reading=not answered, writing=bool(unsent), until=until)
+            if self._input in ready:
+                unsent = self._send(unsent)
+            if self._output in ready and not self._receive():
+                break
+        line, newline, rest = bytes(self._received).partition(b"\n")
+        self._received = bytearray(rest)
+        return line + newline
+
+    def _ready(self, *, reading: bool, writing: bool, until: float) -> Sequence[object]:
+        """Those pipes of the wanted ones that something can be done with; raises `TimeoutError` when the time is up."""
+        left_s = until - time.monotonic()
+        with selectors.DefaultSelector() as selector:
+            if reading:
+                selector.register(self._output, selectors.EVENT_READ)
+            if writing:
+                selector.register(self._input, selectors.EVENT_WRITE)
+            ready = [key.fileobj for key, _ in selector.select(left_s)] if left_s > 0 else []
+        if not ready:
+            raise TimeoutError
+        return ready
+
+    def _send(self, line: bytes) -> bytes:
+        """What is still to be sent; nothing once it does not listen any more: then what it said before counts."""
+        try:
+            return line[os.write(self._input.fileno(), line[:_CHUNK]) :]
+        except BlockingIOError:
+            return line
+        except OSError:
+            return b""
+
+    def _receive(self) -> bool:
+        """Take in what it said; whether it may say more."""
+        try:
+            said = os.read(self._output.fileno(), _CHUNK)
+        except BlockingIOError:
+            return True
+        self._received += said
+        return bool(said)
+
+    def _ended_without_answer(self) -> Decision:
+        self._end()
+        said = _last_line_of(self._stderr)
+        return Decision(broken=f"the agent ended with code {self._process.returncode}{': ' + said if said else ''}")
+
+    def _end(self) -> None:
+        """End the process and all that it started, at once where it does not go by itself."""
+        if self._ended:
+            return
+        self._ended = True
+        self._input.close()  # it is told that no more questions come
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(timeout=0.2)
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        with suppress(subprocess.TimeoutExpired):  # one that the system itself holds up dies when it is let go
+            self._process.wait(timeout=_GRACE_S)
+
+
+def _last_line_of(file: IO[bytes]) -> str:
+    """The last of what a process complained about, as one line."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(0, size - 4 * _STDERR_SHOWN))
+    return " ".join(file.read().decode("utf-8", "replace").split())[-_STDERR_SHOWN:]
+
+
+AnswerFunction = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+_PYTHON_EXAMPLE = "python:my_agent.py:answer, or python:package.module:answer"
+
+
+class PythonActor:
+    """Acts by what a function says."""
+
+    def __init__(
+        self,
+        answer: AnswerFunction,
+        *,
+        name: str = "python",
+        adapter: bool = False,
+        max_calls: int = MAX_CALLS,
+        files: Mapping[str, str] | None = None,
+    ) -> None:
+        """`adapter` says that the function heeds the question's `adapter`; `files` are those that it was loaded from."""
+        self.name = name
+        self._answer = answer
+        self._adapter = adapter
+        self._max_calls = max_calls
+        self._files = dict(files or {})
+        self._failures = FailureCounter(f"the agent {name}")
+
+    def files(self) -> Mapping[str, str]:
+        """What the function was loaded from, as it was then: later changes do not reach it."""
+        return self._files
+
+    def objection(self, arm: Arm) -> str:
+        """An adapter is the function's own affair; it has to say that it has one."""
+        return "this agent has no adapter" if arm.adapter and not self._adapter else ""
+
+    def act(self, worlds: Sequence[World], aids: Sequence[Aid], *, adapter: bool = False, seed: int = 0) -> Spent:
+        """Attempt all worlds, one call in each at a time."""
+        around = AttemptOptions(adapter=adapter, seed=seed)
+
+        def decide(questions: Sequence[Question]) -> list[Decision]:
+            asked = [question_document(question, around) for question in questions]
+            return [self._failures.check(parse_decision(self._ask(each), each)) for each in asked]
+
+        return attempt(worlds, aids, decide, max_calls=self._max_calls)
+
+    def _ask(self, question: Mapping[str, Any]) -> Mapping[str, Any]:
+        with _errors_as_mistakes(f"the agent {self.name}"):
+            return self._answer(question)
+
+
+@contextmanager
+def _errors_as_mistakes(what: str) -> Iterator[None]:
+    """Somebody else's code, which may raise whatever it likes: told as its author's mistake, with the place."""
+    try:
+        yield
+    except TacitError:
+        raise
+    except Exception as error:
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        raise Mistake(
+            f"{what} raised {type(error).__name__}: {error} ({Path(last.filename).name}, line {last.lineno})",
+            hint="mend the agent and give the same command again: what was recorded until here stands",
+        ) from error
+
+
+def load_function(place: str) -> AnswerFunction:
+    """The function that `FILE.py:NAME` or `MODULE:NAME` names."""
+    where, _, name = place.rpartition(":")
+    if not where or not name:
+        raise Mistake(f"{place!r} names no function", hint=_PYTHON_EXAMPLE)
+    module = _load_file(Path(where)) if where.endswith(".py") else _import_module(where)
+    function = getattr(module, name, None)
+    if not callable(function):
+        raise NotFound(f"{where} has no function {name!r}", hint=_PYTHON_EXAMPLE)
+    answering: AnswerFunction = function
+    return answering
+
+
+def _load_file(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise NotFound(f"no such file: {path}", hint=_PYTHON_EXAMPLE)
+    spec = spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    sys.modules.setdefault(path.stem, module)
+    beside = str(path.resolve().parent)
+    if beside not in sys.path:  # as Python does for a script: what lies beside it can be imported
+        sys.path.append(beside)
+    with _errors_as_mistakes(f"{path.name}, when it was loaded,"):
+        spec.loader.exec_module(module)
+    return module
+
+
+def _import_module(name: str) -> ModuleType:
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        raise NotFound(f"no module {error.name!r} to be imported", hint=_PYTHON_EXAMPLE) from error
+
+
+PARALLEL_REQUESTS = 8
+
+
+class HttpActor:
+    """Acts by what a server says."""
+
+    def __init__(
+        self, url: str, *, adapter: bool = False, timeout_s: float = ANSWER_TIMEOUT_S, max_calls: int = MAX_CALLS
+    ) -> None:
+        """`adapter` says that the server heeds the question's `adapter`."""
+        check_url(url, example="http://localhost:8000/act")
+        self.name = url
+        self._adapter = adapter
+        self._timeout_s = timeout_s
+        self._max_calls = max_calls
+        self._failures = FailureCounter(url)
+
+    def objection(self, arm: Arm) -> str:
+        """An adapter is the server's own affair; it has to be said that it has one."""
+        return "this agent has no adapter" if arm.adapter and not self._adapter else ""
+
+    def act(self, worlds: Sequence[World], aids: Sequence[Aid], *, adapter: bool = False, seed: int = 0) -> Spent:
+        """Attempt all worlds, one call in each at a time."""
+        around = AttemptOptions(adapter=adapter, seed=seed)
+        with ThreadPoolExecutor(PARALLEL_REQUESTS) as pool:
+
+            def decide(questions: Sequence[Question]) -> list[Decision]:
+                asked = [question_document(question, around) for question in questions]
+                return [self._failures.check(decision) for decision in pool.map(self._post, asked)]
+
+            return attempt(worlds, aids, decide, max_calls=self._max_calls)
+
+    def _post(self, asked: Mapping[str, Any]) -> Decision:
+        try:
+            answer = post(
+                self.name,
+                encode_question(asked),
+                headers={"Content-Type": "application/json"},
+                timeout_s=self._timeout_s,
+                max_bytes=ANSWER_BYTES_MAX,
+            )
+        except Outage as error:
+            if error.code == UNREACHABLE:
+                message = f"the agent at {self.name} is not there: {error}"
+                hint = "start it; the same command goes on where it was"
+                raise Outage(message, code=UNREACHABLE, hint=hint, retryable=True) from error
+            if error.code == TIMED_OUT:
+                return Decision(broken=f"the agent gave no answer within {self._timeout_s:g} seconds")
+            return Decision(broken=f"the agent's server: {error}")
+        if not answer.is_success:
+            return Decision(broken=f"the agent's server answered {answer.status} {answer.reason}")
+        return read_decision(answer.data, asked)

@@ -1,0 +1,261 @@
+"""Many worlds at once, one decision each per round: what an agent decides → calls made, and what ended each attempt.
+
+An agent that turns in circles, or makes more calls than it may, is stopped here, so that every agent is stopped by the same
+rules. Nothing here knows how a decision is come by.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any
+
+from tacit.domain.errors import Outage
+from tacit.domain.tool import Call, Tool, Turn
+from tacit.features.evaluate.suite import Aid, Spent, World
+from tacit.text.words import credible_tokens, estimate_tokens
+
+MAX_CALLS = 30
+"""Calls that one attempt may make."""
+REPEATS_MAX = 3
+"""So often may the same call give the same answer; then the agent turns in circles."""
+STOPPED = "stopped: "
+_TAKEN = frozenset({"self", "tool"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What an agent is asked in one world: what is the next call? `place` tells the worlds of a batch apart."""
+
+    place: int
+    task: str
+    tools: tuple[Tool, ...]
+    aid: str
+    turns: tuple[Turn, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What an agent wants: a call; or to end, because all is done, because it knows no way, or because it broke."""
+
+    call: Call | None = None
+    abstained: str = ""
+    broken: str = ""
+    """Why no decision came; the attempt ends there."""
+    context_tokens: int = 0
+    output_tokens: int = 0
+
+
+Decide = Callable[[Sequence[Question]], Sequence[Decision]]
+"""One decision for each question, in their order."""
+
+
+@dataclass(slots=True)
+class _Attempt:
+    world: World
+    aid: str
+    place: int
+    context_tokens: int = 0
+    output_tokens: int = 0
+    calls: int = 0
+    note: str = ""
+    ended: bool = False
+    seen: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def open(self) -> bool:
+        return not self.ended and not self.world.over
+
+    def asked(self) -> Question:
+        world = self.world
+        tools, turns = tuple(world.tools), tuple(world.turns)
+        return Question(place=self.place, task=world.task, tools=tools, aid=self.aid, turns=turns)
+
+    def carry_out(self, decision: Decision, *, max_calls: int) -> None:
+        self.context_tokens += decision.context_tokens
+        self.output_tokens += decision.output_tokens
+        if decision.broken:
+            self._stop(decision.broken)
+        elif decision.abstained:
+            self._end(decision.abstained)
+        elif decision.call is None:
+            self.ended = True
+            self.world.finish()
+        else:
+            self._call(decision.call, max_calls=max_calls)
+
+    def _call(self, call: Call, *, max_calls: int) -> None:
+        if taken := _TAKEN & set(call.arguments):
+            self._stop(f"no world can be called with an argument named {min(taken)}")
+            return
+        answer, failed = self.world.call(call.tool, **call.arguments)
+        self.calls += 1
+        said = json.dumps([call.tool, call.arguments, answer, failed], sort_keys=True, default=str)
+        again = hashlib.sha256(said.encode()).hexdigest()
+        self.seen[again] = self.seen.get(again, 0) + 1
+        if self.world.over:
+            return
+        if self.seen[again] >= REPEATS_MAX:
+            self._stop(f"{call.tool} gave the same answer {REPEATS_MAX} times")
+        elif self.calls >= max_calls:
+            self._stop(f"{max_calls} calls were not enough")
+
+    def _stop(self, why: str) -> None:
+        self.note = f"{STOPPED}{why}"
+        self._end(self.note)
+
+    def _end(self, why: str) -> None:
+        self.ended = True  # whatever the world makes of it: nobody is asked again
+        self.world.abstain(why)
+
+
+def attempt(worlds: Sequence[World], aids: Sequence[Aid], decide: Decide, *, max_calls: int = MAX_CALLS) -> Spent:
+    """Act in all worlds until each is over, the agent ends, or it is stopped."""
+    started = time.perf_counter()
+    attempts = [_Attempt(world, aid.text, place) for place, (world, aid) in enumerate(zip(worlds, aids, strict=True))]
+    for round_ in _rounds(attempts):
+        decisions = decide([each.asked() for each in round_])
+        for each, decision in zip(round_, decisions, strict=True):
+            each.carry_out(decision, max_calls=max_calls)
+    return Spent(
+        context_tokens=tuple(each.context_tokens for each in attempts),
+        output_tokens=tuple(each.output_tokens for each in attempts),
+        seconds=time.perf_counter() - started,
+        notes=tuple(each.note for each in attempts),
+    )
+
+
+def _rounds(attempts: Sequence[_Attempt]) -> Iterator[list[_Attempt]]:
+    while going := [each for each in attempts if each.open]:
+        yield going
+
+
+def retries(turns: Sequence[Turn]) -> int:
+    """Calls of a tool right after a call of the same tool failed."""
+    return sum(before.failed and before.call.tool == after.call.tool for before, after in pairwise(turns))
+
+
+def concatenate(parts: Sequence[Spent]) -> Spent:
+    """What attempts took that were made one after the other."""
+    return Spent(
+        context_tokens=tuple(count for part in parts for count in part.context_tokens),
+        output_tokens=tuple(count for part in parts for count in part.output_tokens),
+        seconds=sum(part.seconds for part in parts),
+        notes=tuple(note for part in parts for note in part.notes),
+    )
+
+
+ANSWER_BYTES_MAX = 1 << 20
+"""A call is short: what is longer is no answer."""
+OBSERVATION_CHARACTERS_MAX = 100_000
+FAILURES_MAX = 5
+"""So many questions may go unanswered by an agent that never answered one; then it is not set up rightly."""
+_EXCERPT = 120
+_ANSWER_FORMAT = 'answer {"tool": "name", "arguments": {…}}, {"done": true} or {"abstain": "why"}'
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptOptions:
+    """What is the same for all questions of an attempt."""
+
+    adapter: bool = False
+    seed: int = 0
+
+
+def question_document(question: Question, around: AttemptOptions) -> dict[str, Any]:
+    """A question as an object that JSON can hold."""
+    return {
+        "attempt": question.place,
+        "task": question.task,
+        "tools": [
+            {
+                "name": tool.name,
+                "description": tool.description,
+                "required": list(tool.required),
+                "optional": list(tool.optional),
+            }
+            for tool in question.tools
+        ],
+        "aid": question.aid,
+        "turns": [
+            {
+                "tool": turn.call.tool,
+                "arguments": dict(turn.call.arguments),
+                "observation": turn.observation[:OBSERVATION_CHARACTERS_MAX],
+                "failed": turn.failed,
+            }
+            for turn in question.turns
+        ],
+        "adapter": around.adapter,
+        "seed": around.seed,
+    }
+
+
+def encode_question(document: Mapping[str, Any]) -> bytes:
+    """A question as one line."""
+    return json.dumps(document, default=str).encode() + b"\n"
+
+
+def read_decision(data: bytes, asked: Mapping[str, Any]) -> Decision:
+    """What an agent wrote, as a decision; broken where it is none."""
+    if len(data) > ANSWER_BYTES_MAX:
+        return Decision(broken=f"the agent's answer is longer than {ANSWER_BYTES_MAX >> 20} megabyte")
+    try:
+        answer = json.loads(data)
+    except (ValueError, RecursionError):
+        shown = data.decode("utf-8", "replace").strip()[:_EXCERPT]
+        return Decision(broken=f"the agent's answer is no JSON: {shown!r}")
+    return parse_decision(answer, asked)
+
+
+def parse_decision(answer: object, asked: Mapping[str, Any]) -> Decision:
+    """An agent's answer, as a decision; broken where it is none."""
+    if not isinstance(answer, Mapping):
+        return Decision(broken=f"the agent's answer is no object: {_ANSWER_FORMAT}")
+    meant = [name for name in ("tool", "done", "abstain") if answer.get(name)]
+    if len(meant) != 1:
+        return Decision(broken=f"the agent's answer says {' and '.join(meant) or 'nothing'}: {_ANSWER_FORMAT}")
+    tokens = answer.get("tokens")
+    counts = tokens if isinstance(tokens, Mapping) else {}
+    decision = Decision(
+        context_tokens=credible_tokens(counts.get("context"), otherwise=_tokens_read(asked)),
+        output_tokens=credible_tokens(counts.get("output"), otherwise=estimate_tokens(json.dumps(answer, default=str))),
+    )
+    if meant == ["abstain"]:
+        return replace(decision, abstained=str(answer["abstain"])[:_EXCERPT])
+    if meant == ["done"]:
+        return decision
+    arguments = answer.get("arguments", {})
+    if not isinstance(answer["tool"], str) or not isinstance(arguments, Mapping):
+        return Decision(broken=f"a tool is a text and its arguments are an object: {_ANSWER_FORMAT}")
+    return replace(decision, call=Call(tool=answer["tool"], arguments={str(key): arguments[key] for key in arguments}))
+
+
+class FailureCounter:
+    """Tells an agent that fails now and then from one that never worked: with that one the run ends."""
+
+    def __init__(self, agent: str) -> None:
+        """`agent` is how it is named in the error."""
+        self._agent = agent
+        self._failures = 0
+        self._worked = False
+
+    def check(self, decision: Decision) -> Decision:
+        """Take note of an answer; raises `Outage` once it is plain that none will come."""
+        self._worked = self._worked or not decision.broken
+        self._failures += bool(decision.broken)
+        if not self._worked and self._failures >= FAILURES_MAX:
+            raise Outage(
+                f"{self._agent} answered none of its first {FAILURES_MAX} questions; the last time: {decision.broken}",
+                hint="try it by hand; what was recorded until here stands, and the same command goes on",
+            )
+        return decision
+
+
+def _tokens_read(asked: Mapping[str, Any]) -> int:
+    """What an agent had to read, where it does not say so itself."""
+    return estimate_tokens(json.dumps(asked, ensure_ascii=False, default=str))

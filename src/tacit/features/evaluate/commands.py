@@ -1,0 +1,431 @@
+"""`tacit eval`: measure agents under several arms, recall on labelled questions, and what skills would have saved."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.markup import escape
+from rich.table import Table
+
+from tacit.domain.errors import Mistake, NotFound, Refusal
+from tacit.domain.lifecycle import Status
+from tacit.evidence.statistics import Estimate
+from tacit.features.evaluate.past import PastAttemptResult, PastReport, look_back
+from tacit.features.evaluate.recall_quality import GIVEN_FIRST, QueryResult, RecallReport, measure, read_questions
+from tacit.features.evaluate.report import build_report, with_transcript
+from tacit.features.evaluate.report_formats import report_document, report_markdown, report_parts
+from tacit.features.evaluate.run_record import read_run
+from tacit.features.evaluate.transcript import read_transcript
+from tacit.surfaces.cli.context import (
+    CommandContext,
+    clean,
+    command_options,
+    counted,
+    one_line,
+    progress_bar,
+)
+from tacit.surfaces.cli.learn import moment
+from tacit.surfaces.cli.report import Part
+
+_BYTES_MAX = 64 << 20
+_NAMED_MAX = 3
+"""How many of the skills that were returned are named."""
+_RUN_COMMANDS = ("run", "arms", "suites")
+
+
+class AliasedOption(click.Option):
+    """An option whose old names work but are not shown in the help."""
+
+    def __init__(self, *args: Any, aliases: Sequence[str] = (), **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._aliases = aliases
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """Return the help without the old names."""
+        names, self.opts = self.opts, [name for name in self.opts if name not in self._aliases]
+        try:
+            return super().get_help_record(ctx)
+        finally:
+            self.opts = names
+
+
+class EvalGroup(click.Group):
+    """The group `tacit eval`; the commands that run agents are imported when they are needed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the commands."""
+        return [*_RUN_COMMANDS, *super().list_commands(ctx)]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return one command."""
+        if cmd_name not in _RUN_COMMANDS:
+            return super().get_command(ctx, cmd_name)
+        command: click.Command = getattr(import_module("tacit.features.evaluate.run_commands"), cmd_name)
+        return command
+
+
+@click.group("eval", cls=EvalGroup)
+def eval() -> None:  # noqa: A001 - the command's own name
+    """Measure whether skills help: agents under several arms, and how well this library answers your questions."""
+
+
+def suite_options(given: Sequence[str]) -> dict[str, str]:
+    """Parse options of a suite: NAME=VALUE each."""
+    pairs = [each.partition("=") for each in given]
+    if wrong := [each for each, (name, sign, _) in zip(given, pairs, strict=True) if not sign or not name]:
+        raise Mistake(f"not NAME=VALUE: {', '.join(wrong)}", code="bad_suite_option", hint="--option NAME=VALUE")
+    names = [name for name, _, _ in pairs]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise Mistake(f"given twice: --option {', '.join(twice)}", code="repeated_option", hint="give it once")
+    return {name: value for name, _, value in pairs}
+
+
+def require_running(ctx: CommandContext) -> None:
+    """Raise `Refusal` while Tacit is paused here: recall returns nothing then."""
+    if ctx.memory.context.paused:
+        raise Refusal("Tacit is paused here, so recall returns nothing", code="paused", hint="tacit pause --resume")
+
+
+# --- report ---------------------------------------------------------------------------------------------------------
+
+
+@eval.command("report")
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option("--reference", default="", metavar="ARM", help="The arm to compare with [the run's first].")
+@click.option("--before", type=click.Path(path_type=Path), help="An earlier run of the suite, to measure forgetting.")
+@click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown.")
+@command_options
+def report(ctx: CommandContext, *, folder: Path, reference: str, before: Path | None, as_markdown: bool) -> None:
+    """Report the run in FOLDER: differences between arms with intervals, lost exercises, what was not measured."""
+    run = read_run(folder)
+    header = run.header
+    if not run.rows:
+        raise Mistake(
+            f"the run in {folder} has no attempts yet",
+            code="no_attempts",
+            hint="repeat its `tacit eval run`, which continues it",
+        )
+    plain = build_report(
+        run.rows,
+        reference=reference or header.arms[0].name,
+        agent=header.agent,
+        wanted=run.wanted,
+        arms=header.arms,
+        remarks=header.remarks,
+        before=read_run(before).rows if before else (),
+    )
+    full = with_transcript(plain, run.rows, read_transcript(folder))
+    if as_markdown and not ctx.as_json:
+        click.echo(report_markdown(full), nl=False)
+        return
+    ctx.report(report_document(full), lambda: report_parts(full))
+
+
+# --- recall ---------------------------------------------------------------------------------------------------------
+
+
+@eval.command("recall")
+@click.argument("file", metavar="FILE|-")
+@click.option(
+    "--leave-out", is_flag=True, help="Ask each question again without its right skills: nothing should come."
+)
+@click.option("--unknown-absent", is_flag=True, help="Accept labels that no skill has: such skills are not here.")
+@click.option("--worst", type=click.IntRange(0), default=5, show_default=True, help="How many failures to show.")
+@command_options
+def recall_(ctx: CommandContext, *, file: str, leave_out: bool, unknown_absent: bool, worst: int) -> None:
+    """Ask every question of FILE; report how well skills are ranked, and whether recall abstains when it should.
+
+    FILE has one JSON object per line: {"query": "…", "relevant": ["name or id of a skill", …]}; grades as {"relevant":
+    {"name": 2}}; "relevant": [] if nothing should come; optional "tools", "state" and "kinds". A .csv file has the
+    columns query and relevant (separated by ;). Nothing is stored.
+    """
+    source = "standard input" if file == "-" else file
+    questions = read_questions(_read_text(file, source), source=source, table=file.lower().endswith(".csv"))
+    require_running(ctx)
+    with progress_bar(ctx, "asking") as advance:
+        found = measure(ctx.memory, questions, leave_out=leave_out, unknown_absent=unknown_absent, progress=advance)
+    ctx.report(_recall_document(found), lambda: _recall_parts(found, worst))
+
+
+def _read_text(file: str, source: str) -> str:
+    if file == "-":
+        data = sys.stdin.buffer.read(_BYTES_MAX + 1)
+    elif not Path(file).is_file():
+        raise NotFound(
+            f"no such file: {file}", code="no_file", hint="pass a file of questions, or - for standard input"
+        )
+    else:
+        with Path(file).open("rb") as stream:
+            data = stream.read(_BYTES_MAX + 1)
+    if len(data) > _BYTES_MAX:
+        raise Mistake(f"{source} is larger than 64 megabytes", code="file_too_large", hint="split the questions")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise Mistake(
+            f"{source} line {line} is not UTF-8: {error.reason}", code="not_utf8", hint="save it as UTF-8"
+        ) from error
+
+
+def _recall_document(found: RecallReport) -> dict[str, Any]:
+    here = sum(result.is_here for result in found.answers)
+    counts = found.counts
+    auroc = _estimate_document(found.presence_auroc)
+    return {
+        "questions": len(found.answers),
+        "here": here,
+        "absent": len(found.answers) - here,
+        "figures": {name: _estimate_document(figure) for name, figure in found.figures.items()},
+        "presence_auroc": auroc,
+        "telling_auroc": auroc,
+        "counts": counts,
+        "speaking": {
+            "right": counts.correct,
+            "wrong": counts.wrong,
+            "silent": counts.missed,
+            "silent_rightly": counts.correctly_empty,
+            "spoke_of_nothing": counts.false_positive,
+        },
+        "answers": [_query_document(result, found) for result in found.answers],
+    }
+
+
+def _estimate_document(figure: Estimate | None) -> dict[str, float] | None:
+    if figure is None:
+        return None
+    return {"value": round(figure.value, 4), "low": round(figure.low, 4), "high": round(figure.high, 4), "n": figure.n}
+
+
+def _query_document(result: QueryResult, found: RecallReport) -> dict[str, Any]:
+    without = result.confidence_without
+    return {
+        "line": result.question.line,
+        "query": result.question.text,
+        "relevant": sorted(_names(found, result.grades)),
+        "rank": result.rank,
+        "right": result.is_right,
+        "given": result.given,
+        "came": _first_given(result, found),
+        "confidence": round(result.confidence, 4),
+        "given_without": result.given_without,
+        "came_without": _names(found, result.came_without[:_NAMED_MAX]),
+        "confidence_without": None if without is None else round(without, 4),
+        "figures": {name: round(value, 4) for name, value in result.figures.items()} if result.is_here else None,
+    }
+
+
+def _first_given(result: QueryResult, found: RecallReport) -> list[str]:
+    return _names(found, result.ranked[: min(result.given, _NAMED_MAX)])
+
+
+def _names(found: RecallReport, skill_ids: Iterable[str]) -> list[str]:
+    return [found.names.get(skill_id, skill_id) for skill_id in skill_ids]
+
+
+def _recall_parts(found: RecallReport, worst: int) -> Iterator[Part]:
+    if found.figures or found.presence_auroc:
+        yield _recall_table(found)
+    counts = found.counts
+    here = counts.correct + counts.wrong + counts.missed
+    if here:
+        yield (
+            f"\nOf {counted(here, 'question')} whose skill is here: {counts.correct} right, {counts.wrong} wrong, "
+            f"{counts.missed} without an answer."
+        )
+    absent = counts.correctly_empty + counts.false_positive
+    if absent:
+        yield (
+            f"Of {counted(absent, 'question')} whose skill is not here: {counts.correctly_empty} without an answer (right), "
+            f"{counts.false_positive} with one (wrong)."
+        )
+    else:
+        yield (
+            "[dim]Whether recall abstains when it should was not measured: add --leave-out, or questions with "
+            '"relevant": \\[].[/dim]'
+        )
+    yield from _failure_lines(found, worst)
+
+
+def _recall_table(found: RecallReport) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for column in ("measure", "value", "95 %", "questions"):
+        table.add_column(column, justify="left" if column == "measure" else "right")
+    if first := found.figures.get(GIVEN_FIRST):
+        table.add_row("right skill first (no answer is a miss)", *_estimate_cells(first))
+        table.add_row("ranking, also below the threshold:")
+    for name in (name for name in found.figures if name != GIVEN_FIRST):
+        table.add_row(f"  {name}", *_estimate_cells(found.figures[name]))
+    if found.presence_auroc:
+        table.add_row("here or not (AUROC)", *_estimate_cells(found.presence_auroc))
+    return table
+
+
+def _estimate_cells(figure: Estimate) -> tuple[str, str, str]:
+    return f"{figure.value:.3f}", f"{figure.low:.3f} to {figure.high:.3f}", str(figure.n)
+
+
+def _failure_lines(found: RecallReport, most: int) -> Iterator[str]:
+    failures = found.worst
+    if not failures or not most:
+        return
+    yield f"\n[bold]Failures[/bold] ({min(most, len(failures))} of {len(failures)}, worst first)"
+    for result in failures[:most]:
+        line = f"line {result.question.line}: " if result.question.line else ""
+        yield f"  {line}{escape(one_line(result.question.text, 100))}"
+        yield from (f"    [dim]{escape(clean(text))}[/dim]" for text in _failures_of(result, found))
+    yield '[dim]`tacit recall --explain "…"` shows all scores of one question.[/dim]'
+
+
+def _failures_of(result: QueryResult, found: RecallReport) -> list[str]:
+    failures = [] if result.is_right else [_failure_of(result, found)]
+    if result.spoke_without:
+        removed, returned = _joined(found, result.grades), ", ".join(_names(found, result.came_without[:_NAMED_MAX]))
+        confidence = f"confidence {result.confidence_without or 0.0:.2f}"
+        failures.append(f"without {removed} nothing should come; returned {returned} ({confidence})")
+    return failures
+
+
+def _failure_of(result: QueryResult, found: RecallReport) -> str:
+    returned = ", ".join(_first_given(result, found))
+    if not result.is_here:
+        return f"nothing should come; returned {returned} (confidence {result.confidence:.2f})"
+    wanted = _joined(found, result.grades)
+    if not result.given:
+        return f"expected {wanted}; returned nothing (confidence {result.confidence:.2f})"
+    if result.rank and result.rank <= result.given:
+        return f"expected {wanted}; it was number {result.rank}; returned {returned}"
+    place = f"ranked number {result.rank} and left out" if result.rank else "not found"
+    return f"expected {wanted}: {place}; returned {returned}"
+
+
+def _joined(found: RecallReport, skill_ids: Iterable[str]) -> str:
+    return ", ".join(sorted(_names(found, skill_ids)))
+
+
+# --- past -----------------------------------------------------------------------------------------------------------
+
+
+@eval.command("past")
+@click.option("--since", default="30d", show_default=True, metavar="WHEN", help="How far back: 30d, 12h or a date.")
+@click.option("--worst", type=click.IntRange(0), default=5, show_default=True, help="How many of each to show.")
+@command_options
+def past(ctx: CommandContext, *, since: str, worst: int) -> None:
+    """Would your skills have shortened last month? Run recall again for past attempts, and count what would be saved.
+
+    Only skills count that were learned from what ended before an attempt began, and that it was not shown. Steps are saved
+    if a call failed, the skill says otherwise, and what worked in the end is what the skill says. It is assumed that the
+    agent follows the skill. Nothing is stored.
+    """
+    start = moment(since)
+    require_running(ctx)
+    with progress_bar(ctx, "looking back") as advance:
+        found = look_back(ctx.memory, since=start, progress=advance)
+    if not found.attempts and not found.undated:
+        raise Mistake(f"no attempts since {since}", code="no_attempts", hint="`tacit learn` reads what your agents did")
+    waiting = len(ctx.memory.context.store.catalogue(statuses={Status.CANDIDATE})) if not found.skills else 0
+    ctx.report(_past_document(found), lambda: _past_lines(found, worst, waiting=waiting))
+
+
+def _saved_steps(found: PastReport) -> Estimate | None:
+    return found.share(lambda each: each.spared_steps, lambda each: each.steps)
+
+
+def _saved_failures(found: PastReport) -> Estimate | None:
+    return found.share(lambda each: each.spared_failures, lambda each: each.failures)
+
+
+def _past_document(found: PastReport) -> dict[str, Any]:
+    attempts = found.attempts
+    return {
+        "since": found.since.isoformat(),
+        "attempts": len(attempts),
+        "undated": found.undated,
+        "skills": found.skills,
+        "given": sum(bool(each.given) for each in attempts),
+        "helped": len(found.helped),
+        "steps": sum(each.steps for each in attempts),
+        "spared_steps": sum(each.spared_steps for each in attempts),
+        "share_of_steps": _estimate_document(_saved_steps(found)),
+        "failures": sum(each.failures for each in attempts),
+        "spared_failures": sum(each.spared_failures for each in attempts),
+        "share_of_failures": _estimate_document(_saved_failures(found)),
+        "repeated_failures": sum(each.repeats for each in attempts),
+        "context_tokens": sum(each.tokens for each in attempts),
+        "looked": [_attempt_document(each) for each in attempts],
+    }
+
+
+def _attempt_document(each: PastAttemptResult) -> dict[str, Any]:
+    return {
+        "trajectory": each.trajectory_id,
+        "task": each.task,
+        "at": each.at.isoformat(),
+        "outcome": str(each.outcome),
+        "steps": each.steps,
+        "failures": each.failures,
+        "given": list(each.given),
+        "context_tokens": each.tokens,
+        "spared_steps": each.spared_steps,
+        "spared_failures": each.spared_failures,
+        "by": [
+            {
+                "skill": one.skill,
+                "version": one.version_id,
+                "failures": list(one.failures),
+                "looks": list(one.looks),
+                "repeats": list(one.repeats),
+            }
+            for one in each.spared
+        ],
+    }
+
+
+def _past_lines(found: PastReport, most: int, *, waiting: int) -> Iterator[str]:
+    attempts = found.attempts
+    yield f"{counted(len(attempts), 'attempt')} since {found.since:%Y-%m-%d}."
+    if found.undated:
+        yield f"[dim]{counted(found.undated, 'attempt')} more without a time: what was known then is unknown.[/dim]"
+    if not found.skills:
+        yield "[yellow]No skill is approved here yet, so nothing could have been returned.[/yellow]"
+        if waiting:
+            yield f"{counted(waiting, 'version')} waiting for review. Next: [bold]tacit review[/bold]"
+        else:
+            yield "Procedures are learned from verified successes. Next: [bold]tacit learn[/bold]"
+        return
+    given, tokens = sum(bool(each.given) for each in attempts), sum(each.tokens for each in attempts)
+    if attempts:
+        size = f" ({tokens:,} tokens in all)" if given else ""
+        yield f"For {given or 'none'} of them recall would have returned a skill that existed then{size}."
+    steps, failures = sum(each.steps for each in attempts), sum(each.failures for each in attempts)
+    yield _saved_line("steps", steps, sum(each.spared_steps for each in attempts), _saved_steps(found))
+    yield _saved_line("failed calls", failures, sum(each.spared_failures for each in attempts), _saved_failures(found))
+    repeats = sum(each.repeats for each in attempts)
+    if repeats:
+        yield f"[yellow]{counted(repeats, 'failed call')} did exactly what a skill says.[/yellow]"
+    yield from _attempt_lines("Where a skill would have helped most", found.helped, most)
+    yield from _attempt_lines("Where a skill would have been returned and saved nothing", found.worst, most)
+    yield "[dim]This assumes that the agent follows the skill; `tacit skills lift` measures whether it does.[/dim]"
+
+
+def _saved_line(what: str, whole: int, saved: int, share: Estimate | None) -> str:
+    if share is None:
+        return f"Of {whole} {what} none would have been saved, as far as the attempts show."
+    return f"Of {whole} {what} {saved} could have been saved ({share.value:.1%}, {share.low:.1%} to {share.high:.1%})."
+
+
+def _attempt_lines(title: str, found: list[PastAttemptResult], most: int) -> Iterator[str]:
+    if not found or not most:
+        return
+    yield f"\n[bold]{title}[/bold] ({min(most, len(found))} of {len(found)})"
+    for each in found[:most]:
+        names = list(dict.fromkeys([*(one.skill for one in each.spared), *each.given]))
+        repeats = f", {each.repeats} failed doing what the skill says" if each.repeats else ""
+        text = f"{counted(each.steps, 'step')}, {each.spared_steps or 'none'} saved{repeats}"
+        yield f"  {each.at:%Y-%m-%d}  {escape(one_line(each.task, 80))}"
+        yield f"    [dim]{text}; {escape(one_line(', '.join(names), 100))}[/dim]"

@@ -1,0 +1,287 @@
+"""Files of tasks with reference calls, as trajectories: JSON lines in, checked rows and verified attempts out.
+
+A task with the calls that solve it is an attempt that is known to be right, though nobody saw what came back. What is held
+out to be asked never is among what may be learned from.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tacit.domain.errors import Mistake, NotFound
+from tacit.domain.tool import Call, Tool
+from tacit.domain.trajectory import Claim, Environment, Role, Step, Task, Trajectory
+from tacit.features.evaluate.suites.next_call import NextCallSuite
+from tacit.text.words import terms
+
+VERIFIED_BY = "reference calls"
+
+
+def read_rows(path: Path, *, fields: Mapping[str, type]) -> list[dict[str, Any]]:
+    """The objects of a JSON Lines file (also .gz), each with these fields; every line that is not so is named."""
+    if not path.is_file():
+        raise NotFound(f"no such file: {path}", hint="give the folder with the suite's files by --data")
+    opened = gzip.open if path.suffix == ".gz" else open
+    rows: list[dict[str, Any]] = []
+    problems: list[str] = []
+    try:
+        with opened(path, "rt", encoding="utf-8") as lines:
+            for number, line in enumerate(lines, 1):
+                if not line.strip():
+                    continue
+                row = _parse_row(line)
+                wrong = _problem(row, fields)
+                problems += [f"line {number}: {wrong}"] if wrong else []
+                rows += [] if wrong or row is None else [row]
+    except (OSError, EOFError, UnicodeDecodeError) as error:
+        raise Mistake(f"{path} cannot be read: {error}", hint="fetch the file again") from error
+    if problems:
+        told = "; ".join(problems[:5]) + (f"; and {len(problems) - 5} more" if len(problems) > 5 else "")
+        raise Mistake(f"{path} is not as expected: {told}", hint="compare it with the suite's documentation")
+    if not rows:
+        raise Mistake(f"{path} has no tasks", hint="fetch the file again")
+    return rows
+
+
+def parse_json(text: str) -> Any:
+    """What a JSON text says; `ValueError` where it is none, is too deep, or holds numbers that nobody can compute with."""
+    try:
+        return json.loads(text, parse_constant=_finite_number, parse_float=_finite_number)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+
+
+def solved_attempt(
+    key: str, text: str, calls: Iterable[Call], *, tools: Sequence[str] = (), project: str = ""
+) -> Trajectory:
+    """A task with its reference calls as an attempt that succeeded."""
+    asked = Step(index=0, role=Role.USER, text=text)
+    steps = [
+        Step(index=index, role=Role.AGENT, tool=call.tool, arguments=call.arguments)
+        for index, call in enumerate(calls, 1)
+    ]
+    return Trajectory(
+        task=Task(text=text, project=project),
+        steps=(asked, *steps),
+        environment=Environment(client="reference", tools=tuple(tools)),
+        claim=Claim(result="success", score=1.0, verified_by=VERIFIED_BY),
+        session_id=key,
+        source=key,
+    )
+
+
+def without_held_out(training: Iterable[Trajectory], held_out: Iterable[Trajectory]) -> list[Trajectory]:
+    """What may be learned from: tasks whose words, in this order, are not held out."""
+    kept_back = {tuple(terms(trajectory.task.text)) for trajectory in held_out}
+    return [trajectory for trajectory in training if tuple(terms(trajectory.task.text)) not in kept_back]
+
+
+def _parse_row(line: str) -> dict[str, Any] | None:
+    try:
+        row = parse_json(line)
+    except ValueError:
+        return None
+    return row if isinstance(row, dict) else None
+
+
+def _finite_number(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text} is no number of JSON")
+    return number
+
+
+def _problem(row: Mapping[str, Any] | None, fields: Mapping[str, type]) -> str:
+    if row is None:
+        return "no JSON object"
+    missing = [name for name, kind in fields.items() if not isinstance(row.get(name), kind)]
+    return f"lacks {', '.join(missing)}" if missing else ""
+
+
+_ADDRESS = ("address1", "address2", "city", "country", "state", "zip")
+_ITEMS = ("order_id", "item_ids", "new_item_ids", "payment_method_id")
+TOOLS = (
+    Tool(
+        name="cancel_pending_order",
+        description="Cancel an order that has not been sent yet.",
+        required=("order_id", "reason"),
+    ),
+    Tool(
+        name="exchange_delivered_order_items",
+        description="Exchange items of an order that has arrived for others of the same product.",
+        required=_ITEMS,
+    ),
+    Tool(
+        name="modify_pending_order_address",
+        description="Send an order that has not been sent yet to another address.",
+        required=("order_id", *_ADDRESS),
+    ),
+    Tool(
+        name="modify_pending_order_items",
+        description="Swap items of an order that has not been sent yet for others of the same product.",
+        required=_ITEMS,
+    ),
+    Tool(
+        name="modify_pending_order_payment",
+        description="Pay an order that has not been sent yet in another way.",
+        required=("order_id", "payment_method_id"),
+    ),
+    Tool(
+        name="modify_user_address",
+        description="Change the address that a customer's account has.",
+        required=("user_id", *_ADDRESS),
+    ),
+    Tool(
+        name="return_delivered_order_items",
+        description="Return items of an order that has arrived.",
+        required=("order_id", "item_ids", "payment_method_id"),
+    ),
+)
+CUSTOMER, TASK = "customer", "task"
+_TOOL_NAMES = tuple(tool.name for tool in TOOLS)
+
+
+class RetailSuite(NextCallSuite):
+    """The test tasks' changes, and what may be learned from."""
+
+    def __init__(self, data: Path, *, by: str = CUSTOMER) -> None:
+        """`by` says what makes a group: all tasks about one customer, or each task for itself."""
+        if by not in (CUSTOMER, TASK):
+            raise Mistake(f"tasks are put together by {CUSTOMER} or by {TASK}, not by {by!r}", hint=f"by={CUSTOMER}")
+        path = data / "test_visible_gold.jsonl"
+        held_out = _retail_attempts(path)
+        together = (
+            _first_task_of_customer(path) if by == CUSTOMER else {each.session_id: each.session_id for each in held_out}
+        )
+        super().__init__("retail", held_out, TOOLS, group=lambda trajectory: together[trajectory.session_id])
+        self.tools = TOOLS
+        self._training = without_held_out(_retail_attempts(data / "train_gold.jsonl"), held_out)
+
+    def training_trajectories(self) -> list[Trajectory]:
+        """The training tasks, solved; none of them is asked."""
+        return list(self._training)
+
+
+def _first_task_of_customer(path: Path) -> dict[str, str]:
+    """Task → the first task about the same customer; one that does not say who it is stands for itself."""
+    first: dict[str, str] = {}
+    found: dict[str, str] = {}
+    for row in read_rows(path, fields={"id": str, "actions": list}):
+        who = next(
+            (call.get("arguments") for call in row["actions"] if str(call["name"]).startswith("find_user")), None
+        )
+        found[row["id"]] = first.setdefault(json.dumps(who, sort_keys=True), row["id"]) if who else row["id"]
+    return found
+
+
+def _retail_attempts(path: Path) -> list[Trajectory]:
+    rows = read_rows(path, fields={"id": str, "instruction": str, "actions": list})
+    attempts = [
+        solved_attempt(row["id"], row["instruction"], _reference_calls(row["actions"]), tools=_TOOL_NAMES)
+        for row in rows
+    ]
+    return [attempt for attempt in attempts if attempt.actions]
+
+
+def _reference_calls(actions: Iterable[Mapping[str, Any]]) -> list[Call]:
+    try:
+        return [
+            Call(tool=action["name"], arguments=dict(action["arguments"]))
+            for action in actions
+            if action["name"] in _TOOL_NAMES
+        ]
+    except (KeyError, TypeError, ValueError) as error:
+        raise Mistake(
+            f"a reference call has no name or no arguments: {error}", hint="fetch the retail files again"
+        ) from error
+
+
+_FIELDS = {"id": str, "category": str, "number": int, "text": str, "tools": list, "gold": list, "kind": str}
+_POSITIONAL = "_positional"
+_PREAMBLE = "Tool description:"
+"""What stands before it says which program a tool belongs to, and is the same for all tools of that program."""
+
+
+class BfclSuite(NextCallSuite):
+    """The asked turns, and what may be learned from."""
+
+    def __init__(self, data: Path) -> None:
+        documented = _read_tools(data / "tools.json")
+        rows = [
+            row
+            for row in read_rows(data / "turns.jsonl.gz", fields=_FIELDS)
+            if row["category"] == "base" and row["kind"] == "answer" and row["text"].strip()
+        ]
+        numbers = {row["id"]: row["number"] for row in rows}
+        learned, held_out = (
+            [_bfcl_attempt(row, documented) for row in rows if row["number"] % 4 == part] for part in (0, 2)
+        )
+        super().__init__(
+            "bfcl",
+            held_out,
+            lambda trajectory: [documented[name] for name in trajectory.environment.tools],
+            group=lambda trajectory: f"scenario {numbers[trajectory.session_id]}",
+        )
+        self._read_tools = documented
+        self._training = without_held_out(learned, held_out)
+
+    def training_trajectories(self) -> list[Trajectory]:
+        """Turns of other scenarios, solved; none of them is asked."""
+        return list(self._training)
+
+    def tools_of(self, trajectory: Trajectory) -> list[Tool]:
+        """The tools that there were at a turn."""
+        return [self._read_tools[name] for name in trajectory.environment.tools]
+
+
+def _bfcl_attempt(row: Mapping[str, Any], documented: Mapping[str, Tool]) -> Trajectory:
+    try:
+        unknown = sorted({*row["tools"], *(call["name"] for call in row["gold"])} - set(documented))
+        if unknown:
+            raise Mistake(
+                f"{row['id']} names tools without documentation: {', '.join(unknown)}", hint="fetch both files"
+            )
+        calls = [
+            Call(tool=call["name"], arguments=_named_arguments(call["arguments"], documented[call["name"]]))
+            for call in row["gold"]
+        ]
+    except (KeyError, TypeError, AttributeError) as error:
+        raise Mistake(
+            f"{row['id']} has a reference call that cannot be read: {error}", hint="fetch the file again"
+        ) from error
+    return solved_attempt(row["id"], row["text"], calls, tools=row["tools"])
+
+
+def _named_arguments(arguments: Mapping[str, Any], tool: Tool) -> dict[str, Any]:
+    """Arguments with those that the reference gives by position named as the documentation has them."""
+    named = {name: value for name, value in arguments.items() if name != _POSITIONAL}
+    free = [name for name in (*tool.required, *tool.optional) if name not in named]
+    return dict(zip(free, arguments.get(_POSITIONAL, ()), strict=False)) | named
+
+
+def _read_tools(path: Path) -> dict[str, Tool]:
+    if not path.is_file():
+        raise NotFound(f"no such file: {path}", hint="give the folder with the suite's files by --data")
+    try:
+        classes: Mapping[str, Sequence[Mapping[str, Any]]] = parse_json(path.read_text("utf-8"))
+        tools = [_bfcl_tool(tool) for documented in classes.values() for tool in documented]
+    except (ValueError, AttributeError, KeyError, TypeError) as error:
+        raise Mistake(f"{path} does not document tools by class: {error}", hint="fetch the file again") from error
+    return {tool.name: tool for tool in tools}
+
+
+def _bfcl_tool(told: Mapping[str, Any]) -> Tool:
+    required = tuple(told["parameters"].get("required", ()))
+    if not isinstance(told["name"], str):
+        raise TypeError(f"{told['name']!r} is no name of a tool")
+    return Tool(
+        name=told["name"],
+        description=told["description"].rpartition(_PREAMBLE)[2].strip(),
+        required=required,
+        optional=tuple(name for name in told["parameters"].get("properties", {}) if name not in required),
+    )

@@ -1,0 +1,144 @@
+"""An adapter for other programs: its folder here → the files that PEFT, vLLM or llama.cpp load. Changes nothing here.
+
+Only the weights and their settings leave. What they were trained on stays: neither manifests nor reports go with them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import struct
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tacit.domain.errors import Mistake, Refusal, StoreOutage
+from tacit.features.evaluate.base_model import INSTALL, MAGIC, SCALARS, STRING, BaseModel, ModelFacts, base_model_facts
+from tacit.features.evaluate.local_model import ADAPTER_SETTINGS, ADAPTER_WEIGHTS, read_adapter_settings
+
+EXPORT_FORMATS = ("peft", "gguf")
+GGUF_FILE = "adapter.gguf"
+
+
+def export_files(source: Path, folder: Path, *, form: str, model: str) -> list[Path]:
+    """Write the files into a folder that is new or empty; what was written. `model` is the base model, for GGUF."""
+    if form not in EXPORT_FORMATS:
+        raise Mistake(f"{form!r} is no form of an adapter", hint=f"use one of: {', '.join(EXPORT_FORMATS)}")
+    if folder.is_symlink() or (folder.exists() and (not folder.is_dir() or any(folder.iterdir()))):
+        raise Mistake(f"{folder} is not an empty folder", hint="name one that is new")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if form == "gguf":
+            return [_export_gguf_file(source, model, folder / GGUF_FILE)]
+        for name in (ADAPTER_SETTINGS, ADAPTER_WEIGHTS):
+            shutil.copyfile(source / name, folder / name)
+    except OSError as error:
+        why = error.strerror or os.strerror(error.errno or 0)
+        raise StoreOutage(f"cannot write {folder}: {why}", hint="choose another folder") from error
+    return [folder / name for name in (ADAPTER_SETTINGS, ADAPTER_WEIGHTS)]
+
+
+def _export_gguf_file(source: Path, model: str, out: Path) -> Path:
+    from tacit.features.train.export import export_gguf
+
+    return export_gguf(source, model, out)
+
+
+if TYPE_CHECKING:
+    import numpy
+
+ARCHITECTURES = ("llama",)
+NAMES = {
+    "self_attn.q_proj": "attn_q",
+    "self_attn.k_proj": "attn_k",
+    "self_attn.v_proj": "attn_v",
+    "self_attn.o_proj": "attn_output",
+    "mlp.gate_proj": "ffn_gate",
+    "mlp.up_proj": "ffn_up",
+    "mlp.down_proj": "ffn_down",
+}
+ALIGNMENT = 32
+VERSION = 3
+FLOAT32 = 0
+"""The format's number for plain 32-bit numbers."""
+_FLOAT = 6
+_LAYER = re.compile(r"base_model\.model\.model\.layers\.(\d+)\.(.+)\.lora_([AB])\.weight")
+
+
+def export_gguf(adapter: Path, base: BaseModel | str, out: Path) -> Path:
+    """The adapter in this folder as a GGUF file at `out`."""
+    config = read_adapter_settings(adapter)
+    facts = base_model_facts(base.name if isinstance(base, BaseModel) else base)
+    if facts.architecture not in ARCHITECTURES:
+        raise Refusal(
+            f"Adapters for models of the family {facts.architecture!r} cannot be written for llama.cpp here.",
+            hint="Serve it with PEFT or vLLM, or convert it with llama.cpp's own convert_lora_to_gguf.py.",
+        )
+    try:
+        from safetensors.numpy import load_file
+    except ImportError as fault:
+        raise Mistake("Writing an adapter for llama.cpp needs safetensors.", hint=INSTALL) from fault
+    held = load_file(adapter / ADAPTER_WEIGHTS)
+    tensors = dict(_renamed_tensor(name, held[name], facts) for name in sorted(held))
+    stated: dict[str, str | float] = {
+        "general.architecture": facts.architecture,
+        "general.type": "adapter",
+        "general.name": adapter.name,
+        "adapter.type": "lora",
+        "adapter.lora.alpha": float(config["lora_alpha"]),
+    }
+    out.parent.mkdir(parents=True, exist_ok=True)
+    half_done = out.with_name(f"{out.name}.new")
+    with half_done.open("wb") as file:
+        for part in _gguf_parts(stated, tensors):
+            file.write(part)
+        file.flush()
+        os.fsync(file.fileno())
+    return half_done.replace(out)
+
+
+def _renamed_tensor(
+    name: str, values: numpy.ndarray[Any, Any], facts: ModelFacts
+) -> tuple[str, numpy.ndarray[Any, Any]]:
+    """A matrix of the adapter under llama.cpp's name, turned where llama.cpp has it turned."""
+    found = _LAYER.fullmatch(name)
+    if not found or found[2] not in NAMES:
+        raise Refusal(f"The adapter bends a weight that llama.cpp's form has no name for: {name}.")
+    layer, module, side = found.groups()
+    if side == "B" and module.endswith(("q_proj", "k_proj")):
+        values = interleave_halves(values, facts.heads if module.endswith("q_proj") else facts.key_heads)
+    return f"blk.{layer}.{NAMES[module]}.weight.lora_{side.lower()}", values.astype("<f4")
+
+
+def interleave_halves(values: numpy.ndarray[Any, Any], heads: int) -> numpy.ndarray[Any, Any]:
+    """Rows of each head with its two halves interleaved: how llama.cpp keeps what is rotated by position."""
+    rows, *rest = values.shape
+    if not heads or rows % (2 * heads):
+        raise Refusal(f"The adapter does not fit its base model: {rows} rows cannot be shared by {heads} heads.")
+    return values.reshape(heads, 2, rows // heads // 2, *rest).swapaxes(1, 2).reshape(values.shape)
+
+
+def _gguf_parts(stated: Mapping[str, str | float], tensors: Mapping[str, numpy.ndarray[Any, Any]]) -> Sequence[bytes]:
+    """Header, facts, the list of tensors, and their numbers, each begun at a multiple of the alignment."""
+    head = MAGIC + struct.pack("<IQQ", VERSION, len(tensors), len(stated))
+    for name, value in stated.items():
+        kind = STRING if isinstance(value, str) else _FLOAT
+        head += _gguf_string(name) + struct.pack("<I", kind)
+        head += _gguf_string(value) if isinstance(value, str) else struct.pack(SCALARS[_FLOAT], value)
+    at = 0
+    for name, values in tensors.items():
+        sizes = values.shape[::-1]
+        head += _gguf_string(name) + struct.pack(f"<I{len(sizes)}QIQ", len(sizes), *sizes, FLOAT32, at)
+        at += _aligned(values.nbytes)
+    parts = [head.ljust(_aligned(len(head)), b"\0")]
+    return [*parts, *(values.tobytes().ljust(_aligned(values.nbytes), b"\0") for values in tensors.values())]
+
+
+def _gguf_string(text: str) -> bytes:
+    said = text.encode()
+    return struct.pack("<Q", len(said)) + said
+
+
+def _aligned(length: int) -> int:
+    return -(-length // ALIGNMENT) * ALIGNMENT
