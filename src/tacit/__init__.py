@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from tacit.api import Loop
+    from tacit.api import Tacit
     from tacit.config.settings import Config
     from tacit.domain.errors import TacitError
     from tacit.domain.evidence import Grade, Outcome
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tacit.evidence import Command
     from tacit.evidence.replay import Replay
     from tacit.ingest import read
-    from tacit.opening import open
+    from tacit.api import open
 
 __version__ = "0.1.0"
 
@@ -41,7 +41,6 @@ _HOME = {
     "Environment": "tacit.domain.trajectory",
     "Grade": "tacit.domain.evidence",
     "Kind": "tacit.domain.skill",
-    "Loop": "tacit.api",
     "Origin": "tacit.domain.origin",
     "Outcome": "tacit.domain.evidence",
     "Query": "tacit.domain.selection",
@@ -54,9 +53,10 @@ _HOME = {
     "Step": "tacit.domain.trajectory",
     "StepResult": "tacit.domain.trajectory",
     "TacitError": "tacit.domain.errors",
+    "Tacit": "tacit.api",
     "Task": "tacit.domain.trajectory",
     "Trajectory": "tacit.domain.trajectory",
-    "open": "tacit.opening",
+    "open": "tacit.api",
     "read": "tacit.ingest",
 }
 
@@ -68,7 +68,6 @@ __all__ = [
     "Environment",
     "Grade",
     "Kind",
-    "Loop",
     "Origin",
     "Outcome",
     "Query",
@@ -80,6 +79,7 @@ __all__ = [
     "SkillStep",
     "Step",
     "StepResult",
+    "Tacit",
     "TacitError",
     "Task",
     "Trajectory",

@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from tacit.config.later import Later
+from tacit.config.lazy import LazyModule
 from tacit.domain.errors import Mistake
 from tacit.domain.ledger import Remark
 from tacit.domain.lifecycle import Transition
+from tacit.domain.skill import SkillVersion
 from tacit.domain.stored import Stored
-from tacit.domain.trust import Examination
+from tacit.domain.trust import Approval, Examination
 from tacit.recall import publishing
 from tacit.store import queries
 from tacit.store.context import StoreContext
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from tacit import gate
     from tacit.gate import approvals, curation
 else:  # most commands decide nothing, and should not load this
-    gate, approvals, curation = Later("tacit.gate"), Later("tacit.gate.approvals"), Later("tacit.gate.curation")
+    gate, approvals, curation = LazyModule("tacit.gate"), LazyModule("tacit.gate.approvals"), LazyModule("tacit.gate.curation")
 
 
 class Reviews:
@@ -67,6 +68,15 @@ class Reviews:
         """Return what a reviewer must know of a version: findings, what it touches, and what needs to be confirmed."""
         return gate.examined_version(queries.find(self._context.store, version_id).version)
 
+    def last_approved(self, stored: Stored) -> tuple[Stored, Approval | None] | None:
+        """Return the version of a skill that was approved last, with its approval; None where none was."""
+        return approvals.last_approved(self._context.store, stored)
+
+    def void_reasons(self, approval: Approval, version: SkillVersion) -> tuple[str, ...]:
+        """Return why an approval of a version no longer holds; empty if it does."""
+        examination = gate.examined_version(version)
+        return gate.holds(approval, version, examination=examination, policy=self._context.config.policy).reasons
+
     def recheck(self, *, apply: bool = False, by: str = "") -> list[approvals.Rechecked]:
         """Run today's checks on everything recallable; with `apply`, what no longer passes waits for a person again."""
         context = self._context
@@ -97,7 +107,7 @@ class Reviews:
         """Revert the last change to a skill: an approval, a rejection, a retirement, an edit, a roll-back."""
         stored = queries.find(self._context.store, reference)
         changes = curation.last_change(self._context.store, stored)
-        return self._decide_all(curation.way_back(changes, stored.version.name), by=by)
+        return self._decide_all(curation.undoing(changes, stored.version.name), by=by)
 
     def pin(self, reference: str, *, by: str, reason: str = "", off: bool = False) -> Remark:
         """Exclude a skill from automatic maintenance, or include it again with `off`."""

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from datetime import datetime
 from pathlib import Path
 
+from tacit.domain.archive import Anchor, Manifest, Purge, Source
 from tacit.domain.candidate import Verdict
 from tacit.domain.document import Passage
+from tacit.domain.errors import NotFound
 from tacit.domain.evidence import Evidence, Use
 from tacit.domain.heed import Heed
+from tacit.domain.ledger import About, Remark
 from tacit.domain.lifecycle import RECALLABLE, Transition
-from tacit.domain.ports import AuditEntry, Counts, Damage, FoundEpisode, Stored
-from tacit.domain.purging import Purge, Source
-from tacit.domain.remark import About, Remark
-from tacit.domain.safekeeping import Anchor, Manifest
+from tacit.domain.stored import AuditEntry, Counts, Damage, FoundEpisode, Stored
 from tacit.domain.trust import Approval
 from tacit.evidence import skill_history
 from tacit.recall import publishing
@@ -86,6 +87,24 @@ class Archive:
     def resolve(self, beginning: str, prefix: str) -> list[str]:
         """Return the ids of one kind (`t_`, `u_`, …) that begin with a text."""
         return [identity for identity in self._context.store.resolve(beginning) if identity.startswith(prefix)]
+
+    def find(self, subject: str) -> str:
+        """Return the id that a skill's name or the beginning of an id means; raise `NotFound` if there is none."""
+        store = self._context.store
+        named = store.catalogue(name=subject)
+        found = [queries.meant_by(named).skill.id] if named else store.resolve(subject)
+        if not found:
+            hint = "`tacit skills --all` lists every skill"
+            raise NotFound(f"nothing has the name or id {subject!r}", code="no_such_subject", hint=hint)
+        return found[0]
+
+    def session_life(self, session_id: str) -> list[skill_history.Event]:
+        """Return what was learned in one session of an agent, in order."""
+        return skill_history.session_life(self._context.store, session_id)
+
+    def purge_reasons(self) -> dict[datetime, str]:
+        """Return why things were purged, by the time of the purge."""
+        return {stone.at: stone.reason for stone in self._context.store.tombstones() if stone.reason}
 
     def names(self, version_ids: Collection[str]) -> list[str]:
         """Return the names of some versions, sorted."""

@@ -14,9 +14,10 @@ from tacit.domain.candidate import Candidate
 from tacit.domain.errors import Refusal
 from tacit.domain.extension import Extension
 from tacit.domain.model import Embedder
-from tacit.domain.ports import Store, Stored
+from tacit.domain.ports import Store
 from tacit.domain.scope import Level, Scope
 from tacit.domain.skill import of_person
+from tacit.domain.stored import Stored
 from tacit.store import queries
 
 

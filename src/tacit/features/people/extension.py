@@ -1,21 +1,35 @@
-"""Connects decisions and assumptions of people to a memory: reviews are noted, assumptions settled after learning."""
+"""Connects decisions and assumptions of people to a memory: reviews become decisions, runs settle assumptions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, suppress
 from datetime import datetime
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from tacit.domain.candidate import Candidate, Verdict
-from tacit.domain.extension import Extension
+from tacit.domain.errors import GateRefusal
+from tacit.domain.extension import ExpectedReview, Extension, JournalLine
 from tacit.domain.lifecycle import Transition
-from tacit.domain.ports import Stored
+from tacit.domain.stored import Stored
 from tacit.domain.trajectory import Trajectory
 from tacit.features.people.assumptions import settle
-from tacit.features.people.journal_moments import note_refusal
+from tacit.features.people.calibration import SURE
+from tacit.features.people.decisions import People
+from tacit.features.people.forecast import describe
+from tacit.features.people.journal_moments import entries_of_journal, note_refusal
+
+if TYPE_CHECKING:
+    from tacit.api import Tacit
 
 
 class PeopleExtension(Extension):
     """Compares decisions with forecasts, and assumptions with what happened."""
+
+    @cached_property
+    def _people(self) -> People:
+        return People(self.memory)
 
     def after_learning(
         self, trajectory: Trajectory, admit: Callable[[Candidate], Verdict], *, at: datetime
@@ -24,6 +38,43 @@ class PeopleExtension(Extension):
         return settle(self.memory.context.store, trajectory, admit, at=at)
 
     def on_review(self, stored: Stored, transition: Transition) -> None:
-        """Keep the review as a decision of the person."""
-        self.memory.people.reviewed(stored, transition)
+        """Record the review as a decision of the person; a rejection also becomes a moment of its sessions."""
+        self._people.reviewed(stored, transition)
         note_refusal(self.memory.context.store, stored)
+
+    def order_reviews(self, waiting: Sequence[Stored], person: str) -> Sequence[Stored]:
+        """Put what the person will probably approve first, and what they will probably reject last."""
+        return [queued.stored for queued in self._people.queue(waiting, person)]
+
+    def expect_review(self, stored: Stored, person: str, *, shown: bool = True) -> ExpectedReview | None:
+        """Record the forecast of a review; return it unless it is not known, or drawn to stay hidden."""
+        seen_before = self._people.has_seen(stored, person)
+        queued = self._people.show(stored, person, told=shown)
+        if not queued.shown:
+            return None
+        known = queued.outlook
+        is_sure = known.posterior_confidence >= SURE
+        return ExpectedReview(
+            decision=known.posterior, text=describe(known), is_sure=is_sure, seen_before=seen_before
+        )
+
+    def taught_by_review(self, stored: Stored, person: str) -> str:
+        """Return the name of the preference that came from the person's reason."""
+        return self._people.taught_with(stored, person)
+
+    def on_journal(self, lines: Sequence[JournalLine]) -> None:
+        """Store the assumptions and moments of a hook journal, each key once."""
+        store = self.memory.context.store
+        for entry in entries_of_journal(store, list(lines)):
+            if not store.entries(type(entry), key=entry.key):
+                with suppress(GateRefusal):  # it rests on something that was purged
+                    store.add_entry(entry)
+
+    @classmethod
+    def mcp_tools(
+        cls, open_memory: Callable[..., AbstractContextManager[Tacit]], session_id: str
+    ) -> Sequence[Callable[..., str]]:
+        """Return the tools `assume` and `checkpoint`."""
+        from tacit.features.people.mcp_tools import MomentTools  # only a server needs them
+
+        return MomentTools(open_memory, session_id).tools

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, suppress
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from tacit.domain.candidate import Candidate
 from tacit.domain.errors import Mistake
@@ -12,6 +13,10 @@ from tacit.domain.extension import Extension
 from tacit.domain.selection import Selection
 from tacit.domain.trajectory import Trajectory
 from tacit.features.sessions.shared_lessons import lessons
+from tacit.features.sessions.working_memory import WorkingMemory
+
+if TYPE_CHECKING:
+    from tacit.api import Tacit
 
 
 class SessionsExtension(Extension):
@@ -24,4 +29,13 @@ class SessionsExtension(Extension):
     def on_recall(self, session_id: str, selection: Selection) -> None:
         """Note the question in its session."""
         with suppress(Mistake):  # a session id that working memory refuses is no reason to recall nothing
-            self.memory.session(session_id).asked(selection.query.text, [item.name for item in selection.items])
+            WorkingMemory(self.memory, session_id).asked(selection.query.text, [item.name for item in selection.items])
+
+    @classmethod
+    def mcp_tools(
+        cls, open_memory: Callable[..., AbstractContextManager[Tacit]], session_id: str
+    ) -> Sequence[Callable[..., str]]:
+        """Return the tools `share`, `artifact`, `scratch` and `shared`."""
+        from tacit.features.sessions.mcp_tools import WorkingTools  # only a server needs them
+
+        return WorkingTools(open_memory, session_id).tools

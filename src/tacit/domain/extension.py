@@ -1,0 +1,109 @@
+"""The port by which a feature, or another package, takes part in what a memory does. Found by entry points."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from tacit.domain.candidate import Candidate, Verdict
+from tacit.domain.lifecycle import Transition
+from tacit.domain.selection import Selection
+from tacit.domain.stored import Stored
+from tacit.domain.trajectory import Trajectory
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpectedReview:
+    """What a person will probably decide on a version."""
+
+    decision: str
+    """`approve` or `reject`."""
+    text: str
+    """The forecast in words."""
+    is_sure: bool
+    """Whether the record of earlier forecasts supports it."""
+    seen_before: bool
+    """Whether this version was shown to the person earlier."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JournalLine:
+    """What one line of a hook journal says about assumptions, corrections and failures."""
+
+    at: datetime
+    session: str
+    shown: tuple[str, ...] = ()
+    """Ids of the versions that were shown."""
+    assumed: tuple[tuple[str, str], ...] = ()
+    """Preconditions of these versions: text and check."""
+    corrective: str = ""
+    """`denied`, or another kind of correction; empty if there was none."""
+    after: tuple[str, ...] = ()
+    """Ids of the versions that were shown before a correction."""
+    words: str = ""
+    """The words of the correction, if the capture has them."""
+    tool: str = ""
+    warned: bool = False
+    failed: bool = False
+
+    @property
+    def is_relevant(self) -> bool:
+        """Whether the line has anything to keep."""
+        return bool(self.assumed or self.corrective or self.warned or self.failed)
+
+
+class Extension:
+    """Base class with empty methods: a subclass overrides what it needs. One instance is made for each open memory.
+
+    Register a subclass under the entry point group `tacit.extensions`.
+    """
+
+    def __init__(self, memory: Any) -> None:
+        self.memory = memory
+        """The open `tacit.Tacit`."""
+        self.notices: list[str] = []
+        """Messages for the person about what this extension did by itself, oldest first."""
+
+    def candidates(self, trajectory: Trajectory, *, at: datetime) -> Iterable[Candidate]:
+        """Return further candidates from a trajectory; they pass the gate together with what was learned from it."""
+        return ()
+
+    def after_learning(
+        self, trajectory: Trajectory, admit: Callable[[Candidate], Verdict], *, at: datetime
+    ) -> Sequence[Verdict]:
+        """Run after a trajectory was learned from, in the same transaction; return the verdicts of what was admitted."""
+        return ()
+
+    def on_review(self, stored: Stored, transition: Transition) -> None:
+        """Run after a person decided on a version, in the same transaction."""
+
+    def on_recall(self, session_id: str, selection: Selection) -> None:
+        """Run after a recall that belongs to a session."""
+
+    def on_purge(self) -> None:
+        """Run after a purge."""
+
+    def order_reviews(self, waiting: Sequence[Stored], person: str) -> Sequence[Stored]:
+        """Return the versions that wait for review in the order in which a person should see them."""
+        return waiting
+
+    def expect_review(self, stored: Stored, person: str, *, shown: bool = True) -> ExpectedReview | None:
+        """Record what a person will probably decide, before they do; return it unless it must not be shown."""
+        return None
+
+    def taught_by_review(self, stored: Stored, person: str) -> str:
+        """Return the name of the preference that a person's last review of a version taught; empty if none."""
+        return ""
+
+    def on_journal(self, lines: Sequence[JournalLine]) -> None:
+        """Run for each hook journal that is read, in one transaction."""
+
+    @classmethod
+    def mcp_tools(
+        cls, open_memory: Callable[..., AbstractContextManager[Any]], session_id: str
+    ) -> Sequence[Callable[..., str]]:
+        """Return functions to offer as MCP tools. `open_memory(create=False)` opens the memory for one call."""
+        return ()
