@@ -17,9 +17,9 @@ from typing import Any
 from tacit.domain.card import Backport, Card, CardStatus, Signal
 from tacit.domain.errors import Mistake
 from tacit.domain.recommendation import Recommendation, RecommendationStatus
-from tacit.features.cards.aha.fields import recommendation_status
-from tacit.features.cards.aha.records import line_of
-from tacit.features.cards.aha.scores import (
+from tacit.features.cards.cards import Cards
+from tacit.features.cards.records import format_time, line_of, parse_time, recommendation_status
+from tacit.features.cards.scores import (
     BASE,
     GONE,
     LEAST,
@@ -32,7 +32,6 @@ from tacit.features.cards.aha.scores import (
     priority,
     scores,
 )
-from tacit.features.cards.aha.stamps import moment, stamp
 
 HALF_LIFE_DAYS = 90.0
 STALE_DAYS = 7
@@ -44,7 +43,7 @@ _DAY_S = 86_400.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class ReviewFilters:
     """What a review is about: filters, and how much of each list is told."""
 
     skill: str = ""
@@ -75,7 +74,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Records:
+class ReviewInput:
     """What a review looks at: of cards the latest versions, of recommendations all."""
 
     cards: Mapping[str, Card]
@@ -94,7 +93,7 @@ class Records:
     """Ids of recommendations in which the checks found something grave: counted, and not shown."""
 
 
-def wanted_statuses(words: str) -> tuple[str, ...]:
+def parse_statuses(words: str) -> tuple[str, ...]:
     """Read `--status a,b`: statuses of recommendations and of cards, aliases too; unknown words are all told at once."""
     known = {*RecommendationStatus, *CardStatus}
     said = [word.strip().lower() for word in words.split(",") if word.strip()]
@@ -107,7 +106,7 @@ def wanted_statuses(words: str) -> tuple[str, ...]:
 
 def touched_at(entry: Card | Recommendation) -> datetime | None:
     """When somebody last touched an entry, as far as it tells."""
-    return moment(entry.last_touched_ts) or moment(entry.ts)
+    return parse_time(entry.last_touched_ts) or parse_time(entry.ts)
 
 
 def age_days(since: datetime | None, now: datetime) -> int:
@@ -119,7 +118,7 @@ def decayed(signals: Iterable[Signal], now: datetime) -> float:
     """The score that cards are ordered by: each signal's weight, halved with every half-life since it was given."""
     total = float(BASE)
     for signal in signals:
-        old_days = max(0.0, (now - (moment(signal.ts) or signal.at)).total_seconds() / _DAY_S)
+        old_days = max(0.0, (now - (parse_time(signal.ts) or signal.at)).total_seconds() / _DAY_S)
         total += WEIGHTS.get(signal.kind, 0) * math.exp2(-old_days / HALF_LIFE_DAYS)
     return total
 
@@ -129,7 +128,7 @@ def interleaved(
 ) -> list[dict[str, Any]]:
     """Both lists in one, each in its own order: the second place and every third after it is a candidate's.
 
-    Where one list ends, the other fills its places; so two places are enough to see one of each.
+    CardLocation one list ends, the other fills its places; so two places are enough to see one of each.
     """
     left, right = list(recommendations), list(candidates)
     taken: list[dict[str, Any]] = []
@@ -142,7 +141,7 @@ def interleaved(
 class Agenda:
     """One review: what passes the filters, in order, and the document that tells it."""
 
-    def __init__(self, records: Records, wanted: Wanted, now: datetime) -> None:
+    def __init__(self, records: ReviewInput, wanted: ReviewFilters, now: datetime) -> None:
         self._records, self._wanted, self._now = records, wanted, now
         self._counted = counted(records.signals, records.backports)
         self._signals: dict[str, list[Signal]] = {}
@@ -200,7 +199,7 @@ class Agenda:
         return {
             "skill": wanted.skill or None,
             "scope": wanted.scope or None,
-            "since": stamp(wanted.since) if wanted.since else None,
+            "since": format_time(wanted.since) if wanted.since else None,
             "stale_days": wanted.stale_days,
             "query": wanted.query or None,
             "status": list(wanted.statuses) or None,
@@ -245,7 +244,7 @@ class Agenda:
 
     def _never_touched(self) -> list[dict[str, Any]]:
         views = [view for view in self._open() if view["id"] in self._untouched]
-        created = {view["id"]: age_days(moment(view["created_ts"]), self._now) for view in views}
+        created = {view["id"]: age_days(parse_time(view["created_ts"]), self._now) for view in views}
         return sorted(views, key=lambda view: (-view["priority"], -created[view["id"]]))
 
     def _by_status(self) -> dict[str, list[dict[str, Any]]]:
@@ -314,10 +313,10 @@ class Agenda:
         }
 
 
-def window(since: str, days: int | None, now: datetime) -> datetime | None:
+def review_window(since: str, days: int | None, now: datetime) -> datetime | None:
     """Where a review's window begins: `since` goes before `days`; nothing means everything."""
     if since:
-        begun = moment(since)
+        begun = parse_time(since)
         if begun is None:
             raise Mistake(f"`{since}` is no time", hint="write it like 2026-01-31T00:00:00Z, or 2026-01-31")
         return begun
@@ -342,3 +341,38 @@ def _backport_action(view: Mapping[str, Any]) -> dict[str, Any]:
 
 def _approved_first(view: Mapping[str, Any]) -> str:
     return f"a person approves it (tacit cards aha-status --id {view['id']} --status accepted), then {view['how_to_backport']}"
+
+
+def review(deck: Cards, wanted: ReviewFilters, *, include_global: bool = False) -> dict[str, Any]:
+    """Everything that is open, stale or worth graduating, in order."""
+    shared, shared_signals = _shared(deck) if include_global else ({}, [])
+    cards = deck.cards()
+    records = ReviewInput(
+        cards=cards,
+        recommendations=_versions(deck),
+        signals=deck.signals(),
+        backports=list(deck.backports().values()),
+        shared=shared,
+        shared_signals=shared_signals,
+        withheld={key for key, card in cards.items() if deck.is_held_back(card)},
+        reviewed={key for key, card in cards.items() if deck.is_reviewed(card)},
+        withheld_recommendations={key for key, each in deck.recommendations().items() if deck.is_withheld(each)},
+    )
+    return Agenda(records, wanted, deck.now()).document()
+
+
+def _versions(deck: Cards) -> Mapping[str, list[Recommendation]]:
+    found: dict[str, list[Recommendation]] = {}
+    for version in deck.store.entries(Recommendation):
+        found.setdefault(version.key, []).append(version)
+    return found
+
+
+def _shared(deck: Cards) -> tuple[dict[str, Card], list[Signal]]:
+    """The cards that all projects share, without those that nobody may be shown, and their signals."""
+    with deck.shared_cards() as shared:
+        if shared is None:
+            return {}, []
+        cards = shared.cards().items()
+        shown = {k: card for k, card in cards if not shared.is_held_back(card) and not shared.is_hidden_from_agents(card)}
+        return shown, shared.signals()

@@ -8,6 +8,7 @@ a person wrote is never replaced, and nothing is written or waited for through a
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import stat
@@ -18,13 +19,53 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, NoReturn
 
-from tacit.domain.bookmark import Bookmark, Mark
-from tacit.domain.entry import Entry
 from tacit.domain.errors import Mistake, StoreOutage
-from tacit.features.cards.aha.records import FILES, Record, entry_of
-from tacit.features.cards.plain_values import unfit
+from tacit.domain.ledger import Entry
+from tacit.domain.session import Bookmark, Mark
+from tacit.features.cards.records import FILES, Record, entry_of, meaning
 from tacit.render.placing import swap_in
 from tacit.render.plain_files import locked, open_plain, read_plain, require_no_links
+
+DEEPEST = 50
+"""Lists and objects within one another; more is no record of anything."""
+MOST_ITEMS = 1_000
+"""Items of one list or object; nobody reads more, and comparing them takes long."""
+
+
+def unfit(value: Any) -> str:
+    """What is wrong with a value, with the field it stands in; empty where nothing is."""
+    waiting: list[tuple[str, int, Any]] = [("", 0, value)]
+    while waiting:
+        where, depth, here = waiting.pop()
+        if isinstance(here, float) and not math.isfinite(here):
+            return f"`{where or 'it'}` is {_named(here)}, which is no JSON number"
+        if not isinstance(here, dict | list):
+            continue
+        if depth > DEEPEST:
+            return f"`{_begin(where)}` is nested too deeply; {DEEPEST} levels are taken"
+        if len(here) > MOST_ITEMS:
+            return f"`{where or 'it'}` has {len(here):,} items; {MOST_ITEMS:,} are taken"
+        items = here.items() if isinstance(here, dict) else enumerate(here)
+        waiting += [(_below(where, name), depth + 1, item) for name, item in items]
+    return ""
+
+
+def _below(where: str, name: str | int) -> str:
+    """The name of a field within another; a long one is cut, for it is only shown."""
+    if len(where) > 200:
+        return where
+    return f"{where}[{name}]" if isinstance(name, int) else f"{where}.{name[:60]}" if where else name[:60]
+
+
+def _begin(where: str) -> str:
+    """The first few names of a way that is too long to be shown."""
+    parts = where.replace("[", ".[").split(".")
+    return ".".join(parts[:4]).replace(".[", "[")
+
+
+def _named(number: float) -> str:
+    return "NaN" if math.isnan(number) else "Infinity, or too large"
+
 
 BELOW = Path(".agent-skills", "self-learning", "v1", "users")
 """Where the folders of all users lie, below a repository or a home."""
@@ -37,7 +78,7 @@ _WRITTEN_BY_TOOLS = re.compile(rb"# Self-learning index\s+(?:Written by `tacit c
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class FolderContent:
     """What a folder holds: entries of each sort in the order of their lines, and what could not be read."""
 
     entries: Mapping[type[Entry], Sequence[Record]] = field(default_factory=dict)
@@ -45,7 +86,7 @@ class Read:
 
 
 @dataclass(frozen=True, slots=True)
-class Folder:
+class CardFolder:
     """One user's folder; it need not be there."""
 
     path: Path
@@ -83,8 +124,8 @@ class Folder:
         with locked(path, mode=0o644):
             yield
 
-    def bookmark(self, *, in_step: bool = True) -> Bookmark:
-        """How its files stand now; with `in_step` off, a mark that says they must be read whatever they look like.
+    def bookmark(self, *, in_sync: bool = True) -> Bookmark:
+        """How its files stand now; with `in_sync` off, a mark that says they must be read whatever they look like.
 
         Files with something in them that could not be read are never in step, so that it is told until somebody mends it.
         """
@@ -94,15 +135,15 @@ class Folder:
             path=str(self.path),
             size=size,
             modified_ns=modified,
-            mark=_IN_STEP if in_step and not self.unread else Mark(),
+            mark=_IN_STEP if in_sync and not self.unread else Mark(),
         )
 
-    def read(self, *, by: str, at: datetime) -> Read:
+    def read(self, *, by: str, at: datetime) -> FolderContent:
         """Read all files; what cannot be understood is told by file and line."""
         problems: list[str] = []
         entries = {sort: list(self._entries(sort, name, (by, at), problems)) for sort, name in FILES.items()}
         self.unread[:] = problems
-        return Read(entries, tuple(problems))
+        return FolderContent(entries, tuple(problems))
 
     def _entries(self, sort: type[Any], name: str, told: tuple[str, datetime], problems: list[str]) -> Iterator[Record]:
         for number, line in enumerate(self._lines(name, problems), start=1):
@@ -247,3 +288,99 @@ def _write(file: int, data: bytes) -> int:
     while done < len(data):
         done += os.write(file, data[done:])
     return done
+
+
+Sorted = Mapping[type[Entry], Sequence[Record]]
+
+
+@dataclass(frozen=True, slots=True)
+class SyncPlan:
+    """What it takes to bring ledger and folder in step."""
+
+    unknown: list[Record] = field(default_factory=list)
+    """Of the folder, and not in the ledger; in the order of its lines."""
+    unwritten: list[Record] = field(default_factory=list)
+    """Of the ledger, and not in the folder."""
+    final: list[Record] = field(default_factory=list)
+    """What holds after both took over what they lacked, where the ledger would end with another version."""
+
+
+def plan_sync(files: Sorted, ledger: Sorted) -> SyncPlan:
+    """Compare with the folder that is kept in step: after both have everything, the last line of the files holds."""
+    step = SyncPlan()
+    for sort in FILES:
+        lines, kept = files.get(sort, ()), ledger.get(sort, ())
+        unknown, unwritten = _lacking(lines, kept)
+        step.unknown.extend(unknown)
+        step.unwritten.extend(unwritten)
+        ends = _last([*kept, *unknown])
+        held = _last([*lines, *unwritten])
+        step.final.extend(last for key, (said, last) in held.items() if ends[key][0] != said)
+    return step
+
+
+def plan_import(files: Sorted, ledger: Sorted) -> SyncPlan:
+    """Compare with a folder that is only read: of each thing the version with the later time holds."""
+    step = SyncPlan()
+    for sort in FILES:
+        kept = ledger.get(sort, ())
+        unknown, unwritten = _lacking(files.get(sort, ()), kept)
+        step.unknown.extend(unknown)
+        step.unwritten.extend(unwritten)
+        before = _last(kept)
+        for key, (_, last) in _last(unknown).items():
+            if key in before and before[key][1].at > last.at:
+                step.final.append(before[key][1])
+    return step
+
+
+def _lacking(lines: Sequence[Record], kept: Sequence[Record]) -> tuple[list[Record], list[Record]]:
+    """Lines that the ledger does not know, and entries that no line says; each meaning once."""
+    read = {meaning(entry): entry for entry in reversed(lines)}
+    held = {meaning(entry): entry for entry in reversed(kept)}
+    unknown = [entry for said, entry in reversed(read.items()) if said not in held]
+    unwritten = [entry for said, entry in reversed(held.items()) if said not in read]
+    return unknown, unwritten
+
+
+def _last(entries: Iterable[Record]) -> dict[str, tuple[str, Record]]:
+    """Key → the meaning of its last entry, and that entry."""
+    return {key: (meaning(entry), entry) for key, entry in {each.key: each for each in entries}.items()}
+
+
+LINE = ".agent-skills/"
+_COMMENT = "# Agents' own notes, per user"
+_LARGEST = 1 << 20
+
+
+def ignore_folder(root: Path) -> bool:
+    """Add the folder to `.gitignore` unless it is named there; False if nothing had to, or could, be changed.
+
+    What is no plain file is left alone: a link may lead out of the repository.
+    """
+    path = root / ".gitignore"
+    try:
+        data = read_plain(path, limit=_LARGEST)
+    except FileNotFoundError:
+        data = b""
+    except OSError:
+        return False
+    try:
+        before = data.decode()
+        if LINE in before or len(data) > _LARGEST:
+            return False
+        gap = "" if not before else "\n" if before.endswith("\n") else "\n\n"
+        file = open_plain(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        with os.fdopen(file, "ab") as writer:
+            writer.write(f"{gap}{_COMMENT}\n{LINE}\n".encode())
+    except (OSError, UnicodeDecodeError):
+        return False
+    return True
+
+
+def is_ignored(root: Path) -> bool:
+    """Whether the repository's own list names the folder."""
+    try:
+        return LINE.encode() in read_plain(root / ".gitignore", limit=_LARGEST)
+    except OSError:
+        return False

@@ -8,19 +8,36 @@ gate has looked at: notes and fields that nobody here knows stay in the files.
 from __future__ import annotations
 
 import json
+import unicodedata
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tacit.domain.card import Card, CardStatus
-from tacit.features.cards.aha.records import line_of
-from tacit.features.cards.aha.scores import GONE, Score
-from tacit.features.cards.aha.stamps import moment, stamp
-from tacit.features.cards.deck import Deck
-from tacit.features.cards.pile import Pile
-from tacit.features.cards.visible import visible
+from tacit.features.cards.cards import CardLedger, Cards
+from tacit.features.cards.records import format_time, line_of, parse_time
+from tacit.features.cards.scores import GONE, Score
+from tacit.gate.safety import hidden_characters
 from tacit.text.words import query_terms, term_set
+
+_HIDING = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
+
+
+def visible(value: Any) -> Any:
+    """Take hidden characters out of every text in a value; a text that hides nothing stays as it is."""
+    if isinstance(value, str):
+        return "".join(filter(_is_seen, value)) if hidden_characters(value) else value
+    if isinstance(value, Mapping):
+        return {visible(str(name)): visible(each) for name, each in value.items()}
+    return [visible(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def _is_seen(character: str) -> bool:
+    return character in "\n\t" or (
+        unicodedata.category(character) not in _HIDING and not hidden_characters(f"x{character}")
+    )
+
 
 LIMIT = 20
 _ENOUGH = 0.5
@@ -32,7 +49,7 @@ _WEIGHTS = (("title", 3.0), ("when_to_use", 3.0), ("tags", 2.0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class CardFilters:
     """Which cards are asked for; what is empty asks for nothing in particular."""
 
     skill: str = ""
@@ -42,7 +59,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class ListedCard:
     """A card that fits."""
 
     card: Card
@@ -62,17 +79,17 @@ class Found:
         }
         line = line_of(replace(self.card, extra={}, id=""))
         told = {name: visible(value) for name, value in line.items() if name not in _UNSEEN}
-        told |= {name: stamp(self.card.at) for name in _TIMES if told.get(name) and moment(told[name]) is None}
+        told |= {name: format_time(self.card.at) for name in _TIMES if told.get(name) and parse_time(told[name]) is None}
         if self.card.status is CardStatus.ACCEPTED and not self.is_reviewed:
             told["status"] = str(CardStatus.PROPOSED)  # that somebody accepted it is told by the review alone
         return told | known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listed:
+class CardList:
     """What was found, best first, how many there were in all, and why others are held back."""
 
-    items: list[Found] = field(default_factory=list)
+    items: list[ListedCard] = field(default_factory=list)
     total: int = 0
     withheld: dict[str, int] = field(default_factory=dict)
     """Reason → how many cards."""
@@ -80,26 +97,27 @@ class Listed:
     """Whether there are no cards at all yet."""
 
 
-def list_cards(deck: Deck, wanted: Wanted) -> Listed:
+def list_cards(deck: Cards, wanted: CardFilters) -> CardList:
     """Find cards of the project and of the person's own store; the project's version of a shared card goes first."""
-    with deck.global_deck() as shared:
+    with deck.shared_cards() as shared:
         found, withheld = _found(deck, wanted)
-        more, also = _found(shared, wanted, beside=deck) if shared else ([], Counter())
+        more, also = _found(shared, wanted, project=deck) if shared else ([], Counter())
         is_empty = not deck.cards() and not (shared and shared.cards())
     ranked = sorted([*found, *more], key=_order)
     cut = ranked[: wanted.limit] if wanted.limit > 0 else ranked
-    return Listed(items=cut, total=len(ranked), withheld=dict(withheld + also), is_empty=is_empty)
+    return CardList(items=cut, total=len(ranked), withheld=dict(withheld + also), is_empty=is_empty)
 
 
-def _order(found: Found) -> tuple[float, int, float, str]:
+def _order(found: ListedCard) -> tuple[float, int, float, str]:
     return (-found.relevance, -found.score.total, -found.card.at.timestamp(), found.card.key)
 
 
-def _found(deck: Deck, wanted: Wanted, *, beside: Deck | None = None) -> tuple[list[Found], Counter[str]]:
+def _found(deck: Cards, wanted: CardFilters, *, project: Cards | None = None) -> tuple[list[ListedCard], Counter[str]]:
     """What fits; of a deck that projects share, without what the project has itself, and with what it noted of the rest."""
     withheld: Counter[str] = Counter()
-    scores, known = deck.scores(beside=beside.signals() if beside else ()), beside.cards() if beside else {}
-    found: list[Found] = []
+    scores = deck.scores(more_signals=project.signals() if project else ())
+    known = project.cards() if project else {}
+    found: list[ListedCard] = []
     for card in deck.cards().values():
         if card.key in known or card.status in GONE or not _fits(card, wanted):
             continue
@@ -110,14 +128,14 @@ def _found(deck: Deck, wanted: Wanted, *, beside: Deck | None = None) -> tuple[l
         if deck.is_held_back(card):
             withheld.update([_why(deck, card)])
             continue
-        if deck.is_for_people(card):
+        if deck.is_hidden_from_agents(card):
             withheld.update([_NOBODY])
             continue
-        found.append(Found(card=card, score=scores[card.key], relevance=relevance, is_reviewed=is_reviewed))
+        found.append(ListedCard(card=card, score=scores[card.key], relevance=relevance, is_reviewed=is_reviewed))
     return found, withheld
 
 
-def _fits(card: Card, wanted: Wanted) -> bool:
+def _fits(card: Card, wanted: CardFilters) -> bool:
     return (not wanted.skill or card.primary_skill == wanted.skill) and (not wanted.tag or wanted.tag in card.tags)
 
 
@@ -141,7 +159,7 @@ def _telling(card: Card) -> Iterator[tuple[float, frozenset[str]]]:
         yield weight, term_set(value if isinstance(value, str) else " ".join(value))
 
 
-def _why(pile: Pile, card: Card) -> str:
+def _why(pile: CardLedger, card: Card) -> str:
     """Why a card is held back: what the gate found, or that it kept nothing of it."""
     if not card.version_id:
         return "the gate admitted no lesson of it"

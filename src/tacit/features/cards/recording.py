@@ -17,13 +17,23 @@ from tacit.domain.card import Card, CardEvent, CardStatus, SignalKind
 from tacit.domain.errors import GateRefusal, Mistake
 from tacit.domain.origin import Origin
 from tacit.domain.recommendation import Recommendation, RecommendationStatus
-from tacit.features.cards.aha import ids
-from tacit.features.cards.aha.equivalence import Known, same_recommendation
-from tacit.features.cards.aha.records import entry_of, line_of, renewed
-from tacit.features.cards.aha.slugs import UNKNOWN, skill_name
-from tacit.features.cards.aha.stamps import moment, stamp
-from tacit.features.cards.deck import Deck
-from tacit.features.cards.signalling import BY_AGENT, Usage, Used, made_signal, use
+from tacit.features.cards.card_matching import CardIndex, same_recommendation
+from tacit.features.cards.cards import Cards
+from tacit.features.cards.records import (
+    UNKNOWN_SKILL,
+    WELL_FORMED,
+    card_id,
+    entry_of,
+    event_id,
+    first_skill_name,
+    format_time,
+    line_of,
+    parse_time,
+    recommendation_id,
+    renewed,
+    unused_id,
+)
+from tacit.features.cards.signals import BY_AGENT, UsageClaim, UsageReport, new_signal, use
 from tacit.text.redaction import redact
 
 Judge = Callable[[Card], Sequence[str]]
@@ -35,7 +45,7 @@ _TURNED_DOWN = frozenset({RecommendationStatus.REJECTED, RecommendationStatus.DE
 T = TypeVar("T", Card, Recommendation)
 
 
-class Outcome(StrEnum):
+class RecordOutcome(StrEnum):
     """What became of one card or recommendation of a payload."""
 
     NEW = "new"
@@ -45,7 +55,7 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Writer:
+class Recorder:
     """Who records: a name, how far the words are trusted, and what judges a card's fitness."""
 
     by: str
@@ -54,7 +64,7 @@ class Writer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refused:
+class RefusedItem:
     """Something of a payload that was not kept, and every reason."""
 
     what: str
@@ -64,21 +74,21 @@ class Refused:
 
 
 @dataclass(slots=True, kw_only=True)
-class Recorded:
+class RecordResult:
     """What came of a payload."""
 
     event: CardEvent | None = None
-    cards: list[tuple[Card, Outcome]] = field(default_factory=list)
-    recommendations: list[tuple[Recommendation, Outcome]] = field(default_factory=list)
-    refused: list[Refused] = field(default_factory=list)
-    used: Used = field(default_factory=Used)
+    cards: list[tuple[Card, RecordOutcome]] = field(default_factory=list)
+    recommendations: list[tuple[Recommendation, RecordOutcome]] = field(default_factory=list)
+    refused: list[RefusedItem] = field(default_factory=list)
+    used: UsageReport = field(default_factory=UsageReport)
 
 
-def record(deck: Deck, payload: Mapping[str, Any], writer: Writer) -> Recorded:
+def record(deck: Cards, payload: Mapping[str, Any], writer: Recorder) -> RecordResult:
     """Keep what a run taught."""
     usage = _checked(payload)
-    recorded = Recorded()
-    with deck.changing():
+    recorded = RecordResult()
+    with deck.transaction():
         recorded.event = _event(deck, payload)
         skill = _usual_skill(payload)
         _Cards(deck, writer, recorded, skill).take(payload.get("aha_cards") or [])
@@ -98,7 +108,7 @@ def id_list(said: Any) -> list[str]:
     return list(dict.fromkeys(part.strip() for part in parts if part and part.strip()))
 
 
-def _checked(payload: Mapping[str, Any]) -> Usage:
+def _checked(payload: Mapping[str, Any]) -> UsageClaim:
     """Look at the payload's form, and read what was used; every problem is told at once."""
     problems: list[str] = []
     if payload.get("event") is not None and not isinstance(payload["event"], dict):
@@ -109,10 +119,10 @@ def _checked(payload: Mapping[str, Any]) -> Usage:
             problems.append(f"`{name}` must be a list")
         elif items and len(items) > MOST:
             problems.append(f"`{name}` has {len(items)} entries; one payload takes {MOST}")
-    beside = payload.get("used")
-    if beside is not None and not isinstance(beside, dict):
+    used_object = payload.get("used")
+    if used_object is not None and not isinstance(used_object, dict):
         problems.append("`used` must be an object with aha_ids and rec_ids")
-    used = beside if isinstance(beside, dict) else {}
+    used = used_object if isinstance(used_object, dict) else {}
     read: list[list[str]] = []
     for name, said in (
         ("used_aha_ids", payload.get("used_aha_ids")), ("used.aha_ids", used.get("aha_ids")),
@@ -127,39 +137,39 @@ def _checked(payload: Mapping[str, Any]) -> Usage:
             "the payload cannot be read: " + "; ".join(problems), hint="see docs/how-to/work-with-aha-cards.md"
         )
     source, context = (str(payload.get(name) or "").strip() for name in ("usage_source", "usage_context"))
-    return Usage(cards=read[0] + read[1], recommendations=read[2] + read[3], source=source or BY_AGENT, context=context)
+    return UsageClaim(cards=read[0] + read[1], recommendations=read[2] + read[3], source=source or BY_AGENT, context=context)
 
 
 def _usual_skill(payload: Mapping[str, Any]) -> str:
     """The skill of whatever names none: the event's, or the only one that the payload names."""
     event = payload.get("event")
-    if isinstance(event, dict) and skill_name(event.get("primary_skill")) != UNKNOWN:
-        return skill_name(event["primary_skill"])
+    if isinstance(event, dict) and first_skill_name(event.get("primary_skill")) != UNKNOWN_SKILL:
+        return first_skill_name(event["primary_skill"])
     items = [*(payload.get("aha_cards") or []), *(payload.get("recommendations") or [])]
-    named = {skill_name(item.get("primary_skill")) for item in items if isinstance(item, dict)} - {UNKNOWN}
-    return named.pop() if len(named) == 1 else UNKNOWN
+    named = {first_skill_name(item.get("primary_skill")) for item in items if isinstance(item, dict)} - {UNKNOWN_SKILL}
+    return named.pop() if len(named) == 1 else UNKNOWN_SKILL
 
 
-def _event(deck: Deck, payload: Mapping[str, Any]) -> CardEvent | None:
+def _event(deck: Cards, payload: Mapping[str, Any]) -> CardEvent | None:
     if not payload.get("event"):
         return None
     line = {**payload["event"], "primary_skill": _usual_skill(payload)}
     line["ts"] = _time(deck, line)
     read = entry_of(CardEvent, {**line, "id": ""}, by=deck.user, at=deck.now())
     taken, known = deck.events(), payload["event"].get("id")
-    if isinstance(known, str) and ids.WELL_FORMED.fullmatch(known):
+    if isinstance(known, str) and WELL_FORMED.fullmatch(known):
         key = known
     else:
-        key = ids.fresh(lambda last: ids.event_id(read.ts, read.task_summary, last), taken, read.primary_skill)
+        key = unused_id(lambda last: event_id(read.ts, read.task_summary, last), taken, read.primary_skill)
     event = replace(read, key=key, at=deck.now(), id="")
-    deck.keep(event)
+    deck.add(event)
     return event
 
 
-def _time(deck: Deck, line: Mapping[str, Any]) -> str:
+def _time(deck: Cards, line: Mapping[str, Any]) -> str:
     """The time that a line tells, or the present."""
-    told = moment(line.get("ts"))
-    return stamp(told) if told else deck.stamp()
+    told = parse_time(line.get("ts"))
+    return format_time(told) if told else deck.timestamp()
 
 
 def _own_id(line: Mapping[str, Any], prefix: str) -> tuple[str, str]:
@@ -167,7 +177,7 @@ def _own_id(line: Mapping[str, Any], prefix: str) -> tuple[str, str]:
     said = line.get("id")
     if said in (None, ""):
         return "", ""
-    if isinstance(said, str) and said.startswith(prefix) and ids.WELL_FORMED.fullmatch(said):
+    if isinstance(said, str) and said.startswith(prefix) and WELL_FORMED.fullmatch(said):
         return (said, "") if redact(said).text == said else ("", "id: holds what looks like a secret; leave it out")
     return "", f"id: {said!r} is no id of this sort (leave it out, or write {prefix}… with letters, digits, _ . -)"
 
@@ -175,9 +185,9 @@ def _own_id(line: Mapping[str, Any], prefix: str) -> tuple[str, str]:
 class _Cards:
     """The cards of one payload."""
 
-    def __init__(self, deck: Deck, writer: Writer, recorded: Recorded, skill: str) -> None:
+    def __init__(self, deck: Cards, writer: Recorder, recorded: RecordResult, skill: str) -> None:
         self._deck, self._writer, self._recorded, self._skill = deck, writer, recorded, skill
-        self._known = Known(deck.cards().values())
+        self._known = CardIndex(deck.cards().values())
 
     def take(self, lines: Sequence[Any]) -> None:
         """Keep each, in order."""
@@ -191,7 +201,7 @@ class _Cards:
 
     def _refuse(self, number: int, title: str, reasons: Sequence[str]) -> None:
         self._recorded.refused.append(
-            Refused(what="aha_card", number=number, title=title[:200], reasons=tuple(reasons))
+            RefusedItem(what="aha_card", number=number, title=title[:200], reasons=tuple(reasons))
         )
 
     def _read(self, line: Any) -> tuple[Card | None, list[str]]:
@@ -199,11 +209,11 @@ class _Cards:
             return None, ["a card is an object with title, when_to_use, problem, solution_steps and evidence"]
         deck = self._deck
         key, fault = _own_id(line, "aha_")
-        skill = skill_name(line.get("primary_skill"))
-        said = {**line, "id": key, "ts": _time(deck, line), "primary_skill": self._skill if skill == UNKNOWN else skill}
+        skill = first_skill_name(line.get("primary_skill"))
+        said = {**line, "id": key, "ts": _time(deck, line), "primary_skill": self._skill if skill == UNKNOWN_SKILL else skill}
         if (before := deck.cards().get(key)) is not None:  # under its id a card is told anew: what is left out stays
             kept = {name: value for name, value in line_of(before).items() if name not in _STANDING}
-            said = kept | said | ({"primary_skill": before.primary_skill} if skill == UNKNOWN else {})
+            said = kept | said | ({"primary_skill": before.primary_skill} if skill == UNKNOWN_SKILL else {})
         card = replace(entry_of(Card, said, by=deck.user, at=deck.now()), at=deck.now(), shelf=deck.shelf, id="")
         shapes = [f"{name}: has the wrong shape" for name in card.extra if name in _SHAPED]
         if card.status in _ONLY_PEOPLE and self._writer.origin is not Origin.USER:
@@ -226,27 +236,27 @@ class _Cards:
     def _add(self, number: int, card: Card) -> None:
         taken = self._deck.cards()
         if card.key in taken:
-            make = lambda last: ids.card_id(card.ts, card.title, card.when_to_use, last)  # noqa: E731
-            card = replace(card, key=ids.fresh(make, taken, card.primary_skill), id="")
-        self._keep(number, card, Outcome.NEW)
+            make = lambda last: card_id(card.ts, card.title, card.when_to_use, last)  # noqa: E731
+            card = replace(card, key=unused_id(make, taken, card.primary_skill), id="")
+        self._keep(number, card, RecordOutcome.NEW)
 
     def _update(self, number: int, before: Card, card: Card) -> None:
         """A card under an id that exists, and that says something else: its next version."""
-        self._keep(number, replace(card, version_id=before.version_id, id=""), Outcome.UPDATED)
+        self._keep(number, replace(card, version_id=before.version_id, id=""), RecordOutcome.UPDATED)
 
     def _reinforce(self, number: int, known: Card, card: Card) -> None:
         """The same was learned again: what is new in it is added, and a signal says so."""
         added = _added_to_card(known, card)
         if added:
             more = renewed(known, at=self._deck.now(), by=self._deck.user, **added)
-            if not self._keep(number, more, Outcome.REINFORCED):
+            if not self._keep(number, more, RecordOutcome.REINFORCED):
                 return
         else:
-            self._recorded.cards.append((known, Outcome.REINFORCED))
+            self._recorded.cards.append((known, RecordOutcome.REINFORCED))
         kind, context = SignalKind.AHA_REINFORCED, "the same was learned again"
-        self._deck.keep(made_signal(self._deck, kind, known.key, source=BY_AGENT, context=context))
+        self._deck.add(new_signal(self._deck, kind, known.key, source=BY_AGENT, context=context))
 
-    def _keep(self, number: int, card: Card, outcome: Outcome) -> bool:
+    def _keep(self, number: int, card: Card, outcome: RecordOutcome) -> bool:
         try:
             kept = self._deck.admit(card, origin=self._writer.origin, by=self._writer.by, source="cards record")
         except GateRefusal as refusal:
@@ -256,7 +266,7 @@ class _Cards:
         if not kept.version_id and verdict and verdict.decision is Decision.REJECT:
             self._refuse(number, card.title, [finding.message for finding in verdict.findings])
             return False
-        self._deck.keep(kept)
+        self._deck.add(kept)
         self._known.add(kept)
         self._recorded.cards.append((kept, outcome))
         return True
@@ -296,7 +306,7 @@ def _added_to_card(known: Card, card: Card) -> dict[str, Any]:
     for name in ("when_to_use", "problem", "equivalence"):
         if not getattr(known, name) and getattr(card, name):
             added[name] = getattr(card, name)
-    if known.primary_skill in ("", UNKNOWN) and card.primary_skill not in ("", UNKNOWN):
+    if known.primary_skill in ("", UNKNOWN_SKILL) and card.primary_skill not in ("", UNKNOWN_SKILL):
         added["primary_skill"] = card.primary_skill
     return added
 
@@ -304,7 +314,7 @@ def _added_to_card(known: Card, card: Card) -> dict[str, Any]:
 class _Recommendations:
     """The recommendations of one payload."""
 
-    def __init__(self, deck: Deck, writer: Writer, recorded: Recorded, skill: str) -> None:
+    def __init__(self, deck: Cards, writer: Recorder, recorded: RecordResult, skill: str) -> None:
         self._deck, self._writer, self._recorded, self._skill = deck, writer, recorded, skill
 
     def take(self, lines: Sequence[Any]) -> None:
@@ -313,7 +323,7 @@ class _Recommendations:
             read, reasons = self._read(line)
             if read is None or reasons:
                 title = str(line.get("title") or "") if isinstance(line, dict) else ""
-                refused = Refused(what="recommendation", number=number, title=title[:200], reasons=tuple(reasons))
+                refused = RefusedItem(what="recommendation", number=number, title=title[:200], reasons=tuple(reasons))
                 self._recorded.refused.append(refused)
             else:
                 self._place(read)
@@ -323,8 +333,8 @@ class _Recommendations:
             return None, ["a recommendation is an object with title, why, expected_impact and implementation_hint"]
         deck = self._deck
         key, fault = _own_id(line, "rec_")
-        skill, ts = skill_name(line.get("primary_skill")), _time(deck, line)
-        said = {**line, "id": key, "ts": ts, "primary_skill": self._skill if skill == UNKNOWN else skill}
+        skill, ts = first_skill_name(line.get("primary_skill")), _time(deck, line)
+        said = {**line, "id": key, "ts": ts, "primary_skill": self._skill if skill == UNKNOWN_SKILL else skill}
         said["last_touched_ts"] = line.get("last_touched_ts") or ts
         read = replace(entry_of(Recommendation, said, by=deck.user, at=deck.now()), at=deck.now(), id="")
         if read.status is RecommendationStatus.ACCEPTED and self._writer.origin is not Origin.USER:
@@ -341,18 +351,18 @@ class _Recommendations:
         same = next((each for each in held.values() if _is_one(read, each)), None)
         if same is None:
             if read.key in held:
-                make = lambda last: ids.recommendation_id(read.ts, read.title, last)  # noqa: E731
-                read = replace(read, key=ids.fresh(make, held, read.primary_skill), id="")
-            self._deck.keep(read)
-            self._recorded.recommendations.append((read, Outcome.NEW))
+                make = lambda last: recommendation_id(read.ts, read.title, last)  # noqa: E731
+                read = replace(read, key=unused_id(make, held, read.primary_skill), id="")
+            self._deck.add(read)
+            self._recorded.recommendations.append((read, RecordOutcome.NEW))
             return
         now = self._deck.now()
         added = _added_to_recommendation(same, read)
-        touched = renewed(same, at=now, by=self._deck.user, last_touched_ts=stamp(now), **added)
+        touched = renewed(same, at=now, by=self._deck.user, last_touched_ts=format_time(now), **added)
         kind, context = SignalKind.REC_TOUCHED, "the same was recommended again"
-        signal = made_signal(self._deck, kind, same.key, source=BY_AGENT, context=context)
-        self._deck.keep(*([touched] if added else []), signal)
-        self._recorded.recommendations.append((touched if added else same, Outcome.TOUCHED))
+        signal = new_signal(self._deck, kind, same.key, source=BY_AGENT, context=context)
+        self._deck.add(*([touched] if added else []), signal)
+        self._recorded.recommendations.append((touched if added else same, RecordOutcome.TOUCHED))
 
 
 def _is_one(read: Recommendation, known: Recommendation) -> bool:

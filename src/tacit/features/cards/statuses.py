@@ -6,22 +6,29 @@ where a person says so: then the word is a review decision, and is carried out a
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from datetime import datetime
+from typing import Any
 
-from tacit.domain.card import Card, CardStatus, SignalKind
+from tacit.domain.card import Card, CardEvent, CardStatus, SignalKind
 from tacit.domain.errors import GateRefusal, Mistake, NotFound, NotPermitted
-from tacit.domain.lifecycle import RECALLABLE, Status, Transition
-from tacit.domain.ports import Stored
+from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.recommendation import Recommendation, RecommendationStatus
-from tacit.domain.trust import Examination
-from tacit.features.cards.aha.fields import recommendation_status
-from tacit.features.cards.aha.records import renewed
-from tacit.features.cards.aha.scores import GONE
-from tacit.features.cards.deck import Deck
-from tacit.features.cards.lessons import AHA_ID, lesson_of
-from tacit.features.cards.signalling import signal
+from tacit.domain.stored import Stored
+from tacit.features.cards.cards import Cards
+from tacit.features.cards.records import (
+    AHA_ID,
+    UNKNOWN_SKILL,
+    first_skill_name,
+    is_alias,
+    lesson_of,
+    parse_time,
+    recommendation_status,
+    renewed,
+)
+from tacit.features.cards.scores import GONE
+from tacit.features.cards.signals import signal
 from tacit.gate import Review, is_grave
 from tacit.text.redaction import redact
 
@@ -46,27 +53,8 @@ _MOVES: dict[CardStatus, tuple[tuple[Collection[Status], tuple[Review, ...]], ..
 """A person's word → of a lesson that stands so, these decisions; of any other, none."""
 
 
-class Reviewer(Protocol):
-    """Where a person's decisions are carried out."""
-
-    def review(
-        self,
-        version_id: str,
-        decision: Review | str,
-        *,
-        by: str,
-        reason: str = "",
-        content_hash: str = "",
-        ticked: Collection[str] = (),
-    ) -> Transition:
-        """Carry out a decision on one exact version."""
-
-    def examine(self, version_id: str) -> Examination:
-        """All that a reviewer must know of a version."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Moved:
+class StatusChange:
     """A record before and after, and when it was first written."""
 
     before: Card | Recommendation
@@ -76,7 +64,7 @@ class Moved:
     """Where a card's lesson stands now; nothing where it has none."""
 
 
-def recommendation_word(word: str) -> RecommendationStatus:
+def parse_recommendation_status(word: str) -> RecommendationStatus:
     """Read a status of a recommendation, also in its older spellings."""
     said = word.strip().lower()
     status = recommendation_status(said)
@@ -85,7 +73,7 @@ def recommendation_word(word: str) -> RecommendationStatus:
     return status
 
 
-def card_word(word: str) -> CardStatus:
+def parse_card_status(word: str) -> CardStatus:
     """Read a status of a card."""
     said = word.strip().lower()
     if said not in set(CardStatus):
@@ -94,25 +82,25 @@ def card_word(word: str) -> CardStatus:
 
 
 def move_recommendation(
-    deck: Deck, key: str, word: str, *, scope: str = "", note: str = "", source: str = "agent"
-) -> Moved:
+    deck: Cards, key: str, word: str, *, scope: str = "", note: str = "", source: str = "agent"
+) -> StatusChange:
     """Say where a recommendation stands now; that it was touched, and done, are signals too."""
-    status = recommendation_word(word)
-    with deck.changing():
+    status = parse_recommendation_status(word)
+    with deck.transaction():
         before = deck.recommendations().get(key)
         if before is None:
             raise NotFound(f"no recommendation {key!r} here", hint="`tacit cards review --format json` lists them")
         now = deck.now()
-        said = {"status": status, "last_touched_ts": deck.stamp(), "scope": scope or before.scope, "from_file": False}
+        said = {"status": status, "last_touched_ts": deck.timestamp(), "scope": scope or before.scope, "from_file": False}
         after = renewed(before, at=now, by=deck.user, **said, **({"note": redact(note).text} if note else {}))
-        deck.keep(after)
+        deck.add(after)
         signal(deck, SignalKind.REC_TOUCHED, key, source=source, context=f"status={status}")
         if status is RecommendationStatus.DONE and before.status is not RecommendationStatus.DONE:
             signal(deck, SignalKind.REC_DONE, key, source=source)
-    return Moved(before=before, after=after, created_ts=deck.recommendation_history(key)[0].ts)
+    return StatusChange(before=before, after=after, created_ts=deck.recommendation_history(key)[0].ts)
 
 
-def require_seen(deck: Deck, key: str, seen: str) -> None:
+def require_seen(deck: Cards, key: str, seen: str) -> None:
     """Refuse to decide on a card that says something else by now than in the version that the person read."""
     card = deck.cards().get(key)
     if card is not None and (len(seen) < _SHORTEST or not card.version_id.startswith(seen)):
@@ -120,28 +108,26 @@ def require_seen(deck: Deck, key: str, seen: str) -> None:
         raise GateRefusal(f"{key} was written anew since you read it", hint=hint)
 
 
-def move_card(
-    deck: Deck, key: str, word: str, *, note: str = "", person: str = "", reviewer: Reviewer | None = None
-) -> Moved:
+def move_card(deck: Cards, key: str, word: str, *, note: str = "", person: str = "") -> StatusChange:
     """Say where a card stands now. On a person's word its lesson is decided on too; where that fails, nothing changes."""
-    status = card_word(word)
+    status = parse_card_status(word)
     if not person and status in NOT_BY_AGENTS:
         raise NotPermitted(f"`{status}` is a person's word", hint=_instead(status, key))
-    with deck.changing():
+    with deck.transaction():
         before = deck.cards().get(key)
         if before is None:
             raise NotFound(f"no card {key!r} here", hint="`tacit cards list` lists them")
-        if person and reviewer is not None:
-            _decide(deck, before, status, by=person, reason=note, reviewer=reviewer)
-        elif not person and (standing := _standing(deck, before)) in _DECIDED:
+        if person:
+            _decide(deck, before, status, by=person, reason=note)
+        elif (standing := _standing(deck, before)) in _DECIDED:
             raise NotPermitted(
                 f"{key} was decided on, its lesson is {standing}; only a person moves it",
                 hint="at a terminal: this command, or `tacit review`",
             )
-        said = {"status": status, "last_touched_ts": deck.stamp()}
+        said = {"status": status, "last_touched_ts": deck.timestamp()}
         after = renewed(before, at=deck.now(), by=deck.user, **said, **({"note": redact(note).text} if note else {}))
-        deck.keep(after)
-    return Moved(before=before, after=after, created_ts=deck.history(key)[0].ts, lesson=_standing(deck, after))
+        deck.add(after)
+    return StatusChange(before=before, after=after, created_ts=deck.history(key)[0].ts, lesson=_standing(deck, after))
 
 
 def decisions(word: CardStatus, standing: Status) -> Sequence[Review]:
@@ -149,7 +135,7 @@ def decisions(word: CardStatus, standing: Status) -> Sequence[Review]:
     return next((moves for places, moves in _MOVES[word] if standing in places), ())
 
 
-def _decide(deck: Deck, card: Card, word: CardStatus, *, by: str, reason: str, reviewer: Reviewer) -> None:
+def _decide(deck: Cards, card: Card, word: CardStatus, *, by: str, reason: str) -> None:
     standing = _standing(deck, card)
     if standing is None:
         if word is CardStatus.ACCEPTED:
@@ -159,12 +145,12 @@ def _decide(deck: Deck, card: Card, word: CardStatus, *, by: str, reason: str, r
         moves = decisions(word, held.status)
         if {Review.APPROVE, Review.RESTORE} & set(moves):
             _require_its_own_words(deck, card, held)
-            _require_nothing_grave(card, standing, reviewer)
+            _require_nothing_grave(deck, card, standing)
         for move in moves:
-            reviewer.review(held.version.id, move, by=by, reason=reason or f"card {card.key} is {word}")
+            deck.memory.review(held.version.id, move, by=by, reason=reason or f"card {card.key} is {word}")
 
 
-def _spoken_of(deck: Deck, card: Card, word: CardStatus) -> list[Stored]:
+def _spoken_of(deck: Cards, card: Card, word: CardStatus) -> list[Stored]:
     """The versions that a word is about: the card's latest text, or, of a card that goes, every text that it ever had."""
     own = deck.store.version(card.version_id)
     if word not in GONE:
@@ -175,7 +161,7 @@ def _spoken_of(deck: Deck, card: Card, word: CardStatus) -> list[Stored]:
     return [own, *(held for held in before if held.version.id != own.version.id)]
 
 
-def _standing(deck: Deck, card: Card) -> Status | None:
+def _standing(deck: Cards, card: Card) -> Status | None:
     """Where a card's lesson stands at this very moment, whatever was read before; nothing if it has none."""
     try:
         return deck.store.version(card.version_id).status if card.version_id else None
@@ -183,7 +169,7 @@ def _standing(deck: Deck, card: Card) -> Status | None:
         return None
 
 
-def _require_its_own_words(deck: Deck, card: Card, held: Stored) -> None:
+def _require_its_own_words(deck: Cards, card: Card, held: Stored) -> None:
     """One word approves what the card says, and only if nobody wrote it anew since: an edit in review goes before."""
     newest = deck.store.versions(held.skill.id)[-1]
     if newest.version.id != held.version.id or held.version.content != lesson_of(card):
@@ -193,9 +179,9 @@ def _require_its_own_words(deck: Deck, card: Card, held: Stored) -> None:
         )
 
 
-def _require_nothing_grave(card: Card, standing: Status, reviewer: Reviewer) -> None:
+def _require_nothing_grave(deck: Cards, card: Card, standing: Status) -> None:
     """What was found to be grave is not waved through by one word: it is read first."""
-    grave = [finding for finding in reviewer.examine(card.version_id).findings if is_grave([finding])]
+    grave = [finding for finding in deck.memory.reviews.examine(card.version_id).findings if is_grave([finding])]
     if grave or standing is Status.QUARANTINED:
         told = "; ".join(finding.message for finding in grave) or "it was put into quarantine"
         raise GateRefusal(f"{card.key} is not accepted: {told}", hint=f"read it: tacit review {card.version_id[:10]}")
@@ -205,3 +191,95 @@ def _instead(status: CardStatus, key: str) -> str:
     if status is CardStatus.BACKPORTED:
         return "a backport that a person applies says so by itself: tacit cards export-backport --apply"
     return f"say that {key} waits; a person accepts it with `tacit review`, or this command at a terminal"
+
+
+_SKILL_TAG = "skill:"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepairPlan:
+    """What a repair would change: id → the fields with their new values."""
+
+    cards: Mapping[str, Mapping[str, str]]
+    recommendations: Mapping[str, Mapping[str, str]]
+
+    def __bool__(self) -> bool:
+        return bool(self.cards or self.recommendations)
+
+    def document(self) -> dict[str, Any]:
+        """The planned changes and their counts, as both tools print them."""
+        planned = {
+            "aha_updates": [{"id": key, **changes} for key, changes in self.cards.items()],
+            "rec_updates": [{"id": key, **changes} for key, changes in self.recommendations.items()],
+        }
+        return {"planned": planned, "counts": {name: len(listed) for name, listed in planned.items()}}
+
+
+def plan_repair(deck: Cards) -> RepairPlan:
+    """What is to be mended, as things stand now."""
+    events = list(deck.events().values())
+    cards = {
+        key: {"primary_skill": inferred_skill(card, deck.history(key)[0].ts, events)}
+        for key, card in deck.cards().items()
+        if _lacks_skill(card)
+    }
+    recommendations: dict[str, dict[str, str]] = {}
+    for key, each in deck.recommendations().items():
+        changes = {}
+        if _lacks_skill(each):
+            changes["primary_skill"] = inferred_skill(each, deck.recommendation_history(key)[0].ts, events)
+        if _is_older_word(each.extra.get("status")):
+            changes["status"] = str(each.status)
+        if changes:
+            recommendations[key] = changes
+    return RepairPlan(cards=cards, recommendations=recommendations)
+
+
+def repair(deck: Cards) -> RepairPlan:
+    """Mend it: a new version of each record with a gap."""
+    with deck.transaction():
+        found = plan_repair(deck)
+        cards, recommendations, at = deck.cards(), deck.recommendations(), deck.now()
+        for key, changes in found.cards.items():
+            deck.add(renewed(cards[key], at=at, by=deck.user, **_kept_touch(cards[key]), **changes))
+        for key, changes in found.recommendations.items():
+            each = recommendations[key]
+            said: dict[str, Any] = {**changes}
+            if "status" in said:
+                said["status"] = RecommendationStatus(said["status"])
+            deck.add(renewed(each, at=at, by=deck.user, **_kept_touch(each), **said))
+    return found
+
+
+def inferred_skill(entry: Card | Recommendation, ts: str, events: Iterable[CardEvent]) -> str:
+    """The skill that an entry of this time most likely belongs to."""
+    at, tag = (
+        parse_time(ts),
+        next((t for t in entry.tags if t.startswith(_SKILL_TAG) and t[len(_SKILL_TAG) :].strip()), ""),
+    )
+    by_event = _nearest(at, events) if at else ""
+    return by_event or first_skill_name(tag[len(_SKILL_TAG) :])
+
+
+def _nearest(at: datetime, events: Iterable[CardEvent]) -> str:
+    timed = [(parse_time(event.ts) or event.at, first_skill_name(event.primary_skill)) for event in events]
+    told = [(when, skill) for when, skill in timed if skill != UNKNOWN_SKILL]
+    before = [each for each in told if each[0] <= at]
+    if before:
+        return max(before, key=lambda each: each[0])[1]
+    return min(told, key=lambda each: each[0])[1] if told else ""
+
+
+def _lacks_skill(entry: Card | Recommendation) -> bool:
+    """Whether no skill is told; one that nobody could name is told as `unknown`, and stays."""
+    return not entry.primary_skill.strip() or "primary_skill" in entry.extra
+
+
+def _kept_touch(entry: Card | Recommendation) -> dict[str, str]:
+    """When it was last touched, said outright, since the new version has a time of its own."""
+    return {"last_touched_ts": entry.last_touched_ts or entry.ts}
+
+
+def _is_older_word(word: object) -> bool:
+    """Whether a status, as its line says it, is a known older word; words that nobody knows are left alone."""
+    return is_alias(word) and recommendation_status(word) is not RecommendationStatus.PROPOSED

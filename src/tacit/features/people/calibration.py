@@ -1,8 +1,8 @@
-"""What a score is worth: the record of earlier forecasts → the confidence that may be said aloud. Pure.
+"""Calibration: the record of earlier forecasts → the confidence of a new one, and how good forecasts have been.
 
-A score is how strongly memories speak; how often such a score came true only the record tells. Confidence is the share of
-hits among earlier forecasts with a score near this one, later ones weighing more, shrunk towards a cautious reading of the
-score itself while there are few. From `SURE` on it is said only where the record at that level bears it out.
+A score is the share of votes for an answer; only the record tells how often such a score came true. Confidence is the share
+of hits among earlier forecasts with a similar score, later ones weighing more, shrunk towards a cautious reading of the score
+itself while there are few. Confidence reaches `SURE` only where the record at that level supports it.
 """
 
 from __future__ import annotations
@@ -15,27 +15,27 @@ from tacit.domain.choice import Forecast
 from tacit.evidence.statistics import wilson
 
 SURE = 0.8
-"""From here on a forecast may be acted on by somebody who does not look twice, so it must be borne out."""
+"""From here on a forecast may be accepted without a second look, so the record must support it."""
 ALMOST = 0.79
-"""The most that is said where the record does not bear out more."""
+"""The highest confidence that the record need not support."""
 _WINDOW = 0.12
-"""How far scores may be apart to tell something of each other."""
+"""Scores within this distance count as similar."""
 _HALF_LIFE = 60.0
-"""Forecasts after which an earlier one weighs half."""
-_IMAGINED = 6.0
-"""Earlier forecasts that the cautious reading of a score stands for."""
+"""An earlier forecast weighs half after so many."""
+_PRIOR_COUNT = 6.0
+"""The cautious reading of a score counts as so many earlier forecasts."""
 _CAUTION = 0.8
-"""How much of a score above even chances is believed before there is a record."""
-_LEAST_SUPPORT = 15.0
-"""Earlier forecasts, as they weigh now, that must be there before anything is called sure."""
-_LATELY = 12
-_LATE_MISSES = 2
-"""More misses than this among the last so many with such a score: nothing is called sure until that is past."""
+"""Share of a score above even chances that counts without a record."""
+_MIN_SUPPORT = 15.0
+"""Weighted number of earlier forecasts that `SURE` needs."""
+_RECENT = 12
+_MAX_RECENT_MISSES = 2
+"""With more misses among the last forecasts of such a score, nothing is sure."""
 _PAUSE = 4
-_TELLING = 0.7
-"""After a miss at this score or above nothing is called sure for so many such forecasts: it may be a change of mind."""
+_HIGH_SCORE = 0.7
+"""After a miss at this score or above, nothing is sure for `_PAUSE` such forecasts: the person may have changed."""
 _Z = 1.0
-"""How cautious the record is read: its lower bound, so many standard errors below the share of hits."""
+"""The lower bound of the record is so many standard errors below the share of hits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,49 +44,49 @@ class Settled:
 
     score: float
     confidence: float
-    """What was said then."""
+    """The confidence at that time."""
     hit: bool
 
 
 def confidence(score: float, record: Sequence[Settled], *, even: float = 0.5) -> float:
-    """The confidence that may be said of a score, given what came of earlier ones (oldest first).
+    """Return the confidence of a score, given the outcome of earlier forecasts (oldest first).
 
-    `even` is what guessing among the answers would give.
+    `even` is the chance of a random guess.
     """
     if score <= 0:
         return 0.0
     weights = [0.5 ** ((len(record) - 1 - at) / _HALF_LIFE) for at in range(len(record))]
-    hits = _IMAGINED * _cautious(score, even)
-    total = _IMAGINED
+    hits = _PRIOR_COUNT * _cautious(score, even)
+    total = _PRIOR_COUNT
     for weight, earlier in zip(weights, record, strict=True):
         nearness = 1 - abs(earlier.score - score) / _WINDOW
         if nearness > 0:
             total += weight * nearness
             hits += weight * nearness * earlier.hit
-    said = hits / total
-    return said if said < SURE or _borne_out(score, record, weights) else ALMOST
+    found = hits / total
+    return found if found < SURE or _is_supported(score, record, weights) else ALMOST
 
 
 def _cautious(score: float, even: float) -> float:
     return min(even, score) + _CAUTION * max(0.0, score - even)
 
 
-def _borne_out(score: float, record: Sequence[Settled], weights: Sequence[float]) -> bool:
-    """Whether scores like this one, or higher, have come true often enough, and still do lately."""
-    telling = [earlier.hit for earlier in record if earlier.score >= _TELLING]
-    if not all(telling[-_PAUSE:]):
+def _is_supported(score: float, record: Sequence[Settled], weights: Sequence[float]) -> bool:
+    """Return whether scores like this one, or higher, came true often enough, and still do."""
+    high = [earlier.hit for earlier in record if earlier.score >= _HIGH_SCORE]
+    if not all(high[-_PAUSE:]):
         return False
     above = [(w, e.hit) for w, e in zip(weights, record, strict=True) if e.score >= score - _WINDOW / 2]
-    if sum(not hit for _, hit in above[-_LATELY:]) > _LATE_MISSES:
+    if sum(not hit for _, hit in above[-_RECENT:]) > _MAX_RECENT_MISSES:
         return False
     total = sum(weight for weight, _ in above)
-    if total < _LEAST_SUPPORT:
+    if total < _MIN_SUPPORT:
         return False
     return wilson(sum(weight for weight, hit in above if hit), total, z=_Z)[0] >= SURE
 
 
 ALPHA = 0.3
-"""How much the latest forecast moves the accuracy that is shown."""
+"""How much the latest forecast moves the recent accuracy."""
 CORRECTION_WEIGHT = 3
 """An explicit correction moves it like so many forecasts."""
 EDGES = (0.0, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0)
@@ -94,7 +94,7 @@ EDGES = (0.0, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bin:
-    """Forecasts that were said with about the same confidence, and how many of them came true."""
+    """Forecasts of similar confidence, and how many of them came true."""
 
     low: float
     high: float
@@ -109,7 +109,7 @@ class Bin:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Between which shares the truth lies."""
+        """The 95 % confidence interval of the accuracy."""
         return wilson(self.hits, self.count)
 
 
@@ -118,30 +118,30 @@ class Track:
     """The record of forecasts of one person."""
 
     forecasts: int = 0
-    said: int = 0
-    """How many were said; the others were "not known"."""
+    given: int = 0
+    """Forecasts with an answer; the others were "not known"."""
     hits: int = 0
-    """Of those that were said."""
+    """Of those with an answer."""
     guessed: int = 0
-    """Hits of all guesses, said or not."""
+    """Hits of all guesses, given or not."""
     surprises: int = 0
     brier: float | None = None
-    """Of those that were said: the mean squared difference of confidence and what came; 0 is perfect, 0.25 a toss."""
+    """Mean squared difference of confidence and outcome, of those with an answer; 0 is perfect, 0.25 a coin toss."""
     lately: float | None = None
-    """Accuracy of what was said, the latest weighing most and corrections three times."""
+    """Recent accuracy: the latest weigh most, and corrections three times."""
     sure: int = 0
     sure_hits: int = 0
-    """Of those that were called sure."""
+    """Of those with a confidence of `SURE` or more."""
     bins: tuple[Bin, ...] = ()
 
     @property
     def accuracy(self) -> float | None:
-        """The share of what was said that came true."""
-        return self.hits / self.said if self.said else None
+        """The share of forecasts with an answer that came true."""
+        return self.hits / self.given if self.given else None
 
 
 def settled(forecasts: Iterable[Forecast]) -> list[Settled]:
-    """What calibration needs of forecasts whose outcome is known."""
+    """Return what calibration needs of forecasts whose outcome is known."""
     return [
         Settled(score=each.score, confidence=each.posterior_confidence, hit=each.guess == each.actual)
         for each in forecasts
@@ -150,30 +150,30 @@ def settled(forecasts: Iterable[Forecast]) -> list[Settled]:
 
 
 def track(forecasts: Sequence[Forecast], *, corrected: Collection[str] = ()) -> Track:
-    """The record that forecasts make (oldest first); `corrected` names by key those that were answered with a correction."""
+    """Return the record of forecasts (oldest first); `corrected` has the keys of those that a correction answered."""
     known = [each for each in forecasts if each.actual]
-    said = [each for each in known if each.posterior]
-    sure = [each for each in said if each.posterior_confidence >= SURE]
-    squares = [(each.posterior_confidence - _hit(each)) ** 2 for each in said]
+    given = [each for each in known if each.posterior]
+    sure = [each for each in given if each.posterior_confidence >= SURE]
+    squares = [(each.posterior_confidence - _is_hit(each)) ** 2 for each in given]
     return Track(
         forecasts=len(known),
-        said=len(said),
-        hits=sum(map(_hit, said)),
+        given=len(given),
+        hits=sum(map(_is_hit, given)),
         guessed=sum(each.guess == each.actual for each in known),
         surprises=sum(each.surprise for each in known),
         brier=sum(squares) / len(squares) if squares else None,
-        lately=_lately(said, corrected),
+        lately=_recent_accuracy(given, corrected),
         sure=len(sure),
-        sure_hits=sum(map(_hit, sure)),
-        bins=calibration_table([(each.posterior_confidence, _hit(each)) for each in said]),
+        sure_hits=sum(map(_is_hit, sure)),
+        bins=calibration_table([(each.posterior_confidence, _is_hit(each)) for each in given]),
     )
 
 
-def calibration_table(told: Sequence[tuple[float, bool]]) -> tuple[Bin, ...]:
-    """Confidence and whether it came true → one row for each step of confidence that occurs."""
+def calibration_table(outcomes: Sequence[tuple[float, bool]]) -> tuple[Bin, ...]:
+    """Return one row for each step of confidence that occurs, from confidences and whether each came true."""
     found = []
     for low, high in pairwise(EDGES):
-        inside = [(c, hit) for c, hit in told if low <= c < high or (c >= high == 1.0)]
+        inside = [(c, hit) for c, hit in outcomes if low <= c < high or (c >= high == 1.0)]
         if inside:
             mean = sum(c for c, _ in inside) / len(inside)
             hits = sum(hit for _, hit in inside)
@@ -181,13 +181,13 @@ def calibration_table(told: Sequence[tuple[float, bool]]) -> tuple[Bin, ...]:
     return tuple(found)
 
 
-def _lately(said: Sequence[Forecast], corrected: Collection[str]) -> float | None:
+def _recent_accuracy(given: Sequence[Forecast], corrected: Collection[str]) -> float | None:
     value: float | None = None
-    for each in said:
+    for each in given:
         for _ in range(CORRECTION_WEIGHT if each.key in corrected else 1):
-            value = float(_hit(each)) if value is None else (1 - ALPHA) * value + ALPHA * _hit(each)
+            value = float(_is_hit(each)) if value is None else (1 - ALPHA) * value + ALPHA * _is_hit(each)
     return value
 
 
-def _hit(forecast: Forecast) -> bool:
+def _is_hit(forecast: Forecast) -> bool:
     return forecast.posterior == forecast.actual

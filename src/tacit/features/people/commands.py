@@ -14,11 +14,11 @@ from rich.table import Table
 from tacit.domain.choice import Choice, ChoiceSort, Forecast
 from tacit.domain.errors import Mistake, NotFound, TacitError
 from tacit.features.people.calibration import SURE, Bin, Track
-from tacit.features.people.decisions import Queued
-from tacit.features.people.forecast import ConflictKind, Outlook
+from tacit.features.people.decisions import People, Queued
+from tacit.features.people.forecast import ConflictKind, describe
 from tacit.surfaces.cli import charts as plotting
+from tacit.surfaces.cli.charts import Axis, ChartRow
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line
-from tacit.surfaces.cli.charts import Axis, Row
 
 SHOWN = 10
 """Earlier forecasts that are listed."""
@@ -52,13 +52,13 @@ def forecast(ctx: CommandContext, *, person: str, plot: Path | None) -> None:
     by a person, and agents do not get to see them.
     """
     ctx.caller.require_person("forecast")
-    people = ctx.memory.people
+    people = People(ctx.memory)
     name = ctx.person(person)
     if person and name not in people.persons():
         raise NotFound(
             f"no decision of {name!r} is known", hint=f"known are: {', '.join(people.persons()) or 'nobody'}"
         )
-    record, queue = people.track(name), people.queue(ctx.memory.waiting(), name)
+    record, queue = people.track(name), people.queue(ctx.memory.reviews.waiting(), name)
     told = people.forecasts(name)[-SHOWN:]
     document = {
         "person": name,
@@ -75,31 +75,16 @@ def forecast(ctx: CommandContext, *, person: str, plot: Path | None) -> None:
     ctx.answer(document, lambda: _show(ctx, name, record, queue, told, people.choices(name)))
 
 
-def panels(bins: Sequence[Bin]) -> list[tuple[Axis, list[Row]]]:
+def panels(bins: Sequence[Bin]) -> list[tuple[Axis, list[ChartRow]]]:
     """A table of calibration as a plot: how often each confidence came true, and how far that is from what was said."""
     accuracy, difference = [], []
     for each in bins:
         low, high = each.interval
         label, note = f"said {each.low:.0%} to {each.high:.0%}", counted(each.count, "forecast")
-        accuracy.append(Row(label=label, value=each.accuracy, low=low, high=high, note=note))
+        accuracy.append(ChartRow(label=label, value=each.accuracy, low=low, high=high, note=note))
         said = each.mean_confidence
-        difference.append(Row(label=label, value=each.accuracy - said, low=low - said, high=high - said))
+        difference.append(ChartRow(label=label, value=each.accuracy - said, low=low - said, high=high - said))
     return [(ACCURACY, accuracy), (DIFFERENCE, difference)]
-
-
-def in_words(known: Outlook) -> str:
-    """One line: what is expected, how sure that is, or why nothing is said."""
-    if not known.known:
-        return f"not known: {known.why_not}"
-    moved = f"; by its circumstances alone: {known.prior}" if known.prior and known.prior != known.posterior else ""
-    return f"{known.posterior} ({known.posterior_confidence:.0%}{moved})"
-
-
-def tell_taught(ctx: CommandContext, name: str) -> None:
-    """Say that a reason became a preference of the person, which waits; nothing where it did not."""
-    if name:
-        told = f"kept as a preference of yours, which waits: tacit review {name}"
-        ctx.console.print(f"[dim]{escape(clean(told))}[/dim]", soft_wrap=True)
 
 
 def _show(
@@ -115,11 +100,11 @@ def _show(
     if record.bins:
         console.print(_calibration(record.bins))
     for each in queue:
-        said = escape(clean(in_words(each.outlook)))
+        said = escape(clean(describe(each.outlook)))
         console.print(f"{each.stored.version.id[:10]}  [bold]{escape(clean(each.stored.version.name))}[/bold]  {said}")
         conflict = each.outlook.conflict
-        if conflict is not None and conflict.kind is not ConflictKind.NOISE and conflict.told not in said:
-            console.print(f"            [dim]{conflict.kind}: {escape(one_line(conflict.told, 100))}[/dim]")
+        if conflict is not None and conflict.kind is not ConflictKind.NOISE and conflict.description not in said:
+            console.print(f"            [dim]{conflict.kind}: {escape(one_line(conflict.description, 100))}[/dim]")
     for came in told:
         said = f"{came.posterior} ({came.posterior_confidence:.0%})" if came.posterior else "not known"
         mark = "  [yellow]surprise[/yellow]" if came.surprise else ""
@@ -140,16 +125,16 @@ def _decided_on(ctx: CommandContext, came: Forecast) -> str:
     subject = came.key.rpartition(" ")[2]
     if came.sort is ChoiceSort.REVIEW:
         with suppress(TacitError):  # purged meanwhile
-            return ctx.memory.store.version(subject).version.name
+            return ctx.memory.context.store.version(subject).version.name
     return subject
 
 
 def _summary(record: Track) -> str:
     if record.accuracy is None or record.brier is None or record.lately is None:
         return "Nothing was forecast yet."
-    unsaid = f", {record.forecasts - record.said} not known" if record.forecasts > record.said else ""
+    unknown = f", {record.forecasts - record.given} not known" if record.forecasts > record.given else ""
     return (
-        f"{record.hits} of {record.said} forecasts came true ({record.accuracy:.0%}; lately {record.lately:.0%}){unsaid}. "
+        f"{record.hits} of {record.given} forecasts came true ({record.accuracy:.0%}; lately {record.lately:.0%}){unknown}. "
         f"Brier score {record.brier:.3f}. {counted(record.surprises, 'surprise')}."
     )
 
@@ -178,7 +163,7 @@ def _record(record: Track) -> dict[str, Any]:
     ]
     return {
         "forecasts": record.forecasts,
-        "said": record.said,
+        "said": record.given,
         "hits": record.hits,
         "accuracy": record.accuracy,
         "lately": record.lately,
@@ -201,7 +186,7 @@ def _queued(each: Queued) -> dict[str, Any]:
         "posterior_confidence": known.posterior_confidence,
         "stirred": known.stirred,
         "not_known": known.why_not,
-        "conflict": {"kind": conflict.kind, "told": conflict.told} if conflict else None,
+        "conflict": {"kind": conflict.kind, "told": conflict.description} if conflict else None,
         "reasons": [{"key": one.key, "response": one.response, "at": one.at} for one in known.reasons],
         "shown": each.shown,
     }

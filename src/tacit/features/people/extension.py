@@ -68,7 +68,7 @@ class PeopleExtension(Extension):
         for entry in entries_of_journal(store, list(lines)):
             if not store.entries(type(entry), key=entry.key):
                 with suppress(GateRefusal):  # it rests on something that was purged
-                    store.add_entry(entry)
+                    store.add(entry)
 
     @classmethod
     def mcp_tools(

@@ -11,17 +11,20 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from tacit.domain.choice import Choice, ChoiceSort
 from tacit.domain.errors import Mistake
 from tacit.domain.identity import content_id
 from tacit.domain.moment import Aspect, Assumption, Held
 from tacit.domain.origin import Origin
-from tacit.domain.ports import Store
-from tacit.features.people.decisions import Decided, People, bearing, cut
+from tacit.features.people.decisions import Decided, People, related_rule, shortened
 from tacit.features.people.forecast import Outlook
 from tacit.features.people.questions import Question, cosine
 from tacit.text.words import term_set
+
+if TYPE_CHECKING:
+    from tacit.api import Tacit
 
 MOST_EARLIER = 3
 """Questions from earlier tasks that are asked again."""
@@ -127,11 +130,11 @@ class Answered:
 class Interview:
     """The questions of one task to one person."""
 
-    def __init__(self, people: People, store: Store, *, task: str, person: str, session_id: str = "") -> None:
+    def __init__(self, memory: Tacit, *, task: str, person: str, session_id: str = "") -> None:
         if not task.strip():
             raise Mistake("an intake needs the task", hint='tacit intake "Add a currency field"')
-        self._people, self._store = people, store
-        self.task, self.person, self.session_id = cut(task), person, session_id
+        self._people, self._store, self._now = People(memory), memory.context.store, memory.context.now
+        self.task, self.person, self.session_id = shortened(task), person, session_id
         self._digest = hashlib.sha256(self.task.encode("utf-8", "replace")).hexdigest()[:12]
 
     def questions(self, given: Sequence[str] = ()) -> list[Ask]:
@@ -146,7 +149,7 @@ class Interview:
         """What the person is expected to answer, kept before they do."""
         return self._people.announce(self._key(ask), self._question(ask), shown=shown)
 
-    def answer(self, ask: Ask, text: str, *, reason: str = "", at: datetime) -> Answered:
+    def answer(self, ask: Ask, text: str, *, reason: str = "") -> Answered:
         """Keep an answer beside what was expected, and what it lets the work take for granted."""
         said = self._in_their_spelling(text, ask)
         outlook = self.expect(ask)
@@ -156,9 +159,9 @@ class Interview:
             done = self._people.decided(
                 self._key(ask), self._question(ask), said, reason=reason, session_id=self.session_id
             )
-            assumptions = self._assumptions(ask, done, at=at)
+            assumptions = self._assumptions(ask, done, at=self._now())
             for assumption in assumptions:
-                self._store.add_entry(assumption)
+                self._store.add(assumption)
         return Answered(ask=ask, outlook=outlook, answer=said, decided=done, assumptions=tuple(assumptions))
 
     def _assumptions(self, ask: Ask, done: Decided, *, at: datetime) -> list[Assumption]:
@@ -187,7 +190,7 @@ class Interview:
         )
 
     def _question(self, ask: Ask) -> Question:
-        taught = bearing(self._store, self.task, (self.person, self._people.account))
+        taught = related_rule(self._store, self.task, (self.person, self._people.account))
         features = {"aspect": str(ask.aspect), "question": ask.key, "taught": taught}
         return Question(
             person=self.person,
@@ -203,6 +206,6 @@ class Interview:
 
     def _in_their_spelling(self, text: str, ask: Ask) -> str:
         """An answer without secrets and blanks, spelled as this person spelled it before, or as the options do."""
-        said = cut(" ".join(text.split())[:MOST_ANSWER])
+        said = shortened(" ".join(text.split())[:MOST_ANSWER])
         before = [each.response for each in self._people.choices(self.person) if each.sort is ChoiceSort.ANSWER]
         return next((known for known in (*ask.options, *before) if known.casefold() == said.casefold()), said)

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 import click
 from rich.markup import escape
 
 from tacit.domain.errors import Mistake
-from tacit.features.people.commands import in_words, tell_taught
-from tacit.features.people.forecast import Outlook
+from tacit.features.people.forecast import Outlook, describe
 from tacit.features.people.intake import Answered, Ask, Interview
-from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted
-from tacit.surfaces.cli.context import discard_typed_ahead
+from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, discard_typed_ahead
 
 
 @click.command()
@@ -43,8 +40,7 @@ def intake(
     """
     ctx.caller.require_person("intake")
     ctx.may_create = True
-    loop = ctx.memory
-    talk = Interview(loop.people, loop.store, task=task, person=ctx.person(by), session_id=session_id)
+    talk = Interview(ctx.memory, task=task, person=ctx.person(by), session_id=session_id)
     asked = talk.questions(given)
     told = _parsed(answers, asked)
     asks = ctx.caller.at_terminal and not ctx.as_json
@@ -52,7 +48,7 @@ def intake(
     for ask in asked:
         if ask.key in told:
             talk.announce(ask, shown=False)
-            answered.append(talk.answer(ask, told[ask.key], at=datetime.now(UTC)))
+            answered.append(talk.answer(ask, told[ask.key]))
         elif asks:
             answered.append(_asked(ctx, talk, ask))
         else:
@@ -87,7 +83,7 @@ def _asked(ctx: CommandContext, talk: Interview, ask: Ask) -> Answered:
     known = talk.announce(ask)
     ctx.console.print(f"\n[bold]{escape(clean(ask.text))}[/bold]" + _choices(ask))
     if known.known:
-        ctx.console.print(f"[dim]expected: {escape(clean(in_words(known)))}; Enter confirms, - passes it over[/dim]")
+        ctx.console.print(f"[dim]expected: {escape(clean(describe(known)))}; Enter confirms, - passes it over[/dim]")
     discard_typed_ahead()
     if not known.known:
         ctx.console.print("[dim]Enter passes it over[/dim]")
@@ -95,9 +91,11 @@ def _asked(ctx: CommandContext, talk: Interview, ask: Ask) -> Answered:
     said = "" if said.strip() == "-" else said
     overruled = known.known and bool(said.strip()) and said.strip().casefold() != known.posterior.casefold()
     reason = click.prompt("Why", default="", show_default=False) if overruled else ""
-    done = talk.answer(ask, said, reason=reason, at=datetime.now(UTC))
+    done = talk.answer(ask, said, reason=reason)
     taught = done.decided.verdict if done.decided else None
-    tell_taught(ctx, taught.name if taught and taught.version_id else "")
+    if taught and taught.version_id:
+        message = f"saved as your preference; it waits for review: tacit review {taught.name}"
+        ctx.console.print(f"[dim]{escape(clean(message))}[/dim]", soft_wrap=True)
     return done
 
 
@@ -109,7 +107,7 @@ def _sum_up(ctx: CommandContext, answered: Sequence[Answered], *, listed: bool) 
     done = [each for each in answered if each.answer]
     if listed:
         for each in answered:
-            said = each.answer or f"open; expected: {in_words(each.outlook)}"
+            said = each.answer or f"open; expected: {describe(each.outlook)}"
             ctx.console.print(f"[bold]{each.ask.key}[/bold]  {escape(clean(each.ask.text))}  {escape(clean(said))}")
     otherwise = sum(_surprised(each) for each in done)
     surprising = f", {counted(otherwise, 'surprise')}" if otherwise else ""

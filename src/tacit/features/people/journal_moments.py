@@ -1,8 +1,8 @@
-"""A line of a hook's journal → assumptions and moments of its session. Reads the store, keeps nothing.
+"""Hook journals and rejections → assumptions and moments of their sessions.
 
-A journal lies in a folder that anything may write to: what it says was assumed counts only where a skill that was shown has
-that very precondition, and then in the skill's own words and with their origin. Keys follow from session and line, so that
-folding again gives the same.
+Anything may write to the folder of a journal: what a line says was assumed counts only where a skill that was shown has that
+precondition, and then in the skill's own words and with their origin. Keys follow from session and line, so that reading a
+journal again adds nothing.
 """
 
 from __future__ import annotations
@@ -10,65 +10,42 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
-from datetime import datetime
 
-from tacit.domain.entry import Entry
 from tacit.domain.errors import TacitError
+from tacit.domain.extension import JournalLine
+from tacit.domain.ledger import Entry
 from tacit.domain.lifecycle import Status
 from tacit.domain.moment import Aspect, Assumption, Moment, Phase
 from tacit.domain.origin import Origin
-from tacit.domain.ports import Store, Stored
+from tacit.domain.ports import Store
+from tacit.domain.stored import Stored
 from tacit.features.people.assumptions import assumption_key, moment_key
 from tacit.gate.origins import origin_at
 
 JOURNAL_BY = "hook"
-MOST_ASSUMED = 20
-MOST_OF_A_SORT = 40
-"""Moments of one name that are kept of one journal."""
+MAX_ASSUMPTIONS = 20
+MAX_PER_NAME = 40
+"""Moments of one name that are stored of one journal."""
 _NOTED_CHARACTERS = 200
-"""As much of a condition as a journal holds."""
+"""A journal holds so much of a condition."""
 _TEXT_MAX = 300
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JournalLine:
-    """What a line of a journal tells, of one context of a session."""
-
-    at: datetime
-    session: str
-    shown: tuple[str, ...] = ()
-    assumed: tuple[tuple[str, str], ...] = ()
-    corrective: str = ""
-    after: tuple[str, ...] = ()
-    """What had been shown before a correction."""
-    said: str = ""
-    """The words behind the line, where a capture has them."""
-    tool: str = ""
-    warned: bool = False
-    failed: bool = False
-
-    @property
-    def tells(self) -> bool:
-        """Whether there is anything to keep."""
-        return bool(self.assumed or self.corrective or self.warned or self.failed)
-
-
 def entries_of_journal(store: Store, lines: list[JournalLine]) -> Iterator[Entry]:
-    """What the lines of one journal tell, in order; of failing calls only the first of a session.
+    """Yield the entries of one journal in order; of failing calls only the first of a session.
 
-    Of each sort of moment only so many: entries stay for good, and a file that goes on and on tells nothing new with them.
+    The number of moments of each name is limited: entries are never deleted.
     """
-    told: Counter[str] = Counter()
-    for entry in _all(store, lines):
+    counts: Counter[str] = Counter()
+    for entry in _entries(store, lines):
         if isinstance(entry, Moment):
-            told[entry.what] += 1
-            if told[entry.what] > MOST_OF_A_SORT:
+            counts[entry.what] += 1
+            if counts[entry.what] > MAX_PER_NAME:
                 continue
         yield entry
 
 
-def _all(store: Store, lines: list[JournalLine]) -> Iterator[Entry]:
+def _entries(store: Store, lines: list[JournalLine]) -> Iterator[Entry]:
     stated: dict[str, dict[str, None]] = {}
     failed: set[str] = set()
     for line in lines:
@@ -93,7 +70,7 @@ def _all(store: Store, lines: list[JournalLine]) -> Iterator[Entry]:
 
 
 def _assumptions(store: Store, line: JournalLine) -> Iterator[Assumption]:
-    wanted = dict.fromkeys(line.assumed[:MOST_ASSUMED])
+    wanted = dict.fromkeys(line.assumed[:MAX_ASSUMPTIONS])
     for version_id in line.shown if wanted else ():
         with suppress(TacitError):  # purged meanwhile
             version = store.version(version_id).version
@@ -117,7 +94,7 @@ def _assumptions(store: Store, line: JournalLine) -> Iterator[Assumption]:
 def _corrected(store: Store, line: JournalLine, keys: tuple[str, ...]) -> Moment:
     denied = line.corrective == "denied"
     what = "denied" if denied else "correction"
-    text = f"{line.tool} was refused" if denied else line.said[:_TEXT_MAX]
+    text = f"{line.tool} was refused" if denied else line.words[:_TEXT_MAX]
     known = tuple(version_id for version_id in line.after if _is_version(store, version_id))
     return _moment(line, Phase.CORRECTIVE, what, text=text, assumptions=keys, sources=known)
 
@@ -153,18 +130,18 @@ def _moment(
 
 
 def note_refusal(store: Store, stored: Stored) -> None:
-    """Keep that a version was just rejected, with each session that it came from; nothing where it was not."""
+    """Store that a version was rejected, for each session that it came from; nothing if it was not rejected."""
     for moment in _refused(store, stored) if store.version(stored.version.id).status is Status.REJECTED else ():
         if not store.entries(Moment, key=moment.key):
-            store.add_entry(moment)
+            store.add(moment)
 
 
 def note_refusals(store: Store) -> int:
-    """The same for all that stand rejected; returns how many are new."""
+    """Do the same for all rejected versions; return how many moments are new."""
     known = {moment.key for moment in store.entries(Moment) if moment.what == "gate"}
     new = [moment for stored in store.catalogue(statuses={Status.REJECTED}) for moment in _refused(store, stored)]
     with store.transaction():
-        return sum(store.add_entry(moment) for moment in new if moment.key not in known)
+        return sum(store.add(moment) for moment in new if moment.key not in known)
 
 
 def _refused(store: Store, stored: Stored) -> list[Moment]:

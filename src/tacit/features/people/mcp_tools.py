@@ -13,7 +13,8 @@ from tacit.api import Tacit
 from tacit.domain.moment import Aspect, Assumption
 from tacit.evidence.credit import BY_AGENT
 from tacit.features.people.assumptions import Speaker
-from tacit.text.inert import shown_line
+from tacit.features.people.moments import Moments
+from tacit.text.safe_markdown import shown_line
 
 MOST_TOLD = 30
 _AGENT = Speaker(BY_AGENT)
@@ -48,7 +49,7 @@ class MomentTools:
             session: id of your session, if you know it.
         """
         with self._memory(create=True) as loop:
-            made = loop.moments.assume(
+            made = Moments(loop).assume(
                 text, aspect=aspect.strip().casefold(), check=check, task=task, session=self._of(session), by=_AGENT
             )
         return f"Noted as {made.key}: {_told(made)}"
@@ -70,7 +71,7 @@ class MomentTools:
             session: id of your session, if you named it in `assume`.
         """
         with self._memory(create=bool(milestone or holds or wrong)) as loop:
-            looked = loop.moments.checkpoint(
+            looked = Moments(loop).checkpoint(
                 self._of(session), milestone=milestone, holds=holds or (), wrong=wrong, by=_AGENT
             )
         settled = [f"- {each.held}: {_told(each)}" for each in looked.settled]

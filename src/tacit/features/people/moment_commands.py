@@ -15,14 +15,14 @@ from rich.markup import escape
 from rich.table import Table
 
 from tacit.config.checkout import workspace
-from tacit.domain.entry import Entry
 from tacit.domain.errors import Mistake
+from tacit.domain.ledger import Entry
 from tacit.domain.moment import Aspect, Assumption, Held, Moment, Phase
 from tacit.domain.origin import Origin
 from tacit.evidence.credit import BY_AGENT
 from tacit.evidence.verifiers import Command
 from tacit.features.people.assumptions import Speaker
-from tacit.features.people.moments import MomentList
+from tacit.features.people.moments import MomentList, Moments
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line
 
 _SHOWN_KEY = 10
@@ -71,7 +71,7 @@ def assume(ctx: CommandContext, *, text: str, run: str, by: str, **options: str)
     person.
     """
     ctx.may_create = True
-    made = ctx.memory.moments.assume(text, session=run, by=_speaker(ctx, by), **options)
+    made = Moments(ctx.memory).assume(text, session=run, by=_speaker(ctx, by), **options)
     ctx.answer({"assumption": _whole(made)}, lambda: _show_assumptions(ctx, [made]))
 
 
@@ -89,7 +89,7 @@ def premortem(
 ) -> None:
     """Say before the work what may go wrong. An error set in `backquotes` is looked for in what fails."""
     ctx.may_create = True
-    room, who = ctx.memory.moments, _speaker(ctx, options["by"])
+    room, who = Moments(ctx.memory), _speaker(ctx, options["by"])
     moment = room.premortem(risks, assumptions=assumptions, session=run, task=options["task"], by=who)
     stated = [room.find(key) for key in moment.assumptions]
     document = {"moment": _whole(moment), "assumptions": list(map(_whole, stated))}
@@ -112,7 +112,7 @@ def checkpoint(ctx: CommandContext, *, run: str, milestone: str, by: str, **said
     if unfit := [each for each in said["wrong"] if "=" not in each]:
         raise Mistake(f"what is the case instead of {', '.join(unfit)}?", hint="--wrong KEY=INSTEAD")
     wrong = {key.strip(): instead for key, _, instead in pairs}
-    who, room = _speaker(ctx, by), ctx.memory.moments
+    who, room = _speaker(ctx, by), Moments(ctx.memory)
     looked = room.checkpoint(run, milestone=milestone, holds=said["holds"], wrong=wrong, by=who)
 
     def show() -> None:
@@ -134,7 +134,7 @@ def check(ctx: CommandContext, *, key: str, to_run: bool, yes: bool, by: str) ->
 
     Exit status 0 means that the assumption holds, 1 that it does not or that this is not known.
     """
-    room = ctx.memory.moments
+    room = Moments(ctx.memory)
     found = room.find(key)
     if not to_run:
         ctx.answer({"assumption": _whole(found)}, lambda: _show_whole(ctx, found))
@@ -165,7 +165,7 @@ def _end(found: Assumption) -> NoReturn:
 @command_options
 def list_(ctx: CommandContext, *, run: str, phase: str | None, held: str | None, limit: int) -> None:
     """List moments and assumptions, oldest first."""
-    told = ctx.memory.moments.list(session=run, phase=phase, held=held)
+    told = Moments(ctx.memory).list(session=run, phase=phase, held=held)
     kept = MomentList(moments=told.moments[-limit:], assumptions=told.assumptions[-limit:])
     ctx.answer(_document(kept), lambda: _show(ctx, kept))
 
@@ -175,7 +175,7 @@ def list_(ctx: CommandContext, *, run: str, phase: str | None, held: str | None,
 @command_options
 def show(ctx: CommandContext, *, run: str) -> None:
     """Tell one session: what was assumed, what happened on the way, and how it came out, with the steps that show it."""
-    told = ctx.memory.moments.list(session=run)
+    told = Moments(ctx.memory).list(session=run)
 
     def tell() -> None:
         for moment in told.moments:

@@ -1,24 +1,24 @@
-"""How assumptions and moments are named and put in order: plain values → entries whose keys follow from what they say. Pure.
+"""Assumptions of sessions, stated by agents and people: `assume`, `premortem`, `checkpoint`, `settle` and `list`.
 
-The same statement in the same session has one key, so that saying, folding or settling it again adds nothing.
+Statements are stored with secrets redacted. A check command is only stored here; running it belongs to a surface. What an
+agent says about its own assumptions is stored as its word, and the run itself outweighs it.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from tacit.domain.candidate import Verdict
 from tacit.domain.errors import Mistake, NotFound
 from tacit.domain.moment import Aspect, Assumption, Held, Moment, Phase
 from tacit.domain.origin import lowest
-from tacit.domain.ports import Store
 from tacit.domain.trajectory import Trajectory
 from tacit.features.people.assumptions import (
     AN_AGENT,
-    Admit,
     Speaker,
     assumption_key,
     check_stated,
@@ -30,34 +30,37 @@ from tacit.features.people.assumptions import (
 from tacit.features.people.journal_moments import note_refusals
 from tacit.learn.origin_limits import Fence
 
-SHORTEST_KEY = 4
+if TYPE_CHECKING:
+    from tacit.api import Tacit
+
+MIN_KEY_LENGTH = 4
 _REMARK_MAX = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkpoint:
-    """A look at a session's assumptions on the way."""
+    """The state of a session's assumptions at a milestone."""
 
     open: tuple[Assumption, ...]
-    """Those that nothing and nobody has settled, oldest first."""
+    """Assumptions that are still open, oldest first."""
     settled: tuple[Assumption, ...] = ()
-    """Those that were settled just now."""
+    """Assumptions that this checkpoint settled."""
     moment: Moment | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MomentList:
-    """Moments in the order in which they happened, and how each assumption stands."""
+    """Moments in the order in which they happened, and the latest version of each assumption."""
 
     moments: tuple[Moment, ...]
     assumptions: tuple[Assumption, ...]
 
 
 class Moments:
-    """What was taken for granted in sessions, and what became of it."""
+    """The assumptions and learning moments of all sessions."""
 
-    def __init__(self, store: Store, admit: Admit, *, clock: Callable[[], datetime]) -> None:
-        self._store, self._admit, self._now = store, admit, clock
+    def __init__(self, memory: Tacit) -> None:
+        self._store, self._admit, self._now = memory.context.store, memory.admit, memory.context.now
 
     def assume(
         self,
@@ -69,9 +72,9 @@ class Moments:
         check: str = "",
         by: Speaker = AN_AGENT,
     ) -> Assumption:
-        """State something that the work takes for granted; one that is open already is not stated twice."""
-        about, said = check_stated(text, check, aspect), clean_text(text)
-        key = assumption_key(session, said, about, task=task)
+        """Store an assumption; one that is open already is returned as it is."""
+        about, statement = check_stated(text, check, aspect), clean_text(text)
+        key = assumption_key(session, statement, about, task=task)
         with self._store.transaction():
             known = self._store.entries(Assumption, key=key)
             if known and known[-1].held is Held.OPEN:
@@ -82,14 +85,14 @@ class Moments:
                 at=self._now(),
                 by=by.name,
                 session_id=session,
-                text=said,
+                text=statement,
                 aspect=about,
                 phase=Phase.IN_FLIGHT if begun else Phase.PROSPECTIVE,
                 check=clean_text(check),
                 task=clean_text(task),
                 origin=by.origin,
             )
-            self._store.add_entry(made)
+            self._store.add(made)
         return made
 
     def premortem(
@@ -101,9 +104,11 @@ class Moments:
         task: str = "",
         by: Speaker = AN_AGENT,
     ) -> Moment:
-        """Say before the work what may go wrong, and what is taken for granted; told of as one moment."""
+        """Store what may go wrong, and what is assumed, before the work starts; together they are one moment."""
         if not [*risks, *assumptions]:
-            raise Mistake("a pre-mortem names at least one risk or assumption", hint="say what may go wrong")
+            raise Mistake(
+                "a pre-mortem needs at least one risk or assumption", code="empty_premortem", hint="say what may go wrong"
+            )
         stated = [(text, Aspect.RISK) for text in risks] + [(text, Aspect.APPROACH) for text in assumptions]
         for text, aspect in stated:
             check_stated(text, "", aspect)
@@ -133,32 +138,35 @@ class Moments:
         wrong: Mapping[str, str] | None = None,
         by: Speaker = AN_AGENT,
     ) -> Checkpoint:
-        """List what a session still takes for granted; note which of it holds, and which does not and what is the case instead.
+        """List the open assumptions of a session; store which of them hold, and which are wrong and what is true instead.
 
-        Assumptions are named by their keys or the beginning of one. With nothing to say it only lists.
+        Assumptions are named by their keys or the beginning of one. Without anything to store it only lists.
         """
         if not session:
-            raise Mistake("a checkpoint is of one session", hint="say which: the id that the client gives it")
+            raise Mistake(
+                "a checkpoint needs a session", code="no_session", hint="give the id that the client uses for it"
+            )
         instead = dict(wrong or {})
         if empty := [key for key, what in instead.items() if not what.strip()]:
-            raise Mistake(f"what is the case instead of {', '.join(empty)}?", hint="say it in one sentence")
+            message = f"what is true instead of {', '.join(empty)}?"
+            raise Mistake(message, code="no_correction", hint="say it in one sentence")
         at = self._now()
         with self._store.transaction():
             known = last_of(self._store.entries(Assumption, session_id=session))
-            said = [(self._meant(key, known), Held.HELD, "") for key in holds]
-            said += [
-                (self._meant(key, known), Held.WRONG, clean_text(what)[:_REMARK_MAX]) for key, what in instead.items()
+            outcomes = [(self._resolve(key, known), Held.HELD, "") for key in holds]
+            outcomes += [
+                (self._resolve(key, known), Held.WRONG, clean_text(what)[:_REMARK_MAX]) for key, what in instead.items()
             ]
-            settled = [self._said(entry, held, what, by=by, at=at) for entry, held, what in said]
+            settled = [self._settle_by(entry, held, what, by=by, at=at) for entry, held, what in outcomes]
             open_then = [key for key, entry in known.items() if entry.held is Held.OPEN]
             looked = [each.key for each in settled] or open_then
-            moment = self._look(session, milestone, looked, by=by, at=at) if settled or milestone else None
+            moment = self._add_checkpoint(session, milestone, looked, by=by, at=at) if settled or milestone else None
             left = last_of(self._store.entries(Assumption, session_id=session))
         still = tuple(each for each in left.values() if each.held is Held.OPEN)
         return Checkpoint(open=still, settled=tuple(settled), moment=moment)
 
     def settle(self, trajectory: Trajectory) -> Sequence[Verdict]:
-        """Compare what a session took for granted with what happened in a run of it, and propose what differed."""
+        """Compare the assumptions of a session with one of its runs, and propose a lesson for each that was wrong."""
         fence = Fence(self._store)
         with self._store.transaction():
             return settle(
@@ -166,18 +174,18 @@ class Moments:
             )
 
     def settled_by(self, key: str, *, held: bool, reason: str, by: Speaker) -> Assumption:
-        """Keep what a person found, by running its check or by looking."""
+        """Store what a person found out about an assumption."""
         entry = self.find(key)
         instead = "" if held else reason
         with self._store.transaction():
-            return self._said(entry, Held.HELD if held else Held.WRONG, instead, by=by, at=self._now(), reason=reason)
+            return self._settle_by(entry, Held.HELD if held else Held.WRONG, instead, by=by, at=self._now(), reason=reason)
 
     def find(self, key: str) -> Assumption:
-        """An assumption by its key, or the beginning of one."""
-        return self._meant(key, last_of(self._store.entries(Assumption)))
+        """Return an assumption by its key, or the beginning of one."""
+        return self._resolve(key, last_of(self._store.entries(Assumption)))
 
     def list(self, *, session: str = "", phase: Phase | str | None = None, held: Held | str | None = None) -> MomentList:
-        """Moments and assumptions, oldest first: all, or those of a session, a phase, or an outcome."""
+        """Return moments and assumptions, oldest first: all, or those of a session, a phase, or an outcome."""
         note_refusals(self._store)
         moments = self._of_session(session) if session else self._store.entries(Moment)
         assumptions = last_of(self._store.entries(Assumption, session_id=session)).values()
@@ -195,19 +203,20 @@ class Moments:
         known = self._store.entries(Moment, key=moment.key)
         if known:
             return known[-1]
-        self._store.add_entry(moment)
+        self._store.add(moment)
         return moment
 
-    def _meant(self, key: str, known: Mapping[str, Assumption]) -> Assumption:
+    def _resolve(self, key: str, known: Mapping[str, Assumption]) -> Assumption:
         found = [
-            entry for name, entry in known.items() if name == key or (len(key) >= SHORTEST_KEY and name.startswith(key))
+            entry for name, entry in known.items() if name == key or (len(key) >= MIN_KEY_LENGTH and name.startswith(key))
         ]
         if len(found) != 1:
-            why = "is ambiguous" if found else "names no assumption here"
-            raise NotFound(f"{key!r} {why}", hint="`tacit moments list` shows them with their keys")
+            code = "ambiguous_assumption" if found else "unknown_assumption"
+            message = f"{key!r} is ambiguous" if found else f"no assumption {key!r} here"
+            raise NotFound(message, code=code, hint="`tacit moments list` shows all with their keys")
         return found[0]
 
-    def _said(
+    def _settle_by(
         self,
         entry: Assumption,
         held: Held,
@@ -217,7 +226,7 @@ class Moments:
         at: datetime,
         reason: str = "",
     ) -> Assumption:
-        """Keep somebody's word on an assumption; from then on it is vouched for no higher than that word."""
+        """Store what somebody says about an assumption; its origin is then at most that of the speaker."""
         made = dataclasses.replace(
             entry,
             at=at,
@@ -229,10 +238,10 @@ class Moments:
             origin=lowest((entry.origin, by.origin)),
             id="",
         )
-        self._store.add_entry(made)
+        self._store.add(made)
         return made
 
-    def _look(self, session: str, milestone: str, keys: Sequence[str], *, by: Speaker, at: datetime) -> Moment:
+    def _add_checkpoint(self, session: str, milestone: str, keys: Sequence[str], *, by: Speaker, at: datetime) -> Moment:
         return self._keep(
             Moment(
                 key=moment_key("checkpoint", session, at.isoformat()),

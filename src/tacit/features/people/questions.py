@@ -1,7 +1,7 @@
-"""What a person is about to be asked, as a forecast sees it: circumstances, what is decided on, and what may be answered.
+"""A question to a person as a forecast sees it: circumstances, what is decided on, possible answers, and word similarity.
 
-`features` are known before anybody looks at what is decided on, `traits` only by looking. Leaving the traits and the artifact
-out gives the prior, with them the posterior.
+`features` are known before anybody looks at what is decided on, `traits` only by looking. Without traits and artifact a
+forecast is the prior, with them the posterior.
 """
 
 from __future__ import annotations
@@ -12,14 +12,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from tacit.domain.choice import Choice, ChoiceSort
-from tacit.text.near_duplicates import cosine
 from tacit.text.words import term_set
 
-MOST_NAMES = 6
-"""Names of features and traits that are looked at; a decision that has more keeps the first by name."""
+MAX_CIRCUMSTANCES = 6
+"""Features and traits that count; a decision with more uses the first by name."""
+MAX_CHARACTERS = 4_000
+"""Compared of each part: the decisive words come first, and a forecast must be fast."""
+PARTS = ("situation", "artifact", "stimulus")
 
 Context = tuple[tuple[str, str], ...]
-"""Some circumstances by name and value, in the order of their names."""
+"""Some circumstances as name and value, sorted by name."""
+Words = Mapping[str, frozenset[str]]
+"""Part of a question → its terms."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,11 +38,11 @@ class Question:
     features: Mapping[str, str] = field(default_factory=dict)
     traits: Mapping[str, str] = field(default_factory=dict)
     options: tuple[str, ...] = ()
-    """What may be answered; empty: anything."""
+    """Possible answers; empty: any text."""
 
     @classmethod
     def of(cls, choice: Choice) -> Question:
-        """The question that a decision answered."""
+        """Return the question that a decision answered."""
         return cls(
             person=choice.person,
             sort=choice.sort,
@@ -56,12 +60,12 @@ class Question:
 
     @property
     def circumstances(self) -> dict[str, str]:
-        """Features and traits together; a trait goes before a feature of its name."""
+        """Features and traits together; a trait overrides a feature of the same name."""
         named = {**self.features, **self.traits}
-        return {name: named[name] for name in sorted(named)[:MOST_NAMES]}
+        return {name: named[name] for name in sorted(named)[:MAX_CIRCUMSTANCES]}
 
     def contexts(self) -> Iterator[Context]:
-        """The circumstances that may matter: none, each alone, each pair, and all of them."""
+        """Yield the combinations that may matter: none, each alone, each pair, and all of them."""
         items = tuple(self.circumstances.items())
         yield ()
         yield from ((one,) for one in items)
@@ -70,22 +74,20 @@ class Question:
             yield items
 
 
-MOST_CHARACTERS = 4_000
-"""Of each part; what decides stands at the beginning, and a forecast must not wait for a long text."""
-PARTS = ("situation", "artifact", "stimulus")
-
-Words = Mapping[str, frozenset[str]]
-
-
 def words_of(question: Question) -> Words:
-    """The terms of each part that says something."""
-    said = {part: term_set(getattr(question, part)[:MOST_CHARACTERS]) for part in PARTS}
-    return {part: words for part, words in said.items() if words}
+    """Return the terms of each part that has any."""
+    found = {part: term_set(getattr(question, part)[:MAX_CHARACTERS]) for part in PARTS}
+    return {part: words for part, words in found.items() if words}
 
 
-def alike(one: Words, other: Words) -> float:
-    """From 0 to 1: the mean over all parts that either has, a part that only one has counting 0."""
+def similarity(one: Words, other: Words) -> float:
+    """Return how similar two questions are by their words: the mean over all parts that either has, from 0 to 1."""
     parts = one.keys() | other.keys()
     if not parts:
         return 0.0
     return math.fsum(cosine(one[part], other[part]) for part in one.keys() & other.keys()) / len(parts)
+
+
+def cosine(one: frozenset[str], other: frozenset[str]) -> float:
+    """Return the cosine of two sets of terms."""
+    return len(one & other) / math.sqrt(len(one) * len(other)) if one and other else 0.0

@@ -12,8 +12,8 @@ from rich.markup import escape
 from tacit.domain.document import EVIDENCE_TYPES, Passage
 from tacit.domain.errors import Mistake, Refusal, TacitError
 from tacit.domain.lifecycle import RECALLABLE, Status
-from tacit.domain.ports import Stored
-from tacit.features.research import Added, Said
+from tacit.domain.stored import Stored
+from tacit.features.research import Added, Research, Said
 from tacit.features.research.documents import cited
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line, progress_bar
 from tacit.surfaces.cli.views import STATUS_STYLE
@@ -70,7 +70,7 @@ def _one(ctx: CommandContext, source: str, said: Said, by: str) -> Added | Tacit
     person = ctx.caller.is_person
     try:
         with progress_bar(ctx, one_line(source, 40)) as progress:
-            return ctx.memory.research.add(source, by=by, approve=person, said=said, progress=progress)
+            return Research(ctx.memory).add(source, by=by, approve=person, said=said, progress=progress)
     except TacitError as error:
         return error
 
@@ -152,7 +152,7 @@ def _show_one(ctx: CommandContext, result: Added) -> None:
 @command_options
 def list_(ctx: CommandContext, *, every: bool) -> None:
     """List the documents that may be cited."""
-    held = ctx.memory.research.documents(every=every)
+    held = Research(ctx.memory).documents(every=every)
     ctx.answer({"documents": [_record(each) for each in held]}, lambda: _show_list(ctx, held))
 
 
@@ -214,7 +214,7 @@ def _sizes(record: Mapping[str, Any]) -> list[str]:
 @command_options
 def show(ctx: CommandContext, *, name: str, with_text: bool) -> None:
     """Show one document: its record, its sections and its passages with their pages."""
-    held, passages = ctx.memory.research.document(name)
+    held, passages = Research(ctx.memory).document(name)
     document = _record(held) | {"description": held.version.content.description, "passages": passages}
     ctx.answer(document, lambda: _show_document(ctx, held, passages, with_text=with_text))
 
@@ -243,6 +243,6 @@ def _show_document(ctx: CommandContext, held: Stored, passages: Sequence[Passage
 def remove(ctx: CommandContext, *, name: str, by: str, reason: str) -> None:
     """Take a document out of use. It can be brought back (tacit review); `tacit purge` removes it for good."""
     ctx.caller.require_person("research remove")
-    move = ctx.memory.research.remove(name, by=ctx.person(by), reason=reason)
+    move = Research(ctx.memory).remove(name, by=ctx.person(by), reason=reason)
     document = {"name": name, "version_id": move.version_id, "before": move.before, "status": move.after}
     ctx.answer(document, lambda: ctx.console.print(f"{escape(clean(name))} is {move.after}"))

@@ -9,28 +9,28 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from tacit import gate
-from tacit.config.location import StoreLocation
-from tacit.config.settings import Config
 from tacit.domain.candidate import Decision, Finding, Relation, Verdict
 from tacit.domain.document import REFERENCES, Document, Passage
 from tacit.domain.errors import NotFound, Refusal
 from tacit.domain.lifecycle import RECALLABLE, Status, Transition
 from tacit.domain.origin import Origin
-from tacit.domain.ports import Store, Stored
-from tacit.domain.scope import Scope
 from tacit.domain.skill import Kind, SkillContent
+from tacit.domain.stored import Stored
 from tacit.features.research import documents
 from tacit.features.research.document_sources import Papers, Said, gather
 from tacit.features.research.documents.pdf import Progress
-from tacit.gate.quoting import TEXT_DIGEST
+from tacit.gate.content_checks import TEXT_DIGEST
 from tacit.render.names import NAME_LENGTH_MAX, skill_name
 from tacit.text.near_duplicates import overlap
+
+if TYPE_CHECKING:
+    from tacit.api import Tacit
 
 KEY = "document."
 """Begins every key of a document's metadata."""
@@ -85,42 +85,6 @@ _TOLD = 20
 """Places of withheld passages that a record names; of more it only gives the count."""
 
 
-class Memory(Protocol):
-    """The memory that documents are added to."""
-
-    store: Store
-    scope: Scope
-    config: Config
-    place: StoreLocation | None
-
-    def propose(
-        self,
-        content: SkillContent,
-        *,
-        by: str,
-        origin: Origin = Origin.AGENT,
-        revises: Stored | None = None,
-        source: str = "",
-        scope: Scope | None = None,
-    ) -> Verdict:
-        """The one door."""
-
-    def review(
-        self,
-        version_id: str,
-        decision: gate.Review | str,
-        *,
-        by: str,
-        reason: str = "",
-        content_hash: str = "",
-        ticked: Collection[str] = (),
-    ) -> Transition:
-        """Carry out a person's decision."""
-
-    def version(self, reference: str) -> Stored:
-        """Find a version."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Withheld:
     """A passage that is not quoted, and why."""
@@ -157,13 +121,13 @@ class Added:
 class Research:
     """The room of documents."""
 
-    def __init__(self, memory: Memory, papers: Papers | None = None) -> None:
+    def __init__(self, memory: Tacit, papers: Papers | None = None) -> None:
         self._memory = memory
         self._given = papers
 
     @cached_property
     def _papers(self) -> Papers:
-        return self._given or Papers.by(self._memory.config.research)
+        return self._given or Papers.by(self._memory.context.config.research)
 
     def add(
         self,
@@ -179,7 +143,7 @@ class Research:
         `source` is a path, `arxiv:…`, `doi:…`, `s2:…`, or an https address, which is fetched only with `approve`.
         """
         said = said or Said()
-        project = self._memory.place.project if self._memory.place else None
+        project = self._memory.context.project
         gathered = gather(source, lambda: self._papers, said=said, anywhere=approve, project=project, progress=progress)
         document, withheld, unnamed = _quotable(gathered.document)
         known = self._known(document)
@@ -187,7 +151,7 @@ class Research:
             document = _as_known(document, known, said)
         name = known.version.name if known else self._free_name(document.title)
         content = content_of(document, name=name, withheld=withheld)
-        with self._memory.store.transaction():
+        with self._memory.context.store.transaction():
             verdict = self._memory.propose(
                 content, by=by, origin=Origin.EXTERNAL, revises=known, source=document.source
             )
@@ -206,10 +170,10 @@ class Research:
         """Put the passages beside their version, and carry out a person's yes where nothing grave was found."""
         if verdict.decision is Decision.REJECT or not verdict.version_id:
             return None
-        store = self._memory.store
+        store = self._memory.context.store
         held = store.version(verdict.version_id)
         if held.version.content.metadata.get(TEXT_DIGEST) == document.text_digest():
-            store.put_passages(verdict.version_id, document.passages)
+            store.passages.put(verdict.version_id, document.passages)
         if by and held.status is Status.CANDIDATE:
             self._memory.review(
                 verdict.version_id,
@@ -223,7 +187,7 @@ class Research:
     def documents(self, *, every: bool = False) -> list[Stored]:
         """The newest version of each document, by name; with `every` those too that are no longer, or not yet, quoted."""
         newest: dict[str, Stored] = {}
-        for held in self._memory.store.catalogue(kinds={Kind.REFERENCE}):
+        for held in self._memory.context.store.catalogue(kinds={Kind.REFERENCE}):
             if TEXT_DIGEST in held.version.content.metadata and (every or held.status in RECALLABLE):
                 newest[held.skill.id] = held
         return sorted(newest.values(), key=lambda held: held.version.name)
@@ -233,7 +197,7 @@ class Research:
         held = self._memory.version(reference)
         if TEXT_DIGEST not in held.version.content.metadata:
             raise NotFound(f"`{held.version.name}` is no document", hint="see `tacit research list --all`")
-        return held, self._memory.store.passages(held.version.id)
+        return held, self._memory.context.store.passages.of(held.version.id)
 
     def remove(self, reference: str, *, by: str, reason: str = "") -> Transition:
         """Take a document out of use: it is not quoted any more, and can be brought back; `purge` removes it for good."""
@@ -248,18 +212,18 @@ class Research:
         """The newest version of the same document, if it was added before."""
         here = [
             held
-            for held in self._memory.store.catalogue(kinds={Kind.REFERENCE})
-            if held.skill.scope == self._memory.scope and self._is_same(held, document)
+            for held in self._memory.context.store.catalogue(kinds={Kind.REFERENCE})
+            if held.skill.scope == self._memory.context.scope and self._is_same(held, document)
         ]
         return max(here, key=lambda held: held.sequence, default=None)
 
     def _is_same(self, held: Stored, document: Document) -> bool:
-        passages = self._memory.store.passages
+        passages = self._memory.context.store.passages
         return is_same_work(held.version.content.metadata, document, lambda: passages(held.version.id))
 
     def _free_name(self, title: str) -> str:
         """A name that no other skill of this scope has."""
-        store, scope = self._memory.store, self._memory.scope
+        store, scope = self._memory.context.store, self._memory.context.scope
         wanted = skill_name(title)
         name, number = wanted, 2
         while any(held.skill.scope == scope for held in store.catalogue(name=name)):

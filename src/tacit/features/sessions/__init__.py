@@ -5,9 +5,7 @@ lasts a day, and has narrow limits. It belongs to one session: nothing of it is 
 skill but by the gate (`teaching`).
 """
 
-from tacit.features.sessions.working_memory import LASTS, Limits
-from tacit.features.sessions.working_memory import SHOWN_TOKENS, Asked
 from tacit.features.sessions.shared_lessons import lessons
-from tacit.features.sessions.working_memory import Scratch, WorkingMemory
+from tacit.features.sessions.working_memory import LASTS, SHOWN_TOKENS, Asked, Limits, Scratch, WorkingMemory
 
 __all__ = ["LASTS", "SHOWN_TOKENS", "Asked", "Limits", "Scratch", "WorkingMemory", "lessons"]

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 from rich.markup import escape
 from rich.table import Table
 
 from tacit.domain.origin import Origin
-from tacit.domain.working import Drawer, Jotting
+from tacit.domain.session import NoteKind, SessionNote
+from tacit.features.sessions.working_memory import WorkingMemory
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line
-
-if TYPE_CHECKING:
-    from tacit.features.sessions import WorkingMemory
 
 F = TypeVar("F", bound=Callable[..., Any])
 _SHOWN = 100
@@ -113,8 +111,8 @@ def show(ctx: CommandContext, *, listed: bool, agent: str, session_id: str) -> N
     text = working.shown(agent)
     document = {
         "session": working.id,
-        "shared": [_document(each) for each in kept if each.drawer is Drawer.CONTEXT],
-        "artifacts": [_document(each) for each in kept if each.drawer is Drawer.ARTIFACT],
+        "shared": [_document(each) for each in kept if each.kind is NoteKind.CONTEXT],
+        "artifacts": [_document(each) for each in kept if each.kind is NoteKind.ARTIFACT],
         "queries": working.queries(),
         "text": text,
     }
@@ -143,7 +141,7 @@ def forget(ctx: CommandContext, *, session_id: str) -> None:
 
 def _opened(ctx: CommandContext, session_id: str, *, writes: bool = False) -> WorkingMemory:
     ctx.may_create = ctx.may_create or writes
-    return ctx.memory.session(session_id)
+    return WorkingMemory(ctx.memory, session_id)
 
 
 def _origin(ctx: CommandContext) -> Origin:
@@ -155,15 +153,15 @@ def _text(text: str) -> str:
     return sys.stdin.read() if text == "-" else text
 
 
-def _answer(ctx: CommandContext, kept: Jotting, told: str) -> None:
+def _answer(ctx: CommandContext, kept: SessionNote, told: str) -> None:
     until = f"[dim]until {kept.expires_at:%Y-%m-%d %H:%M} UTC[/dim]"
     ctx.answer(_document(kept), lambda: ctx.console.print(f"{told} {until}"))
 
 
-def _document(kept: Jotting) -> dict[str, Any]:
+def _document(kept: SessionNote) -> dict[str, Any]:
     return {
         "session": kept.session_id,
-        "drawer": kept.drawer,
+        "drawer": kept.kind,
         "name": kept.name,
         "agent": kept.agent,
         "origin": kept.origin,
@@ -173,12 +171,12 @@ def _document(kept: Jotting) -> dict[str, Any]:
     }
 
 
-def _table(ctx: CommandContext, kept: Sequence[Jotting]) -> None:
+def _table(ctx: CommandContext, kept: Sequence[SessionNote]) -> None:
     table = Table(box=None, pad_edge=False)
     for heading in ("when", "who", "what", "text"):
         table.add_column(heading, overflow="fold")
     for each in kept:
-        what = each.name if each.drawer is Drawer.ARTIFACT else str(each.drawer)
+        what = each.name if each.kind is NoteKind.ARTIFACT else str(each.kind)
         texts = (f"{each.at:%H:%M}", each.agent or str(each.origin), what, one_line(each.text, _SHOWN))
         table.add_row(*(escape(clean(text)) for text in texts))
     ctx.console.print(table)

@@ -81,4 +81,4 @@ class WorkingTools:
     @contextmanager
     def _working(self, session: str, *, create: bool = False) -> Iterator[WorkingMemory]:
         with self._memory(create=create) as loop:
-            yield loop.session(session.strip() or self._session)
+            yield WorkingMemory(loop, session.strip() or self._session)

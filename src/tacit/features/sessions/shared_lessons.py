@@ -16,11 +16,11 @@ from tacit.domain.candidate import Candidate
 from tacit.domain.errors import InvalidSkill
 from tacit.domain.origin import Origin
 from tacit.domain.ports import Store
+from tacit.domain.session import NoteKind, SessionNote
 from tacit.domain.skill import Kind, Provenance
 from tacit.domain.trajectory import Span, Step, Trajectory
-from tacit.domain.working import Drawer, Jotting
 from tacit.learn.wording import slug
-from tacit.text.signature import error_signature, tells
+from tacit.text.error_signatures import error_signature, tells
 from tacit.text.words import STOP_WORDS
 
 MADE_BY = "tacit.sessions/1"
@@ -48,7 +48,7 @@ def lessons(store: Store, trajectory: Trajectory, *, at: datetime) -> list[Candi
     shared = [
         each
         for session in sorted(sessions_of(trajectory))
-        for each in store.jottings(session, at=at, drawer=Drawer.CONTEXT)
+        for each in store.notes.list(session, at=at, kind=NoteKind.CONTEXT)
     ]
     failed = {error_signature(step.observation): step for step in trajectory.actions if step.failed}
     return [made for each in shared if (made := _lesson(each, trajectory, failed)) is not None]
@@ -67,7 +67,7 @@ def _connections(step: Step) -> Iterator[str]:
         yield from _CONNECTION.findall(step.observation)
 
 
-def _lesson(jotting: Jotting, trajectory: Trajectory, failed: dict[str, Step]) -> Candidate | None:
+def _lesson(jotting: SessionNote, trajectory: Trajectory, failed: dict[str, Step]) -> Candidate | None:
     said, error = parted(jotting.text)
     signature = error_signature(error) if error else ""
     step = failed.get(signature)

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
 from tacit.domain.errors import Mistake
 from tacit.domain.origin import Origin
-from tacit.domain.ports import Store
-from tacit.domain.working import Drawer, Jotting
+from tacit.domain.session import NoteKind, SessionNote
 from tacit.features.sessions.shared_lessons import with_error
-from tacit.text.fence import attribute, framed
-from tacit.text.inert import shown as inert_text
-from tacit.text.inert import shown_line
+from tacit.text.safe_markdown import attribute, framed
+from tacit.text.safe_markdown import shown as inert_text
+from tacit.text.safe_markdown import shown_line
 from tacit.text.redaction import redact
 from tacit.text.words import estimate_tokens
+
+if TYPE_CHECKING:
+    from tacit.api import Tacit
 
 LASTS = timedelta(hours=24)
 """How long something stays after it was last written."""
@@ -60,14 +63,14 @@ def check_name(what: str, name: str, *, needed: bool = True) -> str:
     return said
 
 
-def check_room(held: Sequence[Jotting], new: Jotting, limits: Limits) -> None:
+def check_room(held: Sequence[SessionNote], new: SessionNote, limits: Limits) -> None:
     """Raise `Mistake` unless there is room for one more beside what is held."""
     if _size(new) > limits.item:
         raise Mistake(
             f"this is {_size(new)} bytes, and one thing in working memory has at most {limits.item}",
             hint="keep it in a file, and register that with a line on what it holds",
         )
-    counted = [each for each in held if each.drawer is not Drawer.QUERY]
+    counted = [each for each in held if each.kind is not NoteKind.QUERY]
     own = sum(_size(each) for each in counted if each.agent == new.agent)
     if own + _size(new) > limits.agent:
         raise Mistake(
@@ -82,12 +85,12 @@ def check_room(held: Sequence[Jotting], new: Jotting, limits: Limits) -> None:
         )
 
 
-def _size(jotting: Jotting) -> int:
+def _size(jotting: SessionNote) -> int:
     return sum(len(text.encode("utf-8", "replace")) for text in (jotting.text, jotting.name))
 
 
 SHOWN_TOKENS = 2000
-_ORDER = (Drawer.SCRATCH, Drawer.CONTEXT, Drawer.ARTIFACT, Drawer.QUERY)
+_ORDER = (NoteKind.SCRATCH, NoteKind.CONTEXT, NoteKind.ARTIFACT, NoteKind.QUERY)
 """What is needed most comes first where not all has room."""
 _WHOSE = {
     Origin.USER: "a person",
@@ -111,7 +114,7 @@ def written_query(query: str, found: Iterable[str]) -> str:
     return json.dumps({"query": query, "found": list(found)}, ensure_ascii=False)
 
 
-def read_query(jotting: Jotting) -> Asked:
+def read_query(jotting: SessionNote) -> Asked:
     """The same, read back."""
     try:
         kept = json.loads(jotting.text)
@@ -120,17 +123,17 @@ def read_query(jotting: Jotting) -> Asked:
         return Asked(query=jotting.text, found=(), at=jotting.at)
 
 
-def visible(jottings: Iterable[Jotting], agent: str) -> list[Jotting]:
+def visible(jottings: Iterable[SessionNote], agent: str) -> list[SessionNote]:
     """What an agent may see: all that is shared, the last word on each artifact, and its own notes."""
-    kept = [each for each in jottings if each.drawer is not Drawer.SCRATCH or (agent and each.agent == agent)]
-    last = {each.name: each.id for each in kept if each.drawer is Drawer.ARTIFACT}
-    return [each for each in kept if each.drawer is not Drawer.ARTIFACT or last[each.name] == each.id]
+    kept = [each for each in jottings if each.kind is not NoteKind.SCRATCH or (agent and each.agent == agent)]
+    last = {each.name: each.id for each in kept if each.kind is NoteKind.ARTIFACT}
+    return [each for each in kept if each.kind is not NoteKind.ARTIFACT or last[each.name] == each.id]
 
 
-def shown(jottings: Sequence[Jotting], *, agent: str = "", budget_tokens: int = SHOWN_TOKENS) -> str:
+def shown(jottings: Sequence[SessionNote], *, agent: str = "", budget_tokens: int = SHOWN_TOKENS) -> str:
     """The text for an agent; empty where there is nothing to show."""
     seen = visible(jottings, agent)
-    wanted = [each for drawer in _ORDER for each in reversed(seen) if each.drawer is drawer and each.text]
+    wanted = [each for kind in _ORDER for each in reversed(seen) if each.kind is kind and each.text]
     chosen, spent = set[str](), 0
     for each in wanted:
         cost = estimate_tokens(_block(each))
@@ -142,15 +145,15 @@ def shown(jottings: Sequence[Jotting], *, agent: str = "", budget_tokens: int = 
     return framed([*blocks, _left_out(missing) if missing else ""], number=secrets.token_hex(8))
 
 
-def _block(jotting: Jotting) -> str:
+def _block(jotting: SessionNote) -> str:
     by = f' by="{attribute(shown_line(jotting.agent))}"' if jotting.agent else ""
     whose = f'{by} from="{_WHOSE[jotting.origin]}"'
-    if jotting.drawer is Drawer.QUERY:
+    if jotting.kind is NoteKind.QUERY:
         asked = read_query(jotting)
         found = ", ".join(shown_line(name) for name in asked.found) or "nothing"
         return f"<tacit-asked>{shown_line(asked.query)} → {found}</tacit-asked>"
-    tag = {Drawer.CONTEXT: "tacit-shared", Drawer.SCRATCH: "tacit-scratch"}.get(jotting.drawer, "tacit-artifact")
-    name = f' name="{attribute(shown_line(jotting.name))}"' if jotting.drawer is Drawer.ARTIFACT else ""
+    tag = {NoteKind.CONTEXT: "tacit-shared", NoteKind.SCRATCH: "tacit-scratch"}.get(jotting.kind, "tacit-artifact")
+    name = f' name="{attribute(shown_line(jotting.name))}"' if jotting.kind is NoteKind.ARTIFACT else ""
     return f"<{tag}{name}{whose}>\n{inert_text(jotting.text)}\n</{tag}>"
 
 
@@ -163,28 +166,26 @@ class WorkingMemory:
 
     def __init__(
         self,
-        store: Store,
+        memory: Tacit,
         session_id: str,
         *,
-        now: Callable[[], datetime],
-        may_write: Callable[[], None] = lambda: None,
         lasts: timedelta = LASTS,
         limits: Limits | None = None,
     ) -> None:
-        """`may_write` raises where nothing may be kept now."""
         self.id = check_session(session_id)
-        self._store, self._now, self._may_write = store, now, may_write
+        self._store, self._now = memory.context.store, memory.context.now
+        self._require_running = memory.context.require_running
         self._lasts, self._limits = lasts, limits or Limits()
 
-    def contribute(self, text: str, *, agent: str = "", error: str = "", origin: Origin = Origin.AGENT) -> Jotting:
+    def contribute(self, text: str, *, agent: str = "", error: str = "", origin: Origin = Origin.AGENT) -> SessionNote:
         """Share something with the agents of the session; with `error` it tells how that error was mended."""
         said = with_error(_said(text), error)
-        return self._keep(Drawer.CONTEXT, said, agent=agent, origin=origin)
+        return self._keep(NoteKind.CONTEXT, said, agent=agent, origin=origin)
 
-    def register(self, name: str, text: str = "", *, agent: str = "", origin: Origin = Origin.AGENT) -> Jotting:
+    def register(self, name: str, text: str = "", *, agent: str = "", origin: Origin = Origin.AGENT) -> SessionNote:
         """Tell of something that was made: where it is, and what it is. The last word on a name holds."""
         named = check_name("artifact", redact(name).text)
-        return self._keep(Drawer.ARTIFACT, text.strip() or named, agent=agent, name=named, origin=origin)
+        return self._keep(NoteKind.ARTIFACT, text.strip() or named, agent=agent, name=named, origin=origin)
 
     def scratch(self, agent: str) -> Scratch:
         """An agent's own notes, which no other agent is shown."""
@@ -196,25 +197,25 @@ class WorkingMemory:
         if not said:
             return
         names = [redact(name).text[:100] for name in found][:10]
-        self._may_write()
+        self._require_running()
         with self._store.transaction():
-            before = self._held(Drawer.QUERY)
+            before = self._held(NoteKind.QUERY)
             again = [each.name for each in before if read_query(each).query == said]
             full = len(before) >= self._limits.queries
             slot = again[0] if again else before[0].name if full else str(len(before))
-            self._jot(Drawer.QUERY, written_query(said, names), name=slot)
+            self._jot(NoteKind.QUERY, written_query(said, names), name=slot)
 
-    def contributions(self) -> list[Jotting]:
+    def contributions(self) -> list[SessionNote]:
         """What was shared, oldest first."""
-        return self._held(Drawer.CONTEXT)
+        return self._held(NoteKind.CONTEXT)
 
-    def artifacts(self) -> list[Jotting]:
+    def artifacts(self) -> list[SessionNote]:
         """What was made, the last word on each name."""
-        return visible(self._held(Drawer.ARTIFACT), "")
+        return visible(self._held(NoteKind.ARTIFACT), "")
 
     def queries(self) -> list[Asked]:
         """What was asked before, oldest first."""
-        return [read_query(each) for each in self._held(Drawer.QUERY)]
+        return [read_query(each) for each in self._held(NoteKind.QUERY)]
 
     def shown(self, agent: str = "", *, budget_tokens: int = SHOWN_TOKENS) -> str:
         """What an agent of the session is shown, framed as background knowledge; empty where there is nothing."""
@@ -222,37 +223,37 @@ class WorkingMemory:
 
     def forget(self) -> int:
         """Drop all of it; returns how much that was."""
-        return self._store.forget_jottings(session_id=self.id)
+        return self._store.notes.forget(session_id=self.id)
 
     def read(self, agent: str) -> str:
         """An agent's own notes as they were written; empty where it has none."""
-        return next((each.text for each in self._held(Drawer.SCRATCH) if each.agent == agent), "")
+        return next((each.text for each in self._held(NoteKind.SCRATCH) if each.agent == agent), "")
 
     def shown_scratch(self, agent: str) -> str:
         """The same as that agent is shown them."""
-        return shown([each for each in self._held(Drawer.SCRATCH) if each.text], agent=agent.strip())
+        return shown([each for each in self._held(NoteKind.SCRATCH) if each.text], agent=agent.strip())
 
-    def write(self, agent: str, text: str, *, origin: Origin = Origin.AGENT) -> Jotting:
+    def write(self, agent: str, text: str, *, origin: Origin = Origin.AGENT) -> SessionNote:
         """Put these in place of an agent's notes."""
-        return self._keep(Drawer.SCRATCH, text, agent=agent, name="notes", origin=origin)
+        return self._keep(NoteKind.SCRATCH, text, agent=agent, name="notes", origin=origin)
 
-    def _held(self, drawer: Drawer | None = None) -> list[Jotting]:
-        return self._store.jottings(self.id, at=self._now(), drawer=drawer)
+    def _held(self, kind: NoteKind | None = None) -> list[SessionNote]:
+        return self._store.notes.list(self.id, at=self._now(), kind=kind)
 
-    def _keep(self, drawer: Drawer, text: str, *, agent: str, origin: Origin, name: str = "") -> Jotting:
+    def _keep(self, kind: NoteKind, text: str, *, agent: str, origin: Origin, name: str = "") -> SessionNote:
         by = check_name("agent", redact(agent).text, needed=False)
-        self._may_write()
+        self._require_running()
         with self._store.transaction():
-            self._store.forget_jottings(at=self._now())
-            return self._jot(drawer, redact(text).text, agent=by, name=name, origin=origin)
+            self._store.notes.forget(at=self._now())
+            return self._jot(kind, redact(text).text, agent=by, name=name, origin=origin)
 
     def _jot(
-        self, drawer: Drawer, text: str, *, agent: str = "", name: str = "", origin: Origin = Origin.AGENT
-    ) -> Jotting:
+        self, kind: NoteKind, text: str, *, agent: str = "", name: str = "", origin: Origin = Origin.AGENT
+    ) -> SessionNote:
         at = self._now()
-        new = Jotting(
+        new = SessionNote(
             session_id=self.id,
-            drawer=drawer,
+            kind=kind,
             text=text,
             at=at,
             expires_at=at + self._lasts,
@@ -260,7 +261,7 @@ class WorkingMemory:
             name=name,
             origin=origin,
         )
-        if drawer is not Drawer.QUERY:
+        if kind is not NoteKind.QUERY:
             check_room([each for each in self._held() if each.id != new.id], new, self._limits)
         self._store.jot(new)
         return new
@@ -276,7 +277,7 @@ class Scratch:
         """The notes as they were written; empty where there are none."""
         return self._memory.read(self._agent)
 
-    def write(self, text: str, *, origin: Origin = Origin.AGENT) -> Jotting:
+    def write(self, text: str, *, origin: Origin = Origin.AGENT) -> SessionNote:
         """Put these in place of the notes before."""
         return self._memory.write(self._agent, text, origin=origin)
 

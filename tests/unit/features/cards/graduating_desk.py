@@ -9,8 +9,8 @@ import pytest
 
 from tacit.domain.card import Card, CardStatus
 from tacit.domain.origin import Origin
-from tacit.features.cards.deck import Deck
-from tacit.features.cards.graduating import Asked, Graduated, Graduation, open_graduation
+from tacit.features.cards.backport.graduation import BackportRequest, BackportResult, Graduation
+from tacit.features.cards.cards import Cards
 from tests.unit.features.cards.making import USER, World
 
 SKILL_MD = b"---\nname: deploy\ndescription: Deploys.\n---\n\n# Deploy\n\nDo it.\n"
@@ -35,8 +35,8 @@ PIN: dict[str, Any] = {
 class Desk:
     """The project, its deck and its graduation, opened anew for each thing that is done."""
 
-    def __init__(self, folder: Path, kind: str = "volatile") -> None:
-        self.world = World(folder, kind)
+    def __init__(self, folder: Path) -> None:
+        self.world = World(folder)
         self.root = self.world.root
         self.skill = self.root / ".agents" / "skills" / "deploy"
         self.skill.mkdir(parents=True)
@@ -47,12 +47,12 @@ class Desk:
         return self.skill / "references" / "self-learning-aha.md"
 
     @property
-    def deck(self) -> Deck:
+    def deck(self) -> Cards:
         return self.world.deck()
 
     @property
     def graduation(self) -> Graduation:
-        return open_graduation(self.deck, self.world.place)
+        return Graduation(self.world.memory, self.deck)
 
     def card(self, key: str = "aha_wait", *, approve: bool = True, **fields: Any) -> Card:
         """Keep a version of a card, and let a person approve its lesson."""
@@ -61,17 +61,17 @@ class Desk:
         said = (WAIT if key != "aha_pin" else PIN) | {"shareable": True} | fields
         before = deck.cards().get(key)
         version = before.version_id if before else ""
-        made = Card(key=key, at=deck.now(), by=USER, ts=deck.stamp(), version_id=version, **said)
+        made = Card(key=key, at=deck.now(), by=USER, ts=deck.timestamp(), version_id=version, **said)
         made = deck.admit(made, origin=Origin.USER, by=USER)
-        deck.keep(made)
+        deck.add(made)
         if approve:
             self.world.clock.pass_by(seconds=1)
             self.world.memory.review(made.version_id, decision="approve", by=USER)
         return made
 
-    def backport(self, *cards: str, target: Path | None = None, **asked: Any) -> Graduated:
+    def backport(self, *cards: str, target: Path | None = None, **asked: Any) -> BackportResult:
         self.world.clock.pass_by(seconds=1)
-        return self.graduation.backport(Asked(target=target or self.skill, cards=cards, **asked))
+        return self.graduation.backport(BackportRequest(target=target or self.skill, cards=cards, **asked))
 
     def status(self, key: str) -> CardStatus:
         deck = self.deck
@@ -88,10 +88,10 @@ class Desk:
         }
 
 
-@pytest.fixture(params=["volatile", "sqlite"])
-def both(tmp_path: Path, request: pytest.FixtureRequest) -> Desk:
+@pytest.fixture
+def both(tmp_path: Path) -> Desk:
     """A desk over either store."""
-    return Desk(tmp_path, request.param)
+    return Desk(tmp_path)
 
 
 __all__ = ["PIN", "SKILL_MD", "WAIT", "Desk", "both"]

@@ -7,20 +7,18 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from tacit.api import Loop
-from tacit.config.place import Place
-from tacit.config.whereabouts import CardPlaces
+from tacit.api import Tacit
+from tacit.config.location import CardPlaces, StoreLocation
 from tacit.domain.origin import Origin
-from tacit.features.cards.deck import Deck
+from tacit.features.cards.cards import Cards
 from tacit.features.cards.folder import BELOW
-from tacit.features.cards.opening import open_deck
-from tacit.features.cards.recording import Writer
-from tacit.store import VolatileStore, open_store
+from tacit.features.cards.recording import Recorder
+from tacit.store import open_store
 from tests.unit.making import NOW
 
 USER = "ann"
-AGENT = Writer(by="agent", origin=Origin.AGENT, judge=lambda card: [])
-PERSON = Writer(by=USER, origin=Origin.USER, judge=lambda card: [])
+AGENT = Recorder(by="agent", origin=Origin.AGENT, judge=lambda card: [])
+PERSON = Recorder(by=USER, origin=Origin.USER, judge=lambda card: [])
 _NOUNS = (
     "parser socket migration cursor tokenizer scheduler renderer fixture linker sampler compiler proxy ledger balancer "
     "exporter importer watcher resolver bundler profiler allocator decoder encoder mapper reducer router crawler indexer"
@@ -70,28 +68,27 @@ class Clock:
 class World:
     """A project with a memory, a home, and a clock."""
 
-    def __init__(self, folder: Path, kind: str = "volatile") -> None:
+    def __init__(self, folder: Path) -> None:
         self.root, self.home, self.clock = folder / "project", folder / "home", Clock()
         self.root.mkdir(parents=True)
-        self.kind = kind
         database = str(self.root / ".tacit" / "tacit.db")
-        self.place = Place(database=database, project=self.root, chosen_by="test", home=self.home / ".tacit")
+        self.place = StoreLocation(database=database, project=self.root, chosen_by="test", home=self.home / ".tacit")
         self.place.prepare()
         self.memory = self._opened()
 
-    def _opened(self) -> Loop:
-        store = VolatileStore() if self.kind == "volatile" else open_store(self.place.database)
-        return Loop(store, place=self.place, clock=self.clock)
+    def _opened(self) -> Tacit:
+        store = open_store(self.place.database)
+        return Tacit(store, place=self.place, clock=self.clock)
 
     @property
     def folder(self) -> Path:
         """The folder that is kept in step, once it is made."""
         return self.root / BELOW / USER
 
-    def deck(self, *, user: str = USER) -> Deck:
+    def deck(self, *, user: str = USER) -> Cards:
         """A deck as a new command would open it."""
         places = CardPlaces(str(self.root), user, shared=str(self.home / "shared"))
-        return open_deck(self.memory, clock=self.clock, places=places)
+        return Cards(self.memory, places)
 
     def lines(self, name: str) -> list[str]:
         """The lines of one of the folder's files."""

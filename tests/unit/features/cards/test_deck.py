@@ -8,19 +8,18 @@ from typing import Any
 
 import pytest
 
+from tacit.domain.archive import Source, SourceKind
 from tacit.domain.card import Card, CardStatus
 from tacit.domain.errors import Mistake
 from tacit.domain.lifecycle import Status
 from tacit.domain.origin import Origin
-from tacit.domain.purging import Source, SourceKind
-from tacit.features.cards.aha.records import FILES, line_of, renewed
-from tacit.features.cards.deck import Deck, Synced
-from tacit.features.cards.folder import Folder
+from tacit.features.cards.cards import Cards, Synced
+from tacit.features.cards.folder import CardFolder
 from tacit.features.cards.recording import record
+from tacit.features.cards.records import FILES, line_of, renewed
 from tests.unit.features.cards.aha.test_records import BACKPORT, CARD, EVENT, RECOMMENDATION, SIGNAL
 from tests.unit.features.cards.making import AGENT, USER, World, payload_card
 
-KINDS = ("sqlite", "volatile")
 ALL: dict[str, dict[str, Any]] = {
     "events.jsonl": EVENT,
     "aha_cards.jsonl": CARD,
@@ -30,12 +29,12 @@ ALL: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.fixture(params=KINDS)
-def world(request: pytest.FixtureRequest, tmp_path: Path) -> World:
-    return World(tmp_path, request.param)
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
 
 
-def add(deck: Deck, *numbers: int) -> list[str]:
+def add(deck: Cards, *numbers: int) -> list[str]:
     done = record(deck, {"aha_cards": [payload_card(1, number) for number in numbers]}, AGENT)
     assert not done.refused
     return [card.key for card, _ in done.cards]
@@ -192,7 +191,7 @@ def test_a_word_that_was_said_after_the_decision_does_not_stand_against_it(world
     world.deck().sync()
     world.clock.pass_by(hours=1)
     deck = world.deck()
-    deck.keep(renewed(deck.cards()[key], at=deck.now(), status=CardStatus.DEPRECATED))
+    deck.add(renewed(deck.cards()[key], at=deck.now(), status=CardStatus.DEPRECATED))
     deck.sync()
     assert deck.cards()[key].status is CardStatus.ACCEPTED
     assert deck.is_reviewed(deck.cards()[key]), "a word does not move the lesson"
@@ -213,7 +212,7 @@ def test_a_failed_change_leaves_nothing_behind(world: World) -> None:
     deck = world.deck()
 
     def break_off() -> None:
-        with deck.changing():
+        with deck.transaction():
             add(deck, 1)
             raise Mistake("no")
 
@@ -253,8 +252,8 @@ def test_what_was_purged_goes_from_the_ledger_and_does_not_come_back_from_the_fi
     world.deck().start_folder()
     gone, stays = add(world.deck(), 1, 2)
     lesson = world.memory.version(world.deck().cards()[gone].version_id).version
-    plan = world.memory.descent(Source(kind=SourceKind.IMPORTED, value=lesson.hash))
-    world.memory.purge(plan, by="ann", reason="it names a customer")
+    plan = world.memory.archive.descent(Source(kind=SourceKind.IMPORTED, value=lesson.hash))
+    world.memory.archive.purge(plan, by="ann", reason="it names a customer")
     assert list(world.deck().cards()) == [stays]
     write(world.folder, "events.jsonl", EVENT)
     deck = world.deck()
@@ -272,21 +271,21 @@ def test_a_folder_elsewhere_is_taken_in_and_given_out_equal_in_meaning(world: Wo
     versions = [{**CARD, "title": f"光 {number}", "ts": f"2025-12-2{number}T00:00:00Z"} for number in (1, 2, 3)]
     for name, line in ALL.items():
         write(source, name, *(versions if name == "aha_cards.jsonl" else [line]), "{torn")
-    synced = world.deck().take_in(Folder(source))
+    synced = world.deck().import_folder(CardFolder(source))
     assert (synced.read, len(synced.problems)) == (7, 5)
     target = tmp_path / "mine"
-    assert world.deck().give_out(Folder(target)).written == 7
+    assert world.deck().export_folder(CardFolder(target)).written == 7
     for name, line in ALL.items():
         found = [json.loads(text) for text in (target / name).read_text(encoding="utf-8").splitlines()]
         assert found == (versions if name == "aha_cards.jsonl" else [line])
-    assert world.deck().give_out(Folder(target)).written == 0, "what is there stays, and is not written twice"
-    assert world.deck().take_in(Folder(source)).read == 0
+    assert world.deck().export_folder(CardFolder(target)).written == 0, "what is there stays, and is not written twice"
+    assert world.deck().import_folder(CardFolder(source)).read == 0
 
 
 def test_what_is_taken_in_is_written_to_the_own_folder_too(world: World, tmp_path: Path) -> None:
     write(tmp_path / "theirs", "aha_cards.jsonl", CARD)
     world.deck().start_folder()
-    world.deck().take_in(Folder(tmp_path / "theirs"))
+    world.deck().import_folder(CardFolder(tmp_path / "theirs"))
     assert [json.loads(line) for line in world.lines("aha_cards.jsonl")] == [CARD]
 
 
@@ -294,7 +293,7 @@ def test_an_older_copy_elsewhere_does_not_turn_time_back(world: World, tmp_path:
     write(tmp_path / "theirs", "aha_cards.jsonl", {**CARD, "title": "Older", "ts": "2024-01-01T00:00:00Z"})
     write(world.folder, "aha_cards.jsonl", CARD)
     deck = world.deck()
-    deck.take_in(Folder(tmp_path / "theirs"))
+    deck.import_folder(CardFolder(tmp_path / "theirs"))
     now = deck.cards()[str(CARD["id"])]
     assert now.title == CARD["title"]
     assert now.version_id == deck.history(now.key)[0].version_id != ""
@@ -311,13 +310,13 @@ def test_the_index_is_rebuilt_byte_for_byte(world: World) -> None:
 
 
 def test_the_shared_deck_is_there_when_it_was_made(world: World) -> None:
-    with world.deck().global_deck() as shared:
+    with world.deck().shared_cards() as shared:
         assert shared is None
-    with world.deck().global_deck(create=True) as shared:
+    with world.deck().shared_cards(create=True) as shared:
         assert shared is not None
-        shared.keep(Card(key="aha_1", at=shared.now(), by=USER, title="T", ts=shared.stamp()))
+        shared.add(Card(key="aha_1", at=shared.now(), by=USER, title="T", ts=shared.timestamp()))
     assert world.deck().cards() == {}
-    with world.deck().global_deck() as shared:
+    with world.deck().shared_cards() as shared:
         assert shared is not None
         assert list(shared.cards()) == ["aha_1"]
         assert shared.cards()["aha_1"].shelf == "global"

@@ -11,9 +11,9 @@ from tacit.domain.card import CardStatus, SignalKind
 from tacit.domain.errors import Mistake, NotFound, NotPermitted, Refusal
 from tacit.domain.origin import Origin
 from tacit.domain.skill import Kind, SkillContent, SkillStep
-from tacit.features.cards.graduating import Asked
-from tacit.features.cards.graduation.bundle import APPEND, MANIFEST, PATCH, README
-from tacit.features.cards.graduation.markers import REFERENCE, card_ids, read_markers
+from tacit.features.cards.backport.bundle import APPEND, MANIFEST, PATCH, README
+from tacit.features.cards.backport.graduation import BackportRequest
+from tacit.features.cards.backport.markers import REFERENCE, card_ids, read_markers
 from tests.unit.features.cards.graduating_desk import SKILL_MD, Desk, both  # noqa: F401 - a fixture
 
 
@@ -110,7 +110,7 @@ def test_applying_what_is_there_already_changes_no_file(desk: Desk) -> None:
 def test_two_backports_of_one_second_have_two_ids(desk: Desk) -> None:
     desk.card()
     first, second = (
-        desk.graduation.backport(Asked(target=desk.skill, cards=("aha_wait",))).backport.key for _ in range(2)
+        desk.graduation.backport(BackportRequest(target=desk.skill, cards=("aha_wait",))).backport.key for _ in range(2)
     )
     assert first != second
 
@@ -311,7 +311,7 @@ def test_a_skill_that_is_no_card_graduates_by_its_name(desk: Desk) -> None:
     desk.world.memory.propose(content, by="ann", origin=Origin.USER)
     stored = desk.world.memory.version("rotate-keys")
     desk.world.memory.review(stored.version.id, decision="approve", by="ann")
-    done = desk.graduation.backport(Asked(target=desk.skill, skills=("rotate-keys",), apply=True))
+    done = desk.graduation.backport(BackportRequest(target=desk.skill, skills=("rotate-keys",), apply=True))
     assert done.planned.added == (stored.skill.id,)
     assert "- Sign with both until all clients know it" in desk.reference.read_text()
     desk.graduation.undo(done.backport.key)
@@ -320,7 +320,7 @@ def test_a_skill_that_is_no_card_graduates_by_its_name(desk: Desk) -> None:
 
 def test_a_lesson_of_a_card_graduates_as_its_card(desk: Desk) -> None:
     made = desk.card()
-    done = desk.graduation.backport(Asked(target=desk.skill, cards=("aha_wait",), skills=(made.version_id,)))
+    done = desk.graduation.backport(BackportRequest(target=desk.skill, cards=("aha_wait",), skills=(made.version_id,)))
     assert done.backport.requested == ("aha_wait",)
 
 

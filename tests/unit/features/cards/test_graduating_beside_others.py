@@ -12,8 +12,8 @@ import pytest
 
 from tacit.domain.card import CardStatus
 from tacit.domain.errors import NotPermitted
-from tacit.features.cards.graduating import Asked
-from tacit.features.cards.graduation.markers import card_ids
+from tacit.features.cards.backport.graduation import BackportRequest
+from tacit.features.cards.backport.markers import card_ids
 from tests.unit.features.cards.graduating_desk import SKILL_MD, Desk
 
 THEIRS = "slbp_20250101T000000Z_aaaaaa"
@@ -35,7 +35,7 @@ card_ids=aha_theirs
 
 
 def test_processes_that_apply_at_once_lose_nothing(tmp_path: Path) -> None:
-    desk = Desk(tmp_path, "sqlite")
+    desk = Desk(tmp_path)
     ids = [f"aha_{number}" for number in range(5)]
     for number, one in enumerate(ids):
         desk.card(
@@ -72,12 +72,12 @@ def test_what_another_process_finished_while_this_one_waited_is_not_taken_back(t
     desk.card()
     desk.card("aha_pin")
     first = desk.backport("aha_wait", apply=True).backport
-    desk.deck.keep(replace(first, state="applying", at=first.at + timedelta(seconds=1), id=""))
+    desk.deck.add(replace(first, state="applying", at=first.at + timedelta(seconds=1), id=""))
     waiting = desk.graduation
     assert waiting.half_done() != []
-    desk.deck.keep(replace(first, at=first.at + timedelta(seconds=2), id=""))
-    done = waiting.backport(Asked(target=desk.skill, cards=("aha_pin",), apply=True))
-    assert done.mended == ()
+    desk.deck.add(replace(first, at=first.at + timedelta(seconds=2), id=""))
+    done = waiting.backport(BackportRequest(target=desk.skill, cards=("aha_pin",), apply=True))
+    assert done.recovered == ()
     assert card_ids(desk.reference.read_text()) == ["aha_wait", "aha_pin"]
 
 

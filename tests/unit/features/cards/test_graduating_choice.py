@@ -12,7 +12,7 @@ from tacit.domain.card import CardStatus
 from tacit.domain.errors import GateRefusal, NotFound
 from tacit.domain.origin import Origin
 from tacit.domain.skill import Kind, SkillContent
-from tacit.features.cards.graduating import Asked
+from tacit.features.cards.backport.graduation import BackportRequest
 from tests.unit.features.cards.graduating_desk import Desk
 from tests.unit.features.cards.making import USER
 
@@ -65,7 +65,7 @@ def test_words_that_are_linked_to_an_approved_lesson_and_differ_from_it_stay(des
     made = desk.card()
     deck = desk.deck
     desk.world.clock.pass_by(seconds=5)
-    deck.keep(dataclasses.replace(made, at=deck.now(), solution_steps=("Drop the table",), id=""))
+    deck.add(dataclasses.replace(made, at=deck.now(), solution_steps=("Drop the table",), id=""))
     done = desk.backport("aha_wait", apply=True)
     assert any("was edited since it was approved" in warning for warning in done.warnings)
     assert "Drop the table" not in desk.reference.read_text()
@@ -83,7 +83,7 @@ def test_a_card_that_the_gate_turned_away_stays_whatever_its_word(desk: Desk) ->
     made = desk.card(status=CardStatus.ACCEPTED, approve=False)
 
     desk.world.clock.pass_by(seconds=1)
-    deck.keep(dataclasses.replace(made, version_id="", at=deck.now(), title="Another", id="", key="aha_other"))
+    deck.add(dataclasses.replace(made, version_id="", at=deck.now(), title="Another", id="", key="aha_other"))
     with pytest.raises(GateRefusal, match="not approved"):
         desk.backport("aha_other")
 
@@ -141,19 +141,19 @@ def test_preferences_references_and_private_skills_never_graduate(desk: Desk, fi
     stored = desk.world.memory.version("short-answers")
     desk.world.memory.review(stored.version.id, decision="approve", by=USER)
     with pytest.raises(GateRefusal, match=why):
-        desk.graduation.backport(Asked(target=desk.skill, skills=("short-answers",)))
+        desk.graduation.backport(BackportRequest(target=desk.skill, skills=("short-answers",)))
 
 
 def test_a_skill_that_waits_for_review_stays(desk: Desk) -> None:
     content = SkillContent(kind=Kind.NORM, name="use-tabs", description="Indent with tabs.", body="Indent with tabs.")
     desk.world.memory.propose(content, by=USER, origin=Origin.USER)
     with pytest.raises(GateRefusal, match="not approved"):
-        desk.graduation.backport(Asked(target=desk.skill, skills=("use-tabs",)))
+        desk.graduation.backport(BackportRequest(target=desk.skill, skills=("use-tabs",)))
 
 
 def test_an_unknown_skill_is_told(desk: Desk) -> None:
     with pytest.raises(NotFound, match="no-such-skill"):
-        desk.graduation.backport(Asked(target=desk.skill, skills=("no-such-skill",)))
+        desk.graduation.backport(BackportRequest(target=desk.skill, skills=("no-such-skill",)))
 
 
 def test_an_id_that_could_end_a_marker_is_refused(desk: Desk) -> None:

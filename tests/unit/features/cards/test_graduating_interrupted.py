@@ -15,11 +15,10 @@ import pytest
 
 from tacit.domain.card import CardStatus
 from tacit.domain.errors import Refusal, StaleVersion
-from tacit.features.cards.graduating_files import write
-from tacit.features.cards.graduation.grafting import Grafted
-from tacit.features.cards.graduation.markers import card_ids
-from tacit.features.cards.graduation.targets import find_target, read_files
-from tacit.features.cards.graduation.text_file import Change
+from tacit.features.cards.backport.edit_plan import EditPlan
+from tacit.features.cards.backport.markers import card_ids
+from tacit.features.cards.backport.target_files import write
+from tacit.features.cards.backport.targets import FileChange, find_target, read_files
 from tests.faults.points import Points
 from tests.unit.features.cards.graduating_desk import Desk
 
@@ -32,7 +31,7 @@ class Scene:
     """A desk that is set back to one state again and again."""
 
     def __init__(self, folder: Path) -> None:
-        self.desk = Desk(folder / "world", "sqlite")
+        self.desk = Desk(folder / "world")
         self.desk.card()
         self._copy = folder / "copy"
         self.store()
@@ -131,16 +130,16 @@ def test_an_apply_that_was_killed_is_mended_by_applying_again(scene: Scene) -> N
 
 
 def test_an_apply_that_was_killed_is_mended_by_undoing_it(scene: Scene) -> None:
-    mended = 0
+    recovered = 0
     for _ in scene.deaths(apply):
         desk = scene.desk
         for each in desk.graduation.half_done():
             desk.graduation.undo(each["backport_id"])
-            mended += 1
+            recovered += 1
             assert desk.files() == scene.files
             assert desk.status("aha_wait") is CardStatus.ACCEPTED
         assert states(desk) == []
-    assert mended
+    assert recovered
 
 
 def test_an_undo_that_was_killed_is_mended_by_undoing_again(scene: Scene) -> None:
@@ -160,10 +159,10 @@ def test_a_file_that_changes_between_plan_and_write_is_not_written_over(tmp_path
     desk = Desk(tmp_path)
     main = desk.skill / "SKILL.md"
     held = read_files(desk.root, find_target(desk.root, desk.skill))
-    changes = [Change(path=path, before=data, after=b"planned\n") for path, data in held.items()]
+    changes = [FileChange(path=path, before=data, after=b"planned\n") for path, data in held.items()]
     main.write_bytes(b"edited meanwhile\n")
     with pytest.raises(StaleVersion, match=r"SKILL\.md changed meanwhile"):
-        write(desk.root, Grafted(changes=tuple(changes)), "slbp_x")
+        write(desk.root, EditPlan(changes=tuple(changes)), "slbp_x")
     assert main.read_bytes() == b"edited meanwhile\n"
     assert not desk.reference.exists()
 
@@ -173,9 +172,9 @@ def test_a_planted_draft_is_never_written_through(tmp_path: Path) -> None:
     desk.card()
     precious = tmp_path / "precious"
     precious.write_text("mine")
-    change = Change(path="AGENTS.md", before=None, after=b"planned\n")
+    change = FileChange(path="AGENTS.md", before=None, after=b"planned\n")
     (desk.root / ".slbp_x.md.draft").symlink_to(precious)
-    write(desk.root, Grafted(changes=(change,)), "slbp_x")
+    write(desk.root, EditPlan(changes=(change,)), "slbp_x")
     assert (desk.root / "AGENTS.md").read_bytes() == b"planned\n"
     assert precious.read_text() == "mine"
 

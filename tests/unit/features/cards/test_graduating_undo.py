@@ -10,7 +10,7 @@ import pytest
 
 from tacit.domain.card import CardStatus, SignalKind
 from tacit.domain.errors import Mistake, NotPermitted, Refusal
-from tacit.features.cards.graduation.markers import BLOCK_END, CARD_END, card_ids
+from tacit.features.cards.backport.markers import BLOCK_END, CARD_END, card_ids
 from tests.unit.features.cards.graduating_desk import Desk
 
 MINE = "- MY OWN RULE: ask before deleting"
@@ -104,7 +104,7 @@ def test_what_was_edited_after_a_refresh_is_not_put_back(desk: Desk) -> None:
 
 
 def test_no_line_of_a_file_takes_the_undo_away(tmp_path: Path) -> None:
-    desk = Desk(tmp_path, "sqlite")
+    desk = Desk(tmp_path)
     desk.world.folder.mkdir(parents=True)
     desk.card()
     path = page(desk)

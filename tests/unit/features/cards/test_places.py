@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tacit.config.whereabouts import card_places
-from tacit.features.cards.ignoring import ignore_folder
-from tacit.features.cards.opening import shared_folder
+from tacit.config.location import card_places
+from tacit.features.cards.cards import shared_folder
+from tacit.features.cards.folder import ignore_folder
 
 
 def test_a_repository_that_is_named_goes_before_any_that_is_found(tmp_path: Path) -> None:

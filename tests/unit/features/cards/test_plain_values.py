@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tacit.features.cards.plain_values import DEEPEST, MOST_ITEMS, unfit
+from tacit.features.cards.folder import DEEPEST, MOST_ITEMS, unfit
 
 
 def nested(depth: int) -> Any:

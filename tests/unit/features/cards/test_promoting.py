@@ -12,30 +12,30 @@ from tacit.domain.card import Card, SignalKind
 from tacit.domain.errors import GateRefusal, Mistake, NotFound
 from tacit.domain.lifecycle import Status
 from tacit.domain.origin import Origin
-from tacit.features.cards.aha.records import renewed
-from tacit.features.cards.listing import Wanted, list_cards
-from tacit.features.cards.promoting import Promotion, promote, wanted_ids
-from tacit.features.cards.signalling import Usage, signal, use
+from tacit.features.cards.card_promotion import PromotionResult, promote, wanted_ids
+from tacit.features.cards.listing import CardFilters, list_cards
+from tacit.features.cards.records import renewed
+from tacit.features.cards.signals import UsageClaim, signal, use
 from tacit.features.cards.statuses import move_card
 from tacit.gate.portability import Local
 from tests.unit.features.cards.workflow_desk import Desk
 
 
-@pytest.fixture(params=["sqlite", "volatile"])
-def desk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Desk]:
-    made = Desk(tmp_path, kind=request.param)
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    made = Desk(tmp_path)
     yield made
     made.close()
 
 
-def moved(desk: Desk, *ids: str, local: Local | None = None) -> Promotion:
+def moved(desk: Desk, *ids: str, local: Local | None = None) -> PromotionResult:
     desk.wait(hours=1)
-    return promote(desk.opened(), ids, by="ann", mover=desk.loop, local=local or Local())
+    return promote(desk.opened(), ids, by="ann", local=local or Local())
 
 
 def shared(desk: Desk) -> dict[str, list[Card]]:
     """Every version in the deck that projects share."""
-    with desk.deck.global_deck() as deck:
+    with desk.deck.shared_cards() as deck:
         return {key: deck.history(key) for key in deck.cards()} if deck else {}
 
 
@@ -43,7 +43,7 @@ def edited(desk: Desk, key: str, *steps: str) -> Card:
     desk.wait(hours=1)
     new = renewed(desk.deck.cards()[key], at=desk.now(), solution_steps=steps)
     new = desk.deck.admit(new, origin=Origin.USER, by="ann")
-    desk.deck.keep(new)
+    desk.deck.add(new)
     return new
 
 
@@ -80,7 +80,7 @@ def test_new_status_of_the_card_reaches_the_copy_too(desk: Desk) -> None:
     card = desk.card()
     moved(desk, card.key)
     desk.wait(hours=1)
-    move_card(desk.deck, card.key, "backported", person="ann", reviewer=desk.loop)
+    move_card(desk.deck, card.key, "backported", person="ann")
     assert moved(desk, card.key).updated == (card.key,)
     assert shared(desk)[card.key][-1].status == "backported"
 
@@ -120,22 +120,22 @@ def test_lesson_that_a_person_let_in_moves_up_and_waits_for_them_at_home(desk: D
     done = moved(desk, card.key)
     assert done.lessons == {card.key: Status.CANDIDATE}
     [copy] = shared(desk)[card.key]
-    with desk.deck.global_deck() as deck:
+    with desk.deck.shared_cards() as deck:
         assert deck is not None
         stored = deck.store.version(copy.version_id)
     assert card.version_id in stored.version.parents
     assert stored.version.lowest_origin is Origin.USER
-    assert desk.loop.store.version(card.version_id).status is Status.TRIAL
+    assert desk.loop.context.store.version(card.version_id).status is Status.TRIAL
 
 
 def test_lesson_that_nobody_reviewed_waits_at_home_with_its_origin(desk: Desk) -> None:
     made = replace(desk.card(), key="aha_by_agent", title="Totals are gross", version_id="", id="")
     card = desk.deck.admit(made, origin=Origin.AGENT, by="an agent")
-    desk.deck.keep(card)
+    desk.deck.add(card)
     done = moved(desk, card.key)
     assert done.lessons == {card.key: Status.CANDIDATE}
     [copy] = shared(desk)[card.key]
-    with desk.deck.global_deck() as deck:
+    with desk.deck.shared_cards() as deck:
         assert deck is not None
         assert deck.store.version(copy.version_id).version.lowest_origin is Origin.AGENT
 
@@ -149,7 +149,7 @@ def test_ids_are_read_once_each_and_must_be_there() -> None:
 def test_memory_without_a_home_says_so(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     card = desk.card()
-    desk.loop.place = None
+    desk.loop.context.place = None
     with pytest.raises(Mistake, match="no home"):
         moved(desk, card.key)
     desk.close()
@@ -161,13 +161,13 @@ def test_a_shared_card_can_be_used_from_another_project_and_counts_there(desk: D
     other = Desk(tmp_path / "second", home=desk.home)
     deck = other.opened()
     deck.by_person = True
-    used = use(deck, Usage(cards=[card.key, "aha_nobody"]))
+    used = use(deck, UsageClaim(cards=[card.key, "aha_nobody"]))
     signal(deck, SignalKind.AHA_RECALLED, card.key)
     assert ([each.target for each in used.signals], used.unknown) == ([card.key], ("aha_nobody",))
-    [found] = list_cards(deck, Wanted()).items
+    [found] = list_cards(deck, CardFilters()).items
     assert (found.card.key, found.score.total) == (card.key, 4)
     assert len(shared(desk)) == 1
-    with desk.deck.global_deck() as home:
+    with desk.deck.shared_cards() as home:
         assert home is not None
         assert home.signals() == []  # what a project says of it stays with the project
     other.close()

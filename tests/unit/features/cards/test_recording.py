@@ -12,9 +12,8 @@ from tacit.domain.card import CardStatus, SignalKind
 from tacit.domain.errors import Mistake
 from tacit.domain.origin import Origin
 from tacit.domain.recommendation import RecommendationStatus
-from tacit.features.cards.aha import ids
-from tacit.features.cards.aha.records import line_of
-from tacit.features.cards.recording import Outcome, Recorded, Writer, id_list, record
+from tacit.features.cards.recording import Recorder, RecordOutcome, RecordResult, id_list, record
+from tacit.features.cards.records import card_id, line_of
 from tests.unit.features.cards.making import AGENT, PERSON, World, payload_card
 
 ADVICE = {"title": "Add a cursor loop", "why": "Everybody writes one", "primary_skill": "api-client"}
@@ -25,11 +24,11 @@ def world(tmp_path: Path) -> World:
     return World(tmp_path)
 
 
-def put(world: World, payload: dict[str, Any], writer: Writer = AGENT) -> Recorded:
+def put(world: World, payload: dict[str, Any], writer: Recorder = AGENT) -> RecordResult:
     return record(world.deck(), payload, writer)
 
 
-def outcomes(done: Recorded) -> list[str]:
+def outcomes(done: RecordResult) -> list[str]:
     return [str(outcome) for _, outcome in [*done.cards, *done.recommendations]]
 
 
@@ -41,7 +40,7 @@ def test_a_card_becomes_a_lesson_that_waits_for_a_person(world: World) -> None:
     assert lesson.description == card.when_to_use
     assert (lesson.portable, lesson.shareable) == (True, False)
     assert all(step in lesson.body for step in card.solution_steps)
-    assert [held.version.id for held in world.memory.waiting()] == [card.version_id]
+    assert [held.version.id for held in world.memory.reviews.waiting()] == [card.version_id]
     assert world.memory.recall(card.when_to_use, keep=False).abstained
 
 
@@ -54,7 +53,7 @@ def test_what_a_person_types_is_theirs_and_what_an_agent_says_is_the_agents(worl
 
 def test_the_id_is_the_one_that_the_original_would_give(world: World) -> None:
     card = put(world, {"aha_cards": [payload_card(1, 1)]}).cards[0][0]
-    assert card.key == ids.card_id("2026-03-01T12:00:00Z", card.title, card.when_to_use, card.primary_skill)
+    assert card.key == card_id("2026-03-01T12:00:00Z", card.title, card.when_to_use, card.primary_skill)
 
 
 def test_the_same_card_twice_in_one_payload_is_reinforced(world: World) -> None:
@@ -112,7 +111,7 @@ def test_an_id_that_is_none_is_refused_with_its_reason(world: World, said: objec
 
 
 def test_what_speaks_against_a_card_is_told_all_at_once_and_the_rest_is_kept(world: World) -> None:
-    strict = Writer(by="agent", origin=Origin.AGENT, judge=lambda card: [] if card.problem else ["problem: is missing"])
+    strict = Recorder(by="agent", origin=Origin.AGENT, judge=lambda card: [] if card.problem else ["problem: is missing"])
     bad = payload_card(1, 1, problem="", solution_steps=[{"do": "x"}], id="??", title="Bad")
     done = put(
         world, {"aha_cards": ["no card", bad, payload_card(1, 2)], "recommendations": [{"tags": []}, ADVICE]}, strict
@@ -231,7 +230,7 @@ def test_no_ids_are_no_ids(said: Any) -> None:
 
 
 def test_an_outcome_is_a_word() -> None:
-    assert [str(each) for each in Outcome] == ["new", "reinforced", "updated", "touched"]
+    assert [str(each) for each in RecordOutcome] == ["new", "reinforced", "updated", "touched"]
 
 
 def test_a_card_under_its_id_is_told_anew_and_not_mixed_with_what_it_said(world: World) -> None:

@@ -8,20 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from tacit.features.cards.repairing import plan, repair
+from tacit.features.cards.statuses import plan_repair, repair
 from tests.unit.features.cards.workflow_desk import Desk
 
 
-@pytest.fixture(params=["sqlite", "volatile"])
-def desk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Desk]:
-    made = Desk(tmp_path, kind=request.param)
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    made = Desk(tmp_path)
     yield made
     made.close()
 
 
 def test_nothing_is_written_until_asked_for(desk: Desk) -> None:
     card = desk.card(primary_skill="")
-    assert plan(desk.deck).document() == {
+    assert plan_repair(desk.deck).document() == {
         "planned": {"aha_updates": [{"id": card.key, "primary_skill": "unknown"}], "rec_updates": []},
         "counts": {"aha_updates": 1, "rec_updates": 0},
     }
@@ -45,7 +45,7 @@ def test_event_of_the_same_second_is_the_cards_own(desk: Desk) -> None:
     desk.event(primary_skill="older", ts="2026-02-28T12:00:00Z")
     desk.event(primary_skill="own")
     card = desk.card(primary_skill="")
-    assert plan(desk.deck).cards == {card.key: {"primary_skill": "own"}}
+    assert plan_repair(desk.deck).cards == {card.key: {"primary_skill": "own"}}
 
 
 def test_else_that_of_the_first_event_after(desk: Desk) -> None:
@@ -53,13 +53,13 @@ def test_else_that_of_the_first_event_after(desk: Desk) -> None:
     for skill in ("unknown", "next", "last"):
         desk.wait(hours=1)
         desk.event(primary_skill=skill)
-    assert plan(desk.deck).cards == {card.key: {"primary_skill": "next"}}
+    assert plan_repair(desk.deck).cards == {card.key: {"primary_skill": "next"}}
 
 
 def test_else_that_of_a_tag_and_else_unknown(desk: Desk) -> None:
     tagged = desk.card(primary_skill="", tags=["csv", "skill: ", "skill:export tool"])
     bare = desk.card(primary_skill="", title="Another", when_to_use="Elsewhere")
-    assert plan(desk.deck).cards == {
+    assert plan_repair(desk.deck).cards == {
         tagged.key: {"primary_skill": "export"},
         bare.key: {"primary_skill": "unknown"},
     }
@@ -73,7 +73,7 @@ def test_time_of_the_first_version_counts_and_not_that_of_a_later_touch(desk: De
     desk.event(primary_skill="after", ts="2026-03-01T11:30:00Z")
     desk.wait(hours=1)
     move_card(desk.deck, card.key, "deprecated")
-    assert plan(desk.deck).cards == {card.key: {"primary_skill": "before"}}
+    assert plan_repair(desk.deck).cards == {card.key: {"primary_skill": "before"}}
 
 
 def test_skill_of_a_wrong_shape_is_a_gap(desk: Desk) -> None:
@@ -86,7 +86,7 @@ def test_skill_of_a_wrong_shape_is_a_gap(desk: Desk) -> None:
 def test_unknown_is_an_answer_and_stays(desk: Desk) -> None:
     desk.event(primary_skill="orders")
     desk.card(primary_skill="unknown")
-    assert not plan(desk.deck)
+    assert not plan_repair(desk.deck)
 
 
 def test_repair_is_no_touch_and_a_second_one_finds_nothing(desk: Desk) -> None:
@@ -94,8 +94,8 @@ def test_repair_is_no_touch_and_a_second_one_finds_nothing(desk: Desk) -> None:
     card = desk.card(primary_skill="")
     desk.wait(days=9)
     assert repair(desk.deck)
-    mended = desk.deck.recommendations()[each.key]
-    assert mended.last_touched_ts == each.ts != mended.ts
+    recovered = desk.deck.recommendations()[each.key]
+    assert recovered.last_touched_ts == each.ts != recovered.ts
     assert desk.deck.cards()[card.key].last_touched_ts == card.ts
     assert not repair(desk.deck)
     assert len(desk.deck.recommendation_history(each.key)) == 2

@@ -15,16 +15,16 @@ from tacit.domain.recommendation import Recommendation, RecommendationStatus
 from tacit.features.cards.agenda import (
     HALF_LIFE_DAYS,
     Agenda,
-    Records,
-    Wanted,
+    ReviewFilters,
+    ReviewInput,
     decayed,
     interleaved,
-    wanted_statuses,
-    window,
+    parse_statuses,
+    review,
+    review_window,
 )
-from tacit.features.cards.aha.stamps import stamp
-from tacit.features.cards.reviewing import review
-from tacit.features.cards.signalling import signal
+from tacit.features.cards.records import format_time
+from tacit.features.cards.signals import signal
 from tacit.features.cards.statuses import move_card, move_recommendation
 from tests.unit.features.cards.workflow_desk import Desk
 from tests.unit.making import NOW
@@ -32,26 +32,26 @@ from tests.unit.making import NOW
 KEYS = {"filters", "summary", "next_actions", "recommendations", "aha"}
 
 
-@pytest.fixture(params=["sqlite", "volatile"])
-def desk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Desk]:
-    made = Desk(tmp_path, kind=request.param)
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    made = Desk(tmp_path)
     yield made
     made.close()
 
 
 def recommendation(number: int, **fields: Any) -> Recommendation:
-    said: dict[str, Any] = {"at": NOW, "ts": stamp(NOW), "title": f"Improve {number}", "primary_skill": "orders"}
+    said: dict[str, Any] = {"at": NOW, "ts": format_time(NOW), "title": f"Improve {number}", "primary_skill": "orders"}
     return Recommendation(key=f"rec_{number:03d}", **(said | fields))
 
 
 def card(number: int, **fields: Any) -> Card:
-    said: dict[str, Any] = {"at": NOW, "ts": stamp(NOW), "title": f"Card {number}", "primary_skill": "orders"}
+    said: dict[str, Any] = {"at": NOW, "ts": format_time(NOW), "title": f"Card {number}", "primary_skill": "orders"}
     return Card(key=f"aha_{number:03d}", **(said | fields))
 
 
 def given(target: str, kind: SignalKind = SignalKind.AHA_USED, *, days_ago: float = 0, number: int = 0) -> Signal:
     at = NOW - timedelta(days=days_ago)
-    return Signal(key=f"sig_{target}_{kind}_{days_ago}_{number}", at=at, ts=stamp(at), kind=kind, target=target)
+    return Signal(key=f"sig_{target}_{kind}_{days_ago}_{number}", at=at, ts=format_time(at), kind=kind, target=target)
 
 
 def told(
@@ -66,14 +66,14 @@ def told(
     versions: dict[str, list[Recommendation]] = {}
     for each in recommendations or []:
         versions.setdefault(each.key, []).append(each)
-    records = Records(
+    records = ReviewInput(
         cards={each.key: each for each in cards or []},
         recommendations=versions,
         signals=signals or [],
         withheld=withheld or set(),
         reviewed=reviewed or set(),
     )
-    return Agenda(records, Wanted(**wanted), NOW).document()
+    return Agenda(records, ReviewFilters(**wanted), NOW).document()
 
 
 def ids(listed: list[dict[str, Any]]) -> list[str]:
@@ -125,7 +125,7 @@ def test_next_actions_say_what_to_do() -> None:
 
 def test_most_pressing_first_and_of_those_the_longest_idle() -> None:
     impact = {"speed": "high", "quality": "low"}
-    old = stamp(NOW - timedelta(days=3))
+    old = format_time(NOW - timedelta(days=3))
     listed = [
         recommendation(1, expected_impact={"quality": "high"}),
         recommendation(2, expected_impact=impact),
@@ -137,12 +137,12 @@ def test_most_pressing_first_and_of_those_the_longest_idle() -> None:
 
 @pytest.mark.parametrize(("days", "stale"), [(6.9, False), (7.0, True), (30.0, True)])
 def test_open_and_untouched_for_a_week_is_stale(days: float, stale: bool) -> None:
-    touched = stamp(NOW - timedelta(days=days))
+    touched = format_time(NOW - timedelta(days=days))
     assert bool(told(recommendations=[recommendation(1, last_touched_ts=touched)])["recommendations"]["stale"]) is stale
 
 
 def test_done_is_never_stale() -> None:
-    touched = stamp(NOW - timedelta(days=60))
+    touched = format_time(NOW - timedelta(days=60))
     done = recommendation(1, last_touched_ts=touched, status=RecommendationStatus.DONE)
     document = told(recommendations=[done])
     assert document["recommendations"]["open"] == document["recommendations"]["stale"] == []
@@ -150,9 +150,9 @@ def test_done_is_never_stale() -> None:
 
 
 def test_untouched_is_what_nobody_came_back_to_and_a_repair_is_no_touch() -> None:
-    first = recommendation(1, last_touched_ts=stamp(NOW))
-    repaired = recommendation(1, last_touched_ts=stamp(NOW), primary_skill="mended", at=NOW + timedelta(hours=1))
-    moved = recommendation(1, last_touched_ts=stamp(NOW + timedelta(hours=2)), at=NOW + timedelta(hours=2))
+    first = recommendation(1, last_touched_ts=format_time(NOW))
+    repaired = recommendation(1, last_touched_ts=format_time(NOW), primary_skill="mended", at=NOW + timedelta(hours=1))
+    moved = recommendation(1, last_touched_ts=format_time(NOW + timedelta(hours=2)), at=NOW + timedelta(hours=2))
 
     def untouched(*versions: Recommendation, signals: list[Signal] | None = None) -> list[str]:
         return ids(told(recommendations=list(versions), signals=signals)["recommendations"]["untouched"])
@@ -185,12 +185,12 @@ def test_defect_8_status_filters_every_list_and_not_one_only() -> None:
 
 
 def test_statuses_are_understood_in_their_older_spellings() -> None:
-    assert wanted_statuses("implemented, in-progress,backported,done") == ("done", "in_progress", "backported")
+    assert parse_statuses("implemented, in-progress,backported,done") == ("done", "in_progress", "backported")
 
 
 def test_all_unknown_statuses_are_told_at_once() -> None:
     with pytest.raises(Mistake, match="wat, huh"):
-        wanted_statuses("wat,done,huh")
+        parse_statuses("wat,done,huh")
 
 
 def test_skill_scope_and_words_filter_cards_and_recommendations_alike() -> None:
@@ -209,7 +209,7 @@ def test_skill_scope_and_words_filter_cards_and_recommendations_alike() -> None:
 def test_window_goes_by_the_last_touch() -> None:
     week = NOW - timedelta(days=7)
     listed = [
-        recommendation(1, ts="2020-01-01T00:00:00Z", last_touched_ts=stamp(NOW)),
+        recommendation(1, ts="2020-01-01T00:00:00Z", last_touched_ts=format_time(NOW)),
         recommendation(2, ts="2020-01-01T00:00:00Z"),
         recommendation(3, ts="some day"),
     ]
@@ -218,12 +218,12 @@ def test_window_goes_by_the_last_touch() -> None:
 
 
 def test_since_goes_before_days_and_must_be_a_time() -> None:
-    assert window("2026-02-01", 3, NOW) == NOW.replace(month=2, day=1, hour=0)
-    assert window("", 3, NOW) == NOW - timedelta(days=3)
-    assert window("", -3, NOW) == NOW
-    assert window("", None, NOW) is None
+    assert review_window("2026-02-01", 3, NOW) == NOW.replace(month=2, day=1, hour=0)
+    assert review_window("", 3, NOW) == NOW - timedelta(days=3)
+    assert review_window("", -3, NOW) == NOW
+    assert review_window("", None, NOW) is None
     with pytest.raises(Mistake, match="yesterday"):
-        window("yesterday", None, NOW)
+        review_window("yesterday", None, NOW)
 
 
 def test_every_list_has_its_limit_and_counts_go_on_beyond_it() -> None:
@@ -306,7 +306,7 @@ def test_review_of_a_deck_has_the_keys_of_the_original(desk: Desk) -> None:
     proven = desk.card()
     desk.used(proven)
     desk.recommendation()
-    document = review(desk.deck, Wanted())
+    document = review(desk.deck, ReviewFilters())
     assert document.keys() == KEYS
     assert document["filters"].keys() == {"skill", "scope", "since", "stale_days", "query", "status"}
     assert document["recommendations"].keys() == {"open", "stale", "untouched", "by_status"}
@@ -321,19 +321,19 @@ def test_review_follows_what_happened_since(desk: Desk) -> None:
     open_ = desk.recommendation()
     desk.used(other)
     desk.wait(days=8)
-    assert ids(review(desk.deck, Wanted())["recommendations"]["stale"]) == [open_.key]
+    assert ids(review(desk.deck, ReviewFilters())["recommendations"]["stale"]) == [open_.key]
     move_recommendation(desk.deck, open_.key, "in_progress")
     move_card(desk.deck, one.key, "rejected")
-    document = review(desk.opened(), Wanted())
+    document = review(desk.opened(), ReviewFilters())
     assert document["recommendations"]["stale"] == document["recommendations"]["untouched"] == []
     assert ids(document["aha"]["top_by_score"]) == [other.key]
     assert document["summary"]["aha_cards"] == 2
     desk.approve(other)
-    assert review(desk.opened(), Wanted())["aha"]["top_by_score"][0]["reviewed"] is True
+    assert review(desk.opened(), ReviewFilters())["aha"]["top_by_score"][0]["reviewed"] is True
 
 
 def test_review_of_nothing_is_empty_and_not_an_error(desk: Desk) -> None:
-    document = review(desk.deck, Wanted(), include_global=True)
+    document = review(desk.deck, ReviewFilters(), include_global=True)
     assert document["next_actions"] == []
     assert not any(document["summary"].values())
 
@@ -341,7 +341,7 @@ def test_review_of_nothing_is_empty_and_not_an_error(desk: Desk) -> None:
 def test_shared_cards_are_told_once_and_where_they_stand(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     own = desk.card()
-    with desk.deck.global_deck(create=True) as shared:
+    with desk.deck.shared_cards(create=True) as shared:
         assert shared is not None
         from dataclasses import replace
 
@@ -350,15 +350,15 @@ def test_shared_cards_are_told_once_and_where_they_stand(tmp_path: Path) -> None
         copies = [own, replace(own, key="aha_elsewhere", title="Another project's", id="")]
         for each in copies:
             copy = shared.admit(replace(each, version_id="", shelf="global", id=""), origin=Origin.USER, by="ann")
-            shared.keep(copy)
+            shared.add(copy)
         signal(shared, SignalKind.AHA_USED, "aha_elsewhere", source="agent")
-    unseen = review(desk.opened(), Wanted(), include_global=True)
+    unseen = review(desk.opened(), ReviewFilters(), include_global=True)
     assert unseen["summary"]["global_aha_cards"] == 0, "nobody reviewed them, and no person asks"
     person = desk.opened()
     person.by_person = True
-    document = review(person, Wanted(), include_global=True)
+    document = review(person, ReviewFilters(), include_global=True)
     assert document["summary"]["global_aha_cards"] == 2
     top = document["aha"]["top_by_score"]
     assert [(view["id"], view["shelf"]) for view in top] == [("aha_elsewhere", "global"), (own.key, "project")]
-    assert review(desk.opened(), Wanted())["summary"]["global_aha_cards"] == 0
+    assert review(desk.opened(), ReviewFilters())["summary"]["global_aha_cards"] == 0
     desk.close()

@@ -8,7 +8,7 @@ import pytest
 
 from tacit.domain.errors import Mistake, NotFound
 from tacit.features.cards.recording import record
-from tacit.features.cards.signalling import Usage, signal, use
+from tacit.features.cards.signals import UsageClaim, signal, use
 from tests.unit.features.cards.making import AGENT, World, payload_card
 
 
@@ -46,7 +46,7 @@ def test_two_signals_of_one_second_are_two(world: World) -> None:
 
 
 def test_using_things_that_nobody_knows_counts_for_nothing(world: World) -> None:
-    used = use(world.deck(), Usage(cards=["aha_1", "aha_1", "aha_9", "x"], recommendations=["rec_1", "aha_1"]))
+    used = use(world.deck(), UsageClaim(cards=["aha_1", "aha_1", "aha_9", "x"], recommendations=["rec_1", "aha_1"]))
     assert [(each.kind, each.target) for each in used.signals] == [("aha_used", "aha_1"), ("rec_used", "rec_1")]
     assert used.unknown == ("aha_9",)
     assert used.invalid == (("x", "aha_"), ("aha_1", "rec_"))

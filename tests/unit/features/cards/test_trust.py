@@ -10,21 +10,18 @@ from typing import Any
 
 import pytest
 
-from tacit.api import Loop
+from tacit.api import Tacit
 from tacit.domain.card import Card, CardStatus
 from tacit.domain.errors import NotPermitted
 from tacit.domain.recommendation import Recommendation, RecommendationStatus
-from tacit.features.cards.agenda import SUGGESTED, UNSEEN
-from tacit.features.cards.agenda import Wanted as Asked
-from tacit.features.cards.aha.records import entry_of, line_of, renewed
-from tacit.features.cards.aha.stamps import stamp
-from tacit.features.cards.deck import Deck
-from tacit.features.cards.folder import Folder
-from tacit.features.cards.listing import Wanted, list_cards
+from tacit.features.cards.agenda import SUGGESTED, UNSEEN, review
+from tacit.features.cards.agenda import CardFilters as BackportRequest
+from tacit.features.cards.cards import Cards
+from tacit.features.cards.folder import CardFolder
+from tacit.features.cards.listing import CardFilters, list_cards, visible
 from tacit.features.cards.recording import record
-from tacit.features.cards.reviewing import review
+from tacit.features.cards.records import entry_of, format_time, line_of, renewed
 from tacit.features.cards.statuses import move_recommendation
-from tacit.features.cards.visible import visible
 from tests.unit.features.cards.making import AGENT, PERSON, USER, World, payload_card
 from tests.unit.making import NOW
 
@@ -34,9 +31,9 @@ KEY = "aha_orders1"
 ADVICE = {"title": "Name the unit in the column", "why": "Everybody reads it wrongly once", "primary_skill": "orders"}
 
 
-@pytest.fixture(params=["volatile", "sqlite"])
-def world(tmp_path: Path, request: pytest.FixtureRequest) -> World:
-    return World(tmp_path, request.param)
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
 
 
 def approved(world: World, **fields: Any) -> Card:
@@ -49,7 +46,7 @@ def approved(world: World, **fields: Any) -> Card:
     return deck.cards()[KEY]
 
 
-def synced(world: World, *, by_person: bool = False) -> Deck:
+def synced(world: World, *, by_person: bool = False) -> Cards:
     deck = world.deck()
     deck.by_person = by_person
     deck.sync()
@@ -60,13 +57,13 @@ def lines_of(world: World, card: Card, *changes: dict[str, Any]) -> list[dict[st
     """Lines of a file that say something else of a card, each a minute after the other."""
     found = []
     for number, change in enumerate(changes):
-        ts = stamp(world.clock()) if not number else stamp(world.clock()).replace("Z", f"{number}Z")
+        ts = format_time(world.clock()) if not number else format_time(world.clock()).replace("Z", f"{number}Z")
         world.clock.pass_by(minutes=1)
         found.append(line_of(card) | {"ts": ts} | change)
     return found
 
 
-def arrives(world: World, way: str, tmp_path: Path, lines: list[dict[str, Any]]) -> Deck:
+def arrives(world: World, way: str, tmp_path: Path, lines: list[dict[str, Any]]) -> Cards:
     """Lines come by the folder that is kept in step, or by an import."""
     text = "".join(json.dumps(line) + "\n" for line in lines)
     if way == "folder":
@@ -77,12 +74,12 @@ def arrives(world: World, way: str, tmp_path: Path, lines: list[dict[str, Any]])
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "aha_cards.jsonl").write_text(text, encoding="utf-8")
     deck = synced(world)
-    deck.take_in(Folder(tmp_path / "other"))
+    deck.import_folder(CardFolder(tmp_path / "other"))
     return deck
 
 
-def shown(deck: Deck) -> str:
-    listed = list_cards(deck, Wanted())
+def shown(deck: Cards) -> str:
+    listed = list_cards(deck, CardFilters())
     return json.dumps([each.document for each in listed.items], ensure_ascii=False)
 
 
@@ -113,7 +110,7 @@ def test_an_earlier_line_with_another_text_does_not_either(world: World, way: st
 def test_a_wrong_link_of_an_older_ledger_carries_no_approval(world: World) -> None:
     card = approved(world)
     deck = synced(world)
-    deck.keep(replace(card, at=world.clock(), problem=HOSTILE, id=""))
+    deck.add(replace(card, at=world.clock(), problem=HOSTILE, id=""))
     linked = deck.cards()[KEY]
     assert linked.version_id == card.version_id
     assert not deck.is_reviewed(linked)
@@ -152,7 +149,7 @@ def test_links_and_shapes_are_part_of_what_is_approved(world: World, field: dict
 
 def test_an_approved_card_shows_its_links_and_shapes(world: World) -> None:
     approved(world, links=["https://docs.example/units"], input_shape={"row": "object"})
-    (found,) = list_cards(synced(world), Wanted()).items
+    (found,) = list_cards(synced(world), CardFilters()).items
     assert found.is_reviewed
     assert found.document["links"] == ["https://docs.example/units"]
     assert found.document["input_shape"] == {"row": "object"}
@@ -161,7 +158,7 @@ def test_an_approved_card_shows_its_links_and_shapes(world: World) -> None:
 def test_hidden_characters_are_not_printed_whoever_let_them_in(world: World) -> None:
     done = record(world.deck(), {"aha_cards": [payload_card(1, 1, id=KEY, gotchas=[f"it is{HIDDEN} slow"])]}, AGENT)
     world.memory.review(done.cards[0][0].version_id, "approve", by=USER)
-    (found,) = list_cards(synced(world), Wanted()).items
+    (found,) = list_cards(synced(world), CardFilters()).items
     assert found.is_reviewed
     assert found.document["gotchas"] == ["it is slow"]
 
@@ -183,7 +180,7 @@ def test_that_a_card_was_accepted_is_told_by_its_review_alone(world: World, tmp_
     deck = arrives(
         world, "folder", tmp_path, [payload_card(1, 1, id=KEY, ts="2026-02-01T00:00:00Z", status="accepted")]
     )
-    (found,) = list_cards(deck, Wanted()).items
+    (found,) = list_cards(deck, CardFilters()).items
     assert (found.document["status"], found.document["reviewed"]) == ("proposed", False)
     assert deck.cards()[KEY].status is CardStatus.ACCEPTED, "the file's word is kept"
 
@@ -191,7 +188,7 @@ def test_that_a_card_was_accepted_is_told_by_its_review_alone(world: World, tmp_
 # --- recommendations ------------------------------------------------------------------------------------------------
 
 
-def advised(world: World, **fields: Any) -> Deck:
+def advised(world: World, **fields: Any) -> Cards:
     """A recommendation of a file."""
     world.deck().start_folder()
     line = {"id": "rec_1", "ts": "2026-02-01T00:00:00Z", **ADVICE, **fields}
@@ -204,7 +201,7 @@ def advised(world: World, **fields: Any) -> Deck:
 @pytest.mark.parametrize("text", [HOSTILE, f"Read the{HIDDEN} manual"])
 def test_a_grave_recommendation_is_withheld_and_counted(world: World, field: str, text: str) -> None:
     deck = advised(world, **{field: text})
-    document = review(deck, Asked())
+    document = review(deck, BackportRequest())
     assert document["summary"]["withheld_recommendations"] == 1
     assert document["next_actions"] == []
     assert "rec_1" not in json.dumps(document)
@@ -214,28 +211,28 @@ def test_a_grave_recommendation_is_withheld_and_counted(world: World, field: str
 def test_an_agents_grave_recommendation_is_withheld_too(world: World) -> None:
     deck = world.deck()
     record(deck, {"recommendations": [ADVICE | {"implementation_hint": HOSTILE}]}, AGENT)
-    assert review(deck, Asked())["summary"]["withheld_recommendations"] == 1
-    assert review(deck, Asked())["next_actions"] == []
+    assert review(deck, BackportRequest())["summary"]["withheld_recommendations"] == 1
+    assert review(deck, BackportRequest())["next_actions"] == []
 
 
 @pytest.mark.parametrize("word", ["accepted", "in_progress"])
 def test_a_files_word_gives_no_orders(world: World, word: str) -> None:
     deck = advised(world, status=word)
-    (action,) = review(deck, Asked())["next_actions"]
+    (action,) = review(deck, BackportRequest())["next_actions"]
     assert (action["status"], action["origin"], action["suggested_next"]) == ("proposed", "file", UNSEEN)
     assert json.loads(world.lines("recommendations.jsonl")[0])["status"] == word
     assert "from a file, nobody looked at it" in deck.index()
 
 
 def test_what_a_file_closed_stays_closed(world: World) -> None:
-    assert review(advised(world, status="done"), Asked())["next_actions"] == []
+    assert review(advised(world, status="done"), BackportRequest())["next_actions"] == []
 
 
 def test_a_word_that_is_said_here_counts_whatever_the_file_repeats(world: World) -> None:
     deck = advised(world, status="accepted")
     world.clock.pass_by(minutes=1)
     move_recommendation(deck, "rec_1", "accepted", source="person")
-    (action,) = review(synced(world), Asked())["next_actions"]
+    (action,) = review(synced(world), BackportRequest())["next_actions"]
     assert (action["status"], action["origin"], action["suggested_next"]) == ("accepted", "here", SUGGESTED)
     said = world.lines("recommendations.jsonl")[-1]
     world.clock.pass_by(minutes=1)
@@ -271,8 +268,8 @@ def test_a_folder_that_came_with_the_repository_is_left_alone_until_a_person_say
     before = (world.folder / "aha_cards.jsonl").read_bytes()
     deck = synced(world)
     assert deck.cards() == {}
-    assert "came with the repository" in deck.met.problems[0]
-    assert "tacit cards init" in deck.met.problems[0]
+    assert "came with the repository" in deck.last_sync.problems[0]
+    assert "tacit cards init" in deck.last_sync.problems[0]
     record(deck, {"aha_cards": [payload_card(2, 2)]}, AGENT)
     assert (world.folder / "aha_cards.jsonl").read_bytes() == before
     assert sorted(path.name for path in world.folder.iterdir()) == ["aha_cards.jsonl"]
@@ -284,14 +281,14 @@ def test_a_folder_that_came_with_the_repository_is_left_alone_until_a_person_say
     person.start_folder()
     kept = synced(world)
     assert set(kept.cards()) > {KEY}
-    assert kept.met.problems == ()
+    assert kept.last_sync.problems == ()
     assert len(world.lines("aha_cards.jsonl")) == 2
 
 
 def test_a_tracked_folder_can_be_imported_by_hand(world: World) -> None:
     cloned(world)
     deck = synced(world)
-    deck.take_in(Folder(world.folder))
+    deck.import_folder(CardFolder(world.folder))
     assert list(deck.cards()) == [KEY]
     assert not deck.is_reviewed(deck.cards()[KEY])
 
@@ -311,24 +308,24 @@ def test_what_lies_in_the_shared_folder_goes_home_on_a_persons_command_only(worl
     shared_folder.mkdir(parents=True)
     line = payload_card(3, 3, id="aha_anybody", ts="2026-02-01T00:00:00Z")
     (shared_folder / "aha_cards.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
-    with synced(world).global_deck() as shared:
+    with synced(world).shared_cards() as shared:
         assert shared is None, "an agent's command makes no store there"
-    with synced(world).global_deck(create=True) as shared:
+    with synced(world).shared_cards(create=True) as shared:
         assert shared is not None
         assert shared.cards() == {}
         assert sorted(path.name for path in shared_folder.iterdir()) == ["aha_cards.jsonl"]
-    with synced(world, by_person=True).global_deck() as shared:
+    with synced(world, by_person=True).shared_cards() as shared:
         assert shared is not None
         assert list(shared.cards()) == ["aha_anybody"]
-    listed = list_cards(synced(world), Wanted())
+    listed = list_cards(synced(world), CardFilters())
     assert (listed.items, list(listed.withheld.values())) == ([], [1]), "nobody reviewed it yet"
 
-    with synced(world).global_deck() as shared:
+    with synced(world).shared_cards() as shared:
         assert shared is not None
         version = shared.cards()["aha_anybody"].version_id
-        home = Loop(shared.store, place=world.place, clock=world.clock)
+        home = Tacit(shared.store, place=world.place, clock=world.clock)
         home.review(version, "approve", by=USER, ticked=["command:pytest"])
-    assert [each.card.key for each in list_cards(synced(world), Wanted()).items] == ["aha_anybody"]
+    assert [each.card.key for each in list_cards(synced(world), CardFilters()).items] == ["aha_anybody"]
 
 
 # --- decisions stand ------------------------------------------------------------------------------------------------
@@ -342,13 +339,13 @@ def test_a_time_that_has_not_come_beats_no_decision(world: World, ts: str, tmp_p
     assert deck.cards()[KEY].ts == ts
     world.clock.pass_by(minutes=1)
     world.memory.review(deck.cards()[KEY].version_id, "reject", by=USER, reason="wrong")
-    assert list_cards(synced(world), Wanted()).items == []
+    assert list_cards(synced(world), CardFilters()).items == []
     assert synced(world).cards()[KEY].status is CardStatus.REJECTED
     with (world.folder / "aha_cards.jsonl").open("a", encoding="utf-8") as file:
         file.write(json.dumps(line) + "\n")
     after = synced(world)
     assert after.cards()[KEY].status is CardStatus.REJECTED
-    assert list_cards(after, Wanted()).items == []
+    assert list_cards(after, CardFilters()).items == []
 
 
 def test_an_entry_at_the_end_of_time_does_not_end_the_deck(world: World, tmp_path: Path) -> None:
@@ -356,10 +353,10 @@ def test_an_entry_at_the_end_of_time_does_not_end_the_deck(world: World, tmp_pat
     deck = arrives(world, "folder", tmp_path, [line])
     ancient = deck.cards()[KEY]
     end = ancient.at.replace(year=9999, month=12, day=31, hour=23, minute=59, second=59, microsecond=999999)
-    deck.keep(renewed(ancient, at=end, note="as an older version of Tacit kept it"))
+    deck.add(renewed(ancient, at=end, note="as an older version of Tacit kept it"))
     with (world.folder / "aha_cards.jsonl").open("a", encoding="utf-8") as file:
         file.write(json.dumps(line) + "\n")
-    assert synced(world).met.problems == ()
+    assert synced(world).last_sync.problems == ()
     assert KEY in synced(world).cards()
 
 
@@ -369,7 +366,7 @@ def test_a_files_word_does_not_hide_what_a_person_approved(world: World, word: s
     deck = arrives(world, "folder", tmp_path, lines_of(world, card, {"status": word}))
     assert deck.cards()[KEY].status is CardStatus.ACCEPTED
     assert KEY in shown(deck)
-    assert synced(world).met.written == 0, "it is said once"
+    assert synced(world).last_sync.written == 0, "it is said once"
 
 
 def test_an_id_that_holds_a_secret_is_refused(world: World, tmp_path: Path) -> None:

@@ -7,18 +7,15 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from tacit.api import Loop
-from tacit.config.place import Place
-from tacit.config.whereabouts import CardPlaces
+from tacit.api import Tacit
+from tacit.config.location import CardPlaces, StoreLocation
 from tacit.domain.card import Card, CardEvent, SignalKind
 from tacit.domain.origin import Origin
 from tacit.domain.ports import Store
 from tacit.domain.recommendation import Recommendation
-from tacit.features.cards.aha.records import entry_of
-from tacit.features.cards.aha.stamps import stamp
-from tacit.features.cards.deck import Deck
-from tacit.features.cards.opening import open_deck
-from tacit.store import VolatileStore, open_store
+from tacit.features.cards.cards import Cards
+from tacit.features.cards.records import entry_of, format_time
+from tacit.store import open_store
 from tests.unit.making import NOW
 
 USER = "ann"
@@ -41,28 +38,26 @@ RECOMMENDATION: dict[str, Any] = {
 class Desk:
     """One project with a deck; the folder of the original tool is there if asked for."""
 
-    def __init__(
-        self, folder: Path, *, kind: str = "sqlite", with_folder: bool = False, home: Path | None = None
-    ) -> None:
+    def __init__(self, folder: Path, *, with_folder: bool = False, home: Path | None = None) -> None:
         self.root, self.home = folder / "invoices", home or folder / "home"
         (self.root / ".tacit").mkdir(parents=True)
         self.hours = 0.0
         database = str(self.root / ".tacit" / "tacit.db")
-        store: Store = VolatileStore() if kind == "volatile" else open_store(database)
-        place = Place(database=database, project=self.root, chosen_by="test", home=self.home / ".tacit")
-        self.loop = Loop(store, place=place, clock=self.now)
+        store: Store = open_store(database)
+        place = StoreLocation(database=database, project=self.root, chosen_by="test", home=self.home / ".tacit")
+        self.loop = Tacit(store, place=place, clock=self.now)
         self.places = CardPlaces(str(self.root), USER, shared=str(self.home / "cards" / USER))
         self.deck = self.opened()
         if with_folder:
-            self.deck.where.folder.make()
+            self.deck.location.folder.make()
             self.deck.sync()
 
     def now(self) -> datetime:
         return NOW + timedelta(hours=self.hours)
 
-    def opened(self) -> Deck:
+    def opened(self) -> Cards:
         """The deck as the next command finds it."""
-        deck = open_deck(self.loop, clock=self.now, places=self.places)
+        deck = Cards(self.loop, self.places)
         deck.sync()
         return deck
 
@@ -73,21 +68,21 @@ class Desk:
         """Record a card, through the gate."""
         made = self._made(Card, CARD | said)
         kept = self.deck.admit(made, origin=Origin.USER, by=USER)
-        self.deck.keep(kept)
+        self.deck.add(kept)
         return kept
 
     def recommendation(self, **said: Any) -> Recommendation:
         made: Recommendation = self._made(Recommendation, RECOMMENDATION | said)
-        self.deck.keep(made)
+        self.deck.add(made)
         return made
 
     def event(self, **said: Any) -> CardEvent:
         made: CardEvent = self._made(CardEvent, {"task_summary": "fixed totals"} | said)
-        self.deck.keep(made)
+        self.deck.add(made)
         return made
 
     def used(self, card: Card, times: int = 1) -> None:
-        from tacit.features.cards.signalling import signal
+        from tacit.features.cards.signals import signal
 
         for number in range(times):
             signal(self.deck, SignalKind.AHA_USED, card.key, source="agent", context=f"run {number}")
@@ -101,4 +96,4 @@ class Desk:
         self.loop.close()
 
     def _made(self, sort: Any, said: Mapping[str, Any]) -> Any:
-        return entry_of(sort, {"ts": stamp(self.now())} | dict(said), by=USER, at=self.now())
+        return entry_of(sort, {"ts": format_time(self.now())} | dict(said), by=USER, at=self.now())

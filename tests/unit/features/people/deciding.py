@@ -24,9 +24,9 @@ def choice(number: int, response: str, traits: Mapping[str, str] | None = None, 
     return Choice(**{**values, **fields})
 
 
-def decisions(*told: tuple[str, Mapping[str, str]]) -> list[Choice]:
+def decisions(*description: tuple[str, Mapping[str, str]]) -> list[Choice]:
     """Reviews in order: what was decided, on what."""
-    return [choice(number, response, traits) for number, (response, traits) in enumerate(told)]
+    return [choice(number, response, traits) for number, (response, traits) in enumerate(description)]
 
 
 def question(traits: Mapping[str, str] | None = None, **fields: Any) -> Question:

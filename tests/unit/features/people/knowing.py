@@ -8,9 +8,9 @@ from pathlib import Path
 from tacit.api import Tacit
 from tacit.domain.choice import Forecast
 from tacit.domain.origin import Origin
-from tacit.domain.ports import Stored
 from tacit.domain.skill import Kind, SkillContent
-from tacit.features.people.decisions import review_question
+from tacit.domain.stored import Stored
+from tacit.features.people.decisions import People, review_question
 from tacit.store import open_store
 from tests.unit.making import NOW
 
@@ -45,15 +45,15 @@ def proposed(loop: Tacit, content: SkillContent, *, by: str = "ann", origin: Ori
 
 def taught(loop: Tacit, *, approve: Stored, reject: Stored | None = None, count: int = TAUGHT) -> None:
     """Let ann have decided many times on things like these, and forecasts of her have come true."""
-    people = loop.people
+    people = People(loop)
     for number in range(count):
         for stored, response in ((approve, "approve"), (reject, "reject")):
             if stored is not None:
-                asked = review_question(loop.store, stored, "ann")
+                asked = review_question(loop.context.store, stored, "ann")
                 people.decided(f"earlier {number} {response}", asked, response)
     for number in range(count):
         for response in ("approve", "reject") if reject else ("approve",):
-            loop.store.add_entry(
+            loop.context.store.add(
                 Forecast(
                     key=f"long ago {number} {response}",
                     at=NOW,

@@ -106,24 +106,24 @@ def test_hits_and_brier_score_are_of_what_was_said_and_has_come_out() -> None:
             came(4, "approve", 0.9, ""),
         ]
     )
-    assert (record.forecasts, record.said, record.hits, record.guessed) == (3, 2, 1, 2)
+    assert (record.forecasts, record.given, record.hits, record.guessed) == (3, 2, 1, 2)
     assert record.brier == pytest.approx((0.01 + 0.49) / 2)
     assert (record.sure, record.sure_hits) == (1, 1)
 
 
 def test_accuracy_of_late_follows_the_latest_and_corrections_count_three_times() -> None:
-    told = [came(1, "approve", 0.7, "approve"), came(2, "approve", 0.7, "reject")]
-    assert track(told).lately == pytest.approx(0.7)
-    assert track(told, corrected={"review 2"}).lately == pytest.approx(0.7**3)
+    description = [came(1, "approve", 0.7, "approve"), came(2, "approve", 0.7, "reject")]
+    assert track(description).lately == pytest.approx(0.7)
+    assert track(description, corrected={"review 2"}).lately == pytest.approx(0.7**3)
 
 
 def test_only_what_has_come_out_teaches_calibration() -> None:
-    told = [
+    description = [
         came(1, "approve", 0.7, "approve"),
         came(2, "approve", 0.7, ""),
         came(3, "", 0.5, "reject", guess="approve"),
     ]
-    assert [each.hit for each in settled(told)] == [True, False]
+    assert [each.hit for each in settled(description)] == [True, False]
 
 
 def test_a_table_has_one_row_for_each_step_of_confidence_that_occurs() -> None:

@@ -9,11 +9,11 @@ from tacit.features.people.forecast import (
     ConflictKind,
     conflict_in,
     foresee,
+    separating_feature,
     stirred,
     surprised,
-    telling_apart,
 )
-from tacit.features.people.prediction import mind_of
+from tacit.features.people.prediction import model_of
 from tests.unit.features.people.deciding import choice, decisions, question
 
 SAME = {"kind": "lesson"}
@@ -33,7 +33,7 @@ def test_an_answer_that_has_taken_the_place_of_another_is_drift() -> None:
     found = conflict_in(decisions(*[("approve", SAME)] * 6, *[("reject", SAME)] * 8), question(SAME))
     assert found is not None
     assert (found.kind, found.newer, found.older) == (ConflictKind.DRIFT, "reject", "approve")
-    assert "taken the place" in found.told
+    assert "taken the place" in found.description
 
 
 def test_one_newer_answer_after_a_long_while_is_no_drift_yet() -> None:
@@ -67,18 +67,18 @@ def test_a_circumstance_that_tells_answers_apart_is_named() -> None:
     found = conflict_in(decisions(*[("approve", agent), ("reject", external)] * 4), question(agent))
     assert found is not None
     assert (found.kind, found.feature) == (ConflictKind.CONTEXT, "origin")
-    assert "origin" in found.told
+    assert "origin" in found.description
 
 
 def test_what_is_seen_once_tells_nothing_apart() -> None:
-    assert telling_apart(decisions(("approve", {"day": "mon"}), ("reject", {"day": "tue"}))) == ""
+    assert separating_feature(decisions(("approve", {"day": "mon"}), ("reject", {"day": "tue"}))) == ""
 
 
 def test_every_kind_is_told_in_words_that_name_both_answers() -> None:
     for each in ConflictKind:
-        told = Conflict(kind=each, newer="approve", older="reject", feature="origin").told
-        assert "approve" in told
-        assert "reject" in told
+        description = Conflict(kind=each, newer="approve", older="reject", feature="origin").description
+        assert "approve" in description
+        assert "reject" in description
 
 
 def test_decisions_on_something_else_are_no_conflict() -> None:
@@ -91,7 +91,7 @@ GOOD = [Settled(score=0.98, confidence=0.9, hit=True)] * 60
 
 
 def test_with_too_few_decisions_nothing_is_said_and_the_reason_is() -> None:
-    known = foresee(mind_of(decisions(("approve", LESSON))), question(LESSON))
+    known = foresee(model_of(decisions(("approve", LESSON))), question(LESSON))
     assert not known.known
     assert known.posterior == ""
     assert known.guess == "approve", "the record may still learn from it"
@@ -99,7 +99,7 @@ def test_with_too_few_decisions_nothing_is_said_and_the_reason_is() -> None:
 
 
 def test_what_was_decided_again_and_again_is_said_with_its_reasons() -> None:
-    known = foresee(mind_of(decisions(*[("approve", LESSON)] * 20)), question(LESSON), record=GOOD)
+    known = foresee(model_of(decisions(*[("approve", LESSON)] * 20)), question(LESSON), record=GOOD)
     assert known.posterior == "approve"
     assert known.posterior_confidence >= 0.8
     assert known.reasons
@@ -107,7 +107,7 @@ def test_what_was_decided_again_and_again_is_said_with_its_reasons() -> None:
 
 
 def test_without_a_record_it_is_said_but_not_called_sure() -> None:
-    known = foresee(mind_of(decisions(*[("approve", LESSON)] * 20)), question(LESSON))
+    known = foresee(model_of(decisions(*[("approve", LESSON)] * 20)), question(LESSON))
     assert known.posterior == "approve"
     assert known.posterior_confidence < 0.8
 
@@ -115,7 +115,7 @@ def test_without_a_record_it_is_said_but_not_called_sure() -> None:
 def test_a_person_of_two_minds_is_not_forecast() -> None:
     seen = decisions(*[("approve", LESSON), ("reject", LESSON)] * 4)
     asked = question(LESSON)
-    known = foresee(mind_of(seen), asked, record=GOOD, conflict=conflict_in(seen, asked))
+    known = foresee(model_of(seen), asked, record=GOOD, conflict=conflict_in(seen, asked))
     assert not known.known
     assert known.posterior_confidence <= 0.5
     assert "two minds" in known.why_not
@@ -123,14 +123,14 @@ def test_a_person_of_two_minds_is_not_forecast() -> None:
 
 def test_looking_at_the_artifact_can_change_what_is_expected() -> None:
     seen = decisions(*[("approve", LESSON), ("approve", LESSON), ("reject", NORM)] * 8)
-    known = foresee(mind_of(seen), question(NORM))
+    known = foresee(model_of(seen), question(NORM))
     assert (known.prior, known.posterior) == ("approve", "reject")
     assert known.stirred
 
 
 def test_what_is_known_before_looking_needs_no_look() -> None:
     seen = [choice(n, "approve", features={"scope": "project"}) for n in range(12)]
-    known = foresee(mind_of(seen), question(features={"scope": "project"}))
+    known = foresee(model_of(seen), question(features={"scope": "project"}))
     assert known.prior == known.posterior == "approve"
     assert not known.stirred
 

@@ -11,6 +11,7 @@ from tacit.domain.choice import Choice, ChoiceSort, Forecast
 from tacit.domain.errors import Mistake
 from tacit.domain.moment import Aspect, Assumption, Held
 from tacit.domain.skill import Kind
+from tacit.features.people.decisions import People
 from tacit.features.people.intake import Ask, Interview, aspect_of, key_of, open_questions
 from tests.unit.features.people.deciding import choice
 from tests.unit.features.people.knowing import memory
@@ -71,7 +72,7 @@ def loop() -> Iterator[Tacit]:
 
 
 def talk(loop: Tacit, task: str = "Add a currency field", person: str = "ann") -> Interview:
-    return Interview(loop.people, loop.store, task=task, person=person, session_id="s1")
+    return Interview(People(loop), loop.context.store, task=task, person=person, session_id="s1")
 
 
 def asked(interview: Interview, key: str) -> Ask:
@@ -90,10 +91,10 @@ def test_an_answer_is_kept_as_decision_forecast_and_assumption(loop: Tacit) -> N
     interview = talk(loop)
     interview.announce(asked(interview, "complexity"))
     done = interview.answer(asked(interview, "complexity"), " small ", at=NOW)
-    [choice] = loop.store.entries(Choice)
+    [choice] = loop.context.store.entries(Choice)
     assert (choice.sort, choice.response, choice.session_id) == (ChoiceSort.ANSWER, "small", "s1")
-    assert loop.store.entries(Forecast)[-1].actual == "small"
-    [assumption] = loop.store.entries(Assumption, session_id="s1")
+    assert loop.context.store.entries(Forecast)[-1].actual == "small"
+    [assumption] = loop.context.store.entries(Assumption, session_id="s1")
     assert (assumption.aspect, assumption.held, assumption.task) == (
         Aspect.COMPLEXITY,
         Held.OPEN,
@@ -124,7 +125,7 @@ def test_the_difference_to_what_was_expected_is_learned(loop: Tacit) -> None:
     wrong, holds = done.assumptions
     assert (wrong.held, wrong.instead) == (Held.WRONG, "large")
     assert (holds.held, holds.text.endswith("large")) == (Held.OPEN, True)
-    assert [held.version.content.kind for held in loop.waiting()] == [Kind.PREFERENCE]
+    assert [held.version.content.kind for held in loop.reviews.waiting()] == [Kind.PREFERENCE]
 
 
 def test_confirming_what_was_expected_teaches_no_preference(loop: Tacit) -> None:
@@ -135,15 +136,15 @@ def test_confirming_what_was_expected_teaches_no_preference(loop: Tacit) -> None
     assert done.decided is not None
     assert done.decided.forecast is not None
     assert not done.decided.forecast.surprise
-    assert loop.waiting() == []
+    assert loop.reviews.waiting() == []
 
 
 def test_no_answer_keeps_nothing(loop: Tacit) -> None:
     interview = talk(loop)
     done = interview.answer(asked(interview, "scope"), "  ", at=NOW)
     assert done.decided is None
-    assert loop.store.entries(Choice) == []
-    assert loop.store.entries(Assumption) == []
+    assert loop.context.store.entries(Choice) == []
+    assert loop.context.store.entries(Assumption) == []
 
 
 def test_an_answer_is_spelled_as_before(loop: Tacit) -> None:
@@ -163,7 +164,7 @@ def test_what_ann_answers_is_not_expected_of_bob(loop: Tacit) -> None:
 def test_secrets_are_not_kept(loop: Tacit) -> None:
     interview = talk(loop, "Rotate AKIAIOSFODNN7EXAMPLE")
     interview.answer(asked(interview, "approach"), "use AKIAIOSFODNN7EXAMPLE", at=NOW)
-    [choice] = loop.store.entries(Choice)
+    [choice] = loop.context.store.entries(Choice)
     assert "AKIAIOSFODNN7EXAMPLE" not in f"{choice.situation} {choice.response}"
 
 

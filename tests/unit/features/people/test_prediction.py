@@ -9,7 +9,7 @@ import random
 import pytest
 
 from tacit.domain.choice import ChoiceSort
-from tacit.features.people.prediction import MOST_MEMORIES, Mind, activation, mind_of, presence, traces_of
+from tacit.features.people.prediction import MAX_DECISIONS, DecisionModel, activation, model_of, presence, traces_of
 from tests.unit.features.people.deciding import choice, decisions, question
 
 
@@ -43,18 +43,18 @@ LESSON, NORM = {"kind": "lesson"}, {"kind": "norm"}
 
 
 def test_a_mind_that_has_seen_nothing_leans_nowhere() -> None:
-    leaning = Mind().lean(question())
-    assert (leaning.guess, leaning.score, leaning.memories) == ("", 0.0, 0)
+    found = DecisionModel().likelihoods(question())
+    assert (found.guess, found.score, found.decisions) == ("", 0.0, 0)
 
 
 def test_shares_of_all_answers_add_up_to_one() -> None:
-    leaning = mind_of(decisions(("approve", LESSON), ("reject", NORM))).lean(question(LESSON))
-    assert sum(leaning.shares.values()) == pytest.approx(1.0)
+    found = model_of(decisions(("approve", LESSON), ("reject", NORM))).likelihoods(question(LESSON))
+    assert sum(found.shares.values()) == pytest.approx(1.0)
 
 
 def test_what_was_always_decided_is_expected_again_and_more_so_the_more_often() -> None:
-    few = mind_of(decisions(*[("approve", LESSON)] * 2)).lean(question(LESSON))
-    many = mind_of(decisions(*[("approve", LESSON)] * 20)).lean(question(LESSON))
+    few = model_of(decisions(*[("approve", LESSON)] * 2)).likelihoods(question(LESSON))
+    many = model_of(decisions(*[("approve", LESSON)] * 20)).likelihoods(question(LESSON))
     assert few.guess == many.guess == "approve"
     assert few.score < many.score < 1.0
 
@@ -64,12 +64,12 @@ def test_a_circumstance_that_decides_is_found_among_others_that_do_not() -> None
     seen = []
     for number in range(60):
         kind, colour, day = dice.choice(["lesson", "norm"]), dice.choice(["red", "blue"]), dice.choice(["mon", "tue"])
-        told = {"kind": kind, "colour": colour, "day": day}
-        seen.append(choice(number, "approve" if kind == "lesson" else "reject", told))
-    mind = mind_of(seen)
+        description = {"kind": kind, "colour": colour, "day": day}
+        seen.append(choice(number, "approve" if kind == "lesson" else "reject", description))
+    model = model_of(seen)
     for colour in ("red", "blue"):
-        assert mind.lean(question({"kind": "lesson", "colour": colour, "day": "mon"})).score > 0.85
-        assert mind.lean(question({"kind": "norm", "colour": colour, "day": "tue"})).guess == "reject"
+        assert model.likelihoods(question({"kind": "lesson", "colour": colour, "day": "mon"})).score > 0.85
+        assert model.likelihoods(question({"kind": "norm", "colour": colour, "day": "tue"})).guess == "reject"
 
 
 def test_two_circumstances_that_only_decide_together_are_found() -> None:
@@ -79,23 +79,23 @@ def test_two_circumstances_that_only_decide_together_are_found() -> None:
         kind, origin = dice.choice(["lesson", "norm"]), dice.choice(["agent", "external"])
         same = (kind == "lesson") == (origin == "agent")
         seen.append(choice(number, "approve" if same else "reject", {"kind": kind, "origin": origin}))
-    mind = mind_of(seen)
-    assert mind.lean(question({"kind": "lesson", "origin": "agent"})).guess == "approve"
-    assert mind.lean(question({"kind": "lesson", "origin": "external"})).guess == "reject"
+    model = model_of(seen)
+    assert model.likelihoods(question({"kind": "lesson", "origin": "agent"})).guess == "approve"
+    assert model.likelihoods(question({"kind": "lesson", "origin": "external"})).guess == "reject"
 
 
 def test_a_change_of_mind_is_followed_within_a_few_decisions() -> None:
     before = decisions(*[("approve", LESSON)] * 40)
     after = [choice(100 + number, "reject", LESSON) for number in range(6)]
-    assert mind_of(before).lean(question(LESSON)).guess == "approve"
-    assert mind_of([*before, *after]).lean(question(LESSON)).guess == "reject"
+    assert model_of(before).likelihoods(question(LESSON)).guess == "approve"
+    assert model_of([*before, *after]).likelihoods(question(LESSON)).guess == "reject"
 
 
 def test_a_correction_outweighs_a_single_decision() -> None:
     seen = decisions(*[("approve", LESSON)] * 6)
     said = choice(50, "reject", LESSON)
-    plain = mind_of([*seen, said]).lean(question(LESSON)).shares["reject"]
-    aloud = mind_of([*seen, dataclasses.replace(said, explicit=True, id="")]).lean(question(LESSON)).shares["reject"]
+    plain = model_of([*seen, said]).likelihoods(question(LESSON)).shares["reject"]
+    aloud = model_of([*seen, dataclasses.replace(said, explicit=True, id="")]).likelihoods(question(LESSON)).shares["reject"]
     assert aloud > plain + 0.1
 
 
@@ -104,63 +104,63 @@ def test_words_tell_where_no_circumstance_does() -> None:
     for number in range(20):
         word, response = ("deploy the server", "approve") if number % 2 else ("delete the archive", "reject")
         seen.append(choice(number, response, artifact=f"{word} now"))
-    mind = mind_of(seen)
-    assert mind.lean(question(artifact="deploy the other server")).guess == "approve"
-    assert mind.lean(question(artifact="delete an archive")).guess == "reject"
+    model = model_of(seen)
+    assert model.likelihoods(question(artifact="deploy the other server")).guess == "approve"
+    assert model.likelihoods(question(artifact="delete an archive")).guess == "reject"
 
 
 def test_decisions_of_another_sort_say_nothing() -> None:
     seen = [choice(number, "deny", sort=ChoiceSort.PERMISSION) for number in range(9)]
-    assert mind_of(seen).lean(question()).guess == ""
+    assert model_of(seen).likelihoods(question()).guess == ""
 
 
 def test_where_anything_may_be_answered_something_else_has_a_share() -> None:
     seen = [choice(n, "pnpm", sort=ChoiceSort.ANSWER) for n in range(2)]
     open_one = question(sort=ChoiceSort.ANSWER, options=())
-    leaning = mind_of(seen).lean(open_one)
-    assert leaning.guess == "pnpm"
-    assert leaning.shares[""] > 0
+    found = model_of(seen).likelihoods(open_one)
+    assert found.guess == "pnpm"
+    assert found.shares[""] > 0
 
 
 def test_thinking_of_a_decision_names_it_sooner_and_gives_it_no_further_vote() -> None:
     seen = decisions(*[("approve", LESSON)] * 8, *[("reject", LESSON)] * 8, *[("approve", LESSON)] * 2)
-    quiet, thoughtful = mind_of(seen), mind_of(seen)
+    quiet, thoughtful = model_of(seen), model_of(seen)
     for _ in range(20):
         thoughtful.retrieve([seen[0].id])
-    assert thoughtful.lean(question(LESSON)).shares == quiet.lean(question(LESSON)).shares
-    assert quiet.lean(question(LESSON)).reasons[0].id != seen[0].id
-    assert thoughtful.lean(question(LESSON)).reasons[0].id == seen[0].id
+    assert thoughtful.likelihoods(question(LESSON)).shares == quiet.likelihoods(question(LESSON)).shares
+    assert quiet.likelihoods(question(LESSON)).reasons[0].id != seen[0].id
+    assert thoughtful.likelihoods(question(LESSON)).reasons[0].id == seen[0].id
 
 
 def test_retrievals_can_be_given_votes_for_comparison() -> None:
     seen = decisions(("approve", LESSON), *[("reject", LESSON)] * 3)
-    swayed = Mind(retrieval_votes=1.0)
+    swayed = DecisionModel(retrieval_votes=1.0)
     for each in seen:
         swayed.see(each)
     for _ in range(10):
         swayed.retrieve([seen[0].id])
-    assert swayed.lean(question(LESSON)).guess == "approve"
-    assert mind_of(seen).lean(question(LESSON)).guess == "reject"
+    assert swayed.likelihoods(question(LESSON)).guess == "approve"
+    assert model_of(seen).likelihoods(question(LESSON)).guess == "reject"
 
 
 def test_asking_changes_nothing() -> None:
-    mind = mind_of(decisions(("approve", LESSON), ("reject", NORM), ("approve", LESSON)))
-    answers = [mind.lean(question(LESSON)) for _ in range(3)]
+    model = model_of(decisions(("approve", LESSON), ("reject", NORM), ("approve", LESSON)))
+    answers = [model.likelihoods(question(LESSON)) for _ in range(3)]
     assert answers[0] == answers[1] == answers[2]
-    assert mind.interactions == 3
+    assert model.interactions == 3
 
 
 def test_the_oldest_decisions_are_forgotten_and_nothing_breaks() -> None:
-    seen = decisions(*[("reject", NORM)] * 5, *[("approve", LESSON)] * (MOST_MEMORIES + 5))
-    mind = mind_of(seen)
-    leaning = mind.lean(question(NORM))
-    assert leaning.memories == MOST_MEMORIES
-    assert leaning.guess == "approve"
-    mind.retrieve([seen[0].id])
+    seen = decisions(*[("reject", NORM)] * 5, *[("approve", LESSON)] * (MAX_DECISIONS + 5))
+    model = model_of(seen)
+    found = model.likelihoods(question(NORM))
+    assert found.decisions == MAX_DECISIONS
+    assert found.guess == "approve"
+    model.retrieve([seen[0].id])
 
 
 def test_reasons_are_decisions_that_went_the_expected_way() -> None:
     seen = decisions(("approve", LESSON), ("reject", NORM), ("approve", LESSON), ("reject", NORM))
-    reasons = mind_of(seen).lean(question(NORM)).reasons
+    reasons = model_of(seen).likelihoods(question(NORM)).reasons
     assert reasons
     assert {each.response for each in reasons} == {"reject"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tacit.features.people.questions import MOST_CHARACTERS, MOST_NAMES, Question, alike, cosine, words_of
+from tacit.features.people.questions import MAX_CHARACTERS, MAX_CIRCUMSTANCES, Question, cosine, similarity, words_of
 from tests.unit.features.people.deciding import choice, question
 
 
@@ -40,7 +40,7 @@ def test_contexts_are_none_each_each_pair_and_all() -> None:
 def test_many_circumstances_are_cut_to_the_same_few_in_any_order() -> None:
     names = [f"n{number}" for number in range(20)]
     one, other = question(dict.fromkeys(names, "x")), question(dict.fromkeys(reversed(names), "x"))
-    assert len(one.circumstances) == MOST_NAMES
+    assert len(one.circumstances) == MAX_CIRCUMSTANCES
     assert list(one.circumstances) == list(other.circumstances)
 
 
@@ -50,23 +50,23 @@ def test_a_trait_goes_before_a_feature_of_its_name() -> None:
 
 def test_the_same_words_are_alike_and_others_are_not() -> None:
     one = words_of(question(artifact="deploy the server", situation="shop"))
-    assert alike(one, one) == pytest.approx(1.0)
-    assert alike(one, words_of(question(artifact="paint a fence", situation="garden"))) == 0.0
+    assert similarity(one, one) == pytest.approx(1.0)
+    assert similarity(one, words_of(question(artifact="paint a fence", situation="garden"))) == 0.0
     half = words_of(question(artifact="deploy the server", situation="garden"))
-    assert alike(one, half) == pytest.approx(0.5)
+    assert similarity(one, half) == pytest.approx(0.5)
 
 
 def test_a_part_that_only_one_has_counts_against_likeness() -> None:
     one, other = words_of(question(artifact="deploy")), words_of(question(artifact="deploy", stimulus="why"))
-    assert alike(one, other) == alike(other, one) == pytest.approx(0.5)
+    assert similarity(one, other) == similarity(other, one) == pytest.approx(0.5)
 
 
 def test_nothing_is_like_nothing() -> None:
-    assert alike({}, {}) == 0.0
+    assert similarity({}, {}) == 0.0
     assert cosine(frozenset(), frozenset({"a"})) == 0.0
 
 
 def test_only_the_beginning_of_a_long_text_is_read() -> None:
-    long = words_of(question(artifact="start " + "x " * MOST_CHARACTERS + " ending"))
+    long = words_of(question(artifact="start " + "x " * MAX_CHARACTERS + " ending"))
     assert "start" in long["artifact"]
     assert "end" not in long["artifact"]

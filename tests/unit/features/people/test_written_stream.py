@@ -13,7 +13,7 @@ import pytest
 from tacit.domain.choice import Choice, ChoiceSort
 from tacit.features.people.calibration import SURE, Settled
 from tacit.features.people.forecast import Outlook, foresee, surprised
-from tacit.features.people.prediction import Mind
+from tacit.features.people.prediction import DecisionModel
 from tacit.features.people.questions import Question
 from tests.contract.project_files import ROOT
 
@@ -24,35 +24,35 @@ ANSWERS = {"ann": ("approve", "reject"), "bob": ("allow", "deny"), "cem": ("late
 @cache
 def forecasts(person: str) -> list[tuple[Outlook, Choice, bool]]:
     """Each decision of a person with what was expected before it, and whether a change of mind is behind it."""
-    mind, found = Mind(), []
+    model, found = DecisionModel(), []
     record: list[Settled] = []
     for line in STREAM.read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
         if row["choice"]["person"] != person:
             continue
-        told = row["choice"] | {"at": datetime.fromisoformat(row["at"]), "sort": ChoiceSort(row["choice"]["sort"])}
-        decided = Choice(**told)
+        description = row["choice"] | {"at": datetime.fromisoformat(row["at"]), "sort": ChoiceSort(row["choice"]["sort"])}
+        decided = Choice(**description)
         asked = dataclasses.replace(Question.of(decided), options=ANSWERS[person])
-        known = foresee(mind, asked, record=record)
+        known = foresee(model, asked, record=record)
         found.append((known, decided, row["changed"] and not row["slipped"]))
         hit = known.guess == decided.response
         record.append(Settled(score=known.score, confidence=known.posterior_confidence, hit=hit))
-        mind.see(decided)
+        model.see(decided)
     return found
 
 
 @pytest.mark.parametrize("person", ANSWERS)
 def test_forecasts_are_right_more_often_than_the_most_frequent_answer_and_the_last(person: str) -> None:
-    told = forecasts(person)
+    description = forecasts(person)
     counts: Counter[str] = Counter()
     majority = again = 0
     last = ""
-    for _, decided, _ in told:
+    for _, decided, _ in description:
         majority += bool(counts) and counts.most_common(1)[0][0] == decided.response
         again += last == decided.response
         counts[decided.response] += 1
         last = decided.response
-    right = sum(known.guess == decided.response for known, decided, _ in told)
+    right = sum(known.guess == decided.response for known, decided, _ in description)
     assert right > max(majority, again) + 5
 
 

@@ -39,7 +39,7 @@ def loop(services: Services) -> Iterator[Tacit]:
 
 def research(loop: Tacit, services: Services) -> Research:
     fetcher = Fetcher(trusted=(services.url,), pause_s=0, sleep=lambda seconds: None, timeout_s=5)
-    return Research(loop, Papers(settings=loop.config.research, fetcher=fetcher))
+    return Research(loop, Papers(settings=loop.context.config.research, fetcher=fetcher))
 
 
 def test_a_paper_of_arxiv_comes_with_its_pages_and_citations(loop: Tacit, services: Services) -> None:
@@ -52,7 +52,7 @@ def test_a_paper_of_arxiv_comes_with_its_pages_and_citations(loop: Tacit, servic
     assert (said["document.year"], said["document.authors"]) == ("2026", "Ann Able; Ben Best")
     assert (said["document.arxiv"], said["document.doi"]) == ("2601.01234v2", "10.1234/cases")
     assert said["document.source"] == "arxiv:2601.01234"
-    passages = loop.store.passages(added.held.version.id)
+    passages = loop.context.store.passages.of(added.held.version.id)
     assert [passage.first_page for passage in passages] == [1, 1, 2, 3, 4]
     assert added.notes == ()
 
@@ -60,7 +60,7 @@ def test_a_paper_of_arxiv_comes_with_its_pages_and_citations(loop: Tacit, servic
 def test_the_settings_of_the_person_say_whom_to_ask(loop: Tacit, services: Services) -> None:
     services.says("/api/query", (200, {}, b"<feed xmlns='http://www.w3.org/2005/Atom'/>"))
     with pytest.raises(NotFound, match="arXiv knows no paper"):
-        loop.research.add("arxiv:2601.01234", by="ann", approve=True)
+        Research(loop).add("arxiv:2601.01234", by="ann", approve=True)
     assert services.asked
 
 
@@ -75,7 +75,7 @@ def test_without_semantic_scholar_the_paper_is_added_and_that_is_told(loop: Taci
 def test_a_closed_paper_is_its_abstract_alone(loop: Tacit, services: Services) -> None:
     added = research(loop, services).add("doi:10.1234/cases", by="ann", approve=True)
     assert added.held is not None
-    [passage] = loop.store.passages(added.held.version.id)
+    [passage] = loop.context.store.passages.of(added.held.version.id)
     assert (passage.section, passage.first_page) == (ABSTRACT, 0)
     assert "only the abstract" in added.notes[0]
 
@@ -118,4 +118,4 @@ def test_a_service_that_is_down_adds_nothing(loop: Tacit, services: Services) ->
     services.says("/api/query", (503, {}, b""))
     with pytest.raises(Outage):
         research(loop, services).add("arxiv:2601.01234", by="ann", approve=True)
-    assert loop.research.documents(every=True) == []
+    assert Research(loop).documents(every=True) == []

@@ -11,7 +11,7 @@ from tacit.api import Tacit
 from tacit.domain.errors import Mistake, Refusal
 from tacit.domain.origin import Origin
 from tacit.domain.ports import Store
-from tacit.domain.working import Drawer
+from tacit.domain.session import NoteKind
 from tacit.features.sessions import LASTS, Limits, WorkingMemory
 from tacit.store import open_store
 from tests.unit.making import NOW
@@ -126,8 +126,8 @@ def test_secrets_are_taken_out_of_everything_that_is_kept(session: WorkingMemory
     session.register(f"out-{SECRET}.log", f"holds OPENAI_API_KEY={SECRET}")
     session.scratch("a").write(f"token={SECRET}")
     session.asked(f"why does {SECRET} not work", [SECRET])
-    kept = store.jottings("s1", at=NOW)
-    assert {each.drawer for each in kept} == set(Drawer)
+    kept = store.notes.list("s1", at=NOW)
+    assert {each.kind for each in kept} == set(NoteKind)
     assert not any(SECRET in each.text + each.name + each.agent for each in kept)
     assert SECRET not in session.shown("a")
 
@@ -238,10 +238,10 @@ def test_a_memory_opens_the_working_memory_of_a_session_and_notes_what_is_asked_
     loop.recall("asked without a session")
     loop.recall("asked to see the scores only", session="s1", keep=False)
     loop.recall("asked with an id that is no name", session="x" * 5000)
-    assert [(each.query, each.found) for each in loop.session("s1").queries()] == [("deploy the service", ())]
-    loop.session("s1").contribute("shared")
-    assert "deploy the service → nothing" in loop.session("s1").shown()
-    assert loop.session("s2").shown() == ""
+    assert [(each.query, each.found) for each in WorkingMemory(loop, "s1").queries()] == [("deploy the service", ())]
+    WorkingMemory(loop, "s1").contribute("shared")
+    assert "deploy the service → nothing" in WorkingMemory(loop, "s1").shown()
+    assert WorkingMemory(loop, "s2").shown() == ""
 
 
 def test_nothing_is_kept_while_tacit_is_paused(store: Store) -> None:
@@ -257,4 +257,4 @@ def test_nothing_is_kept_while_tacit_is_paused(store: Store) -> None:
     ):
         with pytest.raises(Refusal, match="paused"):
             write()
-    assert store.jottings("s1", at=NOW) == []
+    assert store.notes.list("s1", at=NOW) == []

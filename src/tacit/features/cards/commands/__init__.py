@@ -2,32 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
 from importlib import import_module
+from typing import Any, TypeVar, cast
 
 import click
 
+from tacit.features.cards.cards import Cards, folder_here
+from tacit.surfaces.cli.context import CommandContext, command_options
+
 _COMMANDS = {
-    "init": "recording",
-    "record": "recording",
-    "list": "recording",
-    "review": "reviewing",
-    "rec-status": "reviewing",
-    "aha-status": "reviewing",
-    "signal": "recording",
-    "use": "recording",
-    "repair": "reviewing",
-    "promote": "reviewing",
-    "export-backport": "graduating",
-    "backport-inspect": "graduating",
-    "import": "recording",
-    "export": "recording",
+    "init": "record",
+    "record": "record",
+    "list": "record",
+    "review": "review",
+    "rec-status": "review",
+    "aha-status": "review",
+    "signal": "record",
+    "use": "record",
+    "repair": "review",
+    "promote": "review",
+    "export-backport": "backport",
+    "backport-inspect": "backport",
+    "import": "record",
+    "export": "record",
 }
 """Command → the module that holds it."""
 _NAMES = {"list": "list_cards_command", "import": "import_folder", "export": "export_folder"}
 """Commands whose function cannot bear their name."""
 
 
-class LazyGroup(click.Group):
+class CardsGroup(click.Group):
     """A group whose commands are imported when they are needed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -44,13 +50,56 @@ class LazyGroup(click.Group):
         return command
 
 
-@click.group(cls=LazyGroup)
+@click.group(cls=CardsGroup)
 @click.pass_context
 def cards(context: click.Context) -> None:
     """Record what a run taught as aha cards, find it again, and graduate what has proven itself.
 
-    Every command but `review` prints one JSON document. Where the folder `.agent-skills/self-learning` exists (see
+    Every command but `review` prints one JSON document. CardLocation the folder `.agent-skills/self-learning` exists (see
     `tacit cards init`), its files are read and written in step, so that other tools can share them.
     """
     if context.invoked_subcommand != "review":
         context.obj.as_json = True  # options that cannot be read are told as a document too
+
+
+__all__ = ["card_options", "deck_of", "folder_here", "print_json", "problems_of", "told"]
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def card_options(function: F) -> F:
+    """Give a command `--store` and `--json`, which changes nothing: these commands print one JSON document anyway."""
+
+    @wraps(function)
+    def always_json(ctx: CommandContext, **options: Any) -> Any:
+        ctx.as_json = True
+        return function(ctx, **options)
+
+    return command_options(cast(F, always_json))
+
+
+def deck_of(ctx: CommandContext, *, write: bool = True) -> Cards:
+    """The deck of this session, in step with its folder. To look at nothing creates no store; to take a folder in does."""
+    ctx.may_create = write or folder_here().is_dir()
+    deck = Cards(ctx.memory)
+    deck.by_person = ctx.caller.is_person
+    deck.sync()
+    return deck
+
+
+def told(deck: Cards) -> dict[str, Any]:
+    """What every document says: where the cards are, whose they are, and what of the folder could not be read."""
+    where = {"repo_root": str(deck.root), "user": deck.user, "project_store": str(deck.folder)}
+    problems = problems_of(deck)
+    return where | ({"problems": problems} if problems else {})
+
+
+def problems_of(deck: Cards, *others: str) -> list[str]:
+    """What of the folder could not be read or written, and what else was met; each once."""
+    folder = deck.location.folder
+    return list(dict.fromkeys([*deck.last_sync.problems, *folder.unread, *folder.problems, *others]))
+
+
+def print_json(ctx: CommandContext, document: dict[str, Any]) -> None:
+    """Print the one document of a command."""
+    ctx.as_json = True
+    ctx.answer(document, click.echo)

@@ -8,7 +8,7 @@ import pytest
 
 from tacit.domain.card import Card
 from tacit.domain.recommendation import Recommendation
-from tacit.features.cards.aha.equivalence import Known, nearly_same, same_recommendation
+from tacit.features.cards.card_matching import CardIndex, nearly_same, same_recommendation
 from tests.unit.making import NOW
 
 WORDS: dict[str, Any] = {
@@ -24,7 +24,7 @@ def card(key: str = "aha_1", **fields: Any) -> Card:
 
 
 def same(newcomer: Card, *known: Card) -> str:
-    found = Known(known).same(newcomer)
+    found = CardIndex(known).same(newcomer)
     return found.key if found else ""
 
 
@@ -77,7 +77,7 @@ def test_near_wording_is_not_enough_where_something_of_substance_differs(fields:
 
 
 def test_the_newest_version_of_a_known_card_is_given() -> None:
-    known = Known([card(problem="first")])
+    known = CardIndex([card(problem="first")])
     known.add(card(problem="second"))
     found = known.same(card("aha_2"))
     assert found is not None

@@ -9,9 +9,9 @@ import pytest
 
 from tacit.domain.card import Backport, Card, CardStatus, Signal, SignalKind
 from tacit.domain.recommendation import Recommendation, RecommendationStatus
-from tacit.features.cards.aha.index_md import Held, index_md, plain_title
-from tacit.features.cards.aha.scores import scores
-from tacit.features.cards.aha.stamps import stamp
+from tacit.features.cards.index_page import IndexContent, index_page, plain_title
+from tacit.features.cards.records import format_time
+from tacit.features.cards.scores import scores
 from tests.unit.making import NOW, later
 
 SECTIONS = [
@@ -26,14 +26,14 @@ def card(number: int, **fields: Any) -> Card:
         "key": f"aha_{number}",
         "at": at,
         "title": f"Card {number}",
-        "ts": stamp(at),
+        "ts": format_time(at),
         "shareable": True,
     }
     return Card(**(said | fields))
 
 
 def advice(number: int, **fields: Any) -> Recommendation:
-    said: dict[str, Any] = {"key": f"rec_{number}", "at": NOW, "title": f"Advice {number}", "ts": stamp(NOW)}
+    said: dict[str, Any] = {"key": f"rec_{number}", "at": NOW, "title": f"Advice {number}", "ts": format_time(NOW)}
     return Recommendation(**(said | fields))
 
 
@@ -43,7 +43,7 @@ def used(number: int, target: str) -> Signal:
 
 def page(*cards: Card, advised: tuple[Recommendation, ...] = (), days: int = 0, **fields: Any) -> str:
     signals = fields.pop("signals", [])
-    held = Held(
+    held = IndexContent(
         cards=cards,
         recommendations=advised,
         backports=fields.pop("backports", ()),
@@ -51,7 +51,7 @@ def page(*cards: Card, advised: tuple[Recommendation, ...] = (), days: int = 0, 
         shows=fields.pop("shows", lambda card: True),
         is_reviewed=fields.pop("is_reviewed", lambda card: True),
     )
-    return index_md(held, later(24 * days))
+    return index_page(held, later(24 * days))
 
 
 def section(text: str, title: str) -> str:
@@ -117,18 +117,18 @@ def test_recommendations_tell_status_scope_and_age_the_pressing_first() -> None:
 
 
 def test_a_touch_ends_staleness() -> None:
-    touched = advice(1, last_touched_ts=stamp(later(24 * 5)))
+    touched = advice(1, last_touched_ts=format_time(later(24 * 5)))
     assert section(page(advised=(touched,), days=7), "Stale Recommendations (≥7d)") == "_(none)_"
 
 
 def test_candidates_name_their_skill_and_leave_out_what_is_done() -> None:
     ported = Backport(
-        key="slbp_1", at=NOW, ts=stamp(NOW), target_skill="orders", target_path="x", result=("aha_2",), applied=True
+        key="slbp_1", at=NOW, ts=format_time(NOW), target_skill="orders", target_path="x", result=("aha_2",), applied=True
     )
     signals = [used(1, "aha_1"), used(2, "aha_2")]
     text = page(card(1, primary_skill="orders"), card(2), card(3), signals=signals, backports=(ported,))
     assert section(text, "Backport Candidates (preview)") == "- **Card 1** (`aha_1`, score 3) [orders]"
-    assert section(text, "Latest Backports") == f"- **orders** (`slbp_1`, {stamp(NOW)})"
+    assert section(text, "Latest Backports") == f"- **orders** (`slbp_1`, {format_time(NOW)})"
 
 
 def test_what_the_gate_holds_back_is_not_shown_and_what_nobody_reviewed_is_marked() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tacit.domain.card import Backport, Card, CardEvent, CardStatus, Signal, SignalKind
 from tacit.domain.errors import Mistake
 from tacit.domain.recommendation import Recommendation, RecommendationStatus
-from tacit.features.cards.aha.records import FILES, entry_of, line_of, meaning, renewed
+from tacit.features.cards.records import FILES, entry_of, line_of, meaning, renewed
 from tests.unit.making import NOW, later
 
 CARD = {
@@ -163,10 +163,10 @@ def test_a_field_of_another_shape_is_not_lost(name: str, value: Any) -> None:
 
 def test_what_did_not_fit_goes_when_its_field_is_written_anew() -> None:
     odd = read(Card, {**CARD, "solution_steps": [{"do": "x"}]})
-    mended = renewed(odd, at=later(1), solution_steps=("Do x",))
-    assert line_of(mended)["solution_steps"] == ["Do x"]
-    assert line_of(mended)["ts"] == "2026-03-01T13:00:00Z"
-    assert mended.id != odd.id
+    recovered = renewed(odd, at=later(1), solution_steps=("Do x",))
+    assert line_of(recovered)["solution_steps"] == ["Do x"]
+    assert line_of(recovered)["ts"] == "2026-03-01T13:00:00Z"
+    assert recovered.id != odd.id
 
 
 def test_one_text_where_a_list_belongs_is_a_list_of_one() -> None:

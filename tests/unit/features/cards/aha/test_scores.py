@@ -9,7 +9,7 @@ import pytest
 
 from tacit.domain.card import Backport, Card, CardStatus, Signal, SignalKind
 from tacit.domain.recommendation import Recommendation
-from tacit.features.cards.aha.scores import (
+from tacit.features.cards.scores import (
     artifact_hint,
     backported_ids,
     counted,

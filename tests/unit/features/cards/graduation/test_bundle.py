@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tacit.features.cards.graduation.bundle import (
+from tacit.features.cards.backport.bundle import (
     APPEND,
     MANIFEST,
     PATCH,
@@ -16,13 +16,11 @@ from tacit.features.cards.graduation.bundle import (
     make_bundle,
     make_manifest,
 )
-from tacit.features.cards.graduation.grafting import Grafted, Stamp, graft
-from tacit.features.cards.graduation.markers import REFERENCE, card_ids, header_meta, read_markers
-from tacit.features.cards.graduation.pieces import Piece
-from tacit.features.cards.graduation.targets import Target, TargetKind
-from tacit.features.cards.graduation.text_file import fingerprint
+from tacit.features.cards.backport.edit_plan import BackportStamp, EditPlan, Piece, plan_edits
+from tacit.features.cards.backport.markers import REFERENCE, card_ids, header_meta, read_markers
+from tacit.features.cards.backport.targets import Target, TargetKind, fingerprint
 
-STAMP = Stamp(backport_id="slbp_20260102T030405Z_0a1b2c", generated_at="2026-01-02T03:04:05Z")
+STAMP = BackportStamp(backport_id="slbp_20260102T030405Z_0a1b2c", generated_at="2026-01-02T03:04:05Z")
 SKILL = Target(
     kind=TargetKind.SKILL, name="deploy", path="a/deploy", main="a/deploy/SKILL.md", reference=f"a/deploy/{REFERENCE}"
 )
@@ -34,12 +32,12 @@ WORKFLOW_KEYS = {
 }  # fmt: skip
 
 
-def _planned(target: Target, **held: bytes) -> Grafted:
+def _planned(target: Target, **held: bytes) -> EditPlan:
     files = dict.fromkeys(target.files) | {target.main: held.get("main", b"# D\n")}
-    return graft(target, files, [ONE], stamp=STAMP)
+    return plan_edits(target, files, [ONE], stamp=STAMP)
 
 
-def _manifest(target: Target, planned: Grafted) -> dict[str, Any]:
+def _manifest(target: Target, planned: EditPlan) -> dict[str, Any]:
     files = make_bundle(target, planned, ["aha_one"], stamp=STAMP, with_patch=False)
     found: dict[str, Any] = json.loads(files[MANIFEST])
     return found
@@ -70,7 +68,7 @@ def test_a_manifest_has_the_keys_of_the_workflow_and_what_each_file_becomes() ->
 def test_a_manifest_tells_what_was_there_and_what_is_new() -> None:
     done = {change.path: change.after for change in _planned(SKILL).changes}
     two = Piece(id="aha_two", title="Two")
-    planned = graft(SKILL, done, [ONE, two], stamp=STAMP)
+    planned = plan_edits(SKILL, done, [ONE, two], stamp=STAMP)
     manifest = make_manifest(SKILL, planned, ["aha_one", "aha_two"], stamp=STAMP)
     told = {key: manifest[f"{key}_card_ids"] for key in ("requested", "existing", "added", "refreshed", "result")}
     assert told == {

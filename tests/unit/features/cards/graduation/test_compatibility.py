@@ -10,13 +10,12 @@ import re
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.features.cards.graduation.grafting import Stamp, graft, ungraft
-from tacit.features.cards.graduation.inspect import inspect_target
-from tacit.features.cards.graduation.markers import card_ids, header_meta, read_markers
-from tacit.features.cards.graduation.pieces import Piece
-from tacit.features.cards.graduation.targets import Target, TargetKind
+from tacit.features.cards.backport.edit_plan import BackportStamp, Piece, plan_edits, plan_removal
+from tacit.features.cards.backport.graduation import inspect_target
+from tacit.features.cards.backport.markers import card_ids, header_meta, read_markers
+from tacit.features.cards.backport.targets import Target, TargetKind
 
-STAMP = Stamp(backport_id="slbp_20260102T030405Z_0a1b2c", generated_at="2026-01-02T03:04:05Z")
+STAMP = BackportStamp(backport_id="slbp_20260102T030405Z_0a1b2c", generated_at="2026-01-02T03:04:05Z")
 SKILL = Target(
     kind=TargetKind.SKILL, name="deploy", path="s", main="s/SKILL.md", reference="s/references/self-learning-aha.md"
 )
@@ -86,7 +85,7 @@ PIECES = st.lists(
 @settings(max_examples=60)
 @given(PIECES)
 def test_no_text_of_a_card_gets_out_of_its_markers(pieces: list[Piece]) -> None:
-    planned = graft(SKILL, {SKILL.main: SKILL_MD, SKILL.reference: None}, pieces, stamp=STAMP)
+    planned = plan_edits(SKILL, {SKILL.main: SKILL_MD, SKILL.reference: None}, pieces, stamp=STAMP)
     text = planned.reference
     ids = [piece.id for piece in pieces]
     assert their_cards(text) == card_ids(text) == ids
@@ -104,7 +103,7 @@ def test_no_text_of_a_card_gets_out_of_its_markers(pieces: list[Piece]) -> None:
 @settings(max_examples=60)
 @given(PIECES, st.sampled_from([AGENTS, PAGE]))
 def test_no_text_of_a_card_gets_out_of_a_block_of_instructions(pieces: list[Piece], target: Target) -> None:
-    planned = graft(target, {target.main: b"# Ours\n"}, pieces, stamp=STAMP)
+    planned = plan_edits(target, {target.main: b"# Ours\n"}, pieces, stamp=STAMP)
     (change,) = planned.changes
     assert change.after is not None
     text = change.after.decode()
@@ -112,7 +111,7 @@ def test_no_text_of_a_card_gets_out_of_a_block_of_instructions(pieces: list[Piec
     assert their_cards(text) == [piece.id for piece in pieces]
     assert text.count("<!--") == text.count("-->") == 2 + 2 * len(pieces)
     assert (
-        ungraft(target, {target.main: change.after}, STAMP.backport_id, replaced={}, created=())[0].after == b"# Ours\n"
+        plan_removal(target, {target.main: change.after}, STAMP.backport_id, replaced={}, created=())[0].after == b"# Ours\n"
     )
 
 
@@ -120,7 +119,7 @@ def test_no_text_of_a_card_gets_out_of_a_block_of_instructions(pieces: list[Piec
 @given(PIECES)
 def test_whatever_structure_a_text_has_is_held_by_a_list_or_a_quotation(pieces: list[Piece]) -> None:
     """So that headings, rules, fences and paragraphs of a card belong to the card in every viewer."""
-    planned = graft(SKILL, {SKILL.main: SKILL_MD, SKILL.reference: None}, pieces, stamp=STAMP)
+    planned = plan_edits(SKILL, {SKILL.main: SKILL_MD, SKILL.reference: None}, pieces, stamp=STAMP)
     body = planned.reference.split("# Self-learning Aha Cards\n", 1)[1]
     for line in body.split("\n"):
         frame = line.startswith(("<!-- self-learning:aha:", "## ", "- ", "  ", "> ")) or line in ("", ">")
@@ -181,13 +180,13 @@ def test_a_target_of_the_other_tool_is_read() -> None:
 
 def test_a_plain_card_is_written_just_as_the_other_tool_writes_it() -> None:
     """So a card that it graduated is not taken for an edited one."""
-    planned = graft(SKILL, {SKILL.main: SKILL_MD, SKILL.reference: THEIRS.encode()}, [FIRST], stamp=STAMP)
+    planned = plan_edits(SKILL, {SKILL.main: SKILL_MD, SKILL.reference: THEIRS.encode()}, [FIRST], stamp=STAMP)
     assert (planned.existing, planned.added, planned.stale) == (("aha_one", "aha_two"), (), ())
 
 
 def test_a_card_is_added_behind_those_of_the_other_tool_and_nothing_else_changes() -> None:
     new = Piece(id="aha_new", title="New")
-    planned = graft(SKILL, {SKILL.main: SKILL_MD, SKILL.reference: THEIRS.encode()}, [FIRST, new], stamp=STAMP)
+    planned = plan_edits(SKILL, {SKILL.main: SKILL_MD, SKILL.reference: THEIRS.encode()}, [FIRST, new], stamp=STAMP)
     assert planned.added == ("aha_new",)
     assert planned.result == ("aha_one", "aha_two", "aha_new")
     assert their_header(planned.reference)["card_ids"] == "aha_one,aha_two,aha_new"
@@ -197,7 +196,7 @@ def test_a_card_is_added_behind_those_of_the_other_tool_and_nothing_else_changes
 def test_ids_of_the_older_form_are_read_where_there_are_no_markers() -> None:
     legacy = "# Cards\n\n## First\n- **ID:** `aha_one`\n\n## Second\n- **ID:** `aha_two`\n"
     assert card_ids(legacy) == their_cards(legacy) == ["aha_one", "aha_two"]
-    planned = graft(SKILL, {SKILL.main: SKILL_MD, SKILL.reference: legacy.encode()}, [FIRST], stamp=STAMP)
+    planned = plan_edits(SKILL, {SKILL.main: SKILL_MD, SKILL.reference: legacy.encode()}, [FIRST], stamp=STAMP)
     assert planned.added == ()
     told = inspect_target(SKILL, {SKILL.main: SKILL_MD, SKILL.reference: legacy.encode()})
     assert told["aha_reference"]["legacy_ids"] is True

@@ -5,9 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.features.cards.graduation.delta import put_back, way_back
-from tacit.features.cards.graduation.patch import lines_of
-from tacit.features.cards.graduation.text_file import TextFile, fingerprint, joined, read_text
+from tacit.features.cards.backport.bundle import lines_of, put_back, way_back
+from tacit.features.cards.backport.targets import TextFile, fingerprint, joined, read_text
 
 TEXT = st.text(alphabet=st.sampled_from(list("ab\n\r\u2028é\ufeff")), max_size=60)
 

@@ -7,15 +7,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.domain.errors import Mistake, StoreOutage
-from tacit.features.cards.graduation.delta import put_back, way_back
-from tacit.features.cards.graduation.grafting import Stamp, block_print, graft, ungraft
-from tacit.features.cards.graduation.markers import BLOCK_END, CARD_END, card_ids, is_safe_id, read_markers
-from tacit.features.cards.graduation.pieces import Piece, brief, full
-from tacit.features.cards.graduation.targets import Target, TargetKind
-from tacit.features.cards.graduation.text_file import fingerprint
+from tacit.features.cards.backport.bundle import put_back, way_back
+from tacit.features.cards.backport.edit_plan import (
+    BackportStamp,
+    Piece,
+    block_print,
+    brief,
+    full,
+    plan_edits,
+    plan_removal,
+)
+from tacit.features.cards.backport.markers import BLOCK_END, CARD_END, card_ids, is_safe_id, read_markers
+from tacit.features.cards.backport.targets import Target, TargetKind, fingerprint
 
-STAMP = Stamp(backport_id="slbp_20260102T030405Z_0a1b2c", generated_at="2026-01-02T03:04:05Z")
-LATER = Stamp(backport_id="slbp_20260103T030405Z_ffffff", generated_at="2026-01-03T03:04:05Z")
+STAMP = BackportStamp(backport_id="slbp_20260102T030405Z_0a1b2c", generated_at="2026-01-02T03:04:05Z")
+LATER = BackportStamp(backport_id="slbp_20260103T030405Z_ffffff", generated_at="2026-01-03T03:04:05Z")
 AGENTS = Target(kind=TargetKind.INSTRUCTIONS, name="AGENTS.md", path="AGENTS.md", main="AGENTS.md")
 PAGE = Target(kind=TargetKind.PAGE, name="page.md", path="page.md", main="page.md")
 SKILL = Target(
@@ -33,8 +39,8 @@ TEXTS = st.one_of(
 )
 
 
-def _after(target: Target, text: bytes | None, *pieces: Piece, stamp: Stamp = STAMP) -> bytes:
-    (change,) = graft(target, {target.main: text}, pieces, stamp=stamp).changes
+def _after(target: Target, text: bytes | None, *pieces: Piece, stamp: BackportStamp = STAMP) -> bytes:
+    (change,) = plan_edits(target, {target.main: text}, pieces, stamp=stamp).changes
     assert change.after is not None
     return change.after
 
@@ -57,11 +63,11 @@ def test_a_text_keeps_its_bytes_and_gets_them_all_back(text: bytes, target: Targ
 def test_by_its_markers_a_piece_goes_and_the_text_around_it_stays(text: bytes, target: Target) -> None:
     once = _after(target, text, ONE)
     twice = _after(target, once, TWO, stamp=LATER)
-    (change,) = ungraft(target, {target.main: twice}, STAMP.backport_id, replaced={}, created=())
+    (change,) = plan_removal(target, {target.main: twice}, STAMP.backport_id, replaced={}, created=())
     assert change.after is not None
     assert card_ids(change.after.decode()) == ["aha_two"]
     assert change.after.startswith(text)
-    (last,) = ungraft(target, {target.main: change.after}, LATER.backport_id, replaced={}, created=())
+    (last,) = plan_removal(target, {target.main: change.after}, LATER.backport_id, replaced={}, created=())
     assert (last.after or b"").split() == text.split()
 
 
@@ -132,7 +138,7 @@ def test_signs_that_would_act_lose_their_effect(text: str, shown: str) -> None:
 )
 def test_broken_markers_are_told_and_nothing_is_planned(text: str, why: str) -> None:
     with pytest.raises(Mistake, match=why) as caught:
-        graft(AGENTS, {AGENTS.main: text.encode()}, [ONE], stamp=STAMP)
+        plan_edits(AGENTS, {AGENTS.main: text.encode()}, [ONE], stamp=STAMP)
     assert "AGENTS.md" in caught.value.message
     assert any(why in problem for problem in read_markers(text).problems)
 
@@ -140,26 +146,26 @@ def test_broken_markers_are_told_and_nothing_is_planned(text: str, why: str) -> 
 @pytest.mark.parametrize("text", ["# A\n\n```sh\nmake\n", "# A\n<!-- never closed\n", "~~~~\n~~~\n"])
 def test_nothing_is_put_behind_a_text_that_ends_within_something(text: str) -> None:
     with pytest.raises(Mistake, match="ends within"):
-        graft(AGENTS, {AGENTS.main: text.encode()}, [ONE], stamp=STAMP)
+        plan_edits(AGENTS, {AGENTS.main: text.encode()}, [ONE], stamp=STAMP)
 
 
 @pytest.mark.parametrize("data", [b"\xff\xfea\x00", b"a\x00b", b"caf\xe9", b"x" * (5 << 20)])
 def test_what_is_no_text_is_no_target(data: bytes) -> None:
     with pytest.raises(Mistake, match=r"AGENTS\.md"):
-        graft(AGENTS, {AGENTS.main: data}, [ONE], stamp=STAMP)
+        plan_edits(AGENTS, {AGENTS.main: data}, [ONE], stamp=STAMP)
 
 
 def test_a_skill_whose_block_was_removed_by_hand_gets_it_again() -> None:
     held = {SKILL.main: b"# S\n", SKILL.reference: None}
-    done = {change.path: change.after for change in graft(SKILL, held, [ONE], stamp=STAMP).changes}
-    again = graft(SKILL, {SKILL.main: b"# S\n", SKILL.reference: done[SKILL.reference]}, [ONE], stamp=LATER)
+    done = {change.path: change.after for change in plan_edits(SKILL, held, [ONE], stamp=STAMP).changes}
+    again = plan_edits(SKILL, {SKILL.main: b"# S\n", SKILL.reference: done[SKILL.reference]}, [ONE], stamp=LATER)
     assert [change.path for change in again.changes] == [SKILL.main]
     assert (again.skill_change, again.added) == ("appended_block", ())
 
 
 def test_a_reference_file_without_a_header_gets_one() -> None:
     held = {SKILL.main: b"# S\n", SKILL.reference: b"# Notes of ours\n"}
-    text = graft(SKILL, held, [ONE], stamp=STAMP).reference
+    text = plan_edits(SKILL, held, [ONE], stamp=STAMP).reference
     assert text.startswith("<!-- self-learning:aha-file\n")
     assert "\n-->\n\n# Notes of ours\n\n<!-- self-learning:aha:start id=aha_one" in text
 
@@ -169,15 +175,15 @@ def test_only_a_block_that_nobody_touched_is_written_anew() -> None:
     newer = Piece(id="aha_one", title="One", steps=("Other",))
     known = {"aha_one": block_print(brief(ONE, STAMP.backport_id))}
     held = {AGENTS.main: text}
-    assert graft(AGENTS, held, [newer], stamp=LATER, refresh=True, written=known).refreshed == ("aha_one",)
+    assert plan_edits(AGENTS, held, [newer], stamp=LATER, refresh=True, written=known).refreshed == ("aha_one",)
     edited = {AGENTS.main: text.replace(b"Mend it", b"Mind it")}
-    planned = graft(AGENTS, edited, [newer], stamp=LATER, refresh=True, written=known)
+    planned = plan_edits(AGENTS, edited, [newer], stamp=LATER, refresh=True, written=known)
     assert (planned.by_hand, planned.refreshed, planned.changes) == (("aha_one",), (), ())
 
 
 def test_windows_line_ends_do_not_make_a_block_an_edited_one() -> None:
     text = _after(AGENTS, b"# A\r\n", ONE)
-    assert graft(AGENTS, {AGENTS.main: text}, [ONE], stamp=LATER, refresh=True).changes == ()
+    assert plan_edits(AGENTS, {AGENTS.main: text}, [ONE], stamp=LATER, refresh=True).changes == ()
 
 
 @pytest.mark.parametrize("identity", ["aha_1", "s_0f", "a", "A.b-c_d"])

@@ -6,13 +6,12 @@ from typing import Any
 
 import pytest
 
-from tacit.features.cards.graduation.grafting import Stamp, graft
-from tacit.features.cards.graduation.inspect import inspect_target
-from tacit.features.cards.graduation.markers import REFERENCE, header_meta, header_span, read_markers
-from tacit.features.cards.graduation.pieces import Piece
-from tacit.features.cards.graduation.targets import Target, TargetKind
+from tacit.features.cards.backport.edit_plan import BackportStamp, Piece, plan_edits
+from tacit.features.cards.backport.graduation import inspect_target
+from tacit.features.cards.backport.markers import REFERENCE, header_meta, header_span, read_markers
+from tacit.features.cards.backport.targets import Target, TargetKind
 
-STAMP = Stamp(backport_id="slbp_20260102T030405Z_0a1b2c", generated_at="2026-01-02T03:04:05Z")
+STAMP = BackportStamp(backport_id="slbp_20260102T030405Z_0a1b2c", generated_at="2026-01-02T03:04:05Z")
 SKILL = Target(kind=TargetKind.SKILL, name="d", path="d", main="d/SKILL.md", reference=f"d/{REFERENCE}")
 AGENTS = Target(kind=TargetKind.INSTRUCTIONS, name="AGENTS.md", path="AGENTS.md", main="AGENTS.md")
 PIECES = [Piece(id="aha_one", title="One"), Piece(id="aha_two", title="Two")]
@@ -20,7 +19,7 @@ PIECES = [Piece(id="aha_one", title="One"), Piece(id="aha_two", title="Two")]
 
 def _inspected(target: Target, **asked: str) -> dict[str, Any]:
     held = dict.fromkeys(target.files) | {target.main: b"# D\n"}
-    done = {change.path: change.after for change in graft(target, held, PIECES, stamp=STAMP).changes}
+    done = {change.path: change.after for change in plan_edits(target, held, PIECES, stamp=STAMP).changes}
     return inspect_target(target, held | done, **asked)
 
 

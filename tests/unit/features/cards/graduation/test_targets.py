@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tacit.domain.errors import Mistake, NotFound, NotPermitted, TacitError
-from tacit.features.cards.graduation.targets import TargetKind, find_target, read_file, read_files
+from tacit.features.cards.backport.targets import TargetKind, find_target, read_file, read_files
 
 
 @pytest.fixture

@@ -6,35 +6,27 @@ the copy up to date. A lesson that may be recalled moves through the gates of pr
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
 from tacit.domain.card import Card, SignalKind
 from tacit.domain.errors import GateRefusal, Mistake, NotFound
 from tacit.domain.lifecycle import Status
 from tacit.domain.scope import Level
-from tacit.features.cards.aha.records import line_of
-from tacit.features.cards.aha.scores import GONE
-from tacit.features.cards.deck import Deck
+from tacit.features.cards.cards import Cards
+from tacit.features.cards.records import line_of
 from tacit.features.cards.rubric import PORTABLE, Criterion, judge
-from tacit.features.cards.signalling import signal
+from tacit.features.cards.scores import GONE
+from tacit.features.cards.signals import signal
 from tacit.gate.portability import ANYWHERE, Local
-from tacit.maintain.promotion import Promoted
 
 _STANDING = frozenset({"ts", "status", "note", "last_touched_ts"})
 _HELD_AGAINST = frozenset({Criterion.PORTABLE, Criterion.SAFE})
 
 
-class Mover(Protocol):
-    """The memory whose lessons move up."""
-
-    def promote(self, reference: str, to: str, *, by: str, ticked: Collection[str] | None) -> Promoted:
-        """Take a version to a broader scope on a person's word; without ticks it waits there."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Promotion:
+class PromotionResult:
     """What came of it: new copies, copies brought up to date, and those that were so already; why lessons stayed behind."""
 
     requested: tuple[str, ...]
@@ -54,19 +46,19 @@ def wanted_ids(text: str) -> tuple[str, ...]:
     return found
 
 
-def promote(deck: Deck, ids: Sequence[str], *, by: str, mover: Mover, local: Local = ANYWHERE) -> Promotion:
+def promote(deck: Cards, ids: Sequence[str], *, by: str, local: Local = ANYWHERE) -> PromotionResult:
     """Copy cards to the deck that projects share. None goes where anything speaks against one of them; all of it is told."""
     cards = deck.cards()
     _require(deck, ids, cards, local)
-    with deck.global_deck(create=True) as shared:
+    with deck.shared_cards(create=True) as shared:
         if shared is None:
             raise Mistake("this memory has no home to promote to", hint="open the store of a project")
-        way = _Way(deck=deck, shared=shared, mover=mover, by=by)
+        way = _Way(deck=deck, shared=shared, by=by)
         for key in ids:
             way.take(cards[key])
     for key in way.promoted:
         signal(deck, SignalKind.AHA_PROMOTED, key, source="person")
-    return Promotion(
+    return PromotionResult(
         requested=tuple(ids),
         promoted=tuple(way.promoted),
         updated=tuple(way.updated),
@@ -80,9 +72,8 @@ def promote(deck: Deck, ids: Sequence[str], *, by: str, mover: Mover, local: Loc
 class _Way:
     """From one deck to another, and what happened on it."""
 
-    deck: Deck
-    shared: Deck
-    mover: Mover
+    deck: Cards
+    shared: Cards
     by: str
     promoted: list[str] = field(default_factory=list)
     updated: list[str] = field(default_factory=list)
@@ -96,18 +87,18 @@ class _Way:
         copy = _copy(card, known, self.shared)
         if known is not None and card.at <= known.at and _text(known) == _text(copy):
             self.unchanged.append(card.key)
-            self.lessons[card.key] = self.shared.standing(known)
+            self.lessons[card.key] = self.shared.lesson_status(known)
             return
         copy = self._with_lesson(card, copy)
-        self.shared.keep(copy)
+        self.shared.add(copy)
         (self.updated if known else self.promoted).append(card.key)
-        self.lessons[card.key] = self.shared.standing(copy)
+        self.lessons[card.key] = self.shared.lesson_status(copy)
 
     def _with_lesson(self, card: Card, copy: Card) -> Card:
         """Give the copy its lesson: what may be recalled here moves up with its sources, anything else meets home's gate."""
         if self.deck.is_reviewed(card):
             try:
-                moved = self.mover.promote(card.version_id, Level.ORGANISATION, by=self.by, ticked=None)
+                moved = self.deck.memory.library.promote(card.version_id, Level.ORGANISATION, by=self.by, ticked=None)
                 return replace(copy, version_id=moved.version_id, id="")
             except GateRefusal as refusal:
                 self.notes.append(f"{card.key}: its lesson stays here: {refusal.message}")
@@ -115,7 +106,7 @@ class _Way:
         return self.shared.admit(copy, origin=origin, by=self.by)
 
 
-def _require(deck: Deck, ids: Sequence[str], cards: dict[str, Card], local: Local) -> None:
+def _require(deck: Cards, ids: Sequence[str], cards: dict[str, Card], local: Local) -> None:
     missing = [key for key in ids if key not in cards]
     if missing:
         raise NotFound(
@@ -127,7 +118,7 @@ def _require(deck: Deck, ids: Sequence[str], cards: dict[str, Card], local: Loca
         raise GateRefusal("\n".join(lines), hint="mend these cards (tacit cards record) or leave them out")
 
 
-def _objections(deck: Deck, card: Card, local: Local) -> Iterator[str]:
+def _objections(deck: Cards, card: Card, local: Local) -> Iterator[str]:
     if not card.shareable:
         yield "`shareable` is false, so it stays here"
     if card.status in GONE:
@@ -144,7 +135,7 @@ def _text(card: Card) -> dict[str, Any]:
     return {name: value for name, value in line_of(card).items() if name not in _STANDING}
 
 
-def _copy(card: Card, known: Card | None, shared: Deck) -> Card:
+def _copy(card: Card, known: Card | None, shared: Cards) -> Card:
     """The card as it goes to the shared deck: portable, with the lesson of the copy that is there."""
     version_id = known.version_id if known else ""
     whose = replace(card, at=shared.now(), by=shared.user, session_id="", sources=(), shelf=shared.shelf)

@@ -59,7 +59,7 @@ class CardBlock:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Marked:
+class Markers:
     """What a text holds by its markers."""
 
     opening: tuple[int, int] | None = None
@@ -99,7 +99,7 @@ def card_ids(text: str) -> list[str]:
     return list(dict.fromkeys(found or _LEGACY.findall(text)))
 
 
-def read_markers(text: str) -> Marked:
+def read_markers(text: str) -> Markers:
     """Find all markers of a text."""
     reader = _Reader()
     for start, end, line in _lines(text):
@@ -177,13 +177,13 @@ class _Reader:
             self._fence = fence["mark"]
         return bool(self._fence)
 
-    def finished(self, text: str) -> Marked:
+    def finished(self, text: str) -> Markers:
         """What was found in the whole text."""
         if self._card is not None:
             self._problems.append(f"the piece {self._card[1]['id']} is not closed")
         ids = [card.id for card in self._cards]
         self._problems += [f"the piece {one} stands there twice" for one in dict.fromkeys(ids) if ids.count(one) > 1]
-        return Marked(
+        return Markers(
             opening=self._starts[0][:2] if self._starts else None,
             block=self._block(),
             closing=self._ends[0][0] if self._ends else 0,

@@ -13,10 +13,14 @@ from enum import StrEnum
 from typing import Any, Protocol
 
 from tacit.domain.skill import Kind, SkillContent, SkillStep
-from tacit.features.cards.rubric.dumps import dump_in
-from tacit.features.cards.rubric.moments import passing_state
-from tacit.features.cards.rubric.saying import is_concrete, is_filler, says_something
-from tacit.features.cards.rubric.secrecy import is_a_secret
+from tacit.features.cards.rubric_texts import (
+    dump_in,
+    is_a_secret,
+    is_concrete,
+    is_filler,
+    passing_state,
+    says_something,
+)
 from tacit.gate.portability import ANYWHERE, Local, portability
 
 PORTABLE = "portable"
@@ -59,7 +63,7 @@ class CardLike(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reason:
+class RubricReason:
     """Why a card is not kept: what it is held against, where, in a sentence, and what would mend it."""
 
     criterion: Criterion
@@ -72,7 +76,7 @@ class Reason:
         return f"{self.field}: {self.message} ({self.mend})"
 
 
-def judge(card: CardLike, local: Local = ANYWHERE) -> tuple[Reason, ...]:
+def judge(card: CardLike, local: Local = ANYWHERE) -> tuple[RubricReason, ...]:
     """All reasons not to keep a card; none means that it may go to the gate.
 
     `local` is the place that a portable card must not name.
@@ -86,9 +90,9 @@ def judge(card: CardLike, local: Local = ANYWHERE) -> tuple[Reason, ...]:
     return tuple(found)
 
 
-def _missing(card: CardLike) -> Iterator[Reason]:
+def _missing(card: CardLike) -> Iterator[RubricReason]:
     if is_filler(card.title):
-        yield Reason(
+        yield RubricReason(
             criterion=Criterion.COMPLETE,
             rule="no_title",
             field="title",
@@ -96,7 +100,7 @@ def _missing(card: CardLike) -> Iterator[Reason]:
             mend="say in one line what was learned",
         )
     if is_filler(card.when_to_use):
-        yield Reason(
+        yield RubricReason(
             criterion=Criterion.REUSABLE,
             rule="no_occasion",
             field="when_to_use",
@@ -104,7 +108,7 @@ def _missing(card: CardLike) -> Iterator[Reason]:
             mend="name the task or the error that calls for it",
         )
     if all(map(is_filler, _instructions(card))):
-        yield Reason(
+        yield RubricReason(
             criterion=Criterion.COMPLETE,
             rule="no_solution",
             field="solution_steps",
@@ -113,7 +117,7 @@ def _missing(card: CardLike) -> Iterator[Reason]:
         )
 
 
-def _dumps(card: CardLike) -> Iterator[Reason]:
+def _dumps(card: CardLike) -> Iterator[RubricReason]:
     fields = {
         "title": [card.title],
         "when_to_use": [card.when_to_use],
@@ -124,7 +128,7 @@ def _dumps(card: CardLike) -> Iterator[Reason]:
     }
     for field, texts in fields.items():
         if what := dump_in(texts):
-            yield Reason(
+            yield RubricReason(
                 criterion=Criterion.SPECIFIC,
                 rule="raw_dump",
                 field=field,
@@ -133,10 +137,10 @@ def _dumps(card: CardLike) -> Iterator[Reason]:
             )
 
 
-def _secrets(card: CardLike) -> Iterator[Reason]:
+def _secrets(card: CardLike) -> Iterator[RubricReason]:
     for field, texts in (("title", [card.title]), ("solution_steps", _instructions(card))):
         if any(map(is_a_secret, texts)):
-            yield Reason(
+            yield RubricReason(
                 criterion=Criterion.SAFE,
                 rule="secret",
                 field=field,
@@ -145,10 +149,10 @@ def _secrets(card: CardLike) -> Iterator[Reason]:
             )
 
 
-def _moments(card: CardLike) -> Iterator[Reason]:
+def _moments(card: CardLike) -> Iterator[RubricReason]:
     state = passing_state(card.title[:_READ], card.problem[:_READ], _instructions(card))
     if state:
-        yield Reason(
+        yield RubricReason(
             criterion=Criterion.DURABLE,
             rule="passing_state",
             field=state.field,
@@ -157,12 +161,12 @@ def _moments(card: CardLike) -> Iterator[Reason]:
         )
 
 
-def _vague(card: CardLike) -> Iterator[Reason]:
+def _vague(card: CardLike) -> Iterator[RubricReason]:
     # “Ensure Docker is running” is an answer to one error, and to nothing else
     anchored = is_concrete(card.problem[:_READ])
     if any(says_something(text, anchored=anchored) for text in _instructions(card)):
         return
-    yield Reason(
+    yield RubricReason(
         criterion=Criterion.SPECIFIC,
         rule="vague",
         field="solution_steps",
@@ -171,7 +175,7 @@ def _vague(card: CardLike) -> Iterator[Reason]:
     )
 
 
-def _local(card: CardLike, local: Local) -> Iterator[Reason]:
+def _local(card: CardLike, local: Local) -> Iterator[RubricReason]:
     """What ties a card to one project although it calls itself portable, by the lint that skills are held against."""
     told = {
         "title": [card.title],
@@ -188,7 +192,7 @@ def _local(card: CardLike, local: Local) -> Iterator[Reason]:
         content = SkillContent(kind=Kind.LESSON, name="", description=description, steps=steps)
         for finding in portability(content, local):
             said, _, mend = finding.message.removeprefix(f"{finding.field} ").partition("; ")
-            yield Reason(
+            yield RubricReason(
                 criterion=Criterion.PORTABLE,
                 rule=finding.rule,
                 field=field,

@@ -9,19 +9,19 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tacit.config.location import FOLDER, MEMORY, StoreLocation
+from tacit.config.location import FOLDER, MEMORY
 from tacit.domain.card import Backport, Card, CardStatus, Signal, SignalKind
 from tacit.domain.errors import Mistake, NotFound, Refusal, StaleVersion
-from tacit.features.cards.aha.ids import backport_id, fresh
-from tacit.features.cards.aha.records import renewed
-from tacit.features.cards.deck import Deck
-from tacit.features.cards.graduating_choice import Chosen, choose
-from tacit.features.cards.graduating_files import (
+from tacit.features.cards.backport.bundle import MANIFEST, bundle_name, make_bundle
+from tacit.features.cards.backport.choice import ChosenPieces, choose
+from tacit.features.cards.backport.edit_plan import BackportStamp, EditPlan, plan_edits
+from tacit.features.cards.backport.markers import BLOCK_END, CARD_END, Markers, card_ids, header_meta, read_markers
+from tacit.features.cards.backport.target_files import (
     APPLYING,
     UNDOING,
-    Reverted,
+    RevertedFile,
     alone,
     how_far,
     put_all_back,
@@ -30,23 +30,23 @@ from tacit.features.cards.graduating_files import (
     without_state,
     write,
 )
-from tacit.features.cards.graduation.bundle import MANIFEST, bundle_name, make_bundle
-from tacit.features.cards.graduation.grafting import Grafted, Stamp, graft
-from tacit.features.cards.graduation.inspect import inspect_target
-from tacit.features.cards.graduation.markers import card_ids
-from tacit.features.cards.graduation.targets import Target, TargetKind, find_target, read_files
-from tacit.features.cards.graduation.text_file import fingerprint, read_text
-from tacit.features.cards.signalling import made_signal
+from tacit.features.cards.backport.targets import Target, TargetKind, find_target, fingerprint, read_files, read_text
+from tacit.features.cards.cards import Cards
+from tacit.features.cards.records import backport_id, renewed, unused_id
+from tacit.features.cards.signals import new_signal
 from tacit.gate.portability import Local
-from tacit.maintain.promotion.source_project import source_project
+from tacit.maintain.source_project import source_project
 from tacit.render.placing import place as put
+
+if TYPE_CHECKING:
+    from tacit.api import Tacit
 
 BUNDLES = Path("exports", "backports")
 _SOURCE = "tacit"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class BackportRequest:
     """What somebody wants to graduate, and how far."""
 
     target: Path
@@ -58,24 +58,24 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Graduated:
+class BackportResult:
     """What came of it."""
 
     backport: Backport
     target: Target
-    planned: Grafted
+    planned: EditPlan
     bundle: Path
     warnings: tuple[str, ...] = ()
-    mended: tuple[str, ...] = ()
+    recovered: tuple[str, ...] = ()
     """Backports that had been interrupted, and were taken back first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Undone:
+class UndoResult:
     """What was taken back."""
 
     backport: Backport
-    files: tuple[Reverted, ...]
+    files: tuple[RevertedFile, ...]
     cards: tuple[str, ...] = ()
     """Cards whose status went back."""
     kept: tuple[str, ...] = ()
@@ -85,25 +85,29 @@ class Undone:
 class Graduation:
     """The verbs of graduation over one deck."""
 
-    def __init__(self, deck: Deck, *, exports: Path, local: Local) -> None:
-        self.deck = deck
-        self._root = deck.root.resolve()
-        self._exports = deck.folder if deck.keeps_folder else exports
-        self._local = local
+    def __init__(self, memory: Tacit, deck: Cards | None = None) -> None:
+        """Bundles go into the card folder, or next to the store where there is none."""
+        self.deck = deck or Cards(memory)
+        self.deck.sync()
+        place = memory.context.place
+        next_to_store = place.folder if place and place.database != MEMORY else self.deck.root / FOLDER
+        self._root = self.deck.root.resolve()
+        self._exports = self.deck.folder if self.deck.syncs_folder else next_to_store
+        self._local = source_project(place).local
 
-    def backport(self, asked: Asked) -> Graduated:
+    def backport(self, asked: BackportRequest) -> BackportResult:
         """Write a bundle, and with `apply` the target itself."""
         target = find_target(self._root, asked.target)
         with alone(self._exports):
-            mended = self._mended(target) if asked.apply else self._unbroken(target)
-            with self.deck.changing():
+            recovered = self._mended(target) if asked.apply else self._unbroken(target)
+            with self.deck.transaction():
                 done = self._planned(asked, target)
                 for path, data in self._bundle(asked, done).items():
                     put(self._exports, done.bundle.relative_to(self._exports) / path, data, mode=0o644)
-                self.deck.keep(done.backport)
-            return replace(self._applied(done) if asked.apply else done, mended=mended)
+                self.deck.add(done.backport)
+            return replace(self._applied(done) if asked.apply else done, recovered=recovered)
 
-    def undo(self, identity: str) -> Undone:
+    def undo(self, identity: str) -> UndoResult:
         """Take back what a backport wrote: to the byte where nobody edited it, else the marked parts."""
         with alone(self._exports):
             return self._undone(identity)
@@ -133,14 +137,14 @@ class Graduation:
 
     # --- planning -----------------------------------------------------------------------------------------------
 
-    def _planned(self, asked: Asked, target: Target) -> Graduated:
+    def _planned(self, asked: BackportRequest, target: Target) -> BackportResult:
         held = read_files(self._root, target)
         chosen = self._chosen(asked, target, held)
         ids, now = list(chosen.pieces), self.deck.now()
-        identity = fresh(lambda last: backport_id(now, last, ids), self.deck.backports(), target.name)
-        stamp = Stamp(backport_id=identity, generated_at=self.deck.stamp())
+        identity = unused_id(lambda last: backport_id(now, last, ids), self.deck.backports(), target.name)
+        stamp = BackportStamp(backport_id=identity, generated_at=self.deck.timestamp())
         pieces, written = list(chosen.pieces.values()), self._written(target)
-        planned = graft(target, held, pieces, stamp=stamp, refresh=asked.refresh, written=written)
+        planned = plan_edits(target, held, pieces, stamp=stamp, refresh=asked.refresh, written=written)
         bundle = self._exports / BUNDLES / bundle_name(target, identity)
         backport = self._recorded(target, planned, chosen, stamp=stamp, bundle=bundle)
         if asked.apply:
@@ -148,9 +152,9 @@ class Graduation:
             backport = replace(backport, state=APPLYING, graft=how, id="")
         backport = replace(backport, diff_written=asked.make_diff, id="")
         warnings = (*chosen.warnings, *_left(planned, refresh=asked.refresh))
-        return Graduated(backport=backport, target=target, planned=planned, bundle=bundle, warnings=warnings)
+        return BackportResult(backport=backport, target=target, planned=planned, bundle=bundle, warnings=warnings)
 
-    def _recorded(self, target: Target, planned: Grafted, chosen: Chosen, *, stamp: Stamp, bundle: Path) -> Backport:
+    def _recorded(self, target: Target, planned: EditPlan, chosen: ChosenPieces, *, stamp: BackportStamp, bundle: Path) -> Backport:
         """The record of a plan; paths in it are below the repository or below the folder of the bundles."""
         folder = bundle.relative_to(self._exports).as_posix()
         return Backport(
@@ -169,7 +173,7 @@ class Graduation:
             extra={"skill_change": planned.skill_change, "manifest_path": f"{folder}/{MANIFEST}"},
         )
 
-    def _chosen(self, asked: Asked, target: Target, held: Mapping[str, bytes | None]) -> Chosen:
+    def _chosen(self, asked: BackportRequest, target: Target, held: Mapping[str, bytes | None]) -> ChosenPieces:
         """The pieces that were asked for; for a refresh without ids, all of the target that are known here."""
         local = self._local if target.kind is TargetKind.SKILL else _of_the_project(self._local)
         cards, skills = asked.cards, asked.skills
@@ -202,28 +206,28 @@ class Graduation:
                     found.setdefault(one, set()).add(print_)
         return found
 
-    def _bundle(self, asked: Asked, done: Graduated) -> dict[str, bytes]:
-        stamp = Stamp(backport_id=done.backport.key, generated_at=done.backport.ts)
+    def _bundle(self, asked: BackportRequest, done: BackportResult) -> dict[str, bytes]:
+        stamp = BackportStamp(backport_id=done.backport.key, generated_at=done.backport.ts)
         return make_bundle(done.target, done.planned, done.backport.requested, stamp=stamp, with_patch=asked.make_diff)
 
     # --- carrying out -------------------------------------------------------------------------------------------
 
-    def _applied(self, done: Graduated) -> Graduated:
+    def _applied(self, done: BackportResult) -> BackportResult:
         """Write the files of a recorded plan, and tell the ledger."""
         try:
-            with self.deck.changing():
+            with self.deck.transaction():
                 write(self._root, done.planned, done.backport.key)
                 after = without_state(done.backport, applied=True, at=self.deck.now())
-                self.deck.keep(after, *self._marked(done))
+                self.deck.add(after, *self._marked(done))
         except StaleVersion:  # nothing was written, and that is recorded too
-            self.deck.keep(without_state(done.backport, undone=True, at=self.deck.now()))
+            self.deck.add(without_state(done.backport, undone=True, at=self.deck.now()))
             raise
         return replace(done, backport=after)
 
-    def _marked(self, done: Graduated) -> list[Card | Signal]:
+    def _marked(self, done: BackportResult) -> list[Card | Signal]:
         """What applying means for the cards that are written: their status and, the first time in a target, a signal."""
         cards, now = self.deck.cards(), self.deck.now()
-        ts, found = self.deck.stamp(), list[Card | Signal]()
+        ts, found = self.deck.timestamp(), list[Card | Signal]()
         where = f"; target_skill={done.target.name}"
         context = f"backport_id={done.backport.key}{where}"
         told = [each for each in self.deck.signals() if each.kind is SignalKind.AHA_BACKPORTED]
@@ -232,27 +236,27 @@ class Graduation:
                 continue  # a skill that is no card has no workflow
             if identity in done.planned.added and not _is_told(told, identity, where):
                 kind = SignalKind.AHA_BACKPORTED
-                found.append(made_signal(self.deck, kind, identity, source=_SOURCE, context=context))
+                found.append(new_signal(self.deck, kind, identity, source=_SOURCE, context=context))
             if cards[identity].status is not CardStatus.BACKPORTED:
                 found.append(renewed(cards[identity], at=now, status=CardStatus.BACKPORTED, last_touched_ts=ts))
         return found
 
-    def _undone(self, identity: str) -> Undone:
-        with self.deck.changing():
+    def _undone(self, identity: str) -> UndoResult:
+        with self.deck.transaction():
             backport = self._applied_backport(identity)
             revert(
                 self._root, backport, prints=self._prints(backport)
             )  # what cannot be taken back is told before anything is recorded
-            self.deck.keep(replace(backport, state=UNDOING, at=self.deck.now(), id=""))
-        with self.deck.changing():
+            self.deck.add(replace(backport, state=UNDOING, at=self.deck.now(), id=""))
+        with self.deck.transaction():
             backport = self._applied_backport(identity)
             files = put_all_back(self._root, backport, prints=self._prints(backport))
             kept = tuple(one for file in files for one in file.kept)
             cards = self._cards_back(backport, kept)
             how = {**backport.graft, "kept": list(kept)} if backport.graft else {}
             after = without_state(backport, applied=False, undone=True, graft=how, at=self.deck.now())
-            self.deck.keep(after, *cards)
-        return Undone(backport=after, files=tuple(files), cards=tuple(card.key for card in cards), kept=kept)
+            self.deck.add(after, *cards)
+        return UndoResult(backport=after, files=tuple(files), cards=tuple(card.key for card in cards), kept=kept)
 
     def _cards_back(self, backport: Backport, kept: Collection[str]) -> list[Card]:
         """Cards that stand again as they did before, unless their text is still there or somebody decided since."""
@@ -263,14 +267,14 @@ class Graduation:
             if each.key != backport.key and each.applied and not each.undone
             for one in each.added
         } | set(kept)
-        cards, now, ts = self.deck.cards(), self.deck.now(), self.deck.stamp()
+        cards, now, ts = self.deck.cards(), self.deck.now(), self.deck.timestamp()
         return [
             renewed(cards[identity], at=now, status=CardStatus(status), last_touched_ts=ts)
             for identity, status in backport.graft.get("statuses", {}).items()
             if identity in cards and identity not in held and cards[identity].status is CardStatus.BACKPORTED
         ]
 
-    def _statuses(self, chosen: Chosen, planned: Grafted) -> dict[str, str]:
+    def _statuses(self, chosen: ChosenPieces, planned: EditPlan) -> dict[str, str]:
         """How the cards that are written stood before any backport."""
         found = {}
         for identity in (*planned.added, *planned.refreshed):
@@ -296,7 +300,7 @@ class Graduation:
 
     def _interrupted(self, target: Target) -> list[dict[str, Any]]:
         """What is half done now; what was read before somebody else was waited for may have been finished since."""
-        with self.deck.changing():
+        with self.deck.transaction():
             return self.half_done(target)
 
     def _unbroken(self, target: Target) -> tuple[str, ...]:
@@ -329,19 +333,12 @@ class Graduation:
         return backport
 
 
-def open_graduation(deck: Deck, place: StoreLocation | None) -> Graduation:
-    """The graduation of a deck that was brought in step; bundles go beside the store where there is no card folder."""
-    deck.sync()
-    beside = place.folder if place and place.database != MEMORY else deck.root / FOLDER
-    return Graduation(deck, exports=beside, local=source_project(place).local)
-
-
 def _is_told(signals: Sequence[Signal], identity: str, where: str) -> bool:
     """Whether a card was told to have graduated into a target before: to take it back and apply it again proves nothing."""
     return any(each.target == identity and each.context.endswith(where) for each in signals)
 
 
-def _left(planned: Grafted, *, refresh: bool) -> list[str]:
+def _left(planned: EditPlan, *, refresh: bool) -> list[str]:
     told = (
         [f"{one} was edited by hand in the target and is left as it is" for one in planned.by_hand] if refresh else []
     )
@@ -363,3 +360,79 @@ def _standing(backport: Backport) -> dict[str, Any]:
         "state": backport.state,
         "added_card_ids": list(backport.added),
     }
+
+
+_MARKERS = {
+    "skill_start": "<!-- self-learning:backport:start id=... -->",
+    "skill_end": BLOCK_END,
+    "aha_start": "<!-- self-learning:aha:start id=... -->",
+    "aha_end": CARD_END,
+}
+
+
+def inspect_target(
+    target: Target, held: Mapping[str, bytes | None], *, backport_id: str = "", card_id: str = ""
+) -> dict[str, Any]:
+    """Tell what a target holds, by the keys of the aha-card workflow and some more."""
+    main = read_text(held[target.main], path=target.main).text
+    host = read_text(held[target.host], path=target.host).text
+    shown, marks = read_markers(main), read_markers(host)
+    ids = card_ids(host)
+    by_backport: dict[str, list[str]] = {}
+    for card in marks.cards:
+        by_backport.setdefault(card.backport_id, []).append(card.id)
+    return {
+        "skill_md_markers": {
+            "has_backport_start": shown.has_start,
+            "has_backport_end": shown.has_end,
+            "backport_ids": list(shown.backport_ids),
+        },
+        "aha_reference": {
+            "exists": held[target.host] is not None,
+            "header_meta": header_meta(host) if target.reference else {},
+            "card_count": len(ids),
+            "card_ids": ids,
+            "legacy_ids": bool(ids) and not marks.cards,
+        },
+        "by_backport": by_backport,
+        "requested": {"backport_id": backport_id or None, "aha_id": card_id or None},
+        "found": _found(shown, by_backport, ids, backport_id, card_id),
+        "hook_markers": shown.hooks + (marks.hooks if target.reference else 0),
+        "problems": _problems(target, shown, marks),
+        "remove_instructions": _hints(target, backport_id, card_id),
+        "markers": dict(_MARKERS),
+    }
+
+
+def _found(
+    shown: Markers, by_backport: Mapping[str, list[str]], ids: list[str], backport_id: str, card_id: str
+) -> dict[str, bool]:
+    """Whether what was asked for is there; of nothing asked for, nothing is told."""
+    asked = {}
+    if backport_id:
+        asked["backport_id"] = backport_id in shown.backport_ids or backport_id in by_backport
+    if card_id:
+        asked["aha_id"] = card_id in ids
+    return asked
+
+
+def _problems(target: Target, shown: Markers, marks: Markers) -> list[str]:
+    told = [f"{target.main}: {problem}" for problem in shown.problems]
+    if target.reference:
+        told += [f"{target.reference}: {problem}" for problem in marks.problems]
+    if hooks := shown.hooks + (marks.hooks if target.reference else 0):
+        told.append(f"{hooks} markers of old hooks (self-learning:hook) are there; remove them by hand")
+    return told
+
+
+def _hints(target: Target, backport_id: str, card_id: str) -> list[str]:
+    of = f"in {target.host}"
+    hints = [
+        f"`tacit backport --undo {backport_id or 'BACKPORT_ID'}` takes out what Tacit applied; or revert the commit.",
+        f"By hand: delete the block between the backport markers in {target.main} and the pieces {of}.",
+    ]
+    if backport_id:
+        hints.append(f"Of {backport_id}: the pieces {of} whose opening marker says backport_id={backport_id}.")
+    if card_id:
+        hints.append(f"Of {card_id}: the lines {of} from the marker with id={card_id} to the next {CARD_END}.")
+    return hints

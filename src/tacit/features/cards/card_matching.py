@@ -30,7 +30,7 @@ def normal(text: str) -> str:
     return " ".join(word.strip(".,;:!?\"'()[]") for word in text.casefold().split()).strip()
 
 
-class Known:
+class CardIndex:
     """The cards that a newcomer may be the same as, looked up quickly."""
 
     def __init__(self, cards: Iterable[Card]) -> None:

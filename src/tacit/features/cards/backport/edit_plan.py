@@ -1,32 +1,126 @@
-"""Pieces of knowledge and a target's files → the files as they will be, and back again. Pure: reads and writes nothing.
+"""One piece of proven knowledge → its Markdown between markers. What it says is data: nothing in it can end the markers.
 
-What a person wrote stays as it is, byte for byte. A piece that is there already is left alone, or written anew where that is
-asked for. Taking out by markers serves where a file was edited since, and takes out nothing that a person wrote between them;
-where it was not, `delta` gives back every byte.
+Texts of several lines stand in a quotation or a list item, which ends with them whatever they hold; comment signs, headings,
+link definitions and anything that a viewer fetches or runs lose their effect (see `text.inert`). Decides nothing about content.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tacit.domain.errors import Mistake
-from tacit.features.cards.graduation.markers import (
+from tacit.features.cards.backport.markers import (
     BLOCK_END,
+    CARD_END,
     REFERENCE,
     CardBlock,
-    Marked,
+    Markers,
     block_start,
     card_ids,
+    card_start,
     header,
     header_meta,
     header_span,
     read_markers,
 )
-from tacit.features.cards.graduation.pieces import Piece, Writer, brief, full
-from tacit.features.cards.graduation.targets import Target, TargetKind
-from tacit.features.cards.graduation.text_file import Change, TextFile, fingerprint, joined, read_text
+from tacit.features.cards.backport.targets import (
+    FileChange,
+    Target,
+    TargetKind,
+    TextFile,
+    fingerprint,
+    joined,
+    read_text,
+)
+from tacit.text.safe_markdown import shown, shown_line
+
+_STRUCTURE = re.compile(r"(?=#{1,6}(?:\s|$)|[>+*-](?:\s|$)|[=_*-]{2,}\s*$|\|)")
+_DEFINITION = re.compile(r"^([ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*)\[(?=[^\]\n]{1,1000}\]:)", re.MULTILINE)
+_UNTITLED = "(untitled)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """What graduates: a card, or a skill that was approved."""
+
+    id: str
+    title: str
+    when: str = ""
+    tags: tuple[str, ...] = ()
+    problem: str = ""
+    steps: tuple[str, ...] = ()
+    evidence: tuple[str, ...] = ()
+    gotchas: tuple[str, ...] = ()
+
+
+PieceWriter = Callable[[Piece, str], str]
+"""A piece and the id of its backport → its text with markers, ending in a line end."""
+
+
+def full(piece: Piece, backport_id: str) -> str:
+    """The whole piece, as a reference file or a page holds it."""
+    return "\n".join((card_start(piece.id, backport_id), *_full_lines(piece), "", CARD_END, ""))
+
+
+def brief(piece: Piece, backport_id: str) -> str:
+    """The piece as one bullet, as a file of instructions holds it, which every session pays for."""
+    when = f": {line(piece.when)}" if piece.when.strip() else ""
+    details = piece.steps or ((piece.problem,) if piece.problem.strip() else ())
+    below = [f"  {each}".rstrip() for bullet in bullets(details) for each in bullet.split("\n")]
+    told = [f"- **{line(piece.title) or _UNTITLED}**{when}", *below]
+    return "\n".join((card_start(piece.id, backport_id), *told, CARD_END, ""))
+
+
+def _full_lines(piece: Piece) -> Iterator[str]:
+    yield from (f"## {line(piece.title) or _UNTITLED}", f"- **ID:** `{piece.id}`")
+    if piece.when.strip():
+        yield f"- **When to use:** {line(piece.when)}"
+    if tags := [text for tag in piece.tags if (text := line(tag))]:
+        yield f"- **Tags:** {', '.join(tags)}"
+    if piece.problem.strip():
+        yield from ("", "**Problem**", "", quoted(piece.problem))
+    for heading, texts in (("Solution", piece.steps), ("Evidence", piece.evidence), ("Gotchas", piece.gotchas)):
+        if told := list(bullets(texts)):
+            yield from ("", f"**{heading}**", *told)
+
+
+def line(text: str) -> str:
+    """A text on one line, without effects."""
+    return _at_start(_unmarked(shown_line(text)))
+
+
+def quoted(text: str) -> str:
+    """A text as a paragraph if it is one line, else as a quotation, which holds whatever structure it has."""
+    if "\n" not in (told := block(text)):
+        return line(text)
+    return "\n".join(f"> {each}".rstrip() for each in told.split("\n"))
+
+
+def bullets(texts: Sequence[str]) -> Iterator[str]:
+    """Texts as items of a list; further lines are indented, so that they belong to their item."""
+    for text in texts:
+        if told := block(text):
+            first, *rest = (told if "\n" in told else line(text)).split("\n")
+            yield "\n".join((f"- {_at_start(first)}", *(f"  {each}".rstrip() for each in rest)))
+
+
+def block(text: str) -> str:
+    """A text of any number of lines, without effects; it still needs something that holds its structure."""
+    return _unmarked(shown(text)).strip()
+
+
+def _unmarked(text: str) -> str:
+    """Take from a text what could pass for a marker, a comment or a declaration, and from link definitions their reach."""
+    text = text.replace("<!", "&lt;!").replace("<?", "&lt;?").replace("-->", "--&gt;").replace("--!>", "--!&gt;")
+    return _DEFINITION.sub(r"\1\\[", text.replace("**ID:**", r"\*\*ID:\*\*"))
+
+
+def _at_start(text: str) -> str:
+    """Take from the start of a line what would make it a heading, a list, a quotation or a rule."""
+    return "\\" + text if _STRUCTURE.match(text) else text
+
 
 HEADING = "## Learnings (self-learning)"
 TITLE = "# Self-learning Aha Cards"
@@ -42,7 +136,7 @@ Prints = Mapping[str, Collection[str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stamp:
+class BackportStamp:
     """What a backport is known by."""
 
     backport_id: str
@@ -50,10 +144,10 @@ class Stamp:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Grafted:
+class EditPlan:
     """What a backport would make of a target."""
 
-    changes: tuple[Change, ...] = ()
+    changes: tuple[FileChange, ...] = ()
     """Files that change, in the order in which they are written."""
     existing: tuple[str, ...] = ()
     added: tuple[str, ...] = ()
@@ -74,15 +168,15 @@ class Grafted:
     """The pieces in full, as a reference file would hold them."""
 
 
-def graft(
+def plan_edits(
     target: Target,
     held: Mapping[str, bytes | None],
     pieces: Sequence[Piece],
     *,
-    stamp: Stamp,
+    stamp: BackportStamp,
     refresh: bool = False,
     written: Mapping[str, str] | None = None,
-) -> Grafted:
+) -> EditPlan:
     """Plan how pieces come into a target; `written` has the print of each block as it was last written there, where known."""
     host = read_text(held[target.host], path=target.host)
     marks = _trusted(host.text, target.host)
@@ -99,9 +193,9 @@ def graft(
     change = _Planned(target=target, stamp=stamp, added=[now[piece.id] for piece in added], result=result)
     change.renewed = {one: now[one] for one in refreshed}
     after, skill_change = change.files(held, host, marks)
-    return Grafted(
+    return EditPlan(
         changes=tuple(
-            Change(path=path, before=held[path], after=after[path])
+            FileChange(path=path, before=held[path], after=after[path])
             for path in target.files
             if after.get(path, held[path]) != held[path]
         ),
@@ -126,13 +220,13 @@ class _Planned:
     """One change of a target, while it is worked out."""
 
     target: Target
-    stamp: Stamp
+    stamp: BackportStamp
     added: list[str]
     """Blocks that are new."""
     result: tuple[str, ...]
     renewed: dict[str, str] = field(default_factory=dict)
 
-    def files(self, held: Mapping[str, bytes | None], host: TextFile, marks: Marked) -> tuple[dict[str, bytes], str]:
+    def files(self, held: Mapping[str, bytes | None], host: TextFile, marks: Markers) -> tuple[dict[str, bytes], str]:
         """The files that change, and what becomes of the block that everybody sees."""
         anew = bool(self.added or self.renewed)
         if self.target.kind is not TargetKind.SKILL:
@@ -151,12 +245,12 @@ class _Planned:
         _check_end(shown, self.target.main)
         return after | {self.target.main: joined(main, pointer(self.stamp)).data()}, "appended_block"
 
-    def _in_reference(self, host: TextFile, marks: Marked) -> TextFile:
+    def _in_reference(self, host: TextFile, marks: Markers) -> TextFile:
         if self.added and host.text.strip():
             _check_end(marks, self.target.reference)
         return _reference(_renewed(host, marks, self.renewed), self.stamp, self.added, self.result)
 
-    def _in_page(self, host: TextFile, marks: Marked) -> TextFile:
+    def _in_page(self, host: TextFile, marks: Markers) -> TextFile:
         apart = "\n" if self.target.kind is TargetKind.PAGE else ""
         if marks.block is None:
             _check_end(marks, self.target.main)
@@ -182,17 +276,17 @@ def block_print(block: str) -> str:
     return fingerprint(_plain(block).strip().encode())
 
 
-def writer(target: Target) -> Writer:
+def writer(target: Target) -> PieceWriter:
     """How a target of that kind says a piece."""
     return brief if target.kind is TargetKind.INSTRUCTIONS else full
 
 
-def pointer(stamp: Stamp) -> str:
+def pointer(stamp: BackportStamp) -> str:
     """The block of a SKILL.md."""
     return "\n".join((block_start(stamp.backport_id), HEADING, "", _POINTER, BLOCK_END, ""))
 
 
-def ungraft(
+def plan_removal(
     target: Target,
     held: Mapping[str, bytes | None],
     backport_id: str,
@@ -200,7 +294,7 @@ def ungraft(
     replaced: Mapping[str, str],
     created: Collection[str],
     written: Prints | None = None,
-) -> tuple[Change, ...]:
+) -> tuple[FileChange, ...]:
     """Take out by its markers what a backport added, and put back what it wrote anew.
 
     `written` has the prints of each block as backports wrote it: a block that somebody edited since stays as it is, and so do
@@ -233,7 +327,7 @@ def ungraft(
             edits += _renamed(marks, backport_id, last)
         after[target.main] = _kept(host, edits, target.main, created)
     changed = (path for path in target.files if after[path] != held[path])
-    return tuple(Change(path=path, before=held[path], after=after[path]) for path in changed)
+    return tuple(FileChange(path=path, before=held[path], after=after[path]) for path in changed)
 
 
 def _left_reference(
@@ -263,14 +357,14 @@ def edited_pieces(text: str, written: Prints) -> tuple[str, ...]:
     return tuple(one for one, now in found.items() if now not in written.get(one, (now,)))
 
 
-def _renamed(marks: Marked, backport_id: str, last: str) -> list[Edit]:
+def _renamed(marks: Markers, backport_id: str, last: str) -> list[Edit]:
     """Let a block that is still needed no longer name what was undone."""
     if marks.opening and last and backport_id in marks.backport_ids:
         return [(*marks.opening, block_start(last))]
     return []
 
 
-def _cleared(file: TextFile, marks: Marked, *, knows: bool) -> list[Edit]:
+def _cleared(file: TextFile, marks: Markers, *, knows: bool) -> list[Edit]:
     """Take away a block that nothing is left for; what somebody else wrote in it stays where it was."""
     if not marks.block or not marks.opening:
         return []
@@ -281,7 +375,7 @@ def _cleared(file: TextFile, marks: Marked, *, knows: bool) -> list[Edit]:
     return [(start, end, others + (file.newline if file.text[:end].endswith("\n") else ""))]
 
 
-def _others(text: str, marks: Marked) -> str:
+def _others(text: str, marks: Markers) -> str:
     """The lines of a block that are neither its frame nor a piece."""
     assert marks.opening is not None
     at, rest = marks.opening[1], ""
@@ -301,7 +395,7 @@ def _removal(text: str, start: int, end: int) -> Edit:
     return (start, end, "")
 
 
-def _reference(host: TextFile, stamp: Stamp, added: Sequence[str], result: Sequence[str]) -> TextFile:
+def _reference(host: TextFile, stamp: BackportStamp, added: Sequence[str], result: Sequence[str]) -> TextFile:
     """A reference file with its header brought up to date and blocks put behind what it holds."""
     head = header(stamp.backport_id, stamp.generated_at, result)
     if not host.text.strip():
@@ -311,11 +405,11 @@ def _reference(host: TextFile, stamp: Stamp, added: Sequence[str], result: Seque
     return joined(headed, "\n".join(added)) if added else headed
 
 
-def _renewed(host: TextFile, marks: Marked, blocks: Mapping[str, str]) -> TextFile:
+def _renewed(host: TextFile, marks: Markers, blocks: Mapping[str, str]) -> TextFile:
     return _edited(host, _renewals(host, marks, blocks))
 
 
-def _renewals(host: TextFile, marks: Marked, blocks: Mapping[str, str]) -> list[Edit]:
+def _renewals(host: TextFile, marks: Markers, blocks: Mapping[str, str]) -> list[Edit]:
     """Edits that put other blocks in the places of those with the same ids."""
     edits = []
     for card in marks.cards:
@@ -333,7 +427,7 @@ def _edited(file: TextFile, edits: Sequence[Edit]) -> TextFile:
     return file.with_text(text)
 
 
-def _trusted(text: str, path: str) -> Marked:
+def _trusted(text: str, path: str) -> Markers:
     marks = read_markers(text)
     if marks.problems:
         raise Mistake(
@@ -342,12 +436,12 @@ def _trusted(text: str, path: str) -> Marked:
     return marks
 
 
-def _check_end(marks: Marked, path: str) -> None:
+def _check_end(marks: Markers, path: str) -> None:
     if marks.open_end:
         raise Mistake(f"{path} ends within {marks.open_end}", hint="close it, then try again")
 
 
-def _backport_of(marks: Marked, identity: str) -> str:
+def _backport_of(marks: Markers, identity: str) -> str:
     return next((card.backport_id for card in marks.cards if card.id == identity), "")
 
 
@@ -359,7 +453,7 @@ def _decoded(data: bytes | None) -> str:
     return _plain(data.decode()) if data else ""
 
 
-def _shown_block(target: Target, after: bytes | None, before: bytes | None, stamp: Stamp) -> str:
+def _shown_block(target: Target, after: bytes | None, before: bytes | None, stamp: BackportStamp) -> str:
     """The block that the target will hold; for one that does not change the one it holds."""
     if target.kind is TargetKind.SKILL:
         return pointer(stamp)

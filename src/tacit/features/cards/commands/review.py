@@ -18,15 +18,14 @@ from tacit.domain.card import Card, CardStatus
 from tacit.domain.errors import Mistake
 from tacit.domain.lifecycle import Status
 from tacit.domain.recommendation import Recommendation
-from tacit.features.cards import agenda, promoting, repairing, reviewing, statuses
-from tacit.features.cards.aha.records import FILES
-from tacit.features.cards.aha.scores import LEAST
-from tacit.features.cards.commands.options import card_options, deck_of, print_json, problems_of, told
-from tacit.features.cards.deck import Deck
-from tacit.features.cards.opening import shared_folder
-from tacit.maintain.promotion import home_database, source_project
+from tacit.features.cards import agenda, card_promotion, statuses
+from tacit.features.cards.cards import Cards, shared_folder
+from tacit.features.cards.commands import card_options, deck_of, print_json, problems_of, told
+from tacit.features.cards.records import FILES
+from tacit.features.cards.scores import LEAST
+from tacit.maintain.source_project import home_database, source_project
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line
-from tacit.surfaces.exports import export
+from tacit.maintain.exports import export
 
 _SCOPES = click.Choice(["project", "portable"])
 _WAITING = frozenset({Status.CANDIDATE, Status.QUARANTINED})
@@ -65,11 +64,11 @@ def review(
     cards are put in order; the score itself does not change.
     """
     ctx.as_json = ctx.as_json or form == "json"
-    asked = agenda.wanted_statuses(options.pop("status"))
+    asked = agenda.parse_statuses(options.pop("status"))
     deck = deck_of(ctx, write=False)
-    scope, begun = options.pop("scope") or "", agenda.window(since, days, deck.now())
-    wanted = agenda.Wanted(scope=scope, statuses=asked, since=begun, **options)
-    found = reviewing.review(deck, wanted, include_global=include_global)
+    scope, begun = options.pop("scope") or "", agenda.review_window(since, days, deck.now())
+    wanted = agenda.ReviewFilters(scope=scope, statuses=asked, since=begun, **options)
+    found = agenda.review(deck, wanted, include_global=include_global)
     shared = str(shared_folder(card_places(str(Path.cwd())))) if include_global else None
     document = {"ok": True, **told(deck), "global_store": shared, **found}
     ctx.answer(document, lambda: _show(ctx, deck, found))
@@ -102,16 +101,16 @@ def aha_status(ctx: CommandContext, *, key: str, status: str, note: str, by: str
     At a person's terminal this is a review decision on the card's text, and is carried out as one. From anywhere else only the
     word changes, and `accepted` is refused: a person accepts. Without --version the text is shown first, and you are asked.
     """
-    if statuses.card_word(status) is CardStatus.ACCEPTED:
+    if statuses.parse_card_status(status) is CardStatus.ACCEPTED:
         ctx.caller.require_person("cards aha-status accepted")
     person = ctx.person(by) if ctx.caller.is_person else ""
     deck = deck_of(ctx)
-    if person and statuses.card_word(status) is CardStatus.ACCEPTED:
+    if person and statuses.parse_card_status(status) is CardStatus.ACCEPTED:
         seen = seen.strip() or _read_first(ctx, deck, key.strip())
-    with deck.changing():
+    with deck.transaction():
         if seen:
             statuses.require_seen(deck, key.strip(), seen)
-        moved = statuses.move_card(deck, key.strip(), status, note=note, person=person, reviewer=ctx.memory)
+        moved = statuses.move_card(deck, key.strip(), status, note=note, person=person)
     if person:
         export(ctx.memory)
     print_json(ctx, {"ok": True, **told(deck), "id": key.strip(), **_moved(deck, moved)})
@@ -123,7 +122,7 @@ def aha_status(ctx: CommandContext, *, key: str, status: str, note: str, by: str
 def repair(ctx: CommandContext, *, apply_: bool) -> None:
     """Fill missing skills and write older statuses anew. Changes nothing without --apply."""
     deck = deck_of(ctx)
-    found = repairing.repair(deck) if apply_ else repairing.plan(deck)
+    found = statuses.repair(deck) if apply_ else statuses.plan_repair(deck)
     note = "Nothing needs repair."
     if found:
         note = "Repaired; INDEX.md is up to date." if apply_ else "Run it again with --apply to write this."
@@ -140,12 +139,12 @@ def promote(ctx: CommandContext, *, ids: str, by: str) -> None:
     A card must be shareable, and must name nothing that only this project knows. Its lesson waits in your own store for review.
     Promoting belongs to a person: it is refused without a terminal and inside an agent's shell.
     """
-    wanted = promoting.wanted_ids(ids)
+    wanted = card_promotion.wanted_ids(ids)
     ctx.caller.require_person("cards promote")
     person, deck = ctx.person(by), deck_of(ctx)
-    local = source_project(ctx.memory.place).local
-    done = promoting.promote(deck, wanted, by=person, mover=ctx.memory, local=local)
-    waits = f"what is new there waits for you: tacit review --store {home_database(ctx.memory.place)}"
+    local = source_project(ctx.memory.context.place).local
+    done = card_promotion.promote(deck, wanted, by=person, local=local)
+    waits = f"what is new there waits for you: tacit review --store {home_database(ctx.memory.context.place)}"
     document = {
         "ok": True,
         "user": deck.user,
@@ -162,7 +161,7 @@ def promote(ctx: CommandContext, *, ids: str, by: str) -> None:
     print_json(ctx, document)
 
 
-def _read_first(ctx: CommandContext, deck: Deck, key: str) -> str:
+def _read_first(ctx: CommandContext, deck: Cards, key: str) -> str:
     """Show a person the text that they accept, and ask; who cannot be asked names the version that was read."""
     card = deck.cards().get(key)
     if card is None or not card.version_id:
@@ -178,7 +177,7 @@ def _read_first(ctx: CommandContext, deck: Deck, key: str) -> str:
     return version
 
 
-def _moved(deck: Deck, moved: statuses.Moved) -> dict[str, Any]:
+def _moved(deck: Cards, moved: statuses.StatusChange) -> dict[str, Any]:
     """What a record was and is, with the keys that the original prints for its sort."""
     before, after = moved.before, moved.after
     is_card = isinstance(after, Card)
@@ -203,11 +202,11 @@ def _moved(deck: Deck, moved: statuses.Moved) -> dict[str, Any]:
         "previous": previous,
         "updated": updated,
         **lesson,
-        "written_to": str(file) if deck.keeps_folder else None,
+        "written_to": str(file) if deck.syncs_folder else None,
     }
 
 
-def _show(ctx: CommandContext, deck: Deck, found: Mapping[str, Any]) -> None:
+def _show(ctx: CommandContext, deck: Cards, found: Mapping[str, Any]) -> None:
     """A few lines for people: how much there is, what comes next, and how to see all of it."""
     counts, shown = found["summary"], found["next_actions"][:_MOST_SHOWN]
     filters = [
@@ -215,13 +214,13 @@ def _show(ctx: CommandContext, deck: Deck, found: Mapping[str, Any]) -> None:
     ]
     left = counts["open_recommendations"] + counts["backport_candidates"] - len(shown)
     lines = [
-        f"Cards in {deck.folder if deck.keeps_folder else 'the store'}",
+        f"Cards in {deck.folder if deck.syncs_folder else 'the store'}",
         *([f"Only: {', '.join(filters)}"] if filters else []),
         _counted(counts),
         *(["Next:"] if shown else []),
         *(f"- {_line(action)}" for action in shown),
         *([f"  and {left} more"] if shown and left else []),
-        *([f"Read on: {deck.folder / 'INDEX.md'}"] if deck.keeps_folder else []),
+        *([f"Read on: {deck.folder / 'INDEX.md'}"] if deck.syncs_folder else []),
         f"All as JSON: {_full_command()}",
         *(f"! {problem}" for problem in problems_of(deck)),
     ]

@@ -16,10 +16,18 @@ from typing import Any
 
 from tacit.domain.card import Backport
 from tacit.domain.errors import NotPermitted, StaleVersion
-from tacit.features.cards.graduation.delta import put_back, way_back
-from tacit.features.cards.graduation.grafting import Grafted, Prints, block_print, edited_pieces, ungraft
-from tacit.features.cards.graduation.targets import Target, TargetKind, find_target, read_file, read_files
-from tacit.features.cards.graduation.text_file import Change, fingerprint, read_text
+from tacit.features.cards.backport.bundle import put_back, way_back
+from tacit.features.cards.backport.edit_plan import EditPlan, Prints, block_print, edited_pieces, plan_removal
+from tacit.features.cards.backport.targets import (
+    FileChange,
+    Target,
+    TargetKind,
+    find_target,
+    fingerprint,
+    read_file,
+    read_files,
+    read_text,
+)
 from tacit.render.placing import refused
 from tacit.render.plain_files import locked, require_no_links
 
@@ -43,17 +51,17 @@ def alone(exports: Path) -> Iterator[None]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reverted:
+class RevertedFile:
     """How one file goes back."""
 
-    change: Change
+    change: FileChange
     how: str
     """`exact` to the byte, by its `markers` because it was edited since, or `already` as it was."""
     kept: tuple[str, ...] = ()
     """Pieces that somebody edited there, and that were left."""
 
 
-def recorded(root: Path, target: Target, planned: Grafted) -> dict[str, Any]:
+def recorded(root: Path, target: Target, planned: EditPlan) -> dict[str, Any]:
     """What has to be known to undo a planned backport."""
     made = [str(Path(change.path).parent.as_posix()) for change in planned.changes if change.before is None]
     return {
@@ -83,7 +91,7 @@ def target_of(root: Path, backport: Backport) -> Target:
     )
 
 
-def write(root: Path, planned: Grafted, backport_id: str) -> None:
+def write(root: Path, planned: EditPlan, backport_id: str) -> None:
     """Write the files of a plan, unless one is no longer what the plan was made for; then none is written."""
     edited = [change.path for change in planned.changes if read_file(root, change.path) != change.before]
     if edited:
@@ -92,7 +100,7 @@ def write(root: Path, planned: Grafted, backport_id: str) -> None:
         _put(root, change, backport_id)
 
 
-def revert(root: Path, backport: Backport, *, prints: Prints | None = None) -> list[Reverted]:
+def revert(root: Path, backport: Backport, *, prints: Prints | None = None) -> list[RevertedFile]:
     """Plan how the files of a backport go back; writes nothing. `prints` are of blocks that others wrote there too."""
     target = target_of(root, backport)
     held = read_files(root, target)
@@ -103,25 +111,25 @@ def revert(root: Path, backport: Backport, *, prints: Prints | None = None) -> l
         return list(exact.values())
     created = {path for path, way in ways.items() if not way["was"]}
     replaced, written = backport.graft.get("replaced", {}), _prints(backport, prints or {})
-    marked = ungraft(target, held, backport.key, replaced=replaced, created=created, written=written)
-    found = {change.path: Reverted(change=change, how=BY_MARKERS) for change in marked if change.path in others}
+    marked = plan_removal(target, held, backport.key, replaced=replaced, created=created, written=written)
+    found = {change.path: RevertedFile(change=change, how=BY_MARKERS) for change in marked if change.path in others}
     if target.host in others and (
         kept := edited_pieces(read_text(held[target.host], path=target.host).text, written or {})
     ):
-        as_it_is = Change(path=target.host, before=held[target.host], after=held[target.host])
-        host = found.get(target.host, Reverted(change=as_it_is, how=BY_MARKERS))
+        as_it_is = FileChange(path=target.host, before=held[target.host], after=held[target.host])
+        host = found.get(target.host, RevertedFile(change=as_it_is, how=BY_MARKERS))
         found[target.host] = replace(host, kept=kept)
     return [one for path in target.files if (one := exact.get(path) or found.get(path))]
 
 
-def _exactly(ways: Mapping[str, Any], held: Mapping[str, bytes | None]) -> Iterator[tuple[str, Reverted]]:
+def _exactly(ways: Mapping[str, Any], held: Mapping[str, bytes | None]) -> Iterator[tuple[str, RevertedFile]]:
     """Files that are as the backport left them, or as they were before it."""
     for path, way in ways.items():
         now = held[path]
         if fingerprint(now) == way["is"] and now is not None:
-            yield path, Reverted(change=Change(path=path, before=now, after=put_back(way, now)), how=EXACT)
+            yield path, RevertedFile(change=FileChange(path=path, before=now, after=put_back(way, now)), how=EXACT)
         elif fingerprint(now) == way["was"]:
-            yield path, Reverted(change=Change(path=path, before=now, after=now), how=ALREADY)
+            yield path, RevertedFile(change=FileChange(path=path, before=now, after=now), how=ALREADY)
 
 
 def _prints(backport: Backport, others: Prints) -> Prints | None:
@@ -133,7 +141,7 @@ def _prints(backport: Backport, others: Prints) -> Prints | None:
     return {one: {own[one], replaced.get(one, own[one]), *others.get(one, ())} for one in own}
 
 
-def put_all_back(root: Path, backport: Backport, *, prints: Prints | None = None) -> list[Reverted]:
+def put_all_back(root: Path, backport: Backport, *, prints: Prints | None = None) -> list[RevertedFile]:
     """Put the files of a backport back, the last written first, and remove folders that it made and that are empty."""
     done = revert(root, backport, prints=prints)
     for one in reversed(done):
@@ -161,7 +169,7 @@ def without_state(backport: Backport, **changes: Any) -> Backport:
     return replace(backport, state="", id="", **changes)
 
 
-def _put(root: Path, change: Change, backport_id: str) -> None:
+def _put(root: Path, change: FileChange, backport_id: str) -> None:
     """Write or remove one file, whole or not at all, never through a link."""
     top = root.resolve()
     file = top / change.path

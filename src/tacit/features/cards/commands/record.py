@@ -1,11 +1,18 @@
-"""`tacit cards init | record | list | signal | use | import | export`: what a run taught goes in, and is found again."""
+"""The drop-in script: a repository and a skills folder → the original tool's script there, which hands on to `tacit cards`.
+
+Policies and skills name the original by its place, so ours stands in the same one. What stood there is kept beside it unless
+it is the very script that is written.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
+import tempfile
 from collections.abc import Mapping
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -13,25 +20,82 @@ import click
 
 from tacit.config.location import card_places
 from tacit.domain.card import Card, SignalKind
-from tacit.domain.errors import GateRefusal, Mistake, NotFound
+from tacit.domain.errors import GateRefusal, Mistake, NotFound, StoreOutage
 from tacit.domain.origin import Origin
-from tacit.features.cards.aha.records import FILES, line_of
-from tacit.features.cards.commands.options import card_options, deck_of, print_json, problems_of, told
-from tacit.features.cards.deck import Deck
-from tacit.features.cards.folder import BELOW, Folder
-from tacit.features.cards.ignoring import LINE, ignore_folder, is_ignored
-from tacit.features.cards.listing import LIMIT, Wanted, list_cards
-from tacit.features.cards.opening import shared_folder
-from tacit.features.cards.plain_values import unfit
-from tacit.features.cards.recording import Recorded, Writer, id_list
+from tacit.features.cards.cards import Cards, shared_folder
+from tacit.features.cards.commands import card_options, deck_of, print_json, problems_of, told
+from tacit.features.cards.folder import BELOW, LINE, CardFolder, ignore_folder, is_ignored, unfit
+from tacit.features.cards.listing import LIMIT, CardFilters, list_cards
+from tacit.features.cards.recording import Recorder, RecordResult, id_list
 from tacit.features.cards.recording import record as record_payload
+from tacit.features.cards.records import FILES, line_of
 from tacit.features.cards.rubric import judge
-from tacit.features.cards.signalling import BY_AGENT, BY_HAND, Usage, Used
-from tacit.features.cards.signalling import signal as keep_signal
-from tacit.features.cards.signalling import use as keep_usage
-from tacit.maintain.promotion import source_project
+from tacit.features.cards.signals import BY_AGENT, MANUAL_SOURCE, UsageClaim, UsageReport
+from tacit.features.cards.signals import signal as keep_signal
+from tacit.features.cards.signals import use as keep_usage
+from tacit.maintain.source_project import source_project
+from tacit.render.paths import is_link, is_there
 from tacit.render.plain_files import read_plain, read_some
 from tacit.surfaces.cli.context import CommandContext, clean
+
+FOLDER = ".agents/skills"
+SCRIPT = Path("self-learning-skills", "scripts", "self_learning.py")
+"""Where the original lies below a folder of skills."""
+KEPT = "self_learning_original.py"
+_LARGEST = 1 << 24
+
+
+def place_drop_in_script(root: Path, folder: str = FOLDER) -> dict[str, Any]:
+    """Write the script below a folder of the repository; return its path, and where a different script there was moved to."""
+    script = root / (folder or FOLDER) / SCRIPT
+    _require_inside(root, script)
+    kept = script.with_name(KEPT)
+    moved = _is_other_script(script)
+    if moved and (is_there(kept) or is_link(kept)):
+        raise Mistake(f"both {SCRIPT.name} and {KEPT} are there already", hint=f"remove one of them in {script.parent}")
+    try:
+        script.parent.mkdir(parents=True, exist_ok=True)
+        if moved:
+            script.rename(kept)
+        _write_script(script, _script_text())
+    except OSError as error:
+        raise StoreOutage(f"cannot write {script}: {error.strerror}", hint="check the folder's permissions") from error
+    placed = {"script": script.relative_to(root).as_posix(), "kept": None}
+    return placed | ({"kept": kept.relative_to(root).as_posix()} if moved else {})
+
+
+def _require_inside(root: Path, script: Path) -> None:
+    """Refuse a place outside the repository, also one that a link leads to."""
+    if not script.resolve().is_relative_to(root.resolve()):
+        raise Mistake(f"{script} does not lie in {root}", hint="name a folder below the repository's root")
+
+
+def _is_other_script(script: Path) -> bool:
+    """Return whether the place holds a file with other content than ours."""
+    if not is_there(script):
+        return False
+    try:
+        return read_plain(script, limit=_LARGEST, follow=True) != _script_text().encode()
+    except OSError as error:
+        hint = "move it away, or choose another folder"
+        raise Mistake(f"{script} cannot be read as a file: {error.strerror}", hint=hint) from error
+
+
+def _script_text() -> str:
+    return (resources.files("tacit.surfaces.clients") / "texts" / SCRIPT.name).read_text(encoding="utf-8")
+
+
+def _write_script(script: Path, text: str) -> None:
+    handle, name = tempfile.mkstemp(prefix=".self_learning.", dir=script.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        Path(name).chmod(0o755)
+        Path(name).replace(script)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
 
 _BYTES_MAX, _ENTRY_MAX = 1 << 24, 1 << 18
 _NOT_IGNORED = f".gitignore could not be changed; add `{LINE}` to it, or the folder will be committed"
@@ -60,9 +124,7 @@ def init(ctx: CommandContext, *, gitignore: bool, drop_in: str) -> None:
     document = told(deck) | {"global_store": str(shared_folder(card_places(str(Path.cwd())))), "note": note}
     document |= {"problems": problems_of(deck, *problems)} if problems else {}
     if drop_in:
-        from tacit.features.cards.commands.drop_in import place
-
-        document["drop_in"] = place(deck.root, drop_in)
+        document["drop_in"] = place_drop_in_script(deck.root, drop_in)
     print_json(ctx, document | {"gitignore_changed": ignored})
 
 
@@ -82,8 +144,8 @@ def record(ctx: CommandContext, *, file: str, store: str) -> None:
     payload = _payload(file)
     deck = deck_of(ctx)
     person = ctx.caller.is_person
-    local = source_project(ctx.memory.place).local
-    writer = Writer(
+    local = source_project(ctx.memory.context.place).local
+    writer = Recorder(
         by=(deck.user if person else "agent"),
         origin=Origin.USER if person else Origin.AGENT,
         judge=lambda card: [str(reason) for reason in judge(card, local)],
@@ -107,7 +169,7 @@ def record(ctx: CommandContext, *, file: str, store: str) -> None:
 def list_cards_command(ctx: CommandContext, *, skill: str, tag: str, query: str, limit: int) -> None:
     """List the cards that fit, best first: of each its newest version, none that was rejected or deprecated."""
     deck = deck_of(ctx, write=False)
-    listed = list_cards(deck, Wanted(skill=skill, tag=tag, query=query, limit=limit))
+    listed = list_cards(deck, CardFilters(skill=skill, tag=tag, query=query, limit=limit))
     document: dict[str, Any] = told(deck)
     document |= {"count": len(listed.items), "items": [found.document for found in listed.items]}
     if listed.total > len(listed.items):
@@ -121,7 +183,7 @@ def list_cards_command(ctx: CommandContext, *, skill: str, tag: str, query: str,
 @click.option("--kind", required=True, metavar="KIND", help=f"What happened: {', '.join(SignalKind)}.")
 @click.option("--aha-id", default="", help="The card it happened to.")
 @click.option("--rec-id", default="", help="The recommendation it happened to.")
-@click.option("--source", default=BY_HAND, show_default=True, help="Who says so.")
+@click.option("--source", default=MANUAL_SOURCE, show_default=True, help="Who says so.")
 @click.option("--context", default="", help="In what connection, in a few words.")
 @card_options
 def signal(ctx: CommandContext, *, kind: str, aha_id: str, rec_id: str, source: str, context: str) -> None:
@@ -142,7 +204,7 @@ def signal(ctx: CommandContext, *, kind: str, aha_id: str, rec_id: str, source: 
 @card_options
 def use(ctx: CommandContext, *, aha_ids: str, rec_ids: str, source: str, context: str) -> None:
     """Say which cards and recommendations were used."""
-    usage = Usage(cards=id_list(aha_ids), recommendations=id_list(rec_ids), source=source, context=context)
+    usage = UsageClaim(cards=id_list(aha_ids), recommendations=id_list(rec_ids), source=source, context=context)
     if not usage.cards and not usage.recommendations:
         raise Mistake("nothing is said to be used", hint="give --aha aha_…[,aha_…] or --rec rec_…[,rec_…]")
     deck = deck_of(ctx)
@@ -162,7 +224,7 @@ def import_folder(ctx: CommandContext, *, folder: Path) -> None:
     """Take in the cards of a FOLDER of the original tool: its files, or a place that has them below it for you."""
     deck = deck_of(ctx)
     source = _card_folder(folder, deck)
-    synced = deck.take_in(source)
+    synced = deck.import_folder(source)
     document = {"ok": True} | told(deck) | {"imported_from": str(source.path), "lines": synced.read}
     print_json(ctx, document | {"problems": problems_of(deck, *synced.problems)})
 
@@ -175,10 +237,10 @@ def export_folder(ctx: CommandContext, *, folder: Path) -> None:
 
     A folder with an INDEX.md that no tool of the workflow wrote is refused.
     """
-    target = Folder(folder.resolve())
+    target = CardFolder(folder.resolve())
     target.require_own_index()
     deck = deck_of(ctx, write=False)
-    synced = deck.give_out(target)
+    synced = deck.export_folder(target)
     document = {"ok": True} | told(deck) | {"exported_to": str(target.path), "lines": synced.written}
     print_json(ctx, document | {"problems": problems_of(deck, *synced.problems, *target.problems)})
 
@@ -232,7 +294,7 @@ def _payload_bytes(file: str) -> bytes:
         raise NotFound(f"cannot read {clean(file)}: {why}", hint="give a JSON file, or pipe it in") from error
 
 
-def _recorded_document(deck: Deck, recorded: Recorded, payload: Mapping[str, Any]) -> dict[str, Any]:
+def _recorded_document(deck: Cards, recorded: RecordResult, payload: Mapping[str, Any]) -> dict[str, Any]:
     files = {
         "events": "events.jsonl" if recorded.event else "",
         "aha_cards": "aha_cards.jsonl" if recorded.cards else "",
@@ -258,13 +320,13 @@ def _recorded_document(deck: Deck, recorded: Recorded, payload: Mapping[str, Any
     return document
 
 
-def _card_document(deck: Deck, card: Card, outcome: str) -> dict[str, Any]:
+def _card_document(deck: Cards, card: Card, outcome: str) -> dict[str, Any]:
     document: dict[str, Any] = {"id": card.key, "title": card.title[:200], "outcome": outcome}
     document |= {"version_id": card.version_id, "reviewed": deck.is_reviewed(card)}
     return document | ({"withheld": "until a person has looked at it"} if deck.is_held_back(card) else {})
 
 
-def _used_document(used: Used) -> dict[str, Any]:
+def _used_document(used: UsageReport) -> dict[str, Any]:
     return {
         "written": [line_of(each) for each in used.signals],
         "invalid_ids": [{"id": each, "expected_prefix": prefix} for each, prefix in used.invalid],
@@ -272,15 +334,15 @@ def _used_document(used: Used) -> dict[str, Any]:
     }
 
 
-def _written_to(deck: Deck, file: str) -> str:
-    return str(deck.folder / file) if deck.keeps_folder else "the store only (tacit cards init makes a folder)"
+def _written_to(deck: Cards, file: str) -> str:
+    return str(deck.folder / file) if deck.syncs_folder else "the store only (tacit cards init makes a folder)"
 
 
-def _card_folder(folder: Path, deck: Deck) -> Folder:
+def _card_folder(folder: Path, deck: Cards) -> CardFolder:
     """The folder that holds the files: the one that is named, or this user's below it."""
     ways = [Path(*BELOW.parts[start:]) for start in range(len(BELOW.parts), -1, -1)]
     for place in (folder, *(folder / way / deck.user for way in ways)):
         if any((place / name).is_file() for name in FILES.values()):
-            return Folder(place.resolve())
+            return CardFolder(place.resolve())
     hint = "name the folder that holds aha_cards.jsonl, or a repository with .agent-skills"
     raise NotFound(f"no card files in {folder}", hint=hint)

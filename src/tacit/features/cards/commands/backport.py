@@ -1,4 +1,4 @@
-"""`tacit backport`: proven knowledge into a skill, instructions or a page: as a bundle, or for real on a person's word."""
+"""`tacit cards export-backport` and `backport-inspect`: graduation by the names and keys of the card workflow."""
 
 from __future__ import annotations
 
@@ -9,9 +9,107 @@ import click
 from rich.markup import escape
 
 from tacit.domain.errors import Mistake
-from tacit.features.cards.graduating import Asked, Graduated, Undone
-from tacit.features.cards.commands.graduating import APPLY, UNDO, graduation_of
+from tacit.features.cards.backport.graduation import BackportRequest, BackportResult, Graduation, UndoResult
+from tacit.features.cards.commands import card_options, folder_here, print_json, told
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted
+
+APPLY, UNDO = "backport --apply", "backport --undo"
+
+
+def graduation_of(ctx: CommandContext) -> Graduation:
+    """The graduation of this session; to look at nothing creates no store."""
+    ctx.may_create = folder_here().is_dir()
+    return Graduation(ctx.memory)
+
+
+@click.command()
+@click.option(
+    "--skill-path", type=click.Path(path_type=Path), help="The folder of the target skill; not needed with --undo."
+)
+@click.option("--ids", default="", metavar="ID,ID", help="Cards to include; ids of skills are taken too.")
+@click.option("--make-diff", is_flag=True, help="Put a patch into the bundle that `git apply` and `patch -p1` take.")
+@click.option("--apply", "apply", is_flag=True, help="Write the target itself, beside the bundle; for a person.")
+@click.option("--refresh", is_flag=True, help="Write anew what changed since it was exported.")
+@click.option("--undo", default="", metavar="BACKPORT_ID", help="Take back what this backport wrote; for a person.")
+@card_options
+def export_backport(ctx: CommandContext, *, skill_path: Path | None, ids: str, undo: str, **flags: bool) -> None:
+    """Write cards that have proven themselves into a bundle for a skill, and with --apply into the skill itself."""
+    if undo:
+        if ids or any(flags.values()):
+            raise Mistake("--undo goes alone with the id of a backport", hint="leave the other options away")
+        _undo(ctx, undo)
+        return
+    if skill_path is None:
+        raise Mistake("no target was named", hint="give --skill-path with the folder of a skill")
+    if flags["apply"]:
+        ctx.caller.require_person(APPLY)
+    named = list(dict.fromkeys(one.strip() for one in ids.split(",") if one.strip()))
+    if not named and not flags["refresh"]:
+        raise Mistake("no card was named", hint="give --ids ID,ID; see `tacit cards list`")
+    skills = [one for one in named if one.startswith(("s_", "v_"))]
+    graduation = graduation_of(ctx)
+    cards = [one for one in named if one not in skills]
+    done = graduation.backport(BackportRequest(target=skill_path, cards=cards, skills=skills, **flags))
+    made, planned, deck = done.backport, done.planned, graduation.deck
+    print_json(
+        ctx,
+        {
+            "ok": True,
+            **told(deck),
+            "target_skill": str(deck.root / done.target.path),
+            "backport_id": made.key,
+            "bundle_dir": str(done.bundle),
+            "applied": made.applied,
+            "diff_written": made.diff_written,
+            "card_ids": list(made.requested),
+            "added_card_ids": list(planned.added),
+            "refreshed_card_ids": list(planned.refreshed),
+            "stale_card_ids": list(planned.stale),
+            "result_card_ids": list(planned.result),
+            "logged_to": str(deck.folder / "backports.jsonl") if deck.syncs_folder else "",
+            "mended": list(done.recovered),
+            "warnings": list(done.warnings),
+        },
+    )
+
+
+@click.command()
+@click.option(
+    "--skill-path", required=True, type=click.Path(path_type=Path), help="A skill's folder, or another target."
+)
+@click.option("--backport-id", default="", help="A backport to look for.")
+@click.option("--aha-id", default="", help="A card to look for.")
+@card_options
+def backport_inspect(ctx: CommandContext, *, skill_path: Path, backport_id: str, aha_id: str) -> None:
+    """Tell what was graduated into a target: its markers, the cards it holds, and how to take them out."""
+    graduation = graduation_of(ctx)
+    found = graduation.inspect(skill_path, backport_id=backport_id.strip(), card_id=aha_id.strip())
+    root = graduation.deck.root
+    found |= {
+        "target_skill_path": str(root / found["target_skill_path"]),
+        "files": {name: str(root / path) for name, path in found["files"].items()},
+    }
+    print_json(ctx, {"ok": True, **found})
+
+
+def _undo(ctx: CommandContext, identity: str) -> None:
+    ctx.caller.require_person(UNDO)
+    graduation = graduation_of(ctx)
+    done = graduation.undo(identity)
+    files: list[dict[str, Any]] = [{"path": file.change.path, "how": file.how} for file in done.files]
+    print_json(
+        ctx,
+        {
+            "ok": True,
+            **told(graduation.deck),
+            "backport_id": identity,
+            "undone": True,
+            "files": files,
+            "cards": list(done.cards),
+            "kept": list(done.kept),
+        },
+    )
+
 
 _HOW = {
     "exact": "as it was, to the byte",
@@ -57,11 +155,11 @@ def backport(ctx: CommandContext, *, target: Path | None, undo: str, **options: 
 
 def graduate(
     ctx: CommandContext, target: Path, *, cards: tuple[str, ...], skills: tuple[str, ...], **flags: bool
-) -> Graduated:
+) -> BackportResult:
     """Write the bundle, and the target where that is asked for and a person asks it."""
     if flags["apply"]:
         ctx.caller.require_person(APPLY)
-    return graduation_of(ctx).backport(Asked(target=target, cards=cards, skills=skills, **flags))
+    return graduation_of(ctx).backport(BackportRequest(target=target, cards=cards, skills=skills, **flags))
 
 
 def take_back(ctx: CommandContext, identity: str) -> None:
@@ -83,7 +181,7 @@ def take_back(ctx: CommandContext, identity: str) -> None:
     ctx.answer(told, lambda: _show_undone(ctx, done))
 
 
-def document(done: Graduated) -> dict[str, Any]:
+def document(done: BackportResult) -> dict[str, Any]:
     """What came of a backport, for a program."""
     made, planned = done.backport, done.planned
     return {
@@ -103,15 +201,15 @@ def document(done: Graduated) -> dict[str, Any]:
         "changes": [
             {"path": change.path, "kind": "create" if change.before is None else "update"} for change in planned.changes
         ],
-        "mended": list(done.mended),
+        "mended": list(done.recovered),
         "warnings": list(done.warnings),
     }
 
 
-def _show(ctx: CommandContext, done: Graduated) -> None:
+def _show(ctx: CommandContext, done: BackportResult) -> None:
     made, planned, say = done.backport, done.planned, ctx.console.print
-    for mended in done.mended:
-        say(f"[yellow]{escape(mended)} had been interrupted and was taken back first[/yellow]")
+    for recovered in done.recovered:
+        say(f"[yellow]{escape(recovered)} had been interrupted and was taken back first[/yellow]")
     for warning in done.warnings:
         say(f"[yellow]{escape(clean(warning))}[/yellow]", soft_wrap=True)
     news = [counted(len(planned.added), "piece") + " added"] if planned.added else []
@@ -127,7 +225,7 @@ def _show(ctx: CommandContext, done: Graduated) -> None:
         say("[cyan]next:[/cyan]  read the bundle; --apply writes the target", soft_wrap=True)
 
 
-def _show_undone(ctx: CommandContext, done: Undone) -> None:
+def _show_undone(ctx: CommandContext, done: UndoResult) -> None:
     ctx.console.print(f"[bold]{escape(done.backport.key)}[/bold] was taken back")
     for file in done.files:
         what = "removed" if file.change.after is None and file.change.before is not None else _HOW[file.how]

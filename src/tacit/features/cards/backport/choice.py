@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from tacit.domain.card import Card, CardStatus
 from tacit.domain.errors import GateRefusal, NotFound, TacitError
 from tacit.domain.lifecycle import RECALLABLE
-from tacit.domain.ports import Stored
 from tacit.domain.skill import Kind, SkillContent
-from tacit.features.cards.deck import Deck
-from tacit.features.cards.graduation.markers import is_safe_id
-from tacit.features.cards.graduation.pieces import Piece
-from tacit.features.cards.lessons import AHA_ID, lesson_of
+from tacit.domain.stored import Stored
+from tacit.features.cards.backport.edit_plan import Piece
+from tacit.features.cards.backport.markers import is_safe_id
+from tacit.features.cards.cards import Cards
+from tacit.features.cards.records import AHA_ID, lesson_of
 from tacit.gate.portability import Local, portability
 from tacit.store import queries as shelf
 
@@ -26,7 +26,7 @@ _GONE_WORDS = frozenset({CardStatus.REJECTED, CardStatus.DEPRECATED})
 
 
 @dataclass(slots=True)
-class Chosen:
+class ChosenPieces:
     """What may graduate, with everything that stands against it and what a person should know."""
 
     pieces: dict[str, Piece] = field(default_factory=dict)
@@ -38,7 +38,7 @@ class Chosen:
     refused: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
-    def checked(self) -> Chosen:
+    def checked(self) -> ChosenPieces:
         """The same, or one error with all problems."""
         problems = [*self.unknown, *self.refused]
         if not problems:
@@ -49,9 +49,9 @@ class Chosen:
         raise GateRefusal(told, hint="mend what is told, have it approved with `tacit review`, and try again")
 
 
-def choose(deck: Deck, cards: Sequence[str], skills: Sequence[str], local: Local) -> Chosen:
+def choose(deck: Cards, cards: Sequence[str], skills: Sequence[str], local: Local) -> ChosenPieces:
     """Find pieces by the ids of cards and the names or ids of skills, each once."""
-    chosen = Chosen()
+    chosen = ChosenPieces()
     known = deck.cards()
     for identity in dict.fromkeys(cards):
         if identity in known:
@@ -72,7 +72,7 @@ def choose(deck: Deck, cards: Sequence[str], skills: Sequence[str], local: Local
     return chosen
 
 
-def _take_card(chosen: Chosen, deck: Deck, card: Card, local: Local) -> None:
+def _take_card(chosen: ChosenPieces, deck: Cards, card: Card, local: Local) -> None:
     if card.key in chosen.pieces:
         return
     said = _approved_words(deck, card)
@@ -90,7 +90,7 @@ def _take_card(chosen: Chosen, deck: Deck, card: Card, local: Local) -> None:
         chosen.versions[card.key] = said.version_id
 
 
-def _approved_words(deck: Deck, card: Card) -> Card | None:
+def _approved_words(deck: Cards, card: Card) -> Card | None:
     """The newest version of a card whose very words were approved."""
     return next((each for each in deck.history(card.key)[::-1] if deck.is_reviewed(each)), None)
 
@@ -106,7 +106,7 @@ def _card_problems(card: Card, said: Card | None) -> Iterator[str]:
         yield "is not to be shared (shareable is false)"
 
 
-def _take_skill(chosen: Chosen, stored: Stored, local: Local) -> None:
+def _take_skill(chosen: ChosenPieces, stored: Stored, local: Local) -> None:
     content, identity = stored.version.content, stored.skill.id
     problems = [f"{content.name} {problem}" for problem in _skill_problems(stored)]
     problems += _ties(content.name, content, local)

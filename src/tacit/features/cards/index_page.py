@@ -12,12 +12,11 @@ from datetime import datetime
 from itertools import islice
 
 from tacit.domain.card import Backport, Card, CardStatus
-from tacit.domain.entry import E
+from tacit.domain.ledger import E
 from tacit.domain.recommendation import Recommendation
-from tacit.features.cards.aha.scores import GONE, OPEN, Score, backported_ids, is_candidate, priority
-from tacit.features.cards.aha.slugs import UNKNOWN
-from tacit.features.cards.aha.stamps import moment
-from tacit.text.inert import inert_line
+from tacit.features.cards.records import UNKNOWN_SKILL, parse_time
+from tacit.features.cards.scores import GONE, OPEN, Score, backported_ids, is_candidate, priority
+from tacit.text.safe_markdown import inert_line
 
 STALE_DAYS = 7
 TOP, CANDIDATES, LATEST = 5, 5, 10
@@ -31,7 +30,7 @@ Written by `tacit cards` from what its store holds; changes made here are lost.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
+class IndexContent:
     """What INDEX.md tells of: the newest version of everything, in the order in which it came."""
 
     cards: Sequence[Card]
@@ -46,7 +45,7 @@ class Held:
     """Whether a recommendation may be shown; some hold what nobody should follow unread."""
 
 
-def index_md(held: Held, now: datetime) -> str:
+def index_page(held: IndexContent, now: datetime) -> str:
     """Write the page."""
     open_ones = [each for each in held.recommendations if each.standing in OPEN]
     by_priority = sorted(open_ones, key=lambda each: (-priority(each), -(_age(each, now) or 0), each.key))
@@ -82,18 +81,18 @@ def plain_title(text: str) -> str:
     return _TAG.sub("&lt;", inert_line(short)) or "(untitled)"
 
 
-def _ranked(cards: Iterable[Card], held: Held, most: int) -> list[Card]:
+def _ranked(cards: Iterable[Card], held: IndexContent, most: int) -> list[Card]:
     """The best that may be shown; only as many are asked about as are needed."""
     ranked = sorted(cards, key=lambda card: (-held.scores[card.key].total, card.title.casefold(), card.key))
     return list(islice(filter(held.shows, ranked), most))
 
 
-def _top(held: Held) -> list[str]:
+def _top(held: IndexContent) -> list[str]:
     standing = [card for card in held.cards if card.status not in GONE]
     return [_scored(card, held) for card in _ranked(standing, held, TOP)]
 
 
-def _candidates(held: Held) -> list[str]:
+def _candidates(held: IndexContent) -> list[str]:
     done = backported_ids(held.cards, held.backports)
     found = [
         card
@@ -101,18 +100,18 @@ def _candidates(held: Held) -> list[str]:
         if is_candidate(card, held.scores[card.key], done, is_reviewed=_is_accepted(card, held))
     ]
     ranked = _ranked(found, held, CANDIDATES)
-    return [f"{_scored(card, held)} [{plain_title(card.primary_skill or UNKNOWN)}]" for card in ranked]
+    return [f"{_scored(card, held)} [{plain_title(card.primary_skill or UNKNOWN_SKILL)}]" for card in ranked]
 
 
-def _scored(card: Card, held: Held) -> str:
+def _scored(card: Card, held: IndexContent) -> str:
     return _line(card.title, card.key, f"score {held.scores[card.key].total}") + _mark(card, held)
 
 
-def _card(card: Card, held: Held) -> str:
+def _card(card: Card, held: IndexContent) -> str:
     return _line(card.title, card.key, card.ts) + _mark(card, held)
 
 
-def _mark(card: Card, held: Held) -> str:
+def _mark(card: Card, held: IndexContent) -> str:
     return "" if held.is_reviewed(card) else " (not reviewed)"
 
 
@@ -122,12 +121,12 @@ def _recommendation(each: Recommendation, now: datetime) -> str:
     return _line(each.title, each.key, f"{each.standing}, {each.scope}, {since}") + _whence(each)
 
 
-def _first(ranked: Iterable[Recommendation], held: Held) -> list[Recommendation]:
+def _first(ranked: Iterable[Recommendation], held: IndexContent) -> list[Recommendation]:
     """The first that may be shown; only as many are looked at as are needed."""
     return list(islice(filter(held.advises, ranked), LATEST))
 
 
-def _is_accepted(card: Card, held: Held) -> bool:
+def _is_accepted(card: Card, held: IndexContent) -> bool:
     return card.status is CardStatus.ACCEPTED and held.is_reviewed(card)
 
 
@@ -152,5 +151,5 @@ def _newest(items: Iterable[E], shows: Callable[[E], bool]) -> list[E]:
 
 def _age(each: Recommendation, now: datetime) -> int | None:
     """Whole days since somebody touched it."""
-    touched = moment(each.last_touched_ts) or moment(each.ts)
+    touched = parse_time(each.last_touched_ts) or parse_time(each.ts)
     return None if touched is None else max(0, (now - touched).days)

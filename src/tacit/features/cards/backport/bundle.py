@@ -1,0 +1,210 @@
+r"""Files before and after → one patch that `git apply` and `patch -p1` take, in the repository's root. Pure.
+
+Lines end where their files end them, a file without a last line end is told as such, and paths with spaces or other
+scripts are written as both programs read them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
+from typing import Any
+
+from tacit.domain.errors import StoreOutage
+from tacit.features.cards.backport.edit_plan import BackportStamp, EditPlan, line
+from tacit.features.cards.backport.markers import BLOCK_END, REFERENCE, block_start
+from tacit.features.cards.backport.targets import FileChange, Target, TargetKind, fingerprint
+
+CONTEXT = 3
+_NO_END = "\\ No newline at end of file\n"
+_QUOTED = {"\a": "a", "\b": "b", "\t": "t", "\n": "n", "\v": "v", "\f": "f", "\r": "r", '"': '"', "\\": "\\"}
+_NEEDS_QUOTES = re.compile(r'[\x00-\x1f\x7f"\\]')
+
+
+def make_patch(changes: Sequence[FileChange]) -> bytes:
+    """Write the changes as one patch; without changes it is empty."""
+    return "".join(part for change in changes for part in _file(change)).encode()
+
+
+def lines_of(data: bytes | None) -> list[str]:
+    """The lines of a file with their ends; only a line feed ends one."""
+    return re.findall(r"[^\n]*\n|[^\n]+", (data or b"").decode())
+
+
+def _file(change: FileChange) -> Iterator[str]:
+    if change.before == change.after:
+        return
+    old, new = f"a/{change.path}", f"b/{change.path}"
+    yield f"diff --git {_name(old)} {_name(new)}\n"
+    if change.before is None:
+        yield "new file mode 100644\n"
+    if change.after is None:
+        yield "deleted file mode 100644\n"
+    yield f"--- {_ended(old) if change.before is not None else '/dev/null'}\n"
+    yield f"+++ {_ended(new) if change.after is not None else '/dev/null'}\n"
+    before, after = lines_of(change.before), lines_of(change.after)
+    for group in SequenceMatcher(None, before, after).get_grouped_opcodes(CONTEXT):
+        yield f"@@ -{_range(group[0][1], group[-1][2])} +{_range(group[0][3], group[-1][4])} @@\n"
+        for tag, start, end, new_start, new_end in group:
+            if tag == "equal":
+                yield from _signed(" ", before[start:end])
+            else:
+                yield from _signed("-", before[start:end])
+                yield from _signed("+", after[new_start:new_end])
+
+
+def _signed(sign: str, lines: Sequence[str]) -> Iterator[str]:
+    for line in lines:
+        yield f"{sign}{line}" if line.endswith("\n") else f"{sign}{line}\n{_NO_END}"
+
+
+def _range(start: int, end: int) -> str:
+    """Where a hunk stands: an empty one is told by the line before it."""
+    length = end - start
+    return f"{start + 1}" if length == 1 else f"{start + bool(length)},{length}"
+
+
+def _ended(path: str) -> str:
+    """A path in a line of its own; a tab tells where one with blanks ends."""
+    name = _name(path)
+    return f"{name}\t" if " " in name and not name.startswith('"') else name
+
+
+def _name(path: str) -> str:
+    if not _NEEDS_QUOTES.search(path):
+        return path
+    return '"' + _NEEDS_QUOTES.sub(lambda found: "\\" + _escape(found[0]), path) + '"'
+
+
+def _escape(character: str) -> str:
+    return _QUOTED.get(character) or f"{ord(character):03o}"
+
+
+Delta = Mapping[str, Any]
+
+
+def way_back(before: bytes | None, after: bytes | None) -> dict[str, Any]:
+    """How the earlier state is made from the later one."""
+    if before is None:
+        return {"was": "", "is": fingerprint(after), "edits": []}
+    old, new = lines_of(before), lines_of(after)
+    edits = [
+        [start, end, "".join(old[old_start:old_end])]
+        for tag, start, end, old_start, old_end in SequenceMatcher(None, new, old).get_opcodes()
+        if tag != "equal"
+    ]
+    return {"was": fingerprint(before), "is": fingerprint(after), "edits": edits}
+
+
+def put_back(delta: Delta, after: bytes) -> bytes | None:
+    """The earlier state; the later one has to be just what it was."""
+    if not delta["was"]:
+        return None
+    lines = lines_of(after)
+    edits: Sequence[Sequence[Any]] = delta["edits"]
+    for start, end, text in reversed(edits):
+        lines[int(start) : int(end)] = [str(text)]
+    before = "".join(lines).encode()
+    if fingerprint(before) != delta["was"]:
+        raise StoreOutage("the record of a backport does not lead back to what was there", hint="see `tacit verify`")
+    return before
+
+
+MANIFEST = "BACKPORT_MANIFEST.json"
+APPEND = "SKILL_APPEND.md"
+README = "README.md"
+PATCH = "backport.patch"
+_NAME_BYTES = 150
+"""A file system takes 255 for the whole name."""
+
+
+def bundle_name(target: Target, backport_id: str) -> str:
+    """The folder of a bundle."""
+    return f"{target.name.encode()[:_NAME_BYTES].decode(errors='ignore')}_{backport_id}"
+
+
+def make_bundle(
+    target: Target, planned: EditPlan, requested: Sequence[str], *, stamp: BackportStamp, with_patch: bool
+) -> dict[str, bytes]:
+    """The files of a bundle by their paths in it."""
+    manifest = json.dumps(make_manifest(target, planned, requested, stamp=stamp), indent=2, ensure_ascii=False) + "\n"
+    files = {
+        REFERENCE: planned.reference.encode(),
+        APPEND: planned.block.encode(),
+        MANIFEST: manifest.encode(),
+        README: _readme(target, stamp, with_patch=with_patch).encode(),
+    }
+    return files | ({PATCH: make_patch(planned.changes)} if with_patch else {})
+
+
+def make_manifest(target: Target, planned: EditPlan, requested: Sequence[str], *, stamp: BackportStamp) -> dict[str, Any]:
+    """What was asked for, and what is meant to change."""
+    changes: list[dict[str, Any]] = []
+    hashes = {
+        change.path: {"before": fingerprint(change.before), "after": fingerprint(change.after)}
+        for change in planned.changes
+    }
+    for path in (target.main, target.reference):
+        if not path:
+            continue
+        markers = {"start": block_start(stamp.backport_id), "end": BLOCK_END}
+        change: dict[str, Any] = {"path": _within(target, path), "kind": "create_or_update"}
+        if path == target.main:
+            change |= {"kind": "append_or_update_marker_id", "markers": markers}
+        changes.append(change | ({"sha256": hashes[path]} if path in hashes else {}))
+    return {
+        "backport_id": stamp.backport_id,
+        "generated_at": stamp.generated_at,
+        "target_skill_name": target.name,
+        "target_skill_path": target.path,
+        "target_kind": target.kind,
+        "requested_card_ids": list(requested),
+        "existing_card_ids": list(planned.existing),
+        "added_card_ids": list(planned.added),
+        "refreshed_card_ids": list(planned.refreshed),
+        "result_card_ids": list(planned.result),
+        "changes": changes,
+    }
+
+
+def _within(target: Target, path: str) -> str:
+    """A file's path below the target's folder; one that a link put elsewhere by its path in the repository."""
+    if target.kind is not TargetKind.SKILL:
+        return path
+    return path.removeprefix("" if target.path == "." else f"{target.path}/")
+
+
+def _readme(target: Target, stamp: BackportStamp, *, with_patch: bool) -> str:
+    main, path = line(target.main), line(target.path)
+    steps = [f"Put the block of `{APPEND}` at the end of `{main}`, or in place of the block that is there."]
+    if target.kind is TargetKind.SKILL:
+        steps.insert(0, f"Copy `{REFERENCE}` over `{line(target.reference)}`.")
+    patch = f"In the repository's root: `git apply {PATCH}`, or `patch -p1 < {PATCH}`. Or by hand:"
+    return "\n".join(
+        (
+            f"# Backport {stamp.backport_id} into {line(target.name)}",
+            "",
+            f"Proven knowledge for `{path}`, made at {stamp.generated_at}. Nothing has been changed by this folder.",
+            "",
+            f"- `{MANIFEST}`: what was asked for, which pieces are new, and the files that change",
+            f"- `{REFERENCE}`: the pieces in full, each between markers",
+            f"- `{APPEND}`: the block for `{main}`",
+            *([f"- `{PATCH}`: both as one patch"] if with_patch else ()),
+            "",
+            "## To apply it",
+            "",
+            "`tacit backport` with the same target and ids and `--apply` does all of this. By other means:",
+            "",
+            *((patch, "") if with_patch else ()),
+            *(f"{number}. {step}" for number, step in enumerate(steps, 1)),
+            "",
+            "## To take it back",
+            "",
+            f"`tacit backport --undo {stamp.backport_id}` where Tacit applied it, or revert the commit."
+            + (f" A patch goes back by `git apply -R {PATCH}`." if with_patch else ""),
+            "By hand: delete the blocks between the `self-learning` markers that bear this id.",
+            "",
+        )
+    )

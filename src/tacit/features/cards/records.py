@@ -1,0 +1,395 @@
+"""Times as the card files write them: UTC, to the second, with a `Z`; read back leniently.
+
+A time → its text; a text → a time, or nothing where it tells none.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import re
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final, TypeVar
+
+from tacit.domain.card import Backport, Card, CardEvent, CardStatus, Signal, SignalKind
+from tacit.domain.errors import Mistake
+from tacit.domain.identity import digest
+from tacit.domain.ledger import Entry
+from tacit.domain.recommendation import Recommendation, RecommendationStatus
+from tacit.domain.skill import Kind, SkillContent
+from tacit.render.names import skill_name
+from tacit.text.redaction import redact_value
+
+
+def format_time(at: datetime) -> str:
+    """Write a time: `2026-01-31T09:05:00Z`."""
+    return at.astimezone(UTC).replace(microsecond=0, tzinfo=None).isoformat() + "Z"
+
+
+def parse_time(text: object) -> datetime | None:
+    """Read a time; a blank may stand for the `T`, and a time without a zone is UTC."""
+    if not isinstance(text, str):
+        return None
+    try:
+        read = datetime.fromisoformat(text.strip().replace(" ", "T", 1))
+        return read.replace(tzinfo=UTC) if read.tzinfo is None else read.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
+UNKNOWN_SKILL = "unknown"
+DEFAULT_USER = "default"
+_LONGEST = 64
+_NOT_IN_A_FOLDER = re.compile(r"[^a-zA-Z0-9_.-]+")
+_BETWEEN_SKILLS = re.compile(r"[+,;|]")
+
+
+def user_slug(account: str) -> str:
+    """The folder of a person's stream of cards: no address behind an `@`, nothing a file system could mind."""
+    name = account.strip().partition("@")[0].strip() or DEFAULT_USER
+    slug = _NOT_IN_A_FOLDER.sub("_", name)[:_LONGEST]
+    return DEFAULT_USER if slug in (".", "..") else slug
+
+
+def first_skill_name(said: object) -> str:
+    """One skill's name, so that filters work: the first of several, its first word; `unknown` where nothing is said."""
+    if not isinstance(said, str):
+        return UNKNOWN_SKILL
+    words = _BETWEEN_SKILLS.split(said, maxsplit=1)[0].split()
+    return words[0] if words else UNKNOWN_SKILL
+
+
+WELL_FORMED = re.compile(r"(?:aha|rec|evt|sig)_[A-Za-z0-9_.-]{1,80}")
+"""What an id may look like that somebody chose; it stands in comments of files, so nothing in it may end one."""
+
+
+def card_id(ts: str, title: str, when_to_use: str, primary_skill: str) -> str:
+    """The id of a card."""
+    return _named("aha", ts, title, when_to_use, primary_skill)
+
+
+def recommendation_id(ts: str, title: str, primary_skill: str, *, when_to_use: str = "") -> str:
+    """The id of a recommendation, which has no `when_to_use` as a rule."""
+    return _named("rec", ts, title, when_to_use, primary_skill)
+
+
+def event_id(ts: str, task_summary: str, primary_skill: str) -> str:
+    """The id of an event."""
+    return _named("evt", ts, task_summary, primary_skill)
+
+
+def signal_id(ts: str, kind: str, target: str, source: str, *, context: str = "") -> str:
+    """The id of a signal; `target` is the id of a card or of a recommendation, as the kind says."""
+    is_card = kind.startswith("aha_")
+    return _named("sig", ts, kind, target if is_card else "", "" if is_card else target, source, context)
+
+
+def backport_id(at: datetime, skill_name: str, ids: Sequence[str]) -> str:
+    """The id of a backport: its time, and six digits over the time, the target's name and the cards."""
+    ts = at.astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")
+    return f"slbp_{ts}_{_digits('|'.join((ts, skill_name, ','.join(ids))), 6)}"
+
+
+def unused_id(make: Callable[[str], str], taken: Container[str], last: str) -> str:
+    """The id that `make` gives to the last of its telling fields, or to that field with a number, until nobody has it."""
+    found, number = make(last), 2
+    while found in taken:
+        found, number = make(f"{last}#{number}"), number + 1
+    return found
+
+
+def _named(prefix: str, *said: str) -> str:
+    return f"{prefix}_{_digits('|'.join(said), 12)}"
+
+
+def _digits(text: str, length: int) -> str:
+    return hashlib.sha1(text.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()[:length]
+
+
+MISFIT: Final = object()
+SCOPES = ("project", "portable")
+Reader = Callable[[Any], Any]
+
+_ALIASES = {
+    "implemented": RecommendationStatus.DONE,
+    "complete": RecommendationStatus.DONE,
+    "completed": RecommendationStatus.DONE,
+    "in-progress": RecommendationStatus.IN_PROGRESS,
+    "inprogress": RecommendationStatus.IN_PROGRESS,
+}
+_NO = frozenset({"", "0", "false", "no", "off", "null", "none"})
+
+
+def as_text(value: Any) -> Any:
+    """A text; nothing is the empty one."""
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else MISFIT
+
+
+def as_texts(value: Any) -> Any:
+    """A list of texts; one text alone is a list of one."""
+    if value is None or value == "":
+        return ()
+    if isinstance(value, str):
+        return (value,)
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        return MISFIT
+    return tuple(value)
+
+
+def as_object(value: Any) -> Any:
+    """An object."""
+    if value is None:
+        return {}
+    return value if isinstance(value, dict) else MISFIT
+
+
+def as_text_object(value: Any) -> Any:
+    """An object of texts."""
+    if value is None:
+        return {}
+    fits = isinstance(value, dict) and all(isinstance(item, str) for item in value.values())
+    return value if fits else MISFIT
+
+
+def as_flag(value: Any) -> bool:
+    """Yes or no; what nobody said is no, for to share something takes somebody's yes."""
+    return value.strip().lower() not in _NO if isinstance(value, str) else bool(value)
+
+
+def as_scope(value: Any) -> str:
+    """One of the two scopes; anything else is the narrower one."""
+    said = value.strip().lower() if isinstance(value, str) else ""
+    return said if said in SCOPES else SCOPES[0]
+
+
+def card_status(value: Any) -> CardStatus:
+    """Where a card stands; unknown words mean that it is proposed."""
+    said = value.strip() if isinstance(value, str) else ""
+    return CardStatus(said) if said in set(CardStatus) else CardStatus.PROPOSED
+
+
+def recommendation_status(value: Any) -> RecommendationStatus:
+    """Where a recommendation stands; older words are understood, unknown ones mean that it is proposed."""
+    said = value.strip() if isinstance(value, str) else ""
+    if said in _ALIASES:
+        return _ALIASES[said]
+    return RecommendationStatus(said) if said in set(RecommendationStatus) else RecommendationStatus.PROPOSED
+
+
+def is_alias(value: Any) -> bool:
+    """Whether a status is an older or unknown word, which `repair` writes anew."""
+    return isinstance(value, str) and value.strip() not in {"", *RecommendationStatus}
+
+
+def as_json(value: Any) -> Any:
+    """An entry's value as JSON has it."""
+    return list(value) if isinstance(value, tuple) else dict(value) if isinstance(value, Mapping) else value
+
+
+Record = Card | Recommendation | CardEvent | Signal | Backport
+R = TypeVar("R", Card, Recommendation, CardEvent, Signal, Backport)
+FILES: dict[type[Entry], str] = {
+    CardEvent: "events.jsonl",
+    Card: "aha_cards.jsonl",
+    Recommendation: "recommendations.jsonl",
+    Backport: "backports.jsonl",
+    Signal: "signals.jsonl",
+}
+"""Sort → the file that its lines stand in."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    """A field of a line: the attribute that holds it, how it is read, and whether it is written even when empty."""
+
+    attribute: str
+    read: Reader = as_text
+    always: bool = True
+
+
+_CARD = {
+    "ts": _Field("ts"),
+    "title": _Field("title"),
+    "when_to_use": _Field("when_to_use"),
+    "problem": _Field("problem"),
+    "solution_steps": _Field("solution_steps", as_texts),
+    "evidence": _Field("evidence", as_texts),
+    "primary_skill": _Field("primary_skill"),
+    "scope": _Field("scope", as_scope),
+    "shareable": _Field("shareable", as_flag),
+    "tags": _Field("tags", as_texts),
+    "status": _Field("status", card_status),
+    "input_shape": _Field("input_shape", as_object, always=False),
+    "output_shape": _Field("output_shape", as_object, always=False),
+    "gotchas": _Field("gotchas", as_texts, always=False),
+    "links": _Field("links", as_texts, always=False),
+    "last_touched_ts": _Field("last_touched_ts", always=False),
+    "note": _Field("note", always=False),
+    "key": _Field("equivalence", always=False),
+}
+_RECOMMENDATION = {
+    "ts": _Field("ts"),
+    "title": _Field("title"),
+    "why": _Field("why"),
+    "expected_impact": _Field("expected_impact", as_text_object),
+    "implementation_hint": _Field("implementation_hint"),
+    "primary_skill": _Field("primary_skill"),
+    "scope": _Field("scope", as_scope),
+    "shareable": _Field("shareable", as_flag),
+    "status": _Field("status", recommendation_status),
+    "last_touched_ts": _Field("last_touched_ts", always=False),
+    "note": _Field("note", always=False),
+    "tags": _Field("tags", as_texts),
+    "backport": _Field("backport", as_object, always=False),
+}
+_EVENT = {
+    "ts": _Field("ts"),
+    "task_summary": _Field("task_summary"),
+    "primary_skill": _Field("primary_skill"),
+    "notes": _Field("notes", as_texts),
+}
+_SIGNAL = {"ts": _Field("ts"), "source": _Field("source"), "context": _Field("context", always=False)}
+_BACKPORT = {
+    "ts": _Field("ts"),
+    "target_skill": _Field("target_skill"),
+    "target_skill_path": _Field("target_path"),
+    "requested_card_ids": _Field("requested", as_texts),
+    "added_card_ids": _Field("added", as_texts),
+    "result_card_ids": _Field("result", as_texts),
+    "applied": _Field("applied", as_flag),
+    "diff_written": _Field("diff_written", as_flag),
+    "bundle_dir": _Field("bundle"),
+    "undone": _Field("undone", as_flag, always=False),
+    "hashes": _Field("hashes", as_text_object, always=False),
+}
+_FIELDS: dict[type[Entry], dict[str, _Field]] = {
+    Card: _CARD,
+    Recommendation: _RECOMMENDATION,
+    CardEvent: _EVENT,
+    Signal: _SIGNAL,
+    Backport: _BACKPORT,
+}
+_OWN_NAMES: dict[type[Entry], tuple[str, ...]] = {Backport: ("backport_id", "id")}
+_TARGETS = ("aha_id", "rec_id")
+
+
+def entry_of(sort: type[R], line: Mapping[str, Any], *, by: str, at: datetime) -> R:
+    """Read a line at the time `at`, which stands in for one that it does not tell, or that has not come yet.
+
+    A signal that tells nothing is a `Mistake`, and so is an id that holds a secret.
+    """
+    said = _said(sort, line)
+    return sort(**said, at=min(parse_time(said["ts"]) or at, at), by=by)
+
+
+def _said(sort: type[Entry], line: Mapping[str, Any]) -> dict[str, Any]:
+    """What a line says, by attribute of its entry."""
+    known, names = _FIELDS[sort], _OWN_NAMES.get(sort, ("id",))
+    clean: dict[str, Any] = {**redact_value(dict(line)).value}
+    said = _aim(line) if sort is Signal else {}
+    settled = {*known, *names, *(("kind", *_TARGETS) if said else ())}
+    extra = {name: value for name, value in clean.items() if name not in settled}
+    for name, field in known.items():
+        value = field.read(clean.get(name))
+        if value is MISFIT or (name == "status" and clean.get(name) and clean[name] != value):
+            extra[name] = clean[name]  # an older word stays until `repair` writes it anew
+        said[field.attribute] = field.read(None) if value is MISFIT else value
+    key = next((str(line[name]) for name in names if line.get(name)), "") or _derived(sort, said)
+    if redact_value(key).value != key:
+        raise Mistake("its id holds what looks like a secret", hint="give it another id, or none")
+    return said | {"key": key, "extra": extra}
+
+
+def line_of(entry: Record) -> dict[str, Any]:
+    """Write an entry as its file has it, with all that nobody here knows behind the rest."""
+    own = "backport_id" if isinstance(entry, Backport) else "id"
+    line: dict[str, Any] = {own: entry.key}
+    if isinstance(entry, Signal):
+        line |= {"kind": str(entry.kind), "aha_id" if entry.kind.startswith("aha_") else "rec_id": entry.target}
+    for name, field in _FIELDS[type(entry)].items():
+        value = getattr(entry, field.attribute)
+        if field.always or value:
+            line[name] = str(value) if name == "status" else as_json(value)
+    return line | dict(entry.extra)
+
+
+def meaning(entry: Record) -> str:
+    """A digest of what an entry's line says, by which it is known again in a file."""
+    return digest((entry.SORT, line_of(entry)))
+
+
+def renewed(entry: R, *, at: datetime, **changes: Any) -> R:
+    """The next version of an entry: with a time of its own, and without what did not fit into the fields that changed."""
+    names = {name for name, field in _FIELDS[type(entry)].items() if field.attribute in changes}
+    extra = {name: value for name, value in entry.extra.items() if name not in names and name != "ts"}
+    said: dict[str, Any] = {"at": at, "ts": format_time(at), "extra": extra, "id": ""} | changes
+    return dataclasses.replace(entry, **said)
+
+
+def _aim(line: Mapping[str, Any]) -> dict[str, Any]:
+    """What a signal is about, and of which kind; exactly one of the two targets is told."""
+    kind = line.get("kind")
+    if not isinstance(kind, str) or kind not in set(SignalKind):
+        raise Mistake(f"unknown kind of signal {str(kind)[:40]!r}", hint=f"the kinds are {', '.join(SignalKind)}")
+    target = line.get("aha_id" if kind.startswith("aha_") else "rec_id")
+    if not isinstance(target, str) or not target or all(line.get(name) for name in _TARGETS):
+        raise Mistake(f"a signal {kind} names exactly one target", hint="give aha_id or rec_id, as the kind says")
+    return {"kind": SignalKind(kind), "target": target}
+
+
+def _derived(sort: type[Entry], said: Mapping[str, Any]) -> str:
+    """The id of a line that has none."""
+    if sort is Card:
+        return card_id(said["ts"], said["title"], said["when_to_use"], said["primary_skill"])
+    if sort is Recommendation:
+        return recommendation_id(said["ts"], said["title"], said["primary_skill"])
+    if sort is CardEvent:
+        return event_id(said["ts"], said["task_summary"], said["primary_skill"])
+    if sort is Signal:
+        return signal_id(said["ts"], said["kind"], said["target"], said["source"], context=said["context"])
+    at = parse_time(said["ts"])
+    if at is None:
+        raise Mistake("a backport without id and time", hint="give it a backport_id")
+    return backport_id(at, said["target_skill"], said["requested"])
+
+
+AHA_ID = "aha-id"
+"""The entry of a lesson's metadata that names its card."""
+
+
+def lesson_of(card: Card) -> SkillContent:
+    """The lesson that says what a card says."""
+    return SkillContent(
+        kind=Kind.LESSON,
+        name=skill_name(card.title or card.key),
+        description=card.when_to_use or card.title or card.problem,
+        tags=card.tags,
+        body=_body(card),
+        metadata={AHA_ID: card.key} | ({"primary-skill": card.primary_skill} if card.primary_skill else {}),
+        portable=card.scope == "portable",
+        shareable=card.shareable,
+    )
+
+
+def _body(card: Card) -> str:
+    parts = (
+        ("", [card.title] if card.title and card.title != card.when_to_use else []),
+        ("Problem", [card.problem] if card.problem else []),
+        ("Solution", [f"{number}. {step}" for number, step in enumerate(card.solution_steps, start=1)]),
+        ("Gotchas", [f"- {each}" for each in card.gotchas]),
+        ("Evidence", [f"- {each}" for each in card.evidence]),
+        ("Input", _shape(card.input_shape)),
+        ("Output", _shape(card.output_shape)),
+        ("Links", [f"- {each}" for each in card.links]),
+    )
+    said = [(f"**{head}**\n\n" if head else "") + "\n".join(lines) for head, lines in parts if lines]
+    return "\n\n".join(said)
+
+
+def _shape(said: Mapping[str, Any]) -> list[str]:
+    return [json.dumps(dict(said), ensure_ascii=False, sort_keys=True)] if said else []
