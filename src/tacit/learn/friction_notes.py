@@ -19,7 +19,7 @@ from tacit.domain.skill import Kind, SkillContent, SkillStep
 from tacit.domain.trajectory import Role, Step, Trajectory
 from tacit.evidence.attribution import align
 from tacit.evidence.friction import DETAIL_MAX, MADE_BY, Friction, FrictionKind, frictions_of
-from tacit.evidence.runs import WRITE, Run
+from tacit.evidence.runs import Run
 from tacit.learn.correction import corrections_of, objections_of
 from tacit.learn.wording import step_text
 from tacit.text.tool_calls import Effect, tool_call, tool_calls
@@ -45,7 +45,7 @@ def note_friction(store: Store, trajectory: Trajectory, shown: Mapping[str, int]
             continue
         text = json.dumps([_record(each) for each in met], separators=(",", ":"), ensure_ascii=False)
         remark = Remark(subject=version_id, about=About.FRICTION, by=MADE_BY, at=at, other=trajectory.id, text=text)
-        kept += [remark] if store.add_remark(remark) else []
+        kept += [remark] if store.add(remark) else []
     return kept
 
 
@@ -73,8 +73,6 @@ def run_beside(
         trajectory=trajectory,
         content=content,
         matched=found.matched,
-        deeds={action.index: str(action.effect) for action in actions},
-        failed=frozenset(action.index for action in actions if not action.worked),
         objections=tuple(sorted(said)),
         followed=found.following in (Following.FOLLOWED, Following.PARTLY),
         proven=assessment is not None and assessment.verified_success,
@@ -87,7 +85,7 @@ def stays_within(trajectory: Trajectory, content: SkillContent, *, start: int = 
     if run is None or not run.followed:
         return False
     in_place = {friction.instead for friction in frictions_of(run) if friction.resisted}
-    changes = [call.index for call in run.calls if call.effect == WRITE and call.worked]
+    changes = [call.index for call in run.calls if call.effect is Effect.WRITE and call.worked]
     return bool(changes) and all(index in run.at or index in in_place for index in changes)
 
 

@@ -163,7 +163,7 @@ class Pass:
             for note in distilled.notes:
                 if note.kind is NoteKind.HELD:
                     self._verdicts.append(self._admission.turn_away(episode, note.detail["reason"], note.text))
-            self._store.keep_outline(distilled.outline)
+            self._store.outlines.put(distilled.outline)
             self._store.mark_learned(episode.id, at=self._now())
             publishing.keep(self._store, crediting.credit(self._store, trajectory, episode.assessment))
             shown = crediting.guided_by(self._store, trajectory)
@@ -230,26 +230,26 @@ class Pass:
 
     def _outline_the_rest(self) -> None:
         """Attempts that were learned from before outlines were kept."""
-        for trajectory_id in self._store.unoutlined():
+        for trajectory_id in self._store.outlines.missing():
             trajectory = self._store.trajectory(trajectory_id)
-            self._store.keep_outline(outline_of(trajectory, self._attempts.assessment(trajectory_id)))
+            self._store.outlines.put(outline_of(trajectory, self._attempts.assessment(trajectory_id)))
 
     def _compare(self) -> None:
         """Compare attempts wherever something new has come to them."""
-        waiting = set(self._store.unmined())
+        waiting = set(self._store.outlines.unmined())
         if not waiting:
             return
-        outlines = self._store.outlines()
+        outlines = self._store.outlines.all()
         for mined in mine(outlines, waiting, self._attempts):
             candidates = self._worded(mined.candidates)
             with self._store.transaction():
-                if waiting.intersection(mined.group.ids).isdisjoint(self._store.unmined()):
+                if waiting.intersection(mined.group.ids).isdisjoint(self._store.outlines.unmined()):
                     continue  # another process was faster, and may have compared more than this one saw
                 self._admit_together(candidates)
                 for trajectory_id, held in mined.held:
                     episode = self._store.episode(trajectory_id)
                     self._verdicts.append(self._admission.turn_away(episode, held.reason, held.text))
-                self._store.mark_mined(mined.group.ids)
+                self._store.outlines.mark_mined(mined.group.ids)
         courses = [outline.course for outline in outlines if outline.course is not None]
         lessons = [
             self._worded([lesson])[0] if waiting.intersection(lesson.provenance.trajectory_ids) else lesson
@@ -258,7 +258,7 @@ class Pass:
         with self._store.transaction():
             for lesson in lessons:
                 self._count(lesson)
-            self._store.mark_mined(waiting)
+            self._store.outlines.mark_mined(waiting)
 
     def _admit_together(self, candidates: Iterable[Candidate]) -> None:
         """Admit what was mined together; where one is known under another name, those after it speak of it by that."""

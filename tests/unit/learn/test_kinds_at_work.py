@@ -64,7 +64,7 @@ def document(store: Store, name: str, *passages: str, **more: Any) -> str:
         Passage(index=place, text=text, section=section, first_page=place + 1, last_page=place + 1)
         for place, (text, section) in enumerate(zip(passages, sections, strict=True))
     ]
-    store.put_passages(version_id, where)
+    store.passages.put(version_id, where)
     return version_id
 
 
@@ -107,7 +107,7 @@ def test_what_another_prefers_shadows_and_outranks_nothing(loop: Tacit) -> None:
     said: dict[str, Any] = {"description": "Format the invoices module with black", "body": "As ann does.", "steps": ()}
     made = SkillContent(kind=Kind.PREFERENCE, name="format", person="ann", **said)
     narrow = Skill.found(made, Scope(Level.TEAM), at=at())
-    put_version(loop.store, "format", skill=narrow, kind=Kind.PREFERENCE, person="ann", **said)
+    put_version(loop.context.store, "format", skill=narrow, kind=Kind.PREFERENCE, person="ann", **said)
     assert [item.version.content.person for item in loop.recall(TASK, person="ann", scope="team").items] == ["ann"]
     beside = loop.recall(TASK, person="bo", scope="team")
     assert names(beside) == names(alone) == ["format"]
@@ -322,8 +322,8 @@ def test_a_document_that_is_seen_from_nowhere_near_is_not_quoted(loop: Tacit, st
 
 def test_hooks_get_the_abstract_quoted(loop: Tacit, store: Store) -> None:
     version_id = document(store, "vacuum", "We study storage. " * 100, ANSWER)
-    loop.index()
-    rendering = store.renderings([version_id]).get(version_id)
+    loop.library.index()
+    rendering = store.renderings.get([version_id]).get(version_id)
     assert rendering is not None
     assert "\n> We study storage." in rendering.text
     assert "p. 1, §Abstract" in rendering.text

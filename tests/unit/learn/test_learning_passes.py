@@ -73,24 +73,24 @@ def test_work_of_a_known_kind_is_told_together_as_the_next_version_and_then_only
     (first,) = [stored.version for stored in loop.skills() if stored.version.content.kind is Kind.PROCEDURE]
     later = learn(loop, column("paid_at"))
     skill = first.skill_id
-    told = loop.store.versions(skill)
+    told = loop.context.store.versions(skill)
     assert [len(held.version.provenance.trajectory_ids) for held in told] == [1, 2]
     assert told[1].version.parents == (told[0].version.id,)
     assert relations(later, told[1].version.name)[:1] == [Relation.MERGE]
     assert "due_date" not in str([step.arguments for step in told[1].version.content.steps])
     learn(loop, column("sent_at"))
-    before = loop.store.versions(skill)
+    before = loop.context.store.versions(skill)
     report = learn(loop, column("seen_at"))
     assert Relation.REINFORCE in relations(report, before[-1].version.name)
-    assert loop.store.versions(skill) == before
+    assert loop.context.store.versions(skill) == before
 
 
 def test_nothing_new_is_nothing_done(loop: Tacit) -> None:
     learn(loop, *visits())
-    before = loop.history()
+    before = loop.archive.history()
     report = loop.learn()
     assert (report.trajectories, report.verdicts, report.notes) == (0, (), ())
-    assert loop.history() == before
+    assert loop.archive.history() == before
 
 
 def test_a_group_is_compared_again_only_when_something_came_to_it(loop: Tacit) -> None:
@@ -138,10 +138,10 @@ def test_several_passes_say_the_same_as_one_pass_over_all(size: int) -> None:
 def test_counts_alone_make_no_new_versions(loop: Tacit) -> None:
     everything = visits()
     learn(loop, *everything[:12])
-    before = {stored.version.id for stored in loop.store.catalogue()}
+    before = {stored.version.id for stored in loop.context.store.catalogue()}
     report = learn(loop, *everything[12:])
     assert {verdict.relation for verdict in report.verdicts} == {Relation.REINFORCE}
-    assert {stored.version.id for stored in loop.store.catalogue()} == before
+    assert {stored.version.id for stored in loop.context.store.catalogue()} == before
 
 
 def test_a_unit_that_grew_is_the_next_account_of_the_skill_it_was(loop: Tacit) -> None:
@@ -149,7 +149,7 @@ def test_a_unit_that_grew_is_the_next_account_of_the_skill_it_was(loop: Tacit) -
     learn(loop, *visits()[3:])
     grown = [stored for stored in loop.skills() if {step.tool for step in stored.version.content.steps} > set(VENTS)]
     assert len(grown) == 1
-    assert len(loop.store.versions(grown[0].skill.id)) > 1
+    assert len(loop.context.store.versions(grown[0].skill.id)) > 1
     assert set(VENTS) <= set(grown[0].version.content.tags)
 
 
@@ -183,7 +183,7 @@ def test_a_persons_edit_is_kept_until_a_person_replaces_it(loop: Tacit) -> None:
     loop.review(edit.version_id, "approve", by="ann")
     learn(loop, *visits()[7:])
     assert loop.version("switch-heater").version.id == edit.version_id
-    waiting = [stored.version for stored in loop.waiting() if stored.skill.id == mined.skill.id]
+    waiting = [stored.version for stored in loop.reviews.waiting() if stored.skill.id == mined.skill.id]
     assert all(version.content.description == "How Ann wants it." for version in waiting)
     assert all(version.parents == (edit.version_id,) for version in waiting)
 
@@ -193,8 +193,8 @@ def test_what_a_person_rejected_does_not_come_again(loop: Tacit) -> None:
     rejected = loop.version("switch-heater")
     loop.review(rejected.version.id, "reject", by="ann")
     learn(loop, *visits()[12:])
-    assert "switch-heater" not in [stored.version.name for stored in loop.waiting()]
-    assert loop.store.version(rejected.version.id).status is Status.REJECTED
+    assert "switch-heater" not in [stored.version.name for stored in loop.reviews.waiting()]
+    assert loop.context.store.version(rejected.version.id).status is Status.REJECTED
 
 
 # --- counted errors -------------------------------------------------------------------------------------------------
@@ -211,9 +211,9 @@ def test_avoidance_is_counted_over_sessions_and_taken_back(loop: Tacit) -> None:
     assert "avoid" not in lesson.tags
     assert "does not work here" not in lesson.description
     assert "Worked in 4 of 4 attempts, in 4 sessions." in lesson.description
-    count = len(loop.store.catalogue())
+    count = len(loop.context.store.catalogue())
     learn(loop, session(10, bash("ls", "x")))
-    assert len(loop.store.catalogue()) == count
+    assert len(loop.context.store.catalogue()) == count
 
 
 # --- attempts from before outlines ----------------------------------------------------------------------------------
@@ -229,16 +229,16 @@ def test_attempts_learned_before_there_were_outlines_are_compared_too(tmp_path: 
         old.mark_learned(episode.id, at=AT)
     old.close()
     with Tacit(open_store(path)) as loop, Tacit(open_store(":memory:")) as whole:
-        assert len(loop.store.unoutlined()) == 10
+        assert len(loop.context.store.outlines.missing()) == 10
         report = learn(loop, *everything[10:])
         assert report.trajectories == 4
-        assert loop.store.unoutlined() == []
+        assert loop.context.store.outlines.missing() == []
         learn(whole, *everything)
         assert {name: said(content) for name, content in contents(loop).items()} == {
             name: said(content) for name, content in contents(whole).items()
         }
         assert loop.learn().verdicts == ()
-        assert loop.verify() == []
+        assert loop.archive.verify() == []
 
 
 # --- several at once ------------------------------------------------------------------------------------------------
@@ -271,8 +271,8 @@ def test_who_compared_less_does_not_replace_what_another_process_found(
         assert {name: said(content) for name, content in contents(slow).items()} == {
             name: said(content) for name, content in contents(whole).items()
         }
-        assert slow.store.unmined() == []
-        assert slow.verify() == []
+        assert slow.context.store.outlines.unmined() == []
+        assert slow.archive.verify() == []
 
 
 def _learn_at(path: str, part: int) -> None:
@@ -294,7 +294,7 @@ def test_two_processes_that_learn_at_once_end_where_one_does(tmp_path: Path) -> 
         learn(whole, *visits())
         kept = [said(content) for content in contents(loop).values()]
         assert all(said(content) in kept for content in contents(whole).values())
-        assert (loop.stats().trajectories, loop.store.unmined(), loop.verify()) == (14, [], [])
+        assert (loop.archive.stats().trajectories, loop.context.store.outlines.unmined(), loop.archive.verify()) == (14, [], [])
 
 
 # --- from learning to credit ----------------------------------------------------------------------------------------
@@ -303,7 +303,7 @@ def test_two_processes_that_learn_at_once_end_where_one_does(tmp_path: Path) -> 
 def test_the_parts_of_a_composite_are_shown_and_credited_one_by_one(tmp_path: Path) -> None:
     with tacit.open(tmp_path) as memory:
         learn(memory, *visits())
-        for stored in memory.waiting():
+        for stored in memory.reviews.waiting():
             memory.review(stored.version.id, "approve", by="ann")
         task = "The plants in house 44 look bad, please see to it."
         selection = memory.recall(task, k=9, budget_tokens=9_000)
@@ -313,14 +313,14 @@ def test_the_parts_of_a_composite_are_shown_and_credited_one_by_one(tmp_path: Pa
         outcomes = {whole.version_id: "failure", heater.id: "success", vents.id: "failure"}
         kept = memory.record(selection.use_id, outcome="failure", followed=outcomes)
         assert {evidence.version_id: evidence.outcome for evidence in kept} == outcomes
-        assert memory.store.evidence([pump.id])[pump.id] == []
+        assert memory.context.store.evidence([pump.id])[pump.id] == []
         with pytest.raises(Mistake, match="was not shown"):
             memory.record(selection.use_id, outcome="success", followed={"v_other": "success"})
 
 
 def test_a_part_that_was_retired_is_missing_from_its_composite(loop: Tacit) -> None:
     learn(loop, *visits())
-    for stored in loop.waiting():
+    for stored in loop.reviews.waiting():
         loop.review(stored.version.id, "approve", by="ann")
     loop.review(loop.version("prime-pump").version.id, "retire", by="ann")
     selection = loop.recall("The plants in house 44 look bad, please see to it.", k=9, budget_tokens=9_000)
@@ -365,7 +365,7 @@ def test_odd_calls_are_learned_from_like_others(task: str, arguments: dict[str, 
     with Tacit(open_store(":memory:")) as loop:
         learn(loop, *made)
         assert [content.steps[-1].tool for content in contents(loop).values()] == ["rename"]
-        assert loop.verify() == []
+        assert loop.archive.verify() == []
 
 
 def test_an_attempt_without_a_message_of_a_person_is_grounded_in_its_task(loop: Tacit) -> None:
@@ -383,7 +383,7 @@ def test_an_attempt_without_a_message_of_a_person_is_grounded_in_its_task(loop: 
 def test_one_visit_of_many_calls_is_outlined_within_bounds(loop: Tacit) -> None:
     calls = [(f"set_{n % 9}", {"id": f"r{n}"}, "ok") for n in range(500)]
     learn(loop, *(claimed(attempt(f"Set everything {n}", *calls, session=f"s{n}")) for n in range(3)))
-    assert all(len(outline.moves) == 60 for outline in loop.store.outlines())
+    assert all(len(outline.moves) == 60 for outline in loop.context.store.outlines.all())
     assert all(len(content.steps) <= 8 for content in contents(loop).values() if not content.sub_skills)
 
 

@@ -75,7 +75,7 @@ def test_what_is_new_is_worded_before_the_gate_and_what_was_missed_comes_last():
     assert worded.provenance.model == proposed.provenance.model == "scripted"
     assert as_mined.provenance.model == ""
     assert ["model_wording" in verdict.reasons for verdict in report.held] == [True, False, True]
-    assert loop.verify() == []
+    assert loop.archive.verify() == []
 
 
 def test_a_second_pass_asks_nothing():
@@ -112,7 +112,7 @@ def test_a_model_is_never_asked_inside_a_transaction(tmp_path: Path):
         model = Watching(other)
         loop.learn(model=model)
         assert len(model.asked) == 3
-        assert loop.stats().trajectories == 4
+        assert loop.archive.stats().trajectories == 4
 
 
 class Overtaken(ScriptedModel):
@@ -135,7 +135,7 @@ def test_what_another_process_learned_meanwhile_is_neither_asked_about_nor_kept_
         asked = [prompt.instructions.startswith("You improve the wording") for prompt in model.asked]
         assert asked.count(True) == 2  # the skills of the first session, begun before
         assert not any(stored.version.provenance.model for stored in loop.skills())
-        assert loop.verify() == []
+        assert loop.archive.verify() == []
 
 
 @pytest.mark.parametrize("answer", [OUTAGE, NONE, {"name": 7, "steps": "all"}])
@@ -190,7 +190,7 @@ def test_the_same_work_again_costs_no_call():
 
 def test_a_rejected_wording_is_not_asked_for_again():
     loop = learned(migration(), model=ScriptedModel([WORDS, NONE, NONE]))
-    for stored in loop.waiting():
+    for stored in loop.reviews.waiting():
         loop.review(stored.version.id, "reject", by="ann")
     waiting = ScriptedModel([NONE] * 5)
     loop.learn(model=waiting)

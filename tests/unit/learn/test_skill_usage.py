@@ -76,7 +76,7 @@ def learned(store, trajectory: Trajectory, assessment: Assessment = VERIFIED) ->
 
 def test_a_followed_skill_is_credited_with_all_that_is_known_of_the_run(store):
     version_id, shown = keep(store), None
-    store.add_use(shown := use(version_id, principal="ann"))
+    store.add(shown := use(version_id, principal="ann"))
     usage = Usage(input_tokens=900, output_tokens=100, cost_usd=0.5)
     trajectory = run(*MIGRATED, usage=usage)
     (made,) = learned(store, trajectory)
@@ -90,7 +90,7 @@ def test_a_followed_skill_is_credited_with_all_that_is_known_of_the_run(store):
 
 def test_crediting_again_adds_nothing(store):
     version_id = keep(store)
-    store.add_use(use(version_id))
+    store.add(use(version_id))
     trajectory = run(*MIGRATED)
     first = learned(store, trajectory)
     publishing.keep(store, credit(store, trajectory, VERIFIED))
@@ -107,12 +107,12 @@ def test_crediting_again_adds_nothing(store):
     ],
 )
 def test_without_a_verified_outcome_there_is_no_evidence(store, assessment):
-    store.add_use(use(keep(store)))
+    store.add(use(keep(store)))
     assert credit(store, run(*MIGRATED), assessment) == []
 
 
 def test_what_was_not_followed_is_kept_but_says_so(store):
-    store.add_use(use(keep(store)))
+    store.add(use(keep(store)))
     (ignored,) = credit(store, run(shell("ls"), shell("make all")), VERIFIED)
     (partly,) = credit(store, run(MIGRATED[0]), FAILED)
     assert (ignored.following, ignored.adherence) == (Following.IGNORED, 0.0)
@@ -120,57 +120,57 @@ def test_what_was_not_followed_is_kept_but_says_so(store):
 
 
 def test_only_steps_after_it_was_shown_count(store):
-    store.add_use(use(keep(store), seconds=15, task="an error at work"))
+    store.add(use(keep(store), seconds=15, task="an error at work"))
     (made,) = credit(store, run(*MIGRATED), VERIFIED)
     assert made.following is Following.PARTLY, "the first step had been taken before"
 
 
 def test_what_was_shown_after_the_last_step_gives_nothing(store):
-    store.add_use(use(keep(store), seconds=31))
+    store.add(use(keep(store), seconds=31))
     assert credit(store, run(*MIGRATED), VERIFIED) == []
 
 
 def test_a_session_has_several_tasks_and_a_use_belongs_to_one(store):
     version_id = keep(store)
-    store.add_use(use(version_id))
+    store.add(use(version_id))
     second = run(*MIGRATED, begun=100, task="another one")
     assert shown_to(store, second) == []
-    store.add_use(use(version_id, seconds=99, surface="hook, shown before", task="another one"))
+    store.add(use(version_id, seconds=99, surface="hook, shown before", task="another one"))
     (again,) = shown_to(store, second)
     assert (again.use.surface, again.start) == ("hook, shown before", 1)
 
 
 def test_an_error_at_the_end_of_a_task_is_none_of_the_next(store):
-    store.add_use(use(keep(store), seconds=98, task="an error at work"))
+    store.add(use(keep(store), seconds=98, task="an error at work"))
     assert shown_to(store, run(*MIGRATED, begun=100)) == []
 
 
 def test_what_was_shown_at_the_start_of_a_session_holds_for_all_of_it(store):
-    store.add_use(use(keep(store), seconds=-5000, task="session start"))
+    store.add(use(keep(store), seconds=-5000, task="session start"))
     assert len(shown_to(store, run(*MIGRATED, begun=100))) == 1
 
 
 def test_several_uses_of_one_version_in_one_attempt_are_one(store):
     version_id = keep(store)
     first = use(version_id)
-    store.add_use(first)
-    store.add_use(use(version_id, seconds=12, surface="hook, shown before"))
-    store.add_use(use(version_id, seconds=14, surface="mcp"))
+    store.add(first)
+    store.add(use(version_id, seconds=12, surface="hook, shown before"))
+    store.add(use(version_id, seconds=14, surface="mcp"))
     (made,) = credit(store, run(*MIGRATED), VERIFIED)
     assert (made.use_id, made.following) == (first.id, Following.FOLLOWED)
 
 
 def test_who_asks_by_themselves_is_known_by_session_and_words_or_by_being_just_before(store):
     version_id = keep(store)
-    store.add_use(use(version_id, surface="api", seconds=-3600))
+    store.add(use(version_id, surface="api", seconds=-3600))
     assert len(shown_to(store, run(*MIGRATED))) == 1
     assert shown_to(store, run(*MIGRATED, task="something else")) == []
-    store.add_use(use(version_id, surface="api", seconds=-100, task="how are columns added"))
+    store.add(use(version_id, surface="api", seconds=-100, task="how are columns added"))
     assert len(shown_to(store, run(*MIGRATED, task="something else"))) == 1
 
 
 def test_runs_without_times_are_known_by_the_words_of_the_request(store):
-    store.add_use(use(keep(store), surface="api", seconds=-9000))
+    store.add(use(keep(store), surface="api", seconds=-9000))
     (shown,) = shown_to(store, run(*MIGRATED, dated=False))
     assert shown.start == 0
     assert shown_to(store, run(*MIGRATED, dated=False, task="something else")) == []
@@ -179,41 +179,41 @@ def test_runs_without_times_are_known_by_the_words_of_the_request(store):
 
 
 def test_other_sessions_and_runs_without_a_session_take_no_credit(store):
-    store.add_use(use(keep(store)))
+    store.add(use(keep(store)))
     assert credit(store, run(*MIGRATED, session_id="s-2"), VERIFIED) == []
     assert credit(store, run(*MIGRATED, session_id=""), VERIFIED) == []
 
 
 def test_a_control_is_told_of_whatever_the_run_did(store):
     version_id = keep(store)
-    store.add_use(use(version_id, held_back=True, shares=(0.25,)))
+    store.add(use(version_id, held_back=True, shares=(0.25,)))
     (made,) = credit(store, run(*MIGRATED), VERIFIED)
     assert (made.control, made.share, made.following, made.adherence) == (True, 0.25, None, None)
 
 
 def test_what_was_left_out_for_want_of_room_is_no_control(store):
     version_id = keep(store)
-    store.add_use(use(version_id, held_back=True))
+    store.add(use(version_id, held_back=True))
     assert credit(store, run(*MIGRATED), VERIFIED) == []
-    store.add_use(use(version_id, seconds=11, surface="mcp"))
+    store.add(use(version_id, seconds=11, surface="mcp"))
     (made,) = credit(store, run(*MIGRATED), VERIFIED)
     assert (made.control, made.following) == (False, Following.PARTLY)
 
 
 def test_a_lot_decides_even_if_the_agent_then_asks_for_it(store):
     version_id = keep(store)
-    store.add_use(use(version_id, held_back=True, shares=(0.25,)))
-    store.add_use(use(version_id, seconds=1, surface="mcp"))
+    store.add(use(version_id, held_back=True, shares=(0.25,)))
+    store.add(use(version_id, seconds=1, surface="mcp"))
     (made,) = credit(store, run(*MIGRATED), VERIFIED)
     assert made.control
 
 
 def test_shown_under_a_lot_counts_even_where_nothing_can_be_told_and_is_no_credit(store):
     vague = keep(store, content(name="vague", steps=(SkillStep(text="Think."),)))
-    store.add_use(use(vague, shares=(0.25,)))
+    store.add(use(vague, shares=(0.25,)))
     (made,) = credit(store, run(*MIGRATED), VERIFIED)
     assert (made.control, made.share, made.following, made.adherence) == (False, 0.25, Following.PARTLY, None)
-    store.add_use(dataclasses.replace(use(vague, session_id="s-2"), shares=()))
+    store.add(dataclasses.replace(use(vague, session_id="s-2"), shares=()))
     assert credit(store, run(*MIGRATED, session_id="s-2"), VERIFIED) == []
 
 
@@ -221,20 +221,20 @@ def test_the_parts_of_a_composite_are_credited_each_for_itself(store):
     part, other = keep(store), keep(store, content(name="deploy", steps=(SkillStep(text="`make deploy`"),)))
     steps = (SkillStep(text="`add-a-migration`"), SkillStep(text="`deploy`"))
     whole = keep(store, content(name="release", sub_skills=("add-a-migration", "deploy"), steps=steps))
-    store.add_use(use(whole))
+    store.add(use(whole))
     made = {item.version_id: item.following for item in credit(store, run(*MIGRATED), VERIFIED)}
     assert made == {whole: Following.PARTLY, part: Following.FOLLOWED, other: Following.IGNORED}
 
 
 def test_a_subagent_is_credited_for_its_own_and_for_what_its_parent_was_shown_if_it_took_it_up(store):
     version_id = keep(store)
-    store.add_use(use(version_id, seconds=-60))
+    store.add(use(version_id, seconds=-60))
     sub: dict[str, Any] = {"session_id": "agent-7", "parent_session_id": SESSION}
     (made,) = credit(store, run(*MIGRATED, **sub), VERIFIED)
     assert made.following is Following.FOLLOWED
     assert credit(store, run(shell("make all"), **sub), VERIFIED) == []
     own = use(version_id, session_id="agent-7")
-    store.add_use(own)
+    store.add(own)
     (ignored,) = credit(store, run(shell("make all"), **sub), VERIFIED)
     assert (ignored.use_id, ignored.following) == (own.id, Following.IGNORED)
 
@@ -264,14 +264,14 @@ def test_a_name_alone_is_not_enough_for_what_may_be_somebody_elses_skill(store):
 
 
 def test_a_use_that_was_noted_goes_before_the_clients_word(store):
-    store.add_use(shown := use(keep(store)))
+    store.add(shown := use(keep(store)))
     (made,) = credit(store, named(run(*MIGRATED), "add-a-migration"), VERIFIED)
     assert made.use_id == shown.id
 
 
 def test_a_longer_capture_of_the_same_attempt_gives_later_evidence_for_the_same_use(store):
     version_id = keep(store)
-    store.add_use(use(version_id))
+    store.add(use(version_id))
     (short,) = learned(store, run(MIGRATED[0]), FAILED)
     (whole,) = learned(store, run(*MIGRATED))
     assert short.use_id == whole.use_id
@@ -283,7 +283,7 @@ def test_a_longer_capture_of_the_same_attempt_gives_later_evidence_for_the_same_
 
 
 def test_a_run_that_claims_to_end_in_the_far_future_is_dated_by_its_use(store):
-    store.add_use(shown := use(keep(store)))
+    store.add(shown := use(keep(store)))
     late = run(*MIGRATED)
     steps = (*late.steps[:-1], dataclasses.replace(late.steps[-1], at=NOW + timedelta(days=4000)))
     (made,) = credit(store, dataclasses.replace(late, steps=steps, id=""), VERIFIED)
@@ -293,7 +293,7 @@ def test_a_run_that_claims_to_end_in_the_far_future_is_dated_by_its_use(store):
 def test_uses_that_come_to_be_known_late_are_swept_up_once(store):
     version_id = keep(store)
     assert learned(store, run(*MIGRATED)) == []
-    store.add_use(use(version_id))
+    store.add(use(version_id))
     (made,) = sweep(store, at=at(1000))
     assert made.following is Following.FOLLOWED
     publishing.keep(store, [made])
@@ -302,7 +302,7 @@ def test_uses_that_come_to_be_known_late_are_swept_up_once(store):
 
 
 def test_what_was_purged_meanwhile_is_passed_over(store):
-    store.add_use(use("v_gone"))
+    store.add(use("v_gone"))
     assert credit(store, run(*MIGRATED), VERIFIED) == []
 
 
@@ -310,7 +310,7 @@ def test_a_lesson_without_its_error_gives_no_evidence(store):
     lesson = content(
         kind=Kind.LESSON, name="sync-first", signature="error: stale", steps=(SkillStep(text="`make sync`"),)
     )
-    store.add_use(use(keep(store, lesson)))
+    store.add(use(keep(store, lesson)))
     assert credit(store, run(*MIGRATED), VERIFIED) == []
 
 
@@ -355,27 +355,27 @@ def asked(text: str, *, tool: str = "", **fields) -> Step:
 @pytest.mark.parametrize(("tool", "session"), [("", ""), ("mcp__tacit__recall", ""), ("mcp__tacit__recall", "mcp-7")])
 def test_what_the_run_asked_for_by_itself_is_credited_by_the_use_that_the_answer_names(store, tool, session):
     version_id = keep(store)
-    store.add_use(shown := use(version_id, session_id=session, surface="mcp", seconds=9))
+    store.add(shown := use(version_id, session_id=session, surface="mcp", seconds=9))
     (made,) = learned(store, run(asked(f"<skill/>\nuse_id: {shown.id} (for `record`)", tool=tool), *MIGRATED))
     assert (made.use_id, made.following) == (shown.id, Following.FOLLOWED)
 
 
 def test_a_use_that_is_named_elsewhere_is_not_the_runs_own(store):
     version_id = keep(store)
-    store.add_use(shown := use(version_id, session_id="", surface="mcp", seconds=9))
+    store.add(shown := use(version_id, session_id="", surface="mcp", seconds=9))
     read = dataclasses.replace(shell("cat notes.txt", seen=shown.id))
     assert learned(store, run(read, *MIGRATED)) == []
 
 
 def test_a_use_of_another_session_or_of_another_day_is_not_the_runs_own(store):
     version_id = keep(store)
-    store.add_use(other := use(version_id, session_id="s-2", seconds=9))
-    store.add_use(old := use(version_id, session_id="", surface="cli", seconds=-90_000))
+    store.add(other := use(version_id, session_id="s-2", seconds=9))
+    store.add(old := use(version_id, session_id="", surface="cli", seconds=-90_000))
     assert learned(store, run(asked(f"{other.id} {old.id}"), *MIGRATED)) == []
 
 
 def test_what_was_done_before_it_asked_is_not_following(store):
     version_id = keep(store)
-    store.add_use(shown := use(version_id, session_id="", surface="cli", seconds=39))
+    store.add(shown := use(version_id, session_id="", surface="cli", seconds=39))
     made = learned(store, run(*MIGRATED, asked(shown.id)))
     assert [item.following for item in made] in ([], [Following.IGNORED])

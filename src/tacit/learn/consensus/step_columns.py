@@ -18,17 +18,27 @@ from tacit.domain.skill import SkillStep
 from tacit.domain.trajectory import Trajectory
 from tacit.learn.parameters import Binding, Generalisation, generalise
 from tacit.learn.values import Timeline
+from tacit.text.alignment import align_sequences, mean_similarity
 from tacit.text.canonical import canonical_path
 from tacit.text.file_edits import edits_of
 from tacit.text.near_duplicates import order_similarity
 from tacit.text.shell import Command, without_heredocs
-from tacit.text.tool_calls import Effect, ToolCall, ToolKind, leaves, plain_name, tool_call
+from tacit.text.tool_calls import (
+    DESCRIBING,
+    PATHS,
+    Effect,
+    ToolCall,
+    ToolKind,
+    essential,
+    leaves,
+    plain_name,
+    tool_call,
+)
 
 ALIKE = 0.45
 """Steps less alike than this are never one step."""
 SAME = 0.75
 """Steps at least this alike are one step even where attempts took them in another order."""
-_FOUND = 0.05
 PARAMETER = re.compile(r"\{\w+\}")
 _NAME = re.compile(r"[A-Za-z0-9]{2,}")
 _CAMEL = re.compile(r"[A-Z]?[a-z0-9]{2,}")
@@ -36,8 +46,6 @@ _WORD = re.compile(r"\{\w+\}|[A-Za-z0-9]+")
 _MAX_WORDS = 400
 _SHOWING = frozenset({"cat", "head", "tail", "sed", "bat", "nl", "less", "more"})
 _SEARCHING = frozenset({"grep", "rg", "egrep", "ag", "find", "fd", "ls", "tree", "glob", "list_dir", "file_search"})
-_PLACES = ("file_path", "filePath", "path", "absolute_path", "notebook_path", "filename")
-DESCRIBING = frozenset({"description", "explanation", "justification"})
 
 
 _PathWords = tuple[tuple[str, ...], tuple[str, ...], str]
@@ -123,7 +131,7 @@ def unit_of(
     action: ToolCall, arguments: Mapping[str, Any], *, source: int, number: int, own: frozenset[str] = frozenset()
 ) -> Unit:
     """A call with its arguments in general form → what alignment compares it by; `own` words are as parameters."""
-    texts = [str(value) for key, value in leaves(arguments) if key not in DESCRIBING and key not in _PLACES]
+    texts = [str(value) for key, value in leaves(arguments) if key not in DESCRIBING and key not in PATHS]
     sort, place = _sort(action, arguments)
     edits = edits_of(arguments) if action.kind is ToolKind.FILE and action.effect is Effect.WRITE else ()
     labels = tuple((command.program, command.subcommand) for command in _telling(action.programs))
@@ -168,7 +176,7 @@ def _sort(action: ToolCall, arguments: Mapping[str, Any]) -> tuple[str, str]:
         if action.effect is Effect.READ and (name in _SEARCHING or "pattern" in arguments or "query" in arguments):
             return "search", ""
         files = " ".join(edit.file for edit in edits_of(arguments))
-        place = next((str(arguments[key]) for key in _PLACES if key in arguments), files or action.path)
+        place = next((str(arguments[key]) for key in PATHS if key in arguments), files or action.path)
         place = place.replace("{workspace}/", "").removeprefix(workspace.rstrip("/") + "/" if workspace else "")
         return str(action.effect), place
     if action.kind is ToolKind.FUNCTION:
@@ -249,71 +257,12 @@ class Column:
 
     def like(self, unit: Unit) -> float:
         """How well a unit fits in here."""
-        return sum(likeness(unit, other) for other in self.units) / len(self.units) if self.units else 0.0
+        return mean_similarity(unit, self.units, likeness)
 
 
 def align(sequences: Sequence[Sequence[Unit]]) -> list[Column]:
-    """Put the units of several attempts into columns; the order of each attempt is kept.
-
-    Progressive: the attempt most like all others first, then the rest by how like that one they are.
-    """
-    scores = {
-        (i, j): _overlap(sequences[i], sequences[j])
-        for i in range(len(sequences))
-        for j in range(i + 1, len(sequences))
-    }
-    alike = [sum(score for pair, score in scores.items() if i in pair) for i in range(len(sequences))]
-    centre = max(range(len(sequences)), key=lambda i: (alike[i], -i))
-    rest = sorted(
-        (i for i in range(len(sequences)) if i != centre), key=lambda i: (-scores[min(i, centre), max(i, centre)], i)
-    )
-    columns = [Column([unit]) for unit in sequences[centre]]
-    for i in rest:
-        columns = _joined(columns, sequences[i])
-    return columns
-
-
-def _overlap(left: Sequence[Unit], right: Sequence[Unit]) -> float:
-    total = len(left) + len(right)
-    return 2 * _best_path([Column([unit]) for unit in left], right)[0] / total if total else 0.0
-
-
-def _joined(columns: Sequence[Column], units: Sequence[Unit]) -> list[Column]:
-    """Add one attempt to the columns."""
-    pairs = dict(_best_path(columns, units)[1])
-    merged: list[Column] = []
-    waiting = 0
-    for at, column in enumerate(columns):
-        if at in pairs:
-            merged += [Column([unit]) for unit in units[waiting : pairs[at]]]
-            waiting = pairs[at] + 1
-            merged.append(Column([*column.units, units[pairs[at]]]))
-        else:
-            merged.append(column)
-    return merged + [Column([unit]) for unit in units[waiting:]]
-
-
-def _best_path(columns: Sequence[Column], units: Sequence[Unit]) -> tuple[float, list[tuple[int, int]]]:
-    """The matching in order with the greatest total likeness."""
-    # What is barely alike counts for little, so that two such pairs do not outweigh one step found again.
-    fits = [[max(0.0, column.like(unit) - ALIKE + _FOUND) for unit in units] for column in columns]
-    table = [[0.0] * (len(units) + 1) for _ in range(len(columns) + 1)]
-    for i in range(len(columns) - 1, -1, -1):
-        for j in range(len(units) - 1, -1, -1):
-            table[i][j] = max(table[i + 1][j], table[i][j + 1])
-            if fits[i][j] >= _FOUND:
-                table[i][j] = max(table[i][j], fits[i][j] + table[i + 1][j + 1])
-    pairs: list[tuple[int, int]] = []
-    i = j = 0
-    while i < len(columns) and j < len(units):
-        if fits[i][j] >= _FOUND and table[i][j] == fits[i][j] + table[i + 1][j + 1]:
-            pairs.append((i, j))
-            i, j = i + 1, j + 1
-        elif table[i][j] == table[i + 1][j]:
-            i += 1
-        else:
-            j += 1
-    return table[0][0], pairs
+    """Put the steps of several attempts into columns; the order of each attempt is kept."""
+    return [Column(units) for units in align_sequences(sequences, likeness, least_similarity=ALIKE)]
 
 
 def reunited(columns: Sequence[Column]) -> list[Column]:
@@ -371,7 +320,7 @@ def _edits(unit: Unit) -> list[Any]:
 
 def _part(unit: Unit, key: str, value: Any, *, part: int, source: Source) -> Unit:
     """One of the things that a call did, as a call of its own."""
-    typed = {name: other for name, other in unit.action.step.arguments.items() if name not in DESCRIBING}
+    typed = essential(unit.action.step.arguments)
     step = dataclasses.replace(unit.action.step, arguments={**typed, key: value})
     general = source.general.arguments(step.arguments)
     action = tool_call(step, unit.action.workspace)

@@ -18,7 +18,7 @@ from tacit.domain.trajectory import Span
 from tacit.learn.consensus.step_columns import Column, Source
 from tacit.learn.consensus.templates import ENOUGH, Slot, Template, Text
 from tacit.learn.parameters import Binding, Generalisation, role_of
-from tacit.learn.values import EMAIL, Sighting, type_of
+from tacit.learn.values import EMAIL, Match, type_of
 from tacit.text.tool_calls import ToolKind, leaves
 from tacit.text.value_lookup import shape_of
 
@@ -44,7 +44,7 @@ class _Group:
     slots: list[Slot] = field(default_factory=list)
     calls: dict[int, int] = field(default_factory=dict)
     """Attempt → the step whose call first had it."""
-    places: dict[int, Sighting | None] = field(default_factory=dict)
+    places: dict[int, Match | None] = field(default_factory=dict)
     parameter: Parameter | None = None
 
     def takes(self, slot: Slot) -> bool:
@@ -91,7 +91,7 @@ class Parameters:
     def general(self, source: int, *, stated: bool = False) -> Generalisation:
         """The way to put the parameters into a text of one attempt; `stated`: only what its task names."""
         bindings = [
-            Binding(parameter=group.parameter, original=value, place=Sighting(Origin.USER, 0, "text"))
+            Binding(parameter=group.parameter, original=value, place=Match(Origin.USER, 0, "text"))
             for group in self.groups
             if group.parameter is not None
             and (len(value := group.values.get(source, "")) > 1 or value.isdigit())
@@ -151,7 +151,7 @@ def _varies(group: _Group, sources: Sequence[Source]) -> bool:
     return personal or bool(group.of(Origin.EXTERNAL)) or not (same and known)
 
 
-def _place(group: _Group, at: int, source: Source) -> Sighting | None:
+def _place(group: _Group, at: int, source: Source) -> Match | None:
     """Where a value came from: the binding of the draft, or the task's words; nothing if the agent chose it."""
     bound = source.bindings.get(group.names.get(at, ""))
     if bound is not None:

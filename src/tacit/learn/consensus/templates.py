@@ -15,7 +15,7 @@ from typing import Any
 
 from tacit.domain.origin import Origin
 from tacit.learn.consensus.step_columns import Column, Source, Unit, likeness
-from tacit.text.tool_calls import Effect, ToolKind
+from tacit.text.tool_calls import DESCRIBING, Effect, ToolKind
 
 ENOUGH = 3
 """Attempts of a kind before anything beyond a single attempt's evidence is generalised."""
@@ -27,7 +27,6 @@ _MAX_VALUE = 80
 _MAX_SLOTS = 4
 _MIN_FIXED = 0.5
 _MATCHED = 0.75  # an odd one out does not unsettle what the rest agrees on
-_DESCRIBING = frozenset({"description", "explanation", "justification", "timeout", "timeout_ms", "run_in_background"})
 _MISSING = object()
 
 
@@ -76,7 +75,7 @@ def template_of(column: Column, sources: Sequence[Source]) -> Template:
     arguments: dict[str, Any] = {}
     for key, value in model.arguments.items():
         beside = {unit.source: unit.arguments.get(key, _MISSING) for unit in others}
-        if key in _DESCRIBING:
+        if key in DESCRIBING:
             same = sum(other == value for other in beside.values()) + 1
             if not others or same * 2 > len(others) + 1:
                 arguments[key] = value
@@ -91,7 +90,7 @@ def _comparable(unit: Unit, model: Unit) -> bool:
     """Whether the arguments say the same things, be it to another client's tool of the same make."""
     if unit.action.step.tool == model.action.step.tool:
         return True
-    ours, theirs = ({key for key in one.arguments if key not in _DESCRIBING} for one in (model, unit))
+    ours, theirs = ({key for key in one.arguments if key not in DESCRIBING} for one in (model, unit))
     return unit.action.kind is model.action.kind is not ToolKind.FUNCTION and ours == theirs
 
 
