@@ -18,7 +18,7 @@ from pathlib import PurePosixPath
 from tacit.domain.evidence import Assessment, Grade, Outcome
 from tacit.domain.trajectory import Role, Step, StepResult, Trajectory
 from tacit.evidence.aim import checks_in, filled_in, hollow, pointed_outside, swaps
-from tacit.evidence.changes import Change, changes, command_of, decides_checks, shell_changes
+from tacit.evidence.changes import Change, changes, decides_checks, shell_changes
 from tacit.evidence.postconditions import named_by_person, only_command
 from tacit.evidence.proof import reaches_for_the_tests
 from tacit.evidence.reply import is_manners, outcome_said
@@ -26,6 +26,7 @@ from tacit.evidence.unseen import Reach
 from tacit.evidence.verifiers.tally import tally
 from tacit.text.exit_status import masks_exit
 from tacit.text.shell import BARE, Command, is_check, parse_command
+from tacit.text.tool_calls import command_of
 
 _COULD_NOT_RUN = frozenset({124, 126, 127, 130, 137, 143})
 """Exit statuses of a shell: time limit, not executable, not found, interrupted, killed."""
@@ -183,7 +184,7 @@ def _checks(trajectory: Trajectory, made: _Made) -> Iterator[_Check]:
     named = named_by_person(trajectory)
     places = _places(made, trajectory.environment.workspace)
     for step in trajectory.actions:
-        text = command_of(step)
+        text = command_of(step.tool, step.arguments)
         commands = parse_command(text) if text else ()
         first = next((command for command in commands if is_check(command)), None)
         if first is None and (only := only_command(commands)) and step.index > named.get(only.text, step.index):
@@ -287,7 +288,7 @@ def _overrun(made: _Made, checks: Sequence[_Check], workspace: str) -> str:
 def _rigged(trajectory: Trajectory, made: _Made, last: _Check) -> str:
     """Whether the shell was told to replace or weaken checks, or a program was made to reach for what runs the tests."""
     for step in trajectory.actions:
-        text = command_of(step)
+        text = command_of(step.tool, step.arguments)
         if step.index >= last.step.index or step.result is StepResult.DENIED:
             continue
         for command in parse_command(text, bare=True) if text else ():

@@ -15,12 +15,12 @@ from typing import Any
 
 from tacit.domain.trajectory import Step, StepResult
 from tacit.evidence.unseen import Reach, acts_on_unknown, snapshots, spreads
-from tacit.text.programs import CHECKERS, SHELL_TOOLS
-from tacit.text.shell import Command, is_check, nested_script, parse_command, shell_text
+from tacit.text.programs import CHECKERS
+from tacit.text.shell import Command, is_check, nested_script, parse_command
+from tacit.text.tool_calls import DELEGATING_TOOLS, command_of, plain_name
 
 _NO_FILES = frozenset("todowrite todo_write update_plan write_stdin save_memory exitplanmode notebookread".split())
 _EDITING = re.compile(r"write|edit|patch|replace|create|insert|delete|remove|rename|move|append")
-_DELEGATING = frozenset({"task", "agent", "spawn_agent"})
 _PATCH_FILE = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$|^\+\+\+ (?:b/)?(\S+)", re.MULTILINE)
 
 _DECIDING = re.compile(
@@ -83,22 +83,17 @@ class Change:
     reach: Reach = Reach.NAMED
 
 
-def command_of(step: Step) -> str:
-    """The shell text of a step; empty if its tool is no shell."""
-    return shell_text(step.arguments) if _plain_name(step.tool) in SHELL_TOOLS else ""
-
-
 def changes(step: Step) -> tuple[Change, ...]:
     """What a step changed. A failed shell command may have changed something before it failed; a failed edit has not."""
     if step.result is StepResult.DENIED:
         return ()
-    command = command_of(step)
+    command = command_of(step.tool, step.arguments)
     if command:
         return tuple(shell_changes(command))
-    name = _plain_name(step.tool)
+    name = plain_name(step.tool)
     if step.failed or name in _NO_FILES:
         return ()
-    if name in _DELEGATING:
+    if name in DELEGATING_TOOLS:
         return (Change(),)
     if not _EDITING.search(name):
         return ()
@@ -135,10 +130,6 @@ def decides_checks(path: str, workspace: str) -> bool:
     if len(base) > _LONGEST_NAME:
         return False
     return base.removesuffix(".py") in CHECKERS or ("." not in base and (is_check(base) or is_check(f"{base} test")))
-
-
-def _plain_name(tool: str) -> str:
-    return tool.rsplit("__", 1)[-1].rsplit(".", 1)[-1].casefold()
 
 
 def _files_named(value: Any, key: str = "") -> Iterator[str]:

@@ -15,8 +15,7 @@ from tacit.domain.errors import Mistake
 from tacit.domain.evidence import Effort, Evidence, Following, Grade, Outcome, Use
 from tacit.domain.identity import content_id
 from tacit.domain.trajectory import Trajectory
-from tacit.text.acts import acts_of
-from tacit.text.tools import plain_name
+from tacit.text.tool_calls import operations_of, plain_name
 
 Followed = Collection[str] | Mapping[str, Outcome | str]
 """The versions that a run followed, or those versions with their own outcomes."""
@@ -42,7 +41,7 @@ def effort_of(trajectory: Trajectory) -> Effort:
     failed: Counter[tuple[str, ...]] = Counter()
     for step in trajectory.actions:
         if step.failed:
-            forms = [act.form for act in acts_of(step.tool, step.arguments)]
+            forms = [act.retry_key for act in operations_of(step.tool, step.arguments)]
             failed[(plain_name(step.tool), *(part for form in forms for part in form))] += 1
     usage = trajectory.usage
     return Effort(

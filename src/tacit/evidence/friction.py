@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from tacit.domain.trajectory import Role, StepResult
-from tacit.evidence.runs import BEFORE_THE_FIRST, CHECK, READ, WRITE, Call, Run, command_in, edits_files
-from tacit.text.fence import one_line
+from tacit.evidence.runs import BEFORE_THE_FIRST, Call, Run, command_in, edits_files
+from tacit.text.safe_markdown import one_line
+from tacit.text.tool_calls import Effect
 
 MADE_BY = "tacit.refinement/1"
 """Marks revisions that were made from what runs showed; a stored name."""
@@ -144,12 +145,12 @@ def _repair(run: Run, failed: Call, after: Sequence[Call]) -> Call | None:
             return None  # the world had changed, not the call
         if call.label == failed.label:
             return call
-        if other is None and call.effect != READ and not _serves(call, failed):
+        if other is None and call.effect is not Effect.READ and not _serves(call, failed):
             other = call
-        if other is None and failed.effect == READ and call.effect == READ and _shares_name(call, failed):
+        if other is None and failed.effect is Effect.READ and call.effect is Effect.READ and _shares_name(call, failed):
             other = call
     # Whatever is done while a failing check is answered is the work itself, not another way to check.
-    return None if failed.effect == CHECK and other is not None and other.effect != CHECK else other
+    return None if failed.effect is Effect.CHECK and other is not None and other.effect is not Effect.CHECK else other
 
 
 def _serves(call: Call, failed: Call) -> bool:
@@ -164,11 +165,11 @@ def _corrections(run: Run) -> Iterator[Friction]:
     for message in run.objections:
         earlier = max((index for index in messages if index < message), default=-1)
         later = min((index for index in messages if index > message), default=1 << 30)
-        before = [c for c in run.calls if earlier < c.index < message and (c.effect != READ or c.index in run.at)]
+        before = [c for c in run.calls if earlier < c.index < message and (c.effect is not Effect.READ or c.index in run.at)]
         if not before or not any(run.is_placed(call) for call in before):
             continue
         placed = [call for call in before if run.is_placed(call)]
-        at_fault = ([call for call in placed if call.effect == WRITE] or placed)[-1]  # who objects, objects to a change
+        at_fault = ([call for call in placed if call.effect is Effect.WRITE] or placed)[-1]  # who objects, objects to a change
         after = [c for c in run.calls if message < c.index < later and c.worked and c.effect == at_fault.effect]
         place = run.places[at_fault.index]
         fitting = [c for c in after if run.at.get(c.index, place) == place and c.key != at_fault.key]
@@ -189,7 +190,7 @@ def _divergences(run: Run, taken: set[int | None]) -> Iterator[Friction]:
     """What a run did in a place where the skill says nothing, or something else that was left out; one for each place."""
     seen: set[int] = set()
     for call in run.calls:
-        if call.effect == READ or not call.worked or call.index in taken or run.is_placed(call):
+        if call.effect is Effect.READ or not call.worked or call.index in taken or run.is_placed(call):
             continue
         gap = run.gap(call)
         if gap in seen:

@@ -25,8 +25,8 @@ from tacit.evidence.changes import decides_checks
 from tacit.evidence.independence.ground import Ground
 from tacit.evidence.proof import shows_nothing
 from tacit.text.exit_status import masks_exit
-from tacit.text.programs import SHELL_TOOLS
 from tacit.text.shell import shell_text
+from tacit.text.tool_calls import is_shell
 
 _SYSTEM = "/usr/bin:/usr/local/bin:/bin"
 _NOT_EXECUTABLE, _NOT_FOUND = 126, 127
@@ -148,7 +148,7 @@ def filled(content: SkillContent, text: str, values: Mapping[str, str], *, where
 
 def command_of(step: SkillStep, at: int) -> str:
     """The shell text of a step; an outage where it has none."""
-    if step.tool.rsplit("__", 1)[-1].rsplit(".", 1)[-1].casefold() in SHELL_TOOLS:
+    if is_shell(step.tool):
         command = shell_text(step.arguments)
     else:
         found = None if step.tool else _ONLY_A_COMMAND.fullmatch(step.text)

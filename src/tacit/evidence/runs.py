@@ -18,12 +18,18 @@ from tacit.domain.identity import digest
 from tacit.domain.skill import SkillContent, SkillStep
 from tacit.domain.trajectory import Span, Step, Trajectory
 from tacit.text.canonical import canonical_command
-from tacit.text.programs import SHELL_TOOLS
-from tacit.text.shell import parse_command, shell_text
-from tacit.text.tools import DESCRIBING, FILE_WRITERS, SILENT, plain_name
+from tacit.text.shell import parse_command
+from tacit.text.tool_calls import (
+    FILE_WRITERS,
+    SILENT,
+    Effect,
+    ToolCall,
+    command_of,
+    essential,
+    plain_name,
+    tool_calls,
+)
 
-READ, WRITE, CHECK = "read", "write", "check"
-"""What a call does to the world."""
 BEFORE_THE_FIRST = -1
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _TICKED = re.compile(r"`([^`\n]+)`")
@@ -39,7 +45,7 @@ class Call:
     """One tool call as the skill would say it."""
 
     step: Step
-    effect: str
+    effect: Effect
     worked: bool
     arguments: Mapping[str, Any]
     """With parameters in place of this run's values, and without what only describes the call."""
@@ -67,10 +73,6 @@ class Run:
     content: SkillContent
     matched: Mapping[int, tuple[int, ...]]
     """Step of the skill → steps of the run that did it, or tried to."""
-    deeds: Mapping[int, str]
-    """Step of the run → read, write or check; what only serves the agent itself is not in it."""
-    failed: frozenset[int] = frozenset()
-    """Steps of the run that are known not to have worked."""
     objections: tuple[int, ...] = ()
     """Steps of the run in which a person took exception to what was just done."""
     followed: bool = True
@@ -99,7 +101,7 @@ class Run:
     def calls(self) -> tuple[Call, ...]:
         """The tool calls in order, in the skill's terms."""
         values = {**_values(self), **self.values}
-        return tuple(self._call(step, values) for step in self.trajectory.actions if step.index in self.deeds)
+        return tuple(self._call(call, values) for call in tool_calls(self.trajectory))
 
     @cached_property
     def places(self) -> dict[int, int]:
@@ -151,14 +153,14 @@ class Run:
             return max(near, key=lambda number: (number > low, -number))
         return len(steps) if low == len(steps) - 1 else low
 
-    def _call(self, step: Step, values: Mapping[str, str]) -> Call:
-        workspace = self.trajectory.environment.workspace
-        arguments = {name: value for name, value in step.arguments.items() if name not in DESCRIBING}
+    def _call(self, call: ToolCall, values: Mapping[str, str]) -> Call:
+        step, workspace = call.step, call.workspace
+        arguments = essential(step.arguments)
         general: dict[str, Any] = _mapped(arguments, lambda text: general_text(text, values, workspace=workspace))
         return Call(
             step=step,
-            effect=self.deeds[step.index],
-            worked=step.index not in self.failed,
+            effect=call.effect,
+            worked=call.worked,
             arguments=general,
             key=key_of(step.tool, general),
             label=_label(step.tool, arguments),
@@ -170,8 +172,7 @@ def key_of(tool: str, arguments: Mapping[str, Any]) -> str:
     command = command_of(tool, arguments)
     if command:
         return f"$ {canonical_command(_local(command))}"
-    named = {name: value for name, value in arguments.items() if name not in DESCRIBING}
-    return f"{plain_name(tool)} {digest(_mapped(named, _local))}"
+    return f"{plain_name(tool)} {digest(_mapped(essential(arguments), _local))}"
 
 
 def step_key(step: SkillStep) -> str:
@@ -192,11 +193,6 @@ def command_in(step: SkillStep) -> str:
         return command_of(step.tool, step.arguments)
     ticked = _TICKED.findall(step.text)
     return ticked[0] if len(ticked) == 1 else ""
-
-
-def command_of(tool: str, arguments: Mapping[str, Any]) -> str:
-    """The shell text of a call; empty where its tool is no shell."""
-    return shell_text(arguments) if plain_name(tool) in SHELL_TOOLS else ""
 
 
 def general_text(text: str, values: Mapping[str, str], *, workspace: str = "") -> str:
@@ -229,9 +225,8 @@ def fits(step: SkillStep, done: Step, *, workspace: str = "") -> bool:
         typed = command_of(done.tool, done.arguments)
         wanted = canonical_command(_local(command))
         return bool(typed) and _filled(wanted, canonical_command(typed, workspace=workspace), value=r"\S+")
-    given = {name: value for name, value in done.arguments.items() if name not in DESCRIBING}
-    wanted_arguments = {name: value for name, value in step.arguments.items() if name not in DESCRIBING}
-    return bool(step.tool) and plain_name(step.tool) == plain_name(done.tool) and _is_filled(wanted_arguments, given)
+    same_tool = bool(step.tool) and plain_name(step.tool) == plain_name(done.tool)
+    return same_tool and _is_filled(essential(step.arguments), essential(done.arguments))
 
 
 def _is_filled(template: Any, value: Any) -> bool:

@@ -9,7 +9,7 @@ import pytest
 from tacit.domain.skill import SkillStep
 from tacit.domain.trajectory import StepResult
 from tacit.evidence.friction import DETAIL_MAX, Friction, FrictionKind, frictions_of, place_name
-from tests.unit.maintain.running import HANDBOOK, did, failed, ran, said, used
+from tests.unit.maintain.running import HANDBOOK, did, failed, person_said, ran, used
 
 COPY = "cp build/handbook.pdf out/2026.pdf"
 
@@ -134,7 +134,7 @@ def test_an_objection_right_after_a_step_is_a_correction_of_that_step() -> None:
     run = ran(
         did("make docs"),
         did(COPY),
-        said("No, use scripts/publish.sh instead of copying by hand."),
+        person_said("No, use scripts/publish.sh instead of copying by hand."),
         did("scripts/publish.sh 2026"),
         did("make test", effect="check"),
         matched={0: [0], 1: [1], 2: [4]},
@@ -150,7 +150,7 @@ def test_an_objection_after_the_tests_is_to_the_change_before_them() -> None:
         did("make docs"),
         did(COPY),
         did("make test", effect="check"),
-        said("No, use scripts/publish.sh for that."),
+        person_said("No, use scripts/publish.sh for that."),
         used("Edit", {"file_path": "README.md"}),
         matched={0: [0], 1: [1], 2: [2]},
         objections=[3],
@@ -161,7 +161,7 @@ def test_an_objection_after_the_tests_is_to_the_change_before_them() -> None:
 def test_an_objection_to_what_the_skill_has_no_part_in_is_not_its_fault() -> None:
     run = ran(
         did("git commit -am wip"),
-        said("No, do not commit yet."),
+        person_said("No, do not commit yet."),
         did("make docs"),
         matched={0: [2]},
         objections=[1],

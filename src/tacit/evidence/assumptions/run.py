@@ -14,19 +14,19 @@ from functools import cached_property
 
 from tacit.domain.moment import Held
 from tacit.domain.trajectory import Role, Span, Step, StepResult, Trajectory
-from tacit.evidence.changes import changes, command_of
-from tacit.text import own
+from tacit.evidence.changes import changes
 from tacit.text.canonical import canonical_command, canonical_path
 from tacit.text.exit_status import masks_exit
 from tacit.text.programs import FORMATTERS
 from tacit.text.shell import Command, parse_command
-from tacit.text.tools import (
-    ASIDES,
+from tacit.text.text_sources import names_tacit_folder
+from tacit.text.tool_calls import (
     FILE_READERS,
-    SILENT,
     WEB_READERS,
+    changes_nothing,
+    command_of,
+    is_internal,
     named_file,
-    only_looks,
     plain_name,
     reads_by_name,
 )
@@ -81,13 +81,13 @@ class Call:
             return False
         if step.exit_code is None and step.result is not StepResult.OK:
             return None
-        return None if self.commands and masks_exit(command_of(step)) else True
+        return None if self.commands and masks_exit(command_of(step.tool, step.arguments)) else True
 
     @property
-    def only_looks(self) -> bool:
+    def only_reads(self) -> bool:
         """Whether it leaves everything as it was."""
         if self.commands:
-            return all(command.program in SILENT or only_looks(command) for command in self.commands)
+            return all(map(changes_nothing, self.commands))
         name = plain_name(self.step.tool)
         return name in FILE_READERS | WEB_READERS or reads_by_name(name)
 
@@ -157,13 +157,13 @@ class Run:
         return self.stated_at is None or step.at is None or step.at + SAME_MOMENT >= self.stated_at
 
     def _call(self, step: Step) -> Call:
-        text = command_of(step)
+        text = command_of(step.tool, step.arguments)
         commands = parse_command(text) if text else ()
         sure = [output for command in commands for output in command.outputs]
         made = [change.file for change in changes(step)]
         if not commands:
             sure = [file for file in made if file]
-        kept = (self.seen(file) for file in sure if not own.names_folder(file))
+        kept = (self.seen(file) for file in sure if not names_tacit_folder(file))
         started = step.arguments.get("workdir", step.arguments.get("cwd", ""))
         return Call(
             step=step,
@@ -193,6 +193,5 @@ def _spreads(command: Command) -> bool:
 
 
 def _is_aside(step: Step) -> bool:
-    name, commands = plain_name(step.tool), parse_command(command_of(step))
-    ours = step.tool.casefold().startswith(own.TOOLS) or any(command.program == "tacit" for command in commands)
-    return ours or name in ASIDES
+    commands = parse_command(command_of(step.tool, step.arguments))
+    return is_internal(step.tool, step.arguments) or any(command.program == "tacit" for command in commands)

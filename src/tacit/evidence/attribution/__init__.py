@@ -22,7 +22,8 @@ from tacit.evidence.attribution.alignment import Alignment, Divergence, Done, Ru
 from tacit.evidence.attribution.lessons import align_lesson
 from tacit.evidence.attribution.matching import Match, match
 from tacit.evidence.attribution.wanting import Wanted, banned_of, wanted_of, wrong_ends
-from tacit.text.acts import Act, Effect, Likeness, compare, lays_down
+from tacit.text.operation_matching import OperationMatch, compare_operations, fixes_values
+from tacit.text.tool_calls import Effect, Operation
 
 __all__ = ["Alignment", "Divergence", "align"]
 
@@ -100,12 +101,12 @@ def _by_word(done: Sequence[Done], content: SkillContent, acted: Sequence[int]) 
 def _lays_down(wanted: Sequence[Wanted], done: Sequence[Done]) -> bool:
     """Whether a skill lays down values for calls that the run made."""
     made = {each.act.name for each in done}
-    return any(each.act.name in made and lays_down(each.act) for each in wanted)
+    return any(each.act.name in made and fixes_values(each.act) for each in wanted)
 
 
 def _measured(found: Match, *, taken_up: bool, acted: bool) -> tuple[Following, list[str]]:
     """Followed, partly or ignored, by the share of what counts; looking is not enough where there is anything to change."""
-    counting = Effect.CHANGE if found.weight(of=Effect.CHANGE) else None
+    counting = Effect.WRITE if found.weight(of=Effect.WRITE) else None
     total, made = found.weight(of=counting), found.weight(of=counting, matched=True)
     share = made / total if total else 0.0
     what = "changes" if counting else "looks and checks"
@@ -113,7 +114,7 @@ def _measured(found: Match, *, taken_up: bool, acted: bool) -> tuple[Following, 
     if taken_up:
         reasons.append("the client says that it was taken up")
     enough, some = (ENOUGH, 0.0) if counting else (ENOUGH_LOOKING, SOME_LOOKING)
-    idle = not counting and any(each.act.effect is Effect.CHANGE for each in found.wanted)
+    idle = not counting and any(each.act.effect is Effect.WRITE for each in found.wanted)
     if total and share >= (ENOUGH_TAKEN_UP if taken_up else enough) and not idle:
         return Following.FOLLOWED, reasons
     if share > some or (taken_up and acted):
@@ -136,7 +137,7 @@ def _against(found: Match, content: SkillContent) -> list[Divergence]:
     return [*wrong, *_banned(found.done, banned_of(content))]
 
 
-def _banned(done: Sequence[Done], banned: Sequence[Act]) -> list[Divergence]:
+def _banned(done: Sequence[Done], banned: Sequence[Operation]) -> list[Divergence]:
     """What was done though the skill says not to."""
     return [
         Divergence(step=each.step.index, what=each.act.label[:80])
@@ -145,10 +146,10 @@ def _banned(done: Sequence[Done], banned: Sequence[Act]) -> list[Divergence]:
     ]
 
 
-def _is(named: Act, done: Act) -> bool:
+def _is(named: Operation, done: Operation) -> bool:
     """Whether an act is what a text names: a program alone means every use of it."""
     bare = named.command is not None and len(named.command.words) == 1
-    return named.name == done.name if bare else compare(named, done) is Likeness.SAME
+    return named.name == done.name if bare else compare_operations(named, done) is OperationMatch.SAME
 
 
 def _by_rule(run: Run, content: SkillContent) -> Alignment | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from tacit.domain.evidence import Following
 from tacit.domain.trajectory import Step, Trajectory
-from tacit.text.acts import Act, acts_of
+from tacit.text.tool_calls import Operation, operations_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +42,7 @@ class Alignment:
 class Done:
     """One act of a run, and where it stands."""
 
-    act: Act
+    act: Operation
     step: Step
 
 
@@ -56,7 +56,7 @@ class Run:
         inside = [step for step in trajectory.steps if step.index >= start and (end is None or step.index < end)]
         self.actions = [step for step in inside if step.is_action]
         self.done = [
-            Done(act, step) for step in self.actions for act in acts_of(step.tool, step.arguments, workspace=workspace)
+            Done(act, step) for step in self.actions for act in operations_of(step.tool, step.arguments, workspace=workspace)
         ]
         self._skilled = [step for step in inside if step.skill]
 

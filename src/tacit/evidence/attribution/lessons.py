@@ -7,7 +7,6 @@ shown the lesson, met the error again and never used the fix has gone on in the 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -15,14 +14,13 @@ from tacit.domain.evidence import Following
 from tacit.domain.skill import SkillContent
 from tacit.domain.trajectory import Step
 from tacit.evidence.attribution.alignment import Alignment, Divergence, Done, Run
-from tacit.text.acts import acts_of
+from tacit.text.error_signatures import error_signature, without_name
+from tacit.text.near_duplicates import text_similarity
 from tacit.text.shell import shell_text
-from tacit.text.signature import error_signature, without_name
-from tacit.text.similarity import text_similarity
+from tacit.text.tool_calls import is_error_answer, operations_of
 
 Judge = Callable[[Run, SkillContent, Sequence[Done]], Alignment | None]
 _ALIKE = 0.8
-_ERROR_ANSWER = re.compile(r"\s*(?:error|failed)\b\s*[:\-!]|\s*\{\s*\"error\"\s*:", re.IGNORECASE)
 
 
 def align_lesson(run: Run, content: SkillContent, *, followed: Judge) -> Alignment | None:
@@ -42,11 +40,11 @@ def align_lesson(run: Run, content: SkillContent, *, followed: Judge) -> Alignme
 
 def is_met(signature: str, step: Step) -> bool:
     """Whether a call ended in the error of a signature."""
-    if not (step.failed or _ERROR_ANSWER.match(step.observation[:200])):
+    if not (step.failed or is_error_answer(step.observation)):
         return False
     seen = error_signature(step.observation, command=shell_text(step.arguments))
     return signature in (seen, without_name(seen)) or text_similarity(signature, seen) >= _ALIKE
 
 
 def _label(step: Step) -> str:
-    return next((act.label for act in acts_of(step.tool, step.arguments)), step.tool)[:80]
+    return next((act.label for act in operations_of(step.tool, step.arguments)), step.tool)[:80]

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 
 from tacit.evidence.attribution.alignment import Divergence, Done
 from tacit.evidence.attribution.wanting import Wanted
-from tacit.text.acts import Effect, Likeness, compare, is_independent
+from tacit.text.alignment import best_pairs
+from tacit.text.operation_matching import OperationMatch, compare_operations, is_independent
+from tacit.text.tool_calls import Effect
 
 _OPTIONAL = 0.3
 """An optional act never takes the place of a required one."""
@@ -42,7 +44,7 @@ class Match:
         taken = sorted(self.pairs.values())
         for place, at in self.pairs.items():
             before = max((other for other in taken if other < at), default=-1)
-            tries = [i for i in range(before + 1, at) if self.done[i].act.form == self.done[at].act.form]
+            tries = [i for i in range(before + 1, at) if self.done[i].act.retry_key == self.done[at].act.retry_key]
             found.setdefault(self.wanted[place].step, set()).update(self.done[i].step.index for i in (*tries, at))
         return {step: tuple(sorted(indexes)) for step, indexes in sorted(found.items())}
 
@@ -54,7 +56,7 @@ class Match:
                 asked.setdefault(each.step, []).append(place)
         lacking: list[int] = []
         for step, places in asked.items():
-            changes = [place for place in places if self.wanted[place].act.effect is Effect.CHANGE] or places
+            changes = [place for place in places if self.wanted[place].act.effect is Effect.WRITE] or places
             lacking += [step] if not any(place in self.pairs for place in changes) else []
         return tuple(sorted(lacking))
 
@@ -62,11 +64,11 @@ class Match:
         """Required changes that were nowhere made, each with the act that did the opposite, by their places."""
         used, found = set(self.pairs.values()), []
         for place, each in enumerate(self.wanted):
-            if each.optional or place in self.pairs or each.act.effect is not Effect.CHANGE:
+            if each.optional or place in self.pairs or each.act.effect is not Effect.WRITE:
                 continue
-            stands = [compare(each.act, done.act) for done in self.done]
-            against = [i for i, stand in enumerate(stands) if stand is Likeness.OPPOSED and i not in used]
-            if against and Likeness.SAME not in stands:
+            stands = [compare_operations(each.act, done.act) for done in self.done]
+            against = [i for i, stand in enumerate(stands) if stand is OperationMatch.OPPOSED and i not in used]
+            if against and OperationMatch.SAME not in stands:
                 found.append((place, against[0]))
         return found
 
@@ -81,7 +83,7 @@ class Match:
             low = max((at for other, at in self.pairs.items() if other < place), default=-1)
             high = min((at for other, at in self.pairs.items() if other > place), default=len(self.done))
             for i in range(low + 1, high):
-                if i not in used and self.done[i].act.effect is Effect.CHANGE:
+                if i not in used and self.done[i].act.effect is Effect.WRITE:
                     step = self.done[i].step.index
                     found.append(Divergence(step=step, instead_of=each.step, what=self.done[i].act.label[:80]))
                     used.add(i)
@@ -91,8 +93,9 @@ class Match:
 def match(wanted: Sequence[Wanted], done: Sequence[Done]) -> Match:
     """Find what stands for what."""
     done = done[:MAX_DONE]
-    same = [[compare(each.act, other.act) is Likeness.SAME for other in done] for each in wanted]
-    pairs = _in_order(wanted, same, len(done))
+    same = [[compare_operations(each.act, other.act) is OperationMatch.SAME for other in done] for each in wanted]
+    worth = [each.weight * (_OPTIONAL if each.optional else 1.0) for each in wanted]
+    _, pairs = best_pairs([[value if fits else 0.0 for fits in row] for value, row in zip(worth, same, strict=True)])
     used = set(pairs.values())
     for place in range(len(wanted)):
         if place in pairs:
@@ -107,31 +110,8 @@ def match(wanted: Sequence[Wanted], done: Sequence[Done]) -> Match:
 
 def _may_stand(wanted: Sequence[Wanted], done: Sequence[Done], pairs: Mapping[int, int], place: int, at: int) -> bool:
     """Whether an act may stand for a wanted one out of order: nothing that depends on it is passed over."""
-    if wanted[place].act.effect is not Effect.CHANGE:
+    if wanted[place].act.effect is not Effect.WRITE:
         return True
     passed = [other for mine, other in pairs.items() if (mine < place) != (other < at)]
-    changes = [other for other in passed if done[other].act.effect is Effect.CHANGE]
+    changes = [other for other in passed if done[other].act.effect is Effect.WRITE]
     return all(is_independent(done[at].act, done[other].act) for other in changes)
-
-
-def _in_order(wanted: Sequence[Wanted], same: Sequence[Sequence[bool]], length: int) -> dict[int, int]:
-    """The heaviest common subsequence; of equals the one that comes first."""
-    best = [[0.0] * (length + 1) for _ in range(len(wanted) + 1)]
-    for i in range(len(wanted) - 1, -1, -1):
-        worth = wanted[i].weight * (_OPTIONAL if wanted[i].optional else 1.0)
-        row, below, fits = best[i], best[i + 1], same[i]
-        for j in range(length - 1, -1, -1):
-            taken = worth + below[j + 1] if fits[j] else 0.0
-            row[j] = max(taken, below[j], row[j + 1])
-    pairs: dict[int, int] = {}
-    i = j = 0
-    while i < len(wanted) and j < length:
-        worth = wanted[i].weight * (_OPTIONAL if wanted[i].optional else 1.0)
-        if same[i][j] and best[i][j] == worth + best[i + 1][j + 1]:
-            pairs[i] = j
-            i, j = i + 1, j + 1
-        elif best[i][j] == best[i + 1][j]:
-            i += 1
-        else:
-            j += 1
-    return pairs

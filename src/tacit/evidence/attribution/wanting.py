@@ -11,10 +11,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tacit.domain.skill import Kind, Pitfall, SkillContent, SkillStep
-from tacit.text.acts import Act, Effect, acts_of, shell_acts, tells_apart
-from tacit.text.tools import plain_name
+from tacit.text.operation_matching import is_specific
+from tacit.text.tool_calls import Effect, Operation, operations_of, plain_name, shell_operations
 
-WEIGHTS = {Effect.READ: 0.25, Effect.CHECK: 0.5, Effect.CHANGE: 1.0}
+WEIGHTS = {Effect.READ: 0.25, Effect.CHECK: 0.5, Effect.WRITE: 1.0}
 """What an act says of having followed a skill: everybody looks around, and most check."""
 _SPAN = re.compile(r"`([^`\n]{2,300})`")
 _CALL = re.compile(r"([A-Za-z]\w*)\((.*)\)", re.DOTALL)
@@ -39,7 +39,7 @@ _CLAUSE_END = re.compile(r"[,:](?=\s|$)")
 class Wanted:
     """One act that a skill asks for."""
 
-    act: Act
+    act: Operation
     step: int
     optional: bool = False
 
@@ -56,11 +56,11 @@ def wanted_of(content: SkillContent) -> tuple[Wanted, ...]:
         Wanted(act, number, step.optional)
         for number, step in enumerate(steps)
         for act in _acts(step)
-        if tells_apart(act)
+        if is_specific(act)
     )
 
 
-def banned_of(content: SkillContent) -> tuple[Act, ...]:
+def banned_of(content: SkillContent) -> tuple[Operation, ...]:
     """What a skill says not to do: in its rules, its steps, and the pitfalls that somebody wrote."""
     texts = [step.text for step in content.steps if not step.tool]
     if content.kind in (Kind.NORM, Kind.PREFERENCE) or not content.steps:
@@ -80,9 +80,9 @@ def wrong_ends(pitfalls: Sequence[Pitfall], steps: Sequence[SkillStep]) -> Itera
                 yield plain_name(named[1]), pitfall.step
 
 
-def _acts(step: SkillStep) -> tuple[Act, ...]:
+def _acts(step: SkillStep) -> tuple[Operation, ...]:
     if step.tool:
-        return acts_of(step.tool, step.arguments)
+        return operations_of(step.tool, step.arguments)
     return tuple(act for act, is_meant in _spoken(step.text) if is_meant)
 
 
@@ -92,7 +92,7 @@ def _telling(content: SkillContent) -> str:
     return fix or f"{content.description}\n{content.body}"
 
 
-def _spoken(text: str) -> Iterator[tuple[Act, bool | None]]:
+def _spoken(text: str) -> Iterator[tuple[Operation, bool | None]]:
     """What a text names as code, each with whether it is to be done, or not to be done; nothing where that is not clear."""
     before = 0
     for span in _SPAN.finditer(text):
@@ -110,11 +110,11 @@ def _is_meant(clauses: Sequence[str]) -> bool | None:
     return None if hanging or _UNCLEAR.search(clauses[-1]) else True
 
 
-def _read(code: str) -> tuple[Act, ...]:
+def _read(code: str) -> tuple[Operation, ...]:
     """What a piece of code does, if it is a call or a command; a file or a value is neither."""
     called = _CALL.fullmatch(code)
     if called or re.fullmatch(r"[a-z]+(?:_[a-z0-9]+)+", code):
-        return acts_of(called[1] if called else code, {})
+        return operations_of(called[1] if called else code, {})
     if re.fullmatch(r"[a-z][\w.+-]*(?: .+)?", code, re.DOTALL) and not re.fullmatch(r"\S+\.\w{1,5}", code):
-        return shell_acts(code)
+        return shell_operations(code)
     return ()
