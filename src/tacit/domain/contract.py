@@ -1,4 +1,4 @@
-"""Contracts with the surroundings: what a skill relies on, and what was found of that in one place at one time."""
+"""Contracts with the environment: what a skill requires, and what of that was found in one place at one time."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reliance:
+class Requirements:
     """What a skill takes for granted."""
 
     programs: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     """Paths below the project."""
     targets: tuple[str, ...] = ()
-    """Goals that a file of the project defines: `make release`, `npm run build`."""
+    """Targets that a file of the project defines: `make release`, `npm run build`."""
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to look at."""
+        """Whether there is nothing to look for."""
         return not (self.programs or self.files or self.targets)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ground:
-    """What was found of it; what is missing is not in it."""
+class FoundRequirements:
+    """The requirements that were found; what is missing is not in it. Stored as the text of a remark."""
 
     programs: Mapping[str, str] = field(default_factory=dict)
-    """Name → its version, empty where it tells none."""
+    """Name → version, empty where the program does not report one."""
     files: tuple[str, ...] = ()
     targets: tuple[str, ...] = ()

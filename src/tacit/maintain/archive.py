@@ -70,7 +70,7 @@ class Archive:
 
     def passages(self, version_id: str) -> list[Passage]:
         """Return the passages of a document that may be quoted."""
-        return self._context.store.passages(version_id)
+        return self._context.store.passages.of(version_id)
 
     def namesakes(self, stored: Stored) -> list[Stored]:
         """Return other skills of the same name."""
@@ -122,11 +122,11 @@ class Archive:
 
     def anchor(self) -> Anchor | None:
         """Return how far the audit chain is anchored in this home."""
-        return self._context.store.anchored()
+        return self._context.store.anchor()
 
     def check_quickly(self) -> list[Damage]:
         """Check the store's file without reading every row."""
-        return self._context.store.check_quickly()
+        return list(self._context.store.verify(quick=True))
 
     def episodes(self, task: str, *, limit: int = 5) -> list[FoundEpisode]:
         """Find past attempts at similar tasks."""

@@ -1,43 +1,24 @@
-"""The library as one look at it finds it: store → versions by skill, what may be recalled, evidence, pins. Reads only."""
+"""A read-only view of the library: versions by skill, what may be recalled, evidence and pins, each read once."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from pathlib import Path
 
-from tacit.config.place import Place
 from tacit.config.settings import Policy
-from tacit.domain.care import BY_ITSELF
 from tacit.domain.evidence import Evidence
+from tacit.domain.ledger import About, pinned
 from tacit.domain.lifecycle import RECALLABLE, Status
-from tacit.domain.model import Embedder
-from tacit.domain.ports import Store, Stored
-from tacit.domain.remark import About, pinned
-from tacit.domain.scope import Scope
+from tacit.domain.ports import Store
+from tacit.domain.stored import Stored
 
-BY = BY_ITSELF
 Progress = Callable[[int, int], None]
-"""Told how much is done, of how much."""
+"""Called with how much is done, and of how much."""
 
 
-@dataclass(frozen=True, slots=True)
-class Here:
-    """Where the library is: the scope it is seen from, the project's folder and place, and what tells meanings there."""
-
-    scope: Scope | None = None
-    project: Path | None = None
-    place: Place | None = None
-    embedder: Embedder | None = None
-
-
-NOWHERE = Here()
-
-
-class Library:
-    """All that the sources of care look at, read once."""
+class LibraryView:
+    """What the maintenance checks look at."""
 
     def __init__(
         self,
@@ -45,11 +26,10 @@ class Library:
         policy: Policy,
         *,
         at: datetime,
-        here: Here = NOWHERE,
         version_ids: Iterable[str] | None = None,
         progress: Progress | None = None,
     ) -> None:
-        self.store, self.policy, self.at, self.here = store, policy, at, here
+        self.store, self.policy, self.at = store, policy, at
         self._named = None if version_ids is None else list(dict.fromkeys(version_ids))
         self.progress: Progress = progress or (lambda done, total: None)
 
@@ -74,8 +54,8 @@ class Library:
         return [stored for stored in map(self.store.version, self._named) if stored.status in RECALLABLE]
 
     @cached_property
-    def speaking(self) -> list[Stored]:
-        """The version that stands for each skill: the newest recallable one; where there is none, the newest that waits."""
+    def current(self) -> list[Stored]:
+        """The current version of each skill: the newest recallable one; where there is none, the newest candidate."""
         found: list[Stored] = []
         for versions in self.skills.values():
             recallable = [stored for stored in versions if stored.status in RECALLABLE]
@@ -90,5 +70,5 @@ class Library:
 
     @cached_property
     def pinned(self) -> frozenset[str]:
-        """Ids of the skills that are left alone."""
+        """Ids of the skills that a person pinned."""
         return pinned(self.store.remarks(about=About.PIN))

@@ -155,15 +155,10 @@ class Maintenance:
         request = promotion.promotion_request(self.context, by=by, ticked=ticked, model=model)
         return promotion.promote_skill(self.context, reference, to, request, rewrite=rewrite)
 
-    def preview(self, reference: str, to: Scope | None, *, by: str, rewrite: bool = False) -> promotion.PromotionPreview:
-        """Return what `promote` would copy, and what objects to it; raise `GateRefusal` where a gate is closed."""
-        request = promotion.promotion_request(self.context, by=by)
-        return promotion.preview_promotion(self.context, reference, to, request, rewrite=rewrite)
-
     def preview(
-        self, reference: str, to: Scope | None = None, *, by: str, rewrite: bool = False
+        self, reference: str, to: Scope | None, *, by: str, rewrite: bool = False
     ) -> promotion.PromotionPreview:
-        """Return what a promotion by this person would copy, and what objects to it; raises where a gate is closed."""
+        """Return what `promote` would copy, and what objects to it; raise `GateRefusal` where a gate is closed."""
         request = promotion.promotion_request(self.context, by=by)
         return promotion.preview_promotion(self.context, reference, to, request, rewrite=rewrite)
 

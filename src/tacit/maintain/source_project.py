@@ -1,6 +1,6 @@
-"""Where a skill comes from: a place → the project's name and identity, and what would give it away elsewhere.
+"""The project that a skill comes from: its name, its identity, and the names that tie a text to it; and the person's store.
 
-Reads the checkout's own `.git` files and runs nothing. Two clones of one repository are one project.
+Reads the checkout's `.git` files and runs nothing. Two clones of one repository are one project.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tacit.config.place import Place
-from tacit.config.whereabouts import DATABASE, FOLDER, MEMORY
+from tacit.config.location import DATABASE, FOLDER, MEMORY, StoreLocation
 from tacit.domain.identity import digest
 from tacit.domain.ports import Store
 from tacit.gate.portability import ANYWHERE, Local
@@ -23,18 +22,18 @@ _MOST_BYTES = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Whence:
-    """A project, as far as promotion must know it."""
+class SourceProject:
+    """A project, as far as promotion needs to know it."""
 
     project: str = ""
     identity: str = ""
-    """Tells projects apart: the repository's remote, or else the name with a digest of the folder."""
+    """Unique per project: the repository's remote, or else the name with a digest of the folder."""
     local: Local = ANYWHERE
 
 
 @dataclass(frozen=True, slots=True)
 class Checkout:
-    """Looks up relative paths in a project's folder, and nowhere else."""
+    """Looks up relative paths in a project's folder only."""
 
     folder: Path
 
@@ -46,10 +45,10 @@ class Checkout:
             return False
 
 
-def whence(place: Place | None) -> Whence:
-    """What is known of the project around a store."""
+def source_project(place: StoreLocation | None) -> SourceProject:
+    """Return what is known of the project that a store belongs to."""
     if place is None:
-        return Whence()
+        return SourceProject()
     folder = place.project
     remotes = tuple(dict.fromkeys(_REMOTE.findall(_read(folder / ".git" / "config"))))
     _, _, branch = _read(folder / ".git" / "HEAD").strip().partition("refs/heads/")
@@ -63,11 +62,11 @@ def whence(place: Place | None) -> Whence:
         users=(user,) if user else (),
         has_file=Checkout(folder),
     )
-    return Whence(project=place.project_name, identity=identity, local=local)
+    return SourceProject(project=place.project_name, identity=identity, local=local)
 
 
-def home_database(place: Place | None) -> Path | None:
-    """The person's own store, which keeps what is broader than a project; nothing where it is this very store."""
+def home_database(place: StoreLocation | None) -> Path | None:
+    """Return the path of the person's own store, which keeps what is broader than a project; None if it is this one."""
     if place is None or place.home is None:
         return None
     database = place.home / DATABASE
@@ -77,8 +76,8 @@ def home_database(place: Place | None) -> Path | None:
 
 
 @contextmanager
-def home_store(place: Place | None, *, create: bool = False) -> Iterator[Store | None]:
-    """Open the person's own store while it is needed; nothing where there is none, unless it is to be made."""
+def home_store(place: StoreLocation | None, *, create: bool = False) -> Iterator[Store | None]:
+    """Open the person's own store for a while; None where there is none, unless `create` is set."""
     database = home_database(place)
     if database is None or place is None or not (create or database.exists()):
         yield None

@@ -14,7 +14,7 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from tacit.domain.contract import Ground, Reliance
+from tacit.domain.contract import FoundRequirements, Requirements
 
 TIMEOUT_S = 5.0
 LARGEST = 1 << 20
@@ -36,10 +36,10 @@ _RECIPE = re.compile(r"^@?([\w][\w-]*)(?:\s+[^:\n]*)?:(?!=)", re.MULTILINE)
 _TASK = re.compile(r"^  ([\w][\w:-]*):\s*$", re.MULTILINE)
 
 
-def look(relied: Reliance, project: Path) -> Ground:
+def look(relied: Requirements, project: Path) -> FoundRequirements:
     """Find what is there of all that is relied on."""
     places = {name: found for name in relied.programs if (found := shutil.which(name))}
-    return Ground(
+    return FoundRequirements(
         programs={name: _version(name, Path(place), project) for name, place in places.items()},
         files=tuple(path for path in relied.files if _is_below(project / path, project)),
         targets=tuple(goal for goal in relied.targets if goal in _defined(project, goal)),

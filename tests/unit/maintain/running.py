@@ -11,7 +11,7 @@ from tacit.domain.skill import Condition, Kind, Parameter, Provenance, SkillCont
 from tacit.domain.trajectory import Environment, Role, Span, Step, StepResult, Task, Trajectory
 from tacit.evidence.friction import frictions_of
 from tacit.evidence.runs import Run
-from tacit.maintain.refinement.revision import Beside
+from tacit.maintain.revision_edits import RevisionContext
 from tests.unit.making import NOW, WORKSPACE
 
 TASK = "Publish the handbook"
@@ -36,7 +36,7 @@ def used(tool: str, arguments: Mapping[str, Any], *, seen: str = "", effect: str
     return step, effect
 
 
-def said(text: str) -> tuple[Step, str]:
+def person_said(text: str) -> tuple[Step, str]:
     """A person's message."""
     return Step(index=0, role=Role.USER, text=text), ""
 
@@ -78,8 +78,6 @@ def ran(
         trajectory=trajectory,
         content=content,
         matched={step: tuple(places) for step, places in matched.items()},
-        deeds={index: effect for index, (_, effect) in enumerate(steps) if effect},
-        failed=frozenset(step.index for step in numbered if step.failed),
         objections=tuple(objections),
         proven=proven,
     )
@@ -97,13 +95,15 @@ def version_of(content: SkillContent = HANDBOOK, origin: Origin = Origin.AGENT) 
     )
 
 
-def beside(*runs: Run, refused: Sequence[SkillContent] = (), elsewhere: str = "nowhere") -> Beside:
+def revision_context(
+    *runs: Run, rejected: Sequence[SkillContent] = (), used_elsewhere: str = "nowhere"
+) -> RevisionContext:
     """What was met in each run, and plain words for steps."""
     met = {run.trajectory.id: frictions_of(run) for run in runs}
-    return Beside(
-        word=lambda step, arguments: f"Do {arguments}",
-        looks=lambda step: str(step.arguments.get("command", "")).startswith("cat "),
-        elsewhere=lambda call: call.command.startswith(elsewhere),
+    return RevisionContext(
+        word_step=lambda step, arguments: f"Do {arguments}",
+        only_reads=lambda step: str(step.arguments.get("command", "")).startswith("cat "),
+        used_elsewhere=lambda call: call.command.startswith(used_elsewhere),
         frictions=met,
-        refused=refused,
+        rejected=rejected,
     )

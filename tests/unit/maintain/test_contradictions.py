@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from pathlib import Path
 
 import pytest
 
-from tacit.api import Loop
+from tacit.api import Tacit
 from tacit.domain.care import CareKind
 from tacit.domain.lifecycle import Status
 from tacit.domain.origin import Origin
 from tacit.domain.skill import Kind, SkillContent, SkillStep
-from tacit.maintain import disputes as disputing
-from tacit.store import VolatileStore, open_store
+from tacit.maintain import contradictions
+from tacit.store import open_store
 from tests.unit.making import NOW
 
 
@@ -33,17 +32,20 @@ def clock() -> Clock:
     return Clock()
 
 
-@pytest.fixture(params=["memory", "disk"])
-def loop(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> Iterator[Loop]:
-    store = VolatileStore() if request.param == "memory" else open_store(str(tmp_path / "tacit.db"))
-    with Loop(store, clock=clock) as made:
+@pytest.fixture
+def loop(clock: Clock) -> Iterator[Tacit]:
+    store = open_store(":memory:")
+    with Tacit(store, clock=clock) as made:
         yield made
 
 
-def approved(loop: Loop, content: SkillContent) -> str:
+def approved(loop: Tacit, content: SkillContent) -> str:
     verdict = loop.propose(content, by="ann", origin=Origin.USER)
     loop.review(
-        verdict.version_id, "approve", by="ann", ticked=[x.key for x in loop.examine(verdict.version_id).literals]
+        verdict.version_id,
+        "approve",
+        by="ann",
+        ticked=[x.key for x in loop.reviews.examine(verdict.version_id).literals],
     )
     return verdict.version_id
 
@@ -52,7 +54,7 @@ def norm(name: str, text: str) -> SkillContent:
     return SkillContent(kind=Kind.NORM, name=name, description=text)
 
 
-def test_what_contradicts_something_approved_says_so_when_it_is_written(loop: Loop) -> None:
+def test_what_contradicts_something_approved_says_so_when_it_is_written(loop: Tacit) -> None:
     approved(loop, norm("package-manager", "Use pnpm, not npm, to install packages."))
     verdict = loop.propose(norm("installing", "Use npm instead of pnpm to install packages."), by="agent")
     (finding,) = [each for each in verdict.findings if each.rule == "contradicts"]
@@ -60,33 +62,34 @@ def test_what_contradicts_something_approved_says_so_when_it_is_written(loop: Lo
     assert loop.version(verdict.version_id).status is Status.CANDIDATE
 
 
-def test_a_procedure_that_a_norm_speaks_against_says_so_when_it_is_written(loop: Loop) -> None:
+def test_a_procedure_that_a_norm_speaks_against_says_so_when_it_is_written(loop: Tacit) -> None:
     approved(loop, norm("package-manager", "Use pnpm, not npm, to install packages."))
     steps = (SkillStep(text="Run npm ci"), SkillStep(text="Run the tests"))
     made = SkillContent(kind=Kind.PROCEDURE, name="set-up", description="Set up the workspace.", steps=steps)
     assert "contradicts" in loop.propose(made, by="agent").reasons
 
 
-def test_a_tension_is_noted_once_and_told_as_long_as_both_are_in_use(loop: Loop, clock: Clock) -> None:
+def test_a_tension_is_noted_once_and_told_as_long_as_both_are_in_use(loop: Tacit, clock: Clock) -> None:
     one = approved(loop, norm("package-manager", "Use pnpm, not npm, to install packages."))
     other = approved(loop, norm("installing", "Use npm instead of pnpm to install packages."))
-    (care,) = disputing.cares(loop.store, at=clock())
+    (care,) = contradictions.cares(loop.context.store, at=clock())
     assert (care.kind, care.move) == (CareKind.CONTRADICTION, None)
-    assert "genuine tension" in care.reason
+    assert care.reasons[0].values["kind"] == "genuine tension"
     assert care.remark is not None
     assert {care.remark.subject, care.remark.other} == {one, other}
-    loop.store.add_remark(care.remark)
-    (open_still,) = disputing.cares(loop.store, at=clock() + timedelta(days=1))
+    loop.context.store.add(care.remark)
+    (open_still,) = contradictions.cares(loop.context.store, at=clock() + timedelta(days=1))
     assert (open_still.remark, open_still.move) == (None, None)
-    assert open_still.reason.startswith("still open: contradicts `installing`")
+    assert open_still.codes == ("contradiction_open", "contradicts")
+    assert open_still.reasons[1].values["other"] == "installing"
     for gone in (one, other):
-        assert f"tacit review {gone[:14]} --retire" in open_still.advice
+        assert gone[:14] in [each.values["id"] for each in open_still.advice]
     assert {loop.version(each).status for each in (one, other)} == {Status.TRIAL}
     loop.review(other, "retire", by="ann")
-    assert disputing.cares(loop.store, at=clock()) == []
+    assert contradictions.cares(loop.context.store, at=clock()) == []
 
 
-def test_of_two_that_waited_the_other_contradicts_what_was_approved_since(loop: Loop) -> None:
+def test_of_two_that_waited_the_other_contradicts_what_was_approved_since(loop: Tacit) -> None:
     one, other = (
         loop.propose(norm(name, text), by="agent").version_id
         for name, text in (
@@ -94,22 +97,22 @@ def test_of_two_that_waited_the_other_contradicts_what_was_approved_since(loop: 
             ("port", "The dev server listens on port 9090."),
         )
     )
-    assert disputing.contradicted(loop.store, loop.version(other)) == []
+    assert contradictions.contradicted(loop.context.store, loop.version(other)) == []
     loop.review(one, "approve", by="ann")
-    (finding,) = disputing.contradicted(loop.store, loop.version(other))
+    (finding,) = contradictions.contradicted(loop.context.store, loop.version(other))
     assert "`ports`" in finding.message
-    assert disputing.contradicted(loop.store, loop.version(one)) == []
+    assert contradictions.contradicted(loop.context.store, loop.version(one)) == []
 
 
-def test_the_older_of_two_that_lie_far_apart_is_set_aside_and_can_be_brought_back(loop: Loop, clock: Clock) -> None:
+def test_the_older_of_two_that_lie_far_apart_is_set_aside_and_can_be_brought_back(loop: Tacit, clock: Clock) -> None:
     one = approved(loop, norm("package-manager", "Use npm, not pnpm, to install packages."))
     clock.now += timedelta(days=120)
     other = approved(loop, norm("installing", "Use pnpm instead of npm to install packages."))
-    (care,) = disputing.cares(loop.store, at=clock())
+    (care,) = contradictions.cares(loop.context.store, at=clock())
     assert care.move is not None
     assert (care.move.version_id, care.move.after) == (one, Status.STALE)
-    loop.store.add_transition(care.move)
-    assert disputing.cares(loop.store, at=clock()) == [], "what is not in use contradicts nobody"
+    loop.context.store.add_transition(care.move)
+    assert contradictions.cares(loop.context.store, at=clock()) == [], "what is not in use contradicts nobody"
     loop.review(one, "restore", by="ann")
     assert loop.version(one).status is Status.TRIAL
     assert loop.version(other).status is Status.TRIAL

@@ -8,27 +8,28 @@ from typing import Any
 
 import pytest
 
+from tacit.domain.coded_reason import coded
 from tacit.domain.errors import ModelOutage
 from tacit.domain.evidence import Reliability
 from tacit.domain.lifecycle import Status, Transition
 from tacit.domain.scope import Level
 from tacit.domain.skill import Kind, SkillContent
-from tacit.maintain.promotion import Sameness
-from tacit.maintain.refinement.promotion import (
+from tacit.maintain.promotion_rules import (
     SAME_WORDS,
     Nominee,
     Ruling,
-    Sighting,
+    SameMeaning,
+    SessionLearning,
     doubts,
     is_reversed,
+    is_same_meaning,
     is_trivial,
-    passages,
+    joint_ruling,
     recurring,
-    ruled,
-    same_learning,
+    scope_gates,
     sessions_of,
 )
-from tacit.text.similarity import text_similarity
+from tacit.text.near_duplicates import text_similarity
 from tests.unit.making import NOW, content
 
 PAIRS = [json.loads(line) for line in (Path(__file__).parent / "learnings.jsonl").read_text().splitlines()]
@@ -46,7 +47,7 @@ def nominee(level: Level = Level.SESSION, **fields: Any) -> Nominee:
 
 
 def missing(made: Nominee, to: Level, **who: str) -> tuple[str, ...]:
-    return tuple(text for passage in passages(made, to, **who) for text in passage.missing)
+    return tuple(reason.code for gate in scope_gates(made, to, **who) for reason in gate.missing)
 
 
 # --- the record ----------------------------------------------------------------------------------------------------
@@ -63,7 +64,7 @@ def taken_out(after: Status, *evidence: str) -> Transition:
 
 def test_a_record_below_the_line_for_certain_speaks_against_it() -> None:
     [doubt] = doubts(known(11, 25, 0.22, 0.56), [])
-    assert "worked in 11 of 25 verified uses (22% to 56%)" in doubt
+    assert doubt == coded("poor_record", worked=11, votes=25, low=0.22, high=0.56)
     assert doubts(known(16, 25, 0.47, 0.78), []) == []
     assert doubts(Reliability(), []) == []
 
@@ -71,18 +72,18 @@ def test_a_record_below_the_line_for_certain_speaks_against_it() -> None:
 def test_only_what_evidence_took_out_speaks_against_it() -> None:
     assert doubts(Reliability(), [taken_out(Status.STALE), taken_out(Status.TRUSTED, "e_1")]) == []
     [doubt] = doubts(Reliability(), [taken_out(Status.STALE, "e_1")])
-    assert doubt.endswith("it fails")
+    assert (doubt.code, doubt.values["why"]) == ("removed_by_evidence", "it fails")
 
 
 # --- team → session ------------------------------------------------------------------------------------------------
 
 
 def test_what_a_team_learned_is_kept_unless_it_is_contradicted_or_says_nothing() -> None:
-    [kept] = passages(nominee(Level.TEAM), Level.SESSION)
+    [kept] = scope_gates(nominee(Level.TEAM), Level.SESSION)
     assert kept.open
-    assert missing(nominee(Level.TEAM, contradicted="v_1"), Level.SESSION) == ("it is contradicted by v_1",)
+    assert missing(nominee(Level.TEAM, contradicted="v_1"), Level.SESSION) == ("contradicted_by",)
     trivial = nominee(Level.TEAM, content=lesson("Be careful"))
-    assert missing(trivial, Level.SESSION) == ("it says next to nothing",)
+    assert missing(trivial, Level.SESSION) == ("trivial",)
     assert not is_trivial(content())
 
 
@@ -97,18 +98,18 @@ def test_a_person_does_not_make_a_contradicted_learning_whole() -> None:
     ("sessions", "is_open"), [((), False), (("a",), False), (("a", "b"), False), (("a", "b", "c"), True)]
 )
 def test_two_sessions_are_not_enough_and_three_are(sessions: tuple[str, ...], is_open: bool) -> None:
-    [passage] = passages(nominee(sessions=sessions), Level.PROJECT)
-    assert passage.open is is_open
+    [gate] = scope_gates(nominee(sessions=sessions), Level.PROJECT)
+    assert gate.open is is_open
 
 
 def test_the_same_session_counts_once() -> None:
-    assert missing(nominee(sessions=["a", "b", "a", "b"]), Level.PROJECT) == ("1 more, or a person",)
+    assert missing(nominee(sessions=["a", "b", "a", "b"]), Level.PROJECT) == ("sessions_missing",)
 
 
 def test_a_person_stands_in_for_recurrence_and_is_named() -> None:
-    [passage] = passages(nominee(sessions=("a",)), Level.PROJECT, person="ann")
-    assert passage.open
-    assert passage.there == ("seen in 1 of 3 distinct sessions", "ann decides")
+    [gate] = scope_gates(nominee(sessions=("a",)), Level.PROJECT, person="ann")
+    assert gate.open
+    assert gate.fulfilled == (coded("sessions_seen", seen=1, needed=3), coded("person_decides", person="ann"))
 
 
 # --- project → organisation ----------------------------------------------------------------------------------------
@@ -116,44 +117,42 @@ def test_a_person_stands_in_for_recurrence_and_is_named() -> None:
 
 def test_two_projects_and_portability_earn_the_organisation() -> None:
     earned = nominee(Level.PROJECT, projects=("shop", "billing"))
-    [passage] = passages(earned, Level.ORGANISATION)
-    assert passage.open
-    assert passage.there == ("seen in 2 projects", "portable by lint")
-    assert missing(nominee(Level.PROJECT, projects=("shop",)), Level.ORGANISATION) == ("1 more, or a person",)
+    [gate] = scope_gates(earned, Level.ORGANISATION)
+    assert gate.open
+    assert gate.fulfilled == (coded("projects_seen", seen=2, needed=2), coded("portable"))
+    assert missing(nominee(Level.PROJECT, projects=("shop",)), Level.ORGANISATION) == ("projects_missing",)
     tied = nominee(Level.PROJECT, projects=("shop", "billing"), local=["body mentions `db.corp`"])
-    assert missing(tied, Level.ORGANISATION) == ("not portable: body mentions `db.corp`",)
+    assert missing(tied, Level.ORGANISATION) == ("not_portable",)
 
 
 def test_a_person_takes_it_to_the_organisation_whatever_the_lint_says() -> None:
     tied = nominee(Level.PROJECT, projects=("shop",), local=["body mentions `db.corp`"])
-    [passage] = passages(tied, Level.ORGANISATION, person="ann")
-    assert passage.open
-    assert "portable by lint" not in passage.there
+    [gate] = scope_gates(tied, Level.ORGANISATION, person="ann")
+    assert gate.open
+    assert coded("portable") not in gate.fulfilled
 
 
 # --- organisation → global -----------------------------------------------------------------------------------------
 
 
 def test_nothing_becomes_global_without_a_judge_not_even_by_a_person() -> None:
-    assert missing(nominee(Level.ORGANISATION), Level.GLOBAL, person="ann") == (
-        "project-agnostic by a judge (no judge has looked at it)",
-    )
+    assert missing(nominee(Level.ORGANISATION), Level.GLOBAL, person="ann") == ("no_judge",)
     assert missing(nominee(Level.ORGANISATION, ruling=YES), Level.GLOBAL) == ()
 
 
 def test_every_judge_must_say_yes() -> None:
     no = Ruling(agnostic=False, reason="it names a product", judge="model")
-    assert ruled(content(), [lambda _: YES, lambda _: YES]).agnostic
-    assert ruled(content(), [lambda _: YES, lambda _: no]) == no
-    assert not ruled(content(), []).agnostic
+    assert joint_ruling(content(), [lambda _: YES, lambda _: YES]).agnostic
+    assert joint_ruling(content(), [lambda _: YES, lambda _: no]) == no
+    assert not joint_ruling(content(), []).agnostic
 
 
 def test_a_judge_that_fails_means_no() -> None:
     def failing(_: SkillContent) -> Ruling:
         raise ModelOutage("no answer")
 
-    said = ruled(content(), [lambda _: YES, failing])
-    assert (said.agnostic, said.reason) == (False, "the judge failed: no answer")
+    ruling = joint_ruling(content(), [lambda _: YES, failing])
+    assert (ruling.agnostic, ruling.reason) == (False, "judge_failed: no answer")
 
 
 # --- preference ----------------------------------------------------------------------------------------------------
@@ -164,7 +163,7 @@ def test_a_judge_that_fails_means_no() -> None:
 def test_a_preference_never_leaves_its_person(to: Level, person: str) -> None:
     taste = content(kind=Kind.PREFERENCE, steps=())
     full = nominee(content=taste, sessions="abcd", projects=("shop", "billing"), ruling=YES)
-    assert set(missing(full, to, person=person)) == {"a preference never leaves its person"}
+    assert set(missing(full, to, person=person)) == {"preference_stays"}
 
 
 @pytest.mark.parametrize("to", [Level.SESSION, Level.PROJECT, Level.ORGANISATION, Level.GLOBAL])
@@ -172,29 +171,29 @@ def test_a_preference_never_leaves_its_person(to: Level, person: str) -> None:
 def test_a_document_is_refused_at_every_gate(to: Level, person: str) -> None:
     document = content(kind=Kind.REFERENCE, steps=())
     full = nominee(Level.TEAM, content=document, sessions="abcd", projects=("shop", "billing"), ruling=YES)
-    told = "a document is quoted where it was added, and never promoted"
-    assert [each.missing for each in passages(full, to, person=person)] == [(told,)] * (to.breadth - Level.TEAM.breadth)
+    found = [each.missing for each in scope_gates(full, to, person=person)]
+    assert found == [(coded("document_stays"),)] * (to.breadth - Level.TEAM.breadth)
 
 
 def test_every_gate_on_the_way_is_asked() -> None:
-    on_the_way = passages(nominee(sessions="abc", projects=("shop",)), Level.GLOBAL, person="ann")
+    on_the_way = scope_gates(nominee(sessions="abc", projects=("shop",)), Level.GLOBAL, person="ann")
     assert [(each.to, each.open) for each in on_the_way] == [
         (Level.PROJECT, True),
         (Level.ORGANISATION, True),
         (Level.GLOBAL, False),
     ]
-    assert passages(nominee(Level.GLOBAL), Level.PROJECT) == ()
+    assert scope_gates(nominee(Level.GLOBAL), Level.PROJECT) == ()
 
 
 # --- by meaning, not wording ---------------------------------------------------------------------------------------
 
 
-def sighting(number: int, text: str, *sessions: str) -> Sighting:
-    return Sighting(version_id=f"v_{number}", content=lesson(text), sessions=frozenset(sessions))
+def sighting(number: int, text: str, *sessions: str) -> SessionLearning:
+    return SessionLearning(version_id=f"v_{number}", content=lesson(text), sessions=frozenset(sessions))
 
 
 def test_the_same_learning_in_other_words_is_counted_together() -> None:
-    same = Sameness()
+    same = SameMeaning()
     groups = recurring(
         [
             sighting(1, "Restart the Celery worker after editing a task", "a"),
@@ -226,19 +225,19 @@ def test_a_group_does_not_drift_from_one_wording_to_the_next() -> None:
 )
 def test_a_learning_turned_round_is_another_one(left: str, right: str) -> None:
     assert is_reversed(left, right)
-    assert not same_learning(lesson(left), lesson(right), nearness=1.0, least=SAME_WORDS)
-    assert same_learning(lesson(left), lesson(left), nearness=1.0, least=SAME_WORDS)
+    assert not is_same_meaning(lesson(left), lesson(right), similarity=1.0, least=SAME_WORDS)
+    assert is_same_meaning(lesson(left), lesson(left), similarity=1.0, least=SAME_WORDS)
 
 
 def test_kinds_are_not_counted_together() -> None:
     norm = content(kind=Kind.NORM, description="Dates are stored in UTC", steps=(), category="")
-    assert not same_learning(lesson("Dates are stored in UTC"), norm, nearness=1.0, least=0.5)
+    assert not is_same_meaning(lesson("Dates are stored in UTC"), norm, similarity=1.0, least=0.5)
 
 
 def test_the_threshold_for_words_errs_on_the_written_pairs_as_the_decision_says() -> None:
     def found(pair: dict[str, Any]) -> bool:
         near = text_similarity(pair["left"], pair["right"])
-        return same_learning(lesson(pair["left"]), lesson(pair["right"]), nearness=near, least=SAME_WORDS)
+        return is_same_meaning(lesson(pair["left"]), lesson(pair["right"]), similarity=near, least=SAME_WORDS)
 
     chosen_on, held_out = ([pair for pair in PAIRS if pair.get("held_out", False) is held] for held in (False, True))
     assert (len(chosen_on), len(held_out)) == (40, 12)

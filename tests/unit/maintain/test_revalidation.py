@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from tacit.api import Loop
-from tacit.domain.contract import Ground, Reliance
+from tacit.api import Tacit
+from tacit.domain.coded_reason import coded
+from tacit.domain.contract import FoundRequirements, Requirements
 from tacit.domain.errors import VerifierOutage
 from tacit.domain.evidence import Grade, Outcome
 from tacit.domain.lifecycle import Status
@@ -17,114 +18,117 @@ from tacit.domain.origin import Origin
 from tacit.domain.skill import Kind, Parameter, SkillContent, SkillStep
 from tacit.domain.verification import Check
 from tacit.evidence.replay import Replay
-from tacit.maintain import revalidate as validating
-from tacit.store import VolatileStore, open_store
+from tacit.maintain import revalidation
+from tacit.store import open_store
+from tests.raising import raises
 from tests.unit.making import NOW, later
 
 
-@pytest.fixture(params=["memory", "disk"])
-def loop(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Loop]:
-    store = VolatileStore() if request.param == "memory" else open_store(str(tmp_path / "tacit.db"))
-    with Loop(store, clock=lambda: NOW) as made:
+@pytest.fixture
+def loop() -> Iterator[Tacit]:
+    store = open_store(":memory:")
+    with Tacit(store, clock=lambda: NOW) as made:
         yield made
 
 
-def approved(loop: Loop) -> str:
+def approved(loop: Tacit) -> str:
     steps = tuple(
         SkillStep(text=f"Run `{one}`", tool="Bash", arguments={"command": one})
         for one in ("make release", "python tools/tag.py")
     )
     made = SkillContent(kind=Kind.PROCEDURE, name="release", description="Release the app.", steps=steps)
     version_id = loop.propose(made, by="ann", origin=Origin.USER).version_id
-    loop.review(version_id, "approve", by="ann", ticked=[each.key for each in loop.examine(version_id).literals])
+    loop.review(
+        version_id, "approve", by="ann", ticked=[each.key for each in loop.reviews.examine(version_id).literals]
+    )
     return version_id
 
 
-def finds(**found: object) -> validating.Look:
-    return lambda relied, project: Ground(**found)  # type: ignore[arg-type]
+def finds(**found: object) -> revalidation.Look:
+    return lambda relied, project: FoundRequirements(**found)  # type: ignore[arg-type]
 
 
-def everything(relied: Reliance, _: Path) -> Ground:
-    return Ground(programs=dict.fromkeys(relied.programs, "1.0"), files=relied.files, targets=relied.targets)
+def everything(relied: Requirements, _: Path) -> FoundRequirements:
+    return FoundRequirements(programs=dict.fromkeys(relied.programs, "1.0"), files=relied.files, targets=relied.targets)
 
 
-def test_what_a_skill_relies_on_is_noted_once(loop: Loop, tmp_path: Path) -> None:
+def test_what_a_skill_relies_on_is_noted_once(loop: Tacit, tmp_path: Path) -> None:
     approved(loop)
-    assert validating.note_contracts(loop.store, tmp_path, everything, at=NOW) == 1
-    assert validating.note_contracts(loop.store, tmp_path, everything, at=later(1)) == 0
-    assert validating.contracts(loop.store, tmp_path, everything, at=later(1)) == []
+    assert revalidation.note_contracts(loop.context.store, tmp_path, everything, at=NOW) == 1
+    assert revalidation.note_contracts(loop.context.store, tmp_path, everything, at=later(1)) == 0
+    assert revalidation.contracts(loop.context.store, tmp_path, everything, at=later(1)) == []
 
 
-def test_a_file_that_is_gone_sets_the_skill_aside(loop: Loop, tmp_path: Path) -> None:
+def test_a_file_that_is_gone_sets_the_skill_aside(loop: Tacit, tmp_path: Path) -> None:
     version_id = approved(loop)
-    validating.note_contracts(loop.store, tmp_path, everything, at=NOW)
+    revalidation.note_contracts(loop.context.store, tmp_path, everything, at=NOW)
     present = finds(programs={"make": "1.0", "python": "1.0"}, targets=("make release",))
-    (care,) = validating.contracts(loop.store, tmp_path, present, at=later(1))
-    assert care.reason == "what it relies on has changed: `tools/tag.py` is gone"
+    (care,) = revalidation.contracts(loop.context.store, tmp_path, present, at=later(1))
+    assert care.reasons == (coded("file_missing", path="tools/tag.py"),)
     assert care.move is not None
     assert (care.move.version_id, care.move.after) == (version_id, Status.STALE)
 
 
-def test_a_program_that_is_missing_here_is_only_told(loop: Loop, tmp_path: Path) -> None:
+def test_a_program_that_is_missing_here_is_only_told(loop: Tacit, tmp_path: Path) -> None:
     approved(loop)
-    validating.note_contracts(loop.store, tmp_path, everything, at=NOW)
+    revalidation.note_contracts(loop.context.store, tmp_path, everything, at=NOW)
     present = finds(programs={"python": "2.0"}, targets=("make release",), files=("tools/tag.py",))
-    (care,) = validating.contracts(loop.store, tmp_path, present, at=later(1))
+    (care,) = revalidation.contracts(loop.context.store, tmp_path, present, at=later(1))
     assert care.move is None
-    assert "not installed here" in care.reason
-    assert "`python` was 1.0 and is 2.0" in care.reason
+    assert "program_missing" in care.codes
+    assert coded("program_changed", program="python", before="1.0", now="2.0") in care.reasons
 
 
-def test_what_cannot_be_tried_here_is_neither_for_nor_against_it(loop: Loop, tmp_path: Path) -> None:
+def test_what_cannot_be_tried_here_is_neither_for_nor_against_it(loop: Tacit, tmp_path: Path) -> None:
     approved(loop)
 
     def refuse(content: SkillContent, project: Path) -> Check:
         raise VerifierOutage("no postcondition has a check")
 
-    ((_, _, care, evidence),) = validating.revalidations(loop.store, tmp_path, refuse, at=NOW)
-    assert care.reason == "not checkable here: no postcondition has a check"
+    ((_, _, care, evidence),) = revalidation.revalidations(loop.context.store, tmp_path, refuse, at=NOW)
+    assert care.codes == ("not_checkable",)
     assert (evidence, care.move, care.remark) == (None, None, None)
 
 
 @pytest.mark.parametrize(("passed", "outcome"), [(True, Outcome.SUCCESS), (False, Outcome.FAILURE)])
 def test_what_was_tried_again_is_machine_verified_evidence(
-    loop: Loop, tmp_path: Path, passed: bool, outcome: Outcome
+    loop: Tacit, tmp_path: Path, passed: bool, outcome: Outcome
 ) -> None:
     version_id = approved(loop)
     done = Check(passed=passed, verifier="replay: make check", detail="done")
-    ((_, _, care, evidence),) = validating.revalidations(loop.store, tmp_path, lambda *_: done, at=NOW)
+    ((_, _, care, evidence),) = revalidation.revalidations(loop.context.store, tmp_path, lambda *_: done, at=NOW)
     assert evidence is not None
     assert (evidence.version_id, evidence.outcome, evidence.grade) == (version_id, outcome, Grade.MACHINE)
     assert care.move is None, "evidence moves it, not one try"
 
 
-def test_a_version_that_was_set_aside_goes_back_on_trial_when_it_works_again(loop: Loop, tmp_path: Path) -> None:
+def test_a_version_that_was_set_aside_goes_back_on_trial_when_it_works_again(loop: Tacit, tmp_path: Path) -> None:
     version_id = approved(loop)
-    validating.note_contracts(loop.store, tmp_path, everything, at=NOW)
-    (care,) = validating.contracts(loop.store, tmp_path, finds(), at=later(1))
+    revalidation.note_contracts(loop.context.store, tmp_path, everything, at=NOW)
+    (care,) = revalidation.contracts(loop.context.store, tmp_path, finds(), at=later(1))
     assert care.move is not None
-    loop.store.add_transition(care.move)
+    loop.context.store.add_transition(care.move)
     done = Check(passed=True, verifier="replay: make check")
-    ((_, _, again, _),) = validating.revalidations(loop.store, tmp_path, lambda *_: done, at=later(2))
+    ((_, _, again, _),) = revalidation.revalidations(loop.context.store, tmp_path, lambda *_: done, at=later(2))
     assert again.move is not None
     assert (again.move.version_id, again.move.after) == (version_id, Status.TRIAL)
 
 
-def test_only_the_current_version_is_tried(loop: Loop, tmp_path: Path) -> None:
+def test_only_the_current_version_is_tried(loop: Tacit, tmp_path: Path) -> None:
     approved(loop)
     steps = (SkillStep(text="Run `make all`", tool="Bash", arguments={"command": "make all"}),)
     made = SkillContent(kind=Kind.PROCEDURE, name="release", description="Release the app.", steps=steps)
     newer = loop.propose(made, by="ann", origin=Origin.USER, revises=loop.version("release")).version_id
-    loop.review(newer, "approve", by="ann", ticked=[each.key for each in loop.examine(newer).literals])
+    loop.review(newer, "approve", by="ann", ticked=[each.key for each in loop.reviews.examine(newer).literals])
     done = Check(passed=True, verifier="replay: make check")
-    ((_, total, care, _),) = validating.revalidations(loop.store, tmp_path, lambda *_: done, at=NOW)
+    ((_, total, care, _),) = revalidation.revalidations(loop.context.store, tmp_path, lambda *_: done, at=NOW)
     assert (total, care.subject) == (1, newer)
 
 
 def test_without_a_repository_that_is_what_is_said(tmp_path: Path) -> None:
     made = SkillContent(kind=Kind.PROCEDURE, name="release", description="Release the app.")
-    with pytest.raises(VerifierOutage, match=r"^not checkable here: this project is no git repository$"):
-        validating.replayed(made, tmp_path)
+    with raises(VerifierOutage, "not_checkable"):
+        revalidation.replayed(made, tmp_path)
 
 
 def test_examples_are_values_and_headings_are_no_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,11 +139,11 @@ def test_examples_are_values_and_headings_are_no_steps(tmp_path: Path, monkeypat
         tried.append(Replay(*given))
         return _Passes()
 
-    monkeypatch.setattr(validating, "Replay", replay_of)
+    monkeypatch.setattr(revalidation, "Replay", replay_of)
     steps = (SkillStep(text="Phase 1, `build`: Build it."), SkillStep(text="Run `make {target}`"))
     target = (Parameter(name="target", example="all"), Parameter(name="other"))
     made = SkillContent(kind=Kind.PROCEDURE, name="ship", description="Ship it.", steps=steps, parameters=target)
-    assert validating.replayed(made, tmp_path).passed
+    assert revalidation.replayed(made, tmp_path).passed
     (replay,) = tried
     assert replay.parameters == {"target": "all"}
     assert [step.optional for step in replay.content.steps] == [True, False]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from tacit.domain.coded_reason import coded
 from tacit.domain.evidence import Evidence, Following, Grade, Outcome
 from tacit.evidence import votes
 from tacit.evidence.friction import Friction, FrictionKind
-from tacit.maintain.refinement.comparing import regressions
-from tacit.maintain.refinement.quality import Quality, quality
+from tacit.maintain.revision import UsageQuality, regressions, usage_quality
 from tests.unit.making import later
 
 
@@ -39,34 +39,34 @@ def result(
     )
 
 
-def judged(evidence: list[Evidence], met: dict[str, list[Friction]] | None = None) -> Quality:
+def judged(evidence: list[Evidence], met: dict[str, list[Friction]] | None = None) -> UsageQuality:
     """As `refining` asks: with the results that count for reliability."""
-    return quality(evidence, met or {}, votes=votes(evidence))
+    return usage_quality(evidence, met or {}, votes=votes(evidence))
 
 
 def test_runs_of_which_only_friction_is_known_count_as_uses() -> None:
-    found = quality([result(run="t_1"), result(run="t_2")], {"t_2": [met()], "t_3": [met(), met(step=1)]})
+    found = usage_quality([result(run="t_1"), result(run="t_2")], {"t_2": [met()], "t_3": [met(), met(step=1)]})
     assert (found.uses, found.met, found.per_use) == (3, 3, 1.0)
     assert found.by_step == {0: {"retry": 2}, 1: {"retry": 1}}
     assert not found.needs_review
 
 
 def test_a_use_that_was_reported_and_then_seen_in_a_run_is_one_use() -> None:
-    told = Evidence(version_id="v_1", outcome=Outcome.FAILURE, grade=Grade.SELF, at=later(0), use_id="u_t_1_0")
-    found = judged([told, result(run="t_1")], {"t_1": [met()]})
+    signs = Evidence(version_id="v_1", outcome=Outcome.FAILURE, grade=Grade.SELF, at=later(0), use_id="u_t_1_0")
+    found = judged([signs, result(run="t_1")], {"t_1": [met()]})
     assert (found.uses, found.verified, found.succeeded) == (1, 1, 1)
 
 
 def test_three_frictions_per_use_ask_for_review_but_not_those_of_a_single_use() -> None:
     three = [met(), met(step=1), met(step=2)]
-    assert not quality([], {"t_1": three}).needs_review
-    assert quality([], {"t_1": three, "t_2": three}).reasons == ("3.0 frictions per use over 2 uses",)
-    assert not quality([result(run="t_3")], {"t_1": three, "t_2": three}).needs_review
+    assert not usage_quality([], {"t_1": three}).needs_review
+    assert usage_quality([], {"t_1": three, "t_2": three}).reasons == (coded("high_friction", per_use=3.0, uses=2),)
+    assert not usage_quality([result(run="t_3")], {"t_1": three, "t_2": three}).needs_review
 
 
 def test_what_a_run_only_did_otherwise_is_no_friction_of_a_use() -> None:
     other = [met(FrictionKind.DIVERGED)] * 5
-    found = quality([], {"t_1": other, "t_2": other})
+    found = usage_quality([], {"t_1": other, "t_2": other})
     assert (found.met, found.needs_review) == (0, False)
     assert found.by_step == {0: {"diverged": 10}}
 
@@ -99,15 +99,15 @@ def test_the_votes_are_those_of_reliability_and_a_repeated_check_is_no_use() -> 
 
 
 def test_a_theme_of_corrections_is_counted_by_meaning_and_once_per_run() -> None:
-    said = [
+    person_said = [
         "No, keep the old edition as well",
         "keep the old edition as well, please",
         "No! Keep the old edition as well",
     ]
-    runs = {f"t_{n}": [met(FrictionKind.CORRECTION, text)] * 2 for n, text in enumerate(said)}
-    found = quality([], runs | {"t_9": [met(FrictionKind.CORRECTION, "use tabs")]})
+    runs = {f"t_{n}": [met(FrictionKind.CORRECTION, text)] * 2 for n, text in enumerate(person_said)}
+    found = usage_quality([], runs | {"t_9": [met(FrictionKind.CORRECTION, "use tabs")]})
     assert [count for _, count in found.themes] == [3, 1]
-    assert any(reason.startswith("corrected 3 times") for reason in found.reasons)
+    assert ("repeated_correction", 3) in [(each.code, each.values.get("count")) for each in found.reasons]
 
 
 def test_review_is_no_longer_asked_for_once_nothing_calls_for_it() -> None:

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
 from tacit.config.settings import Policy
 from tacit.domain.care import Care, CareKind
+from tacit.domain.coded_reason import coded
 from tacit.domain.evidence import Outcome
 from tacit.domain.lifecycle import Status
 from tacit.domain.skill import Kind, SkillContent, SkillStep
 from tacit.domain.verification import Check
-from tacit.maintain import care as tending
-from tacit.maintain import revalidate as validating
-from tacit.maintain.care.merging import merged
-from tacit.maintain.care.pairs import near_pairs
-from tests.unit.maintain.test_tending import RELEASE, Library, library
+from tacit.maintain import library_care, nomination, revalidation
+from tacit.maintain.merging import merged, near_pairs
+from tacit.store.context import StoreContext
+from tests.unit.maintain.test_library_care import RELEASE, Library, library
 from tests.unit.making import bash_steps, content, stored
 
 __all__ = ["library"]
@@ -52,9 +53,9 @@ def test_what_contradicts_is_never_offered_as_the_same(library: Library, one: st
     library.approved(norm("one-rule", one)), library.approved(norm("other-rule", other))
     assert [care.kind for care in library.tend()] == [CareKind.CONTRADICTION]
     library.apply()
-    assert library.loop.waiting() == []
+    assert library.loop.reviews.waiting() == []
     [care] = library.tend()
-    assert care.reason.startswith("still open")
+    assert care.codes[0] == "contradiction_open"
     before = library.store.history()
     assert [each.applied for each in library.apply()] == [False]
     assert library.store.history() == before
@@ -68,7 +69,8 @@ class TestLastWords:
         assert care.candidate is not None
         assert care.candidate.parents == (signed, one)
         assert care.candidate.content.steps[2].arguments == {"command": "git commit -s -m changelog"}
-        assert "stays “git commit -s -m changelog”, not “git commit -m changelog”" in care.reason
+        kept = coded("step_kept", step=1, kept="git commit -s -m changelog", dropped="git commit -m changelog")
+        assert kept.values.items() - {("step", 1)} <= care.reasons[-1].values.items()
 
     def test_it_stands_too_where_the_other_one_does_more(self, library: Library) -> None:
         more = dataclasses.replace(COMMIT, steps=(*COMMIT.steps, *bash_steps("git push")))
@@ -106,8 +108,8 @@ def test_what_evidence_suspended_is_told_with_the_way_back(library: Library) -> 
     assert library.status(version_id) is Status.STALE
     [care] = library.tend()
     assert (care.kind, care.move) == (CareKind.STANDING, None)
-    assert care.reason.startswith("suspended since ")
-    assert f"tacit review {version_id[:12]} --restore" in care.advice
+    assert care.codes == ("suspended", "sudden_drop")
+    assert care.advice == (coded("restore_or_retire", id=version_id[:12]),)
     library.loop.review(version_id, "restore", by="ann")
     assert library.tend() == []
 
@@ -116,12 +118,10 @@ def test_what_would_leave_is_not_nominated(library: Library, monkeypatch: pytest
     version_id = library.approved(RELEASE)
     library.wait(100)
 
-    def nominated(looked_at: tending.Library) -> list[Care]:
-        return [
-            Care(kind=CareKind.PROMOTION, subject=each.version.id, name="n", reason="r") for each in looked_at.speaking
-        ]
+    def nominated(context: StoreContext, *, at: datetime) -> list[Care]:
+        return [Care(kind=CareKind.PROMOTION, subject=version_id, name="n", reasons=())]
 
-    monkeypatch.setattr(tending, "SOURCES", (nominated, *tending.SOURCES))
+    monkeypatch.setattr(nomination, "cares_at", nominated)
     assert [care.kind for care in library.tend()] == [CareKind.STALE]
     library.use(version_id, Outcome.SUCCESS)
     assert [care.kind for care in library.tend()] == [CareKind.PROMOTION]
@@ -136,8 +136,8 @@ def test_trying_again_keeps_nothing_until_asked_and_then_one_result_a_day(librar
 
     def tried(keep: bool) -> Care:
         at = library._tick()
-        found = validating.revalidations(library.store, tmp_path, attempt, at=at)
-        [care] = tending.revalidate(library.store, Policy(), found, at=at, keep=keep)
+        found = revalidation.revalidations(library.store, tmp_path, attempt, at=at)
+        [care] = library_care.revalidate(library.store, Policy(), found, at=at, keep=keep)
         return care
 
     before = library.store.history()

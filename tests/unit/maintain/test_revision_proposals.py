@@ -6,27 +6,28 @@ import dataclasses
 
 import pytest
 
+from tacit.domain.coded_reason import coded
 from tacit.domain.origin import Origin
 from tacit.domain.skill import Pitfall, SkillContent, SkillStep, unaccounted
 from tacit.domain.trajectory import StepResult
 from tacit.evidence.runs import Run
-from tacit.maintain.refinement.revising import SESSIONS_TO_DROP, revisions
-from tacit.maintain.refinement.revision import Revision, says_the_same
-from tests.unit.maintain.running import HANDBOOK, beside, did, failed, ran, said, used, version_of
+from tacit.maintain.revision_edits import Revision, same_revision_content
+from tacit.maintain.revision_proposals import SESSIONS_TO_DROP, revisions
+from tests.unit.maintain.running import HANDBOOK, did, failed, person_said, ran, revision_context, used, version_of
 
 
 def commands(content: SkillContent) -> list[str]:
     return [step.arguments["command"] for step in content.steps]
 
 
-def revised(*runs: Run, content: SkillContent = HANDBOOK, refused: tuple[SkillContent, ...] = ()) -> Revision:
-    [found] = revisions(version_of(content), runs, beside(*runs, refused=refused))
+def revised(*runs: Run, content: SkillContent = HANDBOOK, rejected: tuple[SkillContent, ...] = ()) -> Revision:
+    [found] = revisions(version_of(content), runs, revision_context(*runs, rejected=rejected))
     assert unaccounted(found.content, found.origins) == ()
     return found
 
 
-def nothing(*runs: Run, content: SkillContent = HANDBOOK, refused: tuple[SkillContent, ...] = ()) -> bool:
-    return revisions(version_of(content), runs, beside(*runs, refused=refused)) == []
+def nothing(*runs: Run, content: SkillContent = HANDBOOK, rejected: tuple[SkillContent, ...] = ()) -> bool:
+    return revisions(version_of(content), runs, revision_context(*runs, rejected=rejected)) == []
 
 
 def plain(session: str, edition: str = "2026") -> Run:
@@ -62,12 +63,13 @@ def test_a_path_that_two_sessions_found_elsewhere_is_corrected_with_parameters_i
     assert {(span.trajectory_id, span.step) for span in spans} >= {(one.trajectory.id, 2), (two.trajectory.id, 2)}
     assert found.origins["steps.1"] is Origin.AGENT
     assert set(found.trajectory_ids) == {one.trajectory.id, two.trajectory.id}
-    assert "names a file that is not there in 2 sessions" in found.reasons[0]
+    assert (found.reasons[0].code, found.reasons[0].values["sessions"]) == ("step_does_not_work", 2)
+    assert found.reasons[0].values["kinds"] == "missing_file"
 
 
 def test_what_stays_keeps_its_origin_and_gains_what_the_runs_did() -> None:
     runs = [moved("one"), moved("two")]
-    [found] = revisions(version_of(origin=Origin.USER), runs, beside(*runs))
+    [found] = revisions(version_of(origin=Origin.USER), runs, revision_context(*runs))
     assert found.origins["steps.0"] is Origin.USER
     assert found.origins["steps.1"] is Origin.AGENT
     assert found.grounding["steps.0"][0].trajectory_id == "t_first"
@@ -104,7 +106,7 @@ def test_one_session_in_which_a_person_corrected_a_step_is_enough() -> None:
     run = ran(
         did("make docs"),
         did("cp build/handbook.pdf out/2026.pdf"),
-        said("No, use scripts/publish.sh for that."),
+        person_said("No, use scripts/publish.sh for that."),
         did("scripts/publish.sh 2026"),
         did("make test", effect="check"),
         matched={0: [0], 1: [1], 2: [4]},
@@ -120,7 +122,7 @@ def test_a_correction_that_changed_one_files_text_is_not_taken_over_from_one_ses
         return ran(
             did("make docs"),
             did("cp build/handbook.pdf out/2026.pdf"),
-            said("No, do not use print there."),
+            person_said("No, do not use print there."),
             used("Edit", {"file_path": "src/a.py", "old_string": "print(x)", "new_string": "log(x)"}),
             did("make test", effect="check"),
             matched={0: [0], 1: [1], 2: [4]},
@@ -129,7 +131,7 @@ def test_a_correction_that_changed_one_files_text_is_not_taken_over_from_one_ses
         )
 
     assert nothing(run("one"))
-    assert revisions(version_of(), [run("one"), run("two")], beside(run("one"), run("two")))
+    assert revisions(version_of(), [run("one"), run("two")], revision_context(run("one"), run("two")))
 
 
 def test_a_step_that_was_done_in_a_form_that_could_not_be_aligned_is_not_left_out() -> None:
@@ -218,8 +220,8 @@ def test_what_another_skill_says_is_not_added_to_this_one() -> None:
         )
         for session in ("one", "two")
     ]
-    assert revisions(version_of(), runs, beside(*runs))
-    assert revisions(version_of(), runs, beside(*runs, elsewhere="gzip")) == []
+    assert revisions(version_of(), runs, revision_context(*runs))
+    assert revisions(version_of(), runs, revision_context(*runs, used_elsewhere="gzip")) == []
 
 
 def test_runs_that_did_less_than_half_of_a_skill_do_not_show_that_the_rest_is_not_needed() -> None:
@@ -234,7 +236,7 @@ def test_a_step_that_all_successes_did_without_becomes_optional_and_then_goes(se
         ran(did("make docs"), did("make test", effect="check"), matched={0: [0], 2: [1]}, session=f"s{number}")
         for number in range(sessions)
     ]
-    found = revisions(version_of(), runs, beside(*runs))[0]
+    found = revisions(version_of(), runs, revision_context(*runs))[0]
     if optional:
         assert [step.optional for step in found.content.steps] == [False, True, False]
     else:
@@ -261,7 +263,7 @@ def test_what_all_did_in_place_of_a_step_takes_its_place() -> None:
         )
         for edition in ("2026", "2026b")
     ]
-    found = revisions(version_of(), runs, beside(*runs))[0]
+    found = revisions(version_of(), runs, revision_context(*runs))[0]
     assert commands(found.content) == commands(HANDBOOK)  # two deeds, so that nothing is known to take its place
     assert found.content.steps[1].optional
     runs = [
@@ -274,7 +276,7 @@ def test_what_all_did_in_place_of_a_step_takes_its_place() -> None:
         )
         for s in ("one", "two")
     ]
-    found = revisions(version_of(), runs, beside(*runs))[0]
+    found = revisions(version_of(), runs, revision_context(*runs))[0]
     assert commands(found.content) == ["make docs", "./deploy --all", "make test"]
 
 
@@ -291,7 +293,7 @@ def short(session: str, task: str = "Publish the handbook for spring") -> Run:
 def test_a_shorter_way_to_the_same_end_is_a_version_of_its_own() -> None:
     found = revised(short("one"), short("two"), plain("three"))
     assert commands(found.content) == ["make release", "make test"]
-    assert found.reasons == ("2 sessions came to the same end with 2 of 3 changes and checks",)
+    assert found.reasons == (coded("shorter_way", sessions=2, length=2, required=3),)
     assert found.origins["steps.0"] is Origin.AGENT
     assert len(found.grounding["steps.0"]) == 2
 
@@ -321,8 +323,8 @@ def test_what_only_looks_at_something_makes_no_way_shorter_and_stays_where_all_l
         )
 
     every = [whole("one"), whole("two")]
-    assert [each.reasons for each in revisions(version_of(skill), every, beside(*every))] == [
-        ("step 1: optional, as all successes, of 2 sessions, did without it",)
+    assert [each.reasons for each in revisions(version_of(skill), every, revision_context(*every))] == [
+        (coded("step_skipped_by_all", step=1, sessions=2, result="optional"),)
     ]
     found = revised(quick("one"), quick("two"), whole("three"), content=skill)
     assert commands(found.content) == ["cat EDITION", "make release", "make test"]
@@ -339,18 +341,18 @@ def test_a_shorter_way_without_the_check_or_by_one_session_or_failed_is_none() -
 def test_what_a_person_turned_down_is_not_proposed_again() -> None:
     runs = (moved("one"), moved("two"))
     before = revised(*runs).content
-    assert nothing(*runs, refused=(before,))
+    assert nothing(*runs, rejected=(before,))
     more = [
         dataclasses.replace(run, trajectory=dataclasses.replace(run.trajectory, id=""), matched={**run.matched})
         for run in runs
     ]
-    assert nothing(*more, refused=(before,))
+    assert nothing(*more, rejected=(before,))
 
 
 def test_the_body_is_mended_where_it_repeats_the_command() -> None:
-    told = dataclasses.replace(HANDBOOK, body="Then `cp build/handbook.pdf out/{edition}.pdf` puts it in place.")
-    runs = [dataclasses.replace(run, content=told) for run in (moved("one"), moved("two"))]
-    found = revised(*runs, content=told)
+    signs = dataclasses.replace(HANDBOOK, body="Then `cp build/handbook.pdf out/{edition}.pdf` puts it in place.")
+    runs = [dataclasses.replace(run, content=signs) for run in (moved("one"), moved("two"))]
+    found = revised(*runs, content=signs)
     assert found.content.body == "Then `cp site/handbook.pdf out/{edition}.pdf` puts it in place."
     assert found.grounding["body"]
 
@@ -422,5 +424,5 @@ def test_runs_that_only_share_a_look_with_the_skill_mend_nothing() -> None:
 
 def test_counts_alone_are_no_other_content() -> None:
     one, two = (dataclasses.replace(HANDBOOK, pitfalls=(Pitfall(text="Mind it.", count=n),)) for n in (2, 3))
-    assert says_the_same(one, two)
-    assert not says_the_same(one, HANDBOOK)
+    assert same_revision_content(one, two)
+    assert not same_revision_content(one, HANDBOOK)

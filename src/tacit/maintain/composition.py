@@ -1,0 +1,320 @@
+"""Composition: several procedures become one, in phases; and composites whose parts have changed since are found.
+
+The steps of each part follow a heading of their own. A condition that several parts need is listed once, and one that an
+earlier part brings about is not listed. A composite has the versions it was made of as parents, so that changed parts are
+noticed and a purge of a part removes the composite too.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any, TypeVar
+
+from tacit.domain.candidate import Candidate
+from tacit.domain.care import BY_ITSELF, Advice, Care, CareKind, CareReason
+from tacit.domain.coded_reason import CodedReason, coded, joined_text, parse_reasons
+from tacit.domain.errors import Mistake
+from tacit.domain.lifecycle import RECALLABLE, Status
+from tacit.domain.ports import Store
+from tacit.domain.skill import Capabilities, Condition, Kind, Parameter, SkillContent, SkillStep, SkillVersion
+from tacit.domain.stored import Stored
+from tacit.recall.retrieval import parts_of
+from tacit.store import queries
+
+LEAST_PARTS = 2
+MOST_PARTS = 24
+
+T = TypeVar("T")
+PartsOf = Callable[[str], Collection[str]]
+"""A skill's name → the names of its parts."""
+_HEADING = re.compile(r"Phase \d+, `[^`\n]+`: ")
+_NO_WORD = re.compile(r"\W+")
+_COPIED_FIELDS = ("steps", "parameters", "preconditions", "postconditions", "capabilities")
+_MERGED_IN_WORDS = re.compile(r"merged into `([^`]+)`")
+"""How transitions of earlier versions named the skill that another was merged into."""
+_GONE = frozenset({Status.STALE, Status.RETIRED, Status.QUARANTINED})
+
+
+def compose(store: Store, name: str, description: str, parts: Sequence[str]) -> tuple[SkillContent, list[Stored]]:
+    """Return the composite of these usable skills, and the versions it is made of."""
+    held = [queries.find(store, part) for part in parts]
+    unusable = next((each for each in held if each.status not in RECALLABLE), None)
+    if unusable is not None:
+        raise Mistake(
+            f"`{unusable.version.name}` is {unusable.status} and cannot be part of a composite",
+            code="part_not_approved",
+            hint="approve it first: `tacit review`",
+        )
+    contents = [each.version.content for each in held]
+    text = description.strip() or "; then ".join(content.description.rstrip(".") for content in contents) + "."
+    return composed(name, text, contents, parts_of=lambda part: _part_names(store, part)), held
+
+
+def with_part_parents(candidate: Candidate, parts: Sequence[Stored]) -> Candidate:
+    """Return the candidate with the versions that it is made of as further parents."""
+    made_of = tuple(each.version.id for each in parts)
+    return dataclasses.replace(candidate, parents=(*candidate.parents, *made_of))
+
+
+def changed_parts(store: Store, composite: SkillVersion) -> list[CodedReason]:
+    """Return what has changed about the parts of a composite since it was made."""
+    if not composite.content.sub_skills:
+        return []
+    now = {part.name: part.content for part in parts_of(store, composite)}
+    return part_changes(_lost_parts(store, composite), now, made_of=_original_parts(store, composite))
+
+
+def cares(store: Store, *, at: datetime) -> list[Care]:
+    """Find the usable composites whose parts have changed or are gone."""
+    found: list[Care] = []
+    for stored in store.catalogue(statuses=RECALLABLE):
+        version = stored.version
+        reasons = changed_parts(store, version)
+        if reasons:
+            found.append(
+                Care(
+                    kind=CareKind.COMPOSITE,
+                    subject=version.id,
+                    name=version.name,
+                    reasons=tuple(reasons),
+                    skill_id=stored.skill.id,
+                    move=stored.moved(Status.STALE, joined_text(reasons), by=BY_ITSELF, at=at),
+                    advice=tuple(_advice(store, version)),
+                )
+            )
+    return found
+
+
+def _advice(store: Store, composite: SkillVersion) -> Iterator[CodedReason]:
+    """How to compose it again; a part that was merged is replaced by the skill it was merged into."""
+    gone, name = _lost_parts(store, composite), composite.name
+    usable = [part for part in dict.fromkeys(gone.get(part, part) for part in composite.content.sub_skills) if part]
+    lost = next((part for part in gone if not gone[part]), "")
+    if lost:
+        yield coded(Advice.RESTORE_PART, part=lost)
+    if len(usable) >= LEAST_PARTS:
+        yield coded(Advice.RECOMPOSE, name=name, parts=" ".join(usable))
+    else:
+        yield coded(Advice.RETIRE_SKILL, name=name)
+
+
+def _lost_parts(store: Store, composite: SkillVersion) -> dict[str, str]:
+    """The parts that may not be used any more, each with the name of the skill that replaces it, or an empty name."""
+    now = {part.name for part in parts_of(store, composite)}
+    gone = [name for name in composite.content.sub_skills if name not in now and _is_lost(store, name)]
+    return {name: _successor(store, name) for name in gone}
+
+
+def _successor(store: Store, name: str) -> str:
+    """The usable skill that one was merged into, over any number of merges; empty where there is none."""
+    seen: set[str] = set()
+    while name not in seen:
+        seen.add(name)
+        held = store.catalogue(name=name)
+        if any(each.status in RECALLABLE for each in held):
+            return name
+        moves = (store.transitions(each.version.id)[-1] for each in sorted(held, key=lambda each: -each.sequence))
+        name = next((into for move in moves if (into := _merged_into(move.reason))), name)
+    return ""
+
+
+def _merged_into(reason: str) -> str:
+    """The name of the skill that a transition's reason says a version was merged into; empty for other reasons."""
+    for each in parse_reasons(reason) or ():
+        if each.code == CareReason.MERGED_INTO:
+            return str(each.values.get("name", ""))
+    in_words = _MERGED_IN_WORDS.match(reason)
+    return in_words[1] if in_words else ""
+
+
+def _original_parts(store: Store, composite: SkillVersion) -> dict[str, SkillContent]:
+    """The parts as they were when the composite copied their steps; empty if it only names its parts."""
+    parents = [store.version(version_id).version for version_id in composite.parents]
+    own = {version.name: version.content for version in parents if version.skill_id != composite.skill_id}
+    return {name: own[name] for name in composite.content.sub_skills if name in own}
+
+
+def _is_lost(store: Store, name: str) -> bool:
+    """Whether a part was usable once and is not any more; one that still waits for approval never was."""
+    return any(held.status in _GONE for held in store.catalogue(name=name)) or not store.catalogue(name=name)
+
+
+def _part_names(store: Store, name: str) -> tuple[str, ...]:
+    """The parts of a skill as it is now."""
+    named = store.catalogue(name=name)
+    return queries.meant_by(named).version.content.sub_skills if named else ()
+
+
+def composed(name: str, description: str, parts: Sequence[SkillContent], *, parts_of: PartsOf) -> SkillContent:
+    """Return one procedure made of several, in this order; raises `Mistake` where they cannot be combined."""
+    check_parts(name, parts)
+    check_cycle(name, [part.name for part in parts], parts_of=parts_of)
+    parts = _with_unique_parameters(parts)
+    shared = {part.category for part in parts}
+    return SkillContent(
+        kind=Kind.PROCEDURE,
+        name=name,
+        description=description,
+        category=shared.pop() if len(shared) == 1 else "",
+        tags=_each_once(tag for part in parts for tag in part.tags),
+        steps=tuple(step for number, part in enumerate(parts, 1) for step in _phase(number, part)),
+        parameters=_each_once((each for part in parts for each in part.parameters), key=lambda each: each.name),
+        preconditions=_required_conditions(parts),
+        postconditions=_each_once((each for part in parts for each in part.postconditions), key=_condition_key),
+        sub_skills=tuple(part.name for part in parts),
+        capabilities=_union(part.capabilities for part in parts),
+        portable=all(part.portable for part in parts),
+        shareable=all(part.shareable for part in parts),
+    )
+
+
+def check_parts(name: str, parts: Sequence[SkillContent]) -> None:
+    """Raise unless these can be the parts of one procedure."""
+    if not LEAST_PARTS <= len(parts) <= MOST_PARTS:
+        raise Mistake(
+            f"a composite has {LEAST_PARTS} to {MOST_PARTS} parts, not {len(parts)}",
+            code="wrong_part_count",
+            hint="name its parts",
+        )
+    names = [part.name for part in parts]
+    twice = next((each for each in names if names.count(each) > 1), "")
+    if twice:
+        raise Mistake(f"`{twice}` is named twice", code="part_repeated", hint="name each part once")
+    other = next((part for part in parts if part.kind is not Kind.PROCEDURE), None)
+    if other is not None:
+        raise Mistake(
+            f"`{other.name}` is a {other.kind} without steps", code="part_not_procedure", hint="compose procedures"
+        )
+    if not name.strip():
+        raise Mistake("a composite needs a name", code="name_missing", hint="tacit compose NAME PART PART")
+
+
+def check_cycle(name: str, parts: Iterable[str], *, parts_of: PartsOf) -> None:
+    """Raise if a skill would be a part of itself, however far down."""
+    done: set[str] = set()
+    paths = [[name, part] for part in parts]
+    while paths:
+        path = paths.pop()
+        if path[-1] == name:
+            raise Mistake(
+                f"`{name}` would be a part of itself: {' > '.join(path)}",
+                code="composition_cycle",
+                hint="leave out the part that leads back to it",
+            )
+        if path[-1] not in done:
+            done.add(path[-1])
+            paths += [[*path, below] for below in parts_of(path[-1])]
+
+
+def part_changes(
+    gone: Mapping[str, str], parts: Mapping[str, SkillContent], *, made_of: Mapping[str, SkillContent]
+) -> list[CodedReason]:
+    """Return the parts of a composite that are gone, and those that differ from what it copied.
+
+    `gone` maps each lost part to the skill it was merged into, or to an empty name. `parts` are the usable ones now,
+    `made_of` those whose steps were copied, as they were then; both by name.
+    """
+    found = [
+        coded(CareReason.PART_MERGED, part=name, into=into) if into else coded(CareReason.PART_UNUSABLE, part=name)
+        for name, into in gone.items()
+    ]
+    for name, before in made_of.items():
+        now = parts.get(name)
+        changed = [field for field in _COPIED_FIELDS if now and getattr(before, field) != getattr(now, field)]
+        if changed:
+            found.append(coded(CareReason.PART_CHANGED, part=name, fields=", ".join(changed)))
+    return found
+
+
+def is_heading(step: SkillStep) -> bool:
+    """Whether a step is only the heading of a composite's phase."""
+    return not step.tool and bool(_HEADING.match(step.text))
+
+
+def _phase(number: int, part: SkillContent) -> list[SkillStep]:
+    """A heading, and under it the part's own steps."""
+    return [SkillStep(text=f"Phase {number}, `{part.name}`: {part.description}"), *part.steps]
+
+
+def _required_conditions(parts: Sequence[SkillContent]) -> tuple[Condition, ...]:
+    """The preconditions of all parts, each once, without those that an earlier part establishes."""
+    established: set[tuple[str, ...]] = set()
+    required: list[Condition] = []
+    for part in parts:
+        required += [each for each in part.preconditions if _condition_key(each) not in established]
+        established |= {_condition_key(each) for each in part.postconditions}
+    return _each_once(required, key=_condition_key)
+
+
+def _condition_key(condition: Condition) -> tuple[str, ...]:
+    """Conditions with one key are the same: by what a program can check, or else by their words."""
+    if condition.relation:
+        return (condition.when, condition.reading, condition.key, condition.relation, condition.value)
+    return (condition.when, condition.check or " ".join(condition.text.casefold().rstrip(".").split()))
+
+
+def _with_unique_parameters(parts: Sequence[SkillContent]) -> list[SkillContent]:
+    """Return the parts with parameters renamed that share a name and mean different things."""
+    known: dict[str, Parameter] = {}
+    apart: list[SkillContent] = []
+    for part in parts:
+        own = _NO_WORD.sub("_", part.name)
+        clashing = {
+            each.name: f"{own}_{each.name}"
+            for each in part.parameters
+            if each.name in known and _parameter_meaning(known[each.name]) != _parameter_meaning(each)
+        }
+        renamed = _with_renamed_parameters(part, clashing) if clashing else part
+        known |= {each.name: each for each in renamed.parameters}
+        apart.append(renamed)
+    return apart
+
+
+def _parameter_meaning(parameter: Parameter) -> tuple[str, ...]:
+    return (parameter.type, parameter.reading, parameter.key, " ".join(parameter.description.casefold().split()))
+
+
+def _with_renamed_parameters(content: SkillContent, names: Mapping[str, str]) -> SkillContent:
+    """Return the content with parameters under other names, also where texts and arguments refer to them."""
+    mark = re.compile(r"\{(" + "|".join(map(re.escape, names)) + r")\}")
+
+    def renamed_value(value: Any) -> Any:
+        if isinstance(value, str):
+            return mark.sub(lambda found: f"{{{names[found[1]]}}}", value)
+        if isinstance(value, Mapping):
+            return {key: renamed_value(item) for key, item in value.items()}
+        return [renamed_value(item) for item in value] if isinstance(value, list | tuple) else value
+
+    def condition(each: Condition) -> Condition:
+        return dataclasses.replace(
+            each, text=renamed_value(each.text), check=renamed_value(each.check), value=renamed_value(each.value)
+        )
+
+    return dataclasses.replace(
+        content,
+        steps=tuple(
+            dataclasses.replace(step, text=renamed_value(step.text), arguments=renamed_value(step.arguments))
+            for step in content.steps
+        ),
+        parameters=tuple(
+            dataclasses.replace(each, name=names.get(each.name, each.name)) for each in content.parameters
+        ),
+        preconditions=tuple(map(condition, content.preconditions)),
+        postconditions=tuple(map(condition, content.postconditions)),
+    )
+
+
+def _union(each: Iterable[Capabilities]) -> Capabilities:
+    every = list(each)
+    names = [field.name for field in dataclasses.fields(Capabilities)]
+    return Capabilities(**{name: _each_once(item for one in every for item in getattr(one, name)) for name in names})
+
+
+def _each_once(items: Iterable[T], *, key: Callable[[T], Any] = lambda item: item) -> tuple[T, ...]:
+    found: dict[Any, T] = {}
+    for item in items:
+        found.setdefault(key(item), item)
+    return tuple(found.values())

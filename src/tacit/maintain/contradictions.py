@@ -1,0 +1,194 @@
+"""Contradictions: find pairs of usable skills that cannot both be followed, and say what to do about each.
+
+A pair is reported once; the stored remark settles it until one of the two has a new version. A genuine tension is reported
+as long as both are in use. Nothing is deleted: an obsolete skill is set aside and can be restored.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from itertools import chain, combinations
+
+from tacit import gate
+from tacit.domain.candidate import Candidate, Finding
+from tacit.domain.care import BY_ITSELF, Advice, Care, CareKind, CareReason
+from tacit.domain.coded_reason import coded
+from tacit.domain.ledger import About, Remark
+from tacit.domain.lifecycle import RECALLABLE, Status
+from tacit.domain.ports import Store
+from tacit.domain.scope import Scope
+from tacit.domain.skill import Kind, SkillContent
+from tacit.domain.stored import Stored
+from tacit.evidence.reliability import reinforced
+from tacit.store.queries import NEIGHBOURS, neighbours, newest_recallable
+from tacit.text.words import terms
+
+MOST_PER_TOOL = 60
+"""Of the procedures that use one tool alike only the latest are compared with each other."""
+FAR_APART = timedelta(days=90)
+"""Of two versions made so far apart the older may be out of date."""
+_RULE_KINDS = frozenset({Kind.NORM, Kind.PREFERENCE, Kind.LESSON})
+
+
+class ContradictionKind(StrEnum):
+    """What sort of contradiction it is, which decides what is done about it."""
+
+    OBSOLETE = "obsolete"
+    """One is much older and was not confirmed since the other came: it is set aside."""
+    SCOPE = "scope-dependent"
+    """Each holds in a scope or case of its own: both stay."""
+    TENSION = "genuine tension"
+    """Both hold: a person decides."""
+    NOISE = "noise"
+    """One of them has too little support: both stay."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContradictionSide:
+    """One of the two skills, as far as the kind of the contradiction depends on it."""
+
+    content: SkillContent
+    scope: Scope
+    status: Status
+    made_at: datetime
+    confirmed_at: datetime | None = None
+    """When a verified success last confirmed it."""
+    confirmations: int = 0
+
+
+def cares(store: Store, *, at: datetime) -> list[Care]:
+    """Find the pairs of usable skills that cannot both be followed, each once."""
+    settled = {frozenset((each.subject, each.other)) for each in store.remarks(about=About.CONTRADICTION)}
+    found: list[Care] = []
+    for one, other, why in _contradicting_pairs(store):
+        kind = contradiction_kind(_side(store, one), _side(store, other))
+        care = _care(one, other, kind, why=why, at=at)
+        if frozenset((one.version.id, other.version.id)) not in settled:
+            found.append(care)
+        elif kind is ContradictionKind.TENSION:
+            still_open = (coded(CareReason.CONTRADICTION_OPEN), *care.reasons)
+            found.append(dataclasses.replace(care, remark=None, reasons=still_open))
+    return found
+
+
+def contradicted(store: Store, stored: Stored) -> list[Finding]:
+    """Return the contradictions between a version and everything in use now."""
+    version, skill = stored.version, stored.skill
+    as_candidate = Candidate(
+        content=version.content,
+        scope=skill.scope,
+        origins=version.origins,
+        provenance=version.provenance,
+        revises=skill.id,
+    )
+    return list(gate.disagreements(as_candidate, neighbours(store, as_candidate)))
+
+
+def contradiction_kind(one: ContradictionSide, other: ContradictionSide) -> ContradictionKind:
+    """Return the kind of a contradiction; the order of the two makes no difference."""
+    older, newer = sorted((one, other), key=lambda side: (side.made_at, side.content.hash()))
+    if one.scope != other.scope or _have_separate_cases(one.content, other.content):
+        return ContradictionKind.SCOPE
+    if any(side.status not in RECALLABLE and not side.confirmations for side in (one, other)):
+        return ContradictionKind.NOISE
+    last = older.confirmed_at or older.made_at
+    if newer.made_at - older.made_at >= FAR_APART and last < newer.made_at:
+        return ContradictionKind.OBSOLETE
+    return ContradictionKind.TENSION
+
+
+def _have_separate_cases(left: SkillContent, right: SkillContent) -> bool:
+    """Whether each states the cases it holds in, and these differ."""
+    ours, theirs = _case_conditions(left), _case_conditions(right)
+    return bool(ours and theirs) and ours.isdisjoint(theirs)
+
+
+def _case_conditions(content: SkillContent) -> frozenset[str]:
+    cases = (condition.text for case in content.cases for condition in case.conditions)
+    return frozenset([*cases, *(condition.text for condition in content.preconditions)])
+
+
+def _contradicting_pairs(store: Store) -> Iterator[tuple[Stored, Stored, str]]:
+    """Usable skills that contradict each other, the older first, with the gate's explanation."""
+    by_skill: dict[str, list[Stored]] = {}
+    for stored in store.catalogue(statuses=RECALLABLE):
+        by_skill.setdefault(stored.skill.id, []).append(stored)
+    current = {stored.version.id: stored for stored in map(newest_recallable, by_skill.values())}
+    seen: set[frozenset[str]] = set()
+    for stored, near in chain(_pairs_with_rules(store, current), _pairs_with_one_tool(current.values())):
+        pair = frozenset((stored.version.id, near.version.id))
+        if len(pair) < 2 or pair in seen:
+            continue
+        seen.add(pair)
+        older, newer = sorted((stored, near), key=lambda held: (held.version.created_at, held.sequence))
+        if why := gate.disagreement(older.version.content, newer.version.content):
+            yield older, newer, why
+
+
+def _pairs_with_rules(store: Store, current: Mapping[str, Stored]) -> Iterator[tuple[Stored, Stored]]:
+    """Each rule or lesson with the skills on the same subject; two procedures do not regulate each other."""
+    for stored in current.values():
+        content = stored.version.content
+        if content.kind not in _RULE_KINDS:
+            continue
+        words = terms(f"{content.name} {content.description} {content.body}"[:2000])
+        for hit in store.search(words, statuses=RECALLABLE, limit=NEIGHBOURS):
+            if hit.stored.version.id in current:
+                yield stored, hit.stored
+
+
+def _pairs_with_one_tool(held: Iterable[Stored]) -> Iterator[tuple[Stored, Stored]]:
+    """Procedures that give one tool a fixed value for the same argument, without a case of their own."""
+    using: dict[tuple[str, str], list[Stored]] = {}
+    for stored in held:
+        for call in gate.fixed_arguments(stored.version.content):
+            using.setdefault(call, []).append(stored)
+    for together in using.values():
+        yield from combinations(together[-MOST_PER_TOOL:], 2)
+
+
+def _care(older: Stored, newer: Stored, kind: ContradictionKind, *, why: str, at: datetime) -> Care:
+    reason = coded(CareReason.CONTRADICTS, other=newer.version.name, kind=str(kind), why=why)
+    remark = Remark(
+        subject=older.version.id,
+        other=newer.version.id,
+        about=About.CONTRADICTION,
+        text=str(kind),
+        by=BY_ITSELF,
+        at=at,
+    )
+    move = older.moved(
+        Status.STALE, str(coded(CareReason.OBSOLETE, other=newer.version.name, why=why)), by=BY_ITSELF, at=at
+    )
+    ways = tuple(
+        coded(Advice.RETIRE_ONE, id=gone.version.id[:14], stays=stays.version.name)
+        for gone, stays in ((older, newer), (newer, older))
+    )
+    return Care(
+        kind=CareKind.CONTRADICTION,
+        subject=older.version.id,
+        name=older.version.name,
+        reasons=(reason,),
+        skill_id=older.skill.id,
+        move=move if kind is ContradictionKind.OBSOLETE else None,
+        remark=remark,
+        advice=ways if kind is ContradictionKind.TENSION else (),
+    )
+
+
+def _side(store: Store, stored: Stored) -> ContradictionSide:
+    version = stored.version
+    evidence = store.evidence([version.id])[version.id]
+    worked = [each.at for each in evidence if each.grade.verified and each.outcome == "success" and not each.control]
+    return ContradictionSide(
+        content=version.content,
+        scope=stored.skill.scope,
+        status=stored.status,
+        made_at=version.created_at,
+        confirmed_at=max(worked, default=None),
+        confirmations=reinforced(version, evidence),
+    )

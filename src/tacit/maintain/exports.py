@@ -1,0 +1,190 @@
+"""Procedures as SKILL.md folders for clients that read them that way (channel `skill`), kept in step with the store.
+
+Approval writes a folder, a new approved version replaces it, retirement removes it. A folder that was edited is never
+overwritten or removed: its text is proposed as a new version, and once that is approved both agree again. A folder without
+Tacit's stamp is not touched, and neither is one that is under version control. What is written here ignores itself in git;
+`tacit skills export` writes folders to commit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tacit import render
+from tacit.config.channels import SKILL, channels
+from tacit.domain.candidate import Verdict
+from tacit.domain.errors import InvalidSkill, NotFound
+from tacit.domain.evidence import Evidence
+from tacit.domain.lifecycle import RECALLABLE
+from tacit.domain.origin import Origin
+from tacit.domain.skill import Kind
+from tacit.domain.stored import Stored
+from tacit.store import queries
+from tacit.store.context import StoreContext
+
+ROOTS = {"claude-code": ".claude/skills", "codex": ".agents/skills"}
+"""Client → where it looks for skills in a project."""
+IGNORE = ".gitignore"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportedFolder:
+    """What happened to one folder: written, removed, edited (not touched), foreign (not touched) or kept (the user's own)."""
+
+    path: Path
+    name: str
+    action: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Folder:
+    """An exported folder on disk, and the version it was written from."""
+
+    path: Path
+    parsed: render.Parsed
+    source: Stored
+
+    @property
+    def edited(self) -> bool:
+        return not render.is_copy(self.parsed.content, self.source.version.content)
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether `export` wrote it for a client: it then keeps itself out of git. Any other is the user's own."""
+        try:
+            return (self.path / IGNORE).read_text(encoding="utf-8") == "*\n"
+        except (OSError, ValueError):
+            return False
+
+
+def export(context: StoreContext) -> list[ExportedFolder]:
+    """Write, replace and remove folders so that they match what is approved now."""
+    current = queries.current(context.store, statuses=RECALLABLE)
+    wanted = {stored.version.name: stored for stored in current if stored.version.content.kind is Kind.PROCEDURE}
+    done: list[ExportedFolder] = []
+    for root in _roots(context):
+        for folder in _exported(context, root):
+            now = wanted.get(folder.parsed.content.name)
+            if now is None or now.skill.id != folder.source.skill.id:
+                done.append(_remove(folder))
+        done += [written for stored in wanted.values() if (written := _write(context, root, stored))]
+    return done
+
+
+def export_after_results(context: StoreContext, evidence: Iterable[Evidence]) -> list[ExportedFolder]:
+    """Export again if results have retired a version."""
+    gone = any(context.store.version(item.version_id).status not in RECALLABLE for item in evidence)
+    return export(context) if gone else []
+
+
+def removable_folders(context: StoreContext, *, users_own: bool = False) -> list[Path]:
+    """Return the folders that `remove_exports` would remove."""
+    return [each.path for each in _all_exported(context) if not each.edited and (each.is_ours or users_own)]
+
+
+def remove_exports(context: StoreContext, *, users_own: bool = False) -> list[ExportedFolder]:
+    """Remove the folders that `export` wrote, for every client; edited ones stay.
+
+    `users_own` also removes those that the user exported: only on an explicit request.
+    """
+    return [_remove(folder, users_own=users_own) for folder in _all_exported(context)]
+
+
+def remove_exports_of(context: StoreContext, version_ids: Collection[str]) -> list[ExportedFolder]:
+    """Remove the folders of these versions, for every client; edited ones stay."""
+    folders = [folder for folder in _all_exported(context) if folder.source.version.id in version_ids]
+    return [_remove(folder, users_own=True) for folder in folders]
+
+
+def propose_edited(context: StoreContext, propose: Callable[..., Verdict], *, by: str) -> list[Verdict]:
+    """Propose the text of every folder that was edited since it was written, unless it was proposed before.
+
+    Nobody knows who edited a file, so its origin is the lowest, whoever asks.
+    """
+    verdicts: list[Verdict] = []
+    for root in _roots(context):
+        for folder in _exported(context, root):
+            versions = context.store.versions(folder.source.skill.id)
+            known = {stored.version.hash for stored in versions}
+            if folder.edited and folder.parsed.content.hash() not in known:
+                path = str(folder.path / "SKILL.md")
+                content = folder.parsed.content
+                verdicts.append(propose(content, by=by, origin=Origin.EXTERNAL, revises=versions[-1], source=path))
+    return verdicts
+
+
+def _roots(context: StoreContext) -> Iterator[Path]:
+    """Yield the skill folders that this project's clients read, where their channel is `skill`."""
+    if context.place is None or not context.place.is_projects_own:
+        return
+    chosen = channels(str(context.place.folder))
+    yield from _inside(context.place.project, [root for client, root in ROOTS.items() if chosen.get(client) == SKILL])
+
+
+def _all_exported(context: StoreContext) -> list[_Folder]:
+    if context.place is None:
+        return []
+    return [folder for root in _inside(context.place.project, ROOTS.values()) for folder in _exported(context, root)]
+
+
+def _inside(project: Path, roots: Iterable[str]) -> Iterator[Path]:
+    """Yield the folders that are really in the project: nothing is written or removed behind a link."""
+    for root in roots:
+        if (project / root).resolve() == project.resolve() / root:
+            yield project / root
+
+
+def _exported(context: StoreContext, root: Path) -> Iterator[_Folder]:
+    """Yield the folders below a root that carry Tacit's stamp and can be read."""
+    if not root.is_dir():
+        return
+    for path in sorted(each for each in root.iterdir() if each.is_dir() and not each.is_symlink()):
+        try:
+            parsed = render.load(path)
+            source = context.store.version(parsed.stamp.get("version-id", ""))
+        except (InvalidSkill, NotFound):
+            continue
+        yield _Folder(path=path, parsed=parsed, source=source)
+
+
+def _write(context: StoreContext, root: Path, stored: Stored) -> ExportedFolder | None:
+    path = root / stored.version.name
+    there = next((folder for folder in _exported(context, root) if folder.path == path), None)
+    if there is None and render.find_skill_md(path):
+        return ExportedFolder(path=path, name=stored.version.name, action="foreign")
+    if there is not None and render.is_copy(there.parsed.content, stored.version.content):
+        if there.source.version.id == stored.version.id:
+            return None
+    elif there is not None and there.edited:
+        return ExportedFolder(path=path, name=stored.version.name, action="edited")
+    is_new = there is None
+    if there is not None:
+        _clear(there, keep_ignore=True)
+    stamp = {"skill-id": stored.skill.id, "version-id": stored.version.id}
+    render.save(stored.version.content, root, stamp=stamp)
+    if is_new and not (path / IGNORE).exists():
+        (path / IGNORE).write_text("*\n", encoding="utf-8")
+    return ExportedFolder(path=path, name=stored.version.name, action="written")
+
+
+def _remove(folder: _Folder, *, users_own: bool = False) -> ExportedFolder:
+    name = folder.source.version.name
+    if folder.edited:
+        return ExportedFolder(path=folder.path, name=name, action="edited")
+    if not (folder.is_ours or users_own):
+        return ExportedFolder(path=folder.path, name=name, action="kept")
+    _clear(folder)
+    return ExportedFolder(path=folder.path, name=name, action="removed")
+
+
+def _clear(folder: _Folder, *, keep_ignore: bool = False) -> None:
+    """Remove what was written, and the folders that this leaves empty; anything else stays."""
+    ignore = () if keep_ignore else (IGNORE,)
+    for name in ("SKILL.md", *ignore, *(file.path for file in folder.source.version.content.files)):
+        (folder.path / name).unlink(missing_ok=True)
+    below = sorted((each for each in folder.path.rglob("*") if each.is_dir() and not each.is_symlink()), reverse=True)
+    for each in (*below, folder.path):
+        if not any(each.iterdir()):
+            each.rmdir()

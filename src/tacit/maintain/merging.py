@@ -1,0 +1,399 @@
+"""Merging: find skills with the same content and combine them; find drafts that an approved version replaces.
+
+Two recallable skills become one candidate with both as parents; only after a person approves it, the other one is retired,
+and can be restored. Of two drafts the older is kept, with what the newer one adds. Where both word a step differently, what
+a person wrote last is kept. Skills that contradict each other are never merged.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from tacit import gate
+from tacit.domain.candidate import Candidate
+from tacit.domain.care import BY_ITSELF, Advice, Care, CareKind, CareReason
+from tacit.domain.coded_reason import CodedReason, coded, joined_text
+from tacit.domain.lifecycle import RECALLABLE, Status
+from tacit.domain.origin import Origin
+from tacit.domain.ports import Store
+from tacit.domain.skill import Kind, SkillContent, SkillVersion, accounted
+from tacit.domain.stored import Stored
+from tacit.gate.duplicates import ACTIONS_WEIGHT, aligned
+from tacit.maintain.library_view import LibraryView
+from tacit.store import queries
+from tacit.text.near_duplicates import NeighbourIndex
+from tacit.text.shell import shell_text
+from tacit.text.words import term_set
+
+T = TypeVar("T")
+MADE_BY = "tacit.merging"
+USE_WHEN = " Use when "
+"""The part of a description after this is for choosing a skill; people do not ask in such words."""
+NEIGHBOURS = 12
+"""How many others each skill is compared with."""
+MOST_PER_FEATURE = 64
+"""Over one word or step a skill meets at most so many others, the newest that have it."""
+UNUSUAL_SHARE = 20
+"""An action that at most one skill in so many takes is unusual."""
+SHARED_AT_LEAST = 3
+"""Steps that two skills must share before the same unusual actions make them one."""
+
+
+def merges(library: LibraryView) -> list[Care]:
+    """Find what is left of merged skills, then the most similar pairs, each skill in at most one."""
+    left = list(_merged_leftovers(library))
+    taken = {care.skill_id for care in left}
+    found: list[Care] = []
+    remaining = [stored for stored in library.current if stored.skill.id not in taken]
+    for pair in near_pairs(remaining, library.policy.duplicate_similarity, progress=library.progress):
+        skills = {pair.older.skill.id, pair.newer.skill.id}
+        care = _merge_care(library, pair) if taken.isdisjoint(skills) else None
+        if care is not None:
+            found.append(care)
+            taken |= skills
+    return [*left, *found]
+
+
+def superseded(library: LibraryView) -> list[Care]:
+    """Find drafts that wait although a newer version of their skill was approved."""
+    found: list[Care] = []
+    for versions in library.skills.values():
+        approved = next((stored for stored in reversed(versions) if stored.status in RECALLABLE), None)
+        for draft in versions if approved else ():
+            if approved and draft.status is Status.CANDIDATE and draft.sequence < approved.sequence:
+                reason = coded(CareReason.SUPERSEDED_BY_VERSION, id=approved.version.id)
+                found += _set_aside(library, draft, [reason], kind=CareKind.SUPERSEDED)
+    return found
+
+
+def _merge_care(library: LibraryView, pair: SimilarPair) -> Care | None:
+    """Decide about two similar skills; None where that was decided before, or where they contradict each other."""
+    if gate.disagreement(pair.older.version.content, pair.newer.version.content):
+        return None
+    apart = bool(differently_worded(pair.older.version.content, pair.newer.version.content))
+    worth = [(_precedence(library, each, apart=apart), each) for each in (pair.older, pair.newer)]
+    kept, given = (each for _, each in sorted(worth, key=lambda pair: pair[0], reverse=True))
+    waits = given.status not in RECALLABLE
+    if waits and apart and _written_at(library.store, given):
+        return None  # a person's draft is not set aside before it is reviewed
+    if waits and kept.status in RECALLABLE and gate.adds_nothing(given.version.content, kept.version.content):
+        reason = coded(CareReason.SUPERSEDED_BY_SKILL, name=kept.version.name, similarity=pair.similarity)
+        return next(_set_aside(library, given, [reason], kind=CareKind.SUPERSEDED), None)
+    if _was_proposed(library, kept, given):
+        return None
+    if kept.status not in RECALLABLE:
+        return _one_of_two_drafts(library, pair)
+    one, wording = merged(kept, given), _kept_wording(kept, given)
+    if one.content == kept.version.content:  # nothing would be new
+        reason = coded(CareReason.MERGED_INTO, name=kept.version.name, id=kept.version.id)
+        return next(_set_aside(library, given, [reason, *wording], kind=CareKind.MERGE), None)
+    similar = coded(CareReason.SIMILAR_SKILL, name=given.version.name, similarity=pair.similarity)
+    return Care(
+        kind=CareKind.MERGE,
+        subject=kept.version.id,
+        skill_id=kept.skill.id,
+        name=kept.version.name,
+        reasons=(similar, *wording),
+        candidate=one,
+        advice=(coded(Advice.MERGE_OR_RETIRE, name=given.version.name),),
+    )
+
+
+def _one_of_two_drafts(library: LibraryView, pair: SimilarPair) -> Care | None:
+    """Set the newer of two drafts aside; what it adds becomes a further version of the older."""
+    kept, given = pair.older, pair.newer
+    reason = coded(CareReason.SAME_AS, name=kept.version.name, id=kept.version.id, similarity=pair.similarity)
+    care = next(_set_aside(library, given, [reason], kind=CareKind.MERGE), None)
+    if care is None or gate.adds_nothing(given.version.content, kept.version.content):
+        return care
+    return dataclasses.replace(care, candidate=merged(kept, given))
+
+
+def merged(kept: Stored, given: Stored) -> Candidate:
+    """Return one candidate made of two versions: the next version of the first, with both as parents and sources."""
+    author = kept.version.provenance.made_by
+    made_by = MADE_BY if author.startswith("tacit.") else author  # a person stays the author of their words
+    source = _with_description_as_query(
+        _with_words_of(_with_order_of(given.version, kept.version), kept.version), kept.version
+    )
+    newcomer = Candidate(
+        content=source.content,
+        scope=kept.skill.scope,
+        origins=source.origins,
+        provenance=dataclasses.replace(source.provenance, made_by=made_by),
+        by=BY_ITSELF,
+    )
+    one = gate.joined(newcomer, kept.version)
+    return dataclasses.replace(one, revises=kept.skill.id, parents=(kept.version.id, given.version.id))
+
+
+def _with_order_of(given: SkillVersion, kept: SkillVersion) -> SkillVersion:
+    """Return a version with its steps in the other's order, where both take the same ones: either order has worked."""
+    if Counter(gate.shapes(given.content.steps)) != Counter(gate.shapes(kept.content.steps)):
+        return given
+    content = dataclasses.replace(given.content, steps=kept.content.steps, parameters=kept.content.parameters)
+    origins = _step_entries(kept.origins, others=given.origins)
+    grounding = _step_entries(kept.provenance.grounding, others=given.provenance.grounding)
+    provenance = dataclasses.replace(given.provenance, grounding=grounding)
+    return dataclasses.replace(given, content=content, origins=origins, provenance=provenance, id="", hash="")
+
+
+def differently_worded(one: SkillContent, other: SkillContent) -> list[tuple[int, int]]:
+    """Return the steps that both take and word differently, as pairs of their numbers."""
+    pairs = aligned(other.steps, one.steps)
+    return [
+        (i, j)
+        for i, j in pairs
+        if i is not None and j is not None and _step_instruction(one, i) != _step_instruction(other, j)
+    ]
+
+
+def _step_instruction(content: SkillContent, number: int) -> object:
+    step = content.steps[number]
+    return step.arguments or step.text
+
+
+def _written_at(store: Store, stored: Stored) -> float:
+    """When a person's text was last approved, or else created; 0 for a learned version."""
+    version = stored.version
+    if version.provenance.made_by.startswith("tacit."):
+        return 0.0
+    return max((approval.at for approval in store.approvals(version.id)), default=version.created_at).timestamp()
+
+
+def _kept_wording(kept: Stored, given: Stored) -> list[CodedReason]:
+    """The first step that both word differently, with the wording that is kept; empty where there is none."""
+    ours, theirs = kept.version.content, given.version.content
+    for i, j in differently_worded(ours, theirs)[:1]:
+        texts = [shell_text(step.arguments) or step.text for step in (ours.steps[i], theirs.steps[j])]
+        return [coded(CareReason.STEP_KEPT, step=i + 1, kept=texts[0][:80], dropped=texts[1][:80])]
+    return []
+
+
+def _with_words_of(given: SkillVersion, kept: SkillVersion) -> SkillVersion:
+    """Return a version with the shared steps in the other's words, and with the origins of those words."""
+    steps, pairs = list(given.content.steps), differently_worded(kept.content, given.content)
+    for i, j in pairs:
+        steps[j] = dataclasses.replace(kept.content.steps[i], optional=steps[j].optional)
+    if not pairs:
+        return given
+    content = dataclasses.replace(given.content, steps=tuple(steps))
+    origins = _entries_of_pairs(kept.origins, given.origins, pairs)
+    grounding = _entries_of_pairs(kept.provenance.grounding, given.provenance.grounding, pairs)
+    provenance = dataclasses.replace(given.provenance, grounding=grounding)
+    return dataclasses.replace(given, content=content, origins=origins, provenance=provenance, id="", hash="")
+
+
+def _entries_of_pairs(kept: Mapping[str, T], others: Mapping[str, T], pairs: Sequence[tuple[int, int]]) -> dict[str, T]:
+    """Return the entries of one side, where those of the paired steps come from the other side."""
+    to = {str(i): str(j) for i, j in pairs}
+
+    def of_step(path: str, numbers: Collection[str]) -> bool:
+        head, _, rest = path.partition(".")
+        return head == "steps" and rest.partition(".")[0] in numbers
+
+    own = {path: entry for path, entry in others.items() if not of_step(path, to.values())}
+    return own | {
+        ".".join(["steps", to[path.split(".")[1]], *path.split(".")[2:]]): entry
+        for path, entry in kept.items()
+        if of_step(path, to)
+    }
+
+
+def _with_description_as_query(given: SkillVersion, kept: SkillVersion) -> SkillVersion:
+    """Return a version with its description as an example query, since the other's description will be kept."""
+    content = given.content
+    asked = content.description.partition(USE_WHEN)[0].strip()
+    if not asked or asked in (*content.example_queries, kept.content.description.partition(USE_WHEN)[0].strip()):
+        return given
+    path, spans = f"example_queries.{len(content.example_queries)}", given.provenance.grounding.get("description", ())
+    provenance = dataclasses.replace(given.provenance, grounding={**given.provenance.grounding, path: spans})
+    return dataclasses.replace(
+        given,
+        content=dataclasses.replace(content, example_queries=(*content.example_queries, asked)),
+        origins={**given.origins, path: accounted(content, given.origins).get("description", Origin.EXTERNAL)},
+        provenance=provenance if spans else given.provenance,
+        id="",
+        hash="",
+    )
+
+
+def _step_entries(kept: Mapping[str, T], *, others: Mapping[str, T]) -> dict[str, T]:
+    """Return the entries of one side's steps and parameters, and the rest of the other side."""
+
+    def is_step(path: str) -> bool:
+        return path.partition(".")[0] in ("steps", "parameters")
+
+    return {path: entry for path, entry in others.items() if not is_step(path)} | {
+        path: entry for path, entry in kept.items() if is_step(path)
+    }
+
+
+def _merged_leftovers(library: LibraryView) -> Iterator[Care]:
+    """Versions of a skill that was merged into another, after a person approved the merged version."""
+    for stored in library.recallable:
+        for parent in _merged_parents(library, stored):
+            reason = coded(CareReason.MERGED_INTO, name=stored.version.name, id=stored.version.id)
+            for version in library.skills[parent.skill.id]:
+                if version.sequence <= parent.sequence:
+                    yield from _set_aside(library, version, [reason], kind=CareKind.MERGE)
+
+
+def _merged_parents(library: LibraryView, stored: Stored) -> Iterator[Stored]:
+    """Versions of other skills that were merged into this one or into its own earlier versions."""
+    for parent_id in stored.version.parents:
+        parent = library.versions.get(parent_id)
+        if parent is None:
+            continue
+        if parent.skill.id != stored.skill.id:
+            if library.store.transitions(stored.version.id)[0].by == BY_ITSELF:  # a composite's parts stay
+                yield parent
+        elif parent.status not in RECALLABLE and parent.sequence < stored.sequence:
+            yield from _merged_parents(library, parent)
+
+
+def _set_aside(
+    library: LibraryView, stored: Stored, reasons: Sequence[CodedReason], *, kind: CareKind
+) -> Iterator[Care]:
+    """Take a version out of use, unless it is out, is quarantined, or a person restored it after such a move."""
+    after = {Status.CANDIDATE: Status.REJECTED, **dict.fromkeys(RECALLABLE, Status.RETIRED)}.get(stored.status)
+    if after is None or queries.was_put_aside(library.store, stored.version.id):
+        return
+    option = "--restore" if after is Status.RETIRED else "--reopen"
+    yield Care(
+        kind=kind,
+        subject=stored.version.id,
+        skill_id=stored.skill.id,
+        name=stored.version.name,
+        reasons=tuple(reasons),
+        move=stored.moved(after, joined_text(reasons), by=BY_ITSELF, at=library.at),
+        advice=(coded(Advice.UNDO_SET_ASIDE, after=str(after), id=stored.version.id[:12], option=option),),
+    )
+
+
+def _precedence(library: LibraryView, stored: Stored, *, apart: bool) -> tuple[bool, bool, float, int, int]:
+    """Sort key for which of two skills is kept: recallable, then pinned, then better proven, then older.
+
+    Where the two are worded `apart`, what a person wrote and approved last goes before what is better proven.
+    """
+    written = _written_at(library.store, stored) if apart else 0.0
+    proven = sum(item.grade.verified for item in library.evidence.get(stored.version.id, ()))
+    return stored.status in RECALLABLE, stored.skill.id in library.pinned, written, proven, -stored.sequence
+
+
+def _was_proposed(library: LibraryView, one: Stored, other: Stored) -> bool:
+    """Whether a merge of the two was proposed before, whatever a person decided."""
+    return any(
+        given.version.id in version.version.parents
+        for kept, given in ((one, other), (other, one))
+        for version in library.skills[kept.skill.id]
+    )
+
+
+# --- similar pairs ----------------------------------------------------------------------------------------------------
+#
+# Not every two skills are compared: skills of one kind and scope meet over a word of their subject or a step that both have,
+# and each is compared with the dozen that share most of what is rare. Rarity among all others also shows two skills that take
+# the same unusual actions in another order and other words, which a comparison of two texts alone cannot find.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimilarPair:
+    """Two skills with the same content, as far as the gate's measure can tell."""
+
+    older: Stored
+    newer: Stored
+    similarity: float
+
+
+def near_pairs(
+    held: Sequence[Stored], least: float, *, progress: Callable[[int, int], None] | None = None
+) -> list[SimilarPair]:
+    """Return the pairs of one kind and scope that are at least so similar, the most similar first."""
+    groups: dict[Hashable, list[Stored]] = defaultdict(list)
+    for stored in sorted(held, key=lambda each: each.sequence):
+        if stored.skill.kind is not Kind.REFERENCE:  # two documents stay two, however similar their records
+            groups[stored.version.content.kind, stored.skill.scope].append(stored)
+    found: list[SimilarPair] = []
+    done = 0
+    for group in groups.values():
+        known = _SimilarityGroup([stored.version.content for stored in group])
+        for newer in range(len(group)):
+            for older in known.neighbours_of(newer):
+                similarity = known.similarity(newer, older, least)
+                if similarity >= least:
+                    found.append(SimilarPair(older=group[older], newer=group[newer], similarity=similarity))
+            done += 1
+            if progress:
+                progress(done, len(held))
+    return sorted(found, key=lambda pair: (-pair.similarity, pair.older.sequence, pair.newer.sequence))
+
+
+class _SimilarityGroup:
+    """Skills of one kind and scope by number, and how often each word and step occurs among them."""
+
+    def __init__(self, contents: Sequence[SkillContent]) -> None:
+        self._contents = contents
+        self._shapes = [Counter(gate.shapes(content.steps)) for content in contents]
+        self._actions = [frozenset(shapes) for shapes in self._shapes]
+        self._last_actions = [_last_required_action(content) for content in contents]
+        self._subject_words = [_subject_words(content) for content in contents]
+        features = [
+            word | {("step", each) for each in actions}
+            for word, actions in zip(self._subject_words, self._actions, strict=True)
+        ]
+        self._index = NeighbourIndex([frozenset(each) for each in features], holders_max=MOST_PER_FEATURE)
+
+    def neighbours_of(self, number: int) -> list[int]:
+        """Return the earlier skills that share most of what is rare. Call it in order of the numbers."""
+        return self._index.nearest(number, NEIGHBOURS)
+
+    def similarity(self, one: int, other: int, least: float) -> float:
+        """Return the gate's similarity, or the share of common actions where both take the same unusual ones.
+
+        The gate is asked only where its answer can reach the threshold. If each ends in an action that the other never takes,
+        they have different purposes, however many steps they share.
+        """
+        ends = self._last_actions[one], self._last_actions[other]
+        if all(ends) and ends[0].isdisjoint(self._actions[other]) and ends[1].isdisjoint(self._actions[one]):
+            return 0.0
+        same = self._shared_actions(one, other)
+        if same >= least or self._similarity_bound(one, other) < least:
+            return same
+        return gate.similarity(self._contents[one], self._contents[other])
+
+    def _similarity_bound(self, one: int, other: int) -> float:
+        """The most that the gate's measure can be: of two procedures with steps, by how many of these they share."""
+        ours, theirs = self._shapes[one], self._shapes[other]
+        parts = self._contents[one].sub_skills or self._contents[other].sub_skills
+        if parts or not ours or not theirs or self._contents[one].kind is not Kind.PROCEDURE:
+            return 1.0
+        shared = 2 * (ours & theirs).total() / (ours.total() + theirs.total())
+        return ACTIONS_WEIGHT * shared + (1 - ACTIONS_WEIGHT)
+
+    def _shared_actions(self, one: int, other: int) -> float:
+        """The shared part of two skills' actions, weighted by rarity; 0 where none of them is unusual here."""
+        ours, theirs = self._actions[one], self._actions[other]
+        both = ours & theirs
+        left, right = self._contents[one], self._contents[other]
+        comparable = left.extends == right.extends and not (left.sub_skills or right.sub_skills)
+        unusual = [each for each in both if self._index.frequency["step", each] <= len(self._contents) / UNUSUAL_SHARE]
+        if not comparable or len(both) < SHARED_AT_LEAST or not unusual:
+            return 0.0
+        weights = {each: self._index.weight(("step", each)) for each in ours | theirs}
+        return sum(weights[each] for each in both) / sum(weights.values())
+
+
+def _last_required_action(content: SkillContent) -> frozenset[Hashable]:
+    """The last action that a skill requires, which shows its purpose."""
+    return frozenset(gate.shapes([step for step in content.steps if not step.optional][-1:]))
+
+
+def _subject_words(content: SkillContent) -> frozenset[Hashable]:
+    """The words of a skill's subject: name, description, error signature, and the body of anything but a procedure."""
+    subject = f"{content.name} {content.description} {content.signature}"
+    return term_set(f"{subject} {content.body}" if content.kind is not Kind.PROCEDURE else subject)

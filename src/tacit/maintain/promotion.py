@@ -1,0 +1,565 @@
+"""Promotion: copy a version to a broader scope, if every gate on the way is open, and list what could be promoted.
+
+Content, origins and sources are copied unchanged, and nothing is trusted more for having moved: it waits for review there
+too, unless a person decides on the exact text. The narrower skill stays and takes precedence in its scope. Session and
+project skills are in a project's store; organisation and global ones are in the person's own store, which projects mirror.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from tacit import gate
+from tacit.domain.candidate import Candidate, Decision, Relation
+from tacit.domain.coded_reason import CodedReason, coded, joined_text
+from tacit.domain.errors import GateRefusal, Mistake, NotFound
+from tacit.domain.ledger import About, Remark, promotion_fields, record_elsewhere
+from tacit.domain.lifecycle import RECALLABLE, Status
+from tacit.domain.model import LanguageModel
+from tacit.domain.ports import Store, Stored
+from tacit.domain.scope import Level, Scope
+from tacit.domain.skill import Kind, Provenance, SkillContent
+from tacit.evidence.reliability import reliability
+from tacit.gate.admission import Admission
+from tacit.gate.portability import SECRET, Local, portability, suggest
+from tacit.gate.reviews import Reviews
+from tacit.maintain.promotion_rules import (
+    Judge,
+    Nominee,
+    PromotionReason,
+    Same,
+    SameMeaning,
+    ScopeGate,
+    SessionLearning,
+    doubts,
+    joint_ruling,
+    model_judge,
+    record_sentence,
+    recurring,
+    rules_judge,
+    scope_gates,
+    sessions_of,
+)
+from tacit.maintain.reason_text import sentence
+from tacit.maintain.source_project import SourceProject, home_database, home_store, source_project
+from tacit.store import queries
+from tacit.store.context import StoreContext
+
+BY_PROMOTION = "tacit.promotion"
+"""The author of promotions that no person asked for."""
+HOME_LEVELS = frozenset({Level.ORGANISATION, Level.GLOBAL})
+"""Scopes that are kept in the person's own store."""
+PROMOTED, SEEN, NOMINATED, REFUSED = "promoted", "seen", "nominated", "refused"
+"""Steps that remarks record: copied, known in one more project, nominated for the person's store, or refused there."""
+_TURNED_DOWN = frozenset({Status.REJECTED, Status.RETIRED, Status.QUARANTINED})
+_STAYING_KINDS = {
+    Kind.PREFERENCE: PromotionReason.PREFERENCE_STAYS,
+    Kind.REFERENCE: PromotionReason.DOCUMENT_STAYS,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromotionRequest:
+    """Who wants a promotion, from which project, and how the gates compare and judge."""
+
+    by: str
+    at: datetime
+    source: SourceProject
+    same: Same
+    person: bool = False
+    """Whether a person decides; otherwise the copy waits for one."""
+    ticked: Collection[str] | None = None
+    """What a person has confirmed of the text, which approves the copy; None: the copy waits for review."""
+    judges: Sequence[Judge] = ()
+    content: SkillContent | None = None
+    """The text to copy, where it was rewritten."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Promoted:
+    """The result of a promotion."""
+
+    name: str
+    scope: Scope
+    skill_id: str
+    version_id: str
+    status: Status
+    relation: Relation
+    """New there, a renewal of other words there, or already there and only reinforced."""
+    gates: tuple[ScopeGate, ...] = ()
+    projects: tuple[str, ...] = ()
+    """All projects that know it so far."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prospect:
+    """A version that could move one scope up, and the gate before it."""
+
+    stored: Stored
+    to: Level
+    gate: ScopeGate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromotionPreview:
+    """What a promotion would copy, where to, its record so far, and what objects to it."""
+
+    stored: Stored
+    scope: Scope
+    content: SkillContent
+    record: str = ""
+    """How it worked here and in the project it came from; empty where that is not known."""
+    objections: tuple[CodedReason, ...] = ()
+
+
+def promotion_request(
+    context: StoreContext,
+    *,
+    by: str = "",
+    ticked: Collection[str] | None = None,
+    model: LanguageModel | None = None,
+) -> PromotionRequest:
+    """Return a request from this store: sameness by its embedder, rules and the model as judges; `by` names a person."""
+    source = source_project(context.place)
+    return PromotionRequest(
+        by=by or BY_PROMOTION,
+        at=context.now(),
+        source=source,
+        same=SameMeaning(context.embedder, context.config.policy),
+        person=bool(by),
+        ticked=ticked,
+        judges=(rules_judge(source.local), *([model_judge(model)] if model else [])),
+    )
+
+
+def promote_skill(
+    context: StoreContext, reference: str, to: Scope | str, request: PromotionRequest, *, rewrite: bool = False
+) -> Promoted:
+    """Promote the version that a reference means to a scope, or to the next one; `rewrite` replaces local values."""
+    wanted = Scope.parse(to) if isinstance(to, str) and to else to or None
+    stored = find_version(context.store, reference, to=wanted)
+    scope = _target_scope(context, stored, wanted)
+    if rewrite:
+        request = replace(request, content=suggest(stored.version.content, request.source.local))
+    if request.person:
+        require_open_gates(context.store, None, stored, request, scope=scope)  # before a store is created for it
+    with _store_of_scope(context, scope) as store:
+        return promote(context.store, context.with_store(store, scope), stored, request)
+
+
+def preview_promotion(
+    context: StoreContext, reference: str, to: Scope | None, request: PromotionRequest, *, rewrite: bool = False
+) -> PromotionPreview:
+    """Return what would be copied and what objects to it; raises `GateRefusal` where a gate is closed anyway."""
+    store = context.store
+    stored = find_version(store, reference, to=to)
+    scope, local = _target_scope(context, stored, to), request.source.local
+    content = suggest(stored.version.content, local) if rewrite else stored.version.content
+    require_open_gates(store, None, stored, replace(request, content=content), scope=scope)
+    objections = [*record_objections(store, stored), *_portability_objections(content, scope, local)]
+    earlier = record_elsewhere(store.remarks(stored.skill.id, about=About.PROMOTION))
+    record = "; ".join(filter(None, (_record_fields(store, stored)["record"], earlier)))
+    return PromotionPreview(stored=stored, scope=scope, content=content, record=record, objections=tuple(objections))
+
+
+def promotion_prospects(context: StoreContext, request: PromotionRequest) -> list[Prospect]:
+    """Return what could move to the next scope, narrow to broad and by name, with what its gate has and lacks."""
+    store = context.store
+    found: list[Prospect] = []
+    groups = recurrences(store, request.same)
+    with home_store(context.place) as home:
+        broad = (home or store).catalogue()
+        for stored in _current_versions(store):
+            level = stored.skill.scope.level
+            to = next((each for each in Level if each.breadth == level.breadth + 1), None)
+            if to is None or (level is not Level.SESSION and stored.status not in RECALLABLE):
+                continue
+            if is_promoted(broad, stored, to):
+                continue
+            group = next((g for g in groups if any(each.version_id == stored.version.id for each in g)), ())
+            if group and group[-1].version_id != stored.version.id:
+                continue  # a group is listed once, by its newest wording
+            known = find_same(broad, stored.version.content, Scope(to), request.same) if to in HOME_LEVELS else None
+            projects = projects_of(home, known.skill.id) if home and known else ()
+            nominee = nominee_of(store, stored, request, to=to, projects=projects, groups=groups)
+            found.append(Prospect(stored=stored, to=to, gate=scope_gates(nominee, to)[0]))
+    return sorted(found, key=lambda each: (each.to.breadth, not each.gate.open, each.stored.version.name))
+
+
+def find_version(store: Store, reference: str, *, to: Scope | None = None) -> Stored:
+    """Return the version that a name means: of the scopes below the target the nearest; without a target the narrowest."""
+    named = [held for held in store.catalogue(name=reference) if held.status is not Status.REJECTED]
+    below = [held for held in named if to is None or held.skill.scope.level.breadth < to.level.breadth]
+    if not below:
+        return queries.find(store, reference)
+    below = [held for held in below if held.status in RECALLABLE] or below
+    levels = [held.skill.scope.level.breadth for held in below]
+    level = max(levels) if to is not None else min(levels)
+    return queries.newest_recallable([held for held in below if held.skill.scope.level.breadth == level])
+
+
+def _target_scope(context: StoreContext, stored: Stored, to: Scope | None) -> Scope:
+    level = stored.skill.scope.level
+    if to is None:
+        above = next((each for each in Level if each.breadth == level.breadth + 1), None)
+        if above is None:
+            raise Mistake(
+                f"`{stored.version.name}` is global already", code="already_global", hint="no scope is broader"
+            )
+        to = Scope(above)
+    if to.level is Level.PROJECT:
+        return context.scope
+    if to.level is Level.SESSION and not to.key:
+        return Scope(Level.SESSION, stored.skill.scope.key.partition("/")[0])
+    return to
+
+
+@contextmanager
+def _store_of_scope(context: StoreContext, scope: Scope) -> Iterator[Store]:
+    """The store that keeps a scope: this one, or the person's own, which is created where there is none."""
+    if scope.level in HOME_LEVELS and (context.place is None or context.place.home is None):
+        raise Mistake(
+            "this memory has no personal store to promote to", code="no_home", hint="open it with `tacit.open()`"
+        )
+    if scope.level not in HOME_LEVELS or home_database(context.place) is None:
+        yield context.store
+        return
+    with home_store(context.place, create=True) as home:
+        assert home is not None
+        yield home
+
+
+# --- copying ----------------------------------------------------------------------------------------------------------
+
+
+def promote(here: Store, there: StoreContext, stored: Stored, request: PromotionRequest) -> Promoted:
+    """Copy a version to the scope of another store; raises `GateRefusal` unless every gate on the way is open."""
+    known = find_same(there.store.catalogue(), request.content or stored.version.content, there.scope, request.same)
+    gates = require_open_gates(here, there.store, stored, request, scope=there.scope, known=known)
+    return replace(_copy(here, there, stored, request, known=known), gates=gates)
+
+
+def nominate(here: Store, there: StoreContext, stored: Stored, request: PromotionRequest) -> Promoted:
+    """Copy a version without a person: it waits for review there, and its project is recorded for the gate."""
+    content = request.content or stored.version.content
+    _require_promotable(stored, there.scope)
+    ties = [finding.message for finding in portability(content, request.source.local)]
+    if content.kind in _STAYING_KINDS or ties:
+        code = PromotionReason.NOT_PORTABLE if ties else _STAYING_KINDS[content.kind]
+        why = ties[0] if ties else f"a {content.kind} stays where it is"
+        raise GateRefusal(f"`{content.name}` cannot be nominated: {why}", code=code, hint="see `tacit promote`")
+    known = find_same(there.store.catalogue(), content, there.scope, request.same)
+    return _copy(here, there, stored, replace(request, person=False), known=known)
+
+
+def require_open_gates(
+    here: Store,
+    home: Store | None,
+    stored: Stored,
+    request: PromotionRequest,
+    *,
+    scope: Scope,
+    known: Stored | None = None,
+) -> tuple[ScopeGate, ...]:
+    """Return the gates on the way to a scope; raises `GateRefusal` with everything that is missing."""
+    _require_promotable(stored, scope)
+    projects = projects_of(home, known.skill.id) if home and known else ()
+    nominee = nominee_of(here, stored, request, to=scope.level, projects=projects)
+    gates = scope_gates(nominee, scope.level, person=request.by if request.person else "")
+    missing = [(each.to, reason) for each in gates for reason in each.missing]
+    if missing:
+        listed = "; ".join(f"to {to}: {sentence(reason)}" for to, reason in missing)
+        raise GateRefusal(
+            f"`{stored.version.name}` does not qualify yet. Missing {listed}",
+            code=missing[0][1].code,
+            hint="see `tacit promote`",
+        )
+    return gates
+
+
+def _copy(
+    here: Store, there: StoreContext, stored: Stored, request: PromotionRequest, *, known: Stored | None
+) -> Promoted:
+    """Admit the copy, or record that it is known there; a person's decision on the exact text also approves it."""
+    content, to = request.content or stored.version.content, there.scope.level
+    if to in HOME_LEVELS and (secrets := _secrets(content)):
+        raise GateRefusal(
+            f"`{stored.version.name}` contains a secret: {secrets[0]}",
+            code="contains_secret",
+            hint="purge it, or use --rewrite to replace it with a placeholder",
+        )
+    renewed = known is not None and known.version.hash != content.hash() and _renews(here, known, stored, request)
+    with there.store.transaction():
+        if known is None or renewed:
+            made = candidate_of(stored, content, there.scope, by=request.by)
+            held = _admitted(there, replace(made, revises=known.skill.id) if known else made)
+        else:
+            held = known
+        _copy_record(here, there.store, stored, held.skill.id)
+        step, record = (SEEN if known else PROMOTED), _record_fields(here, stored)
+        there.store.add(promotion_remark(held.skill.id, stored.version.id, request, step=step, to=to, **record))
+        if request.person and request.ticked is not None and held.version.hash == content.hash():
+            _approve(there, held, request)
+    here.add(promotion_remark(stored.skill.id, held.version.id, request, step=PROMOTED, to=to))
+    return Promoted(
+        name=held.version.name,
+        scope=held.skill.scope,
+        skill_id=held.skill.id,
+        version_id=held.version.id,
+        status=there.store.version(held.version.id).status,
+        relation=Relation.MERGE if renewed else Relation.REINFORCE if known else Relation.NEW,
+        projects=tuple(sorted(projects_of(there.store, held.skill.id))),
+    )
+
+
+def _require_promotable(stored: Stored, scope: Scope) -> None:
+    name, level = stored.version.name, stored.skill.scope.level
+    if scope.level.breadth <= level.breadth:
+        raise Mistake(
+            f"`{name}` is at {stored.skill.scope} already", code="not_broader", hint="promote it to a broader scope"
+        )
+    if stored.status in _TURNED_DOWN or (scope.level in HOME_LEVELS and stored.status not in RECALLABLE):
+        raise GateRefusal(
+            f"`{name}` is {stored.status}; only an approved skill can be promoted",
+            code="not_approved",
+            hint="decide on it: tacit review",
+        )
+
+
+def _renews(here: Store, known: Stored, stored: Stored, request: PromotionRequest) -> bool:
+    """Whether this text replaces the known one: a person rewrote it, or the known one came from this very skill."""
+    own = {held.version.id for held in here.versions(stored.skill.id)}
+    return request.person and (request.content is not None or not own.isdisjoint(known.version.parents))
+
+
+def _admitted(there: StoreContext, made: Candidate) -> Stored:
+    content, verdict = made.content, Admission(there).admit(made)
+    if verdict.decision is Decision.REJECT or not verdict.version_id:
+        reasons = "; ".join(finding.message for finding in verdict.findings[:3])
+        raise GateRefusal(
+            f"`{content.name}` was rejected at {there.scope}: {reasons}",
+            code="rejected_by_gate",
+            hint="fix it, then promote it",
+        )
+    held = there.store.version(verdict.version_id)
+    if made.revises and held.version.hash != content.hash():
+        raise GateRefusal(
+            f"`{content.name}` is at {there.scope} in other words, and the gate takes these for the same",
+            code="known_in_other_words",
+            hint=f"edit it there: tacit skills edit {held.version.id[:10]} --store STORE",
+        )
+    return held
+
+
+def _approve(there: StoreContext, held: Stored, request: PromotionRequest) -> None:
+    """Approve the copy for the person who promotes it, with every confirmation that a review requires."""
+    now = there.store.version(held.version.id)
+    if now.status in RECALLABLE:
+        return
+    if now.status in (Status.REJECTED, Status.RETIRED, Status.STALE):
+        option = "--reopen" if now.status is Status.REJECTED else "--restore"
+        raise GateRefusal(
+            f"`{held.version.name}` was {now.status} at {there.scope}",
+            code="turned_down_there",
+            hint=f"decide again there: tacit review {held.version.id[:10]} {option} --store STORE",
+        )
+    Reviews(there).decide(
+        held.version.id,
+        gate.Review.APPROVE,
+        by=request.by,
+        reason=f"promoted from {request.source.project or 'here'} by a person",
+        content_hash=held.version.hash,
+        ticked=request.ticked or (),
+    )
+
+
+def candidate_of(stored: Stored, content: SkillContent, scope: Scope, *, by: str) -> Candidate:
+    """Return a version as a candidate of another scope: same origins and sources, itself as the parent."""
+    version = stored.version
+    return Candidate(
+        content=content,
+        scope=scope,
+        origins=version.origins,
+        provenance=version.provenance,
+        parents=(version.id,),
+        by=by,
+    )
+
+
+def merged_provenance(versions: Sequence[Stored]) -> Provenance:
+    """Return the sources of several versions as one: those of the newest, with the attempts of all."""
+    attempts = dict.fromkeys(each for stored in versions for each in stored.version.provenance.trajectory_ids)
+    return replace(versions[-1].version.provenance, trajectory_ids=tuple(attempts))
+
+
+# --- what gates need to know ------------------------------------------------------------------------------------------
+
+
+def nominee_of(
+    here: Store,
+    stored: Stored,
+    request: PromotionRequest,
+    *,
+    to: Level,
+    projects: Collection[str] = (),
+    groups: Sequence[Sequence[SessionLearning]] | None = None,
+) -> Nominee:
+    """Return everything the gates need to know of a version; `projects` are the other projects that know it."""
+    content = request.content or stored.version.content
+    sessions: Collection[str] = ()
+    if stored.skill.scope.level is Level.SESSION:
+        groups = recurrences(here, request.same) if groups is None else groups
+        own = [g for g in groups if any(each.version_id == stored.version.id for each in g)]
+        sessions = sessions_of(own[0]) if own else ()
+    return Nominee(
+        content=content,
+        level=stored.skill.scope.level,
+        sessions=sessions,
+        projects={request.source.identity, *projects} - {""},
+        contradicted=_noted_contradiction(here, stored),
+        local=[finding.message for finding in portability(content, request.source.local)],
+        ruling=joint_ruling(content, request.judges) if to is Level.GLOBAL else None,
+    )
+
+
+def find_same(versions: Iterable[Stored], content: SkillContent, scope: Scope, same: Same) -> Stored | None:
+    """Return what means the same at a scope: the exact text, or else the same meaning; turned-down ones last."""
+    there = [s for s in versions if s.skill.scope == scope and s.skill.kind is content.kind]
+    exact = [held for held in there if held.version.hash == content.hash()]
+    found = exact or [held for held in _newest(there) if same(content, held.version.content)]
+    return max(found, key=lambda held: (held.status not in _TURNED_DOWN, held.sequence), default=None)
+
+
+def is_promoted(versions: Iterable[Stored], stored: Stored, to: Level) -> bool:
+    """Whether a version was promoted as far as a level, or further, and may be recalled there."""
+    return any(
+        held.skill.scope.level.breadth >= to.breadth
+        and held.status in RECALLABLE
+        and (held.version.hash == stored.version.hash or stored.version.id in held.version.parents)
+        for held in versions
+    )
+
+
+def projects_of(store: Store, skill_id: str) -> set[str]:
+    """Return the projects that know a skill, as far as it was recorded."""
+    notes = map(promotion_fields, store.remarks(skill_id, about=About.PROMOTION))
+    return {note["project"] for note in notes if note.get("project") and note.get("step") in (SEEN, PROMOTED)}
+
+
+def recurrences(store: Store, same: Same) -> list[tuple[SessionLearning, ...]]:
+    """Return what sessions have learned, grouped by meaning, with the sessions behind each."""
+    narrow = [s for s in _current_versions(store) if s.skill.scope.level is Level.SESSION]
+    if not narrow:
+        return []
+    parents = {e.session_id: e.parent_session_id for e in store.episodes() if e.session_id and e.parent_session_id}
+    return recurring([_session_learning(store, stored, parents) for stored in narrow], same)
+
+
+def _session_learning(store: Store, stored: Stored, parents: dict[str, str]) -> SessionLearning:
+    sessions = {stored.skill.scope.key}
+    for trajectory_id in stored.version.provenance.trajectory_ids:
+        try:
+            sessions.add(store.episode(trajectory_id).session_id)
+        except NotFound:
+            continue  # it is in another store, or was removed
+    roots = frozenset(_root_session(session, parents) for session in sessions if session)
+    return SessionLearning(version_id=stored.version.id, content=stored.version.content, sessions=roots)
+
+
+def _root_session(session: str, parents: dict[str, str]) -> str:
+    """The session that started a subagent, over any number of levels."""
+    seen: set[str] = set()
+    while session in parents and session not in seen:
+        seen.add(session)
+        session = parents[session]
+    return session
+
+
+def _current_versions(store: Store) -> list[Stored]:
+    """The current version of each skill, unless it was turned down; oldest first."""
+    return sorted((s for s in queries.current(store) if s.status not in _TURNED_DOWN), key=lambda s: s.sequence)
+
+
+def _newest(versions: Iterable[Stored]) -> list[Stored]:
+    return list({stored.skill.id: stored for stored in sorted(versions, key=lambda s: s.sequence)}.values())
+
+
+def _noted_contradiction(store: Store, stored: Stored) -> str:
+    subjects = (stored.version.id, stored.skill.id)
+    found = [remark for subject in subjects for remark in store.remarks(subject, about=About.CONTRADICTION)]
+    return found[-1].other if found else ""
+
+
+def _secrets(content: SkillContent) -> list[str]:
+    return [finding.message for finding in portability(content) if finding.rule == SECRET]
+
+
+# --- records and objections -------------------------------------------------------------------------------------------
+
+
+def promotion_remark(
+    subject: str, other: str, request: PromotionRequest, *, step: str, to: Level, **record: str
+) -> Remark:
+    """Return the remark that stores a step of a promotion; `record` is how the skill worked where it came from."""
+    fields = {"step": step, "to": str(to), "project": request.source.identity, "name": request.source.project, **record}
+    text = json.dumps({key: value for key, value in fields.items() if value}, sort_keys=True)
+    return Remark(subject=subject, about=About.PROMOTION, by=request.by, at=request.at, other=other, text=text)
+
+
+def _record_fields(store: Store, stored: Stored) -> dict[str, str]:
+    """How a version worked in a store and what objects to it, as stored fields; empty where too little was verified."""
+    version_id = stored.version.id
+    known = reliability(store.evidence([version_id])[version_id])
+    return {"record": record_sentence(known), "doubt": joined_text(doubts(known, store.transitions(version_id)))}
+
+
+def _copy_record(here: Store, there: Store, stored: Stored, skill_id: str) -> None:
+    """Copy the record from before it came here, so that a second promotion keeps it."""
+    for remark in here.remarks(stored.skill.id, about=About.PROMOTION):
+        if promotion_fields(remark).keys() & {"record", "doubt"}:
+            there.add(replace(remark, subject=skill_id, id=""))
+
+
+def record_objections(store: Store, stored: Stored) -> Iterator[CodedReason]:
+    """Yield what a version's record objects to a promotion, and what contradicts it. Objections do not close a gate."""
+    version_id = stored.version.id
+    known = reliability(store.evidence([version_id])[version_id])
+    yield from doubts(known, store.transitions(version_id))
+    if not known.known:  # results of this store take precedence over those of others
+        notes = [promotion_fields(remark) for remark in store.remarks(stored.skill.id, about=About.PROMOTION)]
+        pairs = dict.fromkeys((note.get("name", ""), note["doubt"]) for note in notes if note.get("doubt"))
+        yield from (coded(PromotionReason.DOUBTED_ELSEWHERE, project=name, doubt=text) for name, text in pairs)
+    for name in dict.fromkeys(_contradicting_names(store, stored)):
+        yield coded(PromotionReason.CONTRADICTED_BY, name=name)
+
+
+def _portability_objections(content: SkillContent, scope: Scope, local: Local) -> list[CodedReason]:
+    if scope.level not in HOME_LEVELS:
+        return []
+    return [coded(PromotionReason.NOT_PORTABLE, detail=finding.message) for finding in portability(content, local)]
+
+
+def _contradicting_names(store: Store, stored: Stored) -> Iterator[str]:
+    """The usable skills that contradict a version: as recorded, or as found now."""
+    ours = {stored.version.id, stored.skill.id}
+    for remark in store.remarks(about=About.CONTRADICTION):
+        for other in {remark.subject, remark.other} - ours if ours & {remark.subject, remark.other} else ():
+            if (held := _in_use(store, other)) is not None:
+                yield held.version.name
+    content = stored.version.content
+    as_candidate = candidate_of(stored, content, Scope(Level.PROJECT), by="")
+    for near in queries.neighbours(store, as_candidate):
+        if near.skill.id != stored.skill.id and gate.disagreement(near.version.content, content):
+            yield near.version.name
+
+
+def _in_use(store: Store, version_id: str) -> Stored | None:
+    try:
+        held = store.version(version_id)
+    except NotFound:  # purged since
+        return None
+    return held if held.status in RECALLABLE else None

@@ -1,0 +1,269 @@
+"""Revalidation: is a skill still valid here? Compares what it relies on with what was found before, and runs its steps again.
+
+What a usable skill relies on is recorded when it is first examined, and compared with what is found later. Steps are run
+again only where they are commands with a check, on a copy, in the sandbox; a skill that cannot be run is "not checkable
+here", which counts neither for nor against it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path, PurePosixPath
+
+from tacit.domain.care import BY_ITSELF, Advice, Care, CareKind, CareReason
+from tacit.domain.coded_reason import CodedReason, coded, joined_text
+from tacit.domain.contract import FoundRequirements, Requirements
+from tacit.domain.errors import Mistake, VerifierOutage
+from tacit.domain.evidence import Evidence, Outcome
+from tacit.domain.identity import canonical, digest
+from tacit.domain.ledger import About, Remark
+from tacit.domain.lifecycle import RECALLABLE, Status, Transition
+from tacit.domain.ports import Store
+from tacit.domain.skill import Kind, SkillContent
+from tacit.domain.stored import Stored
+from tacit.domain.verification import Check
+from tacit.evidence.replay import Replay
+from tacit.maintain.composition import is_heading
+from tacit.store.encoding import unpack
+from tacit.store.queries import newest_recallable
+from tacit.text.shell import Command, parse_command, shell_text
+from tacit.text.tool_calls import is_shell
+
+MOST_REQUIREMENTS = 40
+_DETAIL_MAX = 200
+_RUNNABLE = frozenset({*RECALLABLE, Status.STALE})
+_BUILT_IN = frozenset(
+    "cd echo printf export set unset source . : true false test [ [[ exit return read eval exec alias type wait trap umask "
+    "pwd if then else fi for do done while case esac function local shift ulimit".split()
+)
+_FILE_ARGUMENTS = ("file_path", "path", "notebook_path", "filename", "file")
+_QUOTED = re.compile(r"`([^`\n]{2,200})`")
+_IS_PATH = re.compile(
+    r"(?:[\w.@-]+/)*[\w.@-]*\w\.[A-Za-z][A-Za-z0-9]{0,9}|(?:[\w.@-]+/)+[\w.@-]+/?|Makefile|Dockerfile|justfile"
+)
+_NOT_LITERAL = re.compile(r"[{}$*?<>|~]|\.\./|^/|^\w+:")
+_MAKES = frozenset({"make", "gmake", "just", "task"})
+_SCRIPT_RUNNERS = frozenset({"npm", "pnpm", "yarn", "bun"})
+_TARGET = re.compile(r"[\w][\w.:/-]*")
+
+Look = Callable[[Requirements, Path], FoundRequirements]
+Attempt = Callable[[SkillContent, Path], Check]
+Tried = tuple[int, int, Care, Evidence | None]
+"""How many are done, of how many, and the result of this one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """One requirement that is no longer as it was."""
+
+    reason: CodedReason
+    breaking: bool
+    """Whether the skill cannot be followed any more; a missing program may be missing on this machine only."""
+
+
+# --- contracts --------------------------------------------------------------------------------------------------------
+
+
+def note_contracts(store: Store, project: Path, look: Look, *, at: datetime) -> int:
+    """Record what usable skills rely on, for those that have no record yet; return how many were recorded."""
+    known = {remark.subject for remark in store.remarks(about=About.CONTRACT)}
+    new = [stored for stored in store.catalogue(statuses=RECALLABLE) if stored.version.id not in known]
+    found = {stored.version.id: look(needs, project) for stored in new if not (needs := _requirements(stored)).is_empty}
+    with store.transaction():
+        for version_id, state in found.items():
+            store.add(_contract_remark(version_id, state, at))
+    return len(found)
+
+
+def contracts(store: Store, project: Path | None, look: Look, *, at: datetime) -> list[Care]:
+    """Find usable skills whose requirements have changed since they were recorded."""
+    if project is None:
+        return []
+    recorded = {remark.subject: remark.text for remark in store.remarks(about=About.CONTRACT)}
+    found: list[Care] = []
+    for stored in store.catalogue(statuses=RECALLABLE):
+        needs, text = _requirements(stored), recorded.get(stored.version.id)
+        if needs.is_empty or text is None:
+            continue
+        before, now = unpack(text.encode("utf-8"), FoundRequirements), look(needs, project)
+        changes = drift(needs, before, now)
+        # Lost files stay part of the contract; a changed program becomes the one to compare with.
+        state = dataclasses.replace(before, programs=now.programs)
+        found += [_contract_care(stored, changes, state, at)] if changes else []
+    return found
+
+
+def _contract_care(stored: Stored, changes: list[Drift], now: FoundRequirements, at: datetime) -> Care:
+    version, reasons = stored.version, [each.reason for each in changes]
+    breaking = any(each.breaking for each in changes)
+    return Care(
+        kind=CareKind.CONTRACT,
+        subject=version.id,
+        name=version.name,
+        reasons=tuple(reasons),
+        skill_id=stored.skill.id,
+        move=stored.moved(Status.STALE, joined_text(reasons), by=BY_ITSELF, at=at) if breaking else None,
+        remark=_contract_remark(version.id, now, at),
+        advice=(coded(Advice.EDIT_SKILL, name=version.name),),
+    )
+
+
+def _requirements(stored: Stored) -> Requirements:
+    return requirements_of(stored.version.content)
+
+
+def _contract_remark(version_id: str, state: FoundRequirements, at: datetime) -> Remark:
+    text = canonical(state).decode("utf-8")
+    return Remark(subject=version_id, about=About.CONTRACT, by=BY_ITSELF, at=at, text=text)
+
+
+# --- running steps again ----------------------------------------------------------------------------------------------
+
+
+def replayed(content: SkillContent, project: Path) -> Check:
+    """Run a skill's steps on a copy of the project's last commit, in the sandbox of this machine.
+
+    Parameters get their examples as values; the headings of a composite's phases are skipped.
+    """
+    if not (project / ".git").exists():
+        raise VerifierOutage("this project is no git repository", code="not_checkable", hint="git init, and commit")
+    steps = (dataclasses.replace(step, optional=True) if is_heading(step) else step for step in content.steps)
+    examples = {each.name: each.example for each in content.parameters if each.example}
+    return Replay(dataclasses.replace(content, steps=tuple(steps)), project, examples).verify()
+
+
+def revalidations(store: Store, project: Path, attempt: Attempt, *, at: datetime) -> Iterator[Tried]:
+    """Run the current version of each usable or stale procedure again, and yield the results one by one.
+
+    A stale version that works again goes back on trial; a failure counts against a version like any other evidence. A result
+    that an attempt of the same day already gave is reported, and is no further evidence.
+    """
+    by_skill: dict[str, list[Stored]] = {}
+    for each in store.catalogue(statuses=_RUNNABLE, kinds={Kind.PROCEDURE}):
+        by_skill.setdefault(each.skill.id, []).append(each)
+    held = [newest_recallable(versions) for versions in by_skill.values()]
+    for done, stored in enumerate(held, start=1):
+        care, evidence = _run_again(stored, project, attempt, at)
+        if evidence and _is_known(store, evidence):
+            care, evidence = dataclasses.replace(care, remark=None), None
+        yield done, len(held), care, evidence
+
+
+def _is_known(store: Store, evidence: Evidence) -> bool:
+    """Whether the last attempt of that day had the same result."""
+    known = [each for each in store.evidence([evidence.version_id])[evidence.version_id] if each.task == evidence.task]
+    return bool(known) and known[-1].outcome is evidence.outcome
+
+
+def _run_again(stored: Stored, project: Path, attempt: Attempt, at: datetime) -> tuple[Care, Evidence | None]:
+    version = stored.version
+    try:
+        check = attempt(version.content, project)
+    except (VerifierOutage, Mistake) as outage:  # a mistake: an example that cannot be a value
+        return _validation_care(stored, coded(CareReason.NOT_CHECKABLE, detail=outage.message), at), None
+    evidence = Evidence(
+        version_id=version.id,
+        outcome=Outcome.SUCCESS if check.passed else Outcome.FAILURE,
+        grade=check.counts_as,
+        at=at,
+        verifier=check.verifier,
+        by=BY_ITSELF,
+        principal=BY_ITSELF,
+        task=digest(("replay", version.hash, at.date().isoformat())),
+        note=check.doubt or check.detail[-_DETAIL_MAX:],
+    )
+    move = None
+    if check.passed and not check.doubt and stored.status is Status.STALE:
+        works_again = coded(CareReason.WORKS_AGAIN, verifier=check.verifier)
+        move = stored.moved(Status.TRIAL, str(works_again), by=BY_ITSELF, at=at)
+    failed = coded(CareReason.FAILED, detail=check.detail[-_DETAIL_MAX:])
+    return _validation_care(stored, coded(CareReason.PASSED) if check.passed else failed, at, move=move), evidence
+
+
+def _validation_care(stored: Stored, result: CodedReason, at: datetime, *, move: Transition | None = None) -> Care:
+    version, detail = stored.version, result.values.get("detail")
+    text = f"{result.code}: {detail}" if detail else result.code
+    remark = Remark(subject=version.id, about=About.VALIDATION, by=BY_ITSELF, at=at, text=text)
+    return Care(
+        kind=CareKind.VALIDATION,
+        subject=version.id,
+        name=version.name,
+        reasons=(result,),
+        skill_id=stored.skill.id,
+        move=move,
+        remark=None if result.code == CareReason.NOT_CHECKABLE else remark,
+    )
+
+
+# --- requirements -----------------------------------------------------------------------------------------------------
+
+
+def requirements_of(content: SkillContent) -> Requirements:
+    """Return the programs, files of the project and build targets that the steps and checks of a skill name."""
+    commands = [command for text in _shell_texts(content) for command in parse_command(text)]
+    programs = (
+        name
+        for command in commands
+        for name in (command.runner.partition(" ")[0], command.program)
+        if _is_program(name, command)
+    )
+    named = (str(step.arguments[key]) for step in content.steps for key in _FILE_ARGUMENTS if key in step.arguments)
+    operands = (word for command in commands for word in (*command.operands, command.typed) if _IS_PATH.fullmatch(word))
+    made = {output for command in commands for output in command.outputs}
+    files = (path for path in (*named, *operands) if not _NOT_LITERAL.search(path) and path not in made)
+    return Requirements(
+        programs=_sorted_few(programs),
+        files=_sorted_few(str(PurePosixPath(path)) for path in files),
+        targets=_sorted_few(target for command in commands for target in _targets(command)),
+    )
+
+
+def drift(needs: Requirements, before: FoundRequirements, now: FoundRequirements) -> list[Drift]:
+    """Return what was there when it was recorded, and is missing or different now."""
+    gone = [path for path in needs.files if path in before.files and path not in now.files]
+    lost = [target for target in needs.targets if target in before.targets and target not in now.targets]
+    found = [Drift(coded(CareReason.FILE_MISSING, path=path), breaking=True) for path in gone]
+    found += [Drift(coded(CareReason.TARGET_MISSING, target=target), breaking=True) for target in lost]
+    for name in needs.programs:
+        was, version = before.programs.get(name), now.programs.get(name)
+        if was is not None and version is None:
+            found.append(Drift(coded(CareReason.PROGRAM_MISSING, program=name), breaking=False))
+        elif was and version and _major(was) != _major(version):
+            changed = coded(CareReason.PROGRAM_CHANGED, program=name, before=was, now=version)
+            found.append(Drift(changed, breaking=False))
+    return found
+
+
+def _shell_texts(content: SkillContent) -> Iterator[str]:
+    for step in content.steps:
+        if is_shell(step.tool):
+            yield shell_text(step.arguments)
+        elif not step.tool:
+            yield from _QUOTED.findall(step.text)
+    yield from (condition.check for condition in (*content.preconditions, *content.postconditions) if condition.check)
+
+
+def _is_program(name: str, command: Command) -> bool:
+    """Whether a name is a program to look for: neither built into the shell nor a script that another program runs."""
+    is_script = name == command.program and ("/" in command.typed or (command.runner and "." in name))
+    return bool(name) and name not in _BUILT_IN and not is_script and not _NOT_LITERAL.search(name) and "/" not in name
+
+
+def _targets(command: Command) -> Iterator[str]:
+    words = [word for word in command.words[1:] if not word.startswith("-") and "=" not in word]
+    if command.program in _MAKES:
+        yield from (f"{command.program} {word}" for word in words if _TARGET.fullmatch(word))
+    elif command.program in _SCRIPT_RUNNERS and words[:1] == ["run"] and len(words) > 1 and _TARGET.fullmatch(words[1]):
+        yield f"{command.program} run {words[1]}"
+
+
+def _major(version: str) -> str:
+    return version.split(".", 1)[0]
+
+
+def _sorted_few(items: Iterator[str]) -> tuple[str, ...]:
+    return tuple(sorted(dict.fromkeys(items)))[:MOST_REQUIREMENTS]

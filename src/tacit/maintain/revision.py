@@ -1,0 +1,392 @@
+"""Revision: the next version of a skill that its runs suggest, friction per step, and regressions against the parent.
+
+Loads the runs behind a version's evidence and friction, compares them with the version, and makes a candidate for the gate.
+One finding is proposed once: what waits or was rejected is not proposed again. Applies nothing.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from tacit.domain.candidate import Candidate, Verdict
+from tacit.domain.care import Advice, Care, CareKind, CareReason
+from tacit.domain.coded_reason import CodedReason, coded
+from tacit.domain.errors import TacitError
+from tacit.domain.evidence import Evidence, Following, Outcome, Reliability
+from tacit.domain.lifecycle import RECALLABLE, Status
+from tacit.domain.ports import Store
+from tacit.domain.skill import Provenance, SkillStep
+from tacit.domain.stored import Episode, Stored
+from tacit.evidence.friction import MADE_BY, Friction, FrictionKind, frictions_of, theme_of
+from tacit.evidence.reliability import reliability, votes
+from tacit.evidence.runs import Call, Run, fits, label_of
+from tacit.learn import friction_notes, skill_usage
+from tacit.learn.origin_limits import Fence
+from tacit.maintain.revision_edits import Revision, RevisionContext, same_revision_content
+from tacit.maintain.revision_proposals import revisions
+from tacit.store.queries import current
+from tacit.text.near_duplicates import jaccard
+from tacit.text.words import term_set
+
+MOST_RUNS = 24
+"""How many runs of one version are compared, the latest."""
+SUCCESS_RATE_LEAST = 0.70
+VERIFIED_LEAST = 3
+"""Verified results before the success rate is judged."""
+FRICTION_MOST = 3.0
+"""Per use."""
+USES_LEAST = 2
+CORRECTIONS_MOST = 3
+_SIMILAR = 0.5
+"""How similar two corrections must be to have one subject."""
+_REJECTED = frozenset({Status.REJECTED, Status.RETIRED})
+_NOT_USED = frozenset({Following.IGNORED, Following.CONTRADICTED})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Regression:
+    """A task that an earlier version solved and this one fails."""
+
+    task: str
+    """The digest of the task."""
+    failed: Evidence
+    solved: Evidence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParentComparison:
+    """A version next to its parent, each by its own verified evidence; often not known yet."""
+
+    parent: Stored
+    before: Reliability
+    after: Reliability
+    regressions: tuple[Regression, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsageQuality:
+    """How well a version works in use."""
+
+    uses: int = 0
+    met: int = 0
+    """How often something got in the way, over all runs."""
+    by_step: Mapping[int, Mapping[str, int]]
+    """Step of the skill → kind of friction → how often."""
+    verified: int = 0
+    succeeded: int = 0
+    themes: tuple[tuple[str, int], ...] = ()
+    """What people corrected, and in how many runs, the most frequent first."""
+    reasons: tuple[CodedReason, ...] = ()
+    """Why a person should review it; empty if there is no need."""
+
+    @property
+    def per_use(self) -> float:
+        """Average friction per use."""
+        return self.met / self.uses if self.uses else 0.0
+
+    @property
+    def needs_review(self) -> bool:
+        """Whether a person should review it."""
+        return bool(self.reasons)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkillFindings:
+    """Everything that runs show about one version."""
+
+    stored: Stored
+    quality: UsageQuality
+    met: Mapping[str, tuple[Friction, ...]]
+    """Trajectory → the friction in it."""
+    revision: Revision | None = None
+    """The next version that runs suggest and that was not proposed before."""
+    candidate: Candidate | None = None
+    """The revision as a candidate."""
+    waiting: Stored | None = None
+    """A revision that waits for a person."""
+    comparison: ParentComparison | None = None
+    """With its parent, if it is a later version."""
+
+
+class _LibrarySteps:
+    """The steps of all skills in use, by label."""
+
+    def __init__(self, skills: Iterable[Stored]) -> None:
+        self._steps: dict[str, list[tuple[str, SkillStep]]] = {}
+        for stored in skills:
+            for step in stored.version.content.steps:
+                self._steps.setdefault(label_of(step), []).append((stored.skill.id, step))
+
+    def includes(self, call: Call, *, except_skill: str) -> bool:
+        """Whether another skill has this call as a step."""
+        return any(owner != except_skill and fits(step, call.step) for owner, step in self._steps.get(call.label, ()))
+
+
+def examine_all(store: Store) -> list[SkillFindings]:
+    """Return the findings on every skill in use that has any, by name."""
+    skills = current(store, statuses=RECALLABLE)
+    library = _LibrarySteps(skills)
+    found = (examine(store, stored, library=library) for stored in skills)
+    return [each for each in found if _is_worth_showing(each)]
+
+
+def examine(store: Store, stored: Stored, *, library: _LibrarySteps | None = None) -> SkillFindings:
+    """Return what runs show about one version."""
+    version = stored.version
+    library = library or _LibrarySteps(current(store, statuses=RECALLABLE))
+    noted = friction_notes.met_in(store, version.id)
+    kept = store.evidence([version.id])[version.id]
+    episodes = _episodes(store, [*noted, *(item.trajectory_id for item in kept)])
+    replaced = {identity for identity, episode in episodes.items() if episode.superseded}  # a longer capture exists
+    evidence = [item for item in kept if item.trajectory_id not in replaced]
+    met = {identity: found for identity, found in noted.items() if identity not in replaced}
+    known = store.versions(stored.skill.id)
+    without = {item.trajectory_id for item in evidence if item.control}
+    ran = [each for each in episodes.values() if each.id not in replaced | without and not each.pruned]
+    revision = _revision(store, stored, ran, known=known, library=library)
+    waiting = [held for held in known if _refines(held, stored) and held.status not in _REJECTED | RECALLABLE]
+    return SkillFindings(
+        stored=stored,
+        quality=usage_quality(evidence, met, votes=votes(evidence)),
+        met=met,
+        revision=revision,
+        candidate=Fence(store).sealed(_candidate(stored, revision)) if revision else None,
+        waiting=waiting[-1] if waiting else None,
+        comparison=compare_with_parent(store, stored),
+    )
+
+
+def compare_with_parent(store: Store, stored: Stored) -> ParentComparison | None:
+    """Compare a version with its parent; None without one. A task that any earlier version solved counts as solved."""
+    line = list(_ancestors(store, stored))
+    if not line:
+        return None
+    ids = [stored.version.id, *(held.version.id for held in line)]
+    evidence = store.evidence(ids)
+    earlier = [item for identity in ids[1:] for item in evidence[identity]]
+    return ParentComparison(
+        parent=line[0],
+        before=reliability(evidence[ids[1]]),
+        after=reliability(evidence[ids[0]]),
+        regressions=regressions(evidence[ids[0]], earlier),
+    )
+
+
+def propose_revision(store: Store, admit: Callable[[Candidate], Verdict], stored: Stored) -> Verdict | None:
+    """Send the next version that runs suggest to the gate; None where they suggest none, or it was proposed before."""
+    candidate = examine(store, stored).candidate
+    if candidate is None:
+        return None
+    with store.transaction():
+        return admit(candidate)
+
+
+def cares(store: Store) -> list[Care]:
+    """Find revisions that runs suggest, skills that need a review, and regressions."""
+    return [care for found in examine_all(store) for care in _cares(found)]
+
+
+def _cares(found: SkillFindings) -> Iterator[Care]:
+    stored, name = found.stored, found.stored.version.name
+    plain = Care(kind=CareKind.REFINEMENT, subject=stored.version.id, name=name, reasons=(), skill_id=stored.skill.id)
+    if found.candidate and found.revision:
+        advice = coded(Advice.PROPOSE_REVISION, name=name)
+        yield dataclasses.replace(plain, reasons=found.revision.reasons, candidate=found.candidate, advice=(advice,))
+    elif found.quality.needs_review:
+        waiting = found.waiting.version.id if found.waiting else ""
+        advice = coded(Advice.REVIEW_WAITING, id=waiting) if waiting else coded(Advice.EDIT_SKILL, name=name)
+        yield dataclasses.replace(plain, reasons=found.quality.reasons, advice=(advice,))
+    worse = found.comparison.regressions if found.comparison else ()
+    if found.comparison and worse:
+        yield dataclasses.replace(
+            plain,
+            kind=CareKind.REGRESSION,
+            reasons=(coded(CareReason.FAILS_SOLVED_TASKS, tasks=len(worse)),),
+            evidence_ids=tuple(item.id for each in worse for item in (each.failed, each.solved)),
+            advice=(coded(Advice.ROLL_BACK, id=found.comparison.parent.version.id),),
+        )
+
+
+def _is_worth_showing(found: SkillFindings) -> bool:
+    worse = found.comparison is not None and found.comparison.regressions
+    return bool(found.met or found.revision or found.quality.needs_review or found.waiting or worse)
+
+
+def _episodes(store: Store, trajectory_ids: Iterable[str]) -> dict[str, Episode]:
+    """The episodes of these runs, oldest first, without those that are no longer stored."""
+    found: list[Episode] = []
+    for identity in dict.fromkeys(trajectory_ids):
+        with suppress(TacitError):
+            found += [store.episode(identity)] if identity else []
+    return {each.id: each for each in sorted(found, key=lambda each: (each.started_at or each.captured_at, each.id))}
+
+
+def _revision(
+    store: Store, stored: Stored, ran: Sequence[Episode], *, known: Sequence[Stored], library: _LibrarySteps
+) -> Revision | None:
+    """The first revision that the runs suggest and that was not proposed before."""
+    runs = [run for episode in ran[-MOST_RUNS:] if (run := _run(store, stored, episode))]
+    if not any(run.proven for run in runs):
+        return None
+    rejected = [held.version.content for held in known if _refines(held, stored) and held.status in _REJECTED]
+    frictions = {run.trajectory.id: frictions_of(run) for run in runs}
+    context = RevisionContext(
+        word_step=friction_notes.worded,
+        only_reads=friction_notes.looks,
+        used_elsewhere=lambda call: library.includes(call, except_skill=stored.skill.id),
+        frictions=frictions,
+        rejected=rejected,
+    )
+    for found in revisions(stored.version, runs, context):
+        if not any(same_revision_content(found.content, held.version.content) for held in known):
+            return found
+    return None
+
+
+def _run(store: Store, stored: Stored, episode: Episode) -> Run | None:
+    """One run compared with a version; None where they cannot be compared."""
+    trajectory = store.trajectory(episode.id)
+    start = {each.version_id: each.start for each in skill_usage.shown_to(store, trajectory)}
+    at = start.get(stored.version.id, 0)
+    return friction_notes.run_beside(trajectory, stored.version.content, start=at, assessment=episode.assessment)
+
+
+def _candidate(stored: Stored, found: Revision) -> Candidate:
+    """The revision as a candidate. It carries no assessment of one attempt, so only a person can approve it."""
+    before = stored.version.provenance
+    ids = tuple(dict.fromkeys((*found.trajectory_ids, *before.trajectory_ids)))
+    return Candidate(
+        content=found.content,
+        scope=stored.skill.scope,
+        origins=found.origins,
+        provenance=Provenance(
+            trajectory_ids=ids,
+            grounding=found.grounding,
+            made_by=MADE_BY,
+            model=before.model,
+            prompt_version=before.prompt_version,
+            source=before.source,
+        ),
+        revises=stored.skill.id,
+        parents=(stored.version.id,),
+        by=MADE_BY,
+    )
+
+
+def _refines(held: Stored, parent: Stored) -> bool:
+    """Whether a version was made by refining this one."""
+    version = held.version
+    return version.provenance.made_by == MADE_BY and parent.version.id in version.parents
+
+
+def _ancestors(store: Store, stored: Stored) -> Iterator[Stored]:
+    """The versions that one came from, nearest first; each once, and only those of the same skill."""
+    seen, line = {stored.version.id}, list(stored.version.parents)
+    while line:
+        identity = line.pop(0)
+        if identity in seen:
+            continue
+        seen.add(identity)
+        try:
+            held = store.version(identity)
+        except TacitError:
+            continue
+        if held.skill.id == stored.skill.id:
+            yield held
+            line += held.version.parents
+
+
+# --- quality in use ---------------------------------------------------------------------------------------------------
+
+
+def usage_quality(
+    evidence: Sequence[Evidence], met: Mapping[str, Sequence[Friction]], *, votes: Sequence[Evidence] = ()
+) -> UsageQuality:
+    """Judge one version by its runs; `met` maps trajectories to their friction, `votes` are the results that count.
+
+    Every run that used the version counts, also one of which only its friction is known: otherwise the average would be too
+    high. A mere deviation is listed by step, and is no friction of a use.
+    """
+    ran = (item for item in evidence if item.use_id or item.trajectory_id)  # a repeated check alone is no use
+    shown = [item for item in ran if not item.control and item.following not in _NOT_USED]
+    known_as = {item.trajectory_id: item.use_id for item in shown if item.trajectory_id and item.use_id}
+
+    def use(item: Evidence) -> str:
+        return item.use_id or known_as.get(item.trajectory_id, item.trajectory_id)
+
+    uses = {use(item) for item in shown} | {known_as.get(key, key) for key in met if met[key]}
+    succeeded = sum(item.outcome is Outcome.SUCCESS for item in votes)
+    steps: dict[int, Counter[str]] = {}
+    for friction in (each for frictions in met.values() for each in frictions):
+        steps.setdefault(friction.step, Counter())[str(friction.kind)] += 1
+    resisted = sum(friction.resisted for frictions in met.values() for friction in frictions)
+    themes = _themes(met.values())
+    found = UsageQuality(
+        uses=len(uses),
+        met=resisted,
+        by_step={step: dict(steps[step]) for step in sorted(steps)},
+        verified=len(votes),
+        succeeded=succeeded,
+        themes=themes,
+    )
+    return dataclasses.replace(found, reasons=tuple(_review_reasons(found)))
+
+
+def _review_reasons(found: UsageQuality) -> Iterator[CodedReason]:
+    if found.verified >= VERIFIED_LEAST and found.succeeded / found.verified < SUCCESS_RATE_LEAST:
+        yield coded(
+            CareReason.LOW_SUCCESS_RATE, succeeded=found.succeeded, verified=found.verified, least=SUCCESS_RATE_LEAST
+        )
+    if found.uses >= USES_LEAST and found.per_use >= FRICTION_MOST:
+        yield coded(CareReason.HIGH_FRICTION, per_use=found.per_use, uses=found.uses)
+    for theme, count in found.themes[:1]:
+        if count >= CORRECTIONS_MOST:
+            yield coded(CareReason.REPEATED_CORRECTION, count=count, theme=theme)
+
+
+def _themes(runs: Iterable[Sequence[Friction]]) -> tuple[tuple[str, int], ...]:
+    """Corrections by subject with the number of runs, the most frequent first; a run counts once per subject."""
+    groups: list[tuple[str, frozenset[str], int]] = []
+    for frictions in runs:
+        corrections = dict.fromkeys(theme_of(each) for each in frictions if each.kind is FrictionKind.CORRECTION)
+        for theme in corrections:
+            words = term_set(theme)
+            at = next(
+                (i for i, group in enumerate(groups) if theme == group[0] or jaccard(words, group[1]) >= _SIMILAR), None
+            )
+            if at is None:
+                groups.append((theme, words, 1))
+            else:
+                name, known, count = groups[at]
+                groups[at] = (name, known, count + 1)
+    return tuple((name, count) for name, _, count in sorted(groups, key=lambda group: -group[2]))
+
+
+# --- regressions ------------------------------------------------------------------------------------------------------
+
+
+def regressions(own: Iterable[Evidence], earlier: Iterable[Evidence]) -> tuple[Regression, ...]:
+    """Return the tasks that this version fails by its latest verified result, and an earlier version solved.
+
+    Only verified results of runs that followed the skill count, and of each task the latest.
+    """
+    now = _latest_results(own)
+    then = _latest_results(each for each in earlier if each.outcome is Outcome.SUCCESS)
+    return tuple(
+        Regression(task=task, failed=item, solved=then[task])
+        for task, item in now.items()
+        if item.outcome is Outcome.FAILURE and task in then
+    )
+
+
+def _latest_results(evidence: Iterable[Evidence]) -> dict[str, Evidence]:
+    counted = [
+        item
+        for item in evidence
+        if item.task and item.grade.verified and not item.control and item.following in (Following.FOLLOWED, None)
+    ]
+    return {item.task: item for item in sorted(counted, key=lambda item: (item.at, item.id))}
