@@ -22,9 +22,9 @@ from tacit.text.redaction import redact
 
 if TYPE_CHECKING:
     from tacit import gate
-    from tacit.gate import approvals, curation
+    from tacit.gate import approvals, review_rules as curation
 else:  # most commands decide nothing, and should not load this
-    gate, approvals, curation = LazyModule("tacit.gate"), LazyModule("tacit.gate.approvals"), LazyModule("tacit.gate.curation")
+    gate, approvals, curation = LazyModule("tacit.gate"), LazyModule("tacit.gate.approvals"), LazyModule("tacit.gate.review_rules")
 
 
 class Reviews:

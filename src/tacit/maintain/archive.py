@@ -16,6 +16,7 @@ from tacit.domain.ledger import About, Remark
 from tacit.domain.lifecycle import RECALLABLE, Transition
 from tacit.domain.stored import AuditEntry, Counts, Damage, FoundEpisode, Stored
 from tacit.domain.trust import Approval
+from tacit.evidence import control_runs as controls
 from tacit.evidence import skill_history
 from tacit.recall import publishing
 from tacit.store import purge_plan, queries
@@ -106,6 +107,10 @@ class Archive:
         """Return why things were purged, by the time of the purge."""
         return {stone.at: stone.reason for stone in self._context.store.tombstones() if stone.reason}
 
+    def lift(self, stored: Stored, *, model: str = "") -> controls.Measured:
+        """Return what a skill adds: its runs compared with control runs, of one language model if it is named."""
+        return controls.measure(self._context.store, stored, model=model)
+
     def names(self, version_ids: Collection[str]) -> list[str]:
         """Return the names of some versions, sorted."""
         chosen = set(version_ids)
@@ -124,10 +129,6 @@ class Archive:
         """Return how far the audit chain is anchored in this home."""
         return self._context.store.anchor()
 
-    def check_quickly(self) -> list[Damage]:
-        """Check the store's file without reading every row."""
-        return list(self._context.store.verify(quick=True))
-
     def episodes(self, task: str, *, limit: int = 5) -> list[FoundEpisode]:
         """Find past attempts at similar tasks."""
         return self._context.store.search_episodes(task, limit=limit)
@@ -136,9 +137,9 @@ class Archive:
         """Count what is stored."""
         return self._context.store.counts()
 
-    def verify(self) -> list[Damage]:
-        """Check that everything is as it was written; an empty list means intact."""
-        return list(self._context.store.verify())
+    def verify(self, *, quick: bool = False) -> list[Damage]:
+        """Check that everything is as it was written, or with `quick` only the file; an empty list means intact."""
+        return list(self._context.store.verify(quick=quick))
 
     def backup(self, path: Path) -> Manifest:
         """Write a verified copy and its manifest."""

@@ -95,6 +95,11 @@ class Maintenance:
         """Bring the search index up to date: missing vectors, or with `rebuild` everything."""
         return publishing.index(self.context.store, self.context.embedder, rebuild=rebuild, progress=progress)
 
+    def without_vectors(self) -> int:
+        """Return how many recallable versions have no vectors of the present embedder."""
+        embedder = self.context.embedder
+        return len(self.context.store.vectors.missing(embedder.identity)) if embedder else 0
+
     # --- new versions from old ----------------------------------------------------------------------------------
 
     def refine(self, reference: str) -> Verdict | None:

@@ -34,7 +34,7 @@ _ROW_INCHES, _WIDTH_INCHES, _DOTS = 0.42, 8.0, 150
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class ChartRow:
     """One estimate with its interval, and what stands beside it."""
 
     label: str
@@ -53,7 +53,7 @@ class Axis:
     reference: float = 0.0
     more_is_better: bool = True
 
-    def colour(self, row: Row) -> str:
+    def colour(self, row: ChartRow) -> str:
         """Good or bad where the interval is wholly on one side of the line that matters."""
         if row.low > self.reference:
             return _GOOD if self.more_is_better else _BAD
@@ -65,7 +65,7 @@ class Axis:
 class Scale:
     """Where numbers lie on a line of so many columns; wide enough for all rows and the line that matters."""
 
-    def __init__(self, rows: Sequence[Row], axis: Axis, *, width: int) -> None:
+    def __init__(self, rows: Sequence[ChartRow], axis: Axis, *, width: int) -> None:
         ends = [axis.reference, *(end for row in rows for end in (row.low, row.high))]
         self._step = _tick(max(ends) - min(ends))
         self.low = math.floor(min(ends) / self._step + 1e-9) * self._step
@@ -84,7 +84,7 @@ class Scale:
         return [round(self.low + number * self._step, 10) for number in range(count + 1)]
 
 
-def line(row: Row, axis: Axis, scale: Scale, *, plain: bool = False) -> Text:
+def line(row: ChartRow, axis: Axis, scale: Scale, *, plain: bool = False) -> Text:
     """One row as a line of a terminal."""
     marks = _PLAIN if plain else _MARKS
     low, middle, high = (scale.column(value) for value in (row.low, row.value, row.high))
@@ -106,16 +106,16 @@ def ruler(axis: Axis, scale: Scale) -> Text:
     ticks = sorted(scale.ticks, key=lambda tick: tick != axis.reference)  # the line that matters first
     taken = [False] * scale.width
     for tick in ticks:
-        said = axis.written(tick)
-        start = min(max(0, scale.column(tick) - len(said) // 2), scale.width - len(said))
-        around = range(max(0, start - 1), min(scale.width, start + len(said) + 1))
+        label = axis.written(tick)
+        start = min(max(0, scale.column(tick) - len(label) // 2), scale.width - len(label))
+        around = range(max(0, start - 1), min(scale.width, start + len(label) + 1))
         if not any(taken[at] for at in around):
-            for at, character in enumerate(said, start):
+            for at, character in enumerate(label, start):
                 cells[at], taken[at] = character, True
     return Text("".join(cells), style="dim")
 
 
-def draw(panels: Sequence[tuple[Axis, Sequence[Row]]], path: Path, *, heading: str = "") -> None:
+def draw(panels: Sequence[tuple[Axis, Sequence[ChartRow]]], path: Path, *, heading: str = "") -> None:
     """Write a plot as a PNG or SVG file, as its name says: one panel below the other, each along its own axis."""
     if path.suffix.lower() not in FORMATS:
         raise Mistake(f"cannot draw {path.name}: only {' and '.join(FORMATS)} are known", hint="--plot lift.png")
@@ -137,7 +137,7 @@ def draw(panels: Sequence[tuple[Axis, Sequence[Row]]], path: Path, *, heading: s
         raise Mistake(f"{path} cannot be written: {error.strerror}", hint="name another file") from error
 
 
-def _fill(plot: Axes, axis: Axis, rows: Sequence[Row]) -> None:
+def _fill(plot: Axes, axis: Axis, rows: Sequence[ChartRow]) -> None:
     """Draw one panel: a line and a point for each row, what they are on the left, the figures on the right."""
     places = range(len(rows) - 1, -1, -1)
     for place, row in zip(places, rows, strict=True):
@@ -145,8 +145,8 @@ def _fill(plot: Axes, axis: Axis, rows: Sequence[Row]) -> None:
         plot.plot([row.low, row.high], [place, place], color=colour, linewidth=2.5, solid_capstyle="butt")
         plot.plot([row.value], [place], marker="o", color=colour, markersize=7)
         figures = f"{axis.written(row.value)} [{axis.written(row.low)}, {axis.written(row.high)}]"
-        beside = _literal(f"{figures}   {row.note}".rstrip())
-        plot.annotate(beside, (1.02, place), xycoords=("axes fraction", "data"), va="center", fontsize=9)
+        caption = _literal(f"{figures}   {row.note}".rstrip())
+        plot.annotate(caption, (1.02, place), xycoords=("axes fraction", "data"), va="center", fontsize=9)
     plot.axvline(axis.reference, color="#9aa3ad", linewidth=1, linestyle="--", zorder=0)
     plot.set_yticks(list(places), [_literal(one_line(row.label, 44)) for row in rows])
     plot.set_ylim(-0.6, len(rows) - 0.4)
@@ -173,13 +173,13 @@ def _tick(width: float) -> float:
     return next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= rough * 0.8)
 
 
-def reliability_told(known: Reliability) -> dict[str, Any] | None:
-    """An interval with what it rests on; nothing where too little is verified."""
+def known_reliability(known: Reliability) -> dict[str, Any] | None:
+    """Return an interval with its counts; None where too little is verified."""
     return reliability_fields(known) if known.known else None
 
 
 def reliability_fields(known: Reliability) -> dict[str, Any]:
-    """All that is known of how reliable something is, known or not."""
+    """Return all figures of a reliability, known or not."""
     return {
         "known": known.known,
         "low": round(known.low, 4),
@@ -192,12 +192,12 @@ def reliability_fields(known: Reliability) -> dict[str, Any]:
     }
 
 
-def lift_told(measured: Lift) -> dict[str, float] | None:
-    """What a skill adds to success; nothing where that is not known."""
+def lift_fields(measured: Lift) -> dict[str, float] | None:
+    """Return what a skill adds to success; None where that is not known."""
     gain = measured.success
     return None if gain is None else {"value": gain.value, "low": gain.low, "high": gain.high}
 
 
 def in_points(value: float) -> str:
-    """A difference of shares in points, with its sign."""
+    """Return a difference of shares in points, with its sign."""
     return f"{round(100 * value):+d}" if round(100 * value) else "0"

@@ -1,20 +1,34 @@
-"""`tacit config`: every setting with where it came from, and a person's token."""
+"""`tacit config`: every setting with its source, and a person's token."""
 
 from __future__ import annotations
 
 import click
-from rich.markup import escape
-from rich.table import Table
 
+from tacit.config.settings import Setting
 from tacit.surfaces.authority import new_token
 from tacit.surfaces.cli.context import CommandContext, command_options
+from tacit.surfaces.cli.report import Column, Columns
+from tacit.surfaces.cli.table import SuggestingGroup
+
+_SETTINGS: Columns[Setting] = Columns(
+    Column("key", lambda setting: setting.key, "setting"),
+    Column("value", lambda setting: setting.value, "value"),
+    Column("source", lambda setting: setting.source, "from"),
+)
 
 
-@click.group(invoke_without_command=True)
+@click.group(cls=SuggestingGroup, invoke_without_command=True)
+@click.option("--new-token", is_flag=True, help="Make a person's token for reviews outside a terminal.")
 @command_options
-def config(ctx: CommandContext) -> None:
-    """Print every setting and where it came from. Settings are read from tacit.toml in the project or in ~/.tacit."""
+def config(ctx: CommandContext, *, new_token: bool) -> None:
+    """Print every setting and its source. Settings are read from tacit.toml in the project or in ~/.tacit.
+
+    With --new-token it makes a token that stands for a person, as TACIT_TOKEN. It is shown once and replaces the old one.
+    """
     if click.get_current_context().invoked_subcommand:
+        return
+    if new_token:
+        _make_token(ctx)
         return
     _, settings = ctx.settings
     place = ctx.place
@@ -22,26 +36,18 @@ def config(ctx: CommandContext) -> None:
         "store": {"value": place.database, "source": place.chosen_by},
         "settings": {s.key: {"value": s.value, "source": s.source} for s in settings},
     }
-
-    def show() -> None:
-        table = Table(box=None, padding=(0, 2, 0, 0))
-        for column in ("setting", "value", "from"):
-            table.add_column(column, overflow="fold")
-        table.add_row("store", escape(place.database), place.chosen_by)
-        for setting in settings:
-            table.add_row(setting.key, escape(str(setting.value)), escape(setting.source))
-        ctx.console.print(table)
-
-    ctx.answer(document, show)
+    store = Setting(key="store", value=place.database, source=place.chosen_by)
+    ctx.report(document, lambda: _SETTINGS.table([store, *settings]))
 
 
-@config.command()
+@config.command(hidden=True)
 @command_options
 def token(ctx: CommandContext) -> None:
-    """Make a person's token for reviewing outside a terminal. It is shown once; a new one replaces the old one."""
+    """Make a person's token; the same as `tacit config --new-token`."""
+    _make_token(ctx)
+
+
+def _make_token(ctx: CommandContext) -> None:
     ctx.caller.require_person("token")
     made = new_token(ctx.environment.person_home)
-    ctx.answer(
-        {"token": made},
-        lambda: ctx.console.print(f"{made}\nKeep it from agents. Use it as TACIT_TOKEN.", soft_wrap=True),
-    )
+    ctx.report({"token": made}, made, "Keep it from agents. Use it as TACIT_TOKEN.")

@@ -21,7 +21,7 @@ from tacit.config.location import StoreLocation, find_location
 from tacit.config.presence import Presence
 from tacit.config.settings import Config, Setting, load_config
 from tacit.domain.errors import Mistake, NotFound, NotPermitted, TacitError
-from tacit.domain.ports import Stored
+from tacit.domain.stored import Stored
 from tacit.store import queries
 from tacit.surfaces.authority import Caller
 from tacit.surfaces.cli.output import PlainConsole, clean, one_line, to_json

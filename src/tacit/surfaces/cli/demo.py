@@ -1,7 +1,7 @@
-"""`tacit demo`: the whole loop on transcripts that a real client wrote, in a store of its own.
+"""`tacit demo`: everything on transcripts that a real client wrote, in a store of its own.
 
-Learns, shows a skill, approves it, recalls it for a new task, keeps silent on an unrelated one, records a verified
-outcome, and shows how reliability and history changed. Touches nothing of the user's.
+It learns, shows a skill, approves it, recalls it for a new task, gives nothing for an unrelated one, records a verified
+outcome, and shows how reliability and history changed. It touches nothing of the user's.
 """
 
 from __future__ import annotations
@@ -22,72 +22,75 @@ from rich.console import Console
 from rich.markup import escape
 from rich.panel import Panel
 
-from tacit import ingest as experience
-from tacit import render as application
+from tacit import ingest, render
 from tacit.api import Tacit
 from tacit.config.settings import Config
-from tacit.domain.ports import Stored
 from tacit.domain.scope import Level, Scope
 from tacit.domain.selection import Selection
 from tacit.domain.skill import Kind, SkillStep
+from tacit.domain.stored import Stored
 from tacit.evidence import Command
 from tacit.evidence.capture import Captured
 from tacit.evidence.independence import Ground
-from tacit.learn.report import Learned
+from tacit.learn.report import LearningReport
 from tacit.store import open_store
 from tacit.surfaces.cli.context import CommandContext, clean, command_options
-from tacit.surfaces.cli.views import show_learned, show_selection, told_reliability
+from tacit.surfaces.cli.learn import learned_parts
+from tacit.surfaces.cli.views import reliability_text, show_selection
 
 NEW_TASK = "Add a migration that adds column `paid_at` to `payments`"
 UNRELATED_TASK = "Translate the landing page into French"
 PROJECT = "invoice-app"
 VALUES = {"column": "paid_at", "table": "payments"}
-"""What the new task says the parameters are."""
+"""The parameters of the new task."""
 
 
 @click.command()
 @click.option("--keep", type=click.Path(file_okay=False, path_type=Path), help="Keep the demo's store in this folder.")
 @command_options
 def demo(ctx: CommandContext, *, keep: Path | None) -> None:
-    """Show the whole loop in under a minute, offline, on recorded Claude Code transcripts."""
+    """Show everything in under a minute, offline, on recorded Claude Code transcripts."""
     with tempfile.TemporaryDirectory(prefix="tacit-demo-") as temporary:
         folder = keep or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
         console = Console(quiet=True) if ctx.as_json else ctx.console
-        with Tacit(open_store(str(folder / "tacit.db")), config=Config(), scope=Scope(Level.PROJECT, PROJECT)) as loop:
-            document = _play(console, loop, folder)
-    ctx.answer(document, lambda: None)
+        with Tacit(
+            open_store(str(folder / "tacit.db")), config=Config(), scope=Scope(Level.PROJECT, PROJECT)
+        ) as memory:
+            document = _play(console, memory, folder)
+    ctx.report(document)
 
 
-def _play(console: Console, loop: Tacit, folder: Path) -> dict[str, Any]:
+def _play(console: Console, memory: Tacit, folder: Path) -> dict[str, Any]:
     _chapter(
         console,
         1,
         "Learn",
         "Seven Claude Code sessions, one with a subagent, in a small project, as the client wrote them to disk.",
     )
-    captured, learned = _learn(loop)
-    show_learned(console, captured, learned)
+    captured, learned = _learn(memory)
+    for part in learned_parts(captured, learned, width=console.width):
+        console.print(part, soft_wrap=isinstance(part, str))
 
     _chapter(console, 2, "Look", "One of the skills, as a person reviews it and as Agent Skills clients read it.")
-    candidate = _procedure(loop)
-    console.print(Panel(escape(clean(application.render(candidate.version.content))), title=candidate.version.name))
+    candidate = _procedure(memory)
+    console.print(Panel(escape(clean(render.render(candidate.version.content))), title=candidate.version.name))
 
     _chapter(
         console,
         3,
         "Approve",
-        "Nothing is handed to an agent before a person approves the exact content, and ticks what came from outside.",
+        "Agents get nothing before a person approves the exact content and confirms what came from outside.",
     )
-    before = loop.recall(NEW_TASK, surface="demo")
+    before = memory.recall(NEW_TASK, surface="demo")
     console.print(f"Recall before approval: {escape(before.reason)}.")
-    _approve(console, loop)
+    _approve(console, memory)
 
     _chapter(console, 4, "Recall", f"A new task: “{NEW_TASK}”")
-    selection = loop.recall(NEW_TASK, k=2, surface="demo")
+    selection = memory.recall(NEW_TASK, k=2, surface="demo")
     show_selection(console, selection)
     console.print(f"\nAnd an unrelated one: “{UNRELATED_TASK}”")
-    silent = loop.recall(UNRELATED_TASK, surface="demo")
+    silent = memory.recall(UNRELATED_TASK, surface="demo")
     show_selection(console, silent)
 
     _chapter(
@@ -96,13 +99,13 @@ def _play(console: Console, loop: Tacit, folder: Path) -> dict[str, Any]:
         "Prove",
         "A small agent follows the recalled steps in the real project; Tacit runs the check itself.",
     )
-    reliabilities = _prove(console, loop, selection, _project(folder))
+    reliabilities = _prove(console, memory, selection, _project(folder))
 
-    _chapter(console, 6, "Remember", "Every change is a link in a chain of hashes.")
+    _chapter(console, 6, "Remember", "Every change is an entry in a chain of hashes.")
     top = selection.items[0]
-    for entry in loop.history(top.version.skill_id):
+    for entry in memory.archive.history(top.version.skill_id):
         console.print(f"[dim]{entry.sequence:4d}[/dim]  {entry.action}  [dim]{entry.hash[7:19]}[/dim]")
-    damage = loop.verify()
+    damage = memory.archive.verify()
     console.print("[green]The store is intact.[/green]" if not damage else f"[red]{damage[0].problem}[/red]")
     console.print(
         "\nYour turn, in a project: [bold]tacit learn[/bold], [bold]tacit review[/bold], [bold]tacit init[/bold]."
@@ -117,53 +120,56 @@ def _play(console: Console, loop: Tacit, folder: Path) -> dict[str, Any]:
     }
 
 
-def _learn(loop: Tacit) -> tuple[Captured, Learned]:
+def _learn(memory: Tacit) -> tuple[Captured, LearningReport]:
     with resources.as_file(resources.files("tacit") / "demo" / "transcripts") as folder:
-        captured = loop.capture(experience.read(folder))
-    return captured, loop.learn()
+        captured = memory.capture(ingest.read(folder))
+    return captured, memory.learn()
 
 
-def _procedure(loop: Tacit) -> Stored:
-    """The procedure that most sessions confirm: the one to show."""
-    procedures = [stored for stored in loop.waiting() if stored.version.content.kind is Kind.PROCEDURE]
-    return max(procedures, key=lambda stored: len(loop.store.verdicts(version_id=stored.version.id)))
+def _procedure(memory: Tacit) -> Stored:
+    """Return the procedure that most sessions confirm."""
+    procedures = [stored for stored in memory.reviews.waiting() if stored.version.content.kind is Kind.PROCEDURE]
+    return max(procedures, key=lambda stored: len(memory.archive.verdicts(stored.version.id)))
 
 
-def _approve(console: Console, loop: Tacit) -> None:
-    """Say yes to all that waits, in a person's stead, and tick what came from outside as that person would."""
-    for stored in loop.waiting():
-        version, ticked = stored.version, [literal.key for literal in loop.examine(stored.version.id).literals]
-        move = loop.review(version.id, "approve", by="demo", content_hash=version.hash, ticked=ticked)
-        console.print(f"{escape(clean(version.name))}: {move.before} → [cyan]{move.after}[/cyan]")
+def _approve(console: Console, memory: Tacit) -> None:
+    """Approve all that waits, as a person would, and confirm what came from outside."""
+    for stored in memory.reviews.waiting():
+        version, ticked = (
+            stored.version,
+            [literal.key for literal in memory.reviews.examine(stored.version.id).literals],
+        )
+        move = memory.review(version.id, "approve", by="demo", content_hash=version.hash, ticked=ticked)
+        console.print(f"{escape(clean(version.name))}: [cyan]approved (on trial)[/cyan] [dim](was {move.before})[/dim]")
         for key in ticked:
-            console.print(f"  [dim]ticked, since it stands in text from outside:[/dim] {escape(clean(key))}")
+            console.print(f"  [dim]confirmed, because it appeared only in tool output:[/dim] {escape(clean(key))}")
 
 
-def _prove(console: Console, loop: Tacit, selection: Selection, folder: Path) -> list[dict[str, Any]]:
-    """Follow the recalled skill in a real project, and let its own postcondition decide."""
+def _prove(console: Console, memory: Tacit, selection: Selection, folder: Path) -> list[dict[str, Any]]:
+    """Follow the recalled skill in a real project, and let its own check decide."""
     top = selection.items[0]
-    told = [loop.reliability(top.version_id)]
+    known = [memory.library.reliability(top.version_id)]
     begun = datetime.now(UTC) + timedelta(seconds=0.1)  # the project was put there just now, and not by the run
     ground = Ground(folder=folder, since=begun)
-    console.print(f"Reliability of {escape(top.name)} before: {told_reliability(told[-1])}")
+    console.print(f"Reliability of {escape(top.name)} before: {reliability_text(known[-1])}")
     for text, worked in follow(top.steps, VALUES | {"workspace": str(folder)}, folder=folder):
         console.print(f"  {'[green]done[/green]' if worked else '[red]failed[/red]'}  {escape(clean(text))}")
     postcondition = top.version.content.postconditions[0].check
     check = Command(postcondition, cwd=folder, search_path=search_path(folder), ground=ground)
-    [kept] = loop.record(selection.use_id, verifier=check, followed=[top.version_id], by="demo")
-    told.append(loop.reliability(top.version_id))
+    [kept] = memory.record(selection.use_id, verifier=check, followed=[top.version_id], by="demo")
+    known.append(memory.library.reliability(top.version_id))
     console.print(f"Tacit ran `{escape(postcondition)}`: {kept.outcome}, {kept.grade}.")
-    console.print(f"Reliability now: [green]{told_reliability(told[-1])}[/green]")
-    again = loop.recall(NEW_TASK, surface="demo")
+    console.print(f"Reliability now: [green]{reliability_text(known[-1])}[/green]")
+    again = memory.recall(NEW_TASK, surface="demo")
     for _ in range(3):
-        loop.record(again.use_id, outcome="success", by="an agent praising itself")
-    told.append(loop.reliability(top.version_id))
-    console.print(f"After three self-reports of success: {told_reliability(told[-1])}; praise moves nothing.")
-    return [{"low": known.low, "high": known.high, "trials": known.trials} for known in told]
+        memory.record(again.use_id, outcome="success", by="an agent praising itself")
+    known.append(memory.library.reliability(top.version_id))
+    console.print(f"After three self-reports of success: {reliability_text(known[-1])}; self-reports do not raise it.")
+    return [{"low": known.low, "high": known.high, "trials": known.trials} for known in known]
 
 
 def _project(folder: Path) -> Path:
-    """A fresh copy of the small project in which the sessions were recorded."""
+    """Return a fresh copy of the small project in which the sessions were recorded."""
     target = folder / PROJECT
     with resources.as_file(resources.files("tacit") / "demo" / "project") as source:
         shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True)

@@ -15,8 +15,10 @@ from tacit.config.location import StoreLocation
 from tacit.config.settings import Config
 from tacit.domain.errors import Outage, TacitError
 from tacit.domain.model import Embedder
+from tacit.ingest.journal import FOLDER as SESSIONS
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted
 from tacit.surfaces.cli.mcp import can_serve
+from tacit.surfaces.cli.report import Column, Columns, Part
 from tacit.surfaces.clients.checks import (
     Finding,
     Hook,
@@ -36,30 +38,27 @@ from tacit.surfaces.clients.record import Record
 from tacit.surfaces.clients.registry import CLIENTS, files_of, find_places
 from tacit.surfaces.hook import log
 from tacit.surfaces.hook.detach import FAILED
-from tacit.surfaces.hook.journal import FOLDER as SESSIONS
 
 MEANING = "recall by meaning"
 _LAST_FAULTS = 5
 _SHOWN_DAMAGE = 3
-_DAMAGE_REMEDY = (
-    "tacit verify tells all of it; tacit restore FILE puts a backup back, unless an older store is there on purpose"
-)
+_DAMAGE_REMEDY = "run `tacit store verify` for details; `tacit store restore FILE` restores a backup"
 _SHARED_REMEDY = "install Tacit so that every shell finds it (see Install in the README)"
 _ANY_SESSION = ("SessionStart", "UserPromptSubmit", "Stop")
-"""Events that no session goes without."""
+"""Events that every session has."""
 _SERVER_REMEDY = "run the command by hand; if a package is missing: pip install 'tacit[mcp]'"
 _MARKS = {"ok": ("✓", "green"), "off": ("–", "dim"), "note": ("!", "yellow"), "fault": ("✗", "red")}
 
 
 @click.command()
 @click.option(
-    "--client", "names", multiple=True, type=click.Choice(list(CLIENTS)), help="Only this one (may be repeated)."
+    "--client", "names", multiple=True, type=click.Choice(list(CLIENTS)), help="Only this client (repeatable)."
 )
 @command_options
 def doctor(ctx: CommandContext, *, names: tuple[str, ...]) -> None:
-    """Show whether Tacit works inside your agents: settings, trust, hooks, MCP server, store, and what went wrong.
+    """Check the connection to your agents (settings, trust, hooks, MCP server) and the store, and show recent errors.
 
-    Runs each hook's command as the client would, in a folder of its own. Exit 0 means that nothing is at fault.
+    Runs each hook's command as the client would, in a folder of its own. Exit 0 means that every check passed.
     """
     places = find_places(ctx.environment, Path.cwd())
     findings = [*_store(ctx), *_meaning(ctx)]
@@ -69,41 +68,46 @@ def doctor(ctx: CommandContext, *, names: tuple[str, ...]) -> None:
         findings.append(
             Finding(about="clients", state="note", told="no client is connected", remedy="run `tacit init`")
         )
+    for name, file in ctx.environment.ignored:
+        text = f"{name} is ignored because {file} sets it"
+        findings.append(Finding(about="environment", state="note", told=text, remedy=f"remove {name} from that file"))
     findings += _faults(ctx)
     ok = all(finding.state != "fault" for finding in findings)
-    ctx.answer({"ok": ok, "findings": findings}, lambda: _show(ctx, findings))
+    ctx.report({"ok": ok, "findings": _FINDINGS.documents(findings)}, lambda: _finding_lines(findings))
     if not ok:
-        ctx.end_with(Outage("something does not work", hint="do what stands behind →, then run it again"))
+        failed = sum(finding.state == "fault" for finding in findings)
+        hint = "follow the → line, then run `tacit doctor` again"
+        ctx.end_with(Outage(f"{counted(failed, 'check')} failed", code="checks_failed", hint=hint))
 
 
 def _store(ctx: CommandContext) -> Iterator[Finding]:
     place = ctx.place
     if not Path(place.database).exists():
-        yield Finding(about="store", state="note", told=f"there is none yet at {place.database}", remedy="tacit learn")
+        yield Finding(about="store", state="note", told=f"no store yet at {place.database}", remedy="tacit learn")
         return
     try:
-        damage = ctx.memory.store.check_quickly()
-        counts = None if damage else ctx.memory.stats()
+        damage = ctx.memory.archive.verify(quick=True)
+        counts = None if damage else ctx.memory.archive.stats()
     except TacitError as error:
         yield Finding(about="store", state="fault", told=error.message, remedy=error.hint)
         return
     for item in damage[:_SHOWN_DAMAGE]:
-        told = f"{place.database}: {item.subject}: {item.problem}"
-        yield Finding(about="store", state="fault", told=told, remedy=_DAMAGE_REMEDY)
+        text = f"{place.database}: {item.subject}: {item.problem}"
+        yield Finding(about="store", state="fault", told=text, remedy=_DAMAGE_REMEDY)
     if counts:
         held = f"{counts.trajectories} trajectories, {sum(counts.skills.values())} skills"
-        told = f"{place.database}: {held}; its file is sound (tacit verify looks at every row)"
-        yield Finding(about="store", state="ok", told=told)
+        text = f"{place.database}: {held}; the file is intact (`tacit store verify` checks every row)"
+        yield Finding(about="store", state="ok", told=text)
     if place.paused_until is not None:
-        yield Finding(about="store", state="note", told="paused: hooks keep still", remedy="tacit pause --resume")
+        yield Finding(about="store", state="note", told="paused: hooks do nothing", remedy="tacit pause --resume")
     failed = len(list((place.folder / SESSIONS).glob(f"*{FAILED}")))
     if failed:
-        told = f"{counted(failed, 'session')} could not be learned from, after several tries"
-        yield Finding(about="store", state="note", told=told, remedy="tacit learn, and see what the hook log says")
+        text = f"{counted(failed, 'session')} could not be learned from after several tries"
+        yield Finding(about="store", state="note", told=text, remedy="run `tacit learn`, and read the hook log")
 
 
 def _meaning(ctx: CommandContext) -> Iterator[Finding]:
-    """Which embedder is in use, what waits for it, and whether hooks can afford it."""
+    """Yield which embedder is used, which skills have no vectors, and whether hooks use it."""
     from tacit.providers.embedding.opening import open_embedder, why_none
 
     choice, home = ctx.settings[0].recall.embedder, ctx.environment.person_home
@@ -111,25 +115,28 @@ def _meaning(ctx: CommandContext) -> Iterator[Finding]:
     cache = own / ".cache" / "huggingface" / "hub" if own else None
     try:
         if not Path(ctx.place.database).exists():
-            if choice != "auto":  # what is named must be there, store or not
+            if choice != "auto":  # a named embedder must exist, with or without a store
                 open_embedder(choice, home=home, hub_cache=cache)
             return
-        embedder = ctx.memory.embedder
+        embedder = ctx.memory.context.embedder
         if embedder is None:
             why = "recall.embedder is none" if choice == "none" else why_none(home, hub_cache=cache)
-            yield Finding(about=MEANING, state="off", told=f"not set up, so words find alone: {why}")
+            yield Finding(about=MEANING, state="off", told=f"keyword search only: {why}")
             return
         if is_light := _is_light(embedder):
-            embedder.embed(["a word"])  # an encoder's weights take long to load; its files were looked at
-        waiting = len(ctx.memory.store.unembedded(embedder.identity))
+            embedder.embed(["a word"])  # an encoder takes long to load, and its files were checked
+        waiting = ctx.memory.library.without_vectors()
     except TacitError as error:
         yield Finding(about=MEANING, state="fault", told=error.message, remedy=error.hint)
         return
-    hooks = "hooks use it too" if is_light else "hooks go by words, since it takes too long to load for them"
+    hooks = "hooks use it too" if is_light else "hooks use keyword search, because it takes too long to load"
     yield Finding(about=MEANING, state="ok", told=f"{embedder.identity}; {hooks}")
     if waiting:
         yield Finding(
-            about=MEANING, state="note", told=f"{counted(waiting, 'skill')} without vectors", remedy="tacit index"
+            about=MEANING,
+            state="note",
+            told=f"{counted(waiting, 'skill')} without vectors",
+            remedy="run `tacit store index`",
         )
 
 
@@ -149,8 +156,8 @@ def _client(ctx: CommandContext, client: Client, places: Places, *, asked: bool)
         remedy = f"tacit init --client {client.name}"
         yield Finding(about=client.name, state="fault", told=f"{client.title} is not connected", remedy=remedy)
     if len(connected) > 1:
-        told = f"{client.title} is connected more than once, so that hooks fire twice: {', '.join(map(str, connected))}"
-        yield Finding(about=client.name, state="note", told=told, remedy="tacit uninstall, then tacit init")
+        text = f"{client.title} is connected more than once, so its hooks fire twice: {', '.join(map(str, connected))}"
+        yield Finding(about=client.name, state="note", told=text, remedy="tacit uninstall, then tacit init")
     record = Record.load(ctx.environment.home)
     for audience, files in connected.values():
         readable = [file for file in files if file.path not in unreadable]
@@ -168,33 +175,33 @@ def _probes(ctx: CommandContext, client: Client, hooks: Sequence[Hook], *, launc
         folder = Path(name).resolve()
         _make_store(folder)
         for command in dict.fromkeys(hook.command for hook in hooks):
-            if command != launcher.hook(client.name):  # somebody else wrote it: to run it is not ours to do
-                told = f"{command}: not what this installation writes, so it was not run"
-                remedy = "run `tacit init` again, if it should be this installation"
-                yield Finding(about=f"{client.name}: hook command", state="note", told=told, remedy=remedy)
+            if command != launcher.hook(client.name):  # another program wrote it, so it is not run
+                text = f"{command}: not written by this installation, so it was not run"
+                remedy = "run `tacit init` again if it should use this installation"
+                yield Finding(about=f"{client.name}: hook command", state="note", told=text, remedy=remedy)
                 continue
             nonce = secrets.token_hex(6)
             ran = probe_hook(command, client.name, folder=folder, environment=around, nonce=nonce)
             remedy = _SHARED_REMEDY if launcher.shared else "run `tacit init` again"
             yield _probed(f"{client.name}: hook command", command, ran, remedy=remedy)
         if not can_serve():
-            told = "not installed; hooks do without it"
+            text = "not installed; hooks work without it"
             yield Finding(
-                about=f"{client.name}: MCP server", state="note", told=told, remedy="pip install 'tacit[mcp]'"
+                about=f"{client.name}: MCP server", state="note", told=text, remedy="pip install 'tacit[mcp]'"
             )
             return
         command, arguments = launcher.server(client.name)
         ran = probe_server(command, arguments, folder=folder, environment=around)
         about = f"{client.name}: MCP server"
         if ran.offers_nothing:
-            told = "the shell that starts it finds no Tacit that can serve, so that it offers nothing"
-            yield Finding(about=about, state="note", told=told, remedy=_SHARED_REMEDY)
+            text = "the shell that starts it finds no Tacit with an MCP server, so it offers nothing"
+            yield Finding(about=about, state="note", told=text, remedy=_SHARED_REMEDY)
         else:
             yield _probed(about, f"{command} {' '.join(arguments)[:60]}", ran, remedy=_SERVER_REMEDY)
 
 
 def _make_store(folder: Path) -> None:
-    """An empty store, so that a hook run in this folder has something to ask."""
+    """Create an empty store for the hooks that run in this folder."""
     place = StoreLocation(database=str(folder / ".tacit" / "tacit.db"), project=folder, chosen_by="tacit doctor")
     open_at(place, config=Config(), home=folder).close()
 
@@ -206,7 +213,7 @@ def _probed(about: str, command: str, ran: Probe, *, remedy: str) -> Finding:
 
 
 def _fired(ctx: CommandContext, client: Client, hooks: Sequence[Hook], *, since: float) -> Iterator[Finding]:
-    """When each event last reached Tacit in this project: the proof that the client itself calls."""
+    """Yield when each event last reached Tacit in this project: proof that the client calls it."""
     fired = last_fired(ctx.place.folder / "sessions", client.name)
     fired = {moment: at for moment, at in fired.items() if at.timestamp() >= since}
     silent = []
@@ -216,21 +223,32 @@ def _fired(ctx: CommandContext, client: Client, hooks: Sequence[Hook], *, since:
         elif event in _ANY_SESSION:
             silent.append(event)
     if silent:
-        told = f"not fired in this project since it was connected: {', '.join(silent)}"
-        remedy = "" if fired else f"start a new session of {client.title} here, ask it something, then look again"
-        yield Finding(about=f"{client.name}: events", state="note", told=told, remedy=remedy)
+        text = f"not fired in this project since the client was connected: {', '.join(silent)}"
+        remedy = (
+            ""
+            if fired
+            else f"start a new session of {client.title} here, ask it something, then run `tacit doctor` again"
+        )
+        yield Finding(about=f"{client.name}: events", state="note", told=text, remedy=remedy)
 
 
 def _faults(ctx: CommandContext) -> Iterator[Finding]:
-    """What hooks noted when they could not do their work."""
+    """Yield the last errors of hooks."""
     for line in log.recent(str(ctx.environment.home), _LAST_FAULTS):
         yield Finding(about="hook log", state="note", told=line)
 
 
-def _show(ctx: CommandContext, findings: Sequence[Finding]) -> None:
+_FINDINGS: Columns[Finding] = Columns(
+    Column("about", lambda finding: finding.about),
+    Column("state", lambda finding: finding.state),
+    Column("message", lambda finding: finding.told),
+    Column("remedy", lambda finding: finding.remedy),
+)
+
+
+def _finding_lines(findings: Sequence[Finding]) -> Iterator[Part]:
     for finding in findings:
         mark, colour = _MARKS[finding.state]
-        line = Text(f"{mark} ", style=colour).append(f"{finding.about}: ", style="bold").append(clean(finding.told))
-        ctx.console.print(line, soft_wrap=True)
+        yield Text(f"{mark} ", style=colour).append(f"{finding.about}: ", style="bold").append(clean(finding.told))
         if finding.remedy and finding.state != "ok":
-            ctx.console.print(Text(f"  → {clean(finding.remedy)}", style="cyan"), soft_wrap=True)
+            yield Text(f"  → {clean(finding.remedy)}", style="cyan")

@@ -1,9 +1,9 @@
-"""`tacit history` and `stats`: what happened, and what there is, of everything or of one skill."""
+"""`tacit skills history` and `tacit skills stats`: what happened, and what is stored."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -12,261 +12,238 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from tacit.domain.errors import Mistake, NotFound
+from tacit.domain.errors import Mistake
 from tacit.domain.evidence import Following
 from tacit.domain.identity import plain
 from tacit.domain.ports import AuditEntry, Counts
-from tacit.evidence.skill_history import Event, Record, session_life
-from tacit.store import queries as shelf
-from tacit.surfaces.cli import charts as plotting
+from tacit.evidence.skill_history import Event, Record
+from tacit.surfaces.cli import charts
+from tacit.surfaces.cli.charts import in_points, known_reliability, lift_fields
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line
-from tacit.surfaces.cli.charts import in_points, lift_told, reliability_told
-from tacit.surfaces.cli.views import STATUS_STYLE, others_told, show_others, told_reliability
-from tacit.surfaces.cli.visibility import may_tell, meant
+from tacit.surfaces.cli.report import Column, Columns, Part, pairs
+from tacit.surfaces.cli.views import NAMESAKES, STATUS_STYLE, namesake_lines, reliability_text
 
 _SHOWN_ID = 14
 _SHOWN_HASH = len("sha256:") + 12
-"""As many digits as `tacit purge --source` asks for."""
-_TELLING = {"trial": "cyan", "trusted": "green", "stale": "yellow", "retired": "red", "rejected": "red"}
+"""As many digits as `tacit store purge --source` needs."""
+_AFTER_STYLE = {"trial": "cyan", "trusted": "green", "stale": "yellow", "retired": "red", "rejected": "red"}
 _NAME_WIDTH = 32
 _WIDE = 110
-"""Columns from which a life is told as a table."""
+"""From this width on a history is a table; below, each event has two lines."""
 _ROWS = 15
-"""Skills that `tacit stats` shows by itself."""
-_ALONG = plotting.Axis(
-    title="share that worked, later results weighing more (95 % one-sided bounds)",
+"""How many skills `tacit skills stats` shows without --all."""
+_AXIS = charts.Axis(
+    title="share that worked, later results weigh more (95 % one-sided bounds)",
     written="{:.0%}".format,
     reference=0.7,
 )
 
 
-@click.command()
+@click.command(short_help="Show the history of a skill, or of everything")
 @click.argument("subject", required=False, default="")
-@click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help="The last so many entries.")
-@click.option("--chain", is_flag=True, help="The entries of the audit chain, for a skill too.")
-@click.option(
-    "--session", "run", default="", metavar="ID", help="What was learned in this session of an agent, as it went."
-)
+@click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help="Only the last entries.")
+@click.option("--chain", is_flag=True, help="Show the entries of the audit chain, for a skill too.")
+@click.option("--session", default="", metavar="ID", help="Show what was learned in this agent session.")
 @command_options
-def history(ctx: CommandContext, *, subject: str, limit: int, chain: bool, run: str) -> None:
-    """Tell the life of a skill: versions, changes of status and why, results, remarks. SUBJECT is a name or an id.
+def history(ctx: CommandContext, *, subject: str, limit: int, chain: bool, session: str) -> None:
+    """Show the history of a skill: versions, status changes with reasons, results, remarks. SUBJECT is a name or an id.
 
-    Of anything else, and without SUBJECT, the audit chain: what happened to everything, or to one trajectory or use.
+    For anything else, and without SUBJECT, it shows the audit chain: what happened to everything, to one trajectory or use.
     """
-    loop = ctx.memory
-    if run:
-        told = session_life(loop.store, run)[-limit:]
-        document = {"session": run, "events": [_event(each) for each in told]}
-        ctx.answer(document, lambda: _tell(ctx, run, told))
+    archive = ctx.memory.archive
+    if session:
+        events = archive.session_life(session)[-limit:]
+        ctx.report({"session": session, "events": EVENTS.documents(events)}, lambda: _event_parts(ctx, session, events))
         return
-    found = _found(ctx, subject) if subject else ""
+    found = archive.find(subject) if subject else ""
     if found.startswith(("s_", "v_")) and not chain:
-        skill = meant(ctx, found)
-        events = loop.life(found)[-limit:]
-        others = shelf.namesakes(loop.store, skill)
+        skill = ctx.version(found)
+        events = archive.life(found)[-limit:]
+        others = archive.namesakes(skill)
         document = {
             "subject": skill.skill.id,
             "name": skill.version.name,
-            "events": [_event(each) for each in events],
-            "others": others_told(others),
+            "events": EVENTS.documents(events),
+            "others": NAMESAKES.documents(others),
+            "entries": _entries(ctx, archive.history(found)[-limit:]),
         }
-
-        def tell() -> None:
-            _tell(ctx, skill.version.name, events)
-            show_others(ctx.console, others)
-
-        ctx.answer(document | {"entries": _entries(ctx, found, limit)}, tell)
+        ctx.report(document, lambda: _event_parts(ctx, skill.version.name, events), lambda: namesake_lines(others))
         return
-    entries = loop.history(found)[-limit:]
-    reasons = _reasons(ctx, entries)
-    document = {"subject": found, "entries": [plain(e) | {"reason": reasons.get(e.sequence, "")} for e in entries]}
-    ctx.answer(document, lambda: _show_chain(ctx, entries, reasons))
+    entries = archive.history(found)[-limit:]
+    document = {"subject": found, "entries": _entries(ctx, entries)}
+    ctx.report(document, _ENTRIES.table(document["entries"]) if entries else "Nothing has happened yet.")
 
 
-def _found(ctx: CommandContext, subject: str) -> str:
-    named = ctx.memory.store.catalogue(name=subject)
-    found = [shelf.meant_by(named).skill.id] if named else ctx.memory.store.resolve(subject)
-    if not found:
-        raise NotFound(f"nothing has the name or id {subject!r}", hint="tacit skills list --all")
-    return found[0]
+def _what_cell(event: Event) -> str:
+    times = f"{event.count} × " if event.count > 1 else ""
+    style = _AFTER_STYLE.get(event.what.rpartition("→ ")[2].partition(" ")[0], "default")
+    return f"[{style}]{times}{escape(clean(event.what))}[/{style}]"
 
 
-def _entries(ctx: CommandContext, found: str, limit: int) -> list[dict[str, object]]:
-    entries = ctx.memory.history(found)[-limit:]
-    reasons = _reasons(ctx, entries)
-    return [plain(entry) | {"reason": reasons.get(entry.sequence, "")} for entry in entries]
+def _why_cell(event: Event) -> str:
+    return f"[dim]{escape(one_line(event.why, 160))}[/dim]"
 
 
-def _tell(ctx: CommandContext, name: str, events: Sequence[Event]) -> None:
-    """A table, or in a narrow terminal two lines for each event: nothing is cut off for want of columns."""
-    ctx.console.print(f"[bold]{escape(clean(name))}[/bold]")
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for column in ("when", "version", "what", "by"):
-        table.add_column(column, no_wrap=column in ("when", "version"), overflow="fold")
-    table.add_column("why", ratio=1)
-    wide = ctx.console.width >= _WIDE
+EVENTS: Columns[Event] = Columns(
+    Column("at", lambda event: event.at, "when", lambda event: f"{event.at:%Y-%m-%d %H:%M}"),
+    Column("version_id", lambda event: event.version_id, "version", lambda event: event.version_id[:10]),
+    Column("what", lambda event: event.what, "what", _what_cell),
+    Column("by", lambda event: event.by, "by"),
+    Column("why", lambda event: event.why, "why", _why_cell),
+    Column("count", lambda event: event.count),
+)
+_ENTRIES: Columns[dict[str, object]] = Columns(
+    Column("", lambda entry: entry["sequence"], "#"),
+    Column("", lambda entry: str(entry["at"])[:19].replace("T", " "), "when"),
+    Column("", lambda entry: entry["action"], "what"),
+    Column("", lambda entry: _short(str(entry["subject"])), "of"),
+    Column("", lambda entry: entry.get("actor", ""), "by"),
+    Column("", lambda entry: entry["reason"], "why"),
+)
+
+
+def _entries(ctx: CommandContext, entries: Sequence[AuditEntry]) -> list[dict[str, object]]:
+    """Return entries of the audit chain; those of a purge have its reason."""
+    purged = any(entry.action in ("purge", "tombstone") for entry in entries)
+    reasons = ctx.memory.archive.purge_reasons() if purged else {}
+    return [
+        plain(entry)
+        | {"reason": reasons.get(entry.at, "") if entry.action in ("purge", "tombstone") else "", "actor": entry.actor}
+        for entry in entries
+    ]
+
+
+def _short(subject: str) -> str:
+    return subject[: _SHOWN_HASH if subject.startswith("sha256:") else _SHOWN_ID]
+
+
+def _event_parts(ctx: CommandContext, name: str, events: Sequence[Event]) -> Iterator[Part]:
+    """Yield a table, or in a narrow terminal two lines for each event, so that nothing is cut off."""
+    yield f"[bold]{escape(clean(name))}[/bold]"
+    if ctx.console.width >= _WIDE:
+        yield EVENTS.table(events)
+        return
     for event in events:
-        times = f"{event.count} × " if event.count > 1 else ""
-        style = _TELLING.get(event.what.rpartition("→ ")[2].partition(" ")[0], "default")
-        what = f"[{style}]{times}{escape(clean(event.what))}[/{style}]"
-        when, by = f"{event.at:%Y-%m-%d %H:%M}", escape(clean(event.by))
-        why = f"[dim]{escape(one_line(event.why, 160))}[/dim]"
-        if wide:
-            table.add_row(when, event.version_id[:10], what, by, why)
-            continue
-        ctx.console.print(f"{when}  {event.version_id[:10]}  {what}{by and f'  by {by}'}", soft_wrap=True)
+        by = f"  by {escape(clean(event.by))}" if event.by else ""
+        yield f"{event.at:%Y-%m-%d %H:%M}  {event.version_id[:10]}  {_what_cell(event)}{by}"
         if event.why:
-            ctx.console.print(Padding(why, (0, 0, 0, 18)))
-    if wide:
-        ctx.console.print(table)
+            yield Padding(_why_cell(event), (0, 0, 0, 18))
 
 
-def _event(event: Event) -> dict[str, object]:
-    return {name: getattr(event, name) for name in ("at", "what", "why", "by", "version_id", "count")}
-
-
-def _show_chain(ctx: CommandContext, entries: Sequence[AuditEntry], reasons: dict[int, str]) -> None:
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for column in ("#", "when", "what", "of", "by", *(["why"] if reasons else [])):
-        table.add_column(column)
-    for entry in entries:
-        when = f"{entry.at:%Y-%m-%d %H:%M:%S}"
-        of = escape(clean(entry.subject[: _SHOWN_HASH if entry.subject.startswith("sha256:") else _SHOWN_ID]))
-        why = escape(clean(reasons.get(entry.sequence, "")))
-        by = escape(clean(entry.actor))
-        table.add_row(str(entry.sequence), when, escape(entry.action), of, by, *([why] if reasons else []))
-    ctx.console.print(table if entries else "Nothing has happened yet.")
-
-
-def _reasons(ctx: CommandContext, entries: Sequence[AuditEntry]) -> dict[int, str]:
-    """Entry → why something was purged: told by the stones that were set at the same moment."""
-    purged = [entry for entry in entries if entry.action in ("purge", "tombstone")]
-    told = {stone.at: stone.reason for stone in ctx.memory.store.tombstones() if stone.reason} if purged else {}
-    return {entry.sequence: told[entry.at] for entry in purged if entry.at in told}
-
-
-@click.command()
+@click.command(short_help="Count what is stored, and how each skill does")
 @click.argument("skills", nargs=-1, metavar="[SKILL]...")
-@click.option("--all", "everything", is_flag=True, help="Every skill that may be recalled, not only the most used.")
+@click.option("--all", "everything", is_flag=True, help="Every recallable skill, not only the most used.")
 @click.option(
-    "--plot",
-    metavar="FILE",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Draw reliability to a .png or .svg.",
+    "--plot", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path), help="Draw it as .png or .svg."
 )
 @command_options
 def stats(ctx: CommandContext, *, skills: tuple[str, ...], everything: bool, plot: Path | None) -> None:
-    """Count what there is, and show how each skill does: uses, verified results, reliability, lift.
+    """Count what is stored, and show how each skill does: uses, verified results, reliability, lift.
 
-    Reliability is an interval over verified results of runs that followed the skill, later ones weighing more; "not known
-    yet" is a normal answer. Where nobody says what was followed, a result counts for all that was shown, a share for each.
+    Reliability is an interval over verified results of runs that followed the skill; later results weigh more. "Unknown" is a
+    normal answer. If nobody recorded what was followed, a result is shared by all skills that were shown.
     """
-    counts = ctx.memory.stats()
-    asked = [meant(ctx, each).version.id for each in skills]
-    records = [each for each in ctx.memory.records(asked) if may_tell(ctx, each.stored)]
-    document = plain(counts) | {"store": ctx.place.database, "records": [_figures(each) for each in records]}
+    archive = ctx.memory.archive
+    counts = archive.stats()
+    asked = [ctx.version(each).version.id for each in skills]
+    records = [each for each in archive.records(asked) if ctx.may_show(each.stored)]
+    document = plain(counts) | {"store": ctx.place.database, "records": _RECORDS.documents(records)}
     drawn = [each for each in records if each.reliability.known]
-    undrawn = _not_drawn(len(records) - len(drawn))
+    missing = len(records) - len(drawn)
+    undrawn = f"not drawn: {counted(missing, 'skill')} with too few verified results" if missing else ""
     if plot is not None:
         if not drawn:
             raise Mistake(
-                "no skill has enough verified results to be drawn", hint="see `tacit stats` for what is there"
+                "no skill has enough verified results to be drawn",
+                code="nothing_to_draw",
+                hint="see `tacit skills stats`",
             )
         heading = f"Reliability of skills{f' ({undrawn})' if undrawn else ''}"
-        plotting.draw([(_ALONG, [_row(each) for each in drawn])], plot, heading=heading)
+        charts.draw([(_AXIS, [_chart_row(each) for each in drawn])], plot, heading=heading)
 
-    def show() -> None:
+    def parts() -> Iterator[Part]:
         if not skills:
-            _show_counts(ctx, counts)
+            yield _counts_table(ctx, counts)
         kept = records if everything or skills else records[:_ROWS]
         if kept:
-            ctx.console.print()
-            _show_records(ctx, kept)
+            yield ""
+            yield from _record_lines(kept)
         if len(kept) < len(records):
-            ctx.console.print(f"[dim]and {len(records) - len(kept)} more: tacit stats --all[/dim]")
+            yield f"[dim]and {len(records) - len(kept)} more: tacit skills stats --all[/dim]"
         if drawn:
-            ctx.console.print()
-            _show_bars(ctx, [_row(each) for each in drawn[:_ROWS]])
-            if undrawn:
-                ctx.console.print(f"[dim]{undrawn}[/dim]", soft_wrap=True)
-        if plot is not None:
-            ctx.console.print(f"wrote {escape(clean(str(plot)))}", soft_wrap=True)
+            yield ""
+            yield _bars(ctx, [_chart_row(each) for each in drawn[:_ROWS]])
+            yield f"[dim]{_AXIS.title}[/dim]"
+            yield f"[dim]{undrawn}[/dim]" if undrawn else None
+        yield f"wrote {escape(clean(str(plot)))}" if plot is not None else None
 
-    ctx.answer(document, show)
-
-
-def _not_drawn(count: int) -> str:
-    return f"not drawn: {counted(count, 'skill')} with too few verified results" if count else ""
+    ctx.report(document, parts)
 
 
-def _row(record: Record) -> plotting.Row:
-    """What is drawn is weighed as the interval is; the note counts every result once."""
+_RECORDS: Columns[Record] = Columns(
+    Column("name", lambda record: record.stored.version.name),
+    Column("version_id", lambda record: record.stored.version.id),
+    Column("status", lambda record: record.stored.status),
+    Column("pinned", lambda record: record.pinned),
+    Column("shown", lambda record: record.shown),
+    Column("held_back", lambda record: record.held_back),
+    Column("followed", lambda record: {str(kind): n for kind, n in record.followed.items()}),
+    Column("worked", lambda record: record.worked),
+    Column("failed", lambda record: record.failed),
+    Column("claimed", lambda record: record.claimed),
+    Column("reliability", lambda record: known_reliability(record.reliability)),
+    Column("models", lambda record: {model: known_reliability(known) for model, known in record.models.items()}),
+    Column("lift", lambda record: lift_fields(record.lift)),
+    Column("used_at", lambda record: record.used_at),
+)
+
+
+def _chart_row(record: Record) -> charts.ChartRow:
+    """Return one bar: weighted as the interval is; the note counts every result once."""
     known = record.reliability
-    share = known.successes / known.trials
     note = f"{known.worked:g} of {known.votes} results"
-    return plotting.Row(label=record.stored.version.name, value=share, low=known.low, high=known.high, note=note)
+    share = known.successes / known.trials
+    return charts.ChartRow(label=record.stored.version.name, value=share, low=known.low, high=known.high, note=note)
 
 
-def _show_bars(ctx: CommandContext, rows: Sequence[plotting.Row]) -> None:
+def _bars(ctx: CommandContext, rows: Sequence[charts.ChartRow]) -> Table:
     names = min(_NAME_WIDTH, max(len(row.label) for row in rows))
     notes = max(len(row.note) for row in rows)
-    scale = plotting.Scale(rows, _ALONG, width=min(60, ctx.console.width - names - notes - 6))
+    scale = charts.Scale(rows, _AXIS, width=min(60, ctx.console.width - names - notes - 6))
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     for row in rows:
-        bar = plotting.line(row, _ALONG, scale, plain=ctx.console.options.ascii_only)
+        bar = charts.line(row, _AXIS, scale, plain=ctx.console.options.ascii_only)
         table.add_row(escape(one_line(row.label, names)), bar, Text(row.note, "dim"))
-    table.add_row("", plotting.ruler(_ALONG, scale), "")
-    ctx.console.print(table)
-    ctx.console.print(f"[dim]{_ALONG.title}[/dim]", soft_wrap=True)
+    table.add_row("", charts.ruler(_AXIS, scale), "")
+    return table
 
 
-def _figures(record: Record) -> dict[str, object]:
-    stored = record.stored
-    return {
-        "name": stored.version.name,
-        "version_id": stored.version.id,
-        "status": stored.status,
-        "pinned": record.pinned,
-        "shown": record.shown,
-        "held_back": record.held_back,
-        "followed": {str(stood): n for stood, n in record.followed.items()},
-        "worked": record.worked,
-        "failed": record.failed,
-        "claimed": record.claimed,
-        "reliability": reliability_told(record.reliability),
-        "models": {model: reliability_told(known) for model, known in record.models.items()},
-        "lift": lift_told(record.lift),
-        "used_at": record.used_at,
-    }
-
-
-def _show_records(ctx: CommandContext, records: Sequence[Record]) -> None:
-    """Two lines a skill: its name at full length, with its scope where several bear it, and its figures below."""
+def _record_lines(records: Sequence[Record]) -> Iterator[str]:
+    """Yield two lines for each skill: its whole name, with its scope if several have that name, and its figures."""
     names = Counter(record.stored.version.name for record in records)
     for record in records:
-        status = record.stored.status
+        stored = record.stored
         pin = "  [blue]pinned[/blue]" if record.pinned else ""
-        scope = f" ({escape(clean(str(record.stored.skill.scope)))})" if names[record.stored.version.name] > 1 else ""
-        ctx.console.print(
-            f"[bold]{escape(clean(record.stored.version.name))}[/bold]{scope}  [{STATUS_STYLE[status]}]{status}[/]{pin}  "
-            f"[dim]{told_reliability(record.reliability)}[/dim]",
-            soft_wrap=True,
+        scope = f" ({escape(clean(str(stored.skill.scope)))})" if names[stored.version.name] > 1 else ""
+        yield (
+            f"[bold]{escape(clean(stored.version.name))}[/bold]{scope}  "
+            f"[{STATUS_STYLE[stored.status]}]{stored.status}[/]{pin}  [dim]{reliability_text(record.reliability)}[/dim]"
         )
-        ctx.console.print(f"  {_counted(record)}", soft_wrap=True)
+        yield f"  {_figures_text(record)}"
 
 
-def _counted(record: Record) -> str:
-    """How often it was shown, followed and verified, and what it adds."""
+def _figures_text(record: Record) -> str:
+    """Return how often a skill was shown, followed and verified, and what it adds."""
     followed = record.followed.get(Following.FOLLOWED, 0) if record.followed else "?"
-    told = f"shown {record.shown}, followed {followed}, worked {record.worked}, failed {record.failed}"
+    counts = f"shown {record.shown}, followed {followed}, worked {record.worked}, failed {record.failed}"
     gain = record.lift.success
     if gain is None:
-        return f"{told}, lift not known yet"
+        return f"{counts}, lift unknown"
     value, low, high = (in_points(each) for each in (gain.value, gain.low, gain.high))
-    return f"{told}, lift {value} points \\[{low}, {high}]"
+    return f"{counts}, lift {value} points \\[{low}, {high}]"
 
 
-def _show_counts(ctx: CommandContext, counts: Counts) -> None:
+def _counts_table(ctx: CommandContext, counts: Counts) -> Table:
     outcomes = ", ".join(f"{n} {outcome}" for outcome, n in counts.outcomes.items())
     statuses = ", ".join(f"[{STATUS_STYLE[s]}]{n} {s}[/]" for s, n in counts.skills.items())
     rows = {
@@ -281,7 +258,4 @@ def _show_counts(ctx: CommandContext, counts: Counts) -> None:
         "size": f"{counts.bytes / 1_048_576:.1f} MiB",
         "store": escape(ctx.place.database),
     }
-    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
-    for name, value in rows.items():
-        table.add_row(f"[bold]{name}[/bold]", value)
-    ctx.console.print(table)
+    return pairs(rows)

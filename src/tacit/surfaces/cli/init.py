@@ -14,10 +14,11 @@ from typing import Any
 import click
 from rich.text import Text
 
-from tacit.config.channels import CHANNELS, HOOK, MCP, SKILL, channels, choose
+from tacit.config.channels import CHANNELS, MCP, SKILL, channels, choose
 from tacit.config.location import FOLDER
 from tacit.domain.errors import Mistake, TacitError
-from tacit.surfaces import exports
+from tacit.learn.skill_usage import HOOK
+from tacit.maintain import exports
 from tacit.surfaces.cli.context import CommandContext, clean, command_options
 from tacit.surfaces.cli.mcp import can_serve
 from tacit.surfaces.clients.connections import (
@@ -41,8 +42,8 @@ _LASTING = "install Tacit so that every shell finds it (see Install in the READM
 
 
 @dataclass(slots=True, kw_only=True)
-class _Wish:
-    """What a person wants connected, and what is known about this machine and project."""
+class _InstallRequest:
+    """What to connect, and the facts about this machine and project."""
 
     places: Places
     launcher: Launcher
@@ -51,7 +52,7 @@ class _Wish:
     """For whom; `None` leaves it to each client's own default."""
     clients: list[Client] = field(default_factory=list)
     connected: list[Client] = field(default_factory=list)
-    """Those that the project's shared files connect already, so that nothing is to be done for them."""
+    """Clients that the project's shared files already connect."""
 
     def audience_of(self, client: Client) -> Audience:
         return self.audience or client.default
@@ -63,14 +64,14 @@ class _Wish:
     "names",
     multiple=True,
     type=click.Choice(list(CLIENTS)),
-    help="Only this one (may be repeated); otherwise each that is found on this machine.",
+    help="Only this client (repeatable); by default each that is found on this machine.",
 )
-@click.option("--shared", is_flag=True, help="Into the project's committed files, for everybody who works on it.")
+@click.option("--shared", is_flag=True, help="Write into the project's committed files, for everybody who works on it.")
 @click.option("--user", is_flag=True, help="For every project of yours, not only this one.")
 @click.option(
     "--channel",
     type=click.Choice(CHANNELS),
-    help="How learned skills come to the client in this project: as context (hook, the default), as SKILL.md, or on demand.",
+    help="How the client gets learned skills here: as context (hook, default), as SKILL.md, or on demand (mcp).",
 )
 @click.option("--dry-run", is_flag=True, help="Only show what would change.")
 @click.option("--yes", is_flag=True, help="Write without asking.")
@@ -87,41 +88,50 @@ def init(
 ) -> None:
     """Connect Claude Code and Codex to Tacit: hooks, MCP server, the `tacit` skill, policy text and deny rules.
 
-    By default only for you: Claude Code in this project, by files that are not committed; Codex, which knows no such files,
-    in all your projects. Shows the difference and asks first. Keeps everything else in the files as it is. Run again, it
-    changes nothing; `tacit uninstall` takes everything back. An agent may only look (--dry-run).
+    By default only for you: Claude Code in this project, in files that are not committed; Codex, which has no such files, in
+    all your projects. It shows the changes and asks first, and leaves everything else in the files as it is. Running it again
+    changes nothing; `tacit uninstall` removes everything. An agent may only look (--dry-run).
     """
     if shared and user:
-        raise Mistake("--shared is for everybody and --user for you alone", hint="leave one out")
+        raise Mistake("--shared and --user exclude each other", code="shared_and_user", hint="leave one out")
     if not dry_run:
         ctx.caller.require_person("init")
-    wish = _wish(ctx, names, Audience.SHARED if shared else Audience.USER if user else None)
-    changes = _changes(wish)
-    asked = [*wish.clients, *wish.connected]
+    request = _install_request(ctx, names, Audience.SHARED if shared else Audience.USER if user else None)
+    changes = _changes(request)
+    asked = [*request.clients, *request.connected]
     now = channels(str(ctx.place.folder))
     ways = {client.name: channel or now.get(client.name, HOOK) for client in asked}
-    outlook = Outlook(changes=changes, notes=_notes(wish, changes), channels=ways, quiet=yes and not dry_run)
-    written = _settle(ctx, outlook, dry_run=dry_run, yes=yes)
+    planned = PlannedChanges(changes=changes, notes=_notes(request, changes), channels=ways, quiet=yes and not dry_run)
+    written = _settle(ctx, planned, dry_run=dry_run, yes=yes)
     left: list[str] = []
     if written:
-        carry_out(changes, wish.record, ctx.environment.home, at=time.time())
+        carry_out(changes, request.record, ctx.environment.home, at=time.time())
         left = _choose(ctx, asked, channel) if channel else []
-    answer(ctx, outlook, written=written, left=left, steps=_next_steps(changes) if written else ())
+    report_changes(ctx, planned, written=written, left=left, steps=_next_steps(changes) if written else ())
 
 
 @click.command()
 @click.option(
-    "--client", "names", multiple=True, type=click.Choice(list(CLIENTS)), help="Only this one (may be repeated)."
+    "--client", "names", multiple=True, type=click.Choice(list(CLIENTS)), help="Only this client (repeatable)."
 )
-@click.option("--shared", is_flag=True, help="Also from this project's committed files, for everybody who works on it.")
+@click.option("--shared", is_flag=True, help="Also remove it from this project's committed files, for everybody.")
+@click.option(
+    "--exports",
+    "remove_exported",
+    is_flag=True,
+    help="Also remove skills that you exported into the project's skill folders.",
+)
 @click.option("--dry-run", is_flag=True, help="Only show what would change.")
 @click.option("--yes", is_flag=True, help="Write without asking.")
 @command_options
-def uninstall(ctx: CommandContext, *, names: tuple[str, ...], shared: bool, dry_run: bool, yes: bool) -> None:
+def uninstall(
+    ctx: CommandContext, *, names: tuple[str, ...], shared: bool, remove_exported: bool, dry_run: bool, yes: bool
+) -> None:
     """Take back everything that your `tacit init` wrote, in this project and wherever else it is on record.
 
     Files that you have not touched since become what they were, byte for byte; from others only Tacit's part goes. What a
-    teammate committed stays, unless you say --shared. What was learned stays in `.tacit`. Refused in an agent's shell.
+    teammate committed stays, unless you say --shared. What was learned stays in `.tacit`, and so do skills that you exported,
+    unless you say --exports. Refused in an agent's shell.
     """
     if not dry_run:
         ctx.caller.require_person("uninstall")
@@ -136,24 +146,26 @@ def uninstall(ctx: CommandContext, *, names: tuple[str, ...], shared: bool, dry_
         for title, path in found.shared.items()
     ]
     others = _others(changes, places)
-    notes += [f"this is not only about this project; also: {', '.join(others)}"] if others else []
-    outlook = Outlook(changes=changes, notes=notes, quiet=yes and not dry_run, is_safe=not others)
-    written = _settle(ctx, outlook, dry_run=dry_run, yes=yes)
+    notes += [f"this also affects: {', '.join(others)}"] if others else []
+    notes += [f"removes the exported skill {path}" for path in _exported(ctx, users_own=remove_exported)]
+    planned = PlannedChanges(changes=changes, notes=notes, quiet=yes and not dry_run, is_safe=not others)
+    written = _settle(ctx, planned, dry_run=dry_run, yes=yes)
     left: list[str] = []
     if written:
-        left = _withdraw(ctx)
+        left = _withdraw(ctx, users_own=remove_exported)
         carry_out(changes, record, ctx.environment.home, at=time.time())
         _forget_channels(ctx, chosen)
         if Path(ctx.place.database).exists():
             left.append(f"what was learned stays in {ctx.place.folder}")
-    answer(ctx, outlook, written=written, left=left)
+    report_changes(ctx, planned, written=written, left=left)
     if any(change.problem for change in changes):
-        ctx.end_with(Mistake("some files could not be read", hint="mend them and run it again, or delete by hand"))
+        hint = "fix them and run it again, or edit them by hand"
+        ctx.end_with(Mistake("some files could not be read", code="unreadable_files", hint=hint))
 
 
-def _wish(ctx: CommandContext, names: Sequence[str], audience: Audience | None) -> _Wish:
+def _install_request(ctx: CommandContext, names: Sequence[str], audience: Audience | None) -> _InstallRequest:
     places = find_places(ctx.environment, Path.cwd())
-    wish = _Wish(
+    request = _InstallRequest(
         places=places,
         launcher=find_launcher(places.project, places.user_home),
         record=Record.load(ctx.environment.home),
@@ -161,64 +173,63 @@ def _wish(ctx: CommandContext, names: Sequence[str], audience: Audience | None) 
     )
     asked = [CLIENTS[name] for name in dict.fromkeys(names)] or present(places)
     if not asked:
-        raise Mistake("neither Claude Code nor Codex was found", hint="name one: tacit init --client claude-code")
+        hint = "name one: tacit init --client claude-code"
+        raise Mistake("neither Claude Code nor Codex was found", code="no_client", hint=hint)
     for client in asked:
-        done = audience is None and is_connected_by_project(client, places, launcher=wish.launcher)
-        (wish.connected if done else wish.clients).append(client)
-    return wish
+        done = audience is None and is_connected_by_project(client, places, launcher=request.launcher)
+        (request.connected if done else request.clients).append(client)
+    return request
 
 
-def _changes(wish: _Wish) -> list[Change]:
-    """What to write, and what to take back from where the same client was connected before."""
+def _changes(request: _InstallRequest) -> list[Change]:
+    """Return what to write, and what to remove where the same client was connected before."""
     put: list[File] = []
     former: list[File] = []
-    for client in wish.clients:
-        audience = wish.audience_of(client)
-        files = files_of(client, wish.places, audience, launcher=wish.launcher)
-        files = beside_shared(client, wish.places, files, launcher=wish.launcher)
+    for client in request.clients:
+        audience = request.audience_of(client)
+        files = files_of(client, request.places, audience, launcher=request.launcher)
+        files = beside_shared(client, request.places, files, launcher=request.launcher)
         put += [file for file in files if file.what != SERVER or audience is Audience.SHARED or can_serve()]
-        for other in sorted(wish.record.former(client.name, wish.places.project, audience)):
-            former += files_of(client, wish.places, Audience(other), launcher=wish.launcher)
-    return plan_putting(put, wish.record, instead_of=former)
+        for other in sorted(request.record.former(client.name, request.places.project, audience)):
+            former += files_of(client, request.places, Audience(other), launcher=request.launcher)
+    return plan_putting(put, request.record, instead_of=former)
 
 
-def _notes(wish: _Wish, changes: Sequence[Change]) -> list[str]:
-    told = [
-        f"{client.title} is connected already by this project's shared files; nothing is to be done for it"
-        for client in wish.connected
-    ]
-    personal = [client for client in wish.clients if wish.audience_of(client) is not Audience.SHARED]
-    if personal and wish.launcher.warning:
-        told.append(f"{wish.launcher.warning}: {_LASTING}")
+def _notes(request: _InstallRequest, changes: Sequence[Change]) -> list[str]:
+    notes = [f"{client.title} is already connected by this project's shared files" for client in request.connected]
+    personal = [client for client in request.clients if request.audience_of(client) is not Audience.SHARED]
+    if personal and request.launcher.warning:
+        notes.append(f"{request.launcher.warning}: {_LASTING}")
     if personal and not can_serve():
-        told.append(
-            "without the extra there is no MCP server; hooks do without it (pip install 'tacit[mcp]' brings it)"
-        )
-    for client in wish.clients:
-        team = files_of(client, wish.places, Audience.SHARED, launcher=wish.launcher)
-        if wish.audience is None and is_connected(team):
-            told.append(f"{team[0].path} connects {client.title} too, in part: `tacit init --shared` completes it")
-        audiences = wish.record.audiences(client.name) | {wish.audience_of(client)}
-        if is_connected_by_project(client, wish.places, launcher=wish.launcher):
+        notes.append("the MCP server is not installed; hooks work without it (pip install 'tacit[mcp]')")
+    for client in request.clients:
+        team = files_of(client, request.places, Audience.SHARED, launcher=request.launcher)
+        if request.audience is None and is_connected(team):
+            notes.append(
+                f"{team[0].path} connects {client.title} only in part: run `tacit init --shared` to complete it"
+            )
+        audiences = request.record.audiences(client.name) | {request.audience_of(client)}
+        if is_connected_by_project(client, request.places, launcher=request.launcher):
             audiences.add(Audience.SHARED)
         if Audience.USER in audiences and len(audiences) > 1:
-            told.append(
-                f"{client.title} is connected for all projects and for a single one: there its hooks fire twice"
+            notes.append(
+                f"{client.title} is connected for all projects and for a single one, where its hooks fire twice"
             )
-    if any(change.is_change and change.file.client == "codex" for change in changes) and wish.audience is None:
-        told.append(_CODEX_EVERYWHERE)
-    return told
+    if any(change.is_change and change.file.client == "codex" for change in changes) and request.audience is None:
+        notes.append(_CODEX_EVERYWHERE)
+    return notes
 
 
-def _settle(ctx: CommandContext, outlook: Outlook, *, dry_run: bool, yes: bool) -> bool:
-    """Show what would change, and find out whether to write: nothing to ask about, said so already, or a person says yes."""
-    if not outlook.quiet:
-        show_outlook(ctx, outlook)
-    if dry_run or yes or not any(change.is_change for change in outlook.changes):
+def _settle(ctx: CommandContext, planned: PlannedChanges, *, dry_run: bool, yes: bool) -> bool:
+    """Show what would change, and return whether to write it: with --yes, or after a person agreed."""
+    if not planned.quiet:
+        show_planned(ctx, planned)
+    if dry_run or yes or not any(change.is_change for change in planned.changes):
         return not dry_run
     if ctx.as_json or not ctx.caller.at_terminal:
-        raise Mistake("nobody is there to ask", hint="--dry-run shows what would change, --yes writes it")
-    return click.confirm("Write this?", default=outlook.is_safe)
+        hint = "--dry-run shows what would change, --yes writes it"
+        raise Mistake("nobody can be asked here", code="needs_yes", hint=hint)
+    return click.confirm("Write this?", default=planned.is_safe)
 
 
 def _next_steps(changes: Sequence[Change]) -> list[str]:
@@ -226,14 +237,14 @@ def _next_steps(changes: Sequence[Change]) -> list[str]:
     steps = [_CODEX_NEXT] if "codex" in changed else []
     if changed:
         steps += [
-            "a session that is running now has to be started anew",
-            "`tacit doctor` shows whether every hook fires",
+            "restart the sessions that are running now",
+            "run `tacit doctor` to see whether every hook fires",
         ]
     return steps
 
 
 def _others(changes: Sequence[Change], places: Places) -> list[str]:
-    """What else than this project is concerned: other projects, and clients that are connected in all of them."""
+    """Return what is affected besides this project: other projects, and clients connected in all of them."""
     going = [change for change in changes if change.is_change]
     notes = [note for change in going for note in change.gone]
     projects = {*(note.project for note in notes), *(change.file.project for change in going)}
@@ -243,7 +254,7 @@ def _others(changes: Sequence[Change], places: Places) -> list[str]:
 
 
 def _choose(ctx: CommandContext, clients: Sequence[Client], channel: str) -> list[str]:
-    """Keep the channel; what is approved already comes by it at once."""
+    """Store the channel, and use it for what is already approved."""
     ctx.place.prepare()
     folder = str(ctx.place.folder)
     before = channels(folder)
@@ -251,50 +262,65 @@ def _choose(ctx: CommandContext, clients: Sequence[Client], channel: str) -> lis
         choose(folder, client.name, channel)
     if channels(folder) == before or not Path(ctx.place.database).exists():
         return []
-    return [*_left(exports.withdraw(ctx.memory)), *_left(exports.export(ctx.memory))]
+    context = ctx.memory.context
+    return [*_left(exports.remove_exports(context)), *_left(exports.export(context))]
 
 
-def _withdraw(ctx: CommandContext) -> list[str]:
-    """Take back the skills that were exported as folders; says what stays."""
+def _exported(ctx: CommandContext, *, users_own: bool) -> list[str]:
+    """Return the exported skill folders that an uninstall would remove."""
     if not Path(ctx.place.database).exists():
         return []
     try:
-        return _left(exports.withdraw(ctx.memory))
-    except TacitError as error:  # a store that cannot be opened must not keep anybody from leaving
+        return [str(path) for path in exports.removable_folders(ctx.memory.context, users_own=users_own)]
+    except TacitError:
+        return []  # said again, with the reason, when the folders are to be removed
+
+
+def _withdraw(ctx: CommandContext, *, users_own: bool) -> list[str]:
+    """Remove exported skill folders; return what stays and why."""
+    if not Path(ctx.place.database).exists():
+        return []
+    try:
+        return _left(exports.remove_exports(ctx.memory.context, users_own=users_own))
+    except TacitError as error:  # a store that does not open must not prevent an uninstall
         return [f"exported skills stay where they are, because the store does not open: {error.message}"]
 
 
-def _left(folders: Sequence[exports.Kept]) -> list[str]:
-    reasons = {"edited": "you have edited it", "foreign": "it is not Tacit's"}
-    return [f"{kept.path} stays as it is: {reasons[kept.what]}" for kept in folders if kept.what in reasons]
+def _left(folders: Sequence[exports.ExportedFolder]) -> list[str]:
+    reasons = {
+        "edited": "you edited it",
+        "foreign": "it is not Tacit's",
+        "kept": "you exported it (`tacit uninstall --exports` removes it)",
+    }
+    return [f"{each.path} stays as it is: {reasons[each.action]}" for each in folders if each.action in reasons]
 
 
 def _forget_channels(ctx: CommandContext, clients: Sequence[str]) -> None:
-    """Take back the choice of channels, and a store's folder in which nothing was ever kept."""
+    """Remove the choice of channels, and a store's folder that was never used."""
     folder = ctx.place.folder
     if not folder.is_dir():
         return
     for name in clients:
         choose(str(folder), name, HOOK)
     if channels(str(folder)) and Path(ctx.place.database).exists():
-        exports.export(ctx.memory)  # the clients that stay keep theirs
+        exports.export(ctx.memory.context)  # the remaining clients keep theirs
     if folder.name == FOLDER and [path.name for path in folder.iterdir()] == [".gitignore"]:
         (folder / ".gitignore").unlink()
         folder.rmdir()
 
 
 _COLOURS = {"+": "green", "-": "red", "@": "cyan"}
-_WAYS = {HOOK: "as context at the right moment", SKILL: "procedures as SKILL.md folders", MCP: "on demand"}
+_CHANNEL_TEXT = {HOOK: "as context when needed", SKILL: "procedures as SKILL.md folders", MCP: "on demand"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outlook:
-    """What would be written, and what a person should know before."""
+class PlannedChanges:
+    """What would be written, and what a person should know first."""
 
     changes: Sequence[Change]
     notes: Sequence[str]
     channels: Mapping[str, str] = field(default_factory=dict)
-    """Client → how learned skills will come to it."""
+    """Client → how it gets learned skills."""
     quiet: bool = False
     """Whether nobody is asked, so that the list of files at the end is enough."""
     is_safe: bool = True
@@ -302,41 +328,41 @@ class Outlook:
 
     @property
     def touched(self) -> list[Change]:
-        """The files that change or that cannot be changed."""
+        """The files that change or cannot be changed."""
         return [change for change in self.changes if change.is_change or change.kept or change.problem]
 
 
-def show_outlook(ctx: CommandContext, outlook: Outlook) -> None:
-    """Before anything is written: the difference, then the files, then what to know."""
+def show_planned(ctx: CommandContext, planned: PlannedChanges) -> None:
+    """Print the diff, the files and the notes before anything is written."""
     if ctx.as_json:
         return
-    for change in outlook.changes:
+    for change in planned.changes:
         for line in change.diff():
             ctx.console.print(Text(clean(line), style=_COLOURS.get(line[:1], "")), soft_wrap=True)
-    _show_list(ctx, outlook, would=True)
+    _show_list(ctx, planned, would=True)
 
 
-def answer(
-    ctx: CommandContext, outlook: Outlook, *, written: bool, left: Sequence[str] = (), steps: Sequence[str] = ()
+def report_changes(
+    ctx: CommandContext, planned: PlannedChanges, *, written: bool, left: Sequence[str] = (), steps: Sequence[str] = ()
 ) -> None:
-    """At the end: what was done, what was left as it is, and what to do next."""
+    """Report what was done, what stays, and what to do next."""
     document = {
         "written": written,
-        "changes": [_document(change) for change in outlook.touched],
-        "channels": outlook.channels,
-        "warnings": outlook.notes,
+        "changes": [_change_document(change) for change in planned.touched],
+        "channels": planned.channels,
+        "warnings": planned.notes,
         "left": left,
         "next": steps,
     }
 
     def show() -> None:
-        if outlook.quiet:
-            _show_list(ctx, outlook, would=False)
-        count = sum(change.is_change for change in outlook.changes)
-        if not outlook.touched:
-            ctx.console.print("nothing to change")
+        if planned.quiet:
+            _show_list(ctx, planned, would=False)
+        count = sum(change.is_change for change in planned.changes)
+        if not planned.touched:
+            ctx.console.print("Nothing to change.")
         elif not written:
-            ctx.console.print("nothing was written")
+            ctx.console.print("Nothing was written.")
         else:
             ctx.console.print(f"{count} {'file' if count == 1 else 'files'} changed")
         for text in left:
@@ -344,23 +370,23 @@ def answer(
         for text in steps:
             ctx.console.print(Text(f"next: {clean(text)}", style="cyan"), soft_wrap=True)
 
-    ctx.answer(document, show)
+    ctx.report(document, show)
 
 
-def _show_list(ctx: CommandContext, outlook: Outlook, *, would: bool) -> None:
-    for change in outlook.touched:
+def _show_list(ctx: CommandContext, planned: PlannedChanges, *, would: bool) -> None:
+    for change in planned.touched:
         action = _action(change)
         action = f"would {action}" if would and change.is_change else action
         why = change.kept or change.problem
         line = f"{action:{14 if would else 8}} {change.file.path}  ({change.file.what}{', ' + why if why else ''})"
         ctx.console.print(Text(clean(line), style="red" if change.problem else ""), soft_wrap=True)
-    for client, channel in outlook.channels.items():
-        ctx.console.print(f"{CLIENTS[client].title}: what was learned comes by {channel} ({_WAYS[channel]})")
-    for text in outlook.notes:
+    for client, channel in planned.channels.items():
+        ctx.console.print(f"{CLIENTS[client].title} gets skills by {channel} ({_CHANNEL_TEXT[channel]})")
+    for text in planned.notes:
         ctx.console.print(Text(f"note: {clean(text)}", style="yellow"), soft_wrap=True)
 
 
-def _document(change: Change) -> dict[str, Any]:
+def _change_document(change: Change) -> dict[str, Any]:
     return {
         "path": str(change.file.path),
         "client": change.file.client,

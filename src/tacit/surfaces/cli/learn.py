@@ -1,60 +1,70 @@
-"""`tacit learn`: what agents did on this machine, or in the files named, becomes candidates for skills."""
+"""`tacit learn`: past agent sessions, or the files named, become candidates for skills."""
 
 from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.markup import escape
 
-from tacit import ingest as experience
+from tacit import ingest
 from tacit.api import Tacit, open_at
 from tacit.config.location import find_location
 from tacit.config.settings import Config, load_config
-from tacit.domain.candidate import Relation, Verdict
+from tacit.domain.candidate import Finding, Relation, Severity, Verdict
 from tacit.domain.errors import InvalidTrajectory, Mistake, NotFound, TacitError
 from tacit.domain.lifecycle import Transition
 from tacit.domain.model import LanguageModel
 from tacit.evidence.capture import Captured
-from tacit.ingest.discovery import PLACES, Transcript, transcripts
-from tacit.learn.report import Helped, Learned
-from tacit.surfaces import exports
-from tacit.surfaces.cli.context import CommandContext, command_options, counted
-from tacit.surfaces.cli.context import progress_bar
-from tacit.surfaces.cli.tend import show_care
-from tacit.surfaces.cli.views import show_learned, show_projects
-from tacit.surfaces.discovery import homes, project_of, take_in, together
+from tacit.evidence.transcripts import capture_transcript, combined
+from tacit.ingest.discovery import PLACES, Transcript, client_homes, project_of, transcripts
+from tacit.learn.report import LearningReport, ModelReport
+from tacit.maintain import exports
+from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line, progress_bar
+from tacit.surfaces.cli.report import Column, Columns, Part
+from tacit.surfaces.cli.tend import settled_lines
+from tacit.surfaces.cli.views import DECISION_TEXT
+
+if TYPE_CHECKING:
+    from tacit.learn import Note
 
 QUICKLY_TENDED = 1_000
-"""Skills that are looked through in a second or two, with every pass of learning."""
+"""Libraries up to this size are checked for suggestions after every pass of learning; it takes a second or two."""
+SHOWN_NOTES = 6
+SHOWN_SKILLS = 12
+_CLIENT_NAMES = {"claude-code": "Claude Code", "codex": "Codex"}
+_NOTE_TITLES = {
+    "recovered_error": "Recovered errors",
+    "working_command": "Commands that work here",
+    "correction": "Corrections",
+    "held": "Why the rest was not made into procedures",
+}
+_DECISION_STYLE = {"accept": "cyan", "hold": "yellow", "quarantine": "red"}
 
 
 @click.command()
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
 @click.option(
-    "--all-projects", is_flag=True, help="Every project whose sessions lie on this machine, each into its own store."
+    "--all-projects", is_flag=True, help="Learn for every project with sessions here, each into its own store."
 )
 @click.option(
-    "--client", "clients", multiple=True, type=click.Choice(list(PLACES)), help="Only this client (may be repeated)."
+    "--client", "clients", multiple=True, type=click.Choice(list(PLACES)), help="Only this client (repeatable)."
 )
-@click.option("--since", default="", metavar="WHEN", help="Only sessions that went on since then: 7d, 12h, or a date.")
-@click.option(
-    "--trust-outcomes",
-    is_flag=True,
-    help="Accept the outcome written in a document, with its verifier's name, as machine-verified.",
-)
+@click.option("--since", default="", metavar="WHEN", help="Only sessions active since then: 7d, 12h, or a date.")
+@click.option("--trust-outcomes", is_flag=True, help="Accept outcomes with a verifier's name in documents as verified.")
 @click.option(
     "--model",
     metavar="NAME",
     expose_value=False,
-    callback=lambda context, option, name: _choose_model(context, _named(context, option, name)),
-    help="Let this language model word what is new, within the limits of the settings (which may name one too).",
+    callback=lambda context, option, name: _choose_model(context, _not_empty(context, option, name)),
+    help="Let this language model word what is new, within the limits of the settings.",
 )
 @click.option(
     "--no-model",
@@ -73,40 +83,40 @@ def learn(
     since: str,
     trust_outcomes: bool,
 ) -> None:
-    """Learn from what agents did: from PATHS (files or folders), or without any from this project's past sessions.
+    """Learn skills from agent sessions: from PATHS (files or folders), or from this project's past sessions.
 
-    Finds the transcripts that Claude Code and Codex keep on this machine, and reads ATIF documents (also .jsonl and .gz)
-    by path. A session that goes on is read on from where it was; running it twice adds nothing, except that with
-    --trust-outcomes what was read without it is learned from again. Secrets are taken out before anything is stored.
+    Finds the transcripts of Claude Code and Codex on this machine, and reads ATIF documents (also .jsonl and .gz) by path.
+    A session that continues is read on from where it was; running the command twice adds nothing. With --trust-outcomes,
+    documents that were read without it are learned from again. Secrets are redacted before anything is stored.
     What was learned waits for `tacit review`.
 
-    A language model is asked only if you named one, here or in your settings, and never for an agent or a hook.
+    A language model is used only if you named one, here or in your settings, and never for an agent or a hook.
     """
-    ctx.may_create = True
     if paths and (all_projects or clients or since):
         raise Mistake(
-            "PATHS say what to read; --all-projects, --client and --since are for looking", hint="leave one out"
+            "--all-projects, --client and --since do not go with PATHS", code="paths_and_search", hint="leave one out"
         )
     missing = next((path for path in paths if not path.exists()), None)
     if missing:
-        raise NotFound(f"no such file or folder: {missing}", hint="check the path")
+        raise NotFound(f"no such file or folder: {missing}", code="no_such_path", hint="check the path")
     if trust_outcomes:
         ctx.caller.require_person("learn --trust-outcomes")
     since_when = moment(since) if since else None
     with _model(ctx, everywhere=all_projects) as model:
         if paths:
+            ctx.may_create = True
             _learn_paths(ctx, paths, trust_outcomes=trust_outcomes, model=model)
             return
-        found = transcripts(homes(ctx.environment, clients), since=since_when)
+        found = transcripts(client_homes(ctx.environment, clients), since=since_when)
         if all_projects:
             _learn_everywhere(ctx, found, model=model)
         else:
-            _learn_here(ctx, found, looked_for=clients or tuple(PLACES), model=model)
+            _learn_here(ctx, found, clients=clients or tuple(PLACES), model=model)
 
 
-def _named(context: click.Context, option: click.Parameter, name: str | None) -> str | None:
+def _not_empty(context: click.Context, option: click.Parameter, name: str | None) -> str | None:
     if name is not None and not name.strip():
-        raise click.BadParameter("it is empty: name a model, or say --no-model", context, option)
+        raise click.BadParameter("it is empty: name a model, or pass --no-model", context, option)
     return name
 
 
@@ -121,7 +131,7 @@ def _choose_model(context: click.Context, name: str | None) -> None:
 
 @contextmanager
 def _model(ctx: CommandContext, *, everywhere: bool) -> Iterator[LanguageModel | None]:
-    """The language model that may be asked in this run, if any: named here, or by the settings unless an agent is calling."""
+    """Yield the language model of this run: named here, or by the settings unless an agent is calling."""
     settings = _person_config(ctx).model if everywhere else ctx.settings[0].model
     caller = ctx.caller
     if ctx.model_name:
@@ -139,13 +149,13 @@ def _model(ctx: CommandContext, *, everywhere: bool) -> Iterator[LanguageModel |
         opened = providers.open_model(dataclasses.replace(settings, name=name), key=ctx.environment.model_key)
     except Mistake as error:
         hint = "; or learn without a model: --no-model"
-        raise type(error)(error.message, hint=f"{error.hint}{hint}") from error
+        raise type(error)(error.message, code=error.code, hint=f"{error.hint}{hint}") from error
     with opened as model:
         yield model
 
 
 def _person_config(ctx: CommandContext) -> Config:
-    """The settings of the person alone, which hold for every project until its own file tightens them."""
+    """Return the person's own settings, which apply to every project until its own file tightens them."""
     environment = ctx.environment
     return load_config((), file=environment.config_file, home=environment.person_home)[0]
 
@@ -154,71 +164,76 @@ def _learn_paths(
     ctx: CommandContext, paths: tuple[Path, ...], *, trust_outcomes: bool, model: LanguageModel | None
 ) -> None:
     problems: list[InvalidTrajectory] = []
+    memory = ctx.memory
     with progress_bar(ctx, "reading") as advance:
-        captured = together(
-            _counted((ctx.memory.capture(t, trust_outcomes=trust_outcomes) for t in _read(paths, problems)), advance)
+        captured = combined(
+            _with_progress((memory.capture(t, trust_outcomes=trust_outcomes) for t in _read(paths, problems)), advance)
         )
     if not problems and captured == Captured():
-        problems += [problem for path in paths if (problem := experience.passed_over(path))][:1]
-    learned = _distil(ctx, ctx.memory, model)
+        problems += [problem for path in paths if (problem := ingest.passed_over(path))][:1]
+    learned = _learn(ctx, memory, model)
     suggestions = _suggestions(ctx)
-
-    def show() -> None:
-        show_learned(ctx.console, captured, learned, problems=problems)
-        show_care(ctx, learned.settled, suggestions)
-
-    ctx.answer(learn_document(captured, learned, problems) | {"suggestions": suggestions}, show)
-    if problems and captured == Captured():  # what was wrong with each file has been told
-        ctx.end_with(Mistake("nothing could be read", hint="mend or convert what is listed, or name other files"))
+    ctx.report(
+        learn_document(captured, learned, problems) | {"suggestions": suggestions},
+        lambda: learned_parts(captured, learned, problems=problems, width=ctx.console.width),
+        lambda: settled_lines(ctx, learned.settled, suggestions),
+    )
+    if problems and captured == Captured():  # what was wrong with each file has been printed
+        hint = "fix or convert the files listed above, or name others"
+        ctx.end_with(Mistake("nothing could be read", code="nothing_readable", hint=hint))
 
 
 def _learn_here(
-    ctx: CommandContext, found: list[Transcript], *, looked_for: tuple[str, ...], model: LanguageModel | None
+    ctx: CommandContext, found: list[Transcript], *, clients: Sequence[str], model: LanguageModel | None
 ) -> None:
     own = [each for each in found if project_of(each) == ctx.place.project]
+    ctx.may_create = ctx.has_sessions = bool(own)
     problems: list[InvalidTrajectory] = []
     with progress_bar(ctx, "reading") as advance:
         taken = _take_in(ctx.memory, own, problems, advance)
-    captured = together(part for part in taken if part)
-    learned = _distil(ctx, ctx.memory, model)
+    captured = combined(part for part in taken if part)
+    learned = _learn(ctx, ctx.memory, model)
     suggestions = _suggestions(ctx)
     unchanged = sum(1 for part in taken if part is None)
 
-    def show() -> None:
+    def parts() -> Iterator[Part]:
         if not own:
-            told = " and ".join(looked_for)
-            ctx.console.print(f"No sessions of {told} in {escape(str(ctx.place.project))} lie on this machine.")
-            ctx.console.print(
-                "Name files or folders (tacit learn PATH), or look everywhere: tacit learn --all-projects\n"
-            )
+            names = " or ".join(_CLIENT_NAMES.get(client, client) for client in clients)
+            yield f"No {names} sessions found for {escape(str(ctx.place.project))}."
+            yield "Name files or folders (tacit learn PATH), or learn for every project: tacit learn --all-projects"
+            if not ctx.place.exists:
+                return
         else:
-            again = f", {unchanged} unchanged since the last time" if unchanged else ""
-            ctx.console.print(f"Found {counted(len(own), 'session')} of this project{again}.")
-        show_learned(ctx.console, captured, learned, problems=problems)
-        show_care(ctx, learned.settled, suggestions)
+            again = f", {unchanged} unchanged since last time" if unchanged else ""
+            yield f"Found {counted(len(own), 'session')} of this project{again}."
+        yield from learned_parts(captured, learned, problems=problems, width=ctx.console.width)
+        yield from settled_lines(ctx, learned.settled, suggestions)
 
-    told = {"found": len(own), "unchanged": unchanged}
-    document = {"transcripts": told, **learn_document(captured, learned, problems), "suggestions": suggestions}
-    ctx.answer(document, show)
+    counts = {"found": len(own), "unchanged": unchanged}
+    document = {"transcripts": counts, **learn_document(captured, learned, problems), "suggestions": suggestions}
+    ctx.report(document, parts)
 
 
 def _learn_everywhere(ctx: CommandContext, found: list[Transcript], *, model: LanguageModel | None) -> None:
-    """One project after the other, each into the store that `tacit` uses there."""
+    """Learn for one project after the other, each into the store that `tacit` uses there."""
     projects: dict[Path, list[Transcript]] = {}
-    homeless: list[Transcript] = []
+    without_project = 0
     for each in found:
         project = project_of(each)
-        (homeless if project is None else projects.setdefault(project, [])).append(each)
+        if project is None:
+            without_project += 1
+        else:
+            projects.setdefault(project, []).append(each)
     documents: list[dict[str, Any]] = []
     with progress_bar(ctx, "reading") as advance:
         for project, own in projects.items():
             before = sum(document["sessions"] for document in documents)
-            behind = _behind(advance, before, len(found))
-            documents.append(_learn_elsewhere(ctx, project, own, advance=behind, model=model))
-    told = {"found": len(found), "without_project": len(homeless)}
-    ctx.answer(
-        {"transcripts": told, "projects": documents},
-        lambda: show_projects(ctx.console, documents, without_project=len(homeless)),
+            shifted = _shifted(advance, before, len(found))
+            documents.append(_learn_elsewhere(ctx, project, own, advance=shifted, model=model))
+    counts = {"found": len(found), "without_project": without_project}
+    ctx.report(
+        {"transcripts": counts, "projects": documents},
+        lambda: _project_parts(documents, without_project=without_project),
     )
 
 
@@ -231,58 +246,60 @@ def _learn_elsewhere(
     model: LanguageModel | None,
 ) -> dict[str, Any]:
     problems: list[InvalidTrajectory] = []
+    environment = ctx.environment
     try:
-        place = find_location(ctx.environment, store=ctx.store, start=project)
-        environment = ctx.environment
+        place = find_location(environment, store=ctx.store, start=project)
+        place.require_project(has_sessions=True)
         config, _ = load_config((place.project,), file=environment.config_file, home=environment.person_home)
-        with open_at(place, config=config, home=environment.person_home) as loop:
-            taken = _take_in(loop, own, problems, advance)
-            # The budget is one for all; where a project's file tightens it, the model is left out.
-            learned = loop.learn(model=model if config.model == _person_config(ctx).model else None)
+        with open_at(place, config=config, home=environment.person_home) as memory:
+            taken = _take_in(memory, own, problems, advance)
+            # All projects share one budget. Where a project's file tightens it, the model is not used.
+            learned = memory.learn(model=model if config.model == _person_config(ctx).model else None)
     except TacitError as error:  # one project's store must not keep the others from learning
-        return {"project": str(project), "sessions": len(own), "error": {"message": error.message, "hint": error.hint}}
-    captured = together(part for part in taken if part)
+        problem = {"code": error.code, "message": error.message, "hint": error.hint}
+        return {"project": str(project), "sessions": len(own), "error": problem}
+    captured = combined(part for part in taken if part)
     return {"project": str(project), "sessions": len(own), **learn_document(captured, learned, problems)}
 
 
 def _take_in(
-    loop: Tacit, own: list[Transcript], problems: list[InvalidTrajectory], advance: Callable[[int, int], None]
+    memory: Tacit, own: list[Transcript], problems: list[InvalidTrajectory], advance: Callable[[int, int], None]
 ) -> list[Captured | None]:
     taken: list[Captured | None] = []
     for each in own:
         try:
-            taken.append(take_in(loop, each.path, on_problem=problems.append))
+            taken.append(capture_transcript(memory.context, each.path, on_problem=problems.append))
         except InvalidTrajectory as problem:
             problems.append(problem)
         advance(len(taken), len(own))
     return taken
 
 
-def _distil(ctx: CommandContext, loop: Tacit, model: LanguageModel | None) -> Learned:
-    """Learn from what was captured; what people edited in exported folders comes back on the way."""
-    exports.take_back(loop, by=ctx.environment.user or "edit")
+def _learn(ctx: CommandContext, memory: Tacit, model: LanguageModel | None) -> LearningReport:
+    """Learn from what was captured; edits in exported folders come back first."""
+    exports.propose_edited(memory.context, memory.propose, by=ctx.environment.user or "edit")
     with progress_bar(ctx, "learning") as advance:
-        learned = loop.learn(progress=advance, model=model)
-    exports.export(loop)
+        learned = memory.learn(progress=advance, model=model)
+    exports.export(memory.context)
     return learned
 
 
 def _suggestions(ctx: CommandContext) -> int:
-    """How much looking after the library would find to do; of a large one only `tacit tend` takes the time to tell."""
+    """Count what `tacit tend` would suggest; a large library is left to that command."""
     if len(ctx.memory.skills()) > QUICKLY_TENDED:
         return 0
     with progress_bar(ctx, "looking") as advance:
-        return len(ctx.memory.tend(progress=advance))
+        return len(ctx.memory.library.plan(progress=advance))
 
 
-def _counted(parts: Iterable[Captured], advance: Callable[[int, int], None]) -> Iterator[Captured]:
+def _with_progress(parts: Iterable[Captured], advance: Callable[[int, int], None]) -> Iterator[Captured]:
     for count, part in enumerate(parts, start=1):
         yield part
         advance(count, 0)
 
 
-def _behind(advance: Callable[[int, int], None], before: int, total: int) -> Callable[[int, int], None]:
-    """The same bar, for a part of the work that begins behind another."""
+def _shifted(advance: Callable[[int, int], None], before: int, total: int) -> Callable[[int, int], None]:
+    """Return the same progress bar for a part of the work that starts after another."""
     return lambda done, _: advance(before + done, total)
 
 
@@ -294,49 +311,90 @@ def moment(text: str, *, now: datetime | None = None) -> datetime:
             unit = {"d": "days", "h": "hours", "m": "minutes"}[found[2]]
             return (now or datetime.now(UTC)) - timedelta(**{unit: int(found[1])})
         day = datetime.fromisoformat(text.strip())
-        return day.astimezone(UTC)  # a date without a zone is a date here
+        return day.astimezone(UTC)  # a date without a zone is a local date
     except (ValueError, OverflowError):
-        raise Mistake(f"--since {text!r} is no point in time", hint="say 7d, 12h, 30m or 2026-01-31") from None
+        hint = "write 7d, 12h, 30m or 2026-01-31"
+        raise Mistake(f"--since {text!r} is not a point in time", code="not_a_time", hint=hint) from None
 
 
 def _read(paths: tuple[Path, ...], problems: list[InvalidTrajectory]) -> Iterator[Any]:
     for path in paths:
-        yield from experience.read(path, on_problem=problems.append)
+        yield from ingest.read(path, on_problem=problems.append)
 
 
-def learn_document(captured: Captured, learned: Learned, problems: list[InvalidTrajectory]) -> dict[str, Any]:
-    """What a pass of learning did, as programs get it."""
+# --- the report -----------------------------------------------------------------------------------------------------
+
+
+def _waiting(found: dict[str, Any]) -> int:
+    return len(found["held"]) + len(found["quarantined"])
+
+
+def _attempts_cell(found: dict[str, Any]) -> str:
+    if "error" in found:
+        return f"[red]{escape(clean(found['error']['message']))}[/red]"
+    return str(found["captured"]["added"])
+
+
+FINDINGS: Columns[Finding] = Columns(
+    Column("rule", lambda finding: finding.rule),
+    Column("severity", lambda finding: finding.severity),
+    Column("message", lambda finding: finding.message),
+)
+VERDICTS: Columns[Verdict] = Columns(
+    Column("name", lambda verdict: verdict.name),
+    Column("decision", lambda verdict: verdict.decision),
+    Column("relation", lambda verdict: verdict.relation),
+    Column("version_id", lambda verdict: None if verdict.relation is Relation.NONE else verdict.version_id),
+    Column("skill_id", lambda verdict: None if verdict.relation is Relation.NONE else verdict.skill_id),
+    Column("trajectory_ids", lambda verdict: verdict.trajectory_ids),
+    Column("reasons", lambda verdict: FINDINGS.documents(verdict.findings)),
+)
+TRANSITIONS: Columns[Transition] = Columns(
+    Column("version_id", lambda move: move.version_id),
+    Column("before", lambda move: move.before),
+    Column("after", lambda move: move.after),
+    Column("reason", lambda move: move.reason),
+)
+_PROJECTS: Columns[dict[str, Any]] = Columns(
+    Column("", lambda found: found["project"], "project"),
+    Column("", lambda found: found["sessions"], "sessions"),
+    Column("", lambda found: None, "new attempts", _attempts_cell),
+    Column("", lambda found: "" if "error" in found else _waiting(found) + len(found["accepted"]), "learned"),
+    Column("", lambda found: "" if "error" in found else _waiting(found), "waiting"),
+)
+
+
+def learn_document(
+    captured: Captured, learned: LearningReport, problems: Sequence[InvalidTrajectory]
+) -> dict[str, Any]:
+    """Return what a pass of learning did, for programs."""
     return {
         "captured": {
             "added": len(captured.added),
             "known": captured.known,
-            "vouched": captured.vouched,
+            "confirmed": captured.vouched,
             "excluded": captured.excluded,
             "purged": captured.purged,
             "redacted": captured.redacted,
         },
         "learned_from": learned.trajectories,
-        "accepted": [_verdict(v) for v in learned.accepted],
-        "held": [_verdict(v) for v in learned.held],
-        "quarantined": [_verdict(v) for v in learned.quarantined],
-        "rejected": [_verdict(v) for v in learned.rejected],
-        "reinforced": [_verdict(v) for v in learned.reinforced],
+        "accepted": VERDICTS.documents(learned.accepted),
+        "held": VERDICTS.documents(learned.held),
+        "quarantined": VERDICTS.documents(learned.quarantined),
+        "rejected": VERDICTS.documents(learned.rejected),
+        "reinforced": VERDICTS.documents(learned.reinforced),
         "notes": list(learned.notes),
-        "model": _helped(learned.model) if learned.model else None,
-        "settled": [_moved(move) for move in learned.settled],
-        "problems": [{"message": p.message, "hint": p.hint} for p in problems],
+        "model": _model_document(learned.model) if learned.model else None,
+        "settled": TRANSITIONS.documents(learned.settled),
+        "problems": [{"code": p.code, "message": p.message, "hint": p.hint} for p in problems],
     }
 
 
-def _moved(move: Transition) -> dict[str, Any]:
-    return {"version_id": move.version_id, "before": move.before, "after": move.after, "reason": move.reason}
-
-
-def _helped(model: Helped) -> dict[str, Any]:
+def _model_document(model: ModelReport) -> dict[str, Any]:
     return {
         "name": model.name,
-        "news": model.news,
-        "worded": model.worded,
+        "new_candidates": model.news,
+        "rewritten": model.worded,
         "proposed": model.proposed,
         "calls": model.spent.calls,
         "input_tokens": model.spent.input_tokens,
@@ -348,13 +406,127 @@ def _helped(model: Helped) -> dict[str, Any]:
     }
 
 
-def _verdict(verdict: Verdict) -> dict[str, Any]:
-    return {
-        "name": verdict.name,
-        "decision": verdict.decision,
-        "relation": verdict.relation,
-        "version_id": verdict.version_id,
-        "skill_id": verdict.skill_id,
-        "trajectory_ids": verdict.trajectory_ids,
-        "reasons": [{"rule": f.rule, "severity": f.severity, "message": f.message} for f in verdict.findings],
-    } | ({} if verdict.relation is not Relation.NONE else {"version_id": None, "skill_id": None})
+def learned_parts(
+    captured: Captured, learned: LearningReport, *, problems: Sequence[InvalidTrajectory] = (), width: int = 80
+) -> Iterator[Part]:
+    """Yield what a pass of learning did: what was read, what waits for review, and why the rest was held."""
+    yield _captured_line(captured)
+    hints = set[str]()
+    for problem in problems[:SHOWN_NOTES]:
+        yield f"[red]not read[/red] {escape(clean(problem.message))}"
+        if problem.hint not in hints:
+            yield f"         {escape(clean(problem.hint))}"
+        hints.add(problem.hint)
+    if len(problems) > SHOWN_NOTES:
+        yield f"         and {len(problems) - SHOWN_NOTES} more (--json lists all)"
+    yield from _verdict_lines(learned)
+    if learned.model:
+        yield from _model_lines(learned.model, width)
+    yield from _note_lines(learned, width)
+    if learned.held or learned.quarantined:
+        yield "\nNext: run [bold]tacit review[/bold] to approve or reject what was learned."
+
+
+def _captured_line(captured: Captured) -> str:
+    parts = [f"Read {counted(len(captured.added), 'new trajectory', plural='new trajectories')}"]
+    if captured.known:
+        confirmed = f" ({captured.vouched} with outcomes trusted only now)" if captured.vouched else ""
+        parts.append(f"{captured.known} already known{confirmed}")
+    if captured.excluded:
+        parts.append(f"{captured.excluded} excluded")
+    if captured.purged:
+        parts.append(f"{captured.purged} purged before")
+    if secrets := sum(captured.redacted.values()):
+        parts.append(f"[yellow]{counted(secrets, 'secret')} redacted[/yellow]")
+    return ", ".join(parts) + "."
+
+
+def _verdict_lines(learned: LearningReport) -> Iterator[str]:
+    kept = {verdict.skill_id: verdict for verdict in (*learned.accepted, *learned.held, *learned.quarantined)}
+    if kept:
+        yield "\n[bold]Learned[/bold]"
+    for verdict in list(kept.values())[:SHOWN_SKILLS]:
+        style = _DECISION_STYLE[verdict.decision]
+        yield f"  [bold]{escape(clean(verdict.name))}[/bold]  [{style}]{DECISION_TEXT[verdict.decision]}[/{style}]"
+        yield f"    [dim]{_main_findings(verdict)}[/dim]"
+    if len(kept) > SHOWN_SKILLS:
+        yield f"  and {len(kept) - SHOWN_SKILLS} more (tacit review, or --json)"
+    if learned.reinforced:
+        names = Counter(clean(verdict.name) for verdict in learned.reinforced)
+        listed = ", ".join(f"{escape(name)} ×{count}" for name, count in names.most_common(5))
+        yield f"Seen again: {listed}" + (" …" if len(names) > 5 else "")
+    if learned.rejected:
+        reasons = Counter(verdict.reasons[0] if verdict.reasons else "unknown" for verdict in learned.rejected)
+        listed = ", ".join(f"{escape(reason)} ×{count}" for reason, count in reasons.most_common(6))
+        yield f"Not made into procedures: {listed}"
+
+
+def _main_findings(verdict: Verdict) -> str:
+    """Return the two most important findings; findings about one line are left to the review."""
+    shown = [f for f in verdict.findings if not (f.line and f.severity is Severity.LOW)]
+    weighty = [f for f in shown if f.severity is not Severity.INFO] or shown
+    return escape("; ".join(dict.fromkeys(clean(finding.message) for finding in weighty[:2])) or "no findings")
+
+
+def _model_lines(model: ModelReport, width: int) -> Iterator[str]:
+    """Yield what the language model did, what it cost, and what was not used."""
+    kept = model.news - model.worded
+    done = f"worded {model.worded} of {model.news}" + (f", {kept} kept as mined" if kept else "")
+    if not model.news:
+        done = "was not needed: nothing new to word"
+    if model.proposed:
+        done += f", and proposed {counted(model.proposed, 'lesson')}"
+    done += f"; {counted(model.spent.calls, 'call')}, {model.spent.tokens:,} tokens"
+    money = f", {model.spent.usd:.4f} US dollars" if model.spent.usd else ""
+    yield f"The model {escape(clean(model.name))} {done}{money}."
+    for remark in model.remarks[:SHOWN_NOTES]:
+        yield f"  [dim]{escape(one_line(remark.text, 3 * width))}[/dim]"
+    if len(model.remarks) > SHOWN_NOTES:
+        yield f"  [dim]and {len(model.remarks) - SHOWN_NOTES} more (--json lists all)[/dim]"
+
+
+def _note_lines(learned: LearningReport, width: int) -> Iterator[str]:
+    for kind, title in _NOTE_TITLES.items():
+        notes = [note for note in learned.notes if note.kind == kind]
+        texts = _command_counts(notes) if kind == "working_command" else Counter(clean(note.text) for note in notes)
+        if not texts:
+            continue
+        yield f"\n[bold]{title}[/bold]"
+        for text, count in texts.most_common(SHOWN_NOTES):
+            times = f" [dim]×{count}[/dim]" if count > 1 and kind != "working_command" else ""
+            yield f"  • {escape(one_line(text, 3 * max(60, width - 8)))}{times}"
+        if len(texts) > SHOWN_NOTES:
+            yield f"  [dim]and {len(texts) - SHOWN_NOTES} more[/dim]"
+
+
+def _command_counts(notes: Sequence[Note]) -> Counter[str]:
+    """Add up each command over all trajectories; the most used first."""
+    worked: Counter[str] = Counter()
+    failed: Counter[str] = Counter()
+    for note in notes:
+        worked[note.detail["command"]] += int(note.detail["ok"])
+        failed[note.detail["command"]] += int(note.detail["failed"])
+    lines: Counter[str] = Counter()
+    for command, times in worked.items():
+        tail = f", failed {failed[command]}×" if failed[command] else ""
+        lines[f"`{clean(command)}` worked {times}×{tail}"] = times
+    return lines
+
+
+def _project_parts(projects: Sequence[dict[str, Any]], *, without_project: int) -> Iterator[Part]:
+    """Yield what was learned in each project."""
+    if projects:
+        yield _PROJECTS.table(projects)
+    else:
+        yield "No sessions found for any project on this machine."
+    models = [found["model"] for found in projects if found.get("model")]
+    if models:
+        rewritten, new, calls, tokens = (
+            sum(part[key] for part in models) for key in ("rewritten", "new_candidates", "calls", "tokens")
+        )
+        yield f"\nThe model worded {rewritten} of {new}; {counted(calls, 'call')}, {tokens:,} tokens."
+    if any(found.get("held") or found.get("quarantined") for found in projects):
+        yield "\nNext: run [bold]tacit review[/bold] inside a project."
+    if without_project:
+        sessions = counted(without_project, "session")
+        yield f"[dim]{sessions} of folders that no longer exist (tacit learn PATH reads them)[/dim]"

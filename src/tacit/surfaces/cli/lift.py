@@ -1,4 +1,4 @@
-"""`tacit lift`: what skills add to the runs that see them, against the runs that a lot kept them from."""
+"""`tacit skills lift`: what skills add to runs that see them, compared with control runs."""
 
 from __future__ import annotations
 
@@ -12,14 +12,12 @@ from rich.table import Table
 from rich.text import Text
 
 from tacit.domain.errors import Mistake
-from tacit.domain.lot import CHANCE_MOST
-from tacit.evidence import controls
-from tacit.evidence.controls import Measured
+from tacit.domain.holdout import CHANCE_MOST
+from tacit.evidence.control_runs import Measured
 from tacit.evidence.lift import LEAST_RUNS, Difference, Lift, Measure
-from tacit.surfaces.cli import charts as plotting
+from tacit.surfaces.cli import charts
+from tacit.surfaces.cli.charts import Axis, ChartRow, Scale, in_points
 from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line
-from tacit.surfaces.cli.charts import in_points
-from tacit.surfaces.cli.charts import Axis, Row, Scale
 
 NAME_WIDTH = 32
 WIDEST = 61
@@ -45,35 +43,37 @@ AXES = {
 }
 
 
-Told = tuple[str, Difference, Lift]
-"""What a row is called, what it shows, and the runs that it rests on."""
+LabelledLift = tuple[str, Difference, Lift]
+"""The label of a row, its difference, and the runs behind it."""
 
 
-@click.command()
+@click.command(short_help="Show what skills add, against control runs")
 @click.argument("skill", required=False, default="")
-@click.option(
-    "--model", default="", help="Only runs of this language model, pulled towards the others where they are few."
-)
-@click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), help="Draw it into this file, PNG or SVG.")
+@click.option("--model", default="", help="Only runs of this language model; few runs are combined with the others.")
+@click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), help="Draw it as .png or .svg.")
 @command_options
 def lift(ctx: CommandContext, *, skill: str, model: str, plot: Path | None) -> None:
-    """Show what skills add: runs that saw them against runs that a lot kept them from, with 95 % intervals.
+    """Show what skills add: runs that saw them compared with control runs that did not, with 95 % intervals.
 
-    Of one SKILL everything is told: success, steps, retries and tokens, by model and by scope. Controls are drawn only where
+    For one SKILL it shows success, steps, retries and tokens, by model and by scope. There are control runs only if
     `policy.hold_out` is set.
     """
-    loop = ctx.memory
-    chosen = [loop.version(skill)] if skill else loop.skills()
-    found = [controls.measure(loop.store, stored, model=model) for stored in chosen]
+    chosen = [ctx.memory.version(skill)] if skill else ctx.memory.skills()
+    found = [ctx.memory.archive.lift(stored, model=model) for stored in chosen]
     if not skill:
         found = sorted((each for each in found if each.was_drawn), key=_order)
     hold_out = ctx.settings[0].policy.hold_out
-    document = {"hold_out": hold_out, "model": model, "least_runs": LEAST_RUNS, "skills": [_document(m) for m in found]}
+    document = {
+        "hold_out": hold_out,
+        "model": model,
+        "least_runs": LEAST_RUNS,
+        "skills": [_measured_document(m) for m in found],
+    }
     if plot is not None:
         panels = _panels(found[0]) if skill else [(AXES[Measure.SUCCESS], _rows(found))]
         if not any(rows for _, rows in panels):
-            raise Mistake("there is nothing to draw yet", hint="`tacit lift` says what is missing")
-        plotting.draw(panels, plot, heading=_heading(skill and found[0].stored.version.name, model))
+            raise Mistake("there is nothing to draw yet", code="nothing_to_draw", hint="see `tacit skills lift`")
+        charts.draw(panels, plot, heading=_heading(skill and found[0].stored.version.name, model))
         document["plot"] = str(plot)
 
     def show() -> None:
@@ -86,11 +86,11 @@ def lift(ctx: CommandContext, *, skill: str, model: str, plot: Path | None) -> N
         if plot is not None:
             ctx.console.print(f"Drawn into {escape(clean(str(plot)))}.", soft_wrap=True)
 
-    ctx.answer(document, show)
+    ctx.report(document, show)
 
 
 def _order(measured: Measured) -> tuple[bool, float, str]:
-    """What is known first, the largest lift first."""
+    """Sort known lifts first, the largest first."""
     known = measured.lift.success
     return known is None, -known.value if known else 0.0, measured.stored.version.name
 
@@ -100,32 +100,32 @@ def _heading(name: str, model: str) -> str:
     return f"{what}{f', with {model}' if model else ''} (95 % intervals)"
 
 
-def _rows(found: Iterable[Measured]) -> list[Row]:
+def _rows(found: Iterable[Measured]) -> list[ChartRow]:
     return [_row(m.stored.version.name, m.lift.success, m.lift) for m in found if m.lift.success]
 
 
-def _panels(measured: Measured) -> list[tuple[Axis, list[Row]]]:
-    """One skill: a panel for each measure, and success by model and by scope where there are several."""
+def _panels(measured: Measured) -> list[tuple[Axis, list[ChartRow]]]:
+    """Return a panel for each measure, and for success by model and by scope where there are several."""
     panels = [
         (AXES[measure], [_row(measure.value, difference, measured.lift)])
         for measure, difference in measured.lift.differences.items()
     ]
-    keyed = [[_row(*told) for told in each] for each in _by_keys(measured)]
+    keyed = [[_row(*row) for row in each] for each in _by_keys(measured)]
     return [*panels, *((AXES[Measure.SUCCESS], rows) for rows in keyed)]
 
 
-def _by_keys(measured: Measured) -> list[list[Told]]:
-    """Success by model, and by scope, where there are several."""
+def _by_keys(measured: Measured) -> list[list[LabelledLift]]:
+    """Return success by model, and by scope, where there are several."""
     found = []
     for sort, keyed in (("model", measured.models), ("scope", measured.scopes)):
-        told = [(f"success, {sort} {key or 'not told'}", own.success, own) for key, own in keyed.items() if own.success]
-        if len(keyed) > 1 and told:
-            found.append(told)
+        row = [(f"success, {sort} {key or 'unknown'}", own.success, own) for key, own in keyed.items() if own.success]
+        if len(keyed) > 1 and row:
+            found.append(row)
     return found
 
 
-def _row(label: str, difference: Difference, runs: Lift) -> Row:
-    return Row(label=label, value=difference.value, low=difference.low, high=difference.high, note=_counts(runs))
+def _row(label: str, difference: Difference, runs: Lift) -> ChartRow:
+    return ChartRow(label=label, value=difference.value, low=difference.low, high=difference.high, note=_counts(runs))
 
 
 def _show_all(ctx: CommandContext, found: list[Measured]) -> None:
@@ -134,12 +134,12 @@ def _show_all(ctx: CommandContext, found: list[Measured]) -> None:
     table, scale = _table(ctx, rows, axis, names=names, headed=True)
     for name, measured in zip(names, found, strict=True):
         if measured.lift.success is None:
-            told = Text(_not_yet(measured.lift), "dim")
-            table.add_row(escape(one_line(name, NAME_WIDTH)), told, "", *_runs(measured.lift))
+            row = Text(_not_yet(measured.lift), "dim")
+            table.add_row(escape(one_line(name, NAME_WIDTH)), row, "", *_runs(measured.lift))
         else:
             _add(ctx, table, scale, axis, (name, measured.lift.success, measured.lift))
     if rows:
-        table.add_row("", plotting.ruler(axis, scale), Text(axis.title, "dim"))
+        table.add_row("", charts.ruler(axis, scale), Text(axis.title, "dim"))
     ctx.console.print(table)
 
 
@@ -152,29 +152,29 @@ def _show_one(ctx: CommandContext, measured: Measured) -> None:
     whole = measured.of_all
     if whole.success and whole != measured.lift:
         _show_rows(ctx, [("success, all versions", whole.success, whole)], AXES[Measure.SUCCESS])
-    for told in _by_keys(measured):
-        _show_rows(ctx, told, AXES[Measure.SUCCESS])
+    for row in _by_keys(measured):
+        _show_rows(ctx, row, AXES[Measure.SUCCESS])
 
 
-def _show_rows(ctx: CommandContext, told: list[Told], axis: Axis) -> None:
-    names = ["success, all versions", *(label for label, _, _ in told)]
-    table, scale = _table(ctx, [_row(*each) for each in told], axis, names=names)
-    for each in told:
+def _show_rows(ctx: CommandContext, row: list[LabelledLift], axis: Axis) -> None:
+    names = ["success, all versions", *(label for label, _, _ in row)]
+    table, scale = _table(ctx, [_row(*each) for each in row], axis, names=names)
+    for each in row:
         _add(ctx, table, scale, axis, each)
-    table.add_row("", plotting.ruler(axis, scale), Text(axis.title, "dim"))
+    table.add_row("", charts.ruler(axis, scale), Text(axis.title, "dim"))
     ctx.console.print(table)
 
 
-def _add(ctx: CommandContext, table: Table, scale: Scale, axis: Axis, told: Told) -> None:
-    label, difference, runs = told
-    bar = plotting.line(_row(*told), axis, scale, plain=ctx.console.options.ascii_only)
+def _add(ctx: CommandContext, table: Table, scale: Scale, axis: Axis, row: LabelledLift) -> None:
+    label, difference, runs = row
+    bar = charts.line(_row(*row), axis, scale, plain=ctx.console.options.ascii_only)
     table.add_row(escape(one_line(label, NAME_WIDTH)), bar, _figures(difference, axis), *_runs(runs))
 
 
 def _table(
-    ctx: CommandContext, rows: list[Row], axis: Axis, *, names: Iterable[str], headed: bool = False
+    ctx: CommandContext, rows: list[ChartRow], axis: Axis, *, names: Iterable[str], headed: bool = False
 ) -> tuple[Table, Scale]:
-    """An empty table whose columns have their room, and the scale that fits it."""
+    """Return an empty table with fixed column widths, and the scale that fits it."""
     name = min(NAME_WIDTH, max(len(each) for each in names))
     scale = Scale(rows, axis, width=min(WIDEST, ctx.console.width - name - _REST))
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=headed)
@@ -200,33 +200,32 @@ def _counts(measured: Lift) -> str:
 
 
 def _not_yet(measured: Lift) -> str:
-    """Of how many runs that it takes there are how many."""
+    """Return how many of the required runs there are."""
     done = min(measured.shown, LEAST_RUNS) + min(measured.held_back, LEAST_RUNS)
-    return f"not known yet ({done} of {2 * LEAST_RUNS} runs)"
+    return f"unknown yet ({done} of {2 * LEAST_RUNS} runs)"
 
 
 def _explain(ctx: CommandContext, hold_out: float) -> None:
-    """Say why there is nothing to compare, how that is changed and what it costs."""
+    """Explain why there is nothing to compare, how to change that and what it costs."""
     if hold_out > 0:
         ctx.console.print(
-            f"Not known yet: no verified run was under a lot. Controls are drawn (policy.hold_out = {hold_out:g}); each "
-            f"skill takes at least {counted(LEAST_RUNS, 'verified run')} with it and as many without it.",
+            f"Unknown yet: there is no verified control run. Control runs are on (policy.hold_out = {hold_out:g}); each "
+            f"skill needs at least {counted(LEAST_RUNS, 'verified run')} with it and as many without it.",
             soft_wrap=True,
         )
         return
     ctx.console.print(
-        "Not known: what a skill adds is measured against runs that went without it, and none did. To let some, write into "
+        "Unknown: what a skill adds is measured against control runs without it, and there are none. To have some, write into "
         "~/.tacit/tacit.toml:\n\n  \\[policy]\n  hold_out = 0.2\n\n"
-        "Then one in five fitting sessions goes without a skill of which nothing is known, fewer once it is; norms, "
-        "preferences, warnings, answers to errors, pinned skills and what deletes, sends, publishes or pays are always "
-        f"given. That costs what the skill would have helped in those sessions; the share is at most {CHANCE_MOST:g}, and a "
-        f"project's own file may lower it. It takes {LEAST_RUNS} verified runs with a skill and {LEAST_RUNS} without it "
-        "before anything is claimed.",
+        "Then one in five fitting sessions runs without a skill whose effect is unknown, fewer later; norms, preferences, "
+        "warnings, fixes for errors, pinned skills and whatever deletes, sends, publishes or pays are always given. The "
+        f"cost is the help that those sessions miss; the share is at most {CHANCE_MOST:g}, and a project's own file may "
+        f"lower it. A result needs {LEAST_RUNS} verified runs with a skill and {LEAST_RUNS} without it.",
         soft_wrap=True,
     )
 
 
-def _document(measured: Measured) -> dict[str, Any]:
+def _measured_document(measured: Measured) -> dict[str, Any]:
     stored = measured.stored
     return {
         "name": stored.version.name,

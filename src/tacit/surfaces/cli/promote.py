@@ -1,131 +1,150 @@
-"""`tacit promote`: what could move to a broader scope, and why not yet; on a person's word it moves, ticked as in a review."""
+"""`tacit promote`: what could move to a broader scope, and why not yet; a person moves it, confirming as in a review."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from datetime import UTC, datetime
 from typing import Any
 
 import click
 from rich.markup import escape
-from rich.table import Table
 
 from tacit.domain.candidate import Relation
 from tacit.domain.errors import GateRefusal, Mistake
 from tacit.domain.lifecycle import RECALLABLE, Status
 from tacit.domain.model import LanguageModel
-from tacit.domain.ports import Stored
 from tacit.domain.scope import Level, Scope
+from tacit.domain.stored import Stored
 from tacit.gate import Review, unticked
-from tacit.maintain import promotion as promoting
-from tacit.surfaces.cli.context import CommandContext, clean, command_options
-from tacit.surfaces.cli.review_page import Answer, ask, grave_ones, show_candidate
+from tacit.maintain.exports import export
+from tacit.maintain.mirroring import purged_but_at_home
+from tacit.maintain.promotion import HOME_LEVELS, Promoted, PromotionPreview, Prospect
+from tacit.maintain.promotion_rules import ScopeGate
+from tacit.maintain.reason_text import sentence, sentences
+from tacit.maintain.source_project import home_database
+from tacit.surfaces.cli.context import CommandContext, by_option, clean, command_options
+from tacit.surfaces.cli.report import Column, Columns, Part
 from tacit.surfaces.cli.review import confirmed
+from tacit.surfaces.cli.review_page import Reply, ask, grave_ones, show_candidate
 from tacit.surfaces.cli.views import STATUS_STYLE, show_diff, whole_text
-from tacit.surfaces.exports import export
 
-_HOW = {Relation.REINFORCE: "was there already", Relation.MERGE: "is there in new words"}
-_MENDING = "mend it (tacit skills edit, or --rewrite for what is local); only who knows better gives --despite-findings"
+_RESULT = {Relation.REINFORCE: "was already there", Relation.MERGE: "is there with new wording"}
+_OBJECTION_HINT = (
+    "correct it (tacit skills edit, or --rewrite for local values); pass --despite-findings only if you know better"
+)
 _LEVELS = [level.value for level in Level if level is not Level.TEAM]
 
 
 @click.command()
 @click.argument("name", required=False, metavar="[NAME]")
 @click.option(
-    "--to", "to", default="", metavar="LEVEL", help=f"How far: {', '.join(_LEVELS)}; the next rung if not given."
+    "--to", "to", default="", metavar="LEVEL", help=f"How far: {', '.join(_LEVELS)}; by default one level up."
 )
-@click.option("--by", default="", help="Your name, kept with the promotion.")
+@by_option()
+@click.option("--rewrite", is_flag=True, help="Replace values local to this project by placeholders; shown first.")
 @click.option(
-    "--rewrite", is_flag=True, help="Put placeholders for what is local to this project; shown before it is done."
+    "--tick", "ticked", multiple=True, metavar="KEY", help="Confirm a value that came from outside (repeatable)."
 )
-@click.option("--tick", "ticked", multiple=True, metavar="KEY", help="Something from outside that you have looked at.")
-@click.option("--despite-findings", "despite", is_flag=True, help="Promote it although something speaks against it.")
-@click.option("--yes", is_flag=True, help="Do it without being asked.")
+@click.option("--despite-findings", "despite", is_flag=True, help="Promote it although something objects to it.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
 @command_options
 def promote(ctx: CommandContext, *, name: str | None, to: str, by: str, ticked: tuple[str, ...], **flags: bool) -> None:
-    """Take what was learned to a broader scope. Without NAME: what could move, and what its gate still asks for.
+    """Make a skill available at a broader scope. Without NAME: what could move, and what its gate still requires.
 
-    Organisation and global skills live in your own store, and every project of yours has them after its next `tacit learn`. A
-    skill keeps its origins: what came from outside is asked for one by one, as in a review. A preference never leaves its
-    person, and nothing becomes global unless it is found to be nobody's own. Its record and what speaks against it are shown
-    first: a poor record, contradictions and what ties it to this project are refused without --despite-findings.
+    Organisation and global skills are kept in your own store, and every project of yours has them after its next `tacit
+    learn`. A skill keeps its origins: values from outside are confirmed one by one, as in a review. A preference never leaves
+    its person, and nothing becomes global unless it is judged independent of any project. A poor record, contradictions and
+    ties to this project are refused without --despite-findings.
 
-    Promoting belongs to a person: it is refused without a terminal and inside an agent's shell.
+    Only a person can promote: it is refused without a terminal and inside an agent's shell.
     """
     if name is None:
-        found, left = ctx.memory.prospects(), promoting.left_at_home(ctx.memory)
-        document = {
-            "prospects": [_document(each) for each in found],
-            "purged_here": [_kept_at_home(each) for each in left],
-        }
-        ctx.answer(document, lambda: _show(ctx, found, left))
+        _prospects(ctx)
         return
     ctx.caller.require_person("promote")
     person, despite = ctx.person(by), flags["despite"]
-    weighed = _weighed(ctx, name, to, by=person, rewrite=flags["rewrite"])
-    _require_wanted(ctx, weighed, despite=despite, yes=flags["yes"])
-    stored, scope = weighed.stored, weighed.scope
-    with _model(ctx, scope) as model:
-        done = ctx.memory.promote(
-            stored.version.id, scope, by=person, ticked=None, rewrite=flags["rewrite"], model=model
+    preview = _preview(ctx, name, to, by=person, rewrite=flags["rewrite"])
+    _require_wanted(ctx, preview, despite=despite, yes=flags["yes"])
+    with _model(ctx, preview.scope) as model:
+        done = ctx.memory.library.promote(
+            preview.stored.version.id, preview.scope, by=person, ticked=None, rewrite=flags["rewrite"], model=model
         )
-    with _side(ctx, done.scope) as side:
-        status = _decided(side, done, by=person, ticked=ticked, despite=despite)
-    ctx.memory.adopt()
-    export(ctx.memory)
+    with _context_of_scope(ctx, done.scope) as there:
+        status = _decide(there, done, by=person, ticked=ticked, despite=despite)
+    ctx.memory.library.adopt()
+    export(ctx.memory.context)
     done = dataclasses.replace(done, status=status)
-    ctx.answer({"promoted": _told(done, weighed)}, lambda: _show_done(ctx, done))
+    ctx.report({"promoted": _promoted_document(done, preview)}, lambda: _promoted_lines(done))
 
 
-def _weighed(ctx: CommandContext, name: str, to: str, *, by: str, rewrite: bool) -> promoting.Weighed:
-    """What would move in which words, and what speaks against it; a gate that is closed to it refuses it here."""
-    loop = ctx.memory
-    asked = promoting.asked(loop, at=datetime.now(UTC), by=by)
-    found = promoting.weigh(loop, name, Scope.parse(to) if to else None, asked, rewrite=rewrite)
+def _prospects(ctx: CommandContext) -> None:
+    found, left = ctx.memory.library.prospects(), purged_but_at_home(ctx.memory.context)
+    document = {"prospects": _PROSPECTS.documents(found), "purged_here": _PURGED.documents(left)}
+
+    def parts() -> Iterator[Part]:
+        database = home_database(ctx.memory.context.place)
+        for held in left:
+            warning = f"{held.version.name} was purged here, but your own store still has it:"
+            command = f"tacit store purge --source {held.version.hash} --store {database}"
+            yield f"[yellow]{escape(clean(warning))}[/yellow] {escape(clean(command))}"
+        if not found:
+            yield "Nothing to promote: approve something first (tacit review)."
+            return
+        yield _PROSPECTS.table(found)
+        yield "\nRun [bold]tacit promote NAME[/bold] \\[--to LEVEL] \\[--rewrite] to promote one."
+
+    ctx.report(document, parts)
+
+
+def _preview(ctx: CommandContext, name: str, to: str, *, by: str, rewrite: bool) -> PromotionPreview:
+    """Return what would move with which wording, and what objects to it; a closed gate refuses it here."""
+    found = ctx.memory.library.preview(name, Scope.parse(to) if to else None, by=by, rewrite=rewrite)
     if rewrite and found.content == found.stored.version.content:
-        raise Mistake(f"nothing in `{found.content.name}` is local to this project", hint="leave --rewrite away")
+        message = f"nothing in `{found.content.name}` is local to this project"
+        raise Mistake(message, code="nothing_local", hint="leave --rewrite out")
     return found
 
 
-def _require_wanted(ctx: CommandContext, weighed: promoting.Weighed, *, despite: bool, yes: bool) -> None:
-    """Show what would move and what speaks against it; nothing goes on without a yes, nor in spite of that by itself."""
-    name = weighed.stored.version.name
-    if weighed.against and not despite:
-        lines = [f"`{name}` was not taken to {weighed.scope}, for this speaks against it:"]
-        lines += [f"  {each}" for each in weighed.against]
-        raise GateRefusal("\n".join(lines), hint=_MENDING)
+def _require_wanted(ctx: CommandContext, preview: PromotionPreview, *, despite: bool, yes: bool) -> None:
+    """Show what would move and what objects to it; go on only after a yes, and never despite objections by itself."""
+    name = preview.stored.version.name
+    if preview.objections and not despite:
+        lines = [f"`{name}` was not promoted to {preview.scope}, because:"]
+        lines += [f"  {sentence(each)}" for each in preview.objections]
+        raise GateRefusal("\n".join(lines), code="promotion_objections", hint=_OBJECTION_HINT)
     if not ctx.as_json:
-        _show_weighed(ctx, weighed)
+        _show_preview(ctx, preview)
     if yes:
         return
     if ctx.as_json or not ctx.caller.at_terminal:
-        raise Mistake(f"`{name}` was not promoted: nobody can be asked here", hint="give --yes")
-    if ask(ctx, f"Take it to {weighed.scope}{' in these words' if _is_rewritten(weighed) else ''}?") is not Answer.YES:
-        raise GateRefusal(f"`{name}` was not promoted", hint="edit it: tacit skills edit, then promote it")
+        message = f"`{name}` was not promoted: nobody can be asked here"
+        raise Mistake(message, code="needs_yes", hint="pass --yes")
+    wording = " with this wording" if _is_rewritten(preview) else ""
+    if ask(ctx, f"Promote it to {preview.scope}{wording}?") is not Reply.YES:
+        hint = "edit it (tacit skills edit), then promote it"
+        raise GateRefusal(f"`{name}` was not promoted", code="not_wanted", hint=hint)
 
 
-def _show_weighed(ctx: CommandContext, weighed: promoting.Weighed) -> None:
-    stored = weighed.stored
-    way = f"{stored.skill.scope} → {weighed.scope}"
-    record = weighed.record or "not measured yet"
-    ctx.console.print(
-        f"[bold]{escape(clean(stored.version.name))}[/bold]  {way}  [dim]{escape(clean(record))}[/dim]", soft_wrap=True
-    )
-    for each in weighed.against:
-        ctx.console.print(f"[yellow]against:[/yellow] {escape(clean(each))}", soft_wrap=True)
-    if _is_rewritten(weighed):
-        show_diff(ctx.console, whole_text(stored.version.content), whole_text(weighed.content))
+def _show_preview(ctx: CommandContext, preview: PromotionPreview) -> None:
+    stored = preview.stored
+    path = f"{stored.skill.scope} → {preview.scope}"
+    record = escape(clean(preview.record or "not measured yet"))
+    name = escape(clean(stored.version.name))
+    ctx.console.print(f"[bold]{name}[/bold]  {path}  [dim]{record}[/dim]", soft_wrap=True)
+    for each in preview.objections:
+        ctx.console.print(f"[yellow]objection:[/yellow] {escape(clean(sentence(each)))}", soft_wrap=True)
+    if _is_rewritten(preview):
+        show_diff(ctx.console, whole_text(stored.version.content), whole_text(preview.content))
 
 
-def _is_rewritten(weighed: promoting.Weighed) -> bool:
-    return weighed.content != weighed.stored.version.content
+def _is_rewritten(preview: PromotionPreview) -> bool:
+    return preview.content != preview.stored.version.content
 
 
 @contextmanager
 def _model(ctx: CommandContext, to: Scope) -> Iterator[LanguageModel | None]:
-    """The language model of the settings, where one is asked whether a skill is project-agnostic."""
+    """Yield the language model of the settings, which judges whether a skill is project-agnostic."""
     settings = ctx.settings[0].model
     if to.level is not Level.GLOBAL or not settings.name:
         yield None
@@ -137,10 +156,9 @@ def _model(ctx: CommandContext, to: Scope) -> Iterator[LanguageModel | None]:
 
 
 @contextmanager
-def _side(ctx: CommandContext, scope: Scope) -> Iterator[CommandContext]:
-    """The session of the store that keeps a scope: this one, or one on the person's own store."""
-    place = ctx.memory.place
-    database = promoting.home_database(place) if scope.level in promoting.AT_HOME else None
+def _context_of_scope(ctx: CommandContext, scope: Scope) -> Iterator[CommandContext]:
+    """Yield the context of the store that keeps a scope: this one, or one on the person's own store."""
+    database = home_database(ctx.memory.context.place) if scope.level in HOME_LEVELS else None
     if database is None:
         yield ctx
         return
@@ -155,54 +173,77 @@ def _side(ctx: CommandContext, scope: Scope) -> Iterator[CommandContext]:
         yield there
 
 
-def _decided(
-    side: CommandContext, done: promoting.Promoted, *, by: str, ticked: Sequence[str], despite: bool
-) -> Status:
-    """Let the person decide on the exact text where it waits now; what they do not approve goes on waiting there."""
-    stored = side.loop.store.version(done.version_id)
+def _decide(there: CommandContext, done: Promoted, *, by: str, ticked: Sequence[str], despite: bool) -> Status:
+    """Let the person decide on the exact text where it waits now; what is not approved keeps waiting there."""
+    stored = there.memory.version(done.version_id)
     if stored.status in RECALLABLE:
         return stored.status
+    name = stored.version.name
     if stored.status not in (Status.CANDIDATE, Status.QUARANTINED):
-        _end_waiting(side, f"`{stored.version.name}` was {stored.status} at {done.scope}", stored.version.id)
+        _refuse(there, f"`{name}` was {stored.status} at {done.scope}", stored.version.id)
     given: Sequence[str] = ticked
-    if side.caller.at_terminal and not side.as_json:
-        show_candidate(side, stored)
-        said, given = confirmed(side, stored, ticked=ticked, despite=despite)
-        if said is not Answer.YES:
+    if there.caller.at_terminal and not there.as_json:
+        show_candidate(there, stored)
+        reply, given = confirmed(there, stored, ticked=ticked, despite=despite)
+        if reply is not Reply.YES:
             return stored.status
     else:
-        examination = side.loop.examine(stored.version.id)
-        grave = [] if despite else grave_ones(side, stored, examination)
-        asked = [f"tick {literal.key}" for literal in unticked(examination, ticked)]
-        missing = [*(f"{each.severity}: {each.message}" for each in grave), *asked]
+        examination = there.memory.reviews.examine(stored.version.id)
+        grave = [] if despite else grave_ones(there, stored, examination)
+        unconfirmed = [f"confirm {literal.key}" for literal in unticked(examination, ticked)]
+        missing = [*(f"{each.severity}: {each.message}" for each in grave), *unconfirmed]
         if missing:
-            _end_waiting(
-                side, f"`{stored.version.name}` waits at {done.scope}: {'; '.join(missing)}", stored.version.id
-            )
+            _refuse(there, f"`{name}` waits at {done.scope}: {'; '.join(missing)}", stored.version.id)
     reason, digest = f"promoted to {done.scope} by a person", stored.version.hash
-    moved = side.loop.review(stored.version.id, Review.APPROVE, by=by, reason=reason, content_hash=digest, ticked=given)
-    return moved.after
+    return there.memory.review(
+        stored.version.id, Review.APPROVE, by=by, reason=reason, content_hash=digest, ticked=given
+    ).after
 
 
-def _end_waiting(side: CommandContext, told: str, version_id: str) -> None:
-    raise GateRefusal(told, hint=f"decide on it there: tacit review {version_id[:10]} --store {side.place.database}")
+def _refuse(there: CommandContext, message: str, version_id: str) -> None:
+    hint = f"decide on it there: tacit review {version_id[:10]} --store {there.place.database}"
+    raise GateRefusal(message, code="promotion_waits", hint=hint)
 
 
-def _document(each: promoting.Prospect) -> dict[str, Any]:
-    return {
-        "name": each.stored.version.name,
-        "version_id": each.stored.version.id,
-        "kind": each.stored.version.content.kind,
-        "scope": str(each.stored.skill.scope),
-        "status": each.stored.status,
-        "to": each.to,
-        "open": each.passage.open,
-        "there": list(each.passage.there),
-        "missing": list(each.passage.missing),
-    }
+def _missing_cell(each: Prospect) -> str:
+    missing = escape(clean(sentences(each.gate.missing)))
+    return f"[yellow]{missing}[/yellow]" if missing else "[green]nothing[/green]"
 
 
-def _told(done: promoting.Promoted, weighed: promoting.Weighed) -> dict[str, Any]:
+def _name_cell(each: Prospect) -> str:
+    style = STATUS_STYLE[each.stored.status]
+    return f"[{style}]{escape(clean(each.stored.version.name))}[/{style}]"
+
+
+_PROSPECTS: Columns[Prospect] = Columns(
+    Column("name", lambda each: each.stored.version.name, "skill", _name_cell),
+    Column("version_id", lambda each: each.stored.version.id),
+    Column("kind", lambda each: each.stored.version.content.kind),
+    Column("scope", lambda each: str(each.stored.skill.scope), "from"),
+    Column("status", lambda each: each.stored.status),
+    Column("to", lambda each: each.to, "to"),
+    Column("open", lambda each: each.gate.open),
+    Column(
+        "fulfilled",
+        lambda each: [sentence(reason) for reason in each.gate.fulfilled],
+        "fulfilled",
+        lambda each: escape(clean(sentences(each.gate.fulfilled))),
+    ),
+    Column("missing", lambda each: [sentence(reason) for reason in each.gate.missing], "missing", _missing_cell),
+)
+_PURGED: Columns[Stored] = Columns(
+    Column("name", lambda stored: stored.version.name),
+    Column("version_id", lambda stored: stored.version.id),
+    Column("content_hash", lambda stored: stored.version.hash),
+)
+_GATES: Columns[ScopeGate] = Columns(
+    Column("to", lambda gate: gate.to),
+    Column("fulfilled", lambda gate: [sentence(reason) for reason in gate.fulfilled]),
+    Column("missing", lambda gate: [sentence(reason) for reason in gate.missing]),
+)
+
+
+def _promoted_document(done: Promoted, preview: PromotionPreview) -> dict[str, Any]:
     return {
         "name": done.name,
         "version_id": done.version_id,
@@ -211,51 +252,17 @@ def _told(done: promoting.Promoted, weighed: promoting.Weighed) -> dict[str, Any
         "status": done.status,
         "relation": done.relation,
         "projects": list(done.projects),
-        "record": weighed.record,
-        "against": list(weighed.against),
-        "passages": [{"to": each.to, "there": each.there, "missing": each.missing} for each in done.passages],
+        "record": preview.record,
+        "objections": [sentence(reason) for reason in preview.objections],
+        "gates": _GATES.documents(done.gates),
     }
 
 
-def _kept_at_home(stored: Stored) -> dict[str, Any]:
-    return {"name": stored.version.name, "version_id": stored.version.id, "content_hash": stored.version.hash}
-
-
-def _show(ctx: CommandContext, found: Sequence[promoting.Prospect], left: Sequence[Stored]) -> None:
-    database = promoting.home_database(ctx.memory.place)
-    for held in left:
-        told = f"{held.version.name} was purged here, and your own store still keeps it:"
-        how = f"tacit purge --source {held.version.hash} --store {database}"
-        ctx.console.print(f"[yellow]{escape(clean(told))}[/yellow] {escape(clean(how))}", soft_wrap=True)
-    if not found:
-        ctx.console.print("Nothing could move up: approve something first (tacit review).")
-        return
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for heading in ("skill", "from", "to", "there", "missing"):
-        table.add_column(heading, overflow="fold")
-    for each in found:
-        version, gate = each.stored.version, each.passage
-        missing = (
-            f"[yellow]{escape(clean('; '.join(gate.missing)))}[/yellow]" if gate.missing else "[green]nothing[/green]"
-        )
-        style = STATUS_STYLE[each.stored.status]
-        table.add_row(
-            f"[{style}]{escape(clean(version.name))}[/{style}]",
-            escape(clean(str(each.stored.skill.scope))),
-            str(each.to),
-            escape(clean("; ".join(gate.there))),
-            missing,
-        )
-    ctx.console.print(table)
-    ctx.console.print("\nA person takes one further: [bold]tacit promote NAME[/bold] [--to LEVEL] [--rewrite]")
-
-
-def _show_done(ctx: CommandContext, done: promoting.Promoted) -> None:
+def _promoted_lines(done: Promoted) -> Iterator[str]:
     style = STATUS_STYLE[done.status]
-    how = _HOW.get(done.relation, "is there now")
-    name = escape(clean(done.name))
-    ctx.console.print(f"[bold]{name}[/bold] {how}: {done.scope}, [{style}]{done.status}[/{style}]", soft_wrap=True)
+    result = _RESULT.get(done.relation, "is there now")
+    yield f"[bold]{escape(clean(done.name))}[/bold] {result}: {done.scope}, [{style}]{done.status}[/{style}]"
     if done.projects:
-        ctx.console.print(f"[dim]Seen in {escape(clean(', '.join(done.projects)))}.[/dim]", soft_wrap=True)
-    if done.scope.level in promoting.AT_HOME and done.status in RECALLABLE:
-        ctx.console.print("Every project of yours has it after its next [bold]tacit learn[/bold].")
+        yield f"[dim]Seen in {escape(clean(', '.join(done.projects)))}.[/dim]"
+    if done.scope.level in HOME_LEVELS and done.status in RECALLABLE:
+        yield "Every project of yours has it after its next [bold]tacit learn[/bold]."

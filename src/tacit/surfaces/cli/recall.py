@@ -1,4 +1,4 @@
-"""`tacit recall`: a task in, the skills that fit it out, or why there are none."""
+"""`tacit recall`: the skills that fit a task, or why there are none."""
 
 from __future__ import annotations
 
@@ -13,62 +13,56 @@ from rich.table import Table
 
 from tacit.domain.document import Passage
 from tacit.domain.errors import Mistake
-from tacit.domain.evidence import Outcome
-from tacit.domain.ports import Episode
 from tacit.domain.scope import Scope
 from tacit.domain.selection import Item, LeftOut, Plan, Selection
 from tacit.domain.skill import Kind, SkillVersion
 from tacit.recall.signals import WEIGHTS, contributions
 from tacit.render.context import crowded_line
 from tacit.render.quoting import citation
-from tacit.surfaces.cli.context import CommandContext, clean, command_options, one_line
-from tacit.surfaces.cli.views import show_episodes, show_selection
-from tacit.text.allowance import CATEGORIES
+from tacit.surfaces.cli.context import CommandContext, clean, command_options
+from tacit.surfaces.cli.views import EPISODES, show_selection
+from tacit.text.capabilities import CATEGORIES
 
 ALLOW_HELP = (
-    "What may be touched, such as hosts=api.example.com or commands=git,make (may be repeated; patterns as in *.example.com). "
-    f"Skills that touch more are left out. The categories are {', '.join(CATEGORIES)}; once one is given, nothing of the "
-    "others is allowed. A command is a program, or a program with what it is called with (git push, npx prettier, python3 -m "
-    "unittest); the program alone allows all of these. Paths inside the workspace need no reads or writes."
+    "Leave out skills that touch more than this, e.g. hosts=api.example.com or commands=git,make (repeatable). Categories: "
+    f"{', '.join(CATEGORIES)}; once one is given, the others allow nothing."
 )
 
 
 @click.command()
 @click.argument("task")
-@click.option("-k", type=click.IntRange(1, 50), help="How many skills at most.")
-@click.option("--budget", "budget_tokens", type=click.IntRange(min=1), help="Hard limit in tokens.")
+@click.option("-k", type=click.IntRange(1, 50), help="At most so many skills.")
+@click.option("--budget", "budget_tokens", type=click.IntRange(min=1), help="At most so many tokens.")
 @click.option(
     "--kind",
     "kinds",
     multiple=True,
     type=click.Choice([*(kind.value for kind in Kind), "episode"]),
-    help="Only this kind (may be repeated); `episode` finds past attempts instead of skills.",
+    help="Only this kind (repeatable); `episode` finds past attempts instead of skills.",
 )
 @click.option("--category", help="Only this category.")
-@click.option("--tool", "tools", multiple=True, help="A tool at hand (may be repeated); others are taken as absent.")
-@click.option("--min-reliability", type=click.FloatRange(0, 1), help="Only skills proven at least this reliable.")
-@click.option("--scope", type=str, help="See from this scope, e.g. project:invoices or global.")
+@click.option("--tool", "tools", multiple=True, help="An available tool (repeatable); others count as missing.")
+@click.option("--min-reliability", type=click.FloatRange(0, 1), help="Only skills that are at least this reliable.")
+@click.option("--scope", type=str, help="Search from this scope, e.g. project:invoices or global.")
 @click.option("--allow", "allowed", multiple=True, metavar="CATEGORY=VALUE", help=ALLOW_HELP)
 @click.option("--model", default="", help="The language model that will use it: its own evidence counts.")
-@click.option("--session", "session_id", default="", help="The agent's session: credited for it, and under its lots.")
-@click.option("--error", help="Output of the call that failed: part of the situation.")
-@click.option("--last-action", help="The tool or command used last: part of the situation.")
-@click.option("--file", "files", multiple=True, help="A file being worked on (may be repeated): part of the situation.")
-@click.option(
-    "--person", default="", help="Whom to help, if not whoever works here: their preferences hold. Not for agents."
-)
-@click.option("--explain", is_flag=True, help="Show everything that was weighed, and every signal; keeps no use.")
+@click.option("--session", "session_id", default="", help="The agent's session, which gets the credit.")
+@click.option("--error", help="Output of the call that failed.")
+@click.option("--last-action", help="The tool or command that was used last.")
+@click.option("--file", "files", multiple=True, help="A file that is being worked on (repeatable).")
+@click.option("--person", default="", help="Whose preferences apply, if not yours. Not for agents.")
+@click.option("--explain", is_flag=True, help="Show every candidate and every signal; stores no use.")
 @command_options
 def recall(ctx: CommandContext, *, task: str, kinds: tuple[str, ...], **options: Any) -> None:
-    """Find the skills that fit TASK, or say why none is given."""
+    """Find the skills that fit TASK, or explain why none does."""
     if not task.strip():
-        raise Mistake("the task is empty", hint='say what is to be done: tacit recall "add a column"')
+        raise Mistake("the task is empty", code="empty_task", hint='describe it: tacit recall "add a column"')
     if "episode" in kinds:
         if len(kinds) > 1:
-            raise Mistake("episodes cannot be mixed with skills in one answer", hint="ask twice")
-        episodes = ctx.memory.episodes(task, limit=options["k"] or 5)
-        document = {"task": task, "episodes": [_episode(episode) for episode in episodes]}
-        ctx.answer(document, lambda: show_episodes(ctx.console, episodes))
+            raise Mistake("episodes and skills cannot be mixed", code="mixed_kinds", hint="run it twice")
+        episodes = ctx.memory.archive.episodes(task, limit=options["k"] or 5)
+        found = EPISODES.table(episodes) if episodes else "No past attempt shares a word with this task."
+        ctx.report({"task": task, "episodes": EPISODES.documents(episodes)}, found)
         return
     if options["person"]:
         ctx.caller.require_person("recall --person")
@@ -91,30 +85,28 @@ def recall(ctx: CommandContext, *, task: str, kinds: tuple[str, ...], **options:
     )
     if options["explain"]:
         document = {**selection_document(selection), "weighed": weighed(selection)}
-        ctx.answer(document, lambda: show_explained(ctx.console, selection))
+        ctx.report(document, lambda: show_explained(ctx.console, selection))
         return
-    ctx.answer(selection_document(selection), lambda: show_answer(ctx.console, selection))
+    ctx.report(selection_document(selection), lambda: show_answer(ctx.console, selection))
 
 
 def show_answer(console: Console, selection: Selection) -> None:
-    """Show what is given; where a lot held everything back also the use, since its outcome counts as much as any other."""
+    """Print the selection; if everything was held back as a control, also the use, because its outcome counts too."""
     show_selection(console, selection)
     crowded, printed = selection.crowded_out, not (selection.abstained or console.is_terminal)
     if crowded and not (printed and crowded_line(crowded) in selection.text):
-        told = (
-            f"No room for {len(crowded)} more that hold here, `tacit skills show NAME` tells them: {', '.join(crowded)}"
-        )
-        console.print(f"[dim]{escape(clean(told))}[/dim]", soft_wrap=True)
+        line = f"No room for {len(crowded)} more norms (see `tacit skills show NAME`): {', '.join(crowded)}"
+        console.print(f"[dim]{escape(clean(line))}[/dim]", soft_wrap=True)
     if selection.abstained and selection.use_id:
         console.print(
-            f"This run shows how it goes without. Afterwards: [bold]tacit record {selection.use_id[:12]} --verify "
+            f"This run is a control without the skill. Afterwards: [bold]tacit record {selection.use_id[:12]} --verify "
             "'COMMAND'[/bold]",
             soft_wrap=True,
         )
 
 
 def selection_document(selection: Selection) -> dict[str, Any]:
-    """A selection as programs get it."""
+    """Return a selection for programs."""
     return {
         "task": selection.query.text,
         "abstained": selection.abstained,
@@ -187,37 +179,20 @@ def _plan(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _episode(episode: Episode) -> dict[str, Any]:
-    known = episode.assessment.outcome is not Outcome.UNKNOWN
-    return {
-        "id": episode.id,
-        "task": one_line(episode.task, 400),
-        "outcome": episode.assessment.outcome,
-        "grade": episode.assessment.grade if known else None,
-        "why": episode.assessment.reason,
-        "files": episode.files,
-        "steps": episode.steps,
-        "client": episode.client,
-        "project": episode.project,
-        "session_id": episode.session_id,
-        "started_at": episode.started_at,
-    }
-
-
 MOST = 20
-"""How many are shown to a person; programs get all."""
-_LONG = {"name": "skill", "why": "what became of it"}
-"""Columns of long texts, with their headings: they are broken where there is too little room."""
+"""How many rows a person sees; programs get all."""
+_LONG = {"name": "skill", "why": "result"}
+"""Columns of long texts, with their headings: they wrap in a narrow terminal."""
 WHY_WIDTH = 26
-"""Columns of the terminal that are kept for what became of each, at least, where it is so long."""
+"""The least width of the result column if its text is long."""
 NAME_WIDTH = 20
-"""The same for the names."""
+"""The least width of the name column."""
 
 
 def show_explained(console: Console, selection: Selection) -> None:
-    """Show all that was weighed as a table, the best first, with the nats of evidence that each signal gave."""
+    """Print every candidate as a table, the best first, with the evidence of each signal in nats."""
     sure = f"confidence {selection.confidence:.2f} that something fits"
-    verdict = f"nothing given: {selection.reason}" if selection.abstained else f"{len(selection.items)} given"
+    verdict = f"no skill fits: {selection.reason}" if selection.abstained else f"{len(selection.items)} selected"
     console.print(f"[bold]{escape(clean(verdict))}[/bold]; {sure}", soft_wrap=True)
     if selection.note:
         console.print(f"[yellow]{escape(clean(selection.note))}[/yellow]", soft_wrap=True)
@@ -230,29 +205,26 @@ def show_explained(console: Console, selection: Selection) -> None:
     if dropped:
         console.print(f"[dim]No room for {', '.join(dropped)}: --json or a wider terminal shows all.[/dim]")
     if selection.budgets:
-        console.print(_room(selection))
+        console.print(_budget_table(selection))
 
 
 def _table(rows: Sequence[dict[str, Any]], *, width: int) -> tuple[Table, list[str]]:
-    """All rows within the width of a terminal, and the signals that found no room: what became of each goes before them.
-
-    Of the signals those go first that tell least apart.
-    """
-    told = [each for each in WEIGHTS if any(each in row["evidence"] for row in rows)]
+    """Return a table that fits the terminal, and the signals that did not fit: those that differ least go first."""
+    shown = [each for each in WEIGHTS if any(each in row["evidence"] for row in rows)]
     name, why = (max([len(heading), *(cell_len(clean(row[key])) for row in rows)]) for key, heading in _LONG.items())
     spare = width - sum(len(each) + 1 for each in (str(len(rows)), "0.000", "relevance", "", ""))
-    apart = {each: _spread([row["evidence"].get(each, 0.0) for row in rows]) for each in told}
+    apart = {each: _spread([row["evidence"].get(each, 0.0) for row in rows]) for each in shown}
     dropped: list[str] = []
-    while told and min(name, NAME_WIDTH) + min(why, WHY_WIDTH) + _columns(told) > spare:
-        dropped.append(min(told, key=lambda each: apart[each]))
-        told.remove(dropped[-1])
-    spare -= _columns(told)
-    least = spare * NAME_WIDTH // (NAME_WIDTH + WHY_WIDTH)  # where there is too little for both
+    while shown and min(name, NAME_WIDTH) + min(why, WHY_WIDTH) + _columns(shown) > spare:
+        dropped.append(min(shown, key=lambda each: apart[each]))
+        shown.remove(dropped[-1])
+    spare -= _columns(shown)
+    least = spare * NAME_WIDTH // (NAME_WIDTH + WHY_WIDTH)  # if there is too little for both
     name = min(name, max(least, spare - min(why, WHY_WIDTH)))
     table = Table(box=None, padding=(0, 1, 0, 0))
     table.add_column("")
     table.add_column(_LONG["name"], width=max(1, name), overflow="fold")
-    for heading in ("score", "relevance", *told):
+    for heading in ("score", "relevance", *shown):
         table.add_column(heading, justify="right")
     table.add_column(_LONG["why"], width=max(1, min(why, spare - name)), overflow="fold")
     for place, row in enumerate(rows, start=1):
@@ -262,7 +234,7 @@ def _table(rows: Sequence[dict[str, Any]], *, width: int) -> tuple[Table, list[s
             escape(clean(row["name"])),
             f"{row['score']:.3f}",
             f"{row['signals'].get('relevance', 0.0):.2f}" if row["signals"] else "",
-            *(f"{nats[each]:.1f}" if each in nats else "" for each in told),
+            *(f"{nats[each]:.1f}" if each in nats else "" for each in shown),
             escape(clean(row["why"])),
             style="bold" if row["given"] else "dim",
         )
@@ -270,7 +242,7 @@ def _table(rows: Sequence[dict[str, Any]], *, width: int) -> tuple[Table, list[s
 
 
 def _columns(signals: Sequence[str]) -> int:
-    """How much of the width they take."""
+    """Return the width of signal columns."""
     return sum(max(len(each), len("00.0")) + 1 for each in signals)
 
 
@@ -278,8 +250,8 @@ def _spread(values: Sequence[float]) -> float:
     return max(values) - min(values)
 
 
-def _room(selection: Selection) -> Table:
-    """How the room was shared out: what each kind may take at most, and what it took."""
+def _budget_table(selection: Selection) -> Table:
+    """Return how the token budget was shared: what each kind may use, and what it used."""
     table = Table(box=None, padding=(0, 1, 0, 0))
     table.add_column("kind")
     for heading in ("share", "tokens allowed", "tokens used", "given", "no room for"):
@@ -291,9 +263,9 @@ def _room(selection: Selection) -> Table:
 
 
 def weighed(selection: Selection) -> list[dict[str, Any]]:
-    """All that was weighed, the best first, as programs get it; what no score was given to comes last."""
+    """Return every candidate for programs, the best first; those without a score come last."""
     given = [_row(item, item.signals, True, _given(item)) for item in selection.items]
-    given += [_row(item, item.signals, True, "stands for every task") for item in selection.standing]
+    given += [_row(item, item.signals, True, "norm: applies to every task") for item in selection.standing]
     rest = [_row(left, left.signals, False, left.reason) for left in selection.left_out]
     return given + sorted(rest, key=lambda row: -row["score"])
 
@@ -311,5 +283,5 @@ def _row(each: Item | LeftOut, signals: Mapping[str, float], given: bool, why: s
 
 
 def _given(item: Item) -> str:
-    tied = f"; as near as {', '.join(item.tied_with)}" if item.tied_with else ""
-    return f"given: {item.reasons[0]}{tied}"
+    tied = f"; ties with {', '.join(item.tied_with)}" if item.tied_with else ""
+    return f"selected: {item.reasons[0]}{tied}"

@@ -1,6 +1,6 @@
-"""`tacit refine`: what runs met at each step of a skill, the next version that they show, and what got worse since the last.
+"""`tacit refine`: what runs ran into at each step of a skill, and the next version that they suggest.
 
-Shows, and with --propose puts the next version before the gate. It never changes a skill.
+It shows, and with --propose puts the next version through the gate. It never changes a skill.
 """
 
 from __future__ import annotations
@@ -9,61 +9,60 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import click
-from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
+from rich.syntax import Syntax
 
 from tacit.domain.candidate import Verdict
 from tacit.domain.skill import SkillVersion
 from tacit.evidence.friction import MADE_BY, Friction, place_name
-from tacit.maintain import refine as refining
-from tacit.store import queries as shelf
-from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line
+from tacit.maintain.reason_text import sentence, sentences
+from tacit.maintain.revision import ParentComparison, SkillFindings
 from tacit.surfaces.cli.charts import reliability_fields
-from tacit.surfaces.cli.propose import show_verdict, verdict_document
-from tacit.surfaces.cli.views import difference, show_diff, told_reliability, whole_text
+from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, one_line
+from tacit.surfaces.cli.propose import VERDICT, verdict_lines
+from tacit.surfaces.cli.report import Column, Columns, Part
+from tacit.surfaces.cli.views import difference, reliability_text, whole_text
 
-SHOWN_MET = 3
+SHOWN_FRICTION = 3
 """Examples of friction at one step; --json lists all."""
 SHOWN_RUNS = 6
 
 
 @click.command()
 @click.argument("name", required=False, metavar="[NAME]")
-@click.option(
-    "--propose", is_flag=True, help="Put the next version before the gate; it waits until a person approves it."
-)
+@click.option("--propose", is_flag=True, help="Propose the next version; it waits until a person approves it.")
 @command_options
 def refine(ctx: CommandContext, *, name: str | None, propose: bool) -> None:
-    """Show what runs met when they used a skill, step by step, and the next version that they show.
+    """Show what runs ran into when they used a skill, step by step, and the next version that they suggest.
 
-    NAME is a name or the beginning of an id; without it all skills in use of which runs say something are listed. Denied
-    calls, files that are not where the skill says, calls that only worked otherwise, corrections and other ways are found
-    in runs that were shown the skill (tacit learn reads them). What two sessions show, or one in which a person said so, is a
-    next version; only verified successes change anything. Agents may propose it; only people approve (tacit review).
+    NAME is a name or the beginning of an id; without it, all skills in use with findings are listed. Findings are denied
+    calls, files that are not where the skill expects them, calls that only worked differently, corrections and detours in runs
+    that were shown the skill (tacit learn reads them). A next version needs two sessions, or one in which a person said so;
+    only verified successes change anything. Agents may propose it; only people approve (tacit review).
     """
-    store = ctx.memory.store
-    found = [refining.look(store, shelf.find(store, name))] if name else refining.survey(store)
+    found = ctx.memory.library.findings(name or "")
     verdicts = _proposed(ctx, found) if propose else {}
-    document = {"skills": [refining_document(each, verdicts.get(each.stored.version.id)) for each in found]}
+    document = {"skills": [_findings_document(each, verdicts.get(each.stored.version.id)) for each in found]}
 
-    def show() -> None:
-        if name:
-            _show(ctx, found[0])
-        else:
-            _show_all(ctx.console, found)
+    def parts() -> Iterator[Part]:
+        yield from _one_skill_parts(found[0]) if name else _all_skills_parts(found)
         for verdict in verdicts.values():
-            show_verdict(ctx, verdict)
+            yield from verdict_lines(verdict)
         if propose and not verdicts:
-            ctx.console.print("Nothing to propose: runs show no next version that was not proposed before.")
+            yield "Nothing to propose: runs suggest no next version that was not proposed before."
 
-    ctx.answer(document, show)
+    ctx.report(document, parts)
 
 
-def refining_document(found: refining.Refining, verdict: Verdict | None = None) -> dict[str, Any]:
-    """All that runs say of one version, for programs."""
+def _proposed(ctx: CommandContext, found: Sequence[SkillFindings]) -> dict[str, Verdict]:
+    ids = [each.stored.version.id for each in found if each.candidate]
+    made = {identity: ctx.memory.library.refine(identity) for identity in ids}
+    return {identity: verdict for identity, verdict in made.items() if verdict is not None}
+
+
+def _findings_document(found: SkillFindings, verdict: Verdict | None) -> dict[str, Any]:
+    """Return everything that runs show about one version, for programs."""
     stored, quality, revision = found.stored, found.quality, found.revision
-    met = [{"trajectory_id": run, "met": list(each)} for run, each in found.met.items()]
     return {
         "name": stored.version.name,
         "version_id": stored.version.id,
@@ -75,10 +74,11 @@ def refining_document(found: refining.Refining, verdict: Verdict | None = None) 
         "verified": quality.verified,
         "succeeded": quality.succeeded,
         "themes": dict(quality.themes),
-        "needs_review": list(quality.reasons),
-        "runs": met,
+        "needs_review": [sentence(reason) for reason in quality.reasons],
+        "runs": [{"trajectory_id": run, "met": list(each)} for run, each in found.met.items()],
         "revision": {
-            "reasons": list(revision.reasons),
+            "codes": [reason.code for reason in revision.reasons],
+            "reasons": [sentence(reason) for reason in revision.reasons],
             "trajectory_ids": list(revision.trajectory_ids),
             "diff": difference(whole_text(stored.version.content), whole_text(revision.content)),
             "grounding": revision.grounding,
@@ -88,12 +88,12 @@ def refining_document(found: refining.Refining, verdict: Verdict | None = None) 
         else None,
         "waiting": found.waiting.version.id if found.waiting else None,
         "comparison": comparison_document(found.comparison),
-        "proposed": verdict_document(verdict) if verdict else None,
+        "proposed": VERDICT.document(verdict) if verdict else None,
     }
 
 
-def comparison_document(compared: refining.Comparison | None) -> dict[str, Any] | None:
-    """A version beside its parent, for programs."""
+def comparison_document(compared: ParentComparison | None) -> dict[str, Any] | None:
+    """Return a version's results next to its parent's, for programs."""
     if compared is None:
         return None
     return {
@@ -106,60 +106,33 @@ def comparison_document(compared: refining.Comparison | None) -> dict[str, Any] 
     }
 
 
-def show_refinement(ctx: CommandContext, version: SkillVersion) -> None:
-    """For a reviewer: what runs met that a refinement answers, the runs behind it, and how it fares beside its parent."""
-    store, console = ctx.memory.store, ctx.console
-    stored = ctx.memory.version(version.id)
-    compared = refining.compared(store, stored)
-    if version.provenance.made_by == MADE_BY and compared is not None:
+def refinement_lines(ctx: CommandContext, version: SkillVersion) -> Iterator[str]:
+    """Yield for a reviewer: the runs behind a refinement, what they ran into, and its results next to its parent's."""
+    compared = ctx.memory.library.compare_with_parent(version.id)
+    if compared is None:
+        return
+    if version.provenance.made_by == MADE_BY:
         parent = compared.parent.version
-        behind = [each for each in version.provenance.trajectory_ids if each not in parent.provenance.trajectory_ids]
-        console.print(f"[bold]Rests on {counted(len(behind), 'run')} of {parent.id[:10]}[/bold]")
-        for line in _behind(ctx, parent, behind):
-            console.print(f"  [dim]{escape(clean(line))}[/dim]", soft_wrap=True)
-    if compared is not None and (compared.after.known or compared.regressions):
-        _show_comparison(console, compared)
+        runs = [each for each in version.provenance.trajectory_ids if each not in parent.provenance.trajectory_ids]
+        yield f"[bold]Based on {counted(len(runs), 'run')} of {parent.id[:10]}[/bold]"
+        for line in _run_lines(ctx, parent, runs):
+            yield f"  [dim]{escape(clean(line))}[/dim]"
+    if compared.after.known or compared.regressions:
+        yield from _comparison_lines(compared)
 
 
-def _behind(ctx: CommandContext, parent: SkillVersion, trajectory_ids: Sequence[str]) -> Iterator[str]:
-    """The runs behind a refinement, each with what it met."""
-    met = refining.look(ctx.memory.store, ctx.memory.version(parent.id)).met
+def _run_lines(ctx: CommandContext, parent: SkillVersion, trajectory_ids: Sequence[str]) -> Iterator[str]:
+    """Yield the runs behind a refinement, each with what it ran into."""
+    met = ctx.memory.library.findings(parent.id)[0].met
     for identity in trajectory_ids[:SHOWN_RUNS]:
-        told = "; ".join(f"{_place(each, parent)}: {each.detail}" for each in met.get(identity, ())[:SHOWN_MET])
-        yield f"{identity[:12]}  {told or 'went another way'}"
+        frictions = met.get(identity, ())[:SHOWN_FRICTION]
+        text = "; ".join(f"{_step_name(each, parent)}: {each.detail}" for each in frictions)
+        yield f"{identity[:12]}  {text or 'took another path'}"
     if len(trajectory_ids) > SHOWN_RUNS:
         yield f"and {len(trajectory_ids) - SHOWN_RUNS} more"
 
 
-def _proposed(ctx: CommandContext, found: Sequence[refining.Refining]) -> dict[str, Verdict]:
-    made = {each.stored.version.id: ctx.memory.refine(each.stored.version.id) for each in found if each.candidate}
-    return {identity: verdict for identity, verdict in made.items() if verdict is not None}
-
-
-def _show_all(console: Console, found: Sequence[refining.Refining]) -> None:
-    if not found:
-        console.print("No run says anything against a skill in use.")
-        return
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for heading in ("skill", "uses", "friction per use", "verified", "most at", "what follows"):
-        table.add_column(heading, overflow="fold")
-    for each in found:
-        quality = each.quality
-        table.add_row(
-            f"[bold]{escape(clean(each.stored.version.name))}[/bold]",
-            str(quality.uses),
-            f"{quality.per_use:.1f}",
-            f"{quality.succeeded} of {quality.verified}",
-            _worst(each),
-            escape(clean(_follows(each))),
-        )
-    console.print(table)
-    console.print(
-        "\n[bold]tacit refine NAME[/bold] shows one; [bold]--propose[/bold] lets what follows wait for a person."
-    )
-
-
-def _worst(found: refining.Refining) -> str:
+def _worst_step(found: SkillFindings) -> str:
     steps, by_step = len(found.stored.version.content.steps), found.quality.by_step
     if not by_step:
         return ""
@@ -167,80 +140,90 @@ def _worst(found: refining.Refining) -> str:
     return place_name(worst, steps)
 
 
-def _follows(found: refining.Refining) -> str:
-    told = []
+def _outlook(found: SkillFindings) -> str:
+    parts = []
     if found.comparison and found.comparison.regressions:
-        told.append(f"{counted(len(found.comparison.regressions), 'regression')}")
+        parts.append(counted(len(found.comparison.regressions), "regression"))
     if found.revision:
-        told.append("a next version can be proposed")
+        parts.append("a next version can be proposed")
     if found.waiting:
-        told.append(f"{found.waiting.version.id[:10]} waits for review")
+        parts.append(f"{found.waiting.version.id[:10]} waits for review")
     if found.quality.needs_review:
-        told.append("needs review: " + "; ".join(found.quality.reasons))
-    return "; ".join(told) or "nothing yet: one session alone shows it"
+        parts.append("needs review: " + sentences(found.quality.reasons))
+    return "; ".join(parts) or "nothing yet: only one session shows it"
 
 
-def _show(ctx: CommandContext, found: refining.Refining) -> None:
-    console, version, quality = ctx.console, found.stored.version, found.quality
-    console.print(
+_SUMMARY: Columns[SkillFindings] = Columns(
+    Column("", lambda each: each.stored.version.name, "skill"),
+    Column("", lambda each: each.quality.uses, "uses"),
+    Column("", lambda each: f"{each.quality.per_use:.1f}", "friction per use"),
+    Column("", lambda each: f"{each.quality.succeeded} of {each.quality.verified}", "verified"),
+    Column("", _worst_step, "most at"),
+    Column("", _outlook, "next"),
+)
+
+
+def _all_skills_parts(found: Sequence[SkillFindings]) -> Iterator[Part]:
+    if not found:
+        yield "No run had problems with a skill in use."
+        return
+    yield _SUMMARY.table(found)
+    yield "\n[bold]tacit refine NAME[/bold] shows one; with [bold]--propose[/bold] its next version waits for review."
+
+
+def _one_skill_parts(found: SkillFindings) -> Iterator[Part]:
+    version, quality = found.stored.version, found.quality
+    yield (
         f"[bold]{escape(clean(version.name))}[/bold]  {version.id[:10]}  {found.stored.status}: "
         f"{counted(quality.uses, 'use')}, {quality.per_use:.1f} frictions per use, "
         f"worked in {quality.succeeded} of {quality.verified} verified uses"
     )
     for reason in quality.reasons:
-        console.print(f"[yellow]needs review:[/yellow] {escape(clean(reason))}", soft_wrap=True)
-    _show_steps(console, found)
+        yield f"[yellow]needs review:[/yellow] {escape(clean(sentence(reason)))}"
+    yield _step_table(found) if found.met else "No run had problems with its steps."
     if found.comparison:
-        _show_comparison(console, found.comparison)
+        yield from _comparison_lines(found.comparison)
     if found.revision and found.candidate:
-        console.print("\n[bold]The next version that runs show[/bold]")
+        yield "\n[bold]The next version that runs suggest[/bold]"
         for reason in found.revision.reasons:
-            console.print(f"  {escape(clean(reason))}", soft_wrap=True)
-        show_diff(console, whole_text(version.content), whole_text(found.revision.content))
+            yield f"  {escape(clean(sentence(reason)))}"
+        diff = difference(whole_text(version.content), whole_text(found.revision.content))
+        yield Syntax(clean(diff) or "no difference", "diff", background_color="default", word_wrap=True)
         runs = ", ".join(identity[:12] for identity in found.revision.trajectory_ids[:SHOWN_RUNS])
-        console.print(f"[dim]shown by {escape(clean(runs))}, verified[/dim]", soft_wrap=True)
+        yield f"[dim]shown by {escape(clean(runs))}, verified[/dim]"
         outside = [path for path, origin in found.candidate.origins.items() if origin == "external"]
-        if outside:
-            console.print(f"[yellow]From outside:[/yellow] {escape(clean(', '.join(outside)))}", soft_wrap=True)
+        yield f"[yellow]From outside:[/yellow] {escape(clean(', '.join(outside)))}" if outside else None
     elif found.waiting:
-        console.print(f"\nA refinement waits: [bold]tacit review {found.waiting.version.id[:10]}[/bold]")
+        yield f"\nA refinement waits for review. Run [bold]tacit review {found.waiting.version.id[:10]}[/bold]."
     else:
-        console.print("\nNo next version follows: two sessions must show the same, or one in which a person said so.")
+        yield "\nNo next version yet: two sessions must show the same, or one in which a person said so."
 
 
-def _show_steps(console: Console, found: refining.Refining) -> None:
-    """Friction by step, with an example or two of each."""
-    if not found.met:
-        console.print("No run met anything at its steps.")
-        return
+def _step_table(found: SkillFindings) -> Part:
+    """Return the friction by step, with a few examples each."""
     content = found.stored.version.content
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for heading in ("at", "what was met", "for example"):
-        table.add_column(heading, overflow="fold")
-    for step, kinds in found.quality.by_step.items():
+
+    def examples(step: int) -> str:
         here = [each for met in found.met.values() for each in met if each.step == step]
-        shown = dict.fromkeys(one_line(each.detail, 120) for each in here)
-        counts = ", ".join(f"{kind.replace('_', ' ')} ×{count}" for kind, count in kinds.items())
-        examples = "\n".join(list(shown)[:SHOWN_MET])
-        table.add_row(place_name(step, len(content.steps)), escape(clean(counts)), escape(examples))
-    console.print(table)
+        return "\n".join(list(dict.fromkeys(one_line(each.detail, 120) for each in here))[:SHOWN_FRICTION])
 
-
-def _show_comparison(console: Console, compared: refining.Comparison) -> None:
-    console.print(
-        f"Beside its parent {compared.parent.version.id[:10]}: {told_reliability(compared.after)}; "
-        f"the parent: {told_reliability(compared.before)}",
-        soft_wrap=True,
+    columns: Columns[tuple[int, Any]] = Columns(
+        Column("", lambda row: place_name(row[0], len(content.steps)), "at"),
+        Column("", lambda row: ", ".join(f"{k.replace('_', ' ')} ×{n}" for k, n in row[1].items()), "problem"),
+        Column("", lambda row: examples(row[0]), "for example"),
     )
+    return columns.table(found.quality.by_step.items())
+
+
+def _comparison_lines(compared: ParentComparison) -> Iterator[str]:
+    parent = compared.parent.version.id[:10]
+    yield f"Compared with its parent {parent}: {reliability_text(compared.after)}; parent: {reliability_text(compared.before)}"
     for each in compared.regressions:
-        console.print(
-            f"[red]Regression:[/red] fails a task that an earlier version solved "
-            f"[dim]({each.failed.id[:12]}, {each.solved.id[:12]})[/dim]",
-            soft_wrap=True,
-        )
+        runs = f"[dim]({each.failed.id[:12]}, {each.solved.id[:12]})[/dim]"
+        yield f"[red]Regression:[/red] fails a task that an earlier version solved {runs}"
     if compared.regressions:
-        console.print(f"  [bold]tacit skills rollback {compared.parent.version.id[:10]}[/bold] goes back to it")
+        yield f"  [bold]tacit skills rollback {parent}[/bold] goes back to it"
 
 
-def _place(friction: Friction, version: SkillVersion) -> str:
+def _step_name(friction: Friction, version: SkillVersion) -> str:
     return place_name(friction.step, len(version.content.steps))

@@ -80,7 +80,16 @@ ALIASES: Mapping[str, Sequence[tuple[Path, str, str]]] = {
         (("captured",), "confirmed", "vouched"),
         (("model",), "new_candidates", "news"),
         (("model",), "rewritten", "worded"),
-        (("model",), "pitfalls_added", "pitfalls"),
+        (("projects", "*", "captured"), "confirmed", "vouched"),
+        (("projects", "*", "model"), "new_candidates", "news"),
+        (("projects", "*", "model"), "rewritten", "worded"),
+    ),
+    "tend": ((("cares", "*"), "effect", "would"),),
+    "promote": (
+        (("prospects", "*"), "fulfilled", "there"),
+        (("promoted",), "objections", "against"),
+        (("promoted",), "gates", "passages"),
+        (("promoted", "gates", "*"), "fulfilled", "there"),
     ),
     "doctor": ((("findings", "*"), "message", "told"),),
 }

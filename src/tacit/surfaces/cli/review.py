@@ -1,68 +1,79 @@
-"""`tacit review`: a person decides on what was learned, bound to the exact content and to what was seen of it."""
+"""`tacit review`: a person decides on what was learned, bound to the exact content and to what was seen of it.
+
+At a terminal it shows one version after the other and asks. Enter never approves, and what was typed before a page appeared
+decides nothing. What a page shows is in `review_page`; the rules are the gate's.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from enum import StrEnum
+from typing import Any
 
 import click
 from rich.markup import escape
 
-from tacit import render as application
-from tacit.domain.errors import GateRefusal, IllegalTransition, InvalidSkill, Mistake, StoreOutage
+from tacit import render
+from tacit.domain.errors import GateRefusal, IllegalTransition, InvalidSkill, Mistake, NotPermitted, StoreOutage
 from tacit.domain.lifecycle import Status
-from tacit.domain.ports import Stored
-from tacit.features.people.calibration import SURE
-from tacit.features.people.commands import in_words, tell_taught
-from tacit.features.people.decisions import Queued, by_an_agent, unready
-from tacit.features.people.forecast import Outlook
+from tacit.domain.stored import Stored
 from tacit.gate import Review, unticked
-from tacit.store import queries as shelf
-from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted, discard_typed_ahead
+from tacit.gate.review_rules import reasons_against_prefill, rests_on_agent_alone
+from tacit.maintain.exports import export
+from tacit.store import queries
+from tacit.surfaces.cli.context import (
+    CommandContext,
+    by_option,
+    clean,
+    command_options,
+    counted,
+    discard_typed_ahead,
+)
+from tacit.surfaces.cli.report import Column, Columns
 from tacit.surfaces.cli.review_page import (
-    Answer,
+    Reply,
     ask,
-    ask_for_ticks,
+    ask_for_confirmations,
+    finding_lines,
     findings_of,
     grave_ones,
-    inspected,
+    page_document,
     place,
     show_candidate,
-    show_findings,
 )
 from tacit.surfaces.cli.skills import edit_version
-from tacit.surfaces.cli.views import others_told, show_diff, show_others, show_waiting, whole_text
-from tacit.surfaces.cli.visibility import meant, tellable
-from tacit.surfaces.exports import export
+from tacit.surfaces.cli.views import NAMESAKES, namesake_lines, show_diff, show_waiting, whole_text
 
-_WAITS = frozenset({Status.CANDIDATE, Status.QUARANTINED})
-_OPEN = {Review.APPROVE: _WAITS, Review.RESTORE: frozenset({Status.RETIRED, Status.STALE})}
-"""Decisions that let agents see a version, and where it stands before; anything else is refused by the rules themselves."""
+_WAITING = frozenset({Status.CANDIDATE, Status.QUARANTINED})
+_GIVES_TO_AGENTS = {Review.APPROVE: _WAITING, Review.RESTORE: frozenset({Status.RETIRED, Status.STALE})}
+"""Decisions that let agents see a version, and its status before; the gate's rules refuse anything else."""
+_QUESTION = "[a]pprove  [r]eject  [e]dit  [s]kip  [?]help  [q]uit"
+_HELP = """\
+a  approve: agents may get it, on trial; values from outside are confirmed one by one first (never by Enter)
+r  reject: the same text is not learned again
+e  edit it in your editor, then decide on the edited text
+v  view the page again
+s  skip: it keeps waiting
+q  quit: this one and all that follow keep waiting"""
+_CONFIRM_KEYS = {Review.APPROVE: "a", Review.REJECT: "Enter"}
+_STATUS_TEXT = {Status.TRIAL: "approved (on trial)", Status.TRUSTED: "approved (trusted)"}
 
 
 @click.command()
 @click.argument("reference", required=False, metavar="[ID]")
-@click.option("--approve", is_flag=True, help="Let it be recalled, on trial.")
-@click.option("--reject", is_flag=True, help="Turn it down.")
+@click.option("--approve", is_flag=True, help="Let agents get it, on trial.")
+@click.option("--reject", is_flag=True, help="Reject it.")
 @click.option("--retire", is_flag=True, help="Take it out of use; it can be restored.")
-@click.option("--restore", is_flag=True, help="Bring a retired one back, on trial.")
-@click.option("--reopen", is_flag=True, help="Undo a decision: back to candidate.")
-@click.option("--by", default="", help="Your name, kept with the decision.")
-@click.option("--reason", default="", help="Why, kept with the decision.")
+@click.option("--restore", is_flag=True, help="Bring a retired version back, on trial.")
+@click.option("--reopen", is_flag=True, help="Undo a decision: it waits for review again.")
+@by_option()
+@click.option("--reason", default="", help="Why, stored with the decision.")
 @click.option("--hash", "content_hash", default="", help="Decide only if the content still has this hash.")
-@click.option(
-    "--tick",
-    "ticked",
-    multiple=True,
-    metavar="KEY",
-    help="Something from outside that you have looked at, such as host:api.example.com (may be repeated).",
-)
-@click.option(
-    "--despite-findings", "despite", is_flag=True, help="Approve it although something weighs high or more against it."
-)
+@click.option("--tick", "ticked", multiple=True, metavar="KEY", help="Confirm a value from outside, e.g. host:a.com.")
+@click.option("--despite-findings", "despite", is_flag=True, help="Approve it despite findings of high severity.")
 @command_options
 def review(
     ctx: CommandContext,
@@ -75,94 +86,107 @@ def review(
     despite: bool,
     **decisions: bool,
 ) -> None:
-    """Decide on what was learned. Without ID: one by one at a terminal, or the list. ID is a name or the beginning of an id.
+    """Approve or reject what was learned. Without ID: one by one at a terminal, or the list. ID is a name or an id.
 
-    With an ID and no decision that one is opened; without a terminal its page is printed. What weighs high or more is asked
-    for once more, and hosts, addresses, packages, commands, variables and paths that came from a tool's output, a file or the
-    web one by one, before something is approved. A script gives --despite-findings and each --tick, and is refused with the
-    lists otherwise.
+    With an ID and no decision that version is opened; without a terminal its page is printed. Before an approval, findings of
+    high severity are asked about once more, and hosts, addresses, packages, commands, variables and paths that appeared only
+    in tool output, a file or the web are confirmed one by one. A script passes --despite-findings and each --tick, and is
+    refused with the lists otherwise.
 
-    Reviewing belongs to a person: it is refused without a terminal and inside an agent's shell, unless TACIT_TOKEN holds
-    the token from `tacit config token`.
+    Only a person can review: it is refused without a terminal and inside an agent's shell, unless TACIT_TOKEN holds the
+    token from `tacit config --new-token`.
     """
     decision = _decision(decisions)
     if decision is None:
         _look(ctx, reference, by=by)
         return
     if reference is None:
-        raise Mistake(f"name what to {decision}", hint=f"tacit review ID --{decision}; `tacit review` shows what waits")
-    if despite and decision not in _OPEN:
-        raise Mistake("--despite-findings belongs to an approval", hint="leave it away")
+        hint = f"tacit review ID --{decision}; `tacit review` shows what waits"
+        raise Mistake(f"name what to {decision}", code="nothing_named", hint=hint)
+    if despite and decision not in _GIVES_TO_AGENTS:
+        raise Mistake("--despite-findings is for approvals", code="only_for_approvals", hint="leave it out")
     ctx.caller.require_person("review")
     stored = ctx.memory.version(_newest_waiting(ctx, reference))
-    seen = content_hash in ("", stored.version.hash)  # what was not seen is refused below
-    if seen and stored.status in _OPEN.get(decision, ()):
-        ticked = _opened(ctx, stored, decision, ticked=ticked, despite=despite)
+    seen = content_hash in ("", stored.version.hash)  # an unseen content is refused below
+    if seen and stored.status in _GIVES_TO_AGENTS.get(decision, ()):
+        ticked = _confirm_approval(ctx, stored, decision, ticked=ticked, despite=despite)
     person = ctx.person(by)
-    if stored.status in _WAITS:
-        with suppress(StoreOutage):  # earlier decisions that cannot be read stop no new one
-            ctx.memory.people.show(stored, person, told=False)
+    if stored.status in _WAITING:
+        _before_review(ctx, stored, person)
     moved = ctx.memory.review(
         stored.version.id, decision, by=person, reason=reason, content_hash=content_hash, ticked=ticked
     )
-    export(ctx.memory)
-    others = shelf.namesakes(ctx.memory.store, stored) if reference == stored.version.name else []
-
-    def show() -> None:
-        ctx.console.print(f"[bold]{escape(clean(stored.version.name))}[/bold]: {moved.before} → {moved.after}")
-        show_others(ctx.console, others)
-
-    told = {"version_id": moved.version_id, "before": moved.before, "after": moved.after, "by": moved.by}
-    ctx.answer(told | {"others": others_told(others)}, show)
+    export(ctx.memory.context)
+    others = ctx.memory.archive.namesakes(stored) if reference == stored.version.name else []
+    document = {"version_id": moved.version_id, "before": moved.before, "after": moved.after, "by": moved.by}
+    name = escape(clean(stored.version.name))
+    ctx.report(
+        document | {"others": NAMESAKES.documents(others)},
+        f"[bold]{name}[/bold]: {_STATUS_TEXT.get(moved.after, moved.after)} [dim](was {moved.before})[/dim]",
+        lambda: namesake_lines(others),
+    )
 
 
 def _look(ctx: CommandContext, reference: str | None, *, by: str) -> None:
-    """Go through what waits, or through one of it; where nobody can be asked, tell it."""
-    asks = ctx.caller.is_person and ctx.caller.at_terminal and not ctx.as_json
+    """Review what waits, or one version; if nobody can be asked, print it."""
     if reference is None:
-        waiting = tellable(ctx, ctx.memory.waiting())
-        if asks and waiting:
-            go_through(ctx, waiting, by=ctx.person(by))
+        waiting = ctx.visible(ctx.memory.reviews.waiting())
+        if ctx.can_ask and waiting:
+            review_all(ctx, waiting, by=ctx.person(by))
             return
-        document = {"waiting": [_document(ctx, stored) for stored in waiting]}
-        ctx.answer(document, lambda: show_waiting(ctx, waiting))
+        document = {"waiting": [_page(ctx, stored) for stored in waiting]}
+        ctx.report(document, lambda: show_waiting(ctx, waiting))
         return
-    stored = meant(ctx, _newest_waiting(ctx, reference))
-    if asks and stored.status in _WAITS:
-        go_through(ctx, [stored], by=ctx.person(by))
+    stored = ctx.version(_newest_waiting(ctx, reference))
+    if ctx.can_ask and stored.status in _WAITING:
+        review_all(ctx, [stored], by=ctx.person(by))
         return
 
-    def show() -> None:
+    def lines() -> Iterator[str]:
         show_candidate(ctx, stored)
-        ctx.console.print(f"It is [bold]{stored.status}[/bold]. A person decides: tacit review ID, in a terminal.")
+        name = escape(clean(stored.version.name))
+        if stored.status in _WAITING:
+            yield f"Waiting for review. Run `tacit review {name}` in a terminal."
+        else:
+            yield f"{name} is {stored.status}."
 
-    ctx.answer(_document(ctx, stored), show)
+    ctx.report(_page(ctx, stored), lines)
 
 
-def _opened(
+def _confirm_approval(
     ctx: CommandContext, stored: Stored, decision: Review, *, ticked: tuple[str, ...], despite: bool
 ) -> tuple[str, ...]:
-    """What was ticked, once all is confirmed that lets agents see a version: by a person, or in a script by its options."""
+    """Return what was confirmed, once everything is that lets agents see a version: by a person, or by a script's options."""
+    if ctx.as_json and ctx.caller.at_terminal and not ctx.caller.has_token:
+        # Otherwise a line in a Makefile approves whenever the person runs it.
+        raise NotPermitted(
+            f"`{stored.version.name}` was not approved: --json asks no question",
+            code="approval_needs_question",
+            hint=f"run `tacit review {stored.version.id[:10]}` without --json, or set TACIT_TOKEN in a script",
+        )
     if ctx.as_json or not ctx.caller.at_terminal:
         _require_despite(ctx, stored, ticked=ticked, despite=despite)
         return ticked
     show_candidate(ctx, stored)
-    if decision is Review.RESTORE:  # what was ticked before need not be again
-        known = {key for approval in ctx.memory.store.approvals(stored.version.id) for key in approval.ticked}
-        asked = {literal.key for literal in ctx.memory.examine(stored.version.id).literals}
-        ticked = (*ticked, *sorted((known & asked) - set(ticked)))
-    said, given = confirmed(ctx, stored, ticked=ticked, despite=despite)
-    if said is not Answer.YES:
+    if decision is Review.RESTORE:  # what was confirmed before need not be again
+        known = {key for approval in ctx.memory.archive.approvals(stored.version.id) for key in approval.ticked}
+        needed = {literal.key for literal in ctx.memory.reviews.examine(stored.version.id).literals}
+        ticked = (*ticked, *sorted((known & needed) - set(ticked)))
+    reply, given = confirmed(ctx, stored, ticked=ticked, despite=despite)
+    if reply is Reply.YES:
+        reply = ask(ctx, f"{decision.capitalize()} {clean(stored.version.name)}?")
+    if reply is not Reply.YES:
         raise GateRefusal(
             f"`{stored.version.name}` was not approved",
-            hint=f"edit it, or turn it down: tacit review {stored.version.id[:10]} --reject",
+            code="not_approved",
+            hint=f"edit it, or reject it: tacit review {stored.version.id[:10]} --reject",
         )
     return given
 
 
 def _require_despite(ctx: CommandContext, stored: Stored, *, ticked: Collection[str], despite: bool) -> None:
-    """Refuse a script that does not say that it knows what was found, with all of it; then comes what must be ticked."""
-    examination = ctx.memory.examine(stored.version.id)
+    """Refuse a script that does not say that it knows the findings, and list them; the gate refuses missing ticks."""
+    examination = ctx.memory.reviews.examine(stored.version.id)
     grave = grave_ones(ctx, stored, examination)
     if despite or not grave:
         return
@@ -171,212 +195,214 @@ def _require_despite(ctx: CommandContext, stored: Stored, *, ticked: Collection[
     lines += [
         f"  {each.severity}: {each.message}" + (f" ({place(each, content)})" if each.field else "") for each in grave
     ]
-    literals = unticked(examination, ticked)
-    if literals:
-        lines.append("and from outside, each to be ticked by itself:")
+    if literals := unticked(examination, ticked):
+        lines.append("and values from outside, each to be confirmed with --tick:")
         lines += [f"  {literal.key}  in {literal.field}" for literal in literals]
     short = stored.version.id[:10]
     raise GateRefusal(
         "\n".join(lines),
-        hint=f"read it (tacit review {short}) and turn it down; only who knows better gives --despite-findings",
+        code="grave_findings",
+        hint=f"read it (tacit review {short}) and reject it; pass --despite-findings only if you know better",
     )
 
 
 def _decision(flags: Mapping[str, bool]) -> Review | None:
     chosen = [Review(name) for name, given in flags.items() if given]
     if len(chosen) > 1:
-        raise Mistake(f"one decision at a time, not {' and '.join(chosen)}", hint="give one of them")
+        raise Mistake(f"one decision at a time, not {' and '.join(chosen)}", code="one_decision", hint="pass one")
     return chosen[0] if chosen else None
 
 
 def _newest_waiting(ctx: CommandContext, reference: str) -> str:
-    """A name means the version of it that waits, if one does; anything else is taken as it is."""
-    waiting = [stored for stored in ctx.memory.waiting() if stored.version.name == reference]
-    return shelf.meant_by(waiting).version.id if waiting else reference
+    """Return the version of a name that waits, if one does; anything else as it is."""
+    waiting = [stored for stored in ctx.memory.reviews.waiting() if stored.version.name == reference]
+    return queries.meant_by(waiting).version.id if waiting else reference
 
 
-def _document(ctx: CommandContext, stored: Stored) -> dict[str, object]:
-    content = stored.version.content
-    return {
-        "version_id": stored.version.id,
-        "skill_id": stored.skill.id,
-        "name": content.name,
-        "kind": content.kind,
-        "description": content.description,
-        "status": stored.status,
-        "content_hash": stored.version.hash,
-        "lowest_origin": stored.version.lowest_origin,
-        "parents": stored.version.parents,
-        "skill_md": application.render(content),
-        "content": dataclasses.replace(content, files=()),
-        "files": content.files,
-        **inspected(ctx, stored),
-    }
+_PAGE: Columns[Stored] = Columns(
+    Column("version_id", lambda stored: stored.version.id),
+    Column("skill_id", lambda stored: stored.skill.id),
+    Column("name", lambda stored: stored.version.content.name),
+    Column("kind", lambda stored: stored.version.content.kind),
+    Column("description", lambda stored: stored.version.content.description),
+    Column("status", lambda stored: stored.status),
+    Column("content_hash", lambda stored: stored.version.hash),
+    Column("lowest_origin", lambda stored: stored.version.lowest_origin),
+    Column("parents", lambda stored: stored.version.parents),
+    Column("skill_md", lambda stored: render.render(stored.version.content)),
+    Column("content", lambda stored: dataclasses.replace(stored.version.content, files=())),
+    Column("files", lambda stored: stored.version.content.files),
+)
 
 
-_ASKED = "[a]pprove  [r]eject  [e]dit  [s]kip  [?]help  [q]uit"
-_CONFIRMS = {"a": "a", "r": "Enter"}
-_HELP = """\
-a  approve: agents may be given it, on trial; what came from outside is asked for one by one first (never by Enter)
-r  reject: it is turned down, and the same text is not learned again
-e  edit it in your editor, then decide on the edited text
-v  view the page again
-s  skip: it goes on waiting
-q  quit: this one and all that follow go on waiting"""
+def _page(ctx: CommandContext, stored: Stored) -> dict[str, Any]:
+    return _PAGE.document(stored) | page_document(ctx, stored)
 
 
-class _Done(StrEnum):
+# --- at a terminal --------------------------------------------------------------------------------------------------
+
+
+class _Result(StrEnum):
     APPROVED = "approved"
     REJECTED = "rejected"
     SKIPPED = "still waiting"
 
 
-def go_through(ctx: CommandContext, waiting: Sequence[Stored], *, by: str) -> None:
-    """Show and ask for one after the other, until the end or until the person has had enough."""
-    told: Counter[_Done] = Counter()
-    for count, queued in enumerate(_queue(ctx, waiting, by=by), start=1):
+def review_all(ctx: CommandContext, waiting: Sequence[Stored], *, by: str) -> None:
+    """Show and ask about one version after the other, until the end or until the person quits."""
+    results: Counter[_Result] = Counter()
+    for count, stored in enumerate(_ordered(ctx, waiting, by), start=1):
         ctx.console.rule(f"{count} of {len(waiting)}")
-        show_candidate(ctx, queued.stored)
-        done = _decide_on(ctx, queued.stored, by=by, ready=_laid_ready(ctx, queued, by=by))
+        show_candidate(ctx, stored)
+        done = _review_one(ctx, stored, by=by, suggested=_show_expectation(ctx, stored, by))
         if done is None:
             break
-        told[done] += 1
-    told[_Done.SKIPPED] = len(waiting) - told[_Done.APPROVED] - told[_Done.REJECTED]
-    _sum_up(ctx, told)
+        results[done] += 1
+    results[_Result.SKIPPED] = len(waiting) - results[_Result.APPROVED] - results[_Result.REJECTED]
+    ctx.console.print("\n" + ", ".join(f"{results[result]} {result}" for result in _Result if results[result]) + ".")
+    if results[_Result.SKIPPED]:
+        ctx.console.print("Next: run [bold]tacit review[/bold] to continue.")
+    elif results[_Result.APPROVED]:
+        ctx.console.print(
+            "Next: run [bold]tacit init[/bold] to connect your agents, or [bold]tacit recall TASK[/bold]."
+        )
 
 
-def _queue(ctx: CommandContext, waiting: Sequence[Stored], *, by: str) -> list[Queued]:
-    """What waits in the order to ask in; as it came, where what was decided before cannot be read."""
+def _ordered(ctx: CommandContext, waiting: Sequence[Stored], by: str) -> Sequence[Stored]:
+    """Return what waits in the order of the extensions; as it came if earlier decisions cannot be read."""
     try:
-        return ctx.memory.people.queue(waiting, by)
+        for extension in ctx.memory.context.extensions:
+            waiting = extension.order_reviews(waiting, by)
     except StoreOutage as error:
-        told = f"nothing is expected of you, for earlier decisions cannot be read: {error.message}"
-        ctx.console.print(f"[yellow]{escape(clean(told))}[/yellow]", soft_wrap=True)
-        return [Queued(stored=stored, outlook=Outlook(why_not=told), shown=False) for stored in waiting]
+        line = f"no forecast: earlier decisions cannot be read: {error.message}"
+        ctx.console.print(f"[yellow]{escape(clean(line))}[/yellow]", soft_wrap=True)
+    return waiting
 
 
-def _sum_up(ctx: CommandContext, told: Counter[_Done]) -> None:
-    ctx.console.print("\n" + ", ".join(f"{told[done]} {done}" for done in _Done if told[done]) + ".")
-    if told[_Done.SKIPPED]:
-        ctx.console.print("Next: [bold]tacit review[/bold] goes on with what waits.")
-    elif told[_Done.APPROVED]:
-        ctx.console.print("Next: [bold]tacit init[/bold] connects your agents, [bold]tacit recall TASK[/bold] asks.")
+def _show_expectation(ctx: CommandContext, stored: Stored, by: str) -> str:
+    """Print what the person will probably decide; return the decision that is pre-filled, or an empty text."""
+    with suppress(StoreOutage):  # reported with the order; a version can be decided on all the same
+        for extension in ctx.memory.context.extensions:
+            expected = extension.expect_review(stored, by)
+            if expected is not None:
+                against = _against_prefill(ctx, stored, seen_before=expected.seen_before)
+                prefilled = expected.is_sure and (expected.decision != Review.APPROVE or not against)
+                note = f"; {_CONFIRM_KEYS[expected.decision]} confirms" if prefilled else ""
+                if expected.is_sure and not prefilled:
+                    note = f"; not pre-filled because {against}"
+                line = f"expected of you: {expected.text}{note}"
+                ctx.console.print(f"[dim]{escape(clean(line))}[/dim]", soft_wrap=True)
+                return expected.decision if prefilled else ""
+    return ""
 
 
-def _laid_ready(ctx: CommandContext, queued: Queued, *, by: str) -> str:
-    """Tell what is expected, unless a lot says not to; the key that is laid ready where the record bears that out, or none."""
-    stored, people = queued.stored, ctx.memory.people
-    try:
-        seen_before = people.has_seen(stored, by)
-        queued = people.show(stored, by)  # decisions since the queue was made count
-    except StoreOutage:  # told with the queue; a version can be decided on all the same
-        return ""
-    known = queued.outlook
-    if not queued.shown:
-        return ""
-    key = "a" if known.posterior == Review.APPROVE else "r"
-    sure = known.posterior_confidence >= SURE
-    against = _against_laying_ready(ctx, stored, seen_before=seen_before) if sure and key == "a" else ""
-    ready = f"; not laid ready: {against}" if against else f"; {_CONFIRMS[key]} confirms" if sure else ""
-    ctx.console.print(f"[dim]expected of you: {escape(clean(in_words(known) + ready))}[/dim]", soft_wrap=True)
-    return key if sure and not against else ""
-
-
-def _against_laying_ready(ctx: CommandContext, stored: Stored, *, seen_before: bool) -> str:
-    """Why an approval is not laid ready, however often the person approved what looked like it; empty where it may be."""
-    found = findings_of(ctx, stored, ctx.memory.examine(stored.version.id))
-    reasons = unready(stored, found)
-    if by_an_agent(stored) and not seen_before:
+def _against_prefill(ctx: CommandContext, stored: Stored, *, seen_before: bool) -> str:
+    """Return why an approval is not pre-filled, whatever is expected; empty where it may be."""
+    findings = findings_of(ctx, stored, ctx.memory.reviews.examine(stored.version.id))
+    reasons = reasons_against_prefill(stored, findings)
+    if rests_on_agent_alone(stored) and not seen_before:
         reasons.append("an agent wrote it, and you see it for the first time")
     return "; ".join(reasons)
 
 
-def _decide_on(ctx: CommandContext, stored: Stored, *, by: str, ready: str = "") -> _Done | None:
-    """Ask until something is decided, or the skill is passed over; nothing: the person stops here."""
+def _before_review(ctx: CommandContext, stored: Stored, by: str) -> None:
+    with suppress(StoreOutage):  # unreadable earlier decisions stop no new one
+        for extension in ctx.memory.context.extensions:
+            extension.expect_review(stored, by, shown=False)
+
+
+def _review_one(ctx: CommandContext, stored: Stored, *, by: str, suggested: str = "") -> _Result | None:
+    """Ask until something is decided or skipped; None if the person quits."""
     while True:
-        choice = _typed(ready)
-        ready = ""  # only the first time: after anything else was done the person says it
+        choice = _typed(suggested)
+        suggested = ""  # only the first time
         if choice == "q":
             return None
         if choice == "s":
-            return _Done.SKIPPED
+            return _Result.SKIPPED
         if choice == "?":
             ctx.console.print(_HELP, markup=False)
         elif choice == "v":
             show_candidate(ctx, stored)
         elif choice == "r":
             reason = click.prompt("Why", default="", show_default=False)
-            _carry_out(ctx, stored, Review.REJECT, by=by, reason=reason)
-            return _Done.REJECTED
+            _decide(ctx, stored, Review.REJECT, by=by, reason=reason)
+            return _Result.REJECTED
         else:
-            said = Answer.YES
+            reply = Reply.YES
             if choice == "e":
-                stored, said = _edited(ctx, stored, by=by)
-            if said is Answer.YES:
-                said = _approved(ctx, stored, by=by)
-            if said is Answer.YES:
-                return _Done.APPROVED
-            if said is Answer.QUIT:
+                stored, reply = _edit(ctx, stored, by=by)
+            if reply is Reply.YES:
+                reply = _approve(ctx, stored, by=by)
+            if reply is Reply.YES:
+                return _Result.APPROVED
+            if reply is Reply.QUIT:
                 return None
 
 
-def _typed(ready: str) -> str:
-    """The key that a person types now. Enter takes up a no that is laid ready, and never a yes."""
-    known, enter = click.Choice(list("arevsq?")), "r" if ready == "r" else None
+def _typed(suggested: str) -> str:
+    """Return the key that a person types now. Enter accepts a suggested rejection, and never an approval."""
+    known, enter = click.Choice(list("arevsq?")), "r" if suggested == "reject" else None
     discard_typed_ahead()
-    return str(click.prompt(_ASKED, type=known, show_choices=False, default=enter, show_default=False))
+    return str(click.prompt(_QUESTION, type=known, show_choices=False, default=enter, show_default=False))
 
 
-def _edited(ctx: CommandContext, stored: Stored, *, by: str) -> tuple[Stored, Answer]:
-    """What waits after an edit, and whether the person approves it right away."""
+def _edit(ctx: CommandContext, stored: Stored, *, by: str) -> tuple[Stored, Reply]:
+    """Return what waits after an edit, and whether the person approves it right away."""
     try:
         edited = edit_version(ctx, stored, by=by)
     except (InvalidSkill, GateRefusal, Mistake) as error:
         problems = error.problems if isinstance(error, InvalidSkill) else ()
         for line in problems or (error.message,):
-            ctx.console.print(f"[red]not taken:[/red] {escape(clean(line))}", soft_wrap=True)
-        return stored, Answer.NO
+            ctx.console.print(f"[red]not accepted:[/red] {escape(clean(line))}", soft_wrap=True)
+        return stored, Reply.NO
     if edited is None:
         ctx.console.print("You changed nothing.")
-        return stored, Answer.NO
-    show_diff(ctx.console, whole_text(stored.version.content), whole_text(edited.version.content))
-    show_findings(ctx.console, ctx.memory.examine(edited.version.id).findings, edited.version.content)
-    said = ask(ctx, "Approve your edit?")
-    if said is not Answer.YES:
-        ctx.console.print("Your edit waits in its place.")
-    return edited, said
+        return stored, Reply.NO
+    content = edited.version.content
+    show_diff(ctx.console, whole_text(stored.version.content), whole_text(content))
+    findings = ctx.memory.reviews.examine(edited.version.id).findings
+    for line in finding_lines(findings, content, width=ctx.console.width):
+        ctx.console.print(line, soft_wrap=True)
+    reply = ask(ctx, "Approve your edit?")
+    if reply is not Reply.YES:
+        ctx.console.print("Your edit waits for review instead.")
+    return edited, reply
 
 
-def _approved(ctx: CommandContext, stored: Stored, *, by: str) -> Answer:
-    said, ticked = confirmed(ctx, stored)
-    if said is Answer.YES:
+def _approve(ctx: CommandContext, stored: Stored, *, by: str) -> Reply:
+    reply, ticked = confirmed(ctx, stored)
+    if reply is Reply.YES:
         try:
-            _carry_out(ctx, stored, Review.APPROVE, by=by, ticked=ticked)
-        except IllegalTransition as error:  # an edit that says what is in use already
+            _decide(ctx, stored, Review.APPROVE, by=by, ticked=ticked)
+        except IllegalTransition as error:  # the edited text is already in use
             ctx.console.print(escape(clean(error.message)))
-            return Answer.NO
-    return said
+            return Reply.NO
+    return reply
 
 
 def confirmed(
     ctx: CommandContext, stored: Stored, *, ticked: Collection[str] = (), despite: bool = False
-) -> tuple[Answer, tuple[str, ...]]:
-    """Ask all that an approval needs: once more where something grave was found, then each tick that was not given."""
-    examination = ctx.memory.examine(stored.version.id)
+) -> tuple[Reply, tuple[str, ...]]:
+    """Ask everything that an approval needs: about grave findings, then about each value that is not confirmed."""
+    examination = ctx.memory.reviews.examine(stored.version.id)
     discard_typed_ahead()
     if grave_ones(ctx, stored, examination) and not despite:
-        said = ask(ctx, "Approve it in spite of what was found?")
-        if said is not Answer.YES:
-            ctx.console.print("Nothing is approved.")
-            return said, ()
-    return ask_for_ticks(ctx, stored, examination.literals, ticked=ticked)
+        reply = ask(ctx, "Approve it despite these findings?")
+        if reply is not Reply.YES:
+            ctx.console.print("Nothing was approved.")
+            return reply, ()
+    return ask_for_confirmations(ctx, stored, examination.literals, ticked=ticked)
 
 
-def _carry_out(
+def _decide(
     ctx: CommandContext, stored: Stored, decision: Review, *, by: str, reason: str = "", ticked: Collection[str] = ()
 ) -> None:
     version = stored.version
     moved = ctx.memory.review(version.id, decision, by=by, reason=reason, content_hash=version.hash, ticked=ticked)
-    export(ctx.memory)
-    ctx.console.print(f"[bold]{escape(clean(version.name))}[/bold] is now {moved.after}")
-    tell_taught(ctx, ctx.memory.people.taught_with(stored, by))
+    export(ctx.memory.context)
+    ctx.console.print(f"[bold]{escape(clean(version.name))}[/bold]: {_STATUS_TEXT.get(moved.after, moved.after)}")
+    for extension in ctx.memory.context.extensions:
+        if name := extension.taught_by_review(stored, by):
+            line = f"Your reason is kept as a preference that waits for review. Run `tacit review {name}`."
+            ctx.console.print(f"[dim]{escape(clean(line))}[/dim]", soft_wrap=True)

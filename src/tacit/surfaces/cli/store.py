@@ -13,13 +13,14 @@ import click
 from rich.markup import escape
 
 from tacit.config.settings import FILE_NAME
+from tacit.domain.archive import Descent, Manifest, Source, SourceKind
 from tacit.domain.errors import Mistake, NotFound, StoreOutage
-from tacit.domain.ports import Damage
-from tacit.domain.purging import Descent, Source, SourceKind
-from tacit.domain.safekeeping import Manifest
-from tacit.maintain import promotion
+from tacit.domain.stored import Damage
+from tacit.ingest import journal
+from tacit.maintain import exports
+from tacit.maintain.mirroring import purged_but_at_home
+from tacit.maintain.source_project import home_database
 from tacit.store import purge_plan
-from tacit.surfaces import exports
 from tacit.surfaces.cli.context import (
     CommandContext,
     by_option,
@@ -30,7 +31,6 @@ from tacit.surfaces.cli.context import (
 )
 from tacit.surfaces.cli.report import Part, pairs
 from tacit.surfaces.cli.table import SuggestingGroup
-from tacit.surfaces.hook import journal
 
 _INDEXES = ("vector", "version_words", "episode_words")
 """Subjects of damage that begin so are indexes, which can be rebuilt from the records."""
@@ -225,8 +225,12 @@ def _make_light_embedder(ctx: CommandContext) -> None:
 @store.command(short_help="Remove for good what came from a source")
 @click.option("--session", "session_id", default="", metavar="ID", help="An agent's session, with its subagents.")
 @click.option("--trajectory", default="", metavar="ID", help="One attempt, in all captures of it.")
-@click.option("--source", default="", metavar="PATH|HASH", help="A log, skill, folder or archive that was read, or a hash.")
-@click.option("--made-by", default="", metavar="NAME", help="Everything that a person, agent or program made or approved.")
+@click.option(
+    "--source", default="", metavar="PATH|HASH", help="A log, skill, folder or archive that was read, or a hash."
+)
+@click.option(
+    "--made-by", default="", metavar="NAME", help="Everything that a person, agent or program made or approved."
+)
 @click.option("--backups", is_flag=True, help="Purge it from the known backups too.")
 @click.option("--reason", default="", help="Why, stored in the history.")
 @by_option()
@@ -257,18 +261,19 @@ def purge(ctx: CommandContext, *, backups: bool, reason: str, by: str, yes: bool
 
 def _purge(ctx: CommandContext, plan: purge_plan.Plan, *, by: str, reason: str, backups: bool) -> None:
     document = _plan_document(ctx, plan)
-    folders = exports.forget(ctx.memory, plan.descent.versions)
+    folders = exports.remove_exports_of(ctx.memory.context, plan.descent.versions)
     journals = _remove_journals(ctx, plan.descent)
     erased, copies = ctx.memory.archive.purge(plan, by=by, reason=reason, backups=backups)
-    at_home = promotion.left_at_home(ctx.memory.library)
+    at_home = purged_but_at_home(ctx.memory.context)
+    notices = [notice for extension in ctx.memory.context.extensions for notice in extension.notices]
     document |= {
         "purged": True,
         "copies": copies,
         "erased": erased,
-        "folders": [{"path": str(kept.path), "what": kept.what} for kept in folders],
+        "folders": [{"path": str(kept.path), "what": kept.action} for kept in folders],
         "journals": journals,
         "at_home": [held.version.hash for held in at_home],
-        "adapters": ctx.memory.adapters.told,
+        "adapters": notices,
     }
 
     def lines() -> Iterator[Part]:
@@ -280,15 +285,20 @@ def _purge(ctx: CommandContext, plan: purge_plan.Plan, *, by: str, reason: str, 
             yield f"folder {escape(clean(str(kept.path)))}: {left}"
         yield from _copy_lines(copies, done=backups)
         yield _relearn_line(plan.descent)
-        for each in ctx.memory.adapters.told:
+        for each in notices:
             yield f"[yellow]{escape(clean(each))}[/yellow]"
         for held in at_home:
-            home = promotion.home_database(ctx.place)
+            home = home_database(ctx.memory.context.place)
             command = f"tacit store purge --source {held.version.hash} --store {home}"
             warning = f"your own store still has a copy of {held.version.name}:"
             yield f"[yellow]{escape(clean(warning))}[/yellow] {escape(clean(command))}"
 
     ctx.report(document, lines)
+
+
+def _notices(ctx: CommandContext) -> list[str]:
+    """Return what extensions did because of the purge."""
+    return [notice for extension in ctx.memory.context.extensions for notice in extension.notices]
 
 
 def _hint(ctx: CommandContext, source: str) -> str:

@@ -1,213 +1,208 @@
-"""`tacit tend`: what the library needs, and why; on a person's word it is done. Nothing is ever deleted."""
+"""`tacit tend`: what the library needs, and why; a person applies it. Nothing is ever deleted."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import Any
 
 import click
 from rich.markup import escape
 
-from tacit.domain.care import Care, CareKind
+from tacit.domain.care import Care, CareKind, CareReason
 from tacit.domain.errors import Mistake
 from tacit.domain.identity import plain
 from tacit.domain.lifecycle import Transition
-from tacit.maintain.revalidation import FAILED, NOT_HERE, PASSED
-from tacit.surfaces.cli.context import CommandContext, clean, command_options, counted
-from tacit.surfaces.cli.context import progress_bar
+from tacit.maintain.exports import export
+from tacit.maintain.reason_text import sentences, stored_reason
+from tacit.surfaces.cli.context import (
+    CommandContext,
+    by_option,
+    clean,
+    command_options,
+    counted,
+    progress_bar,
+)
+from tacit.surfaces.cli.report import Column, Columns, Part
 from tacit.surfaces.cli.views import STATUS_STYLE
-from tacit.surfaces.exports import export
 
 SHOWN = 12
-"""So many of each kind are listed for people."""
+"""How many of each kind are listed for people."""
 TITLES = {
-    CareKind.STANDING: "Moved by their evidence",
-    CareKind.STALE: "Not confirmed for long",
-    CareKind.VALUE: "Shown, and of no use",
-    CareKind.MERGE: "Say the same",
-    CareKind.SUPERSEDED: "Waiting, though it is said already",
+    CareKind.STANDING: "Status changed by evidence",
+    CareKind.STALE: "Not confirmed for a long time",
+    CareKind.VALUE: "Shown, but not useful",
+    CareKind.MERGE: "Same content",
+    CareKind.SUPERSEDED: "Waiting although already covered",
     CareKind.CONTRADICTION: "Contradict each other",
-    CareKind.CONTRACT: "Rely on what has changed",
-    CareKind.VALIDATION: "Tried again",
-    CareKind.COMPOSITE: "Made of what has changed",
-    CareKind.REFINEMENT: "Could be better",
+    CareKind.CONTRACT: "Rely on something that changed",
+    CareKind.VALIDATION: "Run again",
+    CareKind.COMPOSITE: "A part changed",
+    CareKind.REFINEMENT: "Could be improved",
     CareKind.REGRESSION: "Fail where they used to work",
-    CareKind.PROMOTION: "Have earned a broader scope",
+    CareKind.PROMOTION: "Qualify for a broader scope",
 }
+_RESULT_STYLE = {CareReason.PASSED: "green", CareReason.FAILED: "red"}
 
 
 @click.command()
-@click.option("--apply", "apply", is_flag=True, help="Do what is told, after asking.")
+@click.option("--apply", "apply", is_flag=True, help="Apply the suggestions, after asking.")
 @click.option(
     "--only", multiple=True, type=click.Choice([kind.value for kind in CareKind]), help="Only this kind (repeatable)."
 )
-@click.option(
-    "--revalidate",
-    is_flag=True,
-    help="Try the steps of procedures again instead, in the sandbox; --apply keeps the results.",
-)
-@click.option("--by", default="", help="Your name, kept in the history.")
-@click.option("--yes", is_flag=True, help="Do it without being asked.")
+@click.option("--revalidate", is_flag=True, help="Run procedures again in the sandbox; with --apply store the results.")
+@by_option()
+@click.option("--yes", is_flag=True, help="Do not ask.")
 @command_options
 def tend(ctx: CommandContext, *, apply: bool, only: tuple[str, ...], revalidate: bool, by: str, yes: bool) -> None:
-    """Look after the library: tell what is outdated, of no use, said twice, or could be better, and why.
+    """Find outdated, useless, duplicate and improvable skills, with reasons.
 
-    Nothing is changed without --apply, which belongs to a person. What is set aside can be brought back (tacit review ID
-    --restore, or --reopen), and what is put together or bettered waits for `tacit review`. Pinned skills are left alone.
+    Nothing changes without --apply, which only a person can use. What is set aside can be restored (tacit review ID
+    --restore, or --reopen), and merged or improved versions wait for `tacit review`. Pinned skills are left alone.
 
-    --revalidate does what procedures say on a copy of the last commit, in a sandbox without a network, and runs their checks,
-    with the examples of parameters as their values. It shows what came of it; --revalidate --apply keeps that as
-    machine-verified evidence, one result a day. What has no check, or needs more, is "not checkable here" and counts for
-    nothing.
+    --revalidate runs procedures on a copy of the last commit, in a sandbox without network, with the examples of parameters as
+    values, and then their checks. --revalidate --apply stores the results as machine-verified evidence, one a day. A procedure
+    without a check, or that needs more, is "not checkable here" and counts for nothing.
     """
     if apply:
         ctx.caller.require_person("tend --apply")
         if ctx.as_json and not yes:
-            raise Mistake(
-                "--json asks nothing, so --apply needs --yes with it", hint="add --yes, or leave --apply away"
-            )
+            hint = "add --yes, or leave --apply out"
+            raise Mistake("--json cannot ask, so --apply needs --yes", code="needs_yes", hint=hint)
     if revalidate:
         _revalidate(ctx, keep=apply, yes=yes)
         return
     with progress_bar(ctx, "looking") as advance:
-        cares = ctx.memory.tend(only=[CareKind(kind) for kind in only], progress=advance)
+        cares = ctx.memory.library.plan(only=[CareKind(kind) for kind in only], progress=advance)
     asking = apply and not yes and not ctx.as_json
     if not apply or asking:
-        ctx.answer({"applied": False, "cares": [_document(care) for care in cares]}, lambda: _show(ctx, cares))
-    doable = [care for care in cares if can_be_done(care)]
-    if not apply or (asking and not _is_wanted(ctx, doable)):
+        ctx.report({"applied": False, "cares": CARES.documents(cares)}, lambda: _plan_lines(ctx, cares))
+    applicable = [care for care in cares if can_be_applied(care)]
+    if not apply or (asking and not _is_wanted(ctx, applicable)):
         return
-    done, settled = ctx.memory.carry_out(cares, by=ctx.person(by))
-    export(ctx.memory)
-    document = {"applied": True, "cares": [_document(care) for care in done], "settled": [plain(m) for m in settled]}
-    ctx.answer(document, lambda: _show_done(ctx, done, settled, listed=asking))
+    done, settled = ctx.memory.library.apply(cares, by=ctx.person(by))
+    export(ctx.memory.context)
+    document = {"applied": True, "cares": CARES.documents(done), "settled": [plain(m) for m in settled]}
+    ctx.report(document, lambda: _applied_lines(done, settled, listed=asking))
 
 
 def _revalidate(ctx: CommandContext, *, keep: bool, yes: bool) -> None:
-    """Try procedures again and show it; keep it too on a person's word."""
-    if keep and not yes and not click.confirm("Try the procedures, and keep what comes of it?"):
+    """Run procedures again and report it; a person may store the results."""
+    if keep and not yes and not click.confirm("Run the procedures, and store the results?"):
         ctx.console.print("Nothing was done.")
         return
-    with progress_bar(ctx, "trying") as advance:
-        tried = ctx.memory.revalidate(keep=keep, progress=advance)
+    with progress_bar(ctx, "running") as advance:
+        tried = ctx.memory.library.revalidate(keep=keep, progress=advance)
     if keep:
-        export(ctx.memory)
-    document = {"applied": keep, "cares": [_document(care) for care in tried]}
-    ctx.answer(document, lambda: _show_tried(ctx, tried, kept=keep))
+        export(ctx.memory.context)
+
+    def lines() -> Iterator[str]:
+        codes = [care.reasons[0].code for care in tried]
+        for care, code in zip(tried, codes, strict=True):
+            style = _RESULT_STYLE.get(code, "dim")
+            text = escape(clean(sentences(care.reasons)))
+            yield f"[bold]{escape(clean(care.name))}[/bold]  [{style}]{text}[/{style}]"
+        passed, failed, unchecked = (
+            codes.count(code) for code in (CareReason.PASSED, CareReason.FAILED, CareReason.NOT_CHECKABLE)
+        )
+        yield f"{passed} passed, {failed} failed, {unchecked} not checkable here"
+        if not keep and passed + failed:
+            yield "Nothing was stored: [bold]tacit tend --revalidate --apply[/bold] stores it as evidence."
+
+    ctx.report({"applied": keep, "cares": CARES.documents(tried)}, lines)
 
 
-def _show_tried(ctx: CommandContext, tried: Sequence[Care], *, kept: bool) -> None:
-    for care in tried:
-        style = "green" if care.reason == PASSED else "red" if care.reason.startswith(FAILED) else "dim"
-        name, told = escape(clean(care.name)), escape(clean(care.reason))
-        ctx.console.print(f"[bold]{name}[/bold]  [{style}]{told}[/{style}]", soft_wrap=True)
-    counts = [sum(care.reason.startswith(word) for care in tried) for word in (PASSED, FAILED, NOT_HERE)]
-    ctx.console.print("{} passed, {} failed, {} not checkable here".format(*counts))
-    if not kept and any(counts[:2]):
-        ctx.console.print("Nothing of it is kept: [bold]tacit tend --revalidate --apply[/bold] keeps it as evidence.")
-
-
-def can_be_done(care: Care) -> bool:
+def can_be_applied(care: Care) -> bool:
     """Whether applying it changes anything."""
     return bool(care.move or care.candidate or care.remark)
 
 
-def show_care(ctx: CommandContext, settled: Sequence[Transition], suggestions: int) -> None:
-    """Tell what evidence has moved, and whether there is more to look after: the end of what learning tells."""
+def settled_lines(ctx: CommandContext, settled: Sequence[Transition], suggestions: int) -> Iterator[Part]:
+    """Yield what evidence changed, and whether `tacit tend` has suggestions: the end of a report on learning."""
     for move in settled:
-        name = escape(clean(ctx.memory.store.version(move.version_id).version.name))
+        name = escape(clean(ctx.memory.version(move.version_id).version.name))
         style = STATUS_STYLE[move.after]
-        told = f"[{style}]{move.before} → {move.after}[/{style}]"
-        ctx.console.print(f"[bold]{name}[/bold]  {told}  [dim]{escape(clean(move.reason))}[/dim]", soft_wrap=True)
+        change = f"[{style}]{move.before} → {move.after}[/{style}]"
+        yield f"[bold]{name}[/bold]  {change}  [dim]{escape(clean(stored_reason(move.reason)))}[/dim]"
     if suggestions:
-        ctx.console.print(f"{counted(suggestions, 'suggestion')}: [bold]tacit tend[/bold]")
+        yield f"{counted(suggestions, 'suggestion')} for the library. Run [bold]tacit tend[/bold]."
 
 
-def _is_wanted(ctx: CommandContext, doable: Sequence[Care]) -> bool:
-    if not doable:
+def _is_wanted(ctx: CommandContext, applicable: Sequence[Care]) -> bool:
+    if not applicable:
         return False
-    if click.confirm(f"Do {'this' if len(doable) == 1 else f'these {len(doable)}'}?"):
+    if click.confirm(f"Apply {'this' if len(applicable) == 1 else f'these {len(applicable)}'}?"):
         return True
     ctx.console.print("Nothing was done.")
     return False
 
 
-def _document(care: Care) -> dict[str, Any]:
-    move = care.move
-    return {
-        "kind": care.kind,
-        "name": care.name,
-        "subject": care.subject,
-        "skill_id": care.skill_id,
-        "reason": care.reason,
-        "would": _would(care),
-        "before": move.before if move else None,
-        "after": move.after if move else None,
-        "proposes": care.candidate.content.name if care.candidate else None,
-        "parents": list(care.candidate.parents) if care.candidate else [],
-        "remark": care.remark.about if care.remark else None,
-        "evidence_ids": list(care.evidence_ids),
-        "advice": care.advice,
-        "applied": care.applied,
-    }
-
-
-def _would(care: Care) -> str:
-    """What applying it does, in words; empty where it is only told."""
+def _effect(care: Care) -> str:
+    """Return what applying it does; empty where it is only advice."""
     moved = f"{care.move.before} → {care.move.after}" if care.move else ""
     proposed = "a version waits for review" if care.candidate else ""
     noted = "noted" if care.remark and not (care.move or care.candidate) else ""
     return ", ".join(part for part in (moved, proposed, noted) if part)
 
 
-def _show(ctx: CommandContext, cares: Sequence[Care]) -> None:
+CARES: Columns[Care] = Columns(
+    Column("kind", lambda care: care.kind),
+    Column("name", lambda care: care.name),
+    Column("subject", lambda care: care.subject),
+    Column("skill_id", lambda care: care.skill_id),
+    Column("codes", lambda care: list(care.codes)),
+    Column("reason", lambda care: sentences(care.reasons)),
+    Column("effect", _effect),
+    Column("before", lambda care: care.move.before if care.move else None),
+    Column("after", lambda care: care.move.after if care.move else None),
+    Column("proposes", lambda care: care.candidate.content.name if care.candidate else None),
+    Column("parents", lambda care: list(care.candidate.parents) if care.candidate else []),
+    Column("remark", lambda care: care.remark.about if care.remark else None),
+    Column("evidence_ids", lambda care: list(care.evidence_ids)),
+    Column("advice", lambda care: sentences(care.advice)),
+    Column("applied", lambda care: care.applied),
+)
+
+
+def _plan_lines(ctx: CommandContext, cares: Sequence[Care]) -> Iterator[str]:
     if not cares:
-        ctx.console.print("[green]Nothing to do[/green]: the library needs no care.")
-        _show_waiting(ctx)
-        return
+        yield "[green]No suggestions[/green]: the library needs no maintenance."
     for kind, group in groupby(cares, key=lambda care: care.kind):
-        _show_kind(ctx, kind, list(group))
-    doable = sum(map(can_be_done, cares))
-    told = f"{counted(len(cares), 'suggestion')}, {doable} of which `tacit tend --apply` carries out."
-    ctx.console.print(f"\n{told}" if doable else f"\n{counted(len(cares), 'suggestion')} for you.")
-    _show_waiting(ctx)
-
-
-def _show_waiting(ctx: CommandContext) -> None:
-    waiting = len(ctx.memory.waiting())
+        yield from _kind_lines(kind, list(group))
+    if cares:
+        applicable = sum(map(can_be_applied, cares))
+        count = counted(len(cares), "suggestion")
+        yield f"\n{count}. `tacit tend --apply` applies {applicable} of them." if applicable else f"\n{count} for you."
+    waiting = len(ctx.memory.reviews.waiting())
     if waiting:
-        ctx.console.print(
-            f"{counted(waiting, 'version')} {'waits' if waiting == 1 else 'wait'} for [bold]tacit review[/bold]."
-        )
+        verb = "waits" if waiting == 1 else "wait"
+        yield f"{counted(waiting, 'version')} {verb} for review. Run [bold]tacit review[/bold]."
 
 
-def _show_kind(ctx: CommandContext, kind: CareKind, cares: Sequence[Care]) -> None:
-    ctx.console.print(f"\n[bold]{TITLES[kind]}[/bold] [dim]({len(cares)})[/dim]")
+def _kind_lines(kind: CareKind, cares: Sequence[Care]) -> Iterator[str]:
+    yield f"\n[bold]{TITLES[kind]}[/bold] [dim]({len(cares)})[/dim]"
     for care in cares[:SHOWN]:
-        would = _would(care)
-        told = f"  [yellow]{escape(would)}[/yellow]" if would else ""
-        name = escape(clean(care.name))
-        ctx.console.print(f"  [bold]{name}[/bold] [dim]{care.subject[:12]}[/dim]{told}", soft_wrap=True)
-        ctx.console.print(f"    {escape(clean(care.reason))}", soft_wrap=True)
+        effect = _effect(care)
+        change = f"  [yellow]{escape(effect)}[/yellow]" if effect else ""
+        yield f"  [bold]{escape(clean(care.name))}[/bold] [dim]{care.subject[:12]}[/dim]{change}"
+        yield f"    {escape(clean(sentences(care.reasons)))}"
         if care.advice:
-            ctx.console.print(f"    [dim]{escape(clean(care.advice))}[/dim]", soft_wrap=True)
+            yield f"    [dim]{escape(clean(sentences(care.advice)))}[/dim]"
     if len(cares) > SHOWN:
-        ctx.console.print(f"  [dim]and {len(cares) - SHOWN} more (--only {kind}, or --json lists all)[/dim]")
+        yield f"  [dim]and {len(cares) - SHOWN} more (--only {kind}, or --json lists all)[/dim]"
 
 
-def _show_done(ctx: CommandContext, done: Sequence[Care], settled: Sequence[Transition], *, listed: bool) -> None:
-    """Tell what was done; of what was listed before the question only what could not be."""
-    failed = [care for care in done if can_be_done(care) and not care.applied]
+def _applied_lines(done: Sequence[Care], settled: Sequence[Transition], *, listed: bool) -> Iterator[str]:
+    """Yield what was applied; if the suggestions were listed before, only what could not be applied."""
+    failed = [care for care in done if can_be_applied(care) and not care.applied]
     for care in done if not listed else failed:
-        mark = "[green]done[/green]" if care.applied else "[yellow]left[/yellow]"
-        told = _would(care) if care.applied else care.advice or care.reason
-        ctx.console.print(f"{mark}  [bold]{escape(clean(care.name))}[/bold]  {escape(clean(told))}", soft_wrap=True)
+        mark = "[green]done[/green]" if care.applied else "[yellow]not applied[/yellow]"
+        text = _effect(care) if care.applied else sentences(care.advice or care.reasons)
+        yield f"{mark}  [bold]{escape(clean(care.name))}[/bold]  {escape(clean(text))}"
     kinds = Counter(care.kind for care in done if care.applied)
-    told = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
-    ctx.console.print(f"Done: {told}." if told else "Nothing was changed.")
+    counts = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
+    yield f"Applied: {counts}." if counts else "Nothing was changed."
     if settled:
-        ctx.console.print(f"{counted(len(settled), 'version')} moved by evidence.")
+        yield f"{counted(len(settled), 'version')} changed status because of evidence."
     if any(care.applied and care.candidate for care in done):
-        ctx.console.print("Next: [bold]tacit review[/bold] to decide on what waits.")
+        yield "Next: run [bold]tacit review[/bold] to approve or reject the new versions."

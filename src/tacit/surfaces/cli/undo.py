@@ -1,66 +1,112 @@
-"""`tacit undo`, `tacit skills pin` and `invalidate`: what a person does by hand about a skill that is there."""
+"""`tacit undo`, and the decisions about a whole skill: `tacit skills pin`, `invalidate` and `rollback`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import click
 from rich.markup import escape
 
-from tacit.domain.lifecycle import Transition
-from tacit.surfaces.cli.context import CommandContext, clean, command_options
+from tacit.domain.errors import GateRefusal, Mistake
+from tacit.domain.lifecycle import RECALLABLE, Transition
+from tacit.domain.ports import Stored
+from tacit.surfaces.cli.context import CommandContext, by_option, clean, command_options
 
 
 @click.command()
 @click.argument("reference", metavar="SKILL")
-@click.option("--by", default="", help="Your name, kept with the decision.")
+@click.option("--to", default="", metavar="VERSION", help="Make this earlier version current again.")
+@by_option()
 @command_options
-def undo(ctx: CommandContext, *, reference: str, by: str) -> None:
-    """Take back the last change to a skill: an approval, a rejection, a retirement, an edit or a roll-back.
+def undo(ctx: CommandContext, *, reference: str, to: str, by: str) -> None:
+    """Undo the last change to a skill: an approval, a rejection, a retirement, an edit or a rollback.
 
-    `tacit history SKILL` shows what it was; `tacit skills rollback` goes back further, to any version.
+    `tacit skills history SKILL` shows what it was. With --to it goes back further, to any version that was in use: later
+    versions are retired, not deleted.
     """
+    if to:
+        _roll_back(ctx, to, by=by)
+        return
     ctx.caller.require_person("undo")
     name = ctx.memory.version(reference).version.name
-    moves = ctx.memory.undo(reference, by=ctx.person(by))
-    ctx.answer({"name": name, "moves": moves}, lambda: _show(ctx, name, moves))
+    moves = ctx.memory.reviews.undo(reference, by=ctx.person(by))
+    ctx.report({"name": name, "moves": moves}, *_move_lines(name, moves))
 
 
-@click.command()
+@click.command(short_help="Take a wrong skill out of use, with all its versions")
 @click.argument("reference", metavar="SKILL")
-@click.option("--reason", required=True, help="What is wrong with it; kept, and shown to whoever wants it back.")
-@click.option("--by", default="", help="Your name, kept with the decision.")
+@click.option("--reason", required=True, help="What is wrong with it; stored with the decision.")
+@by_option()
 @command_options
 def invalidate(ctx: CommandContext, *, reference: str, reason: str, by: str) -> None:
-    """Take a whole skill out of use because it is wrong: all its versions, those that wait too.
+    """Take a whole skill out of use because it is wrong: all its versions, also those that wait for review.
 
-    Nothing is deleted: `tacit review SKILL --restore` brings a version back, `tacit undo SKILL` the last one.
+    Nothing is deleted: `tacit review SKILL --restore` restores a version, `tacit undo SKILL` the last one.
     """
     ctx.caller.require_person("invalidate")
     name = ctx.memory.version(reference).version.name
-    moves = ctx.memory.invalidate(reference, by=ctx.person(by), reason=reason)
-    ctx.answer({"name": name, "moves": moves}, lambda: _show(ctx, name, moves))
+    moves = ctx.memory.reviews.invalidate(reference, by=ctx.person(by), reason=reason)
+    ctx.report({"name": name, "moves": moves}, *_move_lines(name, moves))
 
 
-@click.command()
+@click.command(short_help="Exclude a skill from automatic maintenance")
 @click.argument("reference", metavar="SKILL")
-@click.option("--off", is_flag=True, help="No longer.")
-@click.option("--reason", default="", help="Why, kept with it.")
-@click.option("--by", default="", help="Your name, kept with it.")
+@click.option("--off", is_flag=True, help="Include it again.")
+@click.option("--reason", default="", help="Why, stored with it.")
+@by_option()
 @command_options
 def pin(ctx: CommandContext, *, reference: str, off: bool, reason: str, by: str) -> None:
-    """Have a skill left alone by all that looks after the library by itself (`tacit tend`); evidence is still kept."""
+    """Exclude a skill from all automatic maintenance (`tacit tend`). Its evidence is still recorded."""
     ctx.caller.require_person("pin")
     name = ctx.memory.version(reference).version.name
-    remark = ctx.memory.pin(reference, by=ctx.person(by), reason=reason, off=off)
-    told = "is no longer pinned" if off else "is pinned"
-    ctx.answer(
-        {"name": name, "pinned": not off, "remark": remark},
-        lambda: ctx.console.print(f"[bold]{escape(clean(name))}[/bold] {told}"),
+    remark = ctx.memory.reviews.pin(reference, by=ctx.person(by), reason=reason, off=off)
+    state = "is no longer pinned" if off else "is pinned"
+    ctx.report({"name": name, "pinned": not off, "remark": remark}, f"[bold]{escape(clean(name))}[/bold] {state}")
+
+
+@click.command(hidden=True)
+@click.argument("reference")
+@by_option()
+@command_options
+def rollback(ctx: CommandContext, *, reference: str, by: str) -> None:
+    """Make an earlier version current again: the one before for a NAME, or a version id.
+
+    Later versions are retired, not deleted. Same as `tacit undo SKILL --to VERSION`.
+    """
+    _roll_back(ctx, reference, by=by)
+
+
+def _roll_back(ctx: CommandContext, reference: str, *, by: str) -> None:
+    ctx.caller.require_person("rollback")
+    stored = ctx.memory.version(reference)
+    if not stored.version.id.startswith(reference):
+        versions = ctx.memory.archive.versions(stored.skill.id)
+        earlier = [s for s in versions if s.sequence < stored.sequence and _was_in_use(ctx, s)]
+        if not earlier:
+            raise Mistake(
+                f"`{stored.version.name}` has no earlier version that was in use",
+                code="no_earlier_version",
+                hint="`tacit skills show NAME` lists its versions",
+            )
+        stored = earlier[-1]
+    if not _was_in_use(ctx, stored):
+        raise GateRefusal(
+            f"{stored.version.id[:10]} was never approved, so it cannot become current by a rollback",
+            code="never_approved",
+            hint=f"run `tacit review {stored.version.id[:10]}`",
+        )
+    moves = ctx.memory.reviews.rollback(stored.version.id, by=ctx.person(by))
+    name, short = escape(clean(stored.version.name)), stored.version.id[:10]
+    ctx.report({"current": stored.version.id, "moves": moves}, f"[bold]{name}[/bold] is back at {short}")
+
+
+def _was_in_use(ctx: CommandContext, stored: Stored) -> bool:
+    return stored.status in RECALLABLE or any(
+        move.after in RECALLABLE for move in ctx.memory.archive.transitions(stored.version.id)
     )
 
 
-def _show(ctx: CommandContext, name: str, moves: Sequence[Transition]) -> None:
+def _move_lines(name: str, moves: Sequence[Transition]) -> Iterator[str]:
     for move in moves:
-        told = f"[bold]{escape(clean(name))}[/bold] {move.version_id[:10]}: {move.before} → {move.after}"
-        ctx.console.print(f"{told}  [dim]{escape(clean(move.reason))}[/dim]", soft_wrap=True)
+        line = f"[bold]{escape(clean(name))}[/bold] {move.version_id[:10]}: {move.before} → {move.after}"
+        yield f"{line}  [dim]{escape(clean(move.reason))}[/dim]"

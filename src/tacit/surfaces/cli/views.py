@@ -1,4 +1,4 @@
-"""Pictures for people: tables and panels of the loop's answers. Prints; decides nothing."""
+"""How skills and selections are shown to people: text, tables and panels."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import dataclasses
 import difflib
 import json
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from rich.console import Console, Group, RenderableType
 from rich.markup import escape
@@ -19,23 +19,20 @@ from rich.table import Table
 from rich.text import Text
 
 from tacit import render as application
-from tacit.domain.candidate import Severity, Verdict
-from tacit.domain.errors import InvalidTrajectory
+from tacit.domain.errors import NotFound
 from tacit.domain.evidence import Evidence, Outcome, Reliability
 from tacit.domain.identity import digest, plain
 from tacit.domain.lifecycle import Transition
-from tacit.domain.ports import Episode, Stored
 from tacit.domain.scope import Level
 from tacit.domain.selection import Selection
 from tacit.domain.skill import Case, Condition, Parameter, Pitfall, Provenance, SkillContent, SkillStep
-from tacit.evidence.capture import Captured
-from tacit.learn.report import Helped, Learned
+from tacit.domain.stored import Episode, Stored
 from tacit.render import conditions
-from tacit.store import queries as shelf
-from tacit.surfaces.cli.context import CommandContext, clean, counted, one_line
+from tacit.surfaces.cli.context import CommandContext, clean, one_line
+from tacit.surfaces.cli.report import Column, Columns
 
 if TYPE_CHECKING:
-    from tacit.learn import Note
+    pass
 
 STATUS_STYLE = {
     "candidate": "yellow",
@@ -48,166 +45,24 @@ STATUS_STYLE = {
     "static": "blue",
 }
 _OUTCOME_STYLE = {Outcome.SUCCESS: "green", Outcome.FAILURE: "red", Outcome.PARTIAL: "yellow", Outcome.UNKNOWN: "dim"}
-_CUES_HEADING = "===== words of a task that speak for it, or, below nought, against it ====="
-_NOWHERE: Mapping[str, Sequence[str]] = {}
-SHOWN_NOTES = 6
-SHOWN_SKILLS = 12
-STANDING = {
-    "accept": "on trial",
-    "hold": "waits for review",
-    "quarantine": "quarantined, waits for review",
+_CUES_HEADING = "===== words of a task that count for it, or, if negative, against it ====="
+_NO_SCOPES: Mapping[str, Sequence[str]] = {}
+DECISION_TEXT = {
+    "accept": "approved (on trial)",
+    "hold": "waiting for review",
+    "quarantine": "quarantined, waiting for review",
     "reject": "rejected",
 }
 """What a decision of the gate means for the reader."""
 
 
-def show_learned(
-    console: Console, captured: Captured, learned: Learned, *, problems: Sequence[InvalidTrajectory] = ()
-) -> None:
-    """Tell what a pass of learning brought: skills that wait, things seen, and why the rest was held."""
-    secrets = sum(captured.redacted.values())
-    console.print(
-        f"Read {counted(len(captured.added), 'new trajectory', plural='new trajectories')}"
-        + (f", {captured.known} already known" if captured.known else "")
-        + (f" ({captured.vouched} vouched for only now, and learned from again)" if captured.vouched else "")
-        + (f", {captured.excluded} excluded" if captured.excluded else "")
-        + (f", {captured.purged} purged before" if captured.purged else "")
-        + (f"; [yellow]{secrets} secrets[/yellow] taken out before storing" if secrets else "")
-        + "."
-    )
-    hints = set[str]()
-    for problem in problems[:SHOWN_NOTES]:
-        console.print(f"[red]not read[/red] {escape(clean(problem.message))}", soft_wrap=True)
-        if problem.hint not in hints:
-            console.print(f"         {escape(clean(problem.hint))}", soft_wrap=True)
-        hints.add(problem.hint)
-    if len(problems) > SHOWN_NOTES:
-        console.print(f"         and {len(problems) - SHOWN_NOTES} more (--json lists all)")
-    _show_verdicts(console, learned)
-    if learned.model:
-        _show_model(console, learned.model)
-    _show_notes(console, learned)
-    if learned.held or learned.quarantined:
-        console.print("\nNext: [bold]tacit review[/bold] to decide on what was learned.")
-
-
-def show_projects(console: Console, projects: Sequence[dict[str, Any]], *, without_project: int) -> None:
-    """Tell what was learned in each project."""
-    if not projects:
-        console.print("No sessions of a project that is still there lie on this machine.")
-    table = Table("project", "sessions", "new attempts", "learned", "waiting", box=None, pad_edge=False)
-    for found in projects:
-        name, sessions = escape(clean(found["project"])), str(found["sessions"])
-        if "error" in found:
-            table.add_row(name, sessions, f"[red]{escape(clean(found['error']['message']))}[/red]", "", "")
-            continue
-        waiting = len(found["held"]) + len(found["quarantined"])
-        learned = str(len(found["accepted"]) + waiting)
-        table.add_row(name, sessions, str(found["captured"]["added"]), learned, f"[yellow]{waiting}[/yellow]")
-    if projects:
-        console.print(table)
-    asked = [found["model"] for found in projects if found.get("model")]
-    if asked:
-        calls, tokens = (sum(part[key] for part in asked) for key in ("calls", "tokens"))
-        worded, news = (sum(part[key] for part in asked) for key in ("worded", "news"))
-        console.print(f"\nThe model worded {worded} of {news}; {counted(calls, 'call')}, {tokens:,} tokens.")
-    if any(found.get("held") or found.get("quarantined") for found in projects):
-        console.print("\nNext: [bold]tacit review[/bold] inside a project.")
-    if without_project:
-        console.print(
-            f"[dim]{counted(without_project, 'session')} in folders that are gone (tacit learn PATH reads them)[/dim]"
-        )
-
-
-def _show_verdicts(console: Console, learned: Learned) -> None:
-    kept = {verdict.skill_id: verdict for verdict in (*learned.accepted, *learned.held, *learned.quarantined)}
-    if kept:
-        console.print("\n[bold]Learned[/bold]")
-    for verdict in list(kept.values())[:SHOWN_SKILLS]:
-        style = {"accept": "cyan", "hold": "yellow", "quarantine": "red"}[verdict.decision]
-        console.print(
-            f"  [bold]{escape(clean(verdict.name))}[/bold]  [{style}]{STANDING[verdict.decision]}[/{style}]",
-            soft_wrap=True,
-        )
-        console.print(f"    [dim]{_why(verdict)}[/dim]")
-    if len(kept) > SHOWN_SKILLS:
-        console.print(f"  and {len(kept) - SHOWN_SKILLS} more (tacit review, or --json)")
-    if learned.reinforced:
-        names = Counter(clean(verdict.name) for verdict in learned.reinforced)
-        told = ", ".join(f"{escape(name)} ×{count}" for name, count in names.most_common(5))
-        console.print(f"Seen again: {told}" + (" …" if len(names) > 5 else ""))
-    if learned.rejected:
-        reasons = Counter(verdict.reasons[0] if verdict.reasons else "unknown" for verdict in learned.rejected)
-        told = ", ".join(f"{escape(reason)} ×{count}" for reason, count in reasons.most_common(6))
-        console.print(f"Not made into procedures: {told}")
-
-
-def _show_model(console: Console, model: Helped) -> None:
-    """Tell what the language model did, what it took, and what of it was not taken."""
-    left = model.news - model.worded
-    told = f"worded {model.worded} of {model.news}" + (f", {left} kept as mined" if left else "")
-    if not model.news:
-        told = "was not needed: nothing new to word"
-    if model.proposed:
-        told += f", and proposed {counted(model.proposed, 'lesson')}"
-    told += f"; {counted(model.spent.calls, 'call')}, {model.spent.tokens:,} tokens"
-    money = f", {model.spent.usd:.4f} US dollars" if model.spent.usd else ""
-    console.print(f"The model {escape(clean(model.name))} {told}{money}.", soft_wrap=True)
-    for remark in model.remarks[:SHOWN_NOTES]:
-        console.print(f"  [dim]{escape(one_line(remark.text, 3 * console.width))}[/dim]")
-    if len(model.remarks) > SHOWN_NOTES:
-        console.print(f"  [dim]and {len(model.remarks) - SHOWN_NOTES} more (--json lists all)[/dim]")
-
-
-def _why(verdict: Verdict) -> str:
-    told = [f for f in verdict.findings if not (f.line and f.severity is Severity.LOW)]  # of one line: shown in review
-    weighty = [f for f in told if f.severity is not Severity.INFO] or told
-    return escape("; ".join(dict.fromkeys(clean(finding.message) for finding in weighty[:2])) or "nothing against it")
-
-
-def _show_notes(console: Console, learned: Learned) -> None:
-    titles = {
-        "recovered_error": "Recovered errors",
-        "working_command": "Commands that work here",
-        "correction": "Corrections",
-        "held": "Why the rest was not made into procedures",
-    }
-    width = max(60, console.width - 8)
-    for kind, title in titles.items():
-        notes = [note for note in learned.notes if note.kind == kind]
-        texts = _command_counts(notes) if kind == "working_command" else Counter(clean(note.text) for note in notes)
-        if not texts:
-            continue
-        console.print(f"\n[bold]{title}[/bold]")
-        shown = texts.most_common(SHOWN_NOTES)
-        for text, count in shown:
-            times = f" [dim]×{count}[/dim]" if count > 1 and kind != "working_command" else ""
-            console.print(f"  • {escape(one_line(text, 3 * width))}{times}")
-        if len(texts) > SHOWN_NOTES:
-            console.print(f"  [dim]and {len(texts) - SHOWN_NOTES} more[/dim]")
-
-
-def _command_counts(notes: Sequence[Note]) -> Counter[str]:
-    """Add up each command over all trajectories; the most used first."""
-    worked: Counter[str] = Counter()
-    failed: Counter[str] = Counter()
-    for note in notes:
-        worked[note.detail["command"]] += int(note.detail["ok"])
-        failed[note.detail["command"]] += int(note.detail["failed"])
-    told: Counter[str] = Counter()
-    for command, times in worked.items():
-        tail = f", failed {failed[command]}×" if failed[command] else ""
-        told[f"`{clean(command)}` worked {times}×{tail}"] = times
-    return told
-
-
 def show_selection(console: Console, selection: Selection) -> None:
-    """Show what recall gives, or why it says nothing; without a terminal just the text, ready to be pasted."""
+    """Print what recall selected, or why nothing; without a terminal only the text, ready to be pasted."""
     if selection.abstained:
-        console.print(f"[bold]Nothing given:[/bold] {escape(clean(selection.reason))}")
+        console.print(f"[bold]No skill fits:[/bold] {escape(clean(selection.reason))}")
         for left in [left for left in selection.left_out if left.reason not in selection.reason][:3]:
             console.print(f"  [dim]{escape(clean(left.name))}: {escape(clean(left.reason))}[/dim]")
-        _show_standing(console, selection)
+        _show_norms(console, selection)
         return
     if not console.is_terminal:
         console.print(clean(selection.text), markup=False, soft_wrap=True)
@@ -217,10 +72,10 @@ def show_selection(console: Console, selection: Selection) -> None:
         console.print(
             Panel(escape(clean(item.text)), title=title, title_align="left", subtitle=f"[dim]{signals}[/dim]")
         )
-        tied = f"; fits as well as {', '.join(item.tied_with)}: decide which" if item.tied_with else ""
+        tied = f"; ties with {', '.join(item.tied_with)}: choose one" if item.tied_with else ""
         console.print(f"  [dim]{escape(clean('; '.join(item.reasons) + tied))}[/dim]")
     if console.is_terminal:
-        _show_standing(console, selection)
+        _show_norms(console, selection)
     if len(selection.plan.chosen) > 1:
         order = (each.name + (f" ×{each.times}" if each.times > 1 else "") for each in selection.plan.chosen)
         console.print(f"In this order: {escape(clean(' → '.join(order)))}", soft_wrap=True)
@@ -232,39 +87,51 @@ def show_selection(console: Console, selection: Selection) -> None:
     )
 
 
-def _show_standing(console: Console, selection: Selection) -> None:
-    """Show the norms that hold for whatever is done here, and what could not be asked."""
+def _show_norms(console: Console, selection: Selection) -> None:
+    """Print the norms that apply to every task here, and what could not be searched."""
     for norm in selection.standing:
-        told = one_line(norm.version.content.description, 160)
-        console.print(f"[bold]always:[/bold] {escape(clean(norm.name))}  [dim]{escape(told)}[/dim]")
+        description = one_line(norm.version.content.description, 160)
+        console.print(f"[bold]always:[/bold] {escape(clean(norm.name))}  [dim]{escape(description)}[/dim]")
     if selection.note:
         console.print(f"[yellow]{escape(clean(selection.note))}[/yellow]", soft_wrap=True)
 
 
-def show_episodes(console: Console, episodes: Sequence[Episode]) -> None:
-    """Show past attempts."""
-    if not episodes:
-        console.print("No past attempt shares a word with this task.")
-        return
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for column in ("when", "task", "outcome", "steps", "files"):
-        table.add_column(column, overflow="fold")
-    for episode in episodes:
-        when = f"{episode.started_at:%Y-%m-%d}" if episode.started_at else ""
-        outcome = episode.assessment.outcome
-        told = f"[{_OUTCOME_STYLE[outcome]}]{outcome}[/]"
-        files = ", ".join(path.rpartition("/")[2] for path in episode.files[:3])
-        table.add_row(when, escape(one_line(episode.task, 90)), told, str(episode.steps), escape(clean(files)))
-    console.print(table)
+def _outcome_cell(episode: Episode) -> str:
+    outcome = episode.assessment.outcome
+    return f"[{_OUTCOME_STYLE[outcome]}]{outcome}[/]"
+
+
+def _file_names(files: Sequence[str]) -> str:
+    return escape(clean(", ".join(path.rpartition("/")[2] for path in files[:3])))
+
+
+def _day(episode: Episode) -> str:
+    return f"{episode.started_at:%Y-%m-%d}" if episode.started_at else ""
+
+
+EPISODES: Columns[Episode] = Columns(
+    Column("id", lambda episode: episode.id),
+    Column("started_at", lambda each: each.started_at, "when", _day),
+    Column("task", lambda each: one_line(each.task, 400), "task", lambda each: escape(one_line(each.task, 90))),
+    Column("outcome", lambda each: each.assessment.outcome, "outcome", _outcome_cell),
+    Column("grade", lambda each: None if each.assessment.outcome is Outcome.UNKNOWN else each.assessment.grade),
+    Column("why", lambda episode: episode.assessment.reason),
+    Column("steps", lambda episode: episode.steps, "steps"),
+    Column("files", lambda each: each.files, "files", lambda each: _file_names(each.files)),
+    Column("client", lambda episode: episode.client),
+    Column("project", lambda episode: episode.project),
+    Column("session_id", lambda episode: episode.session_id),
+)
+"""Past attempts."""
 
 
 def maker(provenance: Provenance) -> str:
-    """Who made it, and whose words it has."""
+    """Return who made it, and which model worded it."""
     worded = f", worded by {provenance.model} ({provenance.prompt_version})" if provenance.model else ""
     return (provenance.made_by or "unknown") + worded
 
 
-def show_standing(
+def show_status(
     console: Console,
     stored: Stored,
     known: Reliability,
@@ -273,49 +140,52 @@ def show_standing(
     evidence: Sequence[Evidence],
     elsewhere: str = "",
 ) -> None:
-    """Tell where a version stands: its id and status, how reliable it is, its life and what came of its uses."""
+    """Print a version's id, status, reliability, status changes and results."""
     console.print(f"[dim]{stored.version.id}  {stored.status}  {stored.skill.scope}  {stored.version.hash}[/dim]")
     console.print(f"[dim]made by {escape(clean(maker(stored.version.provenance)))}[/dim]", soft_wrap=True)
-    console.print(f"Reliability: {told_reliability(known)}")
+    console.print(reliability_text(known).capitalize())
     if elsewhere:
         console.print(f"[dim]promoted: {escape(clean(elsewhere))}[/dim]", soft_wrap=True)
     for move in lives:
         console.print(
-            f"[dim]{move.at:%Y-%m-%d %H:%M}  {move.before or 'born'} → {move.after}  by {escape(clean(move.by))}[/dim]"
+            f"[dim]{move.at:%Y-%m-%d %H:%M}  {move.before or 'created'} → {move.after}  by {escape(clean(move.by))}[/dim]"
         )
     for item in evidence:
-        told = " ".join(filter(None, (item.verifier, item.note)))
+        source = " ".join(filter(None, (item.verifier, item.note)))
         console.print(
-            f"[dim]{item.at:%Y-%m-%d %H:%M}  {item.outcome}, {item.grade}  {escape(one_line(told, 60))}  "
+            f"[dim]{item.at:%Y-%m-%d %H:%M}  {item.outcome}, {item.grade}  {escape(one_line(source, 60))}  "
             f"by {escape(clean(item.by or 'unknown'))}[/dim]"
         )
 
 
-def others_told(others: Sequence[Stored]) -> list[dict[str, Any]]:
-    """Skills that bear the same name, for a program."""
-    return [{"version_id": held.version.id, "scope": str(held.skill.scope), "status": held.status} for held in others]
+NAMESAKES: Columns[Stored] = Columns(
+    Column("version_id", lambda held: held.version.id),
+    Column("scope", lambda held: str(held.skill.scope)),
+    Column("status", lambda held: held.status),
+)
+"""Other skills of the same name."""
 
 
-def show_others(console: Console, others: Sequence[Stored]) -> None:
-    """Tell of skills that bear the same name, and how to speak of them."""
+def namesake_lines(others: Sequence[Stored]) -> Iterator[str]:
+    """Yield the other skills of the same name, and how to name them."""
     for held in others:
-        told = f"of the same name at {held.skill.scope}: {held.version.id[:10]}, {held.status}"
-        console.print(f"[dim]{escape(clean(told))}; name it by its id[/dim]", soft_wrap=True)
+        line = f"same name at {held.skill.scope}: {held.version.id[:10]}, {held.status}"
+        yield f"[dim]{escape(clean(line))}; use its id to name it[/dim]"
 
 
 def show_waiting(ctx: CommandContext, waiting: Sequence[Stored]) -> None:
-    """List what waits for a person."""
+    """Print what waits for review."""
     if not waiting:
         ctx.console.print("Nothing waits for review.")
         return
     show_skills(ctx.console, [(stored, Reliability()) for stored in waiting])
-    ctx.console.print("\nA person decides: [bold]tacit review ID --approve --by NAME[/bold] in a terminal.")
+    ctx.console.print("\nWaiting for review. Run [bold]tacit review NAME[/bold] in a terminal.")
 
 
 def show_skills(
-    console: Console, rows: Sequence[tuple[Stored, Reliability]], *, also: Mapping[str, Sequence[str]] = _NOWHERE
+    console: Console, rows: Sequence[tuple[Stored, Reliability]], *, also: Mapping[str, Sequence[str]] = _NO_SCOPES
 ) -> None:
-    """List skills, two lines each, so that names stay whole in a narrow terminal; `also` is version → further scopes."""
+    """Print skills, two lines each, so that names fit a narrow terminal; `also` is version → further scopes."""
     for stored, known in rows:
         content, style = stored.version.content, STATUS_STYLE[stored.status]
         level = stored.skill.scope.level
@@ -325,17 +195,17 @@ def show_skills(
             where += f"  [magenta]also at {escape(clean(', '.join(further)))}[/magenta]"
         console.print(
             f"{stored.version.id[:10]}  [bold]{escape(clean(content.name))}[/bold]  {content.kind}{whose}  "
-            f"[{style}]{stored.status}[/{style}]{where}  [dim]{told_reliability(known)}[/dim]",
+            f"[{style}]{stored.status}[/{style}]{where}  [dim]{reliability_text(known)}[/dim]",
             soft_wrap=True,
         )
         console.print(f"            [dim]{escape(one_line(content.description, max(40, console.width - 14)))}[/dim]")
 
 
-def told_reliability(known: Reliability) -> str:
-    """A count and its interval in words; the interval is no mean of the count, for later results weigh more."""
+def reliability_text(known: Reliability) -> str:
+    """Return a count and its interval as text; the interval differs from the mean because later results weigh more."""
     if not known.known:
-        return "not known yet"
-    return f"{known.worked:g} of {known.votes} verified, later ones weighing more: {known.low:.0%} to {known.high:.0%}"
+        return "reliability unknown"
+    return f"{known.worked:g} of {known.votes} verified uses worked; reliability {known.low:.0%} to {known.high:.0%}"
 
 
 def show_diff(console: Console, before: str, after: str) -> None:
@@ -346,9 +216,9 @@ def show_diff(console: Console, before: str, after: str) -> None:
 
 
 def whole_text(content: SkillContent) -> str:
-    """All that approving a skill lets in: its SKILL.md, its cues a line each, and every bundled file.
+    """Return everything that an approval covers: the SKILL.md, each cue on its own line, and every bundled file.
 
-    A line each, so that a comparison shows which word changed rather than one long line of numbers.
+    One cue per line, so that a diff shows which word changed.
     """
     parts = [application.render(dataclasses.replace(content, cues=()))]
     if content.cues:
@@ -358,7 +228,7 @@ def whole_text(content: SkillContent) -> str:
 
 
 def file_texts(content: SkillContent) -> Iterator[str]:
-    """Every bundled file with its mode and text."""
+    """Yield every bundled file with its mode and text."""
     for file in content.files:
         mode = " (executable)" if file.executable else ""
         text = file.content if file.encoding == "utf-8" else f"binary, {digest(file.content)}"
@@ -366,24 +236,23 @@ def file_texts(content: SkillContent) -> Iterator[str]:
 
 
 def known_parts(ctx: CommandContext, content: SkillContent) -> dict[str, SkillContent]:
-    """The skills that a composite is made of, as far as the store has them."""
+    """Return the skills that a composite is made of, as far as the store has them."""
     found = {}
     for name in content.sub_skills:
-        named = ctx.memory.store.catalogue(name=name)
-        if named:
-            found[name] = shelf.meant_by(named).version.content
+        with suppress(NotFound):
+            found[name] = ctx.memory.version(name).version.content
     return found
 
 
 def difference(before: str, after: str) -> str:
-    """A unified diff of two texts."""
+    """Return a unified diff of two texts."""
     lines = difflib.unified_diff(before.splitlines(), after.splitlines(), "before", "after", lineterm="")
     return "\n".join(lines)
 
 
 _CODE = re.compile(r"`[^`\n]+`")
 _Line = tuple[str, RenderableType]
-"""A bullet or number, and what stands beside it."""
+"""A bullet or number, and its text."""
 _SHOWN = frozenset(
     {
         "kind", "name", "description", "category", "example_queries", "steps", "parameters", "preconditions",
@@ -393,8 +262,8 @@ _SHOWN = frozenset(
 _NO_PARTS: Mapping[str, SkillContent] = {}
 
 
-def portrait(content: SkillContent, *, parts: Mapping[str, SkillContent] = _NO_PARTS) -> RenderableType:
-    """Draw one skill. `parts` are the skills that a composite is made of, by name, as far as they are known."""
+def skill_text(content: SkillContent, *, parts: Mapping[str, SkillContent] = _NO_PARTS) -> RenderableType:
+    """Return one skill as people read it. `parts` are the known skills that a composite is made of, by name."""
     title = Text.assemble((clean(content.name), "bold"), "  ", (content.kind.value, "dim"))
     if content.person:
         title.append(f" of {clean(content.person)}", "dim")
@@ -410,9 +279,9 @@ def portrait(content: SkillContent, *, parts: Mapping[str, SkillContent] = _NO_P
     return Group(*drawn)
 
 
-def show_portrait(console: Console, content: SkillContent, *, parts: Mapping[str, SkillContent] = _NO_PARTS) -> None:
+def show_skill(console: Console, content: SkillContent, *, parts: Mapping[str, SkillContent] = _NO_PARTS) -> None:
     """Print one skill."""
-    console.print(portrait(content, parts=parts))
+    console.print(skill_text(content, parts=parts))
 
 
 def _sections(content: SkillContent, parts: Mapping[str, SkillContent]) -> Iterator[tuple[str, Iterable[_Line]]]:
@@ -425,8 +294,8 @@ def _sections(content: SkillContent, parts: Mapping[str, SkillContent]) -> Itera
     yield "Steps", ((f"{i}.", _step(step)) for i, step in enumerate(content.steps, 1))
     yield "Check", (("•", _condition(condition)) for condition in content.postconditions)
     yield "Pitfalls", (("•", _pitfall(pitfall)) for pitfall in content.pitfalls)
-    yield "Words of a task for (+) and against (−) it", _cues(content)
-    yield "Tasks that call for it", (("•", _prose(query)) for query in content.example_queries)
+    yield "Words of a task that count for (+) and against (−) it", _cues(content)
+    yield "Example tasks", (("•", _prose(query)) for query in content.example_queries)
     yield "Also", _leftover(content)
     yield "Files", (("•", _file(file.path, executable=file.executable)) for file in content.files)
 
@@ -441,20 +310,20 @@ def _listed(lines: Iterable[_Line]) -> Table:
 
 
 def _prose(text: str) -> Text:
-    """A stored text, with what stands between backticks in colour; nothing in it acts on the terminal."""
+    """Return a stored text with code between backticks in colour; nothing in it acts on the terminal."""
     drawn = Text(clean(text), overflow="fold")
     drawn.highlight_regex(_CODE, "cyan")
     return drawn
 
 
 def _with(text: Text, *asides: str) -> Text:
-    told = [clean(aside) for aside in asides if aside]
-    return text.append(f" ({'; '.join(told)})", "dim") if told else text
+    notes = [clean(aside) for aside in asides if aside]
+    return text.append(f" ({'; '.join(notes)})", "dim") if notes else text
 
 
 def _case(case: Case) -> Text:
-    said = Text(" and ", "dim").join([_condition(condition) for condition in case.conditions])
-    return _with(said if case.conditions else Text("always"), conditions.times(case).strip(" ()"))
+    text = Text(" and ", "dim").join([_condition(condition) for condition in case.conditions])
+    return _with(text if case.conditions else Text("always"), conditions.times(case).strip(" ()"))
 
 
 def _condition(condition: Condition) -> Text:
@@ -462,23 +331,23 @@ def _condition(condition: Condition) -> Text:
 
 
 def _parameter(parameter: Parameter) -> Text:
-    said = Text.assemble((f"{{{clean(parameter.name)}}}", "cyan"))
+    text = Text.assemble((f"{{{clean(parameter.name)}}}", "cyan"))
     if parameter.description:
-        said.append(" ").append_text(_prose(parameter.description))
+        text.append(" ").append_text(_prose(parameter.description))
     place = conditions.write_place(parameter)
     if place and not conditions.tells_place(parameter):
-        said.append(", from ").append_text(_prose(place))
+        text.append(", from ").append_text(_prose(place))
     kind = parameter.type if parameter.type != "string" else ""
-    return _with(said, kind, f"e.g. {parameter.example}" if parameter.example else "")
+    return _with(text, kind, f"e.g. {parameter.example}" if parameter.example else "")
 
 
 def _step(step: SkillStep) -> RenderableType:
-    said = _with(_prose(step.text), "optional" if step.optional else "")
+    text = _with(_prose(step.text), "optional" if step.optional else "")
     if not step.tool and not step.arguments:
-        return said
+        return text
     arguments = json.dumps(plain(step.arguments), ensure_ascii=False) if step.arguments else ""
     call = Text(clean(f"{step.tool} {arguments}".strip()), "cyan", overflow="fold")
-    return Group(said, call)
+    return Group(text, call)
 
 
 def _pitfall(pitfall: Pitfall) -> Text:
@@ -489,29 +358,29 @@ def _pitfall(pitfall: Pitfall) -> Text:
 def _part(name: str, content: SkillContent | None) -> RenderableType:
     if content is None:
         return _prose(name)
-    said = Text.assemble((clean(name), "bold"), ": ").append_text(_prose(content.description))
+    text = Text.assemble((clean(name), "bold"), ": ").append_text(_prose(content.description))
     cases = [Text("when ", "dim").append_text(_case(case)) for case in content.cases]
-    return Group(said, *cases)
+    return Group(text, *cases)
 
 
 def _cues(content: SkillContent) -> Iterator[_Line]:
-    """For and against, the strongest first; the empty word is what holds without any."""
-    for mark, told in (
+    """Yield the words for and against, the strongest first; the empty word applies without any."""
+    for mark, cues in (
         ("+", [c for c in content.cues if c.weight > 0]),
         ("−", [c for c in content.cues if c.weight <= 0]),
     ):
-        words = sorted(told, key=lambda cue: (-abs(cue.weight), cue.term))
+        words = sorted(cues, key=lambda cue: (-abs(cue.weight), cue.term))
         listed = ", ".join(f"{clean(cue.term) or '(without any)'} {abs(cue.weight):.2f}" for cue in words)
         if words:
             yield mark, Text(listed, overflow="fold")
 
 
 def _leftover(content: SkillContent) -> Iterator[_Line]:
-    """What has no place of its own: tags, signature, tools, capabilities, licence, foreign metadata."""
-    said = plain(content)
+    """Yield the fields without a section: tags, signature, tools, capabilities, licence, foreign metadata."""
+    fields = plain(content)
     for field in dataclasses.fields(content):
-        if field.name not in _SHOWN and field.name in said:
-            value = said[field.name]
+        if field.name not in _SHOWN and field.name in fields:
+            value = fields[field.name]
             text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
             yield "•", _prose(f"{field.name.replace('_', ' ')}: {text}")
 
