@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from tacit.domain.tool import Call, Tool, Turn
-from tacit.features.train.conversation import Message, form_hash, told
+from tacit.features.evaluate.base_model import BaseModel, load_base_model
+from tacit.features.evaluate.conversation import Message, attempt_messages, form_hash
 from tacit.features.train.dataset import Dataset, Manifest
 from tacit.features.train.examples import Example
-from tacit.features.train.foundation import Foundation, load_foundation
 from tacit.features.train.recipe import Recipe
 from tacit.features.train.training import Trained, train
 
@@ -35,7 +35,7 @@ def example(number: int) -> Example:
     side, comes = dice.choice(SIDES if number < HELD_OUT_FROM else UNSEEN), dice.random() < 0.5
     task = f"Let cart {number} in by the {side} way." if comes else f"Cart {number} may not pass the {side} way now."
     call = Call(tool="raise_bar" if comes else "drop_bar", arguments={"side": side})
-    messages = told(task, TOOLS, [Turn(call=call, observation="ok")])
+    messages = attempt_messages(task, TOOLS, [Turn(call=call, observation="ok")])
     return Example(task=f"task-{number}", trajectory_id=f"traj_{number}", messages=tuple(messages))
 
 
@@ -72,18 +72,18 @@ def weights() -> Path:
 
 
 @pytest.fixture(scope="session")
-def smollm(weights: Path) -> Foundation:
-    return load_foundation(str(weights))
+def smollm(weights: Path) -> BaseModel:
+    return load_base_model(str(weights))
 
 
 @pytest.fixture(scope="session")
-def adapter(smollm: Foundation, tmp_path_factory: pytest.TempPathFactory) -> Trained:
+def adapter(smollm: BaseModel, tmp_path_factory: pytest.TempPathFactory) -> Trained:
     """A real adapter, trained here."""
     return train(dataset(), smollm, recipe=QUICK, folder=tmp_path_factory.mktemp("adapter"))
 
 
 @pytest.fixture(scope="session")
-def tiny(smollm: Foundation, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def tiny(smollm: BaseModel, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model of the same family that knows nothing, so small that a step takes no time."""
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM

@@ -13,11 +13,10 @@ from pathlib import Path
 import pytest
 
 from tacit.domain.errors import Refusal
+from tacit.features.evaluate.base_model import load_base_model
 from tacit.features.train.examples import Example
-from tacit.features.train.foundation import load_foundation
-from tacit.features.train.learner import Learner, adapted
+from tacit.features.train.learner import Encoded, Learner, adapted, encode_all
 from tacit.features.train.recipe import Recipe
-from tacit.features.train.tokens import Encoded, encode_all
 from tacit.features.train.training import CHECKPOINT, Progress, train
 from tests.e2e.training.conftest import dataset
 
@@ -57,11 +56,11 @@ def test_a_killed_training_ends_with_the_same_weights_as_one_that_was_left_alone
 
 
 def test_a_finished_training_is_not_done_again_and_another_one_is_not_mixed_with_it(tiny: Path, tmp_path: Path):
-    base = load_foundation(str(tiny))
+    base = load_base_model(str(tiny))
     done = train(dataset(), base, recipe=LONG, folder=tmp_path)
-    told: list[Progress] = []
-    assert train(dataset(), base, recipe=LONG, folder=tmp_path, progress=told.append) == done
-    assert not told
+    result: list[Progress] = []
+    assert train(dataset(), base, recipe=LONG, folder=tmp_path, progress=result.append) == done
+    assert not result
     with pytest.raises(Refusal, match="differs in seed"):
         train(dataset(), base, recipe=replace(LONG, seed=1), folder=tmp_path)
     with pytest.raises(Refusal, match="differs in dataset, rank"):
@@ -72,7 +71,7 @@ def test_a_finished_training_is_not_done_again_and_another_one_is_not_mixed_with
 
 
 def test_training_leaves_the_base_model_as_it_was(tiny: Path, tmp_path: Path):
-    base = load_foundation(str(tiny))
+    base = load_base_model(str(tiny))
     before = {name: weight.clone() for name, weight in base.model.state_dict().items()}
     first = train(dataset(), base, recipe=LONG, folder=tmp_path / "first")
     assert list(base.model.state_dict()) == list(before)
@@ -96,7 +95,7 @@ def test_training_stops_when_the_held_out_tasks_gain_nothing_more_and_keeps_the_
 
 
 def test_an_empty_dataset_and_examples_that_do_not_fit_are_refused(tiny: Path, tmp_path: Path):
-    base = load_foundation(str(tiny))
+    base = load_base_model(str(tiny))
     with pytest.raises(Refusal, match="nothing to train on"):
         train(dataset(train=0), base, recipe=LONG, folder=tmp_path)
     with pytest.raises(Refusal, match="36 of 36 examples do not fit into the 20 tokens"):
@@ -151,7 +150,7 @@ def kept_bytes(learner: Learner, examples: list[Encoded]) -> int:
 
 
 def test_an_example_longer_than_what_passes_at_once_keeps_less_and_learns_the_same(tiny: Path):
-    base = load_foundation(str(tiny))
+    base = load_base_model(str(tiny))
     examples = encode_all([lengthened(dataset(train=1).train[0], 400)], base.tokenizer)
     with adapted(base, LONG) as roomy:
         whole, wanted = kept_bytes(roomy, examples), roomy.copy()
@@ -164,7 +163,7 @@ def test_an_example_longer_than_what_passes_at_once_keeps_less_and_learns_the_sa
 
 
 def test_training_goes_on_from_the_weights_of_another_adapter(tiny: Path, tmp_path: Path) -> None:
-    base = load_foundation(str(tiny))
+    base = load_base_model(str(tiny))
     first = train(dataset(), base, recipe=LONG, folder=tmp_path / "first")
     after = train(dataset(), base, recipe=LONG, folder=tmp_path / "after", start=first.folder)
     assert after.curve[0].held_out == pytest.approx(first.best_held_out, rel=1e-4)

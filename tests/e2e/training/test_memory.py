@@ -11,16 +11,15 @@ from typing import Any
 import pytest
 
 from tacit.domain.errors import ModelOutage
-from tacit.features.train.foundation import Foundation, load_foundation
-from tacit.features.train.generating import LocalModel
-from tacit.features.train.learner import FEWEST_TOKENS, adapted
-from tacit.features.train.tokens import encode_all
+from tacit.features.evaluate.base_model import BaseModel, load_base_model
+from tacit.features.evaluate.local_model import LocalModel
+from tacit.features.train.learner import FEWEST_TOKENS, adapted, encode_all
 from tacit.features.train.training import Progress, train
 from tests.e2e.training.conftest import QUICK, asked, dataset
 
 
 @contextmanager
-def short_of_memory(base: Foundation, *, most: int) -> Iterator[list[int]]:
+def short_of_memory(base: BaseModel, *, most: int) -> Iterator[list[int]]:
     """A device that holds so many tokens at once; tells how many each pass had that went through."""
     import torch
 
@@ -40,7 +39,7 @@ def short_of_memory(base: Foundation, *, most: int) -> Iterator[list[int]]:
 
 
 def test_answers_are_the_same_in_smaller_parts(tiny: Path) -> None:
-    base = load_foundation(str(tiny))
+    base = load_base_model(str(tiny))
     model = LocalModel(base)
     whole = model.complete(asked(5), max_tokens=6)
     longest = max(each.context_tokens for each in whole)
@@ -51,7 +50,7 @@ def test_answers_are_the_same_in_smaller_parts(tiny: Path) -> None:
 
 
 def test_training_goes_on_in_smaller_batches(tiny: Path) -> None:
-    base = load_foundation(str(tiny))
+    base = load_base_model(str(tiny))
     examples = encode_all(dataset().train[:12], base.tokenizer)
     with adapted(base, QUICK) as learner:
         begun, before = learner.most_tokens, learner.copy()
@@ -72,28 +71,28 @@ def test_a_training_that_ran_short_goes_the_same_way_when_it_is_cut_off(tiny: Pa
 
     curves = []
     for name, cuts in (("alone", False), ("cut", True)):
-        base = load_foundation(str(tiny))
+        base = load_base_model(str(tiny))
         with short_of_memory(base, most=FEWEST_TOKENS):
             if cuts:
                 with pytest.raises(KeyboardInterrupt):
                     train(dataset(), base, recipe=recipe, folder=tmp_path / name, progress=stop)
             else:
                 curves.append(train(dataset(), base, recipe=recipe, folder=tmp_path / name).curve)
-    curves.append(train(dataset(), load_foundation(str(tiny)), recipe=recipe, folder=tmp_path / "cut").curve)
+    curves.append(train(dataset(), load_base_model(str(tiny)), recipe=recipe, folder=tmp_path / "cut").curve)
     assert curves[0] == curves[1]
-    plenty = train(dataset(), load_foundation(str(tiny)), recipe=recipe, folder=tmp_path / "plenty")
+    plenty = train(dataset(), load_base_model(str(tiny)), recipe=recipe, folder=tmp_path / "plenty")
     assert plenty.curve != curves[0], "memory must run short for this to tell anything"
 
 
 def test_a_training_that_does_not_fit_at_all_tells_the_way_out(tiny: Path, tmp_path: Path) -> None:
-    base = load_foundation(str(tiny))
-    with short_of_memory(base, most=3), pytest.raises(ModelOutage, match="memory of cpu is used up") as told:
+    base = load_base_model(str(tiny))
+    with short_of_memory(base, most=3), pytest.raises(ModelOutage, match="memory of cpu is used up") as result:
         train(dataset(), base, recipe=replace(QUICK, seed=1), folder=tmp_path / "adapter")
-    assert "smaller --size" in told.value.hint
+    assert "smaller --size" in result.value.hint
 
 
 def test_an_answer_that_does_not_fit_at_all_tells_the_way_out(tiny: Path) -> None:
-    base = load_foundation(str(tiny))
+    base = load_base_model(str(tiny))
     model = LocalModel(base)
     with short_of_memory(base, most=3), pytest.raises(ModelOutage, match="memory of cpu is used up"):
         model.complete(asked(3), max_tokens=4)

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from tacit.domain.errors import Refusal
+from tacit.features.train.registry import Adapters
 from tests.unit.features.evaluate.learners import attempts
-from tests.unit.features.train.adapters.rooms import memory_at
+from tests.unit.features.train.adapter_builders import memory_at
 
 TASKS = 110
 """Just above what the gate asks for."""
@@ -37,4 +38,4 @@ def test_experience_becomes_an_adapter_with_a_judgement_and_one_that_proved_noth
     (listed,) = json.loads(tacit(tmp_path, "adapters", "list", "--json").stdout)["adapters"]
     assert listed["key"] == found["adapter"]
     with memory_at(tmp_path) as memory, pytest.raises(Refusal, match=found["ruling"]):
-        memory.adapters.activate(listed["key"], by="ann")
+        Adapters(memory).activate(listed["key"], by="ann")

@@ -9,12 +9,11 @@ from pathlib import Path
 import pytest
 
 from tacit.domain.errors import NotFound, Refusal
-from tacit.features.train.adapter_files import WEIGHTS, fingerprint
-from tacit.features.train.conversation import understood
-from tacit.features.train.foundation import Foundation
-from tacit.features.train.generating import LocalModel
-from tacit.features.train.lora_gguf import export_gguf
-from tacit.features.train.tokens import IGNORED, encode, prompts
+from tacit.features.evaluate.base_model import BaseModel
+from tacit.features.evaluate.conversation import parse_tool_call
+from tacit.features.evaluate.local_model import ADAPTER_WEIGHTS, LocalModel, adapter_key, prompts
+from tacit.features.train.export import export_gguf
+from tacit.features.train.learner import IGNORED, encode
 from tacit.features.train.training import Trained
 from tests.e2e.training.conftest import MODELS, asked, dataset, example, wanted
 
@@ -22,7 +21,7 @@ COUNT = 8
 
 
 def first_tool(text: str) -> str:
-    call = understood(text)
+    call = parse_tool_call(text)
     return call.tool if call else ""
 
 
@@ -35,7 +34,7 @@ def test_no_question_and_no_held_out_task_is_one_that_was_trained_on():
     assert not set(questions) & (learned | held_out)
 
 
-def test_what_is_trained_is_token_for_token_what_is_asked_and_what_should_be_said(smollm: Foundation):
+def test_what_is_trained_is_token_for_token_what_is_asked_and_what_should_be_said(smollm: BaseModel):
     messages = example(1).messages
     encoded = encode(messages, smollm.tokenizer)
     for place in (2, 4):
@@ -49,7 +48,7 @@ def test_what_is_trained_is_token_for_token_what_is_asked_and_what_should_be_sai
 
 
 def test_an_adapter_changes_what_the_model_says_and_taking_it_off_gives_the_model_back(
-    smollm: Foundation, adapter: Trained
+    smollm: BaseModel, adapter: Trained
 ):
     model = LocalModel(smollm, {"carts": adapter.folder})
     before = LocalModel(smollm).complete(asked(COUNT), max_tokens=32)
@@ -66,7 +65,7 @@ def test_an_adapter_changes_what_the_model_says_and_taking_it_off_gives_the_mode
 
 
 def test_peft_and_llama_cpp_say_the_same_as_we_do_with_the_adapter(
-    smollm: Foundation, weights: Path, adapter: Trained, tmp_path: Path
+    smollm: BaseModel, weights: Path, adapter: Trained, tmp_path: Path
 ):
     ours = [
         done.text
@@ -84,7 +83,7 @@ def alike(one: list[str], other: list[str]) -> int:
     return sum(first_tool(here) == first_tool(there) for here, there in zip(one, other, strict=True))
 
 
-def said_by_peft(base: Foundation, folder: Path) -> list[str]:
+def said_by_peft(base: BaseModel, folder: Path) -> list[str]:
     from peft import PeftModel
 
     model = PeftModel.from_pretrained(base.model, folder)
@@ -123,16 +122,16 @@ def answered(server, messages: list[dict[str, str]]) -> str:
     return str(server.handle_chat_completions(question)["choices"][0]["message"]["content"])
 
 
-def test_adapters_that_are_not_there_or_fit_no_more_are_refused(smollm: Foundation, adapter: Trained, tmp_path: Path):
+def test_adapters_that_are_not_there_or_fit_no_more_are_refused(smollm: BaseModel, adapter: Trained, tmp_path: Path):
     with pytest.raises(NotFound, match="no adapter 'b'"):
         LocalModel(smollm, {"a": adapter.folder}).complete(asked(1), adapter="b")
     with pytest.raises(NotFound, match="no adapter in"):
         LocalModel(smollm, {"a": tmp_path})
     for file in adapter.folder.iterdir():
         (tmp_path / file.name).write_bytes(file.read_bytes())
-    model, key = LocalModel(smollm), fingerprint(tmp_path)
+    model, key = LocalModel(smollm), adapter_key(tmp_path)
     model.add("a", tmp_path, key=key)
-    (tmp_path / WEIGHTS).write_bytes((tmp_path / WEIGHTS).read_bytes()[:-1] + b"?")
+    (tmp_path / ADAPTER_WEIGHTS).write_bytes((tmp_path / ADAPTER_WEIGHTS).read_bytes()[:-1] + b"?")
     with pytest.raises(Refusal, match="not those that were registered"):
         model.add("a", tmp_path, key=key)
     (tmp_path / "trained.json").write_text(json.dumps({"base_hash": "another"}), encoding="utf-8")

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from tacit.domain.tool import Call
 from tacit.domain.trajectory import Claim, Environment, Role, Step, StepResult, Task, Trajectory
-from tacit.features.evaluate.workshop import Advance, Made
-from tacit.features.train.conversation import AGENT, Message, spelled
+from tacit.features.evaluate.conversation import AGENT, Message, format_tool_call
 from tacit.features.train.dataset import Dataset
+from tacit.features.train.trainer import Advance, TrainedFolder
 
 KINDS = {
     "refund": ("find_order", "check_payment", "pay_back"),
@@ -83,7 +83,7 @@ class Bench:
     stumbles: Callable[[str], None] = lambda phase: None
     """Called in the middle of each phase; may raise, as a process that is killed ends."""
 
-    def train(self, dataset: Dataset, folder: Path, *, seed: int, advance: Advance) -> Made:
+    def train(self, dataset: Dataset, folder: Path, *, seed: int, advance: Advance) -> TrainedFolder:
         """Keep the agent's words of one example for each first word."""
         self.trained += 1
         self.seen.append(dataset)
@@ -93,7 +93,7 @@ class Bench:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "adapter_config.json").write_text(json.dumps({"seed": seed, "target_modules": ["all"]}))
         (folder / "adapter_model.safetensors").write_text(json.dumps(learned))
-        return Made(folder=folder, metrics={"held_out_loss": 0.5}, records={"curve.json": b"[]"})
+        return TrainedFolder(folder=folder, metrics={"held_out_loss": 0.5}, records={"curve.json": b"[]"})
 
     def completer(self, adapters: Mapping[str, Path]) -> Asked:
         """The learner with its adapters."""
@@ -139,7 +139,7 @@ class Asked:
         tools = re.findall(r"^- (\w+)\(", messages[0].content, re.MULTILINE)
         asked = set(re.findall(r"[a-z]+", messages[1].content.lower()))
         likeliest = max(tools, key=lambda tool: (len(asked & set(tool.split("_"))), tool))
-        return spelled(Call(tool=likeliest, arguments={"subject": subject}))
+        return format_tool_call(Call(tool=likeliest, arguments={"subject": subject}))
 
 
 def _first_word(messages: Sequence[Message]) -> str:

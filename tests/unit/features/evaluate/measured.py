@@ -13,7 +13,7 @@ def row(arm: str = "none", exercise: str = "a#1", *, success: bool = True, seed:
     score = Score(
         success=success, steps=3, retries=0, first_right=success, detail="" if success else "stopped too early"
     )
-    told: dict[str, object] = {
+    result: dict[str, object] = {
         "suite": "shop",
         "group": exercise.partition("#")[0],
         "score": score,
@@ -21,7 +21,7 @@ def row(arm: str = "none", exercise: str = "a#1", *, success: bool = True, seed:
         "aid_sources": () if arm == "none" else ("s1",),
         **more,
     }
-    return Row(arm=arm, exercise=exercise, seed=seed, **told)  # type: ignore[arg-type]
+    return Row(arm=arm, exercise=exercise, seed=seed, **result)  # type: ignore[arg-type]
 
 
 def run(shares: Mapping[str, float], *, tasks: int = 40, seeds: int = 1, each: int = 1, dice: int = 1) -> list[Row]:

@@ -11,7 +11,7 @@ from tacit.domain.origin import Origin
 from tacit.domain.skill import Kind, SkillContent, SkillStep
 from tacit.domain.tool import Call, Turn
 from tacit.features.evaluate.aids import Aids
-from tacit.features.evaluate.leaks import Past, answer_in, known_tasks
+from tacit.features.evaluate.leakage import PastAttempt, answer_in, known_tasks
 from tacit.features.evaluate.suite import Aid, AidKind, Exercise
 from tacit.text.words import estimate_tokens
 from tests.unit.features.evaluate.heating import TASK, TOOLS
@@ -21,21 +21,21 @@ COLD = Exercise(key="cold", group="cold", task=TASK, tools=TOOLS, answer=(Call(t
 
 
 @pytest.fixture(scope="module")
-def memory() -> Iterator[tacit.Loop]:
+def memory() -> Iterator[tacit.Tacit]:
     with learned([("power",), ("valve",), ("water",)] * 4) as loop:
         yield loop
 
 
-def test_aids_are_the_same_each_time_and_leave_no_trace(memory: tacit.Loop) -> None:
-    before = memory.store.history()
+def test_aids_are_the_same_each_time_and_leave_no_trace(memory: tacit.Tacit) -> None:
+    before = memory.context.store.history()
     for kind in AidKind:
         assert Aids(memory).aid(kind, COLD) == Aids(memory).aid(kind, COLD)
         assert Aids(memory).aid(kind, COLD).kind is kind
-    assert memory.store.history() == before
+    assert memory.context.store.history() == before
     assert Aids(memory).head() == before[-1].hash
 
 
-def test_skills_are_those_that_are_recalled(memory: tacit.Loop) -> None:
+def test_skills_are_those_that_are_recalled(memory: tacit.Tacit) -> None:
     aid = Aids(memory).aid(AidKind.SKILLS, COLD)
     recalled = memory.recall(TASK, k=3, budget_tokens=1500, tools=[tool.name for tool in TOOLS], keep=False)
     assert aid.sources == recalled.version_ids
@@ -43,7 +43,7 @@ def test_skills_are_those_that_are_recalled(memory: tacit.Loop) -> None:
     assert all(item.text in aid.text for item in recalled.items)
 
 
-def test_a_smaller_measure_gives_less(memory: tacit.Loop) -> None:
+def test_a_smaller_measure_gives_less(memory: tacit.Tacit) -> None:
     aids = Aids(memory)
     assert aids.sized() is aids
     one, usual = aids.sized(k=1).aid(AidKind.SKILLS, COLD).text, aids.aid(AidKind.SKILLS, COLD).text
@@ -52,11 +52,11 @@ def test_a_smaller_measure_gives_less(memory: tacit.Loop) -> None:
     assert not aids.sized(budget_tokens=5).aid(AidKind.TRAJECTORY, COLD).text
 
 
-def test_an_episode_is_a_verified_success_as_it_was(memory: tacit.Loop) -> None:
+def test_an_episode_is_a_verified_success_as_it_was(memory: tacit.Tacit) -> None:
     aid = Aids(memory).aid(AidKind.TRAJECTORY, COLD)
     (source,) = aid.sources
-    assert memory.store.episode(source).assessment.verified_success
-    trajectory = memory.store.trajectory(source)
+    assert memory.context.store.episode(source).assessment.verified_success
+    trajectory = memory.context.store.trajectory(source)
     assert [call.tool for call in aid.calls] == [step.tool for step in trajectory.actions]
     assert aid.text.startswith("A similar task that was solved before:\nTask:\nThe flat is cold")
     assert aid.text.endswith("<done/>")
@@ -85,7 +85,7 @@ def test_a_placebo_is_other_skills_of_about_the_same_length() -> None:
     assert 0.7 < estimate_tokens(placebo.text) / estimate_tokens(right.text) < 1.3
 
 
-def test_where_no_skill_is_recalled_there_is_no_placebo_either(memory: tacit.Loop) -> None:
+def test_where_no_skill_is_recalled_there_is_no_placebo_either(memory: tacit.Tacit) -> None:
     strange = Exercise(key="x", group="x", task="translate a poem into Latin")
     assert not Aids(memory).aid(AidKind.SKILLS, strange).text
     assert not Aids(memory).aid(AidKind.PLACEBO, strange).text
@@ -111,38 +111,38 @@ def test_without_a_memory_there_is_nothing() -> None:
 # --- what must not be known -----------------------------------------------------------------------------------------
 
 REFUND = Call(tool="refund", arguments={"order": "#W624", "reason": "no longer needed"})
-WORDS = "Please send back the blue kettle of order #W624 since my sister bought me one last week"
-ORDER = Exercise(key="t7/0", group="t7", task=WORDS, answer=(REFUND,))
+TRANSCRIPT = "Please send back the blue kettle of order #W624 since my sister bought me one last week"
+ORDER = Exercise(key="t7/0", group="t7", task=TRANSCRIPT, answer=(REFUND,))
 
 
 @pytest.mark.parametrize("name", ["t7", "t7/0"])
 def test_a_task_is_known_by_its_key(name: str) -> None:
-    for past in (Past(id=name), Past(id="x", session_id=name)):
+    for past in (PastAttempt(id=name), PastAttempt(id="x", session_id=name)):
         (known,) = known_tasks([ORDER], [past])
         assert (known.group, known.trajectory_id) == ("t7", past.id)
 
 
 def test_a_task_is_known_by_its_words_and_what_solved_it() -> None:
-    (known,) = known_tasks([ORDER], [Past(id="x", task=WORDS + "!", turns=(Turn(call=REFUND),))])
+    (known,) = known_tasks([ORDER], [PastAttempt(id="x", task=TRANSCRIPT + "!", turns=(Turn(call=REFUND),))])
     assert known.group == "t7"
 
 
 @pytest.mark.parametrize("copies", [2, 3, 40])
 def test_a_task_is_known_however_often_it_was_attempted(copies: int) -> None:
     tried = [Turn(call=Call(tool="get_order", arguments={"order": "#W624"})), Turn(call=REFUND)]
-    past = [Past(id=f"x{n}", task=WORDS, turns=tuple(tried[n % 2 :])) for n in range(copies)]
+    past = [PastAttempt(id=f"x{n}", task=TRANSCRIPT, turns=tuple(tried[n % 2 :])) for n in range(copies)]
     assert [known.group for known in known_tasks([ORDER], past)] == ["t7"]
 
 
 def test_tasks_of_other_words_are_not_known() -> None:
     other = "Where is the parcel with my two lamps that should have been here on Monday at noon"
-    assert known_tasks([ORDER], [Past(id="x", task=other, turns=(Turn(call=Call(tool="track")),))]) == []
+    assert known_tasks([ORDER], [PastAttempt(id="x", task=other, turns=(Turn(call=Call(tool="track")),))]) == []
 
 
 def test_words_that_all_tasks_share_tell_nothing() -> None:
     causes = [Call(tool=f"mend_{number}") for number in range(40)]
-    asked = [Exercise(key=f"a{n}", group=f"a{n}", task=WORDS, answer=(causes[n],)) for n in range(20)]
-    past = [Past(id=f"p{n}", task=WORDS, turns=(Turn(call=causes[n]),)) for n in range(20, 40)]
+    asked = [Exercise(key=f"a{n}", group=f"a{n}", task=TRANSCRIPT, answer=(causes[n],)) for n in range(20)]
+    past = [PastAttempt(id=f"p{n}", task=TRANSCRIPT, turns=(Turn(call=causes[n]),)) for n in range(20, 40)]
     assert known_tasks(asked, past) == []
 
 
@@ -164,7 +164,7 @@ def test_a_call_without_particulars_is_what_skills_are_for() -> None:
     assert answer_in(Aid(kind=AidKind.SKILLS, text="switch_power", calls=COLD.answer), COLD) is None
 
 
-def test_a_memory_that_learned_the_same_anew_holds_the_same(memory: tacit.Loop) -> None:
+def test_a_memory_that_learned_the_same_anew_holds_the_same(memory: tacit.Tacit) -> None:
     with learned([("power",), ("valve",), ("water",)] * 4) as again, learned([("power",), ("valve",)] * 4) as other:
         assert Aids(memory).contents() == Aids(again).contents() != Aids(other).contents()
     assert Aids().contents() == ""

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from tacit.domain.errors import Mistake, NotFound
-from tacit.features.evaluate.arms import Plan, described, named_arms, read_plan, with_usual
-from tacit.features.evaluate.suite import ARMS, AidKind, Arm
+from tacit.features.evaluate.suite import ARMS, AidKind, Arm, RunPlan, all_arms, describe_arm, named_arms, read_run_plan
 
 
 def written(folder: Path, text: str | bytes) -> Path:
@@ -25,22 +24,22 @@ def test_arms_are_named_in_the_order_that_they_are_wanted_in() -> None:
     ]
 
 
-@pytest.mark.parametrize(("names", "told"), [("none,nobody,nothing", "nobody, nothing"), (" ,", "no arm is named")])
-def test_arms_that_do_not_exist_are_told(names: str, told: str) -> None:
-    with pytest.raises(Mistake, match=told) as mistake:
+@pytest.mark.parametrize(("names", "result"), [("none,nobody,nothing", "nobody, nothing"), (" ,", "no arm is named")])
+def test_arms_that_do_not_exist_are_told(names: str, result: str) -> None:
+    with pytest.raises(Mistake, match=result) as mistake:
         named_arms(names)
     assert "skills+adapter" in mistake.value.hint
 
 
 def test_a_file_defines_arms_and_names_a_suite(tmp_path: Path) -> None:
-    plan = read_plan(
+    plan = read_run_plan(
         written(
             tmp_path,
             '[suite]\nname = "retail"\ndata = "files"\n[arms.one-skill]\naid = "skills"\nk = 1\n[arms.short]\n'
             'aid = "skills"\nbudget_tokens = 200\nadapter = true\n[arms.bare]\n',
         )
     )
-    assert plan == Plan(
+    assert plan == RunPlan(
         arms=(
             Arm(name="one-skill", aid=AidKind.SKILLS, k=1),
             Arm(name="short", aid=AidKind.SKILLS, adapter=True, budget_tokens=200),
@@ -49,7 +48,7 @@ def test_a_file_defines_arms_and_names_a_suite(tmp_path: Path) -> None:
         suite="retail",
         options={"data": str(tmp_path / "files")},
     )
-    assert [arm.name for arm in named_arms("none,short", with_usual(plan))] == ["none", "short"]
+    assert [arm.name for arm in named_arms("none,short", all_arms(plan))] == ["none", "short"]
 
 
 def test_every_problem_of_a_file_is_told_at_once(tmp_path: Path) -> None:
@@ -70,8 +69,8 @@ def test_every_problem_of_a_file_is_told_at_once(tmp_path: Path) -> None:
         aid = ["skills"]
     """
     with pytest.raises(Mistake) as mistake:
-        read_plan(written(tmp_path, nonsense))
-    for told in (
+        read_run_plan(written(tmp_path, nonsense))
+    for result in (
         "unknown table 'colour'",
         "suite: seed is no text",
         "suite has no name",
@@ -85,7 +84,7 @@ def test_every_problem_of_a_file_is_told_at_once(tmp_path: Path) -> None:
         "unknown option 'size'",
         "no such aid: ['skills']",
     ):
-        assert told in mistake.value.message
+        assert result in mistake.value.message
 
 
 @pytest.mark.parametrize(
@@ -93,16 +92,16 @@ def test_every_problem_of_a_file_is_told_at_once(tmp_path: Path) -> None:
 )
 def test_a_file_that_is_no_plan_is_a_mistake(tmp_path: Path, text: str | bytes) -> None:
     with pytest.raises(Mistake, match=r"arms\.toml"):
-        read_plan(written(tmp_path, text))
+        read_run_plan(written(tmp_path, text))
 
 
 def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(NotFound):
-        read_plan(tmp_path / "arms.toml")
+        read_run_plan(tmp_path / "arms.toml")
 
 
 def test_every_arm_says_what_it_gives() -> None:
-    told = {name: described(arm) for name, arm in ARMS.items()}
-    assert len(set(told.values())) == len(ARMS)
-    assert told["adapter"] == "an adapter in its weights"
-    assert described(Arm(name="x", aid=AidKind.SKILLS, k=1, adapter=True)).endswith("1 at most; an adapter")
+    result = {name: describe_arm(arm) for name, arm in ARMS.items()}
+    assert len(set(result.values())) == len(ARMS)
+    assert result["adapter"] == "an adapter in its weights"
+    assert describe_arm(Arm(name="x", aid=AidKind.SKILLS, k=1, adapter=True)).endswith("1 at most; an adapter")

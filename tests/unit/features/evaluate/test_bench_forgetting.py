@@ -12,8 +12,7 @@ import pytest
 
 from tacit.domain.tool import Call
 from tacit.features.evaluate.suite import Row, Score
-from tacit.features.evaluate.suites.reference import solved
-from tacit.features.evaluate.suites.retail import TOOLS
+from tacit.features.evaluate.suites.public_tasks import TOOLS, solved_attempt
 from tacit.features.train.dataset import Dataset, draft
 
 BENCH = Path(__file__).parents[3] / "bench"
@@ -65,7 +64,7 @@ def data(tmp_path: Path) -> Path:
 def learned_shop(of: Any, folder: Path, seed: int) -> Dataset:
     """The shop's dataset as an earlier preparation left it: every other example has an aid before its task."""
     tasks = [
-        solved(f"{colour}-{thing}", f"The {colour} {thing} has to go", [Call(tool=TOOLS[number % 7].name)])
+        solved_attempt(f"{colour}-{thing}", f"The {colour} {thing} has to go", [Call(tool=TOOLS[number % 7].name)])
         for number, (colour, thing) in enumerate((colour, thing) for colour in COLOURS for thing in THINGS)
     ]
     aided = {task.session_id: AID if number % 2 else "" for number, task in enumerate(tasks)}

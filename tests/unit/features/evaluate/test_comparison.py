@@ -8,9 +8,9 @@ import pytest
 
 from tacit.domain.adapter import Ruling
 from tacit.domain.errors import Mistake
-from tacit.features.evaluate.comparing import compare, forgetting, forward_transfer, paired, points
-from tacit.features.evaluate.judging import judged
+from tacit.features.evaluate.comparison import compare, forgetting, forward_transfer, paired, points
 from tacit.features.evaluate.suite import Score
+from tacit.features.train.verdict import judge_arm
 from tests.unit.features.evaluate.measured import row, run
 
 
@@ -32,15 +32,15 @@ def test_arms_that_are_alike_differ_by_nothing():
 def test_fewer_steps_are_better_and_more_are_worse():
     rows = [row(arm, f"t{at}#1", score=row().score.__class__(success=True, steps=steps + at % 3))
             for at in range(30) for arm, steps in (("none", 9), ("skills", 4), ("placebo", 12))]  # fmt: skip
-    told = compare(rows, metrics=["steps"])
-    assert told.arm("skills").differences["steps"].is_better
-    assert told.arm("placebo").differences["steps"].is_worse
+    result = compare(rows, metrics=["steps"])
+    assert result.arm("skills").differences["steps"].is_better
+    assert result.arm("placebo").differences["steps"].is_worse
 
 
 def test_the_reference_comes_first_then_known_arms_then_sizes_by_number():
     names = ("adapter@120", "adapter@31", "zebra", "oracle", "none", "skills")
-    told = compare(run(dict.fromkeys(names, 0.5), tasks=3), reference="skills")
-    assert told.names == ("skills", "none", "oracle", "adapter@31", "adapter@120", "zebra")
+    result = compare(run(dict.fromkeys(names, 0.5), tasks=3), reference="skills")
+    assert result.names == ("skills", "none", "oracle", "adapter@31", "adapter@120", "zebra")
 
 
 def test_p_is_corrected_for_all_arms_and_more_arms_need_a_larger_difference():
@@ -93,9 +93,9 @@ def test_a_metric_that_nobody_can_tell_is_left_out():
     rows = [
         row(arm, f"t{at}#1", score=row().score.__class__(success=True)) for at in range(3) for arm in ("none", "skills")
     ]
-    told = compare(rows)
-    assert "first_right" not in told.metrics
-    assert "first_right" not in told.arm("skills").means
+    result = compare(rows)
+    assert "first_right" not in result.metrics
+    assert "first_right" not in result.arm("skills").means
 
 
 def test_everything_that_is_wrong_is_told_at_once():
@@ -152,13 +152,13 @@ def against_skills(with_adapter: float, *, skills: float = 0.3, tasks: int = 60)
 
 
 def test_better_at_home_is_better_and_says_that_nothing_was_measured_elsewhere():
-    ruling, reason = judged(against_skills(0.7))
+    ruling, reason = judge_arm(against_skills(0.7))
     assert ruling is Ruling.BETTER
     assert "nothing was measured elsewhere" in reason
 
 
 def test_worse_is_worse():
-    assert judged(against_skills(0.3, skills=0.7))[0] is Ruling.WORSE
+    assert judge_arm(against_skills(0.3, skills=0.7))[0] is Ruling.WORSE
 
 
 def exactly(shares: dict[str, tuple[float, float]], tasks: int = 60):
@@ -174,57 +174,57 @@ def exactly(shares: dict[str, tuple[float, float]], tasks: int = 60):
 
 
 def test_right_tools_with_worse_arguments_are_worse_and_both_figures_are_told():
-    ruling, reason = judged(exactly({"skills": (0.4, 0.4), "skills+adapter": (0.9, 0.0)}))
+    ruling, reason = judge_arm(exactly({"skills": (0.4, 0.4), "skills+adapter": (0.9, 0.0)}))
     assert ruling is Ruling.WORSE
     assert "success changes by +" in reason
     assert "wholly right calls by -" in reason
-    assert judged(exactly({"skills": (0.4, 0.4), "skills+adapter": (0.9, 0.8)}))[0] is Ruling.BETTER
+    assert judge_arm(exactly({"skills": (0.4, 0.4), "skills+adapter": (0.9, 0.8)}))[0] is Ruling.BETTER
 
 
 def test_a_notable_loss_of_right_arguments_that_is_not_ruled_out_leaves_it_open():
-    ruling, reason = judged(exactly({"skills": (0.3, 0.3), "skills+adapter": (0.9, 0.24)}))
+    ruling, reason = judge_arm(exactly({"skills": (0.3, 0.3), "skills+adapter": (0.9, 0.24)}))
     assert ruling is Ruling.TOO_LITTLE
     assert "not ruled out" in reason
 
 
 def test_right_tools_without_one_wholly_right_call_prove_nothing():
-    ruling, reason = judged(exactly({"skills": (0.1, 0.0), "skills+adapter": (0.9, 0.0)}))
+    ruling, reason = judge_arm(exactly({"skills": (0.1, 0.0), "skills+adapter": (0.9, 0.0)}))
     assert ruling is Ruling.TOO_LITTLE
     assert "not one call was wholly right" in reason
 
 
 def test_worse_arguments_elsewhere_are_a_loss_elsewhere():
     elsewhere = exactly({"skills": (0.8, 0.7), "skills+adapter": (0.8, 0.1)})
-    ruling, reason = judged(against_skills(0.7), elsewhere)
+    ruling, reason = judge_arm(against_skills(0.7), elsewhere)
     assert ruling is Ruling.WORSE_ELSEWHERE
     assert "shop wholly right calls by -" in reason
 
 
 def test_too_few_tasks_are_never_judged():
-    ruling, reason = judged(against_skills(0.9, skills=0.1, tasks=29))
+    ruling, reason = judge_arm(against_skills(0.9, skills=0.1, tasks=29))
     assert ruling is Ruling.TOO_LITTLE
     assert "29 tasks" in reason
 
 
 def test_no_better_is_said_only_where_a_notable_difference_would_have_been_seen():
-    assert judged(against_skills(0.32, tasks=60))[0] is Ruling.TOO_LITTLE
-    assert judged(against_skills(0.32, tasks=200))[0] is Ruling.NO_BETTER
+    assert judge_arm(against_skills(0.32, tasks=60))[0] is Ruling.TOO_LITTLE
+    assert judge_arm(against_skills(0.32, tasks=200))[0] is Ruling.NO_BETTER
     few = run({"skills": 0.3}, tasks=40) + run({"skills+adapter": 0.32}, tasks=40, dice=2)
-    ruling, reason = judged(compare(few, reference="skills"))
+    ruling, reason = judge_arm(compare(few, reference="skills"))
     assert ruling is Ruling.TOO_LITTLE
     assert "would be found" in reason
 
 
 def test_a_loss_elsewhere_outweighs_a_gain_at_home():
     elsewhere = compare(run({"skills": 0.9, "skills+adapter": 0.4}), reference="skills")
-    ruling, reason = judged(against_skills(0.7), elsewhere)
+    ruling, reason = judge_arm(against_skills(0.7), elsewhere)
     assert ruling is Ruling.WORSE_ELSEWHERE
     assert "shop" in reason
 
 
 def test_a_loss_elsewhere_that_is_not_ruled_out_leaves_it_open():
     unlike = run({"skills": 0.5}, tasks=30) + run({"skills+adapter": 0.5}, tasks=30, dice=2)
-    ruling, reason = judged(against_skills(0.7), compare(unlike, reference="skills"))
+    ruling, reason = judge_arm(against_skills(0.7), compare(unlike, reference="skills"))
     assert ruling is Ruling.TOO_LITTLE
     assert "not ruled out" in reason
 
@@ -232,21 +232,21 @@ def test_a_loss_elsewhere_that_is_not_ruled_out_leaves_it_open():
 def test_a_guard_that_measured_nothing_rules_no_loss_out():
     apart = [row("skills", f"a{at}#1") for at in range(40)] + [row("skills+adapter", f"b{at}#1") for at in range(40)]
     for unmeasured in (apart, run({"skills": 0.5}, tasks=40)):
-        ruling, reason = judged(against_skills(0.7), compare(unmeasured, reference="skills"))
+        ruling, reason = judge_arm(against_skills(0.7), compare(unmeasured, reference="skills"))
         assert ruling is Ruling.TOO_LITTLE
         assert "no exercise of shop was attempted under both" in reason
 
 
 def test_better_without_a_loss_elsewhere_is_better():
     elsewhere = compare(run({"skills": 0.5, "skills+adapter": 0.5}, tasks=80), reference="skills")
-    assert judged(against_skills(0.7), elsewhere) == (Ruling.BETTER, judged(against_skills(0.7), elsewhere)[1])
+    assert judge_arm(against_skills(0.7), elsewhere) == (Ruling.BETTER, judge_arm(against_skills(0.7), elsewhere)[1])
 
 
 def test_among_several_arms_the_one_to_judge_must_be_named():
-    told = compare(run({"none": 0.3, "skills": 0.5, "adapter": 0.8}, tasks=60))
+    result = compare(run({"none": 0.3, "skills": 0.5, "adapter": 0.8}, tasks=60))
     with pytest.raises(Mistake, match="which arm"):
-        judged(told)
-    assert judged(told, arm="adapter")[0] is Ruling.BETTER
+        judge_arm(result)
+    assert judge_arm(result, arm="adapter")[0] is Ruling.BETTER
 
 
 @pytest.mark.parametrize(("value", "said"), [(0.123, "+12.3 points"), (-0.05, "-5.0 points"), (-0.0001, "0.0 points")])

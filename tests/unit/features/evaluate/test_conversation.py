@@ -7,16 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.domain.tool import Call, Tool, Turn
-from tacit.features.train.conversation import (
+from tacit.features.evaluate.conversation import (
     AGENT,
     DONE,
     OBSERVATION_CHARACTERS,
-    asked,
+    attempt_messages,
     form_hash,
+    format_tool_call,
     is_done,
-    spelled,
-    told,
-    understood,
+    parse_tool_call,
+    prompt_messages,
 )
 
 LOOK = Tool(name="look", description="Looks at something. More about it.", required=("at",), optional=("by",))
@@ -36,12 +36,12 @@ json_values = st.recursive(
 @given(st.text(min_size=1), st.dictionaries(st.text(), json_values, max_size=4))
 def test_what_is_spelled_is_understood(tool: str, arguments: dict[str, object]) -> None:
     call = Call(tool=tool, arguments=arguments)
-    assert understood(spelled(call)) == call
+    assert parse_tool_call(format_tool_call(call)) == call
 
 
 @given(st.text())
 def test_no_words_of_a_model_are_too_odd_to_read(text: str) -> None:
-    found = understood(text)
+    found = parse_tool_call(text)
     assert found is None or text.count("{") > 0
 
 
@@ -59,48 +59,48 @@ def test_no_words_of_a_model_are_too_odd_to_read(text: str) -> None:
     ],
 )
 def test_what_is_no_call_is_none(text: str) -> None:
-    assert understood(text) is None
+    assert parse_tool_call(text) is None
 
 
 def test_a_call_is_found_without_its_marks_and_the_first_one_counts() -> None:
-    assert understood('Sure: {"name": "look", "arguments": {"at": "pump"}} then {"name": "fix"}') == Call(
+    assert parse_tool_call('Sure: {"name": "look", "arguments": {"at": "pump"}} then {"name": "fix"}') == Call(
         tool="look", arguments={"at": "pump"}
     )
-    assert understood('{"x": 1} <tool_call> {"name": "fix"}') == Call(tool="fix")
+    assert parse_tool_call('{"x": 1} <tool_call> {"name": "fix"}') == Call(tool="fix")
 
 
 def test_every_agent_message_is_what_should_be_said_where_asking_ends() -> None:
-    whole = told("stop the leak", [LOOK, FIX], TURNS, aid="Look first.")
+    whole = attempt_messages("stop the leak", [LOOK, FIX], TURNS, aid="Look first.")
     places = [at for at, message in enumerate(whole) if message.role == AGENT]
     assert len(places) == len(TURNS) + 1
     for number, at in enumerate(places):
-        assert whole[:at] == asked("stop the leak", [LOOK, FIX], aid="Look first.", turns=TURNS[:number])
-    assert [whole[at].content for at in places] == [*(spelled(turn.call) for turn in TURNS), DONE]
+        assert whole[:at] == prompt_messages("stop the leak", [LOOK, FIX], aid="Look first.", turns=TURNS[:number])
+    assert [whole[at].content for at in places] == [*(format_tool_call(turn.call) for turn in TURNS), DONE]
 
 
 def test_an_attempt_that_was_not_ended_teaches_no_end() -> None:
-    whole = told("stop the leak", [LOOK], TURNS[:1], ended=False)
-    assert whole[-1].content == spelled(TURNS[0].call)
+    whole = attempt_messages("stop the leak", [LOOK], TURNS[:1], ended=False)
+    assert whole[-1].content == format_tool_call(TURNS[0].call)
     with pytest.raises(ValueError, match="without calls"):
-        told("stop the leak", [LOOK], ())
+        attempt_messages("stop the leak", [LOOK], ())
 
 
 def test_tools_are_told_with_their_arguments_and_one_sentence() -> None:
-    system = asked("x", [LOOK, FIX])[0].content
+    system = prompt_messages("x", [LOOK, FIX])[0].content
     assert system.endswith("Tools:\n- look(at, by?): Looks at something.\n- fix()")
 
 
 def test_answers_are_cut_and_errors_are_told_as_errors() -> None:
     long = Turn(call=Call(tool="look"), observation="a  b\n" * 1000)
-    shown = asked("x", [], turns=[long, TURNS[1]])
+    shown = prompt_messages("x", [], turns=[long, TURNS[1]])
     assert shown[3].content.startswith("<tool_result>a b a b")
     assert len(shown[3].content) < OBSERVATION_CHARACTERS + 40
     assert shown[5].content == "<tool_error>no hand</tool_error>"
 
 
 def test_an_aid_stands_before_the_task_and_nothing_of_it_where_there_is_none() -> None:
-    assert asked("x", [], aid=" Look. \n")[1].content == "Look.\n\nTask:\nx"
-    assert asked(" x ", [], aid="  ")[1].content == "Task:\nx"
+    assert prompt_messages("x", [], aid=" Look. \n")[1].content == "Look.\n\nTask:\nx"
+    assert prompt_messages(" x ", [], aid="  ")[1].content == "Task:\nx"
 
 
 def test_the_end_is_told_from_everything_else() -> None:
@@ -111,5 +111,5 @@ def test_the_end_is_told_from_everything_else() -> None:
 def test_the_form_is_known_by_its_hash(monkeypatch: pytest.MonkeyPatch) -> None:
     before = form_hash()
     assert before == form_hash()
-    monkeypatch.setattr("tacit.features.train.conversation.OBSERVATION_CHARACTERS", 50)
+    monkeypatch.setattr("tacit.features.evaluate.conversation.OBSERVATION_CHARACTERS", 50)
     assert form_hash() != before

@@ -6,10 +6,15 @@ import pytest
 
 from tacit.domain.adapter import Ruling
 from tacit.domain.tool import Call
-from tacit.features.evaluate.comparing import compare
-from tacit.features.evaluate.floors import Floor, floor_of, height_of, right_answers
-from tacit.features.evaluate.judging import judged
+from tacit.features.evaluate.comparison import (
+    ConstantAnswer,
+    compare,
+    constant_answer,
+    correct_tools,
+    margin_over_constant,
+)
 from tacit.features.evaluate.suite import Exercise, Row, Score
+from tacit.features.train.verdict import judge_arm
 from tests.unit.features.evaluate.measured import row
 
 TASKS = 80
@@ -28,42 +33,42 @@ def answering(arm: str, share: float, *, ends: bool = True) -> list[Row]:
 
 
 def test_the_floor_is_the_commonest_right_answer():
-    assert floor_of(answering("skills", 0.5), RIGHT) == Floor("done", TASKS / len(RIGHT))
+    assert constant_answer(answering("skills", 0.5), RIGHT) == ConstantAnswer("done", TASKS / len(RIGHT))
     calls_only = [each for each in answering("skills", 0.5) if RIGHT[each.exercise]]
-    assert floor_of(calls_only, RIGHT) == Floor("tool_0", 0.25)
+    assert constant_answer(calls_only, RIGHT) == ConstantAnswer("tool_0", 0.25)
 
 
 def test_there_is_none_where_answers_are_unknown_or_an_attempt_is_more_than_one():
     rows = answering("skills", 0.5)
-    assert floor_of(rows, {key: right for key, right in RIGHT.items() if key != "t3#1"}) is None
+    assert constant_answer(rows, {key: right for key, right in RIGHT.items() if key != "t3#1"}) is None
     acting = [row("skills", key, score=Score(success=True, steps=5)) for key in RIGHT]
-    assert floor_of(acting, RIGHT) is None
-    assert height_of(acting, RIGHT) is None
+    assert constant_answer(acting, RIGHT) is None
+    assert margin_over_constant(acting, RIGHT) is None
 
 
 def test_right_answers_are_read_from_exercises():
     call = Exercise(key="a", group="g", task="do it", answer=(Call(tool="cancel"), Call(tool="refund")))
-    assert right_answers([call, Exercise(key="b", group="g", task="do it")]) == {"a": "cancel", "b": ""}
+    assert correct_tools([call, Exercise(key="b", group="g", task="do it")]) == {"a": "cancel", "b": ""}
 
 
 @pytest.mark.parametrize(("known", "ruling"), [(0.02, Ruling.TOO_LITTLE), (0.6, Ruling.BETTER)])
 def test_who_only_learned_to_end_beats_a_model_without_form_and_is_not_better(known: float, ruling: Ruling):
     rows = [*answering("skills", 0.0, ends=False), *answering("skills+adapter", known)]
-    told = compare(rows, reference="skills")
-    height = height_of([each for each in rows if each.arm == "skills+adapter"], RIGHT)
-    assert judged(told)[0] is Ruling.BETTER  # without a floor, the form is enough
-    found, reason = judged(told, height=height)
+    result = compare(rows, reference="skills")
+    height = margin_over_constant([each for each in rows if each.arm == "skills+adapter"], RIGHT)
+    assert judge_arm(result)[0] is Ruling.BETTER  # without a floor, the form is enough
+    found, reason = judge_arm(result, height=height)
     assert found is ruling
     assert ("done as the answer to everything has 33.3 % success" in reason) == (ruling is not Ruling.BETTER)
 
 
 def test_who_is_below_the_floor_is_no_better():
     rows = [*answering("skills", 0.0, ends=False), *answering("skills+adapter", 0.3, ends=False)]
-    height = height_of([each for each in rows if each.arm == "skills+adapter"], RIGHT)
+    height = margin_over_constant([each for each in rows if each.arm == "skills+adapter"], RIGHT)
     assert height is not None
     assert height.above.is_worse
-    assert judged(compare(rows, reference="skills"))[0] is Ruling.BETTER
-    found, reason = judged(compare(rows, reference="skills"), height=height)
+    assert judge_arm(compare(rows, reference="skills"))[0] is Ruling.BETTER
+    found, reason = judge_arm(compare(rows, reference="skills"), height=height)
     assert found is Ruling.NO_BETTER
     assert "beside that it is -" in reason
 
@@ -78,10 +83,10 @@ def test_one_tool_for_everything_is_a_floor_of_names_and_not_of_whole_calls():
         ]
 
     adapter = calling("skills+adapter", 0.6)
-    height = height_of(adapter, right)
+    height = margin_over_constant(adapter, right)
     assert height is not None
-    assert (height.floor, height.above.value, height.is_shown) == (Floor("bash", 1.0), 0.0, True)
-    poor = height_of(calling("skills+adapter", 0.0), right)
+    assert (height.floor, height.above.value, height.is_shown) == (ConstantAnswer("bash", 1.0), 0.0, True)
+    poor = margin_over_constant(calling("skills+adapter", 0.0), right)
     assert poor is not None
     assert not poor.is_shown
 
@@ -92,7 +97,7 @@ def test_a_tool_that_is_called_done_is_not_the_end():
         row("skills", key, score=Score(success=bool(tool), steps=1, first_right=bool(tool)))
         for key, tool in right.items()
     ]
-    height = height_of(rows, right)
+    height = margin_over_constant(rows, right)
     assert height is not None
     assert height.floor.success == pytest.approx(2 / 3)
     assert height.above.value == 0.0

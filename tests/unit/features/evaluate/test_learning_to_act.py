@@ -59,18 +59,18 @@ def episodes(shown: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
     return found
 
 
-def learned(shown: Sequence[Sequence[str]]) -> tacit.Loop:
+def learned(shown: Sequence[Sequence[str]]) -> tacit.Tacit:
     memory = tacit.open(":memory:")
     captured = memory.capture(tacit.read(episodes(shown)), trust_outcomes=True)
     assert len(captured.added) == 2 * len(shown)
     memory.learn()
-    for stored in memory.waiting():
+    for stored in memory.reviews.waiting():
         memory.review(stored.version.id, "approve", by="ann", content_hash=stored.version.hash)
     return memory
 
 
 @pytest.fixture(scope="module")
-def memory() -> Iterator[tacit.Loop]:
+def memory() -> Iterator[tacit.Tacit]:
     """Has seen each fault alone, four times, and never two that hide each other."""
     with learned([("power",), ("valve",), ("water",)] * 4 + [("valve", "water")] * 2) as loop:
         yield loop
@@ -79,21 +79,21 @@ def memory() -> Iterator[tacit.Loop]:
 @pytest.mark.parametrize(
     "faults", [each for size in (1, 2, 3) for each in combinations(("power", "valve", "water"), size)]
 )
-def test_combinations_that_no_attempt_showed_are_solved(memory: tacit.Loop, faults: tuple[str, ...]) -> None:
+def test_combinations_that_no_attempt_showed_are_solved(memory: tacit.Tacit, faults: tuple[str, ...]) -> None:
     world = Heating(*faults)
     report = Agent(memory).attempt(world)
     assert world.solved, report.log
     assert sorted(world.changes) == sorted(FIXES[fault][0] for fault in faults)
 
 
-def test_a_fault_that_no_attempt_showed_is_left_alone(memory: tacit.Loop) -> None:
+def test_a_fault_that_no_attempt_showed_is_left_alone(memory: tacit.Tacit) -> None:
     world = Heating("draught", "valve")
     Agent(memory).attempt(world)
     assert world.changes == ["open_valve"]
     assert world.abstained.startswith("no skill for this")
 
 
-def test_what_was_followed_can_be_recorded(memory: tacit.Loop) -> None:
+def test_what_was_followed_can_be_recorded(memory: tacit.Tacit) -> None:
     report = Agent(memory).attempt(Heating("power", "valve"))
     assert sum(map(len, report.followed.values())) == 2
     for use_id, versions in report.followed.items():

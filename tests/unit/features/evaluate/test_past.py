@@ -7,15 +7,15 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tacit.api import Loop
+from tacit.api import Tacit
 from tacit.domain.evidence import Outcome, Use
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.origin import Origin
-from tacit.domain.ports import Stored
 from tacit.domain.skill import Kind, SkillContent
+from tacit.domain.stored import Stored
 from tacit.domain.trajectory import Environment, Role, Step, StepResult, Task, Trajectory
-from tacit.features.evaluate.past import Looked, PastReport, look_back, spared_by
-from tacit.store import VolatileStore
+from tacit.features.evaluate.past import PastAttemptResult, PastReport, look_back, spared_by
+from tacit.store import open_store
 from tests.unit.making import bash_steps, content
 
 START = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -66,12 +66,12 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def memory(clock: Clock) -> Iterator[Loop]:
-    with Loop(VolatileStore(), clock=clock) as loop:
+def memory(clock: Clock) -> Iterator[Tacit]:
+    with Tacit(open_store(":memory:"), clock=clock) as loop:
         yield loop
 
 
-def taught(memory: Loop, made: SkillContent = SKILL) -> Stored:
+def taught(memory: Tacit, made: SkillContent = SKILL) -> Stored:
     """A skill that a person wrote and approved."""
     verdict = memory.propose(made, by="ann", origin=Origin.USER)
     stored = memory.version(verdict.version_id)
@@ -80,7 +80,7 @@ def taught(memory: Loop, made: SkillContent = SKILL) -> Stored:
     return memory.version(verdict.version_id)
 
 
-def back(memory: Loop, *, days: float = 30) -> PastReport:
+def back(memory: Tacit, *, days: float = 30) -> PastReport:
     return look_back(memory, since=START - timedelta(days=days))
 
 
@@ -163,7 +163,7 @@ def test_a_lesson_that_comes_with_the_error_spares_what_came_after_it() -> None:
 # --- which skills count ---------------------------------------------------------------------------------------------
 
 
-def test_a_skill_that_was_there_before_is_given_and_credited(memory: Loop) -> None:
+def test_a_skill_that_was_there_before_is_given_and_credited(memory: Tacit) -> None:
     stored = taught(memory)
     memory.capture(ran(*STRUGGLE))
     (looked,) = back(memory).attempts
@@ -173,7 +173,7 @@ def test_a_skill_that_was_there_before_is_given_and_credited(memory: Loop) -> No
     assert looked.tokens > 0
 
 
-def test_a_skill_that_came_later_does_not_count(memory: Loop, clock: Clock) -> None:
+def test_a_skill_that_came_later_does_not_count(memory: Tacit, clock: Clock) -> None:
     clock.now = START + timedelta(days=1)
     taught(memory)
     memory.capture([ran(*STRUGGLE), ran(*STRUGGLE, days=2, session="s-10")])
@@ -182,29 +182,29 @@ def test_a_skill_that_came_later_does_not_count(memory: Loop, clock: Clock) -> N
     assert after.spared_failures == 2
 
 
-def test_a_skill_that_the_session_was_shown_does_not_count(memory: Loop) -> None:
+def test_a_skill_that_the_session_was_shown_does_not_count(memory: Tacit) -> None:
     stored = taught(memory)
-    memory.store.add_use(Use(version_ids=(stored.version.id,), task=TASK, at=START, session_id="s-9"))
+    memory.context.store.add(Use(version_ids=(stored.version.id,), task=TASK, at=START, session_id="s-9"))
     memory.capture([ran(*STRUGGLE), ran(*STRUGGLE, days=1, session="s-10")])
     shown, other = back(memory).attempts
     assert shown.given == ()
     assert other.given == (SKILL.name,)
 
 
-def test_a_skill_learned_from_the_attempt_or_after_it_does_not_count(memory: Loop, clock: Clock) -> None:
+def test_a_skill_learned_from_the_attempt_or_after_it_does_not_count(memory: Tacit, clock: Clock) -> None:
     clock.now = START + timedelta(days=9)
     solved = [ran(MAKE, RIGHT, TEST, days=days, session=f"s-{days}") for days in (1, 2, 3)]
     memory.capture([ran(*STRUGGLE, session="early"), *solved, ran(*STRUGGLE, days=5, session="late")])
     memory.learn()
-    for stored in memory.waiting():
-        ticked = [literal.key for literal in memory.examine(stored.version.id).literals]
+    for stored in memory.reviews.waiting():
+        ticked = [literal.key for literal in memory.reviews.examine(stored.version.id).literals]
         memory.review(stored.version.id, "approve", by="ann", content_hash=stored.version.hash, ticked=ticked)
     assert memory.skills(statuses=RECALLABLE)
     for looked in back(memory).attempts:
         began = looked.at
         for one in looked.spared:
-            sources = memory.store.version(one.version_id).version.provenance.trajectory_ids
-            ends = [memory.store.trajectory(source).ended_at for source in sources]
+            sources = memory.context.store.version(one.version_id).version.provenance.trajectory_ids
+            ends = [memory.context.store.trajectory(source).ended_at for source in sources]
             assert looked.trajectory_id not in sources
             assert all(end is not None and end < began for end in ends)
     by_session = {each.session: each for each in back(memory).attempts}
@@ -212,19 +212,19 @@ def test_a_skill_learned_from_the_attempt_or_after_it_does_not_count(memory: Loo
     assert by_session["late"].given
 
 
-def test_nothing_is_written(memory: Loop) -> None:
+def test_nothing_is_written(memory: Tacit) -> None:
     taught(memory)
     memory.capture(ran(*STRUGGLE))
-    before = len(memory.history())
+    before = len(memory.archive.history())
     back(memory)
-    assert len(memory.history()) == before
-    assert memory.store.uses() == []
+    assert len(memory.archive.history()) == before
+    assert memory.context.store.uses() == []
 
 
 # --- which attempts ---------------------------------------------------------------------------------------------------
 
 
-def test_attempts_before_that_time_and_without_a_time_are_left_out(memory: Loop, clock: Clock) -> None:
+def test_attempts_before_that_time_and_without_a_time_are_left_out(memory: Tacit, clock: Clock) -> None:
     clock.now = START
     old, undated = ran(*STRUGGLE, days=-40, session="s-1"), ran(*STRUGGLE, session="s-2", dated=False)
     memory.capture([old, undated, ran(*STRUGGLE)])
@@ -233,17 +233,17 @@ def test_attempts_before_that_time_and_without_a_time_are_left_out(memory: Loop,
     assert report.undated == 1
 
 
-def test_progress_is_told(memory: Loop) -> None:
+def test_progress_is_told(memory: Tacit) -> None:
     memory.capture([ran(*STRUGGLE), ran(*STRUGGLE, session="s-10", days=1)])
-    told: list[tuple[int, int]] = []
-    look_back(memory, since=START - timedelta(days=1), progress=lambda done, total: told.append((done, total)))
-    assert told == [(1, 2), (2, 2)]
+    outcome: list[tuple[int, int]] = []
+    look_back(memory, since=START - timedelta(days=1), progress=lambda done, total: outcome.append((done, total)))
+    assert outcome == [(1, 2), (2, 2)]
 
 
 # --- what it comes to -------------------------------------------------------------------------------------------------
 
 
-def test_shares_are_of_all_attempts_and_the_worst_are_named(memory: Loop) -> None:
+def test_shares_are_of_all_attempts_and_the_worst_are_named(memory: Tacit) -> None:
     taught(memory)
     memory.capture([ran(*STRUGGLE), ran(MAKE, RIGHT, TEST, days=1, session="s-10")])
     report = back(memory)
@@ -258,6 +258,8 @@ def test_shares_are_of_all_attempts_and_the_worst_are_named(memory: Loop) -> Non
 def test_a_share_of_nothing_is_nothing() -> None:
     report = PastReport(since=START, attempts=())
     assert report.share(lambda each: each.spared_steps, lambda each: each.steps) is None
-    calm = Looked(trajectory_id="t", session="s", task="", at=START, outcome=Outcome.UNKNOWN, steps=3, failures=0)
+    calm = PastAttemptResult(
+        trajectory_id="t", session="s", task="", at=START, outcome=Outcome.UNKNOWN, steps=3, failures=0
+    )
     quiet = PastReport(since=START, attempts=(calm,))
     assert quiet.share(lambda each: each.spared_failures, lambda each: each.failures) is None

@@ -9,14 +9,23 @@ from pathlib import Path
 import pytest
 
 import tacit
-from tacit.api import Loop
+from tacit.api import Tacit
 from tacit.config.settings import Config, RecallSettings
 from tacit.domain.errors import Mistake
 from tacit.domain.skill import Kind
-from tacit.features.evaluate.recall import GIVEN_FIRST, Question, measure, read_questions
-from tacit.features.evaluate.recall.questions import STATE_FIELDS
-from tacit.features.evaluate.recall.ranking import hit, ndcg_at, rank_of_first, recall_at, reciprocal_rank
-from tacit.recall.state import read_situation
+from tacit.features.evaluate.recall_quality import (
+    GIVEN_FIRST,
+    STATE_FIELDS,
+    LabelledQuery,
+    hit,
+    measure,
+    ndcg_at,
+    rank_of_first,
+    read_questions,
+    recall_at,
+    reciprocal_rank,
+)
+from tacit.recall.weighing import read_situation
 
 LIBRARY = {
     "rotate-database-password": "Rotate the password of the invoice database.",
@@ -27,7 +36,7 @@ LIBRARY = {
 
 
 @pytest.fixture
-def memory(tmp_path: Path) -> Iterator[Loop]:
+def memory(tmp_path: Path) -> Iterator[Tacit]:
     opened = tacit.open(tmp_path / "tacit.db", config=Config(recall=RecallSettings(embedder="none")))
     for name, description in LIBRARY.items():
         content = tacit.SkillContent(kind=Kind.PROCEDURE, name=name, description=description, body=f"Do it: {name}.")
@@ -97,7 +106,7 @@ def test_a_table_is_read_with_its_labels_parted():
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "result"),
     [
         ("{", "no JSON"),
         ("[1]", "no JSON object"),
@@ -118,22 +127,22 @@ def test_a_table_is_read_with_its_labels_parted():
         ('{"query": "a", "relevant": ' + "[" * 100_000 + "]" * 100_000 + "}", "nested too deeply"),
     ],
 )
-def test_a_bad_line_is_told_with_file_line_and_reason(line, told):
+def test_a_bad_line_is_told_with_file_line_and_reason(line, result):
     with pytest.raises(Mistake) as refused:
         read_questions('{"query": "fine", "relevant": []}\n' + line, source="mine.jsonl")
     assert refused.value.message.startswith("mine.jsonl: line 2: ")
-    assert told in refused.value.message
+    assert result in refused.value.message
     assert '"relevant"' in refused.value.hint
 
 
 @pytest.mark.parametrize("key", sorted(STATE_FIELDS))
 def test_every_known_field_of_a_state_is_one_that_recall_reads(key):
-    told = {"x": True} if key in ("environment", "readings", "holds") else "x"
-    assert read_situation({key: told}) != read_situation({})
+    result = {"x": True} if key in ("environment", "readings", "holds") else "x"
+    assert read_situation({key: result}) != read_situation({})
 
 
 @pytest.mark.parametrize(
-    ("text", "told", "hint"),
+    ("text", "result", "hint"),
     [
         ("query,relevant\nfine,x\nadd, drop,x,y\n", "line 3: 4 columns, where line 1 names 2", "a line reads"),
         ("query,relevant\nfine,x\njust this\n", "line 3: the column `relevant` is missing", "a line reads"),
@@ -146,11 +155,11 @@ def test_every_known_field_of_a_state_is_one_that_recall_reads(key):
         ("query,relevant\n", "has no questions", '"what is asked","name of a skill'),
     ],
 )
-def test_a_bad_table_is_told_with_file_line_and_next_step(text, told, hint):
+def test_a_bad_table_is_told_with_file_line_and_next_step(text, result, hint):
     with pytest.raises(Mistake) as refused:
         read_questions(text, source="mine.csv", table=True)
     assert refused.value.message.startswith("mine.csv")
-    assert told in refused.value.message
+    assert result in refused.value.message
     assert hint in refused.value.hint
     assert "{" not in refused.value.hint
 
@@ -181,38 +190,38 @@ def test_a_table_without_its_columns_is_a_mistake():
 
 def test_what_is_found_and_what_is_not_are_told_apart(memory):
     questions = [
-        Question(text="rotate the password of the database", relevant={"rotate-database-password": 1.0}),
-        Question(text="purge the thumbnail image cache", relevant={"purge-image-cache": 1.0}),
-        Question(text="water the plants on the balcony"),
+        LabelledQuery(text="rotate the password of the database", relevant={"rotate-database-password": 1.0}),
+        LabelledQuery(text="purge the thumbnail image cache", relevant={"purge-image-cache": 1.0}),
+        LabelledQuery(text="water the plants on the balcony"),
     ]
     report = measure(memory, questions)
     assert report.figures["hit@1"].value == report.figures["NDCG@10"].value == 1.0
     assert report.figures["MRR"].n == 2
-    assert report.telling is not None
-    assert report.telling.value == 1.0
-    assert (report.speaking.right, report.speaking.silent_rightly, report.speaking.spoke_of_nothing) == (2, 1, 0)
+    assert report.presence_auroc is not None
+    assert report.presence_auroc.value == 1.0
+    assert (report.counts.right, report.counts.correctly_empty, report.counts.false_positive) == (2, 1, 0)
     assert report.worst == []
 
 
 def test_a_wrong_label_shows_as_a_failure_with_what_came_instead(memory):
-    right = Question(text="renew the certificate of the web server", relevant={"renew-certificate": 1.0}, line=1)
-    wrong = Question(text="renew the certificate of the web server", relevant={"purge-image-cache": 1.0}, line=2)
+    right = LabelledQuery(text="renew the certificate of the web server", relevant={"renew-certificate": 1.0}, line=1)
+    wrong = LabelledQuery(text="renew the certificate of the web server", relevant={"purge-image-cache": 1.0}, line=2)
     report = measure(memory, [right, wrong])
     assert [answer.question.line for answer in report.worst] == [2]
     assert report.names[report.worst[0].ranked[0]] == "renew-certificate"
     assert report.figures["hit@1"].value == 0.5
-    assert report.telling is None  # there was nothing to be silent about
+    assert report.presence_auroc is None  # there was nothing to be silent about
 
 
 def test_a_norm_that_stands_is_found_where_it_is_wanted_and_is_no_answer_elsewhere(memory):
     norm = tacit.SkillContent(kind=Kind.NORM, name="sign-commits", description="Sign all commits.", body="Always sign.")
     memory.propose(norm, by="ann", origin=tacit.Origin.USER)
-    (stored,) = memory.waiting()
+    (stored,) = memory.reviews.waiting()
     memory.review(stored.version.id, "approve", by="ann", content_hash=stored.version.hash)
     questions = [
-        Question(text="water the plants on the balcony", relevant={"sign-commits": 1.0}),
-        Question(text="water the plants on the balcony"),
-        Question(text="renew the certificate of the web server", relevant={"sign-commits": 1.0}),
+        LabelledQuery(text="water the plants on the balcony", relevant={"sign-commits": 1.0}),
+        LabelledQuery(text="water the plants on the balcony"),
+        LabelledQuery(text="renew the certificate of the web server", relevant={"sign-commits": 1.0}),
     ]
     report = measure(memory, questions, leave_out=True)
     wanted, silent, behind = report.answers
@@ -223,33 +232,33 @@ def test_a_norm_that_stands_is_found_where_it_is_wanted_and_is_no_answer_elsewhe
 
 def test_left_out_skills_are_gone_for_that_question_only(memory):
     text = "export the monthly report as a spreadsheet"
-    report = measure(memory, [Question(text=text, relevant={"export-monthly-report": 1.0})] * 2, leave_out=True)
+    report = measure(memory, [LabelledQuery(text=text, relevant={"export-monthly-report": 1.0})] * 2, leave_out=True)
     for answer in report.answers:
         assert answer.rank == 1
         assert answer.confidence_without is not None
         assert answer.confidence_without < answer.confidence
-    assert report.speaking.right == 2
-    assert report.speaking.silent_rightly + report.speaking.spoke_of_nothing == 2
-    assert report.telling is not None
-    assert report.telling.value == 1.0
+    assert report.counts.right == 2
+    assert report.counts.correctly_empty + report.counts.false_positive == 2
+    assert report.presence_auroc is not None
+    assert report.presence_auroc.value == 1.0
 
 
 def test_silence_is_a_miss_in_what_was_given_and_none_in_the_ranking(memory):
     little = "the server of zebra parades, in a distant harbour town with many other lamps, drums, flags and horses"
     asked = ("renew the certificate of the web server", little)
-    report = measure(memory, [Question(text=text, relevant={"renew-certificate": 1.0}) for text in asked])
+    report = measure(memory, [LabelledQuery(text=text, relevant={"renew-certificate": 1.0}) for text in asked])
     assert [answer.given for answer in report.answers] == [1, 0]
     assert [answer.rank for answer in report.answers] == [1, 1]
     assert (report.figures[GIVEN_FIRST].value, report.figures["hit@1"].value) == (0.5, 1.0)
-    assert report.speaking.silent == 1
+    assert report.counts.silent == 1
 
 
 @pytest.mark.parametrize("label", ["renew-certificate", "purge-image-cache"])
 def test_few_questions_that_all_end_alike_are_no_certainty(memory, label):
     text = "renew the certificate of the web server"
-    report = measure(memory, [Question(text=text, relevant={label: 1.0})], leave_out=True)
-    assert report.telling is not None
-    for figure in (*report.figures.values(), report.telling):
+    report = measure(memory, [LabelledQuery(text=text, relevant={label: 1.0})], leave_out=True)
+    assert report.presence_auroc is not None
+    for figure in (*report.figures.values(), report.presence_auroc):
         assert figure.low <= figure.value <= figure.high
         assert figure.high - figure.low > 0.5
 
@@ -257,7 +266,7 @@ def test_few_questions_that_all_end_alike_are_no_certainty(memory, label):
 def test_the_interval_of_a_share_is_wilsons(memory):
     text = "renew the certificate of the web server"
     wanted = ["renew-certificate"] * 3 + ["purge-image-cache"]
-    report = measure(memory, [Question(text=text, relevant={label: 1.0}) for label in wanted])
+    report = measure(memory, [LabelledQuery(text=text, relevant={label: 1.0}) for label in wanted])
     for name in (GIVEN_FIRST, "hit@1"):
         figure = report.figures[name]
         assert (figure.value, figure.n) == (0.75, 4)
@@ -272,15 +281,15 @@ def test_an_answer_without_its_right_skill_is_told_among_what_went_wrong(memory)
         body="Do it: mail.",
     )
     memory.propose(content, by="ann", origin=tacit.Origin.USER)
-    (stored,) = memory.waiting()
+    (stored,) = memory.reviews.waiting()
     memory.review(stored.version.id, "approve", by="ann", content_hash=stored.version.hash)
     questions = [
-        Question(text="renew the certificate of the web server", relevant={"renew-certificate": 1.0}, line=1),
-        Question(text="purge the thumbnail image cache", relevant={"purge-image-cache": 1.0}, line=2),
+        LabelledQuery(text="renew the certificate of the web server", relevant={"renew-certificate": 1.0}, line=1),
+        LabelledQuery(text="purge the thumbnail image cache", relevant={"purge-image-cache": 1.0}, line=2),
     ]
     report = measure(memory, questions, leave_out=True)
     assert all(answer.is_right for answer in report.answers)
-    assert report.speaking.spoke_of_nothing == 1
+    assert report.counts.false_positive == 1
     (wrong,) = report.worst
     assert wrong.question.line == 1
     assert [report.names[skill_id] for skill_id in wrong.came_without] == ["renew-mail-certificate"]
@@ -290,14 +299,14 @@ def test_an_answer_without_its_right_skill_is_told_among_what_went_wrong(memory)
 def test_labels_may_be_ids_of_skills_and_versions(memory):
     stored = next(each for each in memory.skills() if each.version.name == "renew-certificate")
     questions = [
-        Question(text="renew certificate", relevant={label: 1.0})
+        LabelledQuery(text="renew certificate", relevant={label: 1.0})
         for label in ("renew-certificate", stored.skill.id, stored.version.id)
     ]
     assert [dict(answer.grades) for answer in measure(memory, questions).answers] == [{stored.skill.id: 1.0}] * 3
 
 
 def test_unknown_labels_are_told_with_the_nearest_names(memory):
-    question = Question(text="renew", relevant={"renew-certificates": 1.0, "qqq": 1.0}, line=7)
+    question = LabelledQuery(text="renew", relevant={"renew-certificates": 1.0, "qqq": 1.0}, line=7)
     with pytest.raises(Mistake) as refused:
         measure(memory, [question])
     assert "'renew-certificates' (line 7), nearest renew-certificate" in refused.value.message
@@ -306,25 +315,31 @@ def test_unknown_labels_are_told_with_the_nearest_names(memory):
 
 
 def test_unknown_labels_may_stand_for_skills_that_are_not_here(memory):
-    report = measure(memory, [Question(text="water the plants", relevant={"water-plants": 1.0})], unknown_absent=True)
-    assert (report.speaking.silent_rightly, report.figures) == (1, {})
+    report = measure(
+        memory, [LabelledQuery(text="water the plants", relevant={"water-plants": 1.0})], unknown_absent=True
+    )
+    assert (report.counts.correctly_empty, report.figures) == (1, {})
 
 
 def test_a_retired_skill_is_told_as_retired(memory):
     stored = next(each for each in memory.skills() if each.version.name == "renew-certificate")
     memory.review(stored.version.id, "retire", by="ann")
     with pytest.raises(Mistake, match=r"'renew-certificate' .*, which is retired"):
-        measure(memory, [Question(text="renew", relevant={"renew-certificate": 1.0})])
+        measure(memory, [LabelledQuery(text="renew", relevant={"renew-certificate": 1.0})])
 
 
 def test_measuring_leaves_no_trace(memory):
-    before, story = memory.stats(), memory.history()
-    measure(memory, [Question(text="renew the certificate", relevant={"renew-certificate": 1.0})], leave_out=True)
-    assert memory.stats() == before
-    assert memory.history() == story
+    before, story = memory.archive.stats(), memory.archive.history()
+    measure(memory, [LabelledQuery(text="renew the certificate", relevant={"renew-certificate": 1.0})], leave_out=True)
+    assert memory.archive.stats() == before
+    assert memory.archive.history() == story
 
 
 def test_progress_is_told_question_by_question(memory):
-    told: list[tuple[int, int]] = []
-    measure(memory, [Question(text="a"), Question(text="b")], progress=lambda done, total: told.append((done, total)))
-    assert told == [(1, 2), (2, 2)]
+    result: list[tuple[int, int]] = []
+    measure(
+        memory,
+        [LabelledQuery(text="a"), LabelledQuery(text="b")],
+        progress=lambda done, total: result.append((done, total)),
+    )
+    assert result == [(1, 2), (2, 2)]

@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 
 from tacit.domain.errors import Mistake, Refusal, TacitError
-from tacit.features.evaluate.actors.command import CommandActor
-from tacit.features.evaluate.actors.opening import open_actor
+from tacit.features.evaluate.actors.catalogue import open_actor
+from tacit.features.evaluate.actors.external import CommandActor
 from tacit.features.evaluate.aids import Aids
-from tacit.features.evaluate.record import UNSEALED, UNWATCHED, Header, read_run
-from tacit.features.evaluate.running import run
+from tacit.features.evaluate.run_record import RunHeader, read_run
+from tacit.features.evaluate.runner import run_suite
 from tacit.features.evaluate.suite import ARMS, Actor, Exercise
 from tests.unit.features.evaluate.flats import Flat, Flats
-from tests.unit.features.evaluate.test_running import actor
+from tests.unit.features.evaluate.test_runner import actor
 
 NONE = ARMS["none"]
 BOTH = [NONE, ARMS["oracle"]]
@@ -44,11 +44,11 @@ def test_a_run_does_not_go_on_with_an_agent_whose_file_changed(
     tmp_path: Path, made: Callable[[Path, str], Actor]
 ) -> None:
     record, done, unsure = tmp_path / "run", '{"done": true}', '{"abstain": "why"}'
-    run(Flats(), [NONE], made(tmp_path, done), Aids(), folder=record)
-    again = run(Flats(), [NONE], made(tmp_path, done), Aids(), folder=record, seeds=2)
+    run_suite(Flats(), [NONE], made(tmp_path, done), Aids(), folder=record)
+    again = run_suite(Flats(), [NONE], made(tmp_path, done), Aids(), folder=record, seeds=2)
     assert len(again.rows) == 6
     with pytest.raises(Refusal, match=r"an agent whose files changed: \S*agent\.py") as refusal:
-        run(Flats(), [NONE], made(tmp_path, unsure), Aids(), folder=record, seeds=3)
+        run_suite(Flats(), [NONE], made(tmp_path, unsure), Aids(), folder=record, seeds=3)
     assert "--out" in refusal.value.hint
     assert read_run(record) == again
 
@@ -62,10 +62,10 @@ def test_attempts_of_an_agent_that_is_changed_meanwhile_are_not_kept(tmp_path: P
 
     changes_now: list[int] = []
     acting = program(tmp_path, '{"done": true}')
-    run(Restless(), [NONE], acting, Aids(), folder=tmp_path / "run")
+    run_suite(Restless(), [NONE], acting, Aids(), folder=tmp_path / "run")
     changes_now.append(1)
     with pytest.raises(Refusal, match="the agent changed while it was measured"):
-        run(Restless(), [NONE], acting, Aids(), folder=tmp_path / "run", seeds=2)
+        run_suite(Restless(), [NONE], acting, Aids(), folder=tmp_path / "run", seeds=2)
     assert len(read_run(tmp_path / "run").rows) == 3
 
 
@@ -74,19 +74,19 @@ def test_a_log_that_an_agent_writes_does_not_make_it_another(tmp_path: Path) -> 
     for seeds, text in ((1, "old"), (2, "new")):
         log.write_text(text)
         acting = program(tmp_path, '{"done": true}', "--log", str(log))
-        run(Flats(), [NONE], acting, Aids(), folder=tmp_path / "run", seeds=seeds)
+        run_suite(Flats(), [NONE], acting, Aids(), folder=tmp_path / "run", seeds=seeds)
     header = read_run(tmp_path / "run").header
     assert {Path(name).name for name in header.agent_files} == {"agent.py", Path(sys.executable).name}
 
 
 def test_a_log_of_a_program_that_is_started_itself_does_not_make_it_another(tmp_path: Path) -> None:
     script, log = tmp_path / "agent", tmp_path / "agent.log"
-    told = "open(sys.argv[2], 'a').write('asked'); print('{\"done\": true}', flush=True)"
-    script.write_text(f"#!{sys.executable}\nimport sys\nfor line in sys.stdin:\n    {told}\n")
+    result = "open(sys.argv[2], 'a').write('asked'); print('{\"done\": true}', flush=True)"
+    script.write_text(f"#!{sys.executable}\nimport sys\nfor line in sys.stdin:\n    {result}\n")
     script.chmod(0o700)
     for seeds in (1, 2):
         acting = CommandActor(shlex.join([str(script), "--log", str(log)]))
-        run(Flats(), [NONE], acting, Aids(), folder=tmp_path / "run", seeds=seeds)
+        run_suite(Flats(), [NONE], acting, Aids(), folder=tmp_path / "run", seeds=seeds)
     header = read_run(tmp_path / "run").header
     assert log.read_text()
     assert header.watched == list(header.agent_files) == [str(script)]
@@ -99,7 +99,7 @@ def test_a_log_that_is_taken_for_a_part_of_the_agent_is_told_with_the_way_out(tm
     Path(script).write_text(f"{Path(script).read_text()}    open(sys.argv[1], 'a').write('asked')\n")
     acting = CommandActor(shlex.join([sys.executable, script, str(log)]))
     with pytest.raises(Refusal, match=r"the agent changed while it was measured: \S*agent\.log") as refusal:
-        run(Flats(), [NONE], acting, Aids(), folder=tmp_path / "run")
+        run_suite(Flats(), [NONE], acting, Aids(), folder=tmp_path / "run")
     assert "behind an option (--log FILE)" in refusal.value.hint
 
 
@@ -128,9 +128,11 @@ def test_it_is_told_where_no_file_of_an_agent_is_watched(
     for name in ("agent.py", "own.log", "package/__main__.py"):
         (tmp_path / name).write_text("")
     acting = CommandActor(words.format(python=sys.executable))
-    header = Header(suite="s", suite_hash="h", arms=(NONE,), agent=acting.name, agent_files=acting.files(), sealed=True)
+    header = RunHeader(
+        suite="s", suite_hash="h", arms=(NONE,), agent=acting.name, agent_files=acting.files(), sealed=True
+    )
     assert header.watched == watched
-    assert header.remarks == ([] if watched else [UNWATCHED])
+    assert [each.code for each in header.remarks] == ([] if watched else ["agent_not_watched"])
 
 
 def without_seals(folder: Path) -> None:
@@ -144,12 +146,12 @@ def without_seals(folder: Path) -> None:
 
 def test_a_record_of_an_earlier_version_is_read_and_gone_on_with(tmp_path: Path) -> None:
     record = tmp_path / "run"
-    before = run(Flats(), [NONE], program(tmp_path, '{"done": true}'), Aids(), folder=record)
+    before = run_suite(Flats(), [NONE], program(tmp_path, '{"done": true}'), Aids(), folder=record)
     assert before.header.remarks == []
     without_seals(record)
     assert read_run(record).rows == before.rows
-    assert UNSEALED in read_run(record).header.remarks
-    done = run(Flats(), [NONE], program(tmp_path, '{"done": true}'), Aids(), folder=record, seeds=2)
+    assert [each.code for each in read_run(record).header.remarks] == ["no_seals"]
+    done = run_suite(Flats(), [NONE], program(tmp_path, '{"done": true}'), Aids(), folder=record, seeds=2)
     assert read_run(record) == done
     assert len(done.rows) == 6
 
@@ -172,7 +174,7 @@ def test_a_row_that_was_changed_by_hand_is_told(
     tmp_path: Path, forge: Callable[[list[str]], list[str]], number: int
 ) -> None:
     def again(folder: Path) -> object:
-        return run(Flats(), BOTH, actor(), Aids(), folder=folder)
+        return run_suite(Flats(), BOTH, actor(), Aids(), folder=folder)
 
     again(tmp_path)
     rows = tmp_path / "rows.jsonl"
@@ -184,20 +186,20 @@ def test_a_row_that_was_changed_by_hand_is_told(
 
 
 def test_what_a_run_measures_cannot_be_told_otherwise_afterwards(tmp_path: Path) -> None:
-    run(Flats(), BOTH, actor(), Aids(), folder=tmp_path)
-    told = (tmp_path / "run.json").read_text()
-    (tmp_path / "run.json").write_text(told.replace('"obedient"', '"somebody else"'))
+    run_suite(Flats(), BOTH, actor(), Aids(), folder=tmp_path)
+    result = (tmp_path / "run.json").read_text()
+    (tmp_path / "run.json").write_text(result.replace('"obedient"', '"somebody else"'))
     with pytest.raises(Mistake, match=r"or run\.json is not"):
         read_run(tmp_path)
 
 
 def test_a_row_that_was_removed_makes_the_run_incomplete_and_is_attempted_again(tmp_path: Path) -> None:
-    whole = run(Flats(), BOTH, actor(), Aids(), folder=tmp_path)
+    whole = run_suite(Flats(), BOTH, actor(), Aids(), folder=tmp_path)
     rows = tmp_path / "rows.jsonl"
     lines = rows.read_text().splitlines(keepends=True)
     rows.write_text("".join(lines[:2] + lines[3:]))
     assert not read_run(tmp_path).complete
-    assert run(Flats(), BOTH, actor(), Aids(), folder=tmp_path).complete
+    assert run_suite(Flats(), BOTH, actor(), Aids(), folder=tmp_path).complete
     assert {(row.arm, row.exercise) for row in read_run(tmp_path).rows} == {(r.arm, r.exercise) for r in whole.rows}
 
 
@@ -231,10 +233,10 @@ def folded(path: Path) -> None:
 @pytest.mark.parametrize("name", [".lock", "rows.jsonl", "run.json"])
 def test_a_record_is_written_into_plain_files_alone(tmp_path: Path, name: str, planted: Callable[[Path], None]) -> None:
     folder = tmp_path / "run"
-    run(Flats(), [NONE], actor(), Aids(), folder=folder)
+    run_suite(Flats(), [NONE], actor(), Aids(), folder=folder)
     planted(folder / name)
     with pytest.raises(Refusal, match=rf"{name} is no plain file of a record: ") as refusal:
-        run(Flats(), [NONE], actor(), Aids(), folder=folder, seeds=2)
+        run_suite(Flats(), [NONE], actor(), Aids(), folder=folder, seeds=2)
     assert "--out" in refusal.value.hint
     if name != ".lock":
         with pytest.raises(Refusal, match="is no plain file"):
@@ -252,34 +254,35 @@ def test_a_new_record_does_not_begin_beside_rows_that_lead_elsewhere(
     folder.mkdir()
     planted(folder / "rows.jsonl")
     with pytest.raises(Refusal, match="has rows, but nothing says of what"):
-        run(Flats(), [NONE], actor(), Aids(), folder=folder)
+        run_suite(Flats(), [NONE], actor(), Aids(), folder=folder)
     assert not (folder / "run.json").exists()
 
 
 @pytest.mark.parametrize("seeds", [0, 1001, 10**30])
 def test_a_number_of_seeds_that_would_be_attempted_for_ever_is_refused(tmp_path: Path, seeds: int) -> None:
-    run(Flats(), [NONE], actor(), Aids(), folder=tmp_path / "run")
-    told = json.loads((tmp_path / "run" / "run.json").read_text())
-    (tmp_path / "run" / "run.json").write_text(json.dumps({**told, "seeds": seeds}))
-    for look in (read_run, lambda folder: run(Flats(), [NONE], actor(), Aids(), folder=folder)):
+    run_suite(Flats(), [NONE], actor(), Aids(), folder=tmp_path / "run")
+    result = json.loads((tmp_path / "run" / "run.json").read_text())
+    (tmp_path / "run" / "run.json").write_text(json.dumps({**result, "seeds": seeds}))
+    for look in (read_run, lambda folder: run_suite(Flats(), [NONE], actor(), Aids(), folder=folder)):
         with pytest.raises(Mistake, match="an impossible number of seeds"):
             look(tmp_path / "run")
     with pytest.raises(Mistake, match="seed"):
-        run(Flats(), [NONE], actor(), Aids(), folder=tmp_path / "new", seeds=seeds)
+        run_suite(Flats(), [NONE], actor(), Aids(), folder=tmp_path / "new", seeds=seeds)
 
 
 def test_a_run_that_failed_before_anything_was_attempted_takes_no_folder(tmp_path: Path) -> None:
     with pytest.raises(TacitError):
-        run(Flats(), [NONE], CommandActor("no-such-program-anywhere"), Aids(), folder=tmp_path / "run")
+        run_suite(Flats(), [NONE], CommandActor("no-such-program-anywhere"), Aids(), folder=tmp_path / "run")
     assert (tmp_path / "run" / "run.json").is_file()
-    done = run(Flats(), [NONE], program(tmp_path, '{"done": true}'), Aids(), folder=tmp_path / "run")
+    done = run_suite(Flats(), [NONE], program(tmp_path, '{"done": true}'), Aids(), folder=tmp_path / "run")
     assert len(done.rows) == len(Flats().exercises())
     with pytest.raises(Refusal, match="holds another run"):
-        run(Flats(), BOTH, program(tmp_path, '{"done": true}'), Aids(), folder=tmp_path / "run")
+        run_suite(Flats(), BOTH, program(tmp_path, '{"done": true}'), Aids(), folder=tmp_path / "run")
 
 
 def test_how_much_was_set_aside_is_told_with_the_record() -> None:
-    header = Header(
+    header = RunHeader(
         suite="s", suite_hash="h", arms=(NONE,), agent="a", sealed=True, set_aside={"one": "why", "two": "why"}
     )
-    assert any("2 exercises were set aside in every arm" in remark for remark in header.remarks)
+    assert [each.code for each in header.remarks] == ["excluded_exercises"]
+    assert header.remarks[0].message.startswith("2 exercises")

@@ -17,11 +17,11 @@ import pytest
 import tacit
 from tacit.domain.errors import Mistake, NotFound, Refusal
 from tacit.domain.tool import Call
-from tacit.features.evaluate.actors.python import PythonActor
+from tacit.features.evaluate.actors.external import PythonActor
 from tacit.features.evaluate.actors.reference import ReferenceActor
 from tacit.features.evaluate.aids import Aids
-from tacit.features.evaluate.record import read_run
-from tacit.features.evaluate.running import _set_aside, run
+from tacit.features.evaluate.run_record import read_run
+from tacit.features.evaluate.runner import _set_aside, run_suite
 from tacit.features.evaluate.suite import ARMS, Aid, Arm, Exercise, Score, Spent
 from tests.unit.features.evaluate.flats import Flat, Flats
 from tests.unit.features.evaluate.test_learning_to_act import learned
@@ -44,13 +44,13 @@ def actor(answer: Callable[[Mapping[str, Any]], Mapping[str, Any]] = obey) -> Py
 
 
 @pytest.fixture(scope="module")
-def memory() -> Iterator[tacit.Loop]:
+def memory() -> Iterator[tacit.Tacit]:
     with learned([("power",), ("valve",), ("water",)] * 4 + [("valve", "water")] * 2) as loop:
         yield loop
 
 
 def test_every_exercise_is_attempted_under_every_arm_and_seed(tmp_path: Path) -> None:
-    done = run(Flats(), BOTH, actor(), Aids(), folder=tmp_path, seeds=2)
+    done = run_suite(Flats(), BOTH, actor(), Aids(), folder=tmp_path, seeds=2)
     assert len(done.rows) == done.wanted == 3 * 2 * 2
     assert done.complete
     assert {(row.arm, row.seed, row.exercise) for row in done.rows} == {
@@ -63,7 +63,7 @@ def test_every_exercise_is_attempted_under_every_arm_and_seed(tmp_path: Path) ->
 
 
 def test_what_is_read_back_is_what_was_measured(tmp_path: Path) -> None:
-    done = run(Flats(), BOTH, actor(), Aids(), folder=tmp_path)
+    done = run_suite(Flats(), BOTH, actor(), Aids(), folder=tmp_path)
     assert read_run(tmp_path) == done
 
 
@@ -71,7 +71,7 @@ def test_steps_and_retries_are_counted_where_the_world_does_not(tmp_path: Path) 
     tries = [{"tool": "open_valve"}, {"tool": "open_valve"}, {"tool": "switch_power"}, {"tool": "open_valve"}]
     answers: list[Mapping[str, Any]] = [*tries, {"done": True}]
     stubborn = actor(lambda question: answers[len(question["turns"])])
-    done = run(Flats([("power", "valve")]), [NONE], stubborn, Aids(), folder=tmp_path)
+    done = run_suite(Flats([("power", "valve")]), [NONE], stubborn, Aids(), folder=tmp_path)
     (row,) = done.rows
     assert (row.score.success, row.score.steps, row.score.retries) == (True, 4, 1)
     assert row.score.first_right is True
@@ -89,25 +89,25 @@ def test_a_run_goes_on_where_it_was(tmp_path: Path) -> None:
         return {"done": True}
 
     with pytest.raises(KeyboardInterrupt):
-        run(suite, BOTH, actor(once), Aids(), folder=tmp_path, batch=1)
+        run_suite(suite, BOTH, actor(once), Aids(), folder=tmp_path, batch=1)
     assert len(read_run(tmp_path).rows) == 2
     assert not read_run(tmp_path).complete
     seen: list[tuple[int, int]] = []
-    done = run(Flats(), BOTH, actor(), Aids(), folder=tmp_path, progress=lambda *now: seen.append(now))
+    done = run_suite(Flats(), BOTH, actor(), Aids(), folder=tmp_path, progress=lambda *now: seen.append(now))
     assert done.complete
     assert seen[-1] == (6, 6)
-    again = run(Flats(), BOTH, actor(once), Aids(), folder=tmp_path)  # nothing is left: nobody is asked
+    again = run_suite(Flats(), BOTH, actor(once), Aids(), folder=tmp_path)  # nothing is left: nobody is asked
     assert again.rows == done.rows
 
 
 def test_a_torn_last_line_is_attempted_again(tmp_path: Path) -> None:
-    whole = run(Flats(), BOTH, actor(), Aids(), folder=tmp_path)
+    whole = run_suite(Flats(), BOTH, actor(), Aids(), folder=tmp_path)
     rows = tmp_path / "rows.jsonl"
     data = rows.read_bytes()
     for cut in (1, 40, len(data.splitlines()[-1])):
         rows.write_bytes(data[:-cut])
         assert len(read_run(tmp_path).rows) == 5
-        mended = run(Flats(), BOTH, actor(), Aids(), folder=tmp_path)
+        mended = run_suite(Flats(), BOTH, actor(), Aids(), folder=tmp_path)
         assert [(r.arm, r.exercise, r.score) for r in mended.rows] == [(r.arm, r.exercise, r.score) for r in whole.rows]
         assert rows.read_bytes().count(b"\n") == 6
 
@@ -115,7 +115,7 @@ def test_a_torn_last_line_is_attempted_again(tmp_path: Path) -> None:
 def test_a_run_that_was_killed_goes_on(tmp_path: Path) -> None:
     program = (
         "import os, signal, sys; from pathlib import Path\n"
-        "from tests.unit.features.evaluate.test_running import *\n"
+        "from tests.unit.features.evaluate.test_runner import *\n"
         "def deadly(question):\n"
         "    if question['task'].endswith('Complaint 2.'): os.kill(os.getpid(), signal.SIGKILL)\n"
         "    return {'done': True}\n"
@@ -125,19 +125,19 @@ def test_a_run_that_was_killed_goes_on(tmp_path: Path) -> None:
     assert ended.returncode == -signal.SIGKILL
     with (tmp_path / "rows.jsonl").open("ab") as file:
         file.write(b'{"suite":"flats","arm":"none","se')
-    done = run(Flats(), BOTH, actor(), Aids(), folder=tmp_path)
+    done = run_suite(Flats(), BOTH, actor(), Aids(), folder=tmp_path)
     assert done.complete
     assert len(done.rows) == 6
 
 
 def test_more_seeds_may_follow_later(tmp_path: Path) -> None:
-    run(Flats(), BOTH, actor(), Aids(), folder=tmp_path)
-    assert len(run(Flats(), BOTH, actor(), Aids(), folder=tmp_path, seeds=3).rows) == 18
-    assert len(run(Flats(), BOTH, actor(), Aids(), folder=tmp_path, seeds=1).rows) == 18
+    run_suite(Flats(), BOTH, actor(), Aids(), folder=tmp_path)
+    assert len(run_suite(Flats(), BOTH, actor(), Aids(), folder=tmp_path, seeds=3).rows) == 18
+    assert len(run_suite(Flats(), BOTH, actor(), Aids(), folder=tmp_path, seeds=1).rows) == 18
 
 
 @pytest.mark.parametrize(
-    ("suite", "arms", "named", "told"),
+    ("suite", "arms", "named", "result"),
     [
         (Flats([("power",)]), BOTH, "obedient", "holds another run: other exercises of the suite"),
         (Flats(name="houses"), BOTH, "obedient", "another suite: flats there, houses here"),
@@ -147,33 +147,33 @@ def test_more_seeds_may_follow_later(tmp_path: Path) -> None:
     ],
 )
 def test_another_run_is_refused_in_the_same_folder(
-    tmp_path: Path, suite: Flats, arms: Sequence[Arm], named: str, told: str
+    tmp_path: Path, suite: Flats, arms: Sequence[Arm], named: str, result: str
 ) -> None:
-    run(Flats(), BOTH, actor(), Aids(), folder=tmp_path)
+    run_suite(Flats(), BOTH, actor(), Aids(), folder=tmp_path)
     with pytest.raises(Refusal, match="holds another run") as refusal:
-        run(suite, arms, PythonActor(obey, name=named), Aids(), folder=tmp_path)
-    assert refusal.value.message.endswith(told)  # and what follows from it is not told again
+        run_suite(suite, arms, PythonActor(obey, name=named), Aids(), folder=tmp_path)
+    assert refusal.value.message.endswith(result)  # and what follows from it is not told again
     assert len(read_run(tmp_path).rows) == 6
 
 
 def test_two_runs_cannot_write_into_one_folder(tmp_path: Path) -> None:
     def meanwhile(question: Mapping[str, Any]) -> Mapping[str, Any]:
         with pytest.raises(Refusal, match="another run is writing"):
-            run(Flats(), BOTH, actor(), Aids(), folder=tmp_path)
+            run_suite(Flats(), BOTH, actor(), Aids(), folder=tmp_path)
         return {"done": True}
 
-    done = run(Flats([("power",)]), [NONE], actor(meanwhile), Aids(), folder=tmp_path)
+    done = run_suite(Flats([("power",)]), [NONE], actor(meanwhile), Aids(), folder=tmp_path)
     assert len(done.rows) == 1
 
 
 def test_a_folder_with_rows_of_nobody_is_refused(tmp_path: Path) -> None:
     (tmp_path / "rows.jsonl").write_text("{}\n")
     with pytest.raises(Refusal, match="nothing says of what"):
-        run(Flats(), BOTH, actor(), Aids(), folder=tmp_path)
+        run_suite(Flats(), BOTH, actor(), Aids(), folder=tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("file", "text", "told"),
+    ("file", "text", "result"),
     [
         ("run.json", "{}", "cannot be read"),
         ("run.json", "nonsense", "cannot be read"),
@@ -183,16 +183,16 @@ def test_a_folder_with_rows_of_nobody_is_refused(tmp_path: Path) -> None:
         ("run.json", "[" * 100_000, "cannot be read"),
     ],
 )
-def test_a_damaged_record_says_where(tmp_path: Path, file: str, text: str, told: str) -> None:
-    run(Flats([("power",)]), [NONE], actor(), Aids(), folder=tmp_path)
+def test_a_damaged_record_says_where(tmp_path: Path, file: str, text: str, result: str) -> None:
+    run_suite(Flats([("power",)]), [NONE], actor(), Aids(), folder=tmp_path)
     (tmp_path / file).write_bytes(text.encode("latin-1"))
-    with pytest.raises(Mistake, match=told):
+    with pytest.raises(Mistake, match=result):
         read_run(tmp_path)
 
 
 @pytest.mark.parametrize("count", ["9" * 400, "-1", str(1 << 53)])
 def test_numbers_that_cannot_be_computed_with_are_told_with_their_line(tmp_path: Path, count: str) -> None:
-    run(Flats(), BOTH, actor(), Aids(), folder=tmp_path)
+    run_suite(Flats(), BOTH, actor(), Aids(), folder=tmp_path)
     rows = (tmp_path / "rows.jsonl").read_text().splitlines()
     rows[1] = re.sub(r'"context_tokens":\d+', f'"context_tokens":{count}', rows[1])
     (tmp_path / "rows.jsonl").write_text("\n".join(rows) + "\n")
@@ -203,9 +203,9 @@ def test_numbers_that_cannot_be_computed_with_are_told_with_their_line(tmp_path:
 
 def test_an_agent_that_boasts_of_tokens_spoils_no_record(tmp_path: Path) -> None:
     boasting = PythonActor(lambda asked: {"done": True, "tokens": {"context": 10**400, "output": 10**400}})
-    told = run(Flats(), BOTH, boasting, Aids(), folder=tmp_path)
-    assert all(0 < row.context_tokens < 10**6 for row in told.rows)
-    assert read_run(tmp_path).rows == told.rows
+    result = run_suite(Flats(), BOTH, boasting, Aids(), folder=tmp_path)
+    assert all(0 < row.context_tokens < 10**6 for row in result.rows)
+    assert read_run(tmp_path).rows == result.rows
 
 
 def test_an_actor_that_counts_wrongly_is_told_before_anything_is_written(tmp_path: Path) -> None:
@@ -214,12 +214,12 @@ def test_an_actor_that_counts_wrongly_is_told_before_anything_is_written(tmp_pat
             return replace(super().act(worlds, aids, **more), context_tokens=tuple(10**400 for _ in worlds))
 
     with pytest.raises(Mistake, match="impossible numbers"):
-        run(Flats(), BOTH, Boasting(lambda asked: {"done": True}), Aids(), folder=tmp_path)
+        run_suite(Flats(), BOTH, Boasting(lambda asked: {"done": True}), Aids(), folder=tmp_path)
     assert read_run(tmp_path).rows == ()
 
 
 def test_a_row_that_is_there_twice_is_told(tmp_path: Path) -> None:
-    run(Flats([("power",)]), [NONE], actor(), Aids(), folder=tmp_path)
+    run_suite(Flats([("power",)]), [NONE], actor(), Aids(), folder=tmp_path)
     rows = tmp_path / "rows.jsonl"
     rows.write_bytes(rows.read_bytes() * 2)
     with pytest.raises(Mistake, match="line 2 repeats"):
@@ -227,7 +227,7 @@ def test_a_row_that_is_there_twice_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "told"),
+    ("changed", "result"),
     [
         ({"arm": "[link=x]arm"}, r"arm '\[link=x\]arm'"),
         ({"exercise": "nobody", "group": "nobody"}, "exercise 'nobody'"),
@@ -237,17 +237,17 @@ def test_a_row_that_is_there_twice_is_told(tmp_path: Path) -> None:
     ],
 )
 def test_rows_that_are_none_of_the_run_are_told_and_not_counted(
-    tmp_path: Path, changed: dict[str, object], told: str
+    tmp_path: Path, changed: dict[str, object], result: str
 ) -> None:
     def measure(folder: Path) -> object:
-        return run(Flats([("power",)]), [NONE], actor(), Aids(), folder=folder)
+        return run_suite(Flats([("power",)]), [NONE], actor(), Aids(), folder=folder)
 
     measure(tmp_path)
     rows = tmp_path / "rows.jsonl"
     row = json.loads(rows.read_text().splitlines()[0])
     rows.write_text(rows.read_text() + json.dumps({**row, **changed}) + "\n")
     for look in (read_run, measure):
-        with pytest.raises(Mistake, match=rf"line \d+ is no attempt of this run.*{told}"):
+        with pytest.raises(Mistake, match=rf"line \d+ is no attempt of this run.*{result}"):
             look(tmp_path)
 
 
@@ -271,7 +271,7 @@ class Carried(Flats):
 
 def test_a_world_that_remembers_the_arm_before_is_refused(tmp_path: Path) -> None:
     with pytest.raises(Refusal, match=r"exercise 'power' does not begin as before under arm 'none'"):
-        run(Carried(), [ORACLE, NONE], actor(), Aids(), folder=tmp_path)
+        run_suite(Carried(), [ORACLE, NONE], actor(), Aids(), folder=tmp_path)
     assert {row.arm for row in read_run(tmp_path).rows} == {"oracle"}
 
 
@@ -290,7 +290,7 @@ class Broken(Flats):
 
 def test_a_world_that_raises_is_named_and_what_was_recorded_stands(tmp_path: Path) -> None:
     with pytest.raises(ZeroDivisionError) as error:
-        run(Broken(), [ORACLE], actor(), Aids(), folder=tmp_path, batch=1)
+        run_suite(Broken(), [ORACLE], actor(), Aids(), folder=tmp_path, batch=1)
     assert error.value.__notes__ == ["(in exercise 'valve' of suite flats under arm 'oracle')"]
     assert [row.exercise for row in read_run(tmp_path).rows] == ["power"]
 
@@ -298,27 +298,32 @@ def test_a_world_that_raises_is_named_and_what_was_recorded_stands(tmp_path: Pat
 def test_all_that_makes_a_run_impossible_is_told_at_once(tmp_path: Path) -> None:
     arms = [ARMS["adapter"], SKILLS, SKILLS]
     with pytest.raises(Mistake) as mistake:
-        run(Flats([]), arms, actor(), Aids(), folder=tmp_path, seeds=0)
-    for told in ("arm adapter: this agent has no adapter", "arm skills: there is no memory", "no exercise", "one seed"):
-        assert told in mistake.value.message
+        run_suite(Flats([]), arms, actor(), Aids(), folder=tmp_path, seeds=0)
+    for result in (
+        "arm adapter: this agent has no adapter",
+        "arm skills: there is no memory",
+        "no exercise",
+        "one seed",
+    ):
+        assert result in mistake.value.message
     assert "arm skills is there twice" in mistake.value.message
     assert not list(tmp_path.iterdir())
 
 
 def test_being_stopped_is_no_honest_silence(tmp_path: Path) -> None:
     circling = actor(lambda question: {"tool": "read_room"})
-    (row,) = run(Flats([("power",)]), [NONE], circling, Aids(), folder=tmp_path).rows
+    (row,) = run_suite(Flats([("power",)]), [NONE], circling, Aids(), folder=tmp_path).rows
     assert row.note == "stopped: read_room gave the same answer 3 times"
     assert row.score == Score(success=False, steps=3, first_right=False)
     quiet = actor(lambda question: {"abstain": "no idea"})
-    (row,) = run(Flats([("power",)]), [NONE], quiet, Aids(), folder=tmp_path / "quiet").rows
+    (row,) = run_suite(Flats([("power",)]), [NONE], quiet, Aids(), folder=tmp_path / "quiet").rows
     assert row.score.abstained
     assert not row.note
 
 
 def test_words_that_no_json_can_hold_are_recorded_all_the_same(tmp_path: Path) -> None:
     odd = actor(lambda question: {"tool": "read_room", "arguments": {"self": "\ud800"}})
-    (row,) = run(Flats([("power",)]), [NONE], odd, Aids(), folder=tmp_path).rows
+    (row,) = run_suite(Flats([("power",)]), [NONE], odd, Aids(), folder=tmp_path).rows
     assert row.note == "stopped: no world can be called with an argument named self"
     assert json.loads((tmp_path / "rows.jsonl").read_text())["note"] == row.note
 
@@ -326,22 +331,22 @@ def test_words_that_no_json_can_hold_are_recorded_all_the_same(tmp_path: Path) -
 # --- with a memory --------------------------------------------------------------------------------------------------
 
 
-def test_the_reference_agent_solves_by_skills_and_leaves_no_trace(tmp_path: Path, memory: tacit.Loop) -> None:
-    before = memory.store.history()
+def test_the_reference_agent_solves_by_skills_and_leaves_no_trace(tmp_path: Path, memory: tacit.Tacit) -> None:
+    before = memory.context.store.history()
     arms = [NONE, SKILLS, ARMS["trajectory"], ARMS["placebo"], ORACLE]
-    done = run(Flats(UNSEEN), arms, ReferenceActor(memory), Aids(memory), folder=tmp_path)
+    done = run_suite(Flats(UNSEEN), arms, ReferenceActor(memory), Aids(memory), folder=tmp_path)
     solved = {arm.name: [row.score.success for row in done.rows if row.arm == arm.name] for arm in arms}
     assert solved["none"] == [False] * 3
     assert solved["skills"] == [True] * 3
     assert solved["oracle"] == [True] * 3
     assert all(row.score.abstained for row in done.rows if row.arm == "none")
     assert all(row.context_tokens for row in done.rows if row.arm == "skills")
-    assert memory.store.history() == before
+    assert memory.context.store.history() == before
 
 
-def test_arms_that_the_reference_agent_has_no_use_for_are_refused(tmp_path: Path, memory: tacit.Loop) -> None:
+def test_arms_that_the_reference_agent_has_no_use_for_are_refused(tmp_path: Path, memory: tacit.Tacit) -> None:
     with pytest.raises(Mistake, match=r"no weights to adapt.*reads no documents"):
-        run(Flats(), [ARMS["adapter"], ARMS["knowledge"]], ReferenceActor(memory), Aids(memory), folder=tmp_path)
+        run_suite(Flats(), [ARMS["adapter"], ARMS["knowledge"]], ReferenceActor(memory), Aids(memory), folder=tmp_path)
 
 
 def test_a_memory_that_holds_the_suites_tasks_is_refused(tmp_path: Path) -> None:
@@ -351,17 +356,17 @@ def test_a_memory_that_holds_the_suites_tasks_is_refused(tmp_path: Path) -> None
         steps = [{"step_id": 1, "source": "user", "message": first.task}]
         known.capture(tacit.read([{"schema_version": "ATIF-v1.8", "trajectory_id": "power", "steps": steps}]))
         with pytest.raises(Refusal, match=r"attempts at 1 of the 2 tasks of suite flats: power \(t_"):
-            run(suite, [NONE, SKILLS], ReferenceActor(known), Aids(known), folder=tmp_path)
-        assert run(suite, [NONE], ReferenceActor(known), Aids(known), folder=tmp_path).complete
+            run_suite(suite, [NONE, SKILLS], ReferenceActor(known), Aids(known), folder=tmp_path)
+        assert run_suite(suite, [NONE], ReferenceActor(known), Aids(known), folder=tmp_path).complete
 
 
-def test_a_memory_that_changes_meanwhile_ends_the_run(tmp_path: Path, memory: tacit.Loop) -> None:
+def test_a_memory_that_changes_meanwhile_ends_the_run(tmp_path: Path, memory: tacit.Tacit) -> None:
     def meddling(question: Mapping[str, Any]) -> Mapping[str, Any]:
         memory.recall("the flat is cold")
         return {"done": True}
 
     with pytest.raises(Refusal, match="the memory changed while it was measured"):
-        run(Flats(UNSEEN), [SKILLS], actor(meddling), Aids(memory), folder=tmp_path)
+        run_suite(Flats(UNSEEN), [SKILLS], actor(meddling), Aids(memory), folder=tmp_path)
 
 
 def test_where_aids_give_most_answers_away_the_way_out_names_the_arms_that_do():
@@ -376,6 +381,6 @@ def test_where_aids_give_most_answers_away_the_way_out_names_the_arms_that_do():
         for arm in ("none", "skills", "trajectory")
         for at, each in enumerate(exercises)
     }
-    with pytest.raises(Refusal, match="aids give away 3 of 3 answers; for one, the aid of arm trajectory") as told:
+    with pytest.raises(Refusal, match="aids give away 3 of 3 answers; for one, the aid of arm trajectory") as result:
         _set_aside(exercises, given)
-    assert told.value.hint.startswith("leave trajectory out (--arms none,skills), or ask more tasks")
+    assert result.value.hint.startswith("leave trajectory out (--arms none,skills), or ask more tasks")

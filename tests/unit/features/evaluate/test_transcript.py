@@ -11,19 +11,17 @@ from typing import Any
 import pytest
 
 from tacit.domain.errors import Refusal
-from tacit.features.evaluate.actors.python import PythonActor
+from tacit.features.evaluate.actors.external import PythonActor
 from tacit.features.evaluate.aids import Aids
-from tacit.features.evaluate.document import document
-from tacit.features.evaluate.floors import Floor
-from tacit.features.evaluate.markdown import markdown
-from tacit.features.evaluate.page import page
-from tacit.features.evaluate.record import RUN, WORDS, read_run
-from tacit.features.evaluate.report import WORDLESS, Report, report, with_words
-from tacit.features.evaluate.running import run
+from tacit.features.evaluate.comparison import ConstantAnswer
+from tacit.features.evaluate.report import EvalReport, build_report, with_transcript
+from tacit.features.evaluate.report_formats import report_document, report_markdown
+from tacit.features.evaluate.run_record import RUN, TRANSCRIPT, read_run
+from tacit.features.evaluate.runner import run_suite
 from tacit.features.evaluate.suite import ARMS, Suite
 from tacit.features.evaluate.suites.everyday import EverydaySuite
 from tacit.features.evaluate.suites.next_call import NextCallSuite
-from tacit.features.evaluate.words import Words, read_words, shortened, worded
+from tacit.features.evaluate.transcript import Transcript, format_call, read_transcript, shorten
 from tests.unit.features.evaluate.flats import Flats
 from tests.unit.features.evaluate.suites.test_next_call import TOOLS, solved
 
@@ -49,26 +47,25 @@ def obedient(question: Mapping[str, Any]) -> Mapping[str, Any]:
     return {"tool": listed[0] if listed else "pay", "arguments": {"order": "7"}}
 
 
-def measured(suite: Suite, folder: Path, answer: Answer = obedient, *, seeds: int = 1) -> Report:
-    run(suite, BOTH, PythonActor(answer, name="obedient"), Aids(), folder=folder, seeds=seeds)
-    return told(folder)
+def measured(suite: Suite, folder: Path, answer: Answer = obedient, *, seeds: int = 1) -> EvalReport:
+    run_suite(suite, BOTH, PythonActor(answer, name="obedient"), Aids(), folder=folder, seeds=seeds)
+    return report_of(folder)
 
 
-def told(folder: Path) -> Report:
+def report_of(folder: Path) -> EvalReport:
     rows = read_run(folder).rows
-    return with_words(report(rows, reference=REFERENCE), rows, read_words(folder))
+    return with_transcript(build_report(rows, reference=REFERENCE), rows, read_transcript(folder))
 
 
 def test_what_got_worse_is_told_with_the_task_and_what_both_did(tmp_path: Path) -> None:
     found = measured(orders(), tmp_path)
     lost = found.comparison.arm(ARM).regressions
     assert [change.exercise for change in lost] == ["s-0/0", "s-1/0", "s-2/0"]
-    apart = found.apart(ARM, "s-1/0")
+    apart = found.divergence(ARM, "s-1/0")
     assert (apart.asked, apart.reference, apart.arm) == ("pay my order", 'send(order="7")', 'pay(order="7")')
-    (arm,) = [each for each in document(found)["arms"] if each["arm"] == ARM]
+    (arm,) = [each for each in report_document(found)["arms"] if each["arm"] == ARM]
     assert [each["arm_did"] for each in arm["regressions"]] == ['pay(order="7")'] * 3
-    assert "| s-1/0 | pay my order | 100.0 % | 0.0 % | send(order=" in markdown(found)
-    assert "<td>send(order=&quot;7&quot;)</td><td>pay(order=&quot;7&quot;)</td>" in page(found)
+    assert "| s-1/0 | pay my order | 100.0 % | 0.0 % | send(order=" in report_markdown(found)
 
 
 def test_where_a_world_is_acted_in_the_first_call_is_told_that_differs(tmp_path: Path) -> None:
@@ -80,9 +77,9 @@ def test_where_a_world_is_acted_in_the_first_call_is_told_that_differs(tmp_path:
         return {"tool": listed[done]} if done < len(listed) else answers[done]
 
     found = measured(Flats([("power", "valve")]), tmp_path, stubborn)
-    apart = found.apart(ARM, "power+valve")
+    apart = found.divergence(ARM, "power+valve")
     assert (apart.reference, apart.arm) == ("2. open_valve()", "2. switch_power()")
-    assert found.floor is None
+    assert found.constant is None
     assert {"steps", "retries", "first_right"} <= set(found.comparison.metrics)
 
 
@@ -90,47 +87,46 @@ def test_steps_say_nothing_where_one_answer_is_the_whole_attempt(tmp_path: Path)
     found = measured(orders(), tmp_path)
     assert found.comparison.metrics == ("success", "exact", "context_tokens")
     assert list(found.comparison.arm(ARM).means) == list(found.comparison.metrics)
-    assert "Steps" not in markdown(found)
+    assert "Steps" not in report_markdown(found)
 
 
 @pytest.mark.parametrize(
     ("suite", "floor"),
-    [(orders(), Floor("done", 3 / 8)), (EverydaySuite(), Floor("add_event", 8 / 240))],
+    [(orders(), ConstantAnswer("done", 3 / 8)), (EverydaySuite(), ConstantAnswer("add_event", 8 / 240))],
     ids=["an end for each task", "thirty tools alike"],
 )
 def test_what_always_the_same_answer_earns_is_what_such_an_agent_gets(
-    tmp_path: Path, suite: Suite, floor: Floor
+    tmp_path: Path, suite: Suite, floor: ConstantAnswer
 ) -> None:
     def always(question: Mapping[str, Any]) -> Mapping[str, Any]:
         return {"done": True} if floor.answer == "done" else {"tool": floor.answer}
 
     found = measured(suite, tmp_path, always)
-    assert found.floor == floor
+    assert found.constant == floor
     assert found.comparison.arm(ARM).means["success"].value == pytest.approx(floor.success)
-    assert f"| always {floor.answer} | {100 * floor.success:.1f} % |" in markdown(found)
-    assert f"<td>always {floor.answer}</td>" in page(found)
-    assert document(found)["floor"] == {"answer": floor.answer, "success": floor.success}
+    assert f"| always {floor.answer} | {100 * floor.success:.1f} % |" in report_markdown(found)
+    assert report_document(found)["floor"] == {"answer": floor.answer, "success": floor.success}
 
 
 def test_without_words_the_figures_are_the_same_and_this_is_told(tmp_path: Path) -> None:
     with_them = measured(orders(), tmp_path)
-    (tmp_path / WORDS).unlink()
-    without = told(tmp_path)
+    (tmp_path / TRANSCRIPT).unlink()
+    without = report_of(tmp_path)
     assert without.comparison == with_them.comparison
-    assert without.floor is None
-    assert WORDLESS in without.not_measured
-    assert WORDLESS not in with_them.not_measured
-    assert "s-1/0" in markdown(without)
+    assert without.constant is None
+    assert "no_transcript" in [each.code for each in without.limitations]
+    assert "no_transcript" not in [each.code for each in with_them.limitations]
+    assert "s-1/0" in report_markdown(without)
 
 
 def test_lines_that_cannot_be_read_are_passed_over_and_a_run_goes_on_behind_them(tmp_path: Path) -> None:
     measured(orders(), tmp_path)
-    whole = read_words(tmp_path)
-    with (tmp_path / WORDS).open("ab") as file:
+    whole = read_transcript(tmp_path)
+    with (tmp_path / TRANSCRIPT).open("ab") as file:
         file.write(b'\n[1]\n{"exercise": 3}\n\xff\n{"exercise": "s-0/0", "ar')
-    assert read_words(tmp_path) == whole
+    assert read_transcript(tmp_path) == whole
     measured(orders(), tmp_path, seeds=2)
-    grown = read_words(tmp_path)
+    grown = read_transcript(tmp_path)
     assert grown.asked == whole.asked
     assert len(grown.did) == 2 * len(whole.did)
 
@@ -140,20 +136,20 @@ def test_words_of_a_run_that_never_attempted_anything_are_not_mixed_with_the_nex
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run(EverydaySuite(), BOTH, PythonActor(breaks, name="a"), Aids(), folder=tmp_path)
+        run_suite(EverydaySuite(), BOTH, PythonActor(breaks, name="a"), Aids(), folder=tmp_path)
     measured(orders(), tmp_path)
-    assert set(read_words(tmp_path).asked) == {each.key for each in orders().exercises()}
+    assert set(read_transcript(tmp_path).asked) == {each.key for each in orders().exercises()}
 
 
 def test_nothing_is_written_through_a_link(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
-    (tmp_path / "run" / WORDS).symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "run" / TRANSCRIPT).symlink_to(tmp_path / "elsewhere")
     with pytest.raises(Refusal, match="has words, but nothing says of what"):
         measured(orders(), tmp_path / "run")
-    (tmp_path / "run" / WORDS).unlink()
+    (tmp_path / "run" / TRANSCRIPT).unlink()
     measured(orders(), tmp_path / "run")
-    (tmp_path / "run" / WORDS).rename(tmp_path / "elsewhere")
-    (tmp_path / "run" / WORDS).symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "run" / TRANSCRIPT).rename(tmp_path / "elsewhere")
+    (tmp_path / "run" / TRANSCRIPT).symlink_to(tmp_path / "elsewhere")
     before = (tmp_path / "elsewhere").read_bytes()
     with pytest.raises(Refusal, match="no plain file"):
         measured(orders(), tmp_path / "run", seeds=2)
@@ -161,16 +157,16 @@ def test_nothing_is_written_through_a_link(tmp_path: Path) -> None:
 
 
 def test_words_of_somebody_else_are_not_emptied(tmp_path: Path) -> None:
-    (tmp_path / WORDS).write_text("my own dictionary")
+    (tmp_path / TRANSCRIPT).write_text("my own dictionary")
     for _ in range(2):
         with pytest.raises(Refusal, match="has words, but nothing says of what"):
             measured(orders(), tmp_path)
-    assert (tmp_path / WORDS).read_text() == "my own dictionary"
+    assert (tmp_path / TRANSCRIPT).read_text() == "my own dictionary"
     assert not (tmp_path / RUN).exists()
 
 
 def test_an_empty_file_of_words_is_nobodys(tmp_path: Path) -> None:
-    (tmp_path / WORDS).touch()
+    (tmp_path / TRANSCRIPT).touch()
     assert measured(orders(), tmp_path).floor
 
 
@@ -180,7 +176,7 @@ def test_nobody_else_may_read_words(tmp_path: Path) -> None:
         measured(orders(), tmp_path)
     finally:
         os.umask(before)
-    assert (tmp_path / WORDS).stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / TRANSCRIPT).stat().st_mode & 0o777 == 0o600
     assert (tmp_path / RUN).stat().st_mode & 0o777 == 0o644
 
 
@@ -201,34 +197,34 @@ def test_what_is_no_file_of_words_has_none_and_the_report_is_told_without(
     tmp_path: Path, planted: Callable[[Path], None]
 ) -> None:
     with_them = measured(orders(), tmp_path)
-    (tmp_path / WORDS).rename(tmp_path / "kept")
-    planted(tmp_path / WORDS)
-    assert read_words(tmp_path) == Words()
-    assert told(tmp_path).comparison == with_them.comparison
+    (tmp_path / TRANSCRIPT).rename(tmp_path / "kept")
+    planted(tmp_path / TRANSCRIPT)
+    assert read_transcript(tmp_path) == Transcript()
+    assert report_of(tmp_path).comparison == with_them.comparison
 
 
 def test_words_that_may_not_be_read_are_none(tmp_path: Path) -> None:
     measured(orders(), tmp_path)
-    (tmp_path / WORDS).chmod(0)
+    (tmp_path / TRANSCRIPT).chmod(0)
     user = os.geteuid()
     try:
         if user == 0:  # nothing is forbidden to root
             os.seteuid(NOBODY)
         with pytest.raises(PermissionError):
-            (tmp_path / WORDS).read_bytes()
-        assert read_words(tmp_path) == Words()
+            (tmp_path / TRANSCRIPT).read_bytes()
+        assert read_transcript(tmp_path) == Transcript()
     finally:
         os.seteuid(user)
 
 
 def test_words_are_short_on_one_line_and_hold_no_secret() -> None:
-    assert shortened("one\n two \x1b[31m three") == "one two [31m three"
-    assert len(shortened("word " * 500)) == 160
-    said = worded("login", {"token": "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2, "user": "ann"})
+    assert shorten("one\n two \x1b[31m three") == "one two [31m three"
+    assert len(shorten("word " * 500)) == 160
+    said = format_call("login", {"token": "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2, "user": "ann"})
     assert "ghp_a1B2" not in said
     assert said.startswith("login(token=")
-    assert worded("look", {"at": "\ud800"}).isprintable()
-    assert worded("look", {"at": "x" * 500, "in": 1}).endswith("in=1)")
+    assert format_call("look", {"at": "\ud800"}).isprintable()
+    assert format_call("look", {"at": "x" * 500, "in": 1}).endswith("in=1)")
 
 
 PASSWORD = "kQ7vX2mR9pL4wZ8t"
@@ -247,10 +243,10 @@ SECRETS = [
 ]
 
 
-def pieces(secret: str, told: str) -> list[str]:
+def pieces(secret: str, result: str) -> list[str]:
     """What of a secret is told, in pieces of six characters; the beginning that all of its kind share is none."""
     own = secret.removeprefix("sk-ant-api03-").removeprefix("ghp_")
-    return [own[at : at + 6] for at in range(len(own) - 5) if own[at : at + 6] in told]
+    return [own[at : at + 6] for at in range(len(own) - 5) if own[at : at + 6] in result]
 
 
 @pytest.mark.parametrize(("frame", "secret"), SECRETS)
@@ -258,10 +254,10 @@ def test_wherever_a_call_is_cut_no_piece_of_a_secret_is_left(frame: str, secret:
     text = frame.format(secret)
     for offset in range(170):
         said = [
-            worded("bash", {"command": f"{'a' * offset} {text}"}),
-            worded("bash", {"note": "b" * 40, "command": f"{'a b ' * (offset // 4)}{text}"}),
-            worded("bash", {"steps": [{"run": f"{'a' * offset}\n{text}\n"}]}),
-            shortened(f"{'a' * offset} {text}"),
+            format_call("bash", {"command": f"{'a' * offset} {text}"}),
+            format_call("bash", {"note": "b" * 40, "command": f"{'a b ' * (offset // 4)}{text}"}),
+            format_call("bash", {"steps": [{"run": f"{'a' * offset}\n{text}\n"}]}),
+            shorten(f"{'a' * offset} {text}"),
         ]
         assert [pieces(secret, each) for each in said] == [[]] * len(said), offset
 
@@ -273,15 +269,19 @@ def test_wherever_a_long_text_is_cut_no_piece_of_a_secret_is_left(frame: str, se
     for offset in range(length - len(text) - 2, length + 2, 3):
         # Blanks become one, so that the very place of the cut would be told.
         padded = f"{' ' * offset}{text} and more{' ' * 20_000}"
-        for said in (shortened(padded), worded("bash", {"command": padded}), worded("bash", {"in": padded.encode()})):
+        for said in (
+            shorten(padded),
+            format_call("bash", {"command": padded}),
+            format_call("bash", {"in": padded.encode()}),
+        ):
             assert pieces(secret, said) == [], offset
 
 
 def test_a_secret_is_known_by_what_stands_beside_it_and_behind_what_cannot_be_seen() -> None:
-    said = worded("set", {"name": "DB_PASSWORD", "value": PASSWORD})
+    said = format_call("set", {"name": "DB_PASSWORD", "value": PASSWORD})
     assert said == 'set(name="DB_PASSWORD", value="<redacted:password>")'
-    assert pieces(RANDOM, worded("set", {"to": f"{'a' * 40} ghp_{RANDOM[:9]}\u200b{RANDOM[9:]}0"})) == []
-    assert pieces(RANDOM, worded(f"ghp_{RANDOM}0" + "x" * 300, {f"{'a' * 60} ghp_{RANDOM}0": 1})) == []
+    assert pieces(RANDOM, format_call("set", {"to": f"{'a' * 40} ghp_{RANDOM[:9]}\u200b{RANDOM[9:]}0"})) == []
+    assert pieces(RANDOM, format_call(f"ghp_{RANDOM}0" + "x" * 300, {f"{'a' * 60} ghp_{RANDOM}0": 1})) == []
 
 
 class Mute:
@@ -303,13 +303,13 @@ class Mute:
     ids=["tuple", "bytes as key", "number", "mute", "keys", "bytes", "nan"],
 )
 def test_a_call_is_told_whatever_its_arguments_are(value: object, said: str) -> None:
-    assert worded("f", {"a": value}) == said
+    assert format_call("f", {"a": value}) == said
 
 
 def test_a_value_within_itself_is_told_as_far_as_it_is_looked_at() -> None:
     endless: list[object] = []
     endless.append(endless)
-    assert worded("f", {"a": endless}).startswith("f(a=[[[[")
+    assert format_call("f", {"a": endless}).startswith("f(a=[[[[")
 
 
 @pytest.mark.parametrize(
@@ -319,7 +319,7 @@ def test_a_value_within_itself_is_told_as_far_as_it_is_looked_at() -> None:
 )
 def test_a_call_with_fifty_megabytes_is_not_looked_at_whole(value: object) -> None:
     tracemalloc.start()
-    assert len(worded("write", {"content": value, "to": "x"})) <= 160
+    assert len(format_call("write", {"content": value, "to": "x"})) <= 160
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 10_000_000

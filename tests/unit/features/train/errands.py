@@ -8,7 +8,7 @@ from typing import Any
 from tacit.domain.evidence import Assessment, Grade, Outcome
 from tacit.domain.tool import Tool
 from tacit.domain.trajectory import Role, Step, StepResult, Task, Trajectory
-from tacit.features.train.examples import Attempt
+from tacit.features.evaluate.verified_attempts import Attempt
 
 PASSED = Assessment(outcome=Outcome.SUCCESS, grade=Grade.MACHINE, verifier="pytest")
 WAYS = (

@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.features.train.batching import cut, step_at, steps_of
+from tacit.features.evaluate.local_model import split_into_batches
+from tacit.features.train.learner import step_at, steps_of
 
 LENGTHS = st.lists(st.integers(1, 500), min_size=1, max_size=200)
 
@@ -42,7 +43,7 @@ def test_conversations_of_like_length_share_a_step():
 
 @given(LENGTHS, st.integers(1, 2000))
 def test_a_batch_never_holds_more_than_the_device_unless_one_conversation_does(lengths: list[int], most: int):
-    batches = cut(range(len(lengths)), lengths, most_tokens=most)
+    batches = split_into_batches(range(len(lengths)), lengths, most_tokens=most)
     assert sorted(one for batch in batches for one in batch) == list(range(len(lengths)))
     for batch in batches:
         assert len(batch) == 1 or max(lengths[one] for one in batch) * len(batch) <= most

@@ -11,17 +11,17 @@ from pathlib import Path
 
 import pytest
 
-from tacit.api import Loop
+from tacit.api import Tacit
 from tacit.domain.adapter import Judgement, Ruling
+from tacit.domain.archive import Source, SourceKind
 from tacit.domain.errors import GateRefusal, Mistake, Refusal
-from tacit.domain.purging import Source, SourceKind
-from tacit.features.evaluate.consolidating import LOCK, Cycle
-from tacit.features.evaluate.proof import is_proof
 from tacit.features.evaluate.suites.everyday import EverydaySuite
+from tacit.features.train.consolidation import LOCK, Consolidation, is_test_task
 from tacit.features.train.dataset import Dataset
+from tacit.features.train.registry import Adapters
 from tacit.store import open_store
 from tests.unit.features.evaluate.learners import KINDS, Bench, attempts
-from tests.unit.features.train.adapters.rooms import Clock, judged, memory_at, registered
+from tests.unit.features.train.adapter_builders import judged_adapter, memory_at, registered
 
 TASKS = 170
 
@@ -46,55 +46,57 @@ def halfway(experience: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(experience, folder)
     bench = Bench(stumbles=lambda phase: _end(phase, "asked with an adapter"))
     with memory_at(folder) as memory, pytest.raises(Killed):
-        cycle_of(memory).consolidate(bench, elsewhere=EverydaySuite(), by="ann")
+        cycle_of(memory).consolidate(bench, regression_suite=EverydaySuite(), by="ann")
     return folder
 
 
 @pytest.fixture
-def memory(experience: Path, tmp_path: Path) -> Loop:
+def memory(experience: Path, tmp_path: Path) -> Tacit:
     """A memory with enough experience and no adapter."""
     shutil.copytree(experience, tmp_path / "store")
     return memory_at(tmp_path / "store")
 
 
 @pytest.fixture
-def resumed(halfway: Path, tmp_path: Path) -> Loop:
+def resumed(halfway: Path, tmp_path: Path) -> Tacit:
     """A memory whose adapter is trained and half tested."""
     shutil.copytree(halfway, tmp_path / "halfway")
     return memory_at(tmp_path / "halfway")
 
 
-def cycle_of(memory: Loop, *, seed: int = 0) -> Cycle:
-    return Cycle(memory, seed=seed, clock=Clock())
+def cycle_of(memory: Tacit, *, seed: int = 0) -> Consolidation:
+    return Consolidation(memory, seed=seed)
 
 
-def test_a_cycle_killed_while_testing_goes_on_to_its_judgement_and_lets_nothing_serve(resumed: Loop) -> None:
+def test_a_cycle_killed_while_testing_goes_on_to_its_judgement_and_lets_nothing_serve(resumed: Tacit) -> None:
     assert cycle_of(resumed).phase == "testing"
     asked: list[str] = []
     bench = Bench(stumbles=asked.append)
-    finding = cycle_of(resumed).consolidate(bench, elsewhere=EverydaySuite())
+    finding = cycle_of(resumed).consolidate(bench, regression_suite=EverydaySuite())
     assert (bench.trained, finding.judgement.ruling) == (0, Ruling.BETTER)
     assert "without a loss in everyday" in finding.judgement.reason
     assert asked[0] == "asked with an adapter", "what was answered without one is on disk"
     assert resumed.store.entries(Judgement) == [finding.judgement]
-    [standing] = resumed.adapters.all()
+    [standing] = Adapters(resumed).all()
     assert (standing.judgement, standing.serves, standing.problems) == (finding.judgement, False, ())
     assert {path.name for path in standing.folder.iterdir()} == {
         "adapter_config.json", "adapter_model.safetensors", "manifest.json", "curve.json", "report.json",
     }  # fmt: skip
-    assert not resumed.adapters.files.work.exists(), "the texts that it worked on are gone"
+    assert not Adapters(resumed).files.work.exists(), "the texts that it worked on are gone"
     won = {(change.exercise, "skills+adapter") for change in finding.comparison.arm("skills+adapter").gains}
     assert won
     for exercise, arm in won:
-        apart = finding.parted[arm, exercise]
+        apart = finding.divergences[arm, exercise]
         assert apart.asked.split()[0] in KINDS
         assert apart.reference != apart.arm
         assert apart.asked not in (standing.folder / "report.json").read_text()
 
 
-def test_what_is_tested_was_neither_trained_on_nor_stopped_by(resumed: Loop) -> None:
-    dataset = Dataset.read(resumed.adapters.files.work / "dataset")
-    seen = [each for each in (*dataset.train, *dataset.held_out) if not is_proof(each.task) or each in dataset.train]
+def test_what_is_tested_was_neither_trained_on_nor_stopped_by(resumed: Tacit) -> None:
+    dataset = Dataset.read(Adapters(resumed).files.work / "dataset")
+    seen = [
+        each for each in (*dataset.train, *dataset.held_out) if not is_test_task(each.task) or each in dataset.train
+    ]
     finding = cycle_of(resumed).consolidate(Bench())
     tested = {change.group for change in finding.comparison.arm("skills+adapter").gains}
     assert tested
@@ -102,14 +104,14 @@ def test_what_is_tested_was_neither_trained_on_nor_stopped_by(resumed: Loop) -> 
     assert set(finding.adapter.sources) == {example.trajectory_id for example in seen}
 
 
-def test_an_adapter_that_forgets_is_judged_worse_elsewhere(resumed: Loop) -> None:
-    finding = cycle_of(resumed).consolidate(Bench(forgetful=True), elsewhere=EverydaySuite())
+def test_an_adapter_that_forgets_is_judged_worse_elsewhere(resumed: Tacit) -> None:
+    finding = cycle_of(resumed).consolidate(Bench(forgetful=True), regression_suite=EverydaySuite())
     assert finding.judgement.ruling is Ruling.WORSE_ELSEWHERE
     with pytest.raises(Refusal, match="worse elsewhere"):
-        resumed.adapters.activate(finding.adapter.key, by="ann")
+        Adapters(resumed).activate(finding.adapter.key, by="ann")
 
 
-def test_what_is_learned_from_cannot_stand_guard_elsewhere(memory: Loop) -> None:
+def test_what_is_learned_from_cannot_stand_guard_elsewhere(memory: Tacit) -> None:
     requests = sorted({each.task for each in EverydaySuite().exercises()})
     memory.capture(
         [
@@ -120,17 +122,17 @@ def test_what_is_learned_from_cannot_stand_guard_elsewhere(memory: Loop) -> None
     )
     bench = Bench()
     with pytest.raises(Refusal, match="exercises of suite everyday are asked in the very words"):
-        cycle_of(memory).consolidate(bench, elsewhere=EverydaySuite(), by="ann")
-    assert not memory.adapters.all()
+        cycle_of(memory).consolidate(bench, regression_suite=EverydaySuite(), by="ann")
+    assert not Adapters(memory).all()
 
 
-def test_an_adapter_that_changes_nothing_is_no_better(resumed: Loop) -> None:
+def test_an_adapter_that_changes_nothing_is_no_better(resumed: Tacit) -> None:
     finding = cycle_of(resumed).consolidate(Bench(dull=True))
     assert finding.judgement.ruling in (Ruling.NO_BETTER, Ruling.TOO_LITTLE)
     assert finding.judgement.difference == 0
 
 
-def test_an_adapter_that_finds_the_tools_and_spoils_their_arguments_is_not_better(resumed: Loop) -> None:
+def test_an_adapter_that_finds_the_tools_and_spoils_their_arguments_is_not_better(resumed: Tacit) -> None:
     finding = cycle_of(resumed).consolidate(Bench(spoils=True))
     found = finding.comparison.arm("skills+adapter").differences
     assert found["success"].is_better
@@ -139,8 +141,8 @@ def test_an_adapter_that_finds_the_tools_and_spoils_their_arguments_is_not_bette
     assert "wholly right calls by -" in finding.judgement.reason
 
 
-def test_weights_that_are_not_those_that_were_trained_are_neither_tested_nor_judged(resumed: Loop) -> None:
-    [standing] = resumed.adapters.all()
+def test_weights_that_are_not_those_that_were_trained_are_neither_tested_nor_judged(resumed: Tacit) -> None:
+    [standing] = Adapters(resumed).all()
     weights = standing.folder / "adapter_model.safetensors"
     trained = weights.read_bytes()
     weights.write_bytes(b'{"poison": ["x"]}')
@@ -155,34 +157,34 @@ def test_weights_that_are_not_those_that_were_trained_are_neither_tested_nor_jud
 
     with pytest.raises(Refusal, match="not those that were registered"):
         cycle_of(resumed).consolidate(Bench(stumbles=swap))
-    assert resumed.store.entries(Judgement) == []
+    assert resumed.context.store.entries(Judgement) == []
 
 
 def test_too_little_experience_is_refused_before_anything_is_trained(tmp_path: Path) -> None:
     memory, bench = memory_at(tmp_path), Bench()
     memory.capture(attempts(31), trust_outcomes=True)
-    outlook = cycle_of(memory).outlook()
+    outlook = cycle_of(memory).plan()
     assert (outlook.attempts, outlook.tasks) == (31, 31)
-    assert "too_few_tasks" in {objection.rule for objection in outlook.against}
+    assert "too_few_tasks" in {objection.rule for objection in outlook.objections}
     with pytest.raises(GateRefusal, match="31"):
         cycle_of(memory).consolidate(bench)
-    assert (bench.trained, memory.adapters.all()) == (0, [])
+    assert (bench.trained, Adapters(memory).all()) == (0, [])
 
 
-def test_an_outlook_changes_nothing(memory: Loop) -> None:
-    before = memory.store.history()
-    outlook = cycle_of(memory).outlook()
-    assert (outlook.attempts, outlook.against, outlook.unfinished, outlook.due_at) == (TASKS, (), "", None)
+def test_an_outlook_changes_nothing(memory: Tacit) -> None:
+    before = memory.context.store.history()
+    outlook = cycle_of(memory).plan()
+    assert (outlook.attempts, outlook.objections, outlook.unfinished, outlook.due_at) == (TASKS, (), "", None)
     manifest = outlook.dataset.manifest
-    assert 0 < outlook.proof_tasks < len(manifest.held_out_tasks) < manifest.tasks
-    assert memory.store.history() == before
-    assert not memory.adapters.files.root.exists()
+    assert 0 < outlook.test_tasks < len(manifest.held_out_tasks) < manifest.tasks
+    assert memory.context.store.history() == before
+    assert not Adapters(memory).files.root.exists()
 
 
 # --- interruptions ----------------------------------------------------------------------------------------------------
 
 
-def test_a_cycle_killed_while_training_goes_on_with_the_same_dataset(memory: Loop) -> None:
+def test_a_cycle_killed_while_training_goes_on_with_the_same_dataset(memory: Tacit) -> None:
     killed = Bench(stumbles=lambda phase: _end(phase, "training"))
     with pytest.raises(Killed):
         cycle_of(memory).consolidate(killed)
@@ -196,33 +198,33 @@ def test_a_cycle_killed_while_training_goes_on_with_the_same_dataset(memory: Loo
 
 
 @pytest.mark.parametrize(("before", "after"), [("true", "false"), ("false", "true")])
-def test_an_outcome_that_was_edited_meanwhile_is_not_judged_by(resumed: Loop, before: str, after: str) -> None:
-    rows = resumed.adapters.files.work / "proof" / "rows.jsonl"
-    told = rows.read_text()
-    edited = told.replace(f'"success":{before}', f'"success":{after}')
+def test_an_outcome_that_was_edited_meanwhile_is_not_judged_by(resumed: Tacit, before: str, after: str) -> None:
+    rows = Adapters(resumed).files.work / "proof" / "rows.jsonl"
+    result = rows.read_text()
+    edited = result.replace(f'"success":{before}', f'"success":{after}')
     rows.write_text(edited)
-    assert edited != told
+    assert edited != result
     with pytest.raises(Mistake, match="is not as it was written"):
-        cycle_of(resumed).consolidate(Bench(), elsewhere=EverydaySuite(), by="ann")
-    assert not resumed.store.entries(Judgement)
+        cycle_of(resumed).consolidate(Bench(), regression_suite=EverydaySuite(), by="ann")
+    assert not resumed.context.store.entries(Judgement)
 
 
-def test_rows_of_exercises_that_nobody_asked_are_refused_when_a_test_goes_on(resumed: Loop) -> None:
-    rows = resumed.adapters.files.work / "proof" / "rows.jsonl"
+def test_rows_of_exercises_that_nobody_asked_are_refused_when_a_test_goes_on(resumed: Tacit) -> None:
+    rows = Adapters(resumed).files.work / "proof" / "rows.jsonl"
     row = json.loads(rows.read_text().splitlines()[0])
     with rows.open("a") as file:
         file.write(json.dumps({**row, "exercise": "nobody/0", "group": "nobody"}) + "\n")
     with pytest.raises(Mistake, match=r"does not know its exercise 'nobody/0'"):
         cycle_of(resumed).consolidate(Bench())
-    assert resumed.store.entries(Judgement) == []
+    assert resumed.context.store.entries(Judgement) == []
 
 
 @pytest.mark.parametrize("phase", ["training", "asked with none"])
 @pytest.mark.parametrize("how", ["foreign", "reworded"])
-def test_a_dataset_that_was_changed_meanwhile_is_not_gone_on_with(memory: Loop, phase: str, how: str) -> None:
+def test_a_dataset_that_was_changed_meanwhile_is_not_gone_on_with(memory: Tacit, phase: str, how: str) -> None:
     with pytest.raises(Killed):
         cycle_of(memory).consolidate(Bench(stumbles=lambda now: _end(now, phase)))
-    folder = memory.adapters.files.work / "dataset"
+    folder = Adapters(memory).files.work / "dataset"
     first, *others = (folder / "train.jsonl").read_text().splitlines()
     changed = json.loads(first)
     if how == "foreign":
@@ -237,43 +239,43 @@ def test_a_dataset_that_was_changed_meanwhile_is_not_gone_on_with(memory: Loop, 
     assert bench.trained == 0
 
 
-def test_a_dataset_whose_files_were_exchanged_is_no_dataset(resumed: Loop) -> None:
-    folder = resumed.adapters.files.work / "dataset"
+def test_a_dataset_whose_files_were_exchanged_is_no_dataset(resumed: Tacit) -> None:
+    folder = Adapters(resumed).files.work / "dataset"
     _replace(folder, (folder / "train.jsonl").read_text().splitlines()[1:], honest=False)
     with pytest.raises(Mistake, match="names other files than it was made of"):
         cycle_of(resumed).consolidate(Bench())
 
 
-def test_unfinished_work_with_other_options_is_not_mixed_with(resumed: Loop) -> None:
+def test_unfinished_work_with_other_options_is_not_mixed_with(resumed: Tacit) -> None:
     memory = resumed
     with pytest.raises(Refusal, match=r"another seed and recipe.*testing"):
         cycle_of(memory, seed=3).train(Bench(recipe={"size": "large"}))
     with pytest.raises(Refusal, match="another model"):
         cycle_of(memory).train(Bench(model_hash="m2"))
-    assert cycle_of(memory, seed=3).train(Bench(), anew=True).recipe["seed"] == "3"
+    assert cycle_of(memory, seed=3).train(Bench(), restart=True).recipe["seed"] == "3"
 
 
-def test_two_consolidations_at_once_are_refused(memory: Loop) -> None:
-    with memory.adapters.files.locked(LOCK), pytest.raises(Refusal, match="another consolidation is under way"):
+def test_two_consolidations_at_once_are_refused(memory: Tacit) -> None:
+    with Adapters(memory).files.locked(LOCK), pytest.raises(Refusal, match="another consolidation is under way"):
         cycle_of(memory).consolidate(Bench())
 
 
-def test_a_purge_in_the_middle_drops_the_work_and_the_next_cycle_does_without(memory: Loop) -> None:
+def test_a_purge_in_the_middle_drops_the_work_and_the_next_cycle_does_without(memory: Tacit) -> None:
     bench = Bench(stumbles=lambda phase: _end(phase, "training"))
     with pytest.raises(Killed):
         cycle_of(memory).consolidate(bench)
     gone = bench.seen[0].train[0].trajectory_id
-    memory.purge(memory.descent(Source(kind=SourceKind.TRAJECTORY, value=gone)), by="ann")
-    assert not memory.adapters.files.work.exists()
+    memory.archive.purge(memory.archive.descent(Source(kind=SourceKind.TRAJECTORY, value=gone)), by="ann")
+    assert not Adapters(memory).files.work.exists()
     again = Bench()
     cycle_of(memory).train(again)
     assert gone not in again.seen[0].manifest.trajectory_ids
 
 
 def test_a_store_in_memory_is_refused() -> None:
-    memory = Loop(open_store(":memory:"))
+    memory = Tacit(open_store(":memory:"))
     memory.capture(attempts(5), trust_outcomes=True)
-    assert cycle_of(memory).outlook().attempts == 5
+    assert cycle_of(memory).plan().attempts == 5
     with pytest.raises(Refusal, match="no file on this machine"):
         cycle_of(memory).train(Bench())
 
@@ -281,21 +283,21 @@ def test_a_store_in_memory_is_refused() -> None:
 # --- on a schedule ----------------------------------------------------------------------------------------------------
 
 
-def test_the_next_cycle_is_due_so_long_after_the_last_adapter(memory: Loop, resumed: Loop) -> None:
+def test_the_next_cycle_is_due_so_long_after_the_last_adapter(memory: Tacit, resumed: Tacit) -> None:
     assert cycle_of(memory).due_at(timedelta(days=7)) is None
-    [standing] = resumed.adapters.all()
+    [standing] = Adapters(resumed).all()
     assert cycle_of(resumed).due_at(timedelta(days=7)) is None, "what is unfinished is always due"
-    resumed.adapters.files.drop_work()
+    Adapters(resumed).files.drop_work()
     assert cycle_of(resumed).due_at(timedelta(days=7)) == standing.adapter.at + timedelta(days=7)
     assert cycle_of(resumed).due_at(timedelta()) is None
 
 
-def test_how_many_were_tested_before_is_told(resumed: Loop, tmp_path: Path) -> None:
-    other = registered(resumed.adapters, tmp_path)
-    judged(resumed.adapters, other, Ruling.NO_BETTER)
+def test_how_many_were_tested_before_is_told(resumed: Tacit, tmp_path: Path) -> None:
+    other = registered(Adapters(resumed), tmp_path)
+    judged_adapter(Adapters(resumed), other, Ruling.NO_BETTER)
     finding = cycle_of(resumed).consolidate(Bench())
     assert finding.tested_before == 1
-    report = json.loads((resumed.adapters.find(finding.adapter.key).folder / "report.json").read_text())
+    report = json.loads((Adapters(resumed).find(finding.adapter.key).folder / "report.json").read_text())
     assert report[0]["suite"] == "own"
 
 

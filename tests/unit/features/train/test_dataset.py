@@ -14,7 +14,10 @@ import pytest
 from tacit.domain.errors import GateRefusal, Mistake
 from tacit.domain.evidence import Assessment, Grade, Outcome
 from tacit.domain.trajectory import Role, Step, StepResult
-from tacit.features.train.conversation import Message
+from tacit.features.evaluate.conversation import Message
+from tacit.features.evaluate.task_overlap import TaskProfile
+from tacit.features.evaluate.verified_attempts import Attempt
+from tacit.features.train.data_gate import DataPolicy
 from tacit.features.train.dataset import (
     HELD_OUT,
     MANIFEST,
@@ -27,9 +30,7 @@ from tacit.features.train.dataset import (
     refuse,
     unreadable,
 )
-from tacit.features.train.examples import Attempt, Example, example_of, matter_of
-from tacit.features.train.objections import DataPolicy
-from tacit.features.train.overlaps import Matter
+from tacit.features.train.examples import Example, example_of, task_profile
 from tests.unit.features.train.errands import WAYS, calls, errand, errands
 
 SMALL = DataPolicy(least_tasks=1, least_strategies=0)
@@ -43,13 +44,13 @@ def built() -> Dataset:
 
 def refusal(attempts: Sequence[Attempt], **more: Any) -> dict[str, str]:
     """Rule → reason, as `build` refuses: it drafts and refuses so."""
-    _, against = draft(attempts, **more)
+    _, objections = draft(attempts, **more)
     with pytest.raises(GateRefusal) as refused:
-        refuse(against)
-    for each in against:
+        refuse(objections)
+    for each in objections:
         assert each.reason in refused.value.message
         assert each.hint in refused.value.hint
-    return {each.rule: each.reason for each in against}
+    return {each.rule: each.reason for each in objections}
 
 
 # --- what is refused ------------------------------------------------------------------------------------------------
@@ -113,10 +114,13 @@ def test_a_dataset_that_trains_on_a_held_out_task_is_leaked() -> None:
 
 def test_a_dataset_is_held_against_the_tests_of_a_suite() -> None:
     dataset = built()
-    known = matter_of(dataset.train[0])
+    known = task_profile(dataset.train[0])
     assert examined(dataset) == ()
-    assert examined(dataset, [Matter("new", "Something quite different is asked for here, and never was before")]) == ()
-    leaked = examined(dataset, [Matter("exam-1", known.text, known.calls)])
+    assert (
+        examined(dataset, [TaskProfile("new", "Something quite different is asked for here, and never was before")])
+        == ()
+    )
+    leaked = examined(dataset, [TaskProfile("exam-1", known.text, known.calls)])
     assert [each.rule for each in leaked] == ["leaked_text"]
     assert f"exam-1 stands in {known.key}" in leaked[0].reason
 
@@ -163,11 +167,11 @@ def test_a_dataset_of_another_form_is_refused(tmp_path: Path) -> None:
     built().write(tmp_path)
     said = json.loads((tmp_path / MANIFEST).read_text())
     (tmp_path / MANIFEST).write_text(json.dumps({**said, "form_hash": "0123456789abcdef"}))
-    against = examined(Dataset.read(tmp_path))
-    assert [each.rule for each in against] == ["mismatched_form"]
-    assert against[0].reason.startswith("the form is 0123456789abcdef, and agents are asked in ")
+    objections = examined(Dataset.read(tmp_path))
+    assert [each.rule for each in objections] == ["mismatched_form"]
+    assert objections[0].reason.startswith("the form is 0123456789abcdef, and agents are asked in ")
     with pytest.raises(GateRefusal, match="mismatched_form"):
-        refuse(against)
+        refuse(objections)
 
 
 @pytest.mark.parametrize(
@@ -298,10 +302,10 @@ def long_errand(number: int, tokens: int) -> Attempt:
 
 def test_where_more_than_a_fifth_is_too_long_nothing_is_trained_and_all_lengths_are_told() -> None:
     long = [long_errand(number, 16_500 + 20 * number) for number in range(100, 150)]
-    dataset, against = draft([*errands(100), *long])
-    (told,) = [each for each in against if each.rule == "too_long"]
-    assert told.reason.startswith("50 of 150 attempts do not fit into 16,384 tokens: they take about 18,")
-    assert "no base model helps" in told.hint
+    dataset, objections = draft([*errands(100), *long])
+    (result,) = [each for each in objections if each.rule == "too_long"]
+    assert result.reason.startswith("50 of 150 attempts do not fit into 16,384 tokens: they take about 18,")
+    assert "no base model helps" in result.hint
     assert dataset.manifest.dropped == {"too_long": 50}
     assert dataset.manifest.why["too_long"].startswith("they take about 18,")
     assert " to 19," in dataset.manifest.why["too_long"]
@@ -311,26 +315,26 @@ def test_where_more_than_a_fifth_is_too_long_nothing_is_trained_and_all_lengths_
 
 def test_what_was_left_out_for_its_length_is_no_reason_to_do_more_of_the_same() -> None:
     long = [long_errand(number, 17_000) for number in range(75, 150)]
-    against = {each.rule: each.hint for each in draft([*errands(75), *long])[1]}
-    assert "25 more verified tasks that are short enough" in against["too_few_tasks"]
+    objections = {each.rule: each.hint for each in draft([*errands(75), *long])[1]}
+    assert "25 more verified tasks that are short enough" in objections["too_few_tasks"]
 
 
 def test_a_base_model_that_reads_too_little_is_told_before_it_is_trained() -> None:
     long = [long_errand(number, 9_000) for number in range(100, 150)]
-    dataset, against = draft([*errands(100), *long])
-    assert against == ()
+    dataset, objections = draft([*errands(100), *long])
+    assert objections == ()
     assert unreadable(dataset, 0) == unreadable(dataset, 32_768) == ()
-    (told,) = unreadable(dataset, 8_192)
-    assert told.rule == "too_long"
-    assert "do not fit into 8,192 tokens" in told.reason
-    assert told.hint.startswith("take a base model with a longer context: up to 16,384 tokens")
+    (result,) = unreadable(dataset, 8_192)
+    assert result.rule == "too_long"
+    assert "do not fit into 8,192 tokens" in result.reason
+    assert result.hint.startswith("take a base model with a longer context: up to 16,384 tokens")
 
 
 def test_what_the_gate_left_out_for_its_length_counts_when_a_base_model_reads_less() -> None:
     gone = [long_errand(number, 17_000) for number in range(100, 120)]
     kept = [long_errand(number, 9_000) for number in range(120, 135)]
-    dataset, against = draft([*errands(100), *gone, *kept])
-    assert against == ()
+    dataset, objections = draft([*errands(100), *gone, *kept])
+    assert objections == ()
     assert len([each for each in dataset.train if len(each.messages[2].content) > 20_000]) < 0.2 * len(dataset.train)
     assert [each.rule for each in unreadable(dataset, 8_192)] == ["too_long"]
     assert dataset.manifest.lost_to_length(0, len(dataset.train)) == pytest.approx(20 / 135)

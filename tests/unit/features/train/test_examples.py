@@ -9,15 +9,15 @@ import pytest
 
 from tacit.domain.errors import Mistake
 from tacit.domain.trajectory import Role, Step, StepResult
-from tacit.features.train.conversation import AGENT, DONE, Message, asked, spelled
+from tacit.features.evaluate.conversation import AGENT, DONE, Message, format_tool_call, prompt_messages
+from tacit.features.evaluate.verified_attempts import Attempt
 from tacit.features.train.examples import (
-    Attempt,
     example_of,
     from_lines,
     lost_on_the_way,
-    matter_of,
     out_of_form,
     seen_values,
+    task_profile,
     to_line,
 )
 from tests.unit.features.train.errands import calls, errand, errands
@@ -49,9 +49,9 @@ def test_training_text_is_what_the_agent_is_sent_and_should_say_token_for_token(
         turns = attempt.turns
         for taken in range(len(turns) + 1):
             sent = chat_ml(
-                asked(attempt.trajectory.task.text, attempt.tools, aid=aid, turns=turns[:taken]), asking=True
+                prompt_messages(attempt.trajectory.task.text, attempt.tools, aid=aid, turns=turns[:taken]), asking=True
             )
-            answer = (spelled(turns[taken].call) if taken < len(turns) else DONE) + "<|im_end|>\n"
+            answer = (format_tool_call(turns[taken].call) if taken < len(turns) else DONE) + "<|im_end|>\n"
             assert pieces(whole)[: len(pieces(sent))] == pieces(sent)
             assert whole[len(sent) :].startswith(answer)
         assert not lost_on_the_way(attempt, example, aid=aid)
@@ -140,7 +140,7 @@ def test_calls_on_end_of_one_tool_are_one_part_of_a_strategy() -> None:
 
 def test_what_an_example_is_about_is_read_from_its_messages() -> None:
     attempt = errand(0)
-    matter = matter_of(example_of(attempt, aid="A hint."))
+    matter = task_profile(example_of(attempt, aid="A hint."))
     assert matter.text == attempt.trajectory.task.text
     assert list(matter.calls) == [turn.call for turn in attempt.turns]
 

@@ -11,14 +11,13 @@ import numpy as np
 import pytest
 
 from tacit.domain.errors import Mistake, NotFound, Refusal
-from tacit.features.train.foundation import foundation_facts, foundation_hash, located
-from tacit.features.train.gguf_header import read_header
-from tacit.features.train.lora_gguf import _file, export_gguf, turned
+from tacit.features.evaluate.base_model import base_model_facts, base_model_hash, locate_model, read_gguf_header
+from tacit.features.train.export import _gguf_parts, export_gguf, interleave_halves
 
 
 def gguf(path: Path, stated: dict[str, str | float] | None = None) -> Path:
     tensors = {"a": np.ones((3, 5), dtype="<f4"), "b": np.arange(4, dtype="<f4")}
-    path.write_bytes(b"".join(_file({"general.architecture": "llama", **(stated or {})}, tensors)))
+    path.write_bytes(b"".join(_gguf_parts({"general.architecture": "llama", **(stated or {})}, tensors)))
     return path
 
 
@@ -41,7 +40,7 @@ def adapter(path: Path) -> Path:
 
 
 def test_what_is_written_is_read_back(tmp_path: Path):
-    header = read_header(gguf(tmp_path / "x.gguf", {"general.name": "né", "adapter.lora.alpha": 32.0}))
+    header = read_gguf_header(gguf(tmp_path / "x.gguf", {"general.name": "né", "adapter.lora.alpha": 32.0}))
     assert header.architecture == "llama"
     assert header.facts["general.name"] == "né"
     assert header.facts["adapter.lora.alpha"] == 32.0
@@ -58,10 +57,10 @@ def test_the_numbers_of_every_tensor_begin_where_the_list_says(tmp_path: Path):
 
 def test_the_two_halves_of_each_head_are_interleaved():
     rows = np.arange(8).reshape(8, 1)
-    assert turned(rows, 2)[:, 0].tolist() == [0, 2, 1, 3, 4, 6, 5, 7]
-    assert turned(rows, 1)[:, 0].tolist() == [0, 4, 1, 5, 2, 6, 3, 7]
+    assert interleave_halves(rows, 2)[:, 0].tolist() == [0, 2, 1, 3, 4, 6, 5, 7]
+    assert interleave_halves(rows, 1)[:, 0].tolist() == [0, 4, 1, 5, 2, 6, 3, 7]
     with pytest.raises(Refusal, match="8 rows cannot be shared by 3 heads"):
-        turned(rows, 3)
+        interleave_halves(rows, 3)
 
 
 @pytest.mark.parametrize("length", [4, 12, 30, 60])
@@ -69,7 +68,7 @@ def test_a_damaged_file_is_told_as_such(tmp_path: Path, length: int):
     path = gguf(tmp_path / "x.gguf")
     path.write_bytes(path.read_bytes()[:length])
     with pytest.raises(Mistake, match=r"x\.gguf is damaged"):
-        read_header(path)
+        read_gguf_header(path)
 
 
 def test_lists_in_lists_and_dimensions_without_end_are_told_as_damage(tmp_path: Path):
@@ -77,10 +76,10 @@ def test_lists_in_lists_and_dimensions_without_end_are_told_as_damage(tmp_path: 
     start = b"GGUF" + struct.pack("<I", 3)
     nested = struct.pack("<QQ", 0, 1) + text + struct.pack("<I", 9) + struct.pack("<IQ", 9, 1) * 5_000
     wide = struct.pack("<QQ", 1, 0) + text + struct.pack("<I", 200_000) + struct.pack("<Q", 2**63) * 200_000
-    for body, told in ((nested, "deep"), (wide, "200000 dimensions")):
+    for body, result in ((nested, "deep"), (wide, "200000 dimensions")):
         (tmp_path / "x.gguf").write_bytes(start + body + bytes(64))
-        with pytest.raises(Mistake, match=rf"x\.gguf is damaged.*{told}"):
-            read_header(tmp_path / "x.gguf")
+        with pytest.raises(Mistake, match=rf"x\.gguf is damaged.*{result}"):
+            read_gguf_header(tmp_path / "x.gguf")
 
 
 @pytest.mark.parametrize(
@@ -89,7 +88,7 @@ def test_lists_in_lists_and_dimensions_without_end_are_told_as_damage(tmp_path: 
 def test_a_configuration_that_tells_nothing_is_told(tmp_path: Path, text: str):
     (folder(tmp_path / "m") / "config.json").write_text(text, encoding="latin-1")
     with pytest.raises(Mistake, match=r"config\.json (cannot be read|holds no|says)") as mistake:
-        foundation_facts(str(tmp_path / "m"))
+        base_model_facts(str(tmp_path / "m"))
     assert mistake.value.hint
 
 
@@ -108,13 +107,13 @@ def test_a_configuration_that_tells_nothing_is_told(tmp_path: Path, text: str):
 def test_weights_whose_header_is_nonsense_are_told_as_damage(tmp_path: Path, data: bytes):
     (folder(tmp_path / "m") / "model.safetensors").write_bytes(data)
     with pytest.raises(Mistake, match=r"model\.safetensors is damaged"):
-        foundation_facts(str(tmp_path / "m"))
+        base_model_facts(str(tmp_path / "m"))
 
 
 def test_a_pipe_in_place_of_weights_is_not_waited_for(tmp_path: Path):
     (folder(tmp_path / "m") / "model.safetensors").unlink()
     os.mkfifo(tmp_path / "m" / "model.safetensors")
-    for look in (foundation_facts, foundation_hash):
+    for look in (base_model_facts, base_model_hash):
         with pytest.raises(Mistake, match="no plain file"):
             look(str(tmp_path / "m"))
 
@@ -123,28 +122,28 @@ def test_a_file_that_is_no_model_is_told_as_such(tmp_path: Path):
     (tmp_path / "x.gguf").write_bytes(b"PK..")
     (tmp_path / "x.txt").write_text("x", encoding="utf-8")
     with pytest.raises(Mistake, match=r"x\.gguf is no GGUF file"):
-        located(str(tmp_path / "x.gguf"))
+        locate_model(str(tmp_path / "x.gguf"))
     with pytest.raises(Mistake, match=r"x\.txt is no model"):
-        located(str(tmp_path / "x.txt"))
+        locate_model(str(tmp_path / "x.txt"))
     with pytest.raises(Mistake, match=r"no config\.json"):
-        located(str(tmp_path))
+        locate_model(str(tmp_path))
     with pytest.raises(NotFound, match="no model at"):
-        located(str(tmp_path / "missing.gguf"))
+        locate_model(str(tmp_path / "missing.gguf"))
 
 
 def test_family_and_size_are_known_without_loading(tmp_path: Path):
-    facts = foundation_facts(str(folder(tmp_path / "model")))
+    facts = base_model_facts(str(folder(tmp_path / "model")))
     assert (facts.architecture, facts.parameters, facts.heads, facts.key_heads, facts.layers) == ("llama", 21, 4, 2, 3)
 
 
 def test_a_model_is_another_when_its_weights_are_and_the_same_when_something_lies_beside_them(tmp_path: Path):
     one, other = folder(tmp_path / "one"), folder(tmp_path / "other")
-    assert foundation_hash(str(one)) == foundation_hash(str(other))
+    assert base_model_hash(str(one)) == base_model_hash(str(other))
     (other / "README.md").write_text("x", encoding="utf-8")
-    assert foundation_hash(str(one)) == foundation_hash(str(other))
+    assert base_model_hash(str(one)) == base_model_hash(str(other))
     file = other / "model.safetensors"
     file.write_bytes(file.read_bytes()[:-1] + b"\1")
-    assert foundation_hash(str(one)) != foundation_hash(str(other))
+    assert base_model_hash(str(one)) != base_model_hash(str(other))
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from tacit.domain.errors import Mistake
-from tacit.features.train.conversation import Message
+from tacit.features.evaluate.base_model import base_model_facts
+from tacit.features.evaluate.conversation import Message
+from tacit.features.train.data_gate import DataPolicy
 from tacit.features.train.examples import Example
-from tacit.features.train.foundation import foundation_facts
-from tacit.features.train.objections import DataPolicy
 from tacit.features.train.recipe import Recipe, estimate
 
 MILLION = 1_000_000
@@ -62,9 +62,9 @@ def test_few_examples_are_seen_more_often_so_that_there_are_steps_enough():
 
 
 def test_what_is_told_of_a_recipe_is_what_decides_the_result():
-    assert Recipe(checkpoint_s=1.0).told() == Recipe(checkpoint_s=9.0).told()
-    assert Recipe(rate=1e-3).told() != Recipe(rate=1e-4).told()
-    assert Recipe().told()["rank"] == "16"
+    assert Recipe(checkpoint_s=1.0).as_text() == Recipe(checkpoint_s=9.0).as_text()
+    assert Recipe(rate=1e-3).as_text() != Recipe(rate=1e-4).as_text()
+    assert Recipe().as_text()["rank"] == "16"
 
 
 def test_the_cost_grows_with_examples_model_and_size_and_falls_on_a_gpu():
@@ -86,9 +86,9 @@ def test_the_cost_grows_with_examples_model_and_size_and_falls_on_a_gpu():
 
 def test_examples_longer_than_the_recipe_allows_cost_nothing_and_are_counted():
     train = [*examples(20), *examples(2, characters=60_000)]
-    told = estimate(train, examples(2, characters=60_000), recipe=Recipe(), parameters=MILLION)
-    assert (told.examples, told.held_out, told.too_long) == (20, 0, 2)
-    assert told.tokens == estimate(examples(20), [], recipe=Recipe(), parameters=MILLION).tokens
+    result = estimate(train, examples(2, characters=60_000), recipe=Recipe(), parameters=MILLION)
+    assert (result.examples, result.held_out, result.too_long) == (20, 0, 2)
+    assert result.tokens == estimate(examples(20), [], recipe=Recipe(), parameters=MILLION).tokens
 
 
 def test_an_example_that_the_gate_lets_pass_fits_unless_the_base_model_reads_less() -> None:
@@ -130,12 +130,12 @@ TENSORS = {name: entry for number in range(30) for name, entry in layer(number).
 
 @pytest.mark.parametrize("tensors", [TENSORS | VOCABULARY, {}], ids=["by its tensors", "by its configuration"])
 def test_the_size_of_an_adapter_follows_from_the_shapes_of_the_model(tmp_path: Path, tensors: dict[str, Any]) -> None:
-    facts = foundation_facts(model_at(tmp_path, tensors))
+    facts = base_model_facts(model_at(tmp_path, tensors))
     assert Recipe().rank * facts.reach == SMALL_MODEL_ADAPTER
     assert facts.context_tokens == 8_192
-    told = estimate(examples(200), [], recipe=Recipe(), parameters=facts.parameters, reach=facts.reach)
-    assert told.adapter_mb == round(4 * SMALL_MODEL_ADAPTER / MILLION, 1) == 19.5
-    assert 7000 < told.memory_mb < 8000  # measured: 7,705 MB at the most
+    result = estimate(examples(200), [], recipe=Recipe(), parameters=facts.parameters, reach=facts.reach)
+    assert result.adapter_mb == round(4 * SMALL_MODEL_ADAPTER / MILLION, 1) == 19.5
+    assert 7000 < result.memory_mb < 8000  # measured: 7,705 MB at the most
 
 
 def test_a_wide_vocabulary_makes_no_larger_adapter() -> None:
@@ -162,6 +162,6 @@ def test_a_gguf_file_tells_the_size_of_an_adapter_too(tmp_path: Path) -> None:
     for name, shape in shapes.items():
         header += text(name) + struct.pack(f"<I{len(shape)}QIQ", len(shape), *shape, 0, 0)
     (tmp_path / "model.gguf").write_bytes(header)
-    facts = foundation_facts(str(tmp_path / "model.gguf"))
+    facts = base_model_facts(str(tmp_path / "model.gguf"))
     assert Recipe().rank * facts.reach == SMALL_MODEL_ADAPTER
     assert facts.context_tokens == 8_192

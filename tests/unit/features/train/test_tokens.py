@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from tacit.domain.errors import Refusal
 from tacit.domain.tool import Call, Tool, Turn
-from tacit.features.train.conversation import Message, told
+from tacit.features.evaluate.conversation import Message, attempt_messages
+from tacit.features.evaluate.local_model import end_of_turn, prompts
 from tacit.features.train.examples import Example
-from tacit.features.train.tokens import IGNORED, encode, encode_all, end_of_turn, prompts
+from tacit.features.train.learner import IGNORED, Encoded, encode_all
 from tests.unit.features.train.chatml import ChatML
 
 TOOL = Tool(name="look", required=("at",))
@@ -16,11 +19,16 @@ TURNS = [
     Turn(call=Call(tool="look", arguments={"at": "a"}), observation="nothing", failed=True),
     Turn(call=Call(tool="look", arguments={"at": "b"}), observation="found"),
 ]
-MESSAGES = tuple(told("Find it.", [TOOL], TURNS))
+MESSAGES = tuple(attempt_messages("Find it.", [TOOL], TURNS))
 
 
-def example() -> Example:
-    return Example(task="t", trajectory_id="x", messages=MESSAGES)
+def example(messages: Sequence[Message] = MESSAGES, *, silent: tuple[int, ...] = ()) -> Example:
+    return Example(task="t", trajectory_id="x", messages=tuple(messages), silent=silent)
+
+
+def encode(messages: Sequence[Message], tokenizer: ChatML, *, silent: tuple[int, ...] = ()) -> Encoded:
+    (found,) = encode_all([example(messages, silent=silent)], tokenizer)
+    return found
 
 
 def test_only_the_agents_words_and_the_end_of_its_turn_are_learned():
@@ -58,9 +66,8 @@ def test_an_example_that_is_too_long_is_left_out_and_never_cut():
     assert encode_all([], tokenizer) == []
 
 
-def test_a_conversation_without_a_word_of_the_agent_is_refused():
-    with pytest.raises(Refusal, match="no word of the agent"):
-        encode(MESSAGES[:2], ChatML())
+def test_a_conversation_without_a_word_of_the_agent_is_left_out():
+    assert encode_all([example(MESSAGES[:2])], ChatML()) == []
 
 
 def test_a_tokenizer_that_joins_the_agents_words_with_what_is_before_them_is_refused():

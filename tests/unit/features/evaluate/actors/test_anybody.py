@@ -15,11 +15,9 @@ from typing import Any
 import pytest
 
 from tacit.domain.errors import Mistake, NotFound, Outage
-from tacit.features.evaluate.actors.command import CommandActor
-from tacit.features.evaluate.actors.exchange import decided, read
-from tacit.features.evaluate.actors.http import HttpActor
-from tacit.features.evaluate.actors.opening import Terms, open_actor
-from tacit.features.evaluate.actors.python import PythonActor, load_function
+from tacit.features.evaluate.actors.catalogue import ActorOptions, open_actor
+from tacit.features.evaluate.actors.external import CommandActor, HttpActor, PythonActor, load_function
+from tacit.features.evaluate.actors.stepping import parse_decision, read
 from tacit.features.evaluate.suite import ARMS, Actor, Aid, Spent
 from tests.unit.features.evaluate.flats import Flat
 from tests.unit.providers.loopback import answering, dripping, redirecting, saying, scripted
@@ -171,10 +169,10 @@ def test_a_program_that_answered_once_may_fail_often(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "told"), [("", "is empty"), ("'", "cannot be read"), ("no-such-program-7", "cannot be started")]
+    ("command", "result"), [("", "is empty"), ("'", "cannot be read"), ("no-such-program-7", "cannot be started")]
 )
-def test_a_program_that_is_not_there_is_told_at_once(command: str, told: str) -> None:
-    with pytest.raises(Mistake, match=told):
+def test_a_program_that_is_not_there_is_told_at_once(command: str, result: str) -> None:
+    with pytest.raises(Mistake, match=result):
         attempt(CommandActor(command), "")
 
 
@@ -261,7 +259,7 @@ def test_a_server_that_is_not_there_ends_the_run() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "told"),
+    ("answer", "result"),
     [
         ({"tool": "a", "done": True}, "says tool and done"),
         ({"tool": 7}, "a tool is a text"),
@@ -271,8 +269,8 @@ def test_a_server_that_is_not_there_ends_the_run() -> None:
         (None, "is no object"),
     ],
 )
-def test_an_answer_that_is_no_decision_says_why(answer: object, told: str) -> None:
-    assert told in decided(answer, {}).broken
+def test_an_answer_that_is_no_decision_says_why(answer: object, result: str) -> None:
+    assert result in parse_decision(answer, {}).broken
 
 
 def test_deeply_nested_nonsense_is_nonsense() -> None:
@@ -281,10 +279,10 @@ def test_deeply_nested_nonsense_is_nonsense() -> None:
 
 def test_tokens_are_estimated_where_the_agent_does_not_tell_them() -> None:
     asked = {"task": "x" * 400}
-    assert decided({"done": True}, asked).context_tokens > 90
-    assert decided({"done": True, "tokens": {"context": -5, "output": True}}, asked).context_tokens > 90
-    assert decided({"done": True, "tokens": {"context": 5}}, asked).context_tokens == 5
-    assert decided({"done": True, "tokens": {"context": 10**9 - 1}}, asked).context_tokens == 10**9 - 1
+    assert parse_decision({"done": True}, asked).context_tokens > 90
+    assert parse_decision({"done": True, "tokens": {"context": -5, "output": True}}, asked).context_tokens > 90
+    assert parse_decision({"done": True, "tokens": {"context": 5}}, asked).context_tokens == 5
+    assert parse_decision({"done": True, "tokens": {"context": 10**9 - 1}}, asked).context_tokens == 10**9 - 1
 
 
 @pytest.mark.parametrize("count", [10**9, 10**400, -(10**400), float("inf"), "5", [5], None])
@@ -300,12 +298,12 @@ def test_tokens_that_cannot_be_true_are_estimated(count: object) -> None:
 
 def test_agents_are_opened_by_name(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("def answer(question):\n    return {'tool': 'switch_power'}\n")
-    worlds, spent = attempt(open_actor(f"python:{tmp_path / 'mine.py'}:answer", terms=Terms(max_calls=1)), "")
+    worlds, spent = attempt(open_actor(f"python:{tmp_path / 'mine.py'}:answer", options=ActorOptions(max_calls=1)), "")
     assert spent.notes == ("stopped: 1 calls were not enough",)
     assert worlds[0].turns[0].call.tool == "switch_power"
     for name in ("reference", "http://localhost:1/act", "command:true", "chat:http://localhost:1/v1#small"):
         assert open_actor(name).name.startswith(name)
-    assert not open_actor("command:true", terms=Terms(adapter="yes")).objection(ARMS["adapter"])
+    assert not open_actor("command:true", options=ActorOptions(adapter="yes")).objection(ARMS["adapter"])
     assert open_actor("command:true").objection(ARMS["adapter"])
 
 
@@ -332,7 +330,7 @@ def test_an_agent_that_does_not_exist_is_told(name: str, kind: type[Mistake]) ->
 
 def test_an_adapter_that_nobody_would_heed_is_a_mistake() -> None:
     with pytest.raises(Mistake, match="says nothing"):
-        open_actor("command:true", terms=Terms(adapter="mine"))
+        open_actor("command:true", options=ActorOptions(adapter="mine"))
 
 
 def test_what_a_function_raises_is_told_with_its_place_as_its_authors_mistake(tmp_path: Path) -> None:

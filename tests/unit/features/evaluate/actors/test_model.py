@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import pytest
 
 from tacit.domain.tool import Call, Turn
-from tacit.features.evaluate.actors.lockstep import retries
 from tacit.features.evaluate.actors.model import ModelActor
+from tacit.features.evaluate.actors.stepping import retries
+from tacit.features.evaluate.conversation import DONE, Message, format_tool_call, prompt_messages
 from tacit.features.evaluate.suite import ARMS, Aid
-from tacit.features.train.conversation import DONE, Message, asked, spelled
 from tests.unit.features.evaluate.flats import FIXES, Flat
 from tests.unit.features.evaluate.heating import TASK, TOOLS
 
@@ -43,7 +43,7 @@ def follows_aid(conversation: Sequence[Message]) -> str:
     """Calls the tools that stand before the task, in order."""
     named = conversation[1].content.split("\n\n")[0].split()
     turn = (len(conversation) - 2) // 2
-    return spelled(Call(tool=named[turn])) if turn < len(named) else DONE
+    return format_tool_call(Call(tool=named[turn])) if turn < len(named) else DONE
 
 
 def aid(*tools: str) -> Aid:
@@ -66,8 +66,8 @@ def test_the_model_is_asked_in_the_one_form() -> None:
     model = Model(follows_aid)
     ModelActor(model).act([Flat(("power",))], [aid("switch_power")])
     turn = Turn(call=FIXES["power"], observation="Power is now ON.")
-    assert model.batches[0][0] == asked(TASK, TOOLS, aid="switch_power")
-    assert model.batches[1][0] == asked(TASK, TOOLS, aid="switch_power", turns=[turn])
+    assert model.batches[0][0] == prompt_messages(TASK, TOOLS, aid="switch_power")
+    assert model.batches[1][0] == prompt_messages(TASK, TOOLS, aid="switch_power", turns=[turn])
 
 
 def test_an_adapter_is_used_in_its_arms_alone() -> None:
@@ -85,8 +85,8 @@ def test_an_adapter_is_used_in_its_arms_alone() -> None:
 @pytest.mark.parametrize(
     ("says", "calls", "note"),
     [
-        (spelled(Call(tool="read_room")), 3, "stopped: read_room gave the same answer 3 times"),
-        (spelled(Call(tool="switch_power")), 4, "stopped: 4 calls were not enough"),
+        (format_tool_call(Call(tool="read_room")), 3, "stopped: read_room gave the same answer 3 times"),
+        (format_tool_call(Call(tool="switch_power")), 4, "stopped: 4 calls were not enough"),
         ("I am sorry, " * 50, 0, "stopped: no call can be read from 'I am sorry, "),
         ('<tool_call>{"name": "read_room", "argu', 0, "stopped: no call can be read from"),
         ('<tool_call>{"name": "refill", "arguments": {"tool": 1}}', 0, "stopped: no world can be called with"),

@@ -9,8 +9,8 @@ import pytest
 
 from tacit.domain.tool import Call
 from tacit.features.evaluate.actors.model import ModelActor
+from tacit.features.evaluate.conversation import DONE, Message, format_tool_call
 from tacit.features.evaluate.suite import Aid
-from tacit.features.train.conversation import DONE, Message, spelled
 from tests.unit.features.evaluate.flats import Flat
 
 EACH = 100
@@ -30,7 +30,7 @@ class Growing:
     def complete(
         self, conversations: Sequence[Sequence[Message]], *, adapter: str = "", max_tokens: int = 96
     ) -> list[Said]:
-        said = (DONE if len(each) > 2 else spelled(Call(tool="switch_power")) for each in conversations)
+        said = (DONE if len(each) > 2 else format_tool_call(Call(tool="switch_power")) for each in conversations)
         return [Said(text, EACH * len(each)) for text, each in zip(said, conversations, strict=True)]
 
 

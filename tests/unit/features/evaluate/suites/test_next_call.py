@@ -26,7 +26,7 @@ from tacit.features.evaluate.suites.next_call import (
 TOOLS = [Tool(name="find", required=("name",)), Tool(name="pay", required=("order",)), Tool(name="send")]
 
 
-def solved(*calls: tuple[str, dict[str, str]], failed: Sequence[int] = (), session: str = "s-1") -> Trajectory:
+def solved_attempt(*calls: tuple[str, dict[str, str]], failed: Sequence[int] = (), session: str = "s-1") -> Trajectory:
     steps = [Step(index=0, role=Role.USER, text="pay my order")]
     for index, (tool, arguments) in enumerate(calls, start=1):
         result = StepResult.FAILED if index - 1 in failed else StepResult.OK
@@ -38,7 +38,7 @@ def solved(*calls: tuple[str, dict[str, str]], failed: Sequence[int] = (), sessi
     return Trajectory(task=Task(text="pay my order"), steps=tuple(steps), session_id=session)
 
 
-FOUND_AND_PAID = solved(("find", {"name": "ann"}), ("pay", {"order": "7"}))
+FOUND_AND_PAID = solved_attempt(("find", {"name": "ann"}), ("pay", {"order": "7"}))
 
 
 def suite(*trajectories: Trajectory) -> NextCallSuite:
@@ -58,24 +58,26 @@ def test_every_call_is_asked_for_and_then_the_end() -> None:
 
 
 def test_the_end_is_not_asked_for_where_attempts_are_only_beginnings() -> None:
-    shortened = NextCallSuite("orders", [FOUND_AND_PAID], TOOLS, ends=False)
-    assert [each.key for each in shortened.exercises()] == ["s-1/0", "s-1/1"]
+    shorten = NextCallSuite("orders", [FOUND_AND_PAID], TOOLS, ends=False)
+    assert [each.key for each in shorten.exercises()] == ["s-1/0", "s-1/1"]
 
 
 def test_a_call_that_failed_is_shown_and_is_nobodys_answer() -> None:
-    asked = suite(solved(("pay", {}), ("find", {"name": "ann"}), ("pay", {"order": "7"}), failed=[0])).exercises()
+    asked = suite(
+        solved_attempt(("pay", {}), ("find", {"name": "ann"}), ("pay", {"order": "7"}), failed=[0])
+    ).exercises()
     assert [each.key for each in asked] == ["s-1/1", "s-1/2", "s-1/3"]
     assert asked[0].turns[0].failed
     assert [call.tool for call in asked[0].answer] == ["find", "pay"]
 
 
 def test_an_attempt_without_a_call_that_worked_asks_nothing() -> None:
-    assert suite(solved()).exercises() == ()
-    assert suite(solved(("pay", {}), failed=[0])).exercises() == ()
+    assert suite(solved_attempt()).exercises() == ()
+    assert suite(solved_attempt(("pay", {}), failed=[0])).exercises() == ()
 
 
 def test_tools_keys_and_groups_can_be_looked_up_for_each_attempt() -> None:
-    two = [solved(("send", {}), session="a-1"), solved(("send", {}), session="a-2")]
+    two = [solved_attempt(("send", {}), session="a-1"), solved_attempt(("send", {}), session="a-2")]
     made = NextCallSuite(
         "orders",
         two,
@@ -116,7 +118,7 @@ def test_the_right_tool_is_a_success_and_the_detail_says_the_rest(
 
 
 def test_the_order_of_arguments_does_not_matter() -> None:
-    made = suite(solved(("find", {"name": "ann", "zip": "1"})))
+    made = suite(solved_attempt(("find", {"name": "ann", "zip": "1"})))
     world = made.begin(made.exercises()[0])
     world.call("find", zip="1", name="ann")
     assert world.score().detail == EXACT

@@ -9,12 +9,18 @@ from tacit.domain.evidence import Assessment, Grade, Outcome
 from tacit.domain.lifecycle import RECALLABLE
 from tacit.domain.tool import Call, Tool, Turn
 from tacit.domain.trajectory import Role, Step, StepResult, Task, Trajectory
-from tacit.features.evaluate.suites.own import OwnSuite, held_out_tasks, own_suite, unseen, vouched
-from tacit.features.evaluate.suites.reference import solved
-from tacit.features.evaluate.suites.rehearsal import rehearsed
+from tacit.features.evaluate.suites.own import (
+    OwnSuite,
+    held_out_tasks,
+    learned_memory,
+    own_suite,
+    with_outcome_as_claim,
+    without_given_away_tasks,
+)
+from tacit.features.evaluate.suites.public_tasks import solved_attempt
+from tacit.features.evaluate.verified_attempts import Attempt
+from tacit.features.train.data_gate import DataPolicy
 from tacit.features.train.dataset import build
-from tacit.features.train.examples import Attempt
-from tacit.features.train.objections import DataPolicy
 from tests.unit.making import VERIFIED
 
 PLACES = "cellar attic garden kitchen garage pantry balcony hallway study porch".split()
@@ -22,7 +28,7 @@ PLACES = "cellar attic garden kitchen garage pantry balcony hallway study porch"
 
 def attempt(place: str, *, assessment: Assessment = VERIFIED, again: str = "") -> Attempt:
     calls = [Call(tool="open_door", arguments={"room": place}), Call(tool="switch_light", arguments={"room": place})]
-    trajectory = solved(f"{place}{again}", f"light up the {place} for the evening {again}", calls)
+    trajectory = solved_attempt(f"{place}{again}", f"light up the {place} for the evening {again}", calls)
     tools = (Tool(name="open_door", required=("room",)), Tool(name="switch_light", required=("room",)))
     return Attempt(trajectory=trajectory, task_key=place, tools=tools, assessment=assessment)
 
@@ -94,7 +100,7 @@ ROOMS = [lit(place) for place in PLACES]
 
 
 def test_a_task_that_another_one_gives_away_is_neither_asked_nor_learned_from() -> None:
-    made = unseen([*ROOMS, lit("attic", key="told again")], held_out={"attic", *PLACES[4:]})
+    made = without_given_away_tasks([*ROOMS, lit("attic", key="told again")], held_out={"attic", *PLACES[4:]})
     assert {each.group for each in made.exercises()} == set(PLACES[4:])
     assert made.left_out == 1
     texts = [each.task.text for each in made.training_trajectories()]
@@ -102,7 +108,9 @@ def test_a_task_that_another_one_gives_away_is_neither_asked_nor_learned_from() 
 
 
 def test_the_same_words_and_calls_in_another_state_give_nothing_away() -> None:
-    made = unseen([*ROOMS, lit("attic", key="in the light", seen="half lit")], held_out={"attic", *PLACES[4:]})
+    made = without_given_away_tasks(
+        [*ROOMS, lit("attic", key="in the light", seen="half lit")], held_out={"attic", *PLACES[4:]}
+    )
     assert "attic" in {each.group for each in made.exercises()}
     assert made.left_out == 0
 
@@ -110,11 +118,11 @@ def test_the_same_words_and_calls_in_another_state_give_nothing_away() -> None:
 def test_a_suite_of_which_much_is_given_away_is_no_sample_and_is_refused() -> None:
     twins = [lit(place, key=f"{place} again") for place in PLACES[:3]]
     with pytest.raises(Refusal, match="3 of the 5 tasks that were held out are given away"):
-        unseen([*ROOMS, *twins], held_out=set(PLACES[:5]))
+        without_given_away_tasks([*ROOMS, *twins], held_out=set(PLACES[:5]))
 
 
 def test_a_vouched_attempt_says_what_was_found_of_it() -> None:
-    said = vouched(WORK[0])
+    said = with_outcome_as_claim(WORK[0])
     assert said.claim is not None
     assert (said.claim.result, said.claim.verified_by) == ("success", "pytest -q")
     assert said.id == said.content_id()
@@ -122,8 +130,8 @@ def test_a_vouched_attempt_says_what_was_found_of_it() -> None:
 
 def test_a_rehearsed_memory_knows_what_it_was_given_and_its_skills_may_be_recalled() -> None:
     made = OwnSuite(WORK, held_out={"attic"})
-    with rehearsed(made.training_trajectories()) as memory:
-        assert {each.session_id for each in memory.store.episodes()} == set(PLACES) - {"attic"}
-        assert all(each.assessment.verified_success for each in memory.store.episodes())
-        assert memory.waiting() == []
+    with learned_memory(made.training_trajectories()) as memory:
+        assert {each.session_id for each in memory.context.store.episodes()} == set(PLACES) - {"attic"}
+        assert all(each.assessment.verified_success for each in memory.context.store.episodes())
+        assert memory.reviews.waiting() == []
         assert memory.skills(statuses=RECALLABLE)

@@ -11,9 +11,15 @@ import pytest
 
 from tacit.domain.errors import Mistake, NotFound
 from tacit.domain.tool import Call
-from tacit.features.evaluate.suites.bfcl import BfclSuite
-from tacit.features.evaluate.suites.reference import read_rows, solved, without_held_out
-from tacit.features.evaluate.suites.retail import TASK, TOOLS, RetailSuite
+from tacit.features.evaluate.suites.public_tasks import (
+    TASK,
+    TOOLS,
+    BfclSuite,
+    RetailSuite,
+    read_rows,
+    solved_attempt,
+    without_held_out,
+)
 
 CANCEL = {"name": "cancel_pending_order", "arguments": {"order_id": "#1", "reason": "no longer needed"}}
 RETURN = {
@@ -90,20 +96,20 @@ def test_all_bad_lines_of_a_file_are_told_at_once(tmp_path: Path) -> None:
     path.write_text('{"id": "a"}\nno json\n\n[1]\n{"id": 7, "text": "x"}\n', encoding="utf-8")
     with pytest.raises(Mistake) as caught:
         read_rows(path, fields={"id": str, "text": str})
-    for told in ("line 1: lacks text", "line 2: no JSON object", "line 4: no JSON object", "line 5: lacks id"):
-        assert told in caught.value.message
+    for outcome in ("line 1: lacks text", "line 2: no JSON object", "line 4: no JSON object", "line 5: lacks id"):
+        assert outcome in caught.value.message
 
 
 @pytest.mark.parametrize(
-    ("name", "data", "told"),
+    ("name", "data", "outcome"),
     [
         ("cut.jsonl.gz", gzip.compress(b'{"id": "a"}\n', mtime=0)[:-9], "cannot be read"),
         ("empty.jsonl", b"\n", "no tasks"),
     ],
 )
-def test_a_damaged_or_empty_file_is_told(tmp_path: Path, name: str, data: bytes, told: str) -> None:
+def test_a_damaged_or_empty_file_is_told(tmp_path: Path, name: str, data: bytes, outcome: str) -> None:
     (tmp_path / name).write_bytes(data)
-    with pytest.raises(Mistake, match=told):
+    with pytest.raises(Mistake, match=outcome):
         read_rows(tmp_path / name, fields={"id": str})
 
 
@@ -132,15 +138,15 @@ def test_a_number_that_json_does_not_have_is_told_with_its_line(tmp_path: Path, 
 
 
 def test_case_and_punctuation_do_not_make_another_task() -> None:
-    one, other = (solved(key, text, [Call(tool="t")]) for key, text in (("a", "Pay it!"), ("b", "pay  it")))
+    one, other = (solved_attempt(key, text, [Call(tool="t")]) for key, text in (("a", "Pay it!"), ("b", "pay  it")))
     assert without_held_out([one], [other]) == []
     assert without_held_out([one], []) == [one]
 
 
 def turn(number: int, at: int, gold: list[dict[str, Any]], **fields: Any) -> dict[str, Any]:
     key = f"multi_{number}.{at}"
-    told = {"id": key, "category": "base", "number": number, "turn": at, "text": f"request {key}", "kind": "answer"}
-    return {**told, "tools": ["sort", "mkdir"], "gold": gold, **fields}
+    outcome = {"id": key, "category": "base", "number": number, "turn": at, "text": f"request {key}", "kind": "answer"}
+    return {**outcome, "tools": ["sort", "mkdir"], "gold": gold, **fields}
 
 
 SORT = {"name": "sort", "arguments": {"_positional": ["a.txt"], "order": "up"}}

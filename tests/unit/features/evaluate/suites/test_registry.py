@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tacit.domain.errors import Mistake, NotFound
-from tacit.features.evaluate.suites import SUITES, Given, open_suite
-from tacit.store import VolatileStore
+from tacit.features.evaluate.suites import SUITES, SuiteInput, open_suite
+from tacit.store import open_store
 
 
 def test_a_name_that_no_suite_has_is_told_with_the_nearest() -> None:
@@ -36,27 +36,27 @@ def test_the_own_suite_asks_for_a_store_and_for_work_in_it() -> None:
     with pytest.raises(Mistake, match="made of a store"):
         open_suite("own")
     with pytest.raises(Mistake, match="no verified work here yet"):
-        open_suite("own", store=VolatileStore())
+        open_suite("own", store=open_store(":memory:"))
 
 
 def test_an_option_that_is_no_number_is_told() -> None:
-    assert Given(options={"calls": "30"}).number("calls", 0) == 30
+    assert SuiteInput(options={"calls": "30"}).number("calls", 0) == 30
     with pytest.raises(Mistake, match="calls is a number, not 'many'"):
-        Given(options={"calls": "many"}).number("calls", 0)
+        SuiteInput(options={"calls": "many"}).number("calls", 0)
 
 
 @pytest.mark.parametrize("value", ["nan", "inf", "-inf"])
 def test_a_number_that_cannot_be_computed_with_is_none(value: str) -> None:
     with pytest.raises(Mistake, match="seed is a number"):
-        Given(options={"seed": value}).number("seed", 0)
+        SuiteInput(options={"seed": value}).number("seed", 0)
 
 
 @pytest.mark.parametrize("value", ["nan", "inf", "-inf", "1e3", "0.5", "-1", "", "9" * 5000])
 def test_an_option_that_counts_is_a_whole_number(value: str) -> None:
-    assert Given(options={"seed": " 7 "}).whole("seed", 0) == 7
-    assert Given().whole("seed", 3) == 3
+    assert SuiteInput(options={"seed": " 7 "}).whole("seed", 0) == 7
+    assert SuiteInput().whole("seed", 3) == 3
     with pytest.raises(Mistake, match="seed is a whole number from 0 on") as caught:
-        Given(options={"seed": value}).whole("seed", 0)
+        SuiteInput(options={"seed": value}).whole("seed", 0)
     assert caught.value.hint == "such as --option seed=0"
     assert len(caught.value.message) < 100
 
@@ -64,7 +64,7 @@ def test_an_option_that_counts_is_a_whole_number(value: str) -> None:
 @pytest.mark.parametrize("share", ["0", "1", "2", "-0.5"])
 def test_a_share_that_leaves_nothing_to_ask_or_to_learn_from_is_told(share: str) -> None:
     with pytest.raises(Mistake, match="between 0 and 1"):
-        open_suite("own", store=VolatileStore(), options={"share": share})
+        open_suite("own", store=open_store(":memory:"), options={"share": share})
 
 
 def test_no_driver_is_guessed_beside_the_data(tmp_path: Path) -> None:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from tacit.api import Loop
-from tacit.config.place import Place
+from tacit.api import Tacit
+from tacit.config.location import StoreLocation
 from tacit.domain.adapter import Adapter, Judgement, Ruling
 from tacit.domain.trajectory import StepResult, Trajectory
-from tacit.features.train.adapters import Adapters, Birth
-from tacit.features.train.conversation import form_hash
+from tacit.features.evaluate.conversation import form_hash
+from tacit.features.train.registry import Adapters, NewAdapter
 from tacit.store import open_store
 from tests.unit.making import NOW, VERIFIED, attempt, shell
 
@@ -31,16 +32,21 @@ class Clock:
         return self.at
 
 
-def memory_at(folder: Path, *, file: str = "tacit.db") -> Loop:
+def memory_at(folder: Path, *, file: str = "tacit.db") -> Tacit:
     """A memory whose store lies in this folder."""
     folder.mkdir(parents=True, exist_ok=True)
-    place = Place(database=str(folder / file), project=folder, chosen_by="a test")
-    return Loop(open_store(place.database), place=place, clock=Clock())
+    place = StoreLocation(database=str(folder / file), project=folder, chosen_by="a test")
+    return Tacit(open_store(place.database), place=place, clock=Clock())
 
 
-def room_of(memory: Loop, *, model_hash: str = MODEL_HASH) -> Adapters:
+def with_clock(memory: Tacit, clock: Callable[[], datetime]) -> Tacit:
+    """The same memory with another clock."""
+    return Tacit(memory.context.store, place=memory.context.place, clock=clock)
+
+
+def open_adapters(memory: Tacit, *, model_hash: str = MODEL_HASH) -> Adapters:
     """The room, entered anew; the base model has this hash wherever it lies."""
-    return Adapters(memory, clock=Clock(), model_hash=lambda name: model_hash)
+    return Adapters(memory, model_hash=lambda name: model_hash)
 
 
 def trained(folder: Path, *, weights: bytes = b"weights", alpha: int = 32) -> Path:
@@ -52,9 +58,9 @@ def trained(folder: Path, *, weights: bytes = b"weights", alpha: int = 32) -> Pa
     return folder
 
 
-def birth(folder: Path, **fields: Any) -> Birth:
+def birth(folder: Path, **fields: Any) -> NewAdapter:
     """Where an adapter comes from, with the given fields instead."""
-    made = Birth(
+    made = NewAdapter(
         folder=folder,
         model=MODEL,
         model_hash=MODEL_HASH,
@@ -67,29 +73,29 @@ def birth(folder: Path, **fields: Any) -> Birth:
     return replace(made, **fields)
 
 
-def registered(room: Adapters, folder: Path, *, weights: bytes = b"weights", **fields: Any) -> Adapter:
+def registered(adapters: Adapters, folder: Path, *, weights: bytes = b"weights", **fields: Any) -> Adapter:
     """An adapter that was taken in."""
-    return room.register(birth(trained(folder / weights.decode(), weights=weights), **fields), by="ann")
+    return adapters.register(birth(trained(folder / weights.decode(), weights=weights), **fields), by="ann")
 
 
-def judged(
-    room: Adapters, adapter: Adapter, ruling: Ruling = Ruling.BETTER, *, reason: str = "as it went"
+def judged_adapter(
+    adapters: Adapters, adapter: Adapter, ruling: Ruling = Ruling.BETTER, *, reason: str = "as it went"
 ) -> Judgement:
     """What a test found of it."""
     found = Judgement(key=adapter.key, at=NOW, ruling=ruling, reason=reason, suite="own", tasks=40)
-    return room.judge(found, report={"report.json": b"{}"})
+    return adapters.judge(found, report={"report.json": b"{}"})
 
 
-def serving(room: Adapters, folder: Path, *, weights: bytes = b"weights", **fields: Any) -> Adapter:
+def serving(adapters: Adapters, folder: Path, *, weights: bytes = b"weights", **fields: Any) -> Adapter:
     """An adapter that was taken in, found better, and serves."""
-    adapter = registered(room, folder, weights=weights, **fields)
-    judged(room, adapter)
-    room.activate(adapter.key, by="ann")
+    adapter = registered(adapters, folder, weights=weights, **fields)
+    judged_adapter(adapters, adapter)
+    adapters.activate(adapter.key, by="ann")
     return adapter
 
 
-def kept_attempt(memory: Loop, *, session: str = "s1") -> Trajectory:
+def kept_attempt(memory: Tacit, *, session: str = "s1") -> Trajectory:
     """A verified attempt that the store holds."""
     made = replace(attempt(shell("pytest -q", StepResult.OK)), session_id=session, id="")
-    memory.store.add_trajectory(made, VERIFIED, at=NOW)
+    memory.context.store.add_trajectory(made, VERIFIED, at=NOW)
     return made

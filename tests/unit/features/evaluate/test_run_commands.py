@@ -1,0 +1,219 @@
+"""`tacit eval run` as a person types it: what is asked of whom by default, what is never run, and what the summary shows."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tacit.config.environment import UserEnvironment
+from tacit.domain.errors import Mistake, Outage, Refusal
+from tacit.features.evaluate.run_record import UNWATCHED
+from tacit.store import open_store
+from tacit.surfaces.cli import cli
+from tacit.surfaces.cli.context import CommandContext
+
+AGENT = """
+def answer(question):
+    return {"tool": question["tools"][0]["name"]}
+"""
+
+PROGRAM = """
+import sys
+for line in sys.stdin:
+    print('{"done": true}', flush=True)
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "shop").mkdir()
+    monkeypatch.chdir(tmp_path / "shop")
+    (tmp_path / "shop" / "agent.py").write_text(AGENT)
+    return tmp_path / "shop"
+
+
+def emptied(project: Path) -> None:
+    """A store with nothing in it."""
+    open_store(str(project / "tacit.db")).close()
+
+
+def typed(project: Path, *words: str) -> Result:
+    ctx = CommandContext(environment=UserEnvironment(home=project / "home", user="ann"))
+    try:
+        return CliRunner().invoke(cli, ["--store", str(project / "tacit.db"), "eval", *words], obj=ctx)
+    finally:
+        ctx.close()
+
+
+def test_a_question_at_a_time_has_no_steps_to_count_and_says_what_is_trivial(project: Path) -> None:
+    asked = ("run", "everyday", "--agent", "python:agent.py:answer", "--limit", "2")
+    said = typed(project, *asked).output
+    assert "steps" not in said
+    assert "first call right" not in said
+    trivial = "An agent that answers send_email to everything would have 100.0 % success."
+    assert trivial in said
+    told = json.loads(typed(project, *asked, "--json").stdout)
+    assert told["floor"] == {"answer": "send_email", "success": 1.0}
+    assert told["arms"]["none"]["steps"] is None
+    shown = typed(project, "report", "eval/everyday").output
+    assert trivial in shown
+
+
+def test_the_guard_suite_runs_as_it_stands_without_a_memory(project: Path) -> None:
+    done = typed(project, "run", "everyday", "--agent", "python:agent.py:answer", "--limit", "2", "--json")
+    assert done.exit_code == 0, done.output
+    arms = json.loads(done.stdout)["arms"]
+    assert list(arms) == ["none", "oracle"]
+    assert arms["none"]["abstained"] == 0
+    assert arms["none"]["aided"] is None
+
+
+def test_an_arm_that_memory_had_nothing_for_is_told_in_the_summary(project: Path) -> None:
+    emptied(project)
+    asked = ("--agent", "python:agent.py:answer", "--limit", "2", "--memory", "store", "--arms", "none,skills")
+    shown = typed(project, "run", "everyday", *asked).output
+    assert "skills: aided 0 of 4; memory had nothing to give" in shown
+
+
+SOMETIMES = """
+from tacit.features.evaluate.suites.everyday import EverydaySuite
+right = {each.task: each.answer[0].tool for each in EverydaySuite().exercises()}
+asked = 0
+def answer(question):
+    global asked
+    asked += 1
+    return {"tool": right[question["task"]] if asked <= 40 else "none"}
+"""
+INTERRUPTED = """
+from pathlib import Path
+asked = 0
+def answer(question):
+    global asked
+    asked += 1
+    if asked == int(Path("stop").read_text()):
+        raise KeyboardInterrupt
+    return {"tool": question["tools"][0]["name"]}
+"""
+
+
+def test_run_and_report_tell_the_same_share_of_the_same_attempts(project: Path) -> None:
+    # 40 of 74 is 54.054 %: rounded to 0.5405 first, it would be told as 54.0 %.
+    (project / "agent.py").write_text(SOMETIMES)
+    asked = ("run", "everyday", "--agent", "python:agent.py:answer", "--limit", "37", "--arms", "none")
+    assert "54.1 %" in typed(project, *asked).output
+    assert "none (54.1 % success" in typed(project, "report", "eval/everyday").output
+    assert json.loads(typed(project, *asked, "--json").stdout)["arms"]["none"]["success"] == 0.5405
+
+
+@pytest.mark.parametrize(
+    ("stop", "kept", "goes_on"),
+    [(3, 0, "the same command begins anew"), (20, 16, "the same command goes on from there")],
+)
+def test_a_run_that_is_stopped_says_what_is_kept_and_the_next_what_it_took_over(
+    project: Path, stop: int, kept: int, goes_on: str
+) -> None:
+    asked = ("run", "everyday", "--agent", "python:agent.py:answer", "--limit", "20", "--arms", "none")
+    (project / "agent.py").write_text(INTERRUPTED)
+    (project / "stop").write_text(str(stop))
+    stopped = typed(project, *asked)
+    assert stopped.exit_code == 130
+    assert f"stopped; {kept} attempts kept in eval/everyday: {goes_on}" in stopped.output
+    (project / "stop").write_text("0")
+    done = typed(project, *asked)
+    assert done.exit_code == 0
+    assert ("taken over" in done.output) is bool(kept)
+    if kept:
+        assert "16 attempts taken over from an earlier run of the same, 24 made now." in done.output
+
+
+def test_a_function_that_never_gives_a_decision_is_told_and_not_measured(project: Path) -> None:
+    (project / "agent.py").write_text("def answer(question):\n    return 'hi'\n")
+    error = typed(project, "run", "everyday", "--agent", "python:agent.py:answer").exception
+    assert isinstance(error, Outage)
+    assert "answered none of its first 5 questions" in str(error)
+    assert "is no object" in str(error)
+
+
+def test_abstentions_are_in_the_summary(project: Path) -> None:
+    done = typed(project, "run", "everyday", "--agent", "reference", "--limit", "2", "--arms", "none", "--json")
+    assert json.loads(done.stdout)["arms"]["none"]["abstained"] == 4
+
+
+@pytest.mark.parametrize(
+    ("agent", "told"),
+    [
+        ("python:agent.py:answer", "Watched, so that a change of the agent is told: agent.py."),
+        (f"command:{sys.executable} -m program", UNWATCHED),
+    ],
+)
+def test_the_summary_tells_which_files_of_the_agent_are_watched(project: Path, agent: str, told: str) -> None:
+    (project / "program.py").write_text(PROGRAM)
+    asked = ("run", "everyday", "--agent", agent, "--limit", "1")
+    assert told in typed(project, *asked).output
+    document = json.loads(typed(project, *asked, "--json").stdout)
+    assert (document["watched"], document["remarks"]) == (
+        (["agent.py"], []) if told != UNWATCHED else ([], [UNWATCHED])
+    )
+
+
+@pytest.mark.parametrize("link", ["eval", "eval/everyday"])
+def test_the_usual_folder_is_not_reached_by_a_link(project: Path, tmp_path: Path, link: str) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (project / link).parent.mkdir(exist_ok=True)
+    (project / link).symlink_to(tmp_path / "elsewhere")
+    asked = ("run", "everyday", "--agent", "python:agent.py:answer", "--limit", "1")
+    assert isinstance(typed(project, *asked).exception, Refusal)
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+    assert typed(project, *asked, "--out", "eval/everyday").exit_code == 0  # then it is a person's own word
+
+
+def test_questions_put_one_at_a_time_need_an_agent(project: Path) -> None:
+    error = typed(project, "run", "everyday").exception
+    assert isinstance(error, Mistake)
+    assert "needs an agent" in str(error)
+    assert "python:FILE.py:NAME" in error.hint
+    assert not (project / "eval").exists()
+
+
+def test_the_own_suite_is_not_asked_of_the_store_that_it_is_made_of(project: Path) -> None:
+    error = typed(project, "run", "own", "--memory", "store", "--agent", "reference").exception
+    assert isinstance(error, Mistake)
+    assert error.hint == "--memory fresh"
+
+
+@pytest.mark.parametrize("named", ["driver", "checkout"])
+def test_code_that_a_file_names_is_not_run(project: Path, named: str) -> None:
+    (project / "data").mkdir()
+    (project / "evil.py").write_text(f"open({str(project / 'ran')!r}, 'w')")
+    (project / "arms.toml").write_text(f'[suite]\nname = "telecom"\ndata = "data"\n{named} = "evil.py"\n')
+    error = typed(project, "run", "arms.toml").exception
+    assert isinstance(error, Refusal)
+    assert f"--option {named}=evil.py" in error.hint
+    assert not (project / "ran").exists()
+
+
+def test_a_driver_on_the_command_line_is_the_callers_own_word(project: Path) -> None:
+    (project / "data").mkdir()
+    (project / "mine.py").write_text("x = 1\n")
+    (project / "arms.toml").write_text('[suite]\nname = "telecom"\ndata = "data"\n')
+    error = typed(project, "run", "arms.toml", "--option", "driver=mine.py").exception
+    assert isinstance(error, Mistake)
+    assert "offers no TelecomEnv" in str(error)
+
+
+def test_suites_say_what_counts(project: Path) -> None:
+    shown = " ".join(typed(project, "suites").output.split())
+    assert "the next call has the right tool" in shown
+    assert "doing nothing earns 0" in shown
+
+
+def test_an_agent_that_nobody_knows_is_told_before_anything_is_learned(project: Path) -> None:
+    asked = ("run", "everyday", "--memory", "store", "--arms", "none,skills")
+    emptied(project)
+    assert "no agent is called 'bogus'" in str(typed(project, *asked, "--agent", "bogus").exception)
+    with_nothing_to_learn = typed(project, "run", "everyday", "--arms", "skills", "--agent", "bogus").exception
+    assert "brings nothing to learn from" in str(with_nothing_to_learn)

@@ -1,0 +1,235 @@
+"""`tacit train`, `tacit consolidate` and `tacit adapters` as a person types them, where training is not installed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tacit.config.environment import UserEnvironment
+from tacit.domain.adapter import Ruling
+from tacit.domain.errors import GateRefusal, Mistake, NotFound, NotPermitted, TacitError
+from tacit.domain.trajectory import Trajectory
+from tacit.features.train.registry import Adapters
+from tacit.surfaces.cli import cli
+from tacit.surfaces.cli.context import CommandContext
+from tests.unit.features.evaluate.learners import attempts
+from tests.unit.features.train.adapter_builders import judged_adapter, memory_at, registered
+
+MODEL = {"model_type": "llama", "hidden_size": 64, "intermediate_size": 128, "num_attention_heads": 4,
+         "num_hidden_layers": 2, "vocab_size": 900}  # fmt: skip
+
+
+def typed(folder: Path, *words: str) -> Result:
+    ctx = CommandContext(environment=UserEnvironment(home=folder / "home", user="ann"))
+    result = CliRunner().invoke(cli, ["--store", str(folder / "tacit.db"), *words], obj=ctx)
+    ctx.close()
+    return result
+
+
+def refused(folder: Path, *words: str) -> TacitError:
+    error = typed(folder, *words).exception
+    assert isinstance(error, TacitError)
+    return error
+
+
+def test_a_dry_run_tells_what_would_be_used_and_everything_that_speaks_against_it(tmp_path: Path) -> None:
+    with memory_at(tmp_path) as memory:
+        memory.capture(attempts(12), trust_outcomes=True)
+    shown = typed(tmp_path, "train", "--dry-run").output
+    assert "12 machine-verified successes at 12 tasks: a test, a build or another check shows that they worked" in shown
+    assert "4 tasks kept aside for the test at the end" in shown
+    assert "refused, too_few_tasks" in shown
+    assert "Nothing was done" in shown
+    told = json.loads(typed(tmp_path, "consolidate", "--dry-run", "--json").output)
+    assert "too_few_tasks" in [each["rule"] for each in told["refused"]]
+    assert not (tmp_path / "adapters").exists()
+
+
+@pytest.mark.parametrize("verb", ["train", "consolidate"])
+def test_a_size_is_typed_as_it_is_called(tmp_path: Path, verb: str) -> None:
+    with memory_at(tmp_path) as memory:
+        memory.capture(attempts(12), trust_outcomes=True)
+    small, large = (typed(tmp_path, verb, "--dry-run", "--size", size) for size in ("small", "large"))
+    assert (small.exit_code, large.exit_code) == (0, 0)
+
+
+@pytest.mark.parametrize("verb", ["train", "consolidate"])
+def test_all_that_stands_in_the_way_is_told_at_once_and_the_data_first(
+    tmp_path: Path, verb: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tacit.features.evaluate.base_model.find_spec", lambda name: None)
+    memory_at(tmp_path).close()
+    error = refused(tmp_path, verb)
+    assert isinstance(error, GateRefusal)
+    said = str(error)
+    assert said.index("too_few_tasks") < said.index("no base model") < said.index("torch, transformers, peft")
+    assert "--base" in error.hint
+    assert "in a checkout: pip install '.[train]'" in error.hint
+    named = str(refused(tmp_path, verb, "--base", "nosuch.gguf"))
+    assert named.index("too_few_tasks") < named.index("nosuch.gguf") < named.index("peft, gguf")
+    assert not (tmp_path / "adapters" / ".work").exists()
+
+
+def test_a_dry_run_tells_of_a_guard_that_is_not_there(tmp_path: Path) -> None:
+    memory_at(tmp_path).close()
+    assert "foo" in str(refused(tmp_path, "consolidate", "--dry-run", "--elsewhere", "foo"))
+
+
+def test_a_dry_run_tells_of_the_data_even_where_the_model_is_not_there(tmp_path: Path) -> None:
+    memory_at(tmp_path).close()
+    shown = typed(tmp_path, "train", "--dry-run", "--base", "nosuch.gguf")
+    assert shown.exit_code == 0
+    assert shown.output.index("too_few_tasks") < shown.output.index("nosuch.gguf") < shown.output.index("Nothing was")
+    told = json.loads(typed(tmp_path, "train", "--dry-run", "--base", "nosuch.gguf", "--json").output)
+    assert "nosuch.gguf" in told["model_problem"]["told"]
+    assert told["model"] is None
+
+
+def test_a_dry_run_tells_how_many_examples_a_base_model_cannot_read_at_once(tmp_path: Path) -> None:
+    with memory_at(tmp_path) as memory:
+        memory.capture(attempts(12), trust_outcomes=True)
+    (tmp_path / "model").mkdir()
+    for context, told in ((64, True), (8_192, False)):
+        (tmp_path / "model" / "config.json").write_text(json.dumps({**MODEL, "max_position_embeddings": context}))
+        said = typed(tmp_path, "train", "--dry-run", "--base", str(tmp_path / "model")).output
+        assert ("About 8 examples left out, longer than what the base model reads at once" in said) is told
+    cost = json.loads(typed(tmp_path, "train", "--dry-run", "--base", str(tmp_path / "model"), "--json").output)["cost"]
+    assert (cost["examples"], cost["too_long"]) == (8, 0)
+
+
+def lengthened(attempt: Trajectory, *, arguments: int = 0, answer: int = 0) -> Trajectory:
+    """The same with so many letters more in its first call, and so many in the answer to it."""
+    first = attempt.steps[1]
+    longer = replace(
+        first,
+        arguments={**first.arguments, "note": f"{attempt.session_id} {'x' * arguments}"},
+        observation="y" * answer or first.observation,
+    )
+    return replace(attempt, steps=(attempt.steps[0], longer, *attempt.steps[2:]), id="")
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> str:
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "config.json").write_text(json.dumps({**MODEL, "max_position_embeddings": 8_192}))
+    return str(tmp_path / "model")
+
+
+@pytest.mark.parametrize(
+    ("letters", "dropped", "hint"),
+    [(27_000, 0, "take a base model with a longer context"), (60_000, 50, "no base model helps")],
+)
+def test_too_many_long_attempts_are_refused_and_told_in_one_voice(
+    tmp_path: Path, model: str, letters: int, dropped: int, hint: str
+) -> None:
+    every = attempts(150)
+    with memory_at(tmp_path) as memory:
+        memory.capture(
+            [*(lengthened(each, arguments=letters) for each in every[:50]), *every[50:]], trust_outcomes=True
+        )
+    told = json.loads(typed(tmp_path, "train", "--dry-run", "--base", model, "--json").output)
+    assert [each["rule"] for each in told["refused"]] == ["too_long"]
+    assert hint in told["refused"][0]["hint"]
+    assert told["dataset"]["dropped"].get("too_long", 0) == dropped
+    assert told["cost"]["too_long"] >= (dropped or 25)
+    shown = typed(tmp_path, "train", "--dry-run", "--base", model).output
+    assert "refused, too_long" in shown
+    assert "Training takes" not in shown  # nothing is trained, so it takes no time
+    error = refused(tmp_path, "train", "--base", model)
+    assert "too_long" in str(error)
+    assert hint in error.hint
+
+
+def test_a_dry_run_of_a_consolidation_tells_what_the_test_would_be(tmp_path: Path, model: str) -> None:
+    with memory_at(tmp_path) as memory:
+        memory.capture([lengthened(each, answer=500) for each in attempts(112)], trust_outcomes=True)
+    told = json.loads(typed(tmp_path, "consolidate", "--dry-run", "--base", model, "--json").output)
+    test = told["test"]
+    assert test["tasks"] == told["proof_tasks"]
+    assert test["tasks"] < test["least_tasks"] == 30
+    assert test["exercises"] > 2 * test["tasks"]
+    assert test["elsewhere"] == {"suite": "everyday", "exercises": 240, "arms": ["none", "adapter"]}
+    assert test["attempts"] == 2 * (test["exercises"] + 240)
+    assert told["dataset"]["answers"] > told["dataset"]["answers_cut"] == told["dataset"]["examples"]
+    shown = typed(tmp_path, "consolidate", "--dry-run", "--base", model).output
+    asked = (
+        f"The test: {test['tasks']} tasks as {test['exercises']} exercises, each under skills and under skills+adapter"
+    )
+    assert f"{asked}; elsewhere 240 exercises of suite everyday" in shown
+    assert f"{test['tasks']} tasks to test with are too few for a verdict, which needs 30" in shown
+    assert "answers of tools in these examples are cut to their first 400 characters" in shown
+    assert "Training takes" in shown
+    assert json.loads(typed(tmp_path, "train", "--dry-run", "--json").output)["test"] is None
+
+
+def test_a_stretch_of_time_that_is_none_is_told(tmp_path: Path) -> None:
+    memory_at(tmp_path).close()
+    assert isinstance(refused(tmp_path, "consolidate", "--every", "often"), Mistake)
+
+
+DRIVER = """
+class TelecomEnv:
+    def __init__(self, checkout):
+        raise RuntimeError(f"the driver was asked to start in {checkout.name}")
+"""
+
+
+def test_the_suite_that_must_not_get_worse_is_opened_with_its_options(tmp_path: Path) -> None:
+    memory_at(tmp_path).close()
+    (tmp_path / "data").mkdir()
+    (tmp_path / "driver.py").write_text(DRIVER)
+    asked = ("consolidate", "--elsewhere", "telecom", "--data", str(tmp_path / "data"))
+    assert "--option driver=" in refused(tmp_path, *asked).hint
+    driven = (*asked, "--option", f"driver={tmp_path / 'driver.py'}", "--option", "checkout=tau2")
+    assert "the driver was asked to start in tau2" in str(refused(tmp_path, *driven))
+    assert "telecom has no option colour" in str(refused(tmp_path, *driven, "--option", "colour=red"))
+    assert "calls is a whole number" in str(refused(tmp_path, *driven, "--option", "calls=inf"))
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--elsewhere", "everyday", "--option", "seed"), "no option of a suite: seed"),
+        (("--elsewhere", "everyday", "--option", "=1"), "no option of a suite: =1"),
+        (("--elsewhere", "own", "--option", "seed=1", "--option", "seed=2"), "said twice: --option seed"),
+        (("--option", "seed=1"), "none is named"),
+        (("--data", "."), "none is named"),
+    ],
+)
+def test_options_without_a_suite_or_a_value_are_told(tmp_path: Path, words: tuple[str, ...], told: str) -> None:
+    memory_at(tmp_path).close()
+    error = refused(tmp_path, "consolidate", *words)
+    assert isinstance(error, Mistake)
+    assert told in str(error)
+
+
+def test_an_empty_registry_says_what_comes_next(tmp_path: Path) -> None:
+    memory_at(tmp_path).close()
+    assert "tacit train --dry-run" in typed(tmp_path, "adapters").output
+    assert json.loads(typed(tmp_path, "adapters", "list", "--json").output) == {"adapters": []}
+    assert isinstance(refused(tmp_path, "adapters", "show", "abcd"), NotFound)
+
+
+@pytest.mark.parametrize("words", [("activate",), ("rollback",), ("remove",)])
+def test_what_serves_is_decided_by_a_person(tmp_path: Path, words: tuple[str, ...]) -> None:
+    with memory_at(tmp_path) as memory:
+        key = registered(Adapters(memory), tmp_path / "made").key
+    named = () if words == ("rollback",) else (key,)
+    assert isinstance(refused(tmp_path, "adapters", *words, *named), NotPermitted)
+
+
+def test_an_adapter_is_shown_with_its_test_and_leaves_unproven_only_by_a_person(tmp_path: Path) -> None:
+    with memory_at(tmp_path) as memory:
+        adapter = registered(Adapters(memory), tmp_path / "made")
+        judged_adapter(Adapters(memory), adapter, Ruling.NO_BETTER, reason="chance explains it")
+    assert "chance explains it" in typed(tmp_path, "adapters", "show", adapter.key[:8]).output
+    assert "no better" in typed(tmp_path, "adapters").output
+    assert isinstance(refused(tmp_path, "adapters", "export", adapter.key, str(tmp_path / "out")), NotPermitted)
+    with memory_at(tmp_path) as memory:
+        judged_adapter(Adapters(memory), adapter)
+    assert typed(tmp_path, "adapters", "export", adapter.key, str(tmp_path / "out")).exit_code == 0
+    assert (tmp_path / "out" / "adapter_model.safetensors").read_bytes() == b"weights"
